@@ -53,15 +53,7 @@ def _cut(text: str) -> str:
 
 
 class NetlabError(Exception):
-    """Base class of netlab's errors; ``exit_code`` 1: a run or a host failed.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong, where, what is allowed and what to do.
-    code : str, optional
-        Stable code of the error, for example ``E-RESULTS-002``.
-    """
+    """Base class of netlab's errors; ``exit_code`` 1: a run or a host failed."""
 
     exit_code = 1
 
@@ -82,21 +74,7 @@ class NetlabError(Exception):
 
 
 class BadInput(NetlabError):
-    """Input from the user that cannot be used.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong, in one sentence.
-    where : str, optional
-        File (with ``:line`` where known) or parameter set of the value.
-    key : str, optional
-        Dotted key within it.
-    value : object, optional
-        The value as found.
-    code : str, optional
-        Stable code of the error.
-    """
+    """Input from the user that cannot be used."""
 
     exit_code = 2
 
@@ -117,19 +95,7 @@ class BadInput(NetlabError):
 
 
 class Mistakes(BadInput):
-    """Several mistakes of one file, reported at once.
-
-    Parameters
-    ----------
-    mistakes : sequence of BadInput
-        In the order of the file; ``key`` and ``value`` of the error are those of the first.
-    where : str
-        The file.
-    count : int, optional
-        Number of all mistakes, where only some are listed.
-    code : str, optional
-        Stable code of the error; each mistake has its own as well.
-    """
+    """Several mistakes of one file, reported at once."""
 
     def __init__(
         self,
@@ -149,23 +115,7 @@ class Mistakes(BadInput):
 
 
 class HostError(NetlabError):
-    """A host is not reachable, or a command on it failed.
-
-    Parameters
-    ----------
-    host : str
-        Name of the host.
-    message : str
-        What happened.
-    command : tuple of str, optional
-        The argv that failed.
-    exit_status : int, optional
-        Its exit status.
-    output : str, optional
-        Its output; the last ten lines become part of the message.
-    code : str, optional
-        Stable code of the error.
-    """
+    """A host is not reachable, or a command on it failed."""
 
     def __init__(
         self,
@@ -198,17 +148,7 @@ class TuningError(NetlabError):
 
 
 class RunError(NetlabError):
-    """A measurement failed.
-
-    Parameters
-    ----------
-    message : str
-        What happened.
-    reason : str, optional
-        The agent's word for it, for example ``timeout``; see ``native/PROTOCOL.md``.
-    code : str, optional
-        Stable code of the error.
-    """
+    """A measurement failed."""
 
     def __init__(self, message: str, *, reason: str = "internal", code: str | None = None):
         self.reason = reason
@@ -216,17 +156,7 @@ class RunError(NetlabError):
 
 
 class CoreError(NetlabError):
-    """The C library refused a call.
-
-    Parameters
-    ----------
-    message : str
-        What happened.
-    reason : str, optional
-        The library's name of its status, for example ``bad_request``.
-    code : str, optional
-        Stable code of the error.
-    """
+    """The C library refused a call."""
 
     def __init__(self, message: str, *, reason: str = "internal", code: str | None = None):
         self.reason = reason

@@ -31,20 +31,7 @@ def size(count_B: int) -> str:
 
 
 def payload_share(mtu_B: float, mss_B: float) -> float:
-    """Return the part of a full frame, as the kernel counts it, that is TCP payload.
-
-    Parameters
-    ----------
-    mtu_B : float
-        MTU of the path, B.
-    mss_B : float
-        Payload of a full segment, B. Far below the MTU it determines the frame size.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-    """
+    """Return the part of a full frame, as the kernel counts it, that is TCP payload."""
     frame_B = mss_B + HEADERS_B if mss_B < mtu_B - HEADERS_MOST_B else mtu_B
     return mss_B / (frame_B + ETHERNET_HEADER_B)
 

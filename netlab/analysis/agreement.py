@@ -69,31 +69,7 @@ def compare(
     bound_percent: float = BOUND_PERCENT,
     keep_flagged: bool = False,
 ) -> pd.DataFrame:
-    """Compare every generator with the reference of its cell.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    confidence : float
-        Level of the intervals.
-    bound_percent : float
-        Bound of agreement, above 0.
-    keep_flagged : bool
-        Also use flagged runs that have a goodput.
-
-    Returns
-    -------
-    DataFrame
-        :data:`COMPARED_COLUMNS`, one row a cell and generator other than the reference, in the
-        order of path, tuning, MTU and streams. Goodputs are means, MB/s; a cell in which only
-        one generator has a usable run has no row.
-
-    Raises
-    ------
-    BadInput
-        The bound is not positive.
-    """
+    """Compare every generator with the reference of its cell."""
     if not bound_percent > 0:
         raise BadInput(
             "must be above 0", key="bound_percent", value=bound_percent, code="E-ANALYSIS-001"
@@ -128,14 +104,7 @@ def compare(
 
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
-    """Counts and extremes for each path and generator.
-
-    Returns
-    -------
-    DataFrame
-        ``path, generator, cells``, the number of cells by verdict, and the least and the greatest
-        difference in per cent.
-    """
+    """Counts and extremes for each path and generator."""
     rows = [
         {
             "path": path,
@@ -152,15 +121,7 @@ def summary(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def meters(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
-    """Means of the hosts' meters for each generator.
-
-    Returns
-    -------
-    DataFrame
-        ``path, mtu_B, streams, generator, n, goodput_MBps, sender_cpu_percent,
-        receiver_cpu_percent, cpu_s_per_GB`` (of the programs themselves, both ends) and
-        ``header_share``.
-    """
+    """Means of the hosts' meters for each generator."""
     usable = runs[runs["goodput_MBps"].notna()] if keep_flagged else valid(runs)
     usable = usable.assign(cpu_s_per_GB=usable["agent_cpu_s"] / usable["received_B"] * 1e9)
     keys = ["path", "mtu_B", "streams", "generator"]

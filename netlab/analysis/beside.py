@@ -34,15 +34,7 @@ def band(table: Published) -> float:
 
 
 def paired(m: Measured) -> pd.DataFrame:
-    """Published cells with a measured one each.
-
-    Returns
-    -------
-    DataFrame
-        The table's columns, ``then_MBps``; and of the measured cell :data:`CELL_KEYS` (prefix
-        ``of_``), ``now_MBps``, ``now_low`` and ``now_high``, missing without a valid run.
-        Published cells that several measured ones fit, or none, are absent.
-    """
+    """Published cells with a measured one each."""
     table = _table(m)
     wide = factors.expanded(m.cells, m.study)
     rows = []
@@ -70,13 +62,7 @@ def paired(m: Measured) -> pd.DataFrame:
 
 
 def steps(m: Measured) -> pd.DataFrame:
-    """Every step of a factor between neighbouring levels of the table, with the verdict.
-
-    Returns
-    -------
-    DataFrame
-        :data:`STEP_COLUMNS`. Ratios are geometric means over the cases.
-    """
+    """Every step of a factor between neighbouring levels of the table, with the verdict."""
     table, pairs = _table(m), paired(m)
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]

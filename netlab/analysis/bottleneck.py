@@ -67,22 +67,7 @@ def _count(value: float) -> str:
 
 
 def verdicts(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
-    """Bottleneck of each cell, by most of its runs.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table. Its ``bottleneck`` column is not used, so that the same rules apply to all
-        runs of a store.
-    keep_flagged : bool
-        Also use flagged runs.
-
-    Returns
-    -------
-    DataFrame
-        ``group, tuning, mtu_B, streams, bottleneck, agreeing, n, because``. Cells without a
-        usable run are absent. On a tie the earliest rule decides.
-    """
+    """Bottleneck of each cell, by most of its runs."""
     usable = runs if keep_flagged else valid(runs)
     cells: dict[tuple, list[dict]] = {}
     for record in usable.to_dict("records"):  # once: a conversion a group takes most of the time

@@ -21,21 +21,7 @@ TABLES = {
 
 @dataclass(frozen=True)
 class CalibratedPart:
-    """The latest measurement of one part.
-
-    Attributes
-    ----------
-    name : str
-        One of the keys of :data:`TABLES`.
-    content : dict
-        Its settings, tables and samples.
-    started_at, version : str
-        Start of the run, UTC, and version of netlab.
-    machine : dict
-        Facts of the host.
-    file : Path
-        The document that has it.
-    """
+    """The latest measurement of one part."""
 
     name: str
     content: dict
@@ -62,28 +48,14 @@ class CalibratedPart:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """All that is stored of a machine's calibrations.
-
-    Attributes
-    ----------
-    parts : dict of str to CalibratedPart
-        Parts that were measured, in the order of :data:`TABLES`.
-    damaged : tuple of Path
-        Documents that cannot be read.
-    """
+    """All that is stored of a machine's calibrations."""
 
     parts: dict[str, CalibratedPart]
     damaged: tuple[Path, ...] = ()
 
 
 def stored(directory: Path | None = None) -> Calibrated:
-    """Read the latest measurement of each part.
-
-    Parameters
-    ----------
-    directory : Path, optional
-        Of all calibrations; by default where ``netlab calibrate`` writes them.
-    """
+    """Read the latest measurement of each part."""
     found, damaged = dated.documents(directory or paths.results_dir("calibration"), FILE)
     parts: dict[str, CalibratedPart] = {}
     for name in TABLES:

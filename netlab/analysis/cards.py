@@ -12,14 +12,7 @@ QUEUES = ("group", "streams", "runs", "receive_cpus", "receive_queues", "streams
 
 
 def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
-    """Drop, error and pause counters that grew, of each end's card.
-
-    Returns
-    -------
-    DataFrame or None
-        ``end, counter, runs, median, worst``: the number of runs in which it grew, and the growth
-        in these. Empty if none grew; None if no card of the runs has such counters.
-    """
+    """Drop, error and pause counters that grew, of each end's card."""
     texts = runs["card_counters"].dropna()
     if texts.empty:
         return None
@@ -36,14 +29,7 @@ def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def collisions(runs: pd.DataFrame) -> pd.DataFrame | None:
-    """Groups and stream counts of which several streams shared a receive queue.
-
-    Returns
-    -------
-    DataFrame or None
-        ``group, streams, runs, receive_cpus, receive_queues, streams_per_queue``: medians over the
-        runs with a shared queue. Empty if no run had one; None if no run's queues are numbered.
-    """
+    """Groups and stream counts of which several streams shared a receive queue."""
     known = runs[runs["streams_per_queue"].notna()]
     if known.empty:
         return None

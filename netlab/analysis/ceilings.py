@@ -15,22 +15,7 @@ CEILING_COLUMNS = (
 
 
 def ceilings(runs: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Find the ceiling of each cell.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        All stored runs; flagged ones are left out.
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-
-    Returns
-    -------
-    DataFrame
-        :data:`CEILING_COLUMNS`, a row for each cell whose runs recorded a ceiling, in the order of
-        the cells: payload in MB/s, median of the cell's runs; ``bus``, ``link`` or ``memory``; the
-        name of the source, empty in older results; goodput over it, %.
-    """
+    """Find the ceiling of each cell."""
     keys = list(CELL_KEYS)
     known = valid(runs).dropna(subset=["ceiling_MBps"])
     found = known.groupby(keys, sort=False).agg(

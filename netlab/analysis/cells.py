@@ -79,19 +79,7 @@ def ended(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
-    """Mean of independent values and half the width of its Student t interval.
-
-    Parameters
-    ----------
-    values : array, shape (n,)
-    confidence : float
-        For instance 0.95.
-
-    Returns
-    -------
-    mean, half_width : float
-        ``half_width`` is NaN for fewer than two values.
-    """
+    """Mean of independent values and half the width of its Student t interval."""
     values = np.asarray(values, dtype=float)
     n = len(values)
     if n == 0:
@@ -103,18 +91,7 @@ def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
 
 
 def window_rates(intervals: pd.DataFrame) -> np.ndarray:
-    """Goodput of one run in each sample of its window, MB/s, summed over streams and directions.
-
-    Parameters
-    ----------
-    intervals : DataFrame
-        Interval samples of one run (:data:`netlab.results.INTERVAL_COLUMNS`).
-
-    Returns
-    -------
-    array, shape (samples,)
-        As many as the stream with the fewest samples has.
-    """
+    """Goodput of one run in each sample of its window, MB/s, summed over streams and directions."""
     inside = intervals[intervals["in_window"] & (intervals["interval_s"] > 0)]
     if inside.empty:
         return np.empty(0)
@@ -127,19 +104,7 @@ def window_rates(intervals: pd.DataFrame) -> np.ndarray:
 
 
 def batch_interval(rates: np.ndarray, confidence: float) -> Interval:
-    """Interval of a mean from batch means of correlated samples.
-
-    Parameters
-    ----------
-    rates : array, shape (samples,)
-        Successive samples of one run.
-    confidence : float
-
-    Returns
-    -------
-    Interval
-        Without bounds when there are too few samples for :data:`MIN_BATCHES` batches.
-    """
+    """Interval of a mean from batch means of correlated samples."""
     rates = np.asarray(rates, dtype=float)
     n = len(rates)
     batches = min(MAX_BATCHES, n // BATCH_SAMPLES)
@@ -153,18 +118,7 @@ def batch_interval(rates: np.ndarray, confidence: float) -> Interval:
 
 @dataclass(frozen=True)
 class Cells:
-    """Aggregation of runs into cells. Call it with frames.
-
-    Parameters
-    ----------
-    confidence : float
-        Nominal level of the intervals.
-    target_percent : float, optional
-        Half width asked of an interval, in per cent of its mean; gives ``rounds_needed``.
-    keep_flagged : bool
-        Count flagged runs that have a goodput as if they were valid; by default they are left
-        out and only counted.
-    """
+    """Aggregation of runs into cells. Call it with frames."""
 
     confidence: float = 0.95
     target_percent: float | None = None
@@ -191,25 +145,7 @@ class Cells:
         intervals: pd.DataFrame | None = None,
         study: Study | None = None,
     ) -> pd.DataFrame:
-        """Aggregate runs into cells.
-
-        Parameters
-        ----------
-        runs : DataFrame
-            Runs as :mod:`netlab.results` stores them.
-        intervals : DataFrame, optional
-            Interval samples, used for cells with a single valid run.
-        study : Study, optional
-            Its design gives the order of the cells and those that were never measured.
-
-        Returns
-        -------
-        DataFrame
-            One row a cell with :data:`CELL_COLUMNS`. Rates in MB/s = 10^6 B/s. A cell without
-            a valid run has NaN and says why in ``missing_because``. If runs of it ended, it is
-            disturbed: ``disturbed_MBps`` is their median, ``disturbed`` their flags. It has no
-            goodput, so that nothing ranks, compares or judges it.
-        """
+        """Aggregate runs into cells."""
         usable = runs if self.keep_flagged else valid(runs)
         usable = usable[usable["goodput_MBps"].notna()]
         parts = _by_cell(usable, "goodput_MBps", "bus_MBps", "run_id")

@@ -44,15 +44,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Asked:
-    """Requirements of a side's study on its cells.
-
-    Parameters
-    ----------
-    level : float
-        Nominal level of its intervals, see :func:`netlab.analysis.precision.nominal_level`.
-    half_width_percent : float, optional
-        Precision of a cell; None without one.
-    """
+    """Requirements of a side's study on its cells."""
 
     level: float = 0.95
     half_width_percent: float | None = None
@@ -60,30 +52,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A comparison of two sides.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        Columns of the cell (:attr:`keys`), then :data:`FIGURES`; one row a cell that both sides
-        have. ``ratio`` is B / A, ``p_holm`` Holm's adjusted p-value of a ratio of 1. Sorted by
-        verdict, then by the size of the effect.
-    keys : tuple of str
-        Columns that identify a cell.
-    only : DataFrame
-        Cells with a valid run on one side alone: :attr:`keys`, ``side`` (A or B) and the
-        ``reason`` why the other side has none.
-    apart : DataFrame
-        ``item, a, b``: factors with one level on each side, another on the other. They are
-        compared along with whatever else differs.
-    overall : Ratio
-        Geometric mean of all ratios, with an interval of its own (not simultaneous).
-    level, cell_level : float
-        Level at which all intervals hold at once, and level of each.
-    same_within_percent : float
-    shared : int
-        Records that count on both sides, left out.
-    """
+    """A comparison of two sides."""
 
     frame: pd.DataFrame
     keys: tuple[str, ...]
@@ -109,33 +78,7 @@ def compare(
     same_within_percent: float = SAME_WITHIN_PERCENT,
     one_store: bool = False,
 ) -> Compared:
-    """Compare two sets of runs.
-
-    Parameters
-    ----------
-    a, b : DataFrame
-        Runs tables.
-    by : str
-        Column whose levels are compared; it does not identify a cell.
-    asked : tuple of Asked
-        Level and precision of each side.
-    same_within_percent : float
-        Two cells are the same if the whole interval of their ratio lies within it of 1.
-    one_store : bool
-        Whether both sides are of one directory of results: rounds of the same campaign are then
-        the same rounds.
-
-    Returns
-    -------
-    Compared
-
-    Raises
-    ------
-    BadInput
-        The bound is not between 0 and 100.
-    NetlabError
-        No cell has a valid run on both sides, or several groups make one cell.
-    """
+    """Compare two sets of runs."""
     if not 0 < same_within_percent < 100:
         raise BadInput(
             "must lie between 0 and 100",
@@ -181,24 +124,7 @@ def compare_pairs(
     asked: tuple[Asked, Asked] = (Asked(), Asked()),
     same_within_percent: float = SAME_WITHIN_PERCENT,
 ) -> list[dict]:
-    """Compare pairs of series as one family: their statements hold at once.
-
-    Parameters
-    ----------
-    pairs : sequence of (before, after)
-        Positive values, indexed by round; none is empty.
-    level : float
-        Level of all intervals and of all tests together.
-    asked : tuple of Asked
-        Level and precision of each side.
-    same_within_percent : float
-        As of :func:`compare`.
-
-    Returns
-    -------
-    list of dict
-        :data:`FIGURES` of each pair, in their order.
-    """
+    """Compare pairs of series as one family: their statements hold at once."""
     adjusted = holm([p_of_ratio(*pair) for pair in pairs])
     cell_level = bonferroni(level, len(pairs))
     return [
@@ -239,11 +165,6 @@ def holm(p: Sequence[float]) -> list[float]:
     Rejecting those below a level has at most that probability of any false rejection, whatever the
     tests have in common (S. Holm, "A simple sequentially rejective multiple test procedure", 1979).
 
-    Parameters
-    ----------
-    p : sequence of float
-        NaN where there is no test; it counts as one that is not rejected.
-
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03])
@@ -259,15 +180,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Difference:
-    """Test of one cell for a ratio other than 1.
-
-    Parameters
-    ----------
-    p_holm : float
-        Adjusted p-value; NaN without a test.
-    alpha : float
-        Level of all tests together.
-    """
+    """Test of one cell for a ratio other than 1."""
 
     p_holm: float
     alpha: float
@@ -356,15 +269,7 @@ def _too_few(before: pd.Series, after: pd.Series) -> str:
 
 
 def imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:
-    """Reason why a cell is not ranked: a side is less precise than its study asked.
-
-    Parameters
-    ----------
-    halves : sequence of float
-        Half the width of the interval of each side, per cent of its mean.
-    asked : sequence of Asked
-        Precision of each side.
-    """
+    """Reason why a cell is not ranked: a side is less precise than its study asked."""
     said = [
         f"{name} is within ±{half:.1f} %, its study asks for {one.half_width_percent:g} %"
         for name, half, one in zip("AB", halves, asked, strict=True)

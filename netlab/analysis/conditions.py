@@ -32,13 +32,7 @@ def _parsed(runs: pd.DataFrame, column: str) -> Iterable[tuple[str, Any]]:
 
 
 def flagged(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs that are stored but excluded from the cells, in the order of measurement.
-
-    Returns
-    -------
-    DataFrame
-        ``order, run_id, group, tuning, mtu_B, streams, round, goodput_MBps, flags, message``.
-    """
+    """Runs that are stored but excluded from the cells, in the order of measurement."""
     columns = ["order", "run_id", "group", "tuning", "mtu_B", "streams", "round"]
     columns += ["goodput_MBps", "flags", "message"]
     out = runs.loc[~runs.index.isin(valid(runs).index), columns].copy()
@@ -54,20 +48,7 @@ def flag_counts(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
-    """Knobs of the tunings that hosts lack, with the reason.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    study : Study, optional
-        Gives the order of the tunings.
-
-    Returns
-    -------
-    DataFrame
-        ``hosts, knob, reason, tunings, runs``; hosts with the same knob and reason share a row.
-    """
+    """Knobs of the tunings that hosts lack, with the reason."""
     found: dict[tuple[str, str], tuple[set[str], pd.Index]] = {}
     for text, entries in _parsed(runs, "unsupported"):
         rows = runs.index[runs["unsupported"] == text]
@@ -97,11 +78,6 @@ def outside_s(runs: pd.DataFrame) -> pd.Series:
 
     The sum of its ``overhead_s`` and the gap to the next run of the block in the same round. A gap
     longer than :data:`PAUSE_S` is an interruption and does not count.
-
-    Returns
-    -------
-    Series
-        Same index as `runs`.
     """
     ordered = runs.sort_values("started_at")
     start = ordered["started_at"]
@@ -112,14 +88,7 @@ def outside_s(runs: pd.DataFrame) -> pd.Series:
 
 
 def overhead(runs: pd.DataFrame) -> pd.DataFrame:
-    """Time outside warm-up and window of each block's runs, and of all runs.
-
-    Returns
-    -------
-    DataFrame
-        ``block, runs, median_s, max_s, above_limit``; the last row is all blocks together.
-        ``above_limit`` counts the runs beyond :data:`OVERHEAD_LIMIT_S`.
-    """
+    """Time outside warm-up and window of each block's runs, and of all runs."""
     took = outside_s(runs)
     rows = []
     whole = [("all blocks", took)] if len(runs) else []
@@ -131,13 +100,7 @@ def overhead(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def noise(runs: pd.DataFrame) -> pd.DataFrame:
-    """Noise of the machines: steal, foreign load, drops, and spread over the rounds.
-
-    Returns
-    -------
-    DataFrame
-        ``quantity, unit, median, worst``; quantities that no run recorded are omitted.
-    """
+    """Noise of the machines: steal, foreign load, drops, and spread over the rounds."""
     rows = []
     for column, unit, what in (
         ("steal_percent", "%", "CPU taken by the hypervisor (steal), of all cores"),

@@ -33,16 +33,6 @@ def without_rounds(runs: pd.DataFrame) -> pd.Series:
 
     The logarithms are fitted as the sum of an effect of the cell and one of the round (least
     squares); the latter, whose mean over the rounds is 0, is subtracted.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Valid runs with a positive goodput.
-
-    Returns
-    -------
-    Series
-        MB/s, in the order of `runs`.
     """
     goodputs = runs["goodput_MBps"]
     if runs.empty:
@@ -67,24 +57,6 @@ def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float =
 
     Unlike that of :func:`~netlab.analysis.effects.pooled`, which is from the spread between
     contexts, the interval covers only the uncertainty of the runs in these contexts.
-
-    Parameters
-    ----------
-    pairs : sequence of (before, after)
-        Positive values of two cells that differ in one factor, indexed by round; no cell may
-        appear twice. If the cells have different rounds, the values are those of
-        :func:`without_rounds`.
-    confidence : float
-
-    Returns
-    -------
-    Ratio
-        Without an interval if a cell has one value, or all are of one round.
-
-    Raises
-    ------
-    BadInput
-        Without a pair, with an empty set, or with a value that is not positive.
     """
     if not pairs:
         raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")
@@ -108,14 +80,7 @@ def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float =
 def _standard_error(
     logs: np.ndarray, cell: np.ndarray, place: np.ndarray, weights: np.ndarray
 ) -> tuple[float, float]:
-    """Standard error of a weighted sum of the cells' means, and its degrees of freedom.
-
-    Parameters
-    ----------
-    logs, cell, place : array, shape (values,)
-        Values, the number of their cell, and that of their round.
-    weights : array, shape (cells,)
-    """
+    """Standard error of a weighted sum of the cells' means, and its degrees of freedom."""
     count = np.bincount(cell)
     residual = logs - (np.bincount(cell, logs) / count)[cell]
     share = (cell[:, None] == cell) / count[cell]  # what each value has in each fitted one

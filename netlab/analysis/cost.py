@@ -20,19 +20,6 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
 
     It is the busy time of all cores in the window, the kernel's included, so other work of a
     machine counts too. A machine with both ends is counted once.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table; flagged runs are left out.
-    study : Study
-        Says which paths are of a lab, for records that lack the boot of a host.
-
-    Returns
-    -------
-    DataFrame
-        :data:`COLUMNS`; median, least and greatest of the rounds, s/GB = s per 10^9 B. Cells whose
-        runs lack a CPU meter or the number of CPUs are absent.
     """
     good = valid(runs)
     good = good[good["goodput_MBps"] > 0]

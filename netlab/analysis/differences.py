@@ -68,28 +68,7 @@ def differences(
     *,
     by: str = "",
 ) -> pd.DataFrame:
-    """List the recorded conditions in which two sets of runs differ.
-
-    Parameters
-    ----------
-    a, b : DataFrame
-        Runs tables.
-    studies : tuple of Study, optional
-        Design of each side, for its timing.
-    by : str
-        Column whose levels are compared. With ``tuning`` the knobs of both levels are compared.
-
-    Returns
-    -------
-    DataFrame
-        ``item, a, b``, in the order study, timing, software, hosts, knobs; without a row where
-        both sides are alike.
-
-    Raises
-    ------
-    NetlabError
-        The provenance of a run is not JSON.
-    """
+    """List the recorded conditions in which two sets of runs differ."""
     found = [_items(runs, study, by) for runs, study in zip((a, b), studies, strict=True)]
     rows = [
         (item, _text(item, found[0].get(item)), _text(item, found[1].get(item)))

@@ -67,19 +67,7 @@ class Ratio:
 
 
 def ratio(before: np.ndarray, after: np.ndarray, confidence: float = 0.95) -> Ratio:
-    """Ratio of two sets of goodputs with Welch's interval on their logarithms.
-
-    Parameters
-    ----------
-    before, after : array
-        Positive values; the ratio is after / before of their geometric means.
-    confidence : float
-
-    Raises
-    ------
-    BadInput
-        A value is not positive, or a set is empty.
-    """
+    """Ratio of two sets of goodputs with Welch's interval on their logarithms."""
     before, after = (np.asarray(v, dtype=float) for v in (before, after))
     if not len(before) or not len(after):
         raise BadInput("a ratio needs a value on both sides", code="E-ANALYSIS-004")
@@ -104,18 +92,7 @@ def _half(variances: np.ndarray, freedom: np.ndarray, confidence: float) -> floa
 
 
 def within_rounds(before: pd.Series, after: pd.Series) -> pd.Series:
-    """Logarithms of the ratio of two cells in every round that both have.
-
-    Parameters
-    ----------
-    before, after : Series
-        Positive goodputs, indexed by round.
-
-    Returns
-    -------
-    Series
-        Indexed by round; empty without a common round.
-    """
+    """Logarithms of the ratio of two cells in every round that both have."""
     (one, at_one), (other, at_other) = (_by_round(values) for values in (before, after))
     rounds, first, second = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     return pd.Series(at_other[second] - at_one[first], index=rounds, dtype=float)
@@ -135,17 +112,6 @@ def paired_ratio(before: pd.Series, after: pd.Series, confidence: float = 0.95) 
 
     What changes from round to round, such as drift of the machine, cancels. Cells without a common
     round are compared as :func:`ratio` does.
-
-    Parameters
-    ----------
-    before, after : Series
-        Positive goodputs, indexed by round; the ratio is after / before.
-    confidence : float
-
-    Raises
-    ------
-    BadInput
-        A value is not positive, or a set is empty.
     """
     whole = ratio(before.to_numpy(), after.to_numpy(), confidence)
     logs = within_rounds(before, after)
@@ -157,16 +123,6 @@ def p_of_ratio(before: pd.Series, after: pd.Series) -> float:
 
     The test belongs to the interval of a comparison: of the mean ratio within a round where at
     least :data:`COMMON_ROUNDS` are common (:func:`paired_ratio`), else Welch's (:func:`ratio`).
-
-    Parameters
-    ----------
-    before, after : Series
-        Positive goodputs, indexed by round.
-
-    Returns
-    -------
-    float
-        NaN where either has fewer than :data:`COMMON_ROUNDS` values.
     """
     if min(len(before), len(after)) < COMMON_ROUNDS:
         return math.nan
@@ -203,26 +159,7 @@ def effects(
     confidence: float = 0.95,
     keep_flagged: bool = False,
 ) -> pd.DataFrame:
-    """Effect of each step of a factor in every context where both of its levels were measured.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    factor : str
-        One of :data:`FACTORS`, or a further factor of the study.
-    levels : tuple, optional
-        Levels in their order. Default: numbers ascending, ``->`` before ``<->``, others in the
-        order of the runs.
-    confidence : float
-    keep_flagged : bool
-        Also use flagged runs that have a goodput.
-
-    Returns
-    -------
-    DataFrame
-        :data:`EFFECT_COLUMNS`; the factor's own column is empty. ``ratio`` is to over from.
-    """
+    """Effect of each step of a factor in every context where both of its levels were measured."""
     further = factors.names(runs) if factor not in FACTORS else []
     if factor not in (*FACTORS, *further):
         known = (*FACTORS, *further)
@@ -273,18 +210,6 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
 
     Every context has the same weight. The interval of the mean is from the spread between the
     contexts (Student t on the logarithms); NaN for a single context.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`effects`.
-    confidence : float
-
-    Returns
-    -------
-    DataFrame
-        ``factor, from_level, to_level, ratio, low, high, contexts, higher, lower, open``; the
-        last three count contexts by their own intervals.
     """
     rows = []
     for (factor, a, b), part in frame.groupby(["factor", "from_level", "to_level"], sort=False):

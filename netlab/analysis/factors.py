@@ -95,15 +95,6 @@ def unit_of(name: str) -> str:
 def level_label(name: str, level: object, tunings: Mapping[str, str]) -> str:
     """A level for readers: ``MTU 9000 B``, ``4 streams``, ``send zerocopy``, a tuning's label.
 
-    Parameters
-    ----------
-    name : str
-        The factor.
-    level : object
-        Its level.
-    tunings : mapping
-        Tuning -> label, from :func:`netlab.analysis.printed.tuning_labels`.
-
     Examples
     --------
     >>> level_label("rtt_ms", 10, {}), level_label("tuning", "full", {"full": "Driver Tuning"})
@@ -148,22 +139,7 @@ def ordered(name: str, values: pd.Series, study: Study | None) -> list:
 def at_levels(
     cells: pd.DataFrame, wanted: Mapping[str, object], study: Study | None = None
 ) -> pd.DataFrame:
-    """Cells at some levels of their factors, with a column for each further factor.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    wanted : mapping
-        Factor -> level, or several levels.
-    study : Study, optional
-        Gives the order of factors.
-
-    Raises
-    ------
-    BadInput
-        The cells have no such factor or level.
-    """
+    """Cells at some levels of their factors, with a column for each further factor."""
     wide = expanded(cells, study)
     for name, given in wanted.items():
         _check_factor(name, cells, study)
@@ -209,29 +185,7 @@ def of_two(
     at: Mapping[str, object] | None = None,
     study: Study | None = None,
 ) -> pd.DataFrame:
-    """Cells that differ in two factors alone.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    first, second : str
-        The factors; the second may be empty.
-    at : mapping, optional
-        Levels of the others.
-    study : Study, optional
-        Gives the order of factors.
-
-    Returns
-    -------
-    DataFrame
-        With a column for each further factor; no two rows have the same levels of both.
-
-    Raises
-    ------
-    BadInput
-        Unknown factors or levels, or other factors vary among the cells.
-    """
+    """Cells that differ in two factors alone."""
     for name in filter(None, (first, second)):
         _check_factor(name, cells, study)
     if first == second:
@@ -264,31 +218,7 @@ def table(
     quantity: str = "goodput",
     study: Study | None = None,
 ) -> pd.DataFrame:
-    """Lay out cells by two factors.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    rows, columns : str
-        Factors.
-    at : mapping, optional
-        Levels of the others, where they vary.
-    quantity : str
-        One of :data:`netlab.analysis.printed.QUANTITIES` but ``bottleneck``.
-    study : Study, optional
-        Gives the order of tunings and factors.
-
-    Returns
-    -------
-    DataFrame of str
-        A dash for a cell without a valid run, empty for a combination outside the design.
-
-    Raises
-    ------
-    BadInput
-        Unknown factors, levels or quantity, or other factors vary.
-    """
+    """Lay out cells by two factors."""
     part = of_two(cells, rows, columns, at, study)
     pairs = zip(part[rows], part[columns], strict=True)
     laid = dict(zip(pairs, printed.texts(part, quantity), strict=True))

@@ -282,13 +282,7 @@ STATEMENTS: tuple[Statement, ...] = (
 
 
 def findings(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """Test every statement of 2003 on measured runs; flagged runs are left out.
-
-    Returns
-    -------
-    DataFrame
-        ``finding, source, verdict, yes, no, open, evidence``, one row a statement.
-    """
+    """Test every statement of 2003 on measured runs; flagged runs are left out."""
     material = Material(runs, study, verdicts(runs))
     rows = []
     for statement in STATEMENTS:
@@ -314,15 +308,7 @@ GBPS_A_MBPS = 8e-3
 
 
 def target(cells: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """Compare the target of each group with its best cell.
-
-    Returns
-    -------
-    DataFrame
-        :data:`TARGET_COLUMNS`, in the ``unit`` of the target; the verdict is
-        ``met`` or ``not met`` when the whole interval of the best cell lies on that side of the
-        target, else ``undecided``. Groups without a target are absent.
-    """
+    """Compare the target of each group with its best cell."""
     rows = []
     for group in study.groups:
         best = printed.best(cells[cells["group"] == group.name])

@@ -26,19 +26,7 @@ GRAMMAR = (
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that any cell of a comparison may meet.
-
-    Parameters
-    ----------
-    text : str
-        As it was written, with single spaces.
-    word : str
-        Verdict; empty for a bound on the ratio.
-    sign : str
-        ``<`` or ``>`` for a bound, met by the whole interval; else empty.
-    bound : float
-        Of the ratio B / A.
-    """
+    """A condition that any cell of a comparison may meet."""
 
     text: str
     word: str = ""
@@ -53,11 +41,6 @@ class Condition:
         --------
         >>> Condition.parse("slower > 5 %").bound
         0.95
-
-        Raises
-        ------
-        BadInput
-            Anything but :data:`GRAMMAR`.
         """
         words = " ".join(text.split())
         found = next(filter(None, (form.fullmatch(words) for form in _FORMS)), None)
@@ -85,11 +68,6 @@ class Condition:
 
         A bound is met where the whole interval lies beyond it, and never by a cell that is not
         ranked. ``missing`` is met by cells that only one side has.
-
-        Returns
-        -------
-        DataFrame
-            Rows of ``compared.frame``, or of ``compared.only``.
         """
         frame = compared.frame
         if self.word == MISSING:

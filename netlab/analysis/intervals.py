@@ -19,15 +19,7 @@ SYMMETRIC_WITHIN = 0.02
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its confidence interval, all in the unit of the values.
-
-    Attributes
-    ----------
-    mean : float
-        Geometric mean; NaN without values.
-    low, high : float
-        NaN where the values carry no interval.
-    """
+    """A mean with its confidence interval, all in the unit of the values."""
 
     mean: float
     low: float
@@ -40,21 +32,7 @@ class Interval:
 
 
 def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
-    """Geometric mean of independent values with a Student t interval of their logarithms.
-
-    Parameters
-    ----------
-    values : array, shape (n,)
-        Not negative. A value of 0 has no logarithm: the mean is then the arithmetic one, without
-        an interval.
-    confidence : float
-        For instance 0.95.
-
-    Returns
-    -------
-    Interval
-        ``low`` and ``high`` are NaN for fewer than :data:`LEAST` values.
-    """
+    """Geometric mean of independent values with a Student t interval of their logarithms."""
     values = np.asarray(values, dtype=float)
     if len(values) == 0:
         return Interval(math.nan, math.nan, math.nan)

@@ -20,21 +20,7 @@ ASYMMETRIC_PERCENT = 10.0
 
 
 def link_cells(runs: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
-    """Goodput of each cell of each link.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table of all pairs; flagged runs are left out.
-    confidence : float
-        Nominal level of the intervals, which are made on logarithms over rounds.
-
-    Returns
-    -------
-    DataFrame
-        One row for each link and cell: ``sender receiver cell runs goodput_MBps low_MBps
-        high_MBps share``. Without an interval for fewer than three runs.
-    """
+    """Goodput of each cell of each link."""
     good = valid(runs)
     good = good[good["goodput_MBps"] > 0]
     cells = {run_id: cell_of(run_id) for run_id in good["run_id"].unique()}
@@ -64,19 +50,7 @@ def link_cells(runs: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
 
 
 def links(cells: pd.DataFrame) -> pd.DataFrame:
-    """Links of a fleet, the slowest first.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :func:`link_cells`.
-
-    Returns
-    -------
-    DataFrame
-        One row for each link: ``sender receiver cells share reverse``. ``share`` is the geometric
-        mean over its cells; ``reverse`` that of the other direction, NaN where it was not measured.
-    """
+    """Links of a fleet, the slowest first."""
     logs = cells.assign(log=np.log(cells["share"]))
     found = logs.groupby(LINK, observed=True)["log"].agg(cells="count", share="mean").reset_index()
     found["share"] = np.exp(found["share"])
@@ -93,34 +67,14 @@ def asymmetric(found: pd.DataFrame, percent: float = ASYMMETRIC_PERCENT) -> pd.S
 
 
 def asymmetric_pairs(found: pd.DataFrame) -> pd.DataFrame:
-    """Pairs whose directions differ by :data:`ASYMMETRIC_PERCENT` or more, the widest first.
-
-    Returns
-    -------
-    DataFrame
-        One row for each pair, of its slower direction: ``sender receiver share reverse ratio``;
-        ``ratio`` is share over reverse.
-    """
+    """Pairs whose directions differ by :data:`ASYMMETRIC_PERCENT` or more, the widest first."""
     pairs = found[asymmetric(found)]
     pairs = pairs.assign(ratio=pairs["share"] / pairs["reverse"])
     return pairs.drop(columns="cells").sort_values("ratio", ignore_index=True)
 
 
 def host_links(found: pd.DataFrame) -> pd.DataFrame:
-    """The links of each host.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From :func:`links`.
-
-    Returns
-    -------
-    DataFrame
-        One row for each host, the one with the slowest median link first: ``host links median
-        slowest fastest sends receives``, all but the second as shares; ``sends`` and ``receives``
-        are medians, NaN without such a link.
-    """
+    """The links of each host."""
     both = pd.concat([found.assign(host=found[column], role=column) for column in LINK])
     by_host = both.groupby("host", observed=True)["share"]
     shares = by_host.agg(links="count", median="median", slowest="min", fastest="max")

@@ -50,20 +50,7 @@ def stack_of_stream(congestion: str, stream: int) -> str:
 
 @dataclass(frozen=True)
 class SlowStart:
-    """End of the slow start of a stream.
-
-    Parameters
-    ----------
-    end_s : float
-        Time at which the window stopped growing by :data:`GROWS` a round trip; NaN if it did not
-        stop.
-    over_s : float
-        Time at which the losses of its overshoot were retransmitted; `end_s` without losses.
-    window_segments : float
-        Largest window until then.
-    ended_by : str
-        ``loss``, ``no more growth``, or empty.
-    """
+    """End of the slow start of a stream."""
 
     end_s: float
     over_s: float
@@ -72,17 +59,7 @@ class SlowStart:
 
 
 def slow_start(trace: pd.DataFrame) -> SlowStart:
-    """Find the end of slow start in the trace of one stream.
-
-    Parameters
-    ----------
-    trace : DataFrame
-        Rows of :data:`netlab.results.TRACE_COLUMNS`, of one stream, from its start.
-
-    Returns
-    -------
-    SlowStart
-    """
+    """Find the end of slow start in the trace of one stream."""
     trace = trace.sort_values("t_s")
     t_s = trace["t_s"].to_numpy(float)
     window = trace["cwnd_segments"].to_numpy(float)
@@ -121,21 +98,7 @@ def episode_end_s(t_s: np.ndarray, again: np.ndarray, rtt_s: np.ndarray, at: int
 
 
 def carried(intervals: pd.DataFrame, since_s: float) -> pd.DataFrame:
-    """Payload rate of a run in each interval that lies between `since_s` and the run's end.
-
-    Parameters
-    ----------
-    intervals : DataFrame
-        Rows of :data:`netlab.results.INTERVAL_COLUMNS`, of one run.
-    since_s : float
-        From the common start.
-
-    Returns
-    -------
-    DataFrame
-        ``t_s``, ``interval_s``, ``goodput_Mbps``, one row an interval, all streams added up,
-        without the drain after the window.
-    """
+    """Payload rate of a run in each interval that lies between `since_s` and the run's end."""
     inside = intervals[intervals["in_window"]]
     until_s = inside["t_s"].max() if len(inside) else -math.inf
     begins_s = intervals["t_s"] - intervals["interval_s"]
@@ -150,22 +113,7 @@ def carried(intervals: pd.DataFrame, since_s: float) -> pd.DataFrame:
 def batched_interval(
     values: np.ndarray, step_s: float, rtt_s: float, confidence: float
 ) -> tuple[float, float]:
-    """Mean of correlated samples, and half its interval from means of batches of round trips.
-
-    Parameters
-    ----------
-    values : array, shape (samples,)
-        `step_s` apart.
-    step_s, rtt_s : float
-        A batch is at least :data:`BATCH_ROUND_TRIPS` of the latter.
-    confidence : float
-        Of the interval.
-
-    Returns
-    -------
-    mean, half_width : float
-        ``half_width`` is NaN where fewer than :data:`MIN_BATCHES` batches fit.
-    """
+    """Mean of correlated samples, and half its interval from means of batches of round trips."""
     values = np.asarray(values, dtype=float)
     if not len(values):
         return math.nan, math.nan
@@ -180,22 +128,7 @@ def batched_interval(
 def after_slow_start(
     runs: pd.DataFrame, intervals: pd.DataFrame, traces: pd.DataFrame, confidence: float = 0.95
 ) -> pd.DataFrame:
-    """Goodput of each run after the slow start of all its streams.
-
-    Parameters
-    ----------
-    runs, intervals, traces : DataFrame
-        As :class:`netlab.results.Store` has them.
-    confidence : float
-        Of the intervals.
-
-    Returns
-    -------
-    DataFrame
-        One row a run: ``run_id``, ``slow_start_s`` (its end), ``since_s`` (start of the mean),
-        ``ended_by``, ``top_segments`` (largest window of slow start), ``mean_Mbps`` and
-        ``half_width_Mbps``, ``after_s`` (time the mean covers). NaN where slow start did not end.
-    """
+    """Goodput of each run after the slow start of all its streams."""
     rows = []
     by_run = dict(list(intervals.groupby("run_id", sort=False)))
     traced = dict(list(traces.groupby("run_id", sort=False)))
@@ -234,14 +167,7 @@ _MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
 def factors(runs: pd.DataFrame) -> pd.DataFrame:
-    """Settings of a sender that vary from run to run, as read back.
-
-    Returns
-    -------
-    DataFrame
-        ``run_id``, ``mtu_B`` and :data:`FACTORS`: the queue length of the interface, the limits of
-        TCP's own buffers, and the two requested windows.
-    """
+    """Settings of a sender that vary from run to run, as read back."""
     rows = []
     for run in runs.itertuples():
         knobs = json.loads(run.knobs).get(run.sender, {})
@@ -267,13 +193,7 @@ def window(size_B: float) -> str:
 
 
 def single_changes(runs: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of runs of one MTU that differ in exactly one of :data:`FACTORS`.
-
-    Returns
-    -------
-    DataFrame
-        ``factor``, ``from_level``, ``to_level``, ``from_run``, ``to_run``, in the runs' order.
-    """
+    """Pairs of runs of one MTU that differ in exactly one of :data:`FACTORS`."""
     known = factors(runs).to_dict("records")
     rows = []
     for index, one in enumerate(known):

@@ -20,16 +20,6 @@ def jain(rates: np.ndarray) -> np.ndarray:
     """Jain's fairness index: 1 if all flows get the same, 1/n if one of n gets everything.
 
     R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984.
-
-    Parameters
-    ----------
-    rates : array, shape (..., flows)
-        Not negative.
-
-    Returns
-    -------
-    array, shape (...)
-        NaN where no flow carried anything.
     """
     rates = np.asarray(rates, dtype=float)
     if rates.ndim == 0 or rates.shape[-1] == 0:
@@ -48,20 +38,7 @@ def jain(rates: np.ndarray) -> np.ndarray:
 
 
 def shares(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
-    """Running mean of the goodput of every flow of a run, and the index at every sample.
-
-    Parameters
-    ----------
-    intervals : DataFrame
-        Rows of :data:`netlab.results.INTERVAL_COLUMNS`, of one run and one direction.
-    rtt_s : float
-        Means are over :data:`SHARE_ROUND_TRIPS` of it, and no less than :data:`LEAST_SHARE_S`.
-
-    Returns
-    -------
-    DataFrame
-        Index ``t_s``; a column of Mb/s for each stream, and ``jain``; without the drain.
-    """
+    """Running mean of the goodput of every flow of a run, and the index at every sample."""
     inside = intervals[intervals["in_window"]]
     until_s = inside["t_s"].max() if len(inside) else -math.inf
     kept = intervals[intervals["t_s"] <= until_s + 1e-9]
@@ -79,22 +56,7 @@ def shares(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
 def fairness(
     runs: pd.DataFrame, intervals: pd.DataFrame, traces: pd.DataFrame, confidence: float = 0.95
 ) -> pd.DataFrame:
-    """The index of every run of several flows, over its window.
-
-    Parameters
-    ----------
-    runs, intervals, traces : DataFrame
-        As :class:`netlab.results.Store` has them.
-    confidence : float
-        Of the intervals.
-
-    Returns
-    -------
-    DataFrame
-        ``run_id``; ``flows`` and ``flows_Mbps``, lists of each flow's stack and mean goodput in the
-        window; ``jain_of_means``; ``jain`` and ``half_width``, the mean of the index over time and
-        half its interval from batches of round trips.
-    """
+    """The index of every run of several flows, over its window."""
     rows = []
     for run in runs[runs["streams"] > 1].itertuples():
         part = intervals[

@@ -20,24 +20,7 @@ LEAST_FOR_SLOPE = 4
 
 @dataclass(frozen=True)
 class Recovery:
-    """One loss in the trace of a stream.
-
-    Parameters
-    ----------
-    before_segments, least_segments : float
-        Window at the loss, and least window after the reaction to it.
-    kept : float
-        The second over the first.
-    growth_segments : float
-        Segments gained in a round trip after that: slope of a line fitted until the window has
-        recovered, or to the end. NaN with too few samples.
-    recovery_s : float
-        Time from the loss until the window has recovered; NaN if it has not by the end.
-    seen_s : float
-        Time from the loss to the last sample.
-    rtt_ms : float
-        Mean round-trip time meanwhile.
-    """
+    """One loss in the trace of a stream."""
 
     before_segments: float
     least_segments: float
@@ -49,20 +32,7 @@ class Recovery:
 
 
 def recovery(trace: pd.DataFrame, loss_s: float) -> Recovery | None:
-    """Follow the window of one stream through a loss.
-
-    Parameters
-    ----------
-    trace : DataFrame
-        Rows of :data:`netlab.results.TRACE_COLUMNS`, of one stream.
-    loss_s : float
-        Time of the drop.
-
-    Returns
-    -------
-    Recovery or None
-        None if the samples do not cover the loss, or the window did not fall after it.
-    """
+    """Follow the window of one stream through a loss."""
     trace = trace.sort_values("t_s")
     t_s = trace["t_s"].to_numpy(float)
     window = trace["cwnd_segments"].to_numpy(float)
@@ -106,14 +76,7 @@ def law_growth(law: WindowLaw, low: float, round_trips: float) -> float:
 
 
 def beside_law(stack: str, found: Recovery) -> dict[str, float]:
-    """Prediction of the stack's published law for the same loss.
-
-    Returns
-    -------
-    dict
-        ``law_kept``, ``law_growth_segments`` (mean over the measured round trips) and
-        ``law_recovery_s``; NaN for a stack without a window law.
-    """
+    """Prediction of the stack's published law for the same loss."""
     law = LAW_OF_STACK.get(stack)
     if law is None or found.before_segments < 2:
         return dict.fromkeys(("law_kept", "law_growth_segments", "law_recovery_s"), math.nan)
@@ -126,21 +89,7 @@ def beside_law(stack: str, found: Recovery) -> dict[str, float]:
 
 
 def recoveries(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
-    """Every forced loss of a study beside the prediction of its stack's law.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        With ``forced_loss_s``, on the axis of the samples.
-    traces : DataFrame
-        Of the same runs.
-
-    Returns
-    -------
-    DataFrame
-        ``run_id``, ``stack``, ``loss_s``, the fields of :class:`Recovery` and of
-        :func:`beside_law`; one row a run that had a loss and reacted to it.
-    """
+    """Every forced loss of a study beside the prediction of its stack's law."""
     rows = []
     traced = dict(list(traces.groupby("run_id", sort=False)))
     lost = runs[runs["forced_loss_s"].notna()] if "forced_loss_s" in runs else runs.iloc[:0]

@@ -53,15 +53,7 @@ def label_of(run: Mapping) -> str:
 
 @dataclass(frozen=True)
 class LongPath:
-    """A measured study with the samples of its runs.
-
-    Parameters
-    ----------
-    measured : Measured
-        Its design and runs.
-    intervals, traces, paths : DataFrame
-        As the store has them; ``paths`` is empty where no path was emulated.
-    """
+    """A measured study with the samples of its runs."""
 
     measured: Measured
     intervals: pd.DataFrame
@@ -222,13 +214,7 @@ def on_long_path(measured: Measured) -> bool:
 
 @computed_once
 def samples_of(measured: Measured) -> LongPath:
-    """Add the samples of its runs to a study of a long path.
-
-    Raises
-    ------
-    NetlabError
-        The results hold no traces.
-    """
+    """Add the samples of its runs to a study of a long path."""
     store = Store(measured.results)
     if not traced(measured.results):
         raise NetlabError(

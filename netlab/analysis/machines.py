@@ -36,15 +36,7 @@ LEFT_OUT = ("path_check",)
 
 @dataclass(frozen=True)
 class Machines:
-    """Provenance of a study.
-
-    Attributes
-    ----------
-    hosts : DataFrame
-        One row a fact, one column a host; text. Several values mean that a host changed.
-    shared : DataFrame
-        ``item, value`` of what is not a host's: versions, digests, seed, times.
-    """
+    """Provenance of a study."""
 
     hosts: pd.DataFrame
     shared: pd.DataFrame
@@ -70,13 +62,7 @@ class Machines:
 
 
 def machines(runs: pd.DataFrame, study: Study) -> Machines:
-    """Read the provenance of all runs.
-
-    Raises
-    ------
-    NetlabError
-        A record is not JSON.
-    """
+    """Read the provenance of all runs."""
     hosts: dict[str, dict[str, list[str]]] = {}
     shared: dict[str, list[str]] = {}
     for text in runs["provenance"].drop_duplicates():

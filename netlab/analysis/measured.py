@@ -42,25 +42,7 @@ def computed_once(analysis: Callable[[Measured], MadeT]) -> Callable[[Measured],
 
 @dataclass(frozen=True)
 class Measured:
-    """A study with its measurements.
-
-    Parameters
-    ----------
-    study : Study
-        The design; its level of confidence is used throughout.
-    runs : DataFrame
-        All stored runs, flagged ones included.
-    cells : DataFrame
-        From :class:`~netlab.analysis.cells.Cells`, flagged runs left out; and ``bottleneck``.
-    bottlenecks : DataFrame
-        From :func:`~netlab.analysis.bottleneck.verdicts`.
-    results : Path
-        Directory of the store.
-    intervals : DataFrame, optional
-        Interval samples of the runs.
-    campaign : str, optional
-        The campaign whose records count; None without one, as after an import.
-    """
+    """A study with its measurements."""
 
     study: Study
     runs: pd.DataFrame
@@ -115,27 +97,7 @@ def from_frames(
 
 
 def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
-    """Load a store and the study it was measured for.
-
-    Parameters
-    ----------
-    results : path-like
-        Directory of a :class:`netlab.results.Store`, see :func:`netlab.files.paths.given_path`; one
-        that is not found from here is taken from the checkout. Empty for where the results of
-        `study` go: of its whole or its short form, whichever was measured last.
-    study : path-like
-        The study's YAML file, or its name. The study stored beside the results is what was measured
-        and takes its place; results of its short form are recognised by their name. Empty for the
-        study stored beside the results. The study that a campaign stored in these results selects
-        the records of that campaign; otherwise those of the latest count.
-
-    Raises
-    ------
-    BadInput
-        The directory does not exist, holds results of another study, or lacks its study.
-    NetlabError
-        It holds no runs, or files that cannot be read as results.
-    """
+    """Load a store and the study it was measured for."""
     file, name = _named(study, results) if str(study) else (None, "")
     directory = _directory(results, name)
     return _load(directory, file, name)

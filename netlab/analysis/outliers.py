@@ -24,23 +24,7 @@ COLUMNS = ["host", "role", "links", "share", "p"]
 
 
 def outlying_hosts(links: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
-    """Name the hosts whose links are slower or faster than those of others.
-
-    Parameters
-    ----------
-    links : DataFrame
-        From :func:`netlab.analysis.links.links`.
-    level : float
-        Probability to name any host where none differs, nominally.
-
-    Returns
-    -------
-    DataFrame
-        One row for each outlying host and role, the slowest first: ``host``, ``role`` (``sends`` or
-        ``receives``), its number of ``links``, their ``share`` of the goodput of other hosts' links
-        (a median; what the partners contribute is taken out), and ``p``, corrected for the number
-        of hosts and roles. A host with fewer than four links in a role is not tested.
-    """
+    """Name the hosts whose links are slower or faster than those of others."""
     if links.empty:
         return pd.DataFrame(columns=COLUMNS)
     names = sorted({*links["sender"], *links["receiver"]})

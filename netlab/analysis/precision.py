@@ -31,33 +31,13 @@ def nominal_level(study: Study) -> float:
 
 
 def half_width_percent(values: np.ndarray, level: float) -> float:
-    """Half the width of a cell's interval, in per cent of its mean.
-
-    Parameters
-    ----------
-    values : array, shape (rounds,)
-        Goodput of the cell in each round.
-    level : float
-        Nominal level of the interval.
-
-    Returns
-    -------
-    float
-        NaN for fewer than three values, or a value of 0.
-    """
+    """Half the width of a cell's interval, in per cent of its mean."""
     found = log_interval(values, level)
     return 100 * found.half_width / found.mean if found.mean > 0 else math.nan
 
 
 def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> float:
-    """Rounds after which the interval would be as narrow as asked, with the spread seen so far.
-
-    Returns
-    -------
-    float
-        A whole number, at least 3; infinite beyond :data:`MOST_ROUNDS`, NaN for fewer than three
-        values or a value of 0.
-    """
+    """Rounds after which the interval would be as narrow as asked, with the spread seen so far."""
     values = np.asarray(values, dtype=float)
     if len(values) < LEAST or np.any(values <= 0):
         return math.nan

@@ -61,15 +61,6 @@ def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
 def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> list[str]:
     """Sentences on the intervals of cells: their level, and why cells have none.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    confidence : float
-        Level of the intervals.
-    sign : str
-        Sign of an interval: ``±`` in tables, or ``bars`` in charts.
-
     Examples
     --------
     >>> frame = pd.DataFrame({"interval_from": ["rounds", "none"], "n_valid": [4, 2]})
@@ -123,13 +114,7 @@ def tuning_labels(cells: pd.DataFrame, study: Study | None = None) -> dict[str, 
 
 
 def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
-    """Cells of one group.
-
-    Raises
-    ------
-    BadInput
-        Unknown group.
-    """
+    """Cells of one group."""
     part = cells[cells["group"] == group]
     if part.empty:
         known = ", ".join(map(repr, group_names(cells))) or "none"
@@ -171,27 +156,7 @@ def as_printed(
     study: Study | None = None,
     quantity: str = "goodput",
 ) -> pd.DataFrame:
-    """Lay out one group as the report prints it.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :func:`netlab.analysis.measured.from_frames`.
-    group : str
-        Name of the group.
-    study : Study, optional
-        Gives the labels of the tunings.
-    quantity : str
-        ``goodput`` in MB/s, ``percent`` of the bus, ``both``, ``bottleneck``, or ``address``: the
-        name of the cell within its group.
-
-    Returns
-    -------
-    DataFrame of str
-        Rows (section, MTU) such as ``("No Tuning", "1500 B")``, and with further factors their
-        levels; columns ``1 Stream``, ``4 Streams``, ... A combination outside the design is empty,
-        a missing cell a dash.
-    """
+    """Lay out one group as the report prints it."""
     _check_quantity(quantity)
     part = of_group(cells, group)
     if quantity == "bottleneck":
@@ -234,13 +199,7 @@ def _check_quantity(quantity: str) -> None:
 
 
 def texts(cells: pd.DataFrame, quantity: str = "goodput") -> list[str]:
-    """Cells as text: ``goodput`` in MB/s, ``percent`` of the bus, or ``both``.
-
-    Raises
-    ------
-    BadInput
-        Another quantity.
-    """
+    """Cells as text: ``goodput`` in MB/s, ``percent`` of the bus, or ``both``."""
     _check_quantity(quantity)
     return _texts(cells, quantity)
 

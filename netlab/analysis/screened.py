@@ -35,17 +35,7 @@ CONCLUSIVE = (CONFIRMED, BETTER)
 
 @dataclass(frozen=True)
 class Against:
-    """The least set against another tuning of the confirmation.
-
-    Attributes
-    ----------
-    other : str
-        :data:`FULL_TUNING` or :data:`NO_ROW`.
-    ratio, low, high : float
-        Goodput of the least set to that of the other.
-    verdict : str
-    rounds : int
-    """
+    """The least set against another tuning of the confirmation."""
 
     other: str
     ratio: float
@@ -57,13 +47,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """A set of knobs against the whole tuning and against no knob, in rounds of its own.
-
-    Attributes
-    ----------
-    knobs : tuple of str
-    against : tuple of Against
-    """
+    """A set of knobs against the whole tuning and against no knob, in rounds of its own."""
 
     knobs: tuple[str, ...]
     against: tuple[Against, ...]
@@ -97,32 +81,7 @@ class Concluded:
 
 @dataclass(frozen=True, eq=False)
 class ScreenRecord(Concluded):
-    """A finished screen, without the runs.
-
-    Attributes
-    ----------
-    study, tuning, group, path, design : str
-    started_at : str
-        Of its first run: UTC, ISO 8601; empty if unknown.
-    rows : dict of str to tuple of str
-        Row of the design -> knobs that it sets.
-    effects : DataFrame
-        A row a knob, and a pair where ``with_knob`` is not empty: ``knob with_knob ratio low high
-        p_holm verdict``. Ratios of goodput with the knob to goodput without.
-    same_within_percent : float
-        Bound of *the same*.
-    runs, valid_runs : int
-        Of the design, and those that count.
-    unsupported, unchanged : tuple of dict
-        ``host knob reason`` and ``host knob value`` of knobs that a host does not have, or has at
-        the wanted value already.
-    refused_rows : dict of str to int
-        Knob -> rows in which a host did not take it, although it was to be set.
-    tries : tuple of Confirmation
-        Sets that were confirmed or refuted, smallest first; the last one is the result.
-    least_tuning : dict
-        The least set as a tuning: content of its YAML file.
-    """
+    """A finished screen, without the runs."""
 
     study: str
     tuning: str
@@ -193,13 +152,7 @@ def write_screen(record: ScreenRecord, path: Path) -> Path:
 
 
 def read_screen(path: Path) -> ScreenRecord:
-    """Read a screen that :func:`write_screen` wrote.
-
-    Raises
-    ------
-    NetlabError
-        It cannot be read, or another version of netlab wrote it.
-    """
+    """Read a screen that :func:`write_screen` wrote."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["netlab_screen"] != VERSION:

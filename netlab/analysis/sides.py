@@ -25,21 +25,7 @@ FACTORS = (*BASE, *MORE)
 
 @dataclass(frozen=True, eq=False)
 class ComparedSide:
-    """One side of a comparison.
-
-    Attributes
-    ----------
-    label : str
-        As it was given.
-    study : Study
-        The design as it was measured.
-    runs : DataFrame
-        Runs that count, flagged ones included.
-    directory : Path
-        Directory of the results.
-    campaign : str
-        Id of the campaign whose records count; empty for imported and older results.
-    """
+    """One side of a comparison."""
 
     label: str
     study: Study
@@ -63,17 +49,7 @@ class ComparedSide:
 
 @dataclass(frozen=True, eq=False)
 class SidesCompared:
-    """Two sides with what differs between them, in conditions and in goodput.
-
-    Attributes
-    ----------
-    a, b : ComparedSide
-    by : str
-        Column whose levels are compared; empty for two sets of results.
-    differences : DataFrame
-        ``item, a, b``; see :func:`netlab.analysis.differences.differences`.
-    compared : Compared
-    """
+    """Two sides with what differs between them, in conditions and in goodput."""
 
     a: ComparedSide
     b: ComparedSide
@@ -83,21 +59,7 @@ class SidesCompared:
 
 
 def side_of(given: str | Path | Measured) -> ComparedSide:
-    """Load one side.
-
-    Parameters
-    ----------
-    given : str, Path or Measured
-        Directory of results, name of a study, either with ``@CAMPAIGN`` (an id below
-        ``campaigns/``), or results that are loaded already.
-
-    Raises
-    ------
-    BadInput
-        Unknown directory, study or campaign.
-    NetlabError
-        Without runs, or with files that cannot be read as results.
-    """
+    """Load one side."""
     if isinstance(given, Measured):
         return _side(str(given.results), given)
     text = str(given)
@@ -149,17 +111,6 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
     """Parse ``COLUMN=a,b``: a factor and two of its levels.
 
     A level may contain a comma, as names of groups do.
-
-    Parameters
-    ----------
-    text : str
-    runs : DataFrame
-        Runs that have both levels.
-
-    Raises
-    ------
-    BadInput
-        Another syntax, another column, or a level that no run has.
     """
     column, equals, rest = text.partition("=")
     column = column.strip()
@@ -204,23 +155,7 @@ def split(side: ComparedSide, by: str) -> tuple[str, tuple[ComparedSide, Compare
 def comparison(
     given: Sequence[str | Path | Measured], *, by: str = "", same_within_percent: float = 5.0
 ) -> SidesCompared:
-    """Load and compare two sides.
-
-    Parameters
-    ----------
-    given : sequence
-        Two sides, or with `by` one; see :func:`side_of`.
-    by : str
-        ``COLUMN=a,b``: two levels of a factor within one side.
-    same_within_percent : float
-
-    Raises
-    ------
-    BadInput
-        Another number of sides, or twice the same.
-    NetlabError
-        As of :func:`side_of` and :func:`netlab.analysis.compare.compare`.
-    """
+    """Load and compare two sides."""
     if len(given) != (1 if by else 2):
         raise BadInput(
             "name two results A and B, or one of them and --by COLUMN=a,b",

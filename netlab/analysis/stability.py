@@ -47,23 +47,7 @@ Sentence = Callable[[bool], str]
 
 @dataclass(frozen=True)
 class _Series:
-    """Residuals of runs in the order of measuring.
-
-    Attributes
-    ----------
-    scaled, logs : array, shape (runs,)
-        Residuals over the scatter of their cell, clipped; and as they are.
-    visit : array, shape (runs,)
-        Number of the visit of each run.
-    hours, within_h : array, shape (runs,)
-        Start, in hours after the first, and after the mean start of the runs of its cell.
-    inflation : array, shape (runs,)
-        ``logs`` over the deviation from the mean of the cell, which lies closer to its own runs.
-    before : array, shape (runs,)
-        Logarithm of the goodput of the run before in the same visit; NaN for its first.
-    started_at : Series
-        Start of each run, UTC.
-    """
+    """Residuals of runs in the order of measuring."""
 
     scaled: np.ndarray
     logs: np.ndarray
@@ -114,22 +98,7 @@ Test = Callable[[_Series, np.random.Generator], Found]
 
 
 def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
-    """Test a campaign for drift, a step and carry-over.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table; flagged runs are left out.
-    seed : int
-        Of the permutations.
-
-    Returns
-    -------
-    DataFrame
-        One row a test: ``test``, ``estimate`` in ``unit`` with the interval ``low`` to ``high`` (of
-        drift alone), ``p``, ``found`` (p below :data:`LEVEL`) and a sentence. ``p`` is missing with
-        fewer than :data:`MIN_VISITS` visits.
-    """
+    """Test a campaign for drift, a step and carry-over."""
     series = _series(runs)
     visits = len(np.unique(series.visit))
     rng = np.random.default_rng(seed)

@@ -6,15 +6,7 @@ import numpy as np
 
 
 def quantile(degrees: float | np.ndarray, p: float) -> float | np.ndarray:
-    """Value below which a share `p` of the distribution lies.
-
-    Parameters
-    ----------
-    degrees : float or array
-        Degrees of freedom.
-    p : float
-        Between 0 and 1.
-    """
+    """Value below which a share `p` of the distribution lies."""
     from scipy.special import stdtrit
 
     return stdtrit(degrees, p)

@@ -80,19 +80,7 @@ COMPARED_COLUMNS = (
 
 @dataclass(frozen=True)
 class Step:
-    """One step of one factor, and the cells to compare.
-
-    Parameters
-    ----------
-    factor : str
-        One of :data:`FACTORS`.
-    step, where : str
-        The change, and the cells it is tested in.
-    before, after : dict
-        Allowed values of a cell on that side, by column.
-    match : tuple of str
-        Columns with equal values in both cells of a ratio, besides ``factors``.
-    """
+    """One step of one factor, and the cells to compare."""
 
     factor: str
     step: str
@@ -141,13 +129,6 @@ def comparable(m: Measured) -> pd.DataFrame:
     """Cells that both studies have: same table and direction, same levels, a valid run.
 
     A tuning level pairs with the published tuning that it repeats, whatever its name.
-
-    Returns
-    -------
-    DataFrame
-        :data:`CELL_COLUMNS`; ``tuning`` is the published one. The measured ceiling is the bus of
-        the cell; without a known bus, what the runs recorded as their ceiling; NaN without
-        either. ``now_percent_low`` and ``now_percent_high`` bound the cell's interval.
     """
     cells = m.cells[(m.cells["n_valid"] > 0) & m.cells["table"].isin(TABLES)]
     cells = cells.astype({"table": "int64"})
@@ -253,17 +234,7 @@ def side(ratio: float, band: float = BAND) -> str:
 
 
 def verdict(said: str, low: float, high: float, band: float = BAND) -> str:
-    """Verdict on a published effect by the measured interval of the same ratio.
-
-    Parameters
-    ----------
-    said : str
-        ``rises``, ``falls`` or ``stays``.
-    low, high : float
-        Ends of the measured interval; NaN where there is none.
-    band : float
-        Largest error of a published ratio, either way.
-    """
+    """Verdict on a published effect by the measured interval of the same ratio."""
     if math.isnan(low) or math.isnan(high):
         return UNDECIDED
     if said == FALLS:
@@ -279,17 +250,7 @@ def verdict(said: str, low: float, high: float, band: float = BAND) -> str:
 
 @computed_once
 def compare(m: Measured) -> pd.DataFrame:
-    """Every finding in every group with the numbers of both sides and the verdict.
-
-    Returns
-    -------
-    DataFrame
-        :data:`COMPARED_COLUMNS`, one row a finding and group (direction: a pair of groups).
-        ``cases`` counts the averaged ratios, the same on both sides; ``left_out`` those without a
-        second valid run in one of their cells; ``alike`` the cases that rise, fall or stay in both
-        studies. Percentages are geometric means of the shares of the ceiling before and after the
-        step. Measured ratios are those of :func:`~netlab.analysis.contrast.mean_ratio`.
-    """
+    """Every finding in every group with the numbers of both sides and the verdict."""
     cells = comparable(m)
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
@@ -363,16 +324,7 @@ def _geometric_mean(values: pd.Series) -> float:
 
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
-    """Summary of each finding over all groups.
-
-    Returns
-    -------
-    DataFrame
-        ``factor, step, where, then_ratio, now_ratio`` (geometric means over the groups), the
-        number of groups by the published effect (``rises, falls, stays``) and by verdict (``recurs,
-        does not recur, undecided``), and ``verdict``: ``recurs`` or ``does not recur`` where at
-        least two thirds of the groups say so, else ``undecided``.
-    """
+    """Summary of each finding over all groups."""
     rows = []
     for key, part in compared.groupby(["factor", "step", "where"], sort=False):
         counts = {word: int((part["verdict"] == word).sum()) for word in VERDICTS}

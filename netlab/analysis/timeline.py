@@ -6,20 +6,7 @@ import pandas as pd
 
 
 def timelines(intervals: pd.DataFrame) -> pd.DataFrame:
-    """Sum the samples of all streams of a run, sample by sample.
-
-    Parameters
-    ----------
-    intervals : DataFrame
-        Interval samples (:data:`netlab.results.INTERVAL_COLUMNS`) of any number of runs.
-
-    Returns
-    -------
-    DataFrame
-        ``run_id, t_s, goodput_MBps, in_window``, by run and time. ``t_s`` is the mean end of the
-        sample over the streams. A sample that a stream lacks is left out, since its sum would be
-        too low.
-    """
+    """Sum the samples of all streams of a run, sample by sample."""
     known = intervals[intervals["interval_s"] > 0].sort_values(
         ["run_id", "direction", "stream", "t_s"]
     )

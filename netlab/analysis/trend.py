@@ -17,22 +17,7 @@ COLUMNS = ("campaign", "started_at", "cells", "common", "ratio", "low", "high", 
 
 
 def trend(m: Measured) -> pd.DataFrame:
-    """Compare every campaign in a directory of results with the one before it.
-
-    Parameters
-    ----------
-    m : Measured
-        The measured study; its directory may hold several campaigns.
-
-    Returns
-    -------
-    DataFrame
-        :data:`COLUMNS`, one row a campaign with valid runs of its own, oldest first; empty for a
-        single campaign. ``ratio`` is
-        the geometric mean, over the ``common`` cells, of goodput to that of the campaign before,
-        with the interval from the spread between cells; NaN for the first. ``level`` is the product
-        of the ratios so far. ``step`` is true where the interval excludes 1.
-    """
+    """Compare every campaign in a directory of results with the one before it."""
     rows: list[tuple] = []
     before: pd.Series | None = None
     level = 1.0

@@ -39,19 +39,7 @@ KINDS = (EMPTY, DISTURBED, FLAGGED, IMPRECISE, SHORT)
 
 @dataclass(frozen=True)
 class Concern:
-    """One reason for which a report does not pass the quality gate.
-
-    Attributes
-    ----------
-    kind : str
-        One of :data:`KINDS`.
-    text : str
-        The counts, as the beginning of a sentence: ``42 of 140 cells are empty``.
-    reason : str
-        Why, in words.
-    command : str
-        The command that mends it.
-    """
+    """One reason for which a report does not pass the quality gate."""
 
     kind: str
     text: str
@@ -61,18 +49,7 @@ class Concern:
 
 @dataclass(frozen=True)
 class PrecisionReached:
-    """Half widths of the cells' intervals, in per cent of the mean.
-
-    Attributes
-    ----------
-    asked_percent : float
-        Half width that the study asks; NaN where it asks none.
-    within, wide, none : int
-        Cells within it, wider, and without an interval over rounds. Without a limit no cell is
-        wide.
-    median_percent, widest_percent : float
-        NaN where no cell has an interval.
-    """
+    """Half widths of the cells' intervals, in per cent of the mean."""
 
     asked_percent: float
     within: int
@@ -260,19 +237,7 @@ def _is_known(name: str) -> bool:
 
 
 def command(m: Measured, verb: str, *options: str, quick: bool = False) -> str:
-    """A netlab command for the study of these results, to paste into a shell.
-
-    Parameters
-    ----------
-    m : Measured
-        The study; one that netlab does not know by name is given by the copy beside its results.
-    verb : str
-        Subcommand.
-    *options : str
-        More arguments.
-    quick : bool
-        Add ``--quick``.
-    """
+    """A netlab command for the study of these results, to paste into a shell."""
     name = m.study.name.removesuffix(QUICK)
     words = ["netlab", verb]
     if _is_known(name):
@@ -303,13 +268,7 @@ _NOT_CALIBRATED = "not calibrated here; netlab calibrate compares this machine w
 
 
 def calibration(directory: Path | None = None) -> str:
-    """State the calibrations stored beside the results, in a sentence.
-
-    Parameters
-    ----------
-    directory : Path, optional
-        Of all calibrations; by default where ``netlab calibrate`` writes them.
-    """
+    """State the calibrations stored beside the results, in a sentence."""
     parts = calibrated.stored(directory).parts.values()
     return "; ".join(map(_part_in_words, parts)) or _NOT_CALIBRATED
 

@@ -20,21 +20,7 @@ ENGINE_WORDS = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """Record length, socket buffer, streams and engine of a run.
-
-    Parameters
-    ----------
-    record_length_B : int
-        Bytes of one send or recv call.
-    buffer_B : int
-        Requested socket buffers; 0 selects the kernel's autotuning.
-    receive_buffer_B : int, optional
-        The receiver's, if the study has another one for it.
-    streams : int
-        Parallel TCP streams.
-    words : tuple of (str, str)
-        Option and word of :data:`ENGINE_WORDS`, sorted; options of the core only.
-    """
+    """Record length, socket buffer, streams and engine of a run."""
 
     record_length_B: int
     buffer_B: int
@@ -109,21 +95,7 @@ _REQUIRED: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class PathLimits:
-    """Limits of a path, from its first run.
-
-    Parameters
-    ----------
-    bdp_B : float or None
-        Bandwidth-delay product: rate times minimum round-trip time.
-    granted_B : int or None
-        The largest socket buffer that both kernels grant; None if they grant the request.
-    rate_MBps : float or None
-        Link rate; None when unknown.
-    cpus : int
-        The smaller number of CPUs of the two hosts.
-    open_files : int or None
-        The smaller limit of open files of the two agents.
-    """
+    """Limits of a path, from its first run."""
 
     bdp_B: float | None = None
     granted_B: int | None = None
@@ -139,27 +111,7 @@ def factors(
     engines: str = "same",
     given: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[dict[str, tuple], dict[str, str]]:
-    """Levels of each factor, including the current one.
-
-    Parameters
-    ----------
-    start : Candidate
-        The current settings.
-    found : PathLimits
-        Bounds for buffers and streams.
-    engines : {"same", "all"}
-        ``same`` copies every byte in and out, as the current settings; ``all`` also tries other
-        methods to send and receive.
-    given : mapping of str to sequence of int, optional
-        Levels in place of netlab's own, by factor.
-
-    Returns
-    -------
-    levels : dict of str to tuple
-        In race order; a factor with one level is not raced.
-    refused : dict of str to str
-        ``option=word`` -> the reason why this netlab cannot try it.
-    """
+    """Levels of each factor, including the current one."""
     given = given or {}
     raced: dict[str, Sequence] = {
         "record_length_B": given.get("record_length_B", RECORD_LENGTHS_B),
@@ -178,13 +130,7 @@ def factors(
 
 
 def check_levels(given: Mapping[str, Sequence[int]]) -> None:
-    """Validate levels against the core's limits.
-
-    Raises
-    ------
-    BadInput
-        A level is out of range.
-    """
+    """Validate levels against the core's limits."""
     for name, levels in given.items():
         option = core.options()[OPTION[name]]
         for level in levels:

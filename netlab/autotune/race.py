@@ -37,23 +37,7 @@ MIN_ROUNDS, MAX_ROUNDS = LOOKS[0], LOOKS[-1]
 
 @dataclass(frozen=True)
 class Rules:
-    """Parameters of a race.
-
-    Parameters
-    ----------
-    error : float
-        Probability, at most, that the best arm is dropped.
-    max_rounds : int
-        Complete rounds after which the remaining arms count as tied.
-    margin : float
-        End the race early as tied if the intervals of all remaining arms lie less than this below
-        the leader, in units of score; 0 for never.
-
-    Raises
-    ------
-    BadInput
-        The error is not between 0 and 0.5, or the number of rounds is out of range.
-    """
+    """Parameters of a race."""
 
     error: float = 0.05
     max_rounds: int = 8
@@ -91,28 +75,7 @@ class Gap(Generic[ArmT]):
 
 
 class Race(Generic[ArmT]):
-    """The state of one race; a higher score is better.
-
-    Parameters
-    ----------
-    arms : sequence of hashable
-        The arms, each once.
-    rules : Rules
-        Parameters of the race.
-    keep : hashable, optional
-        A reference arm, measured to the end even after it is dropped.
-
-    Attributes
-    ----------
-    alive : list
-        Arms not dropped yet, in the order given.
-    dropped : dict of hashable to Gap
-        Dropped arms with their gap to the leader, the reference arm included.
-    withdrawn : dict of hashable to str
-        Arms that cannot be measured, with the reason.
-    tied : bool
-        True if all remaining arms lie within the margin of the leader.
-    """
+    """The state of one race; a higher score is better."""
 
     def __init__(self, arms: Sequence[ArmT], rules: Rules, *, keep: ArmT | None = None):
         if len(set(arms)) != len(arms) or not arms:
@@ -164,13 +127,7 @@ class Race(Generic[ArmT]):
         return max(self.alive, key=lambda arm: self._mean(arm, rounds))
 
     def add(self, round_number: int, arm: ArmT, score: float) -> None:
-        """Record the score of an arm in a round.
-
-        Raises
-        ------
-        BadInput
-            The arm has a score for this round or is not running, or the score is not finite.
-        """
+        """Record the score of an arm in a round."""
         if arm not in self.running or round_number in self._scores[arm]:
             raise BadInput(
                 "a running arm has one score per round", key="arm", value=arm, code="E-AUTOTUNE-005"
@@ -187,18 +144,7 @@ class Race(Generic[ArmT]):
         self.alive.remove(arm)
 
     def look(self, *, last: bool = False) -> list[Gap[ArmT]]:
-        """Run an interim analysis if one is due: drop the arms below the leader.
-
-        Parameters
-        ----------
-        last : bool
-            Run it in any case, as the race is over; each pair uses all its common rounds.
-
-        Returns
-        -------
-        list of Gap
-            The gap of each arm dropped now.
-        """
+        """Run an interim analysis if one is due: drop the arms below the leader."""
         rounds = len(self.complete_rounds)
         leader = self.leader
         if leader is None:
@@ -253,22 +199,7 @@ NO_CONCLUSION = "no conclusion"
 
 @dataclass(frozen=True)
 class ArmResult:
-    """The result of a candidate in a race.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    rounds : int
-        Rounds with a valid figure.
-    score : float or None
-        Mean over these rounds.
-    gap : Gap or None
-        Gap to the winner at the end of the race, or the gap at which the candidate was dropped.
-    dropped_after : int or None
-        Rounds before it was dropped.
-    reason : str
-        Why it could not be measured; empty otherwise.
-    """
+    """The result of a candidate in a race."""
 
     candidate: Candidate
     rounds: int
@@ -280,20 +211,7 @@ class ArmResult:
 
 @dataclass(frozen=True)
 class RaceResult:
-    """The result of one race of the search.
-
-    Parameters
-    ----------
-    number : int
-        From 1.
-    factor : str
-        The raced factor; ``last race`` for the last.
-    arms : tuple of ArmResult
-    winner : Candidate or None
-        The search continues from it; None if the race had no valid runs.
-    ended : str
-        ``one left``, ``tied``, ``rounds``, ``time`` or ``flagged runs``.
-    """
+    """The result of one race of the search."""
 
     number: int
     factor: str
@@ -304,20 +222,7 @@ class RaceResult:
 
 @dataclass
 class SearchResult:
-    """The result of a search.
-
-    Attributes
-    ----------
-    verdict : str
-        :data:`BETTER`, :data:`NO_BETTER`, :data:`NO_START` or :data:`NO_CONCLUSION`.
-    winner : Candidate
-        The settings to use: the current ones unless others are known to be better.
-    gain : Gap or None
-        Gap of the current settings to the last race's leader, from that race's samples.
-    stages : list of RaceResult
-    samples : list of dict
-        Every run in the order made, with ``stage``, ``factor``, ``round`` and ``counted``.
-    """
+    """The result of a search."""
 
     verdict: str
     winner: Candidate

@@ -81,15 +81,7 @@ def gained(aim: Objective, gap: Gap[Candidate]) -> str:
 
 
 def table(tuned: Tuned) -> pd.DataFrame:
-    """Every candidate of every race.
-
-    Returns
-    -------
-    DataFrame
-        :data:`COLUMNS`. ``figure`` is the geometric mean of the objective. ``worse_percent`` and
-        its bounds compare with the winner, or for a dropped arm with the leader that dropped it,
-        round by round; NaN without a comparison.
-    """
+    """Every candidate of every race."""
     rows = [_row(tuned, stage, arm) for stage in tuned.outcome.stages for arm in stage.arms]
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
@@ -200,15 +192,7 @@ WIDTH = 96
 
 
 def fragment_text(tuned: Tuned, samples_file: str) -> str:
-    """The winner as keys of a study.
-
-    Parameters
-    ----------
-    tuned : Tuned
-        The search.
-    samples_file : str
-        Name of the JSON file with every run, for the comments.
-    """
+    """The winner as keys of a study."""
     keys = yaml_text(_keys(tuned))
     comments = [
         f"netlab {version()} autotune, {tuned.started_at}, agent {core.source_digest()}",
@@ -265,13 +249,7 @@ def _keys(tuned: Tuned) -> dict:
 
 
 def write_fragment(tuned: Tuned, path: Path, samples_file: str) -> Path:
-    """Write the winner, and validate the study with it.
-
-    Raises
-    ------
-    BadInput
-        The study with the winner is invalid.
-    """
+    """Write the winner, and validate the study with it."""
     write_text(path, fragment_text(tuned, samples_file))
     taken(tuned.ask.study, path)
     return path
@@ -283,18 +261,6 @@ def taken(study: Study, fragment: Path | str) -> Study:
     A group of the fragment updates the study's group of that name, or is added. Stream counts are
     added to the study's; groups that the fragment does not name keep theirs. Every other key
     replaces the study's.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    fragment : path-like
-        The YAML file.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, or the merged study is invalid.
     """
     where = str(fragment)
     keys = read_yaml(fragment)

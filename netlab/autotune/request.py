@@ -49,40 +49,7 @@ def default_study() -> Study:
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """The parameters of a search.
-
-    Parameters
-    ----------
-    study : Study
-        Hosts, paths and the current settings.
-    path : str
-        Name of one of its paths.
-    aim : {"goodput", "cpu"}
-        Highest goodput, or least CPU time per byte.
-    seconds : float
-        Total time budget, from :data:`LEAST_S` to :data:`MOST_S`.
-    direction : {"->", "<->"}, optional
-        One way or both; the group's when left out.
-    sender : str, optional
-        The sending end; the group's when left out.
-    tuning : str, optional
-        A tuning of the study to apply to both hosts; none when left out.
-    mtu_B : int, optional
-        MTU of both ends; the tuning's first, or the present one, when left out.
-    engines : {"same", "all"}
-        ``all`` also tries methods that do not copy every byte.
-    given : mapping of str to tuple of int
-        Levels in place of netlab's own: ``record_length_B``, ``buffer_B``, ``streams``.
-    seed : int, optional
-        Seed of the order within rounds; the study's when left out.
-    noisy : bool
-        Count runs with steal, foreign load or a late emulator.
-
-    Raises
-    ------
-    BadInput
-        A parameter is invalid.
-    """
+    """The parameters of a search."""
 
     study: Study
     path: str
@@ -229,17 +196,6 @@ class Objective:
 
     Scores are natural logarithms, so that a difference of two is a ratio: the spread of figures is
     proportional to their size.
-
-    Parameters
-    ----------
-    name : str
-        Value of the command's option.
-    column : str
-        Column of a sample.
-    label, unit : str
-        For display.
-    sign : int
-        1 to maximise, -1 to minimise.
     """
 
     name: str
@@ -285,13 +241,7 @@ OBJECTIVES = {
 
 
 def objective(name: str) -> Objective:
-    """An objective by name.
-
-    Raises
-    ------
-    BadInput
-        The name is unknown.
-    """
+    """An objective by name."""
     if name not in OBJECTIVES:
         raise BadInput(
             f"is one of {', '.join(OBJECTIVES)}", key="for", value=name, code="E-AUTOTUNE-014"

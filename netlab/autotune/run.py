@@ -31,32 +31,7 @@ SLACK_S = 30.0
 
 @dataclass(frozen=True)
 class Tuned:
-    """A finished search and its conditions.
-
-    Attributes
-    ----------
-    ask : SearchRequest
-        The request.
-    start : Candidate
-        The current settings.
-    outcome : SearchResult
-        The result.
-    levels : dict of str to tuple
-        Available levels of each factor.
-    refused : dict of str to str
-        ``option=word`` -> the reason why this netlab cannot try it.
-    timing : Timing
-        Of each run.
-    mtu_B : int
-    hosts : dict of str to dict
-        Facts of both ends.
-    unsupported : list of dict
-        Knobs of the tuning that a host lacks.
-    started_at : str
-        UTC.
-    used_s : float
-        Of the budget.
-    """
+    """A finished search and its conditions."""
 
     ask: SearchRequest
     start: Candidate
@@ -79,28 +54,7 @@ def autotune(
     now: Callable[[], float] = time.monotonic,
     say: Callable[[str], None] = lambda line: None,
 ) -> Tuned:
-    """Search for the best settings of a path.
-
-    Parameters
-    ----------
-    ask : SearchRequest
-        The request.
-    began_s : float
-        Start of the budget, on `now`'s clock.
-    closing_s : float
-        Part of the budget to leave after the hosts are closed.
-    now : callable
-        Monotonic clock in seconds.
-    say : callable
-        Takes one line of the search's log.
-
-    Raises
-    ------
-    HostError, TuningError
-        A host was lost, or a tuning could not be applied; changes are reverted.
-    NetlabError
-        The budget was used up before the first run.
-    """
+    """Search for the best settings of a path."""
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     entered_s = now()
     with (

@@ -64,34 +64,7 @@ REFUSED = frozenset({"bad_request", "refused", "limit"})
 
 
 class Search:
-    """A running search.
-
-    Parameters
-    ----------
-    start : Candidate
-        The current settings.
-    levels : mapping of str to tuple
-        Levels of each factor in race order, including the start's.
-    take : callable
-        Run a candidate once and return its sample: at least the objective's column, ``flags``
-        (comma-separated, empty if valid), ``message`` and, for a refused run, ``code``.
-    objective : Objective
-        The figure to compare.
-    end_s : float
-        Deadline of the last run, on `now`'s clock.
-    run_s : float
-        Expected time of a run; updated from the runs made.
-    error : float
-        Error probability of each race, see :mod:`netlab.autotune.race`.
-    count_disturbed : bool
-        Count runs whose only flags are those of :data:`DISTURBED`.
-    now : callable
-        Monotonic clock in seconds.
-    generator : random.Random
-        Generator of the order within rounds.
-    say : callable
-        Takes one line of the search's log.
-    """
+    """A running search."""
 
     def __init__(
         self,
@@ -124,13 +97,7 @@ class Search:
         return (self._run_s + sum(self._walls)) / (1 + len(self._walls))
 
     def run(self) -> SearchResult:
-        """Search until no factor improves or time is up.
-
-        Raises
-        ------
-        HostError
-            An end of the path was lost.
-        """
+        """Search until no factor improves or time is up."""
         passes_end_s = self._end_s - LAST_RACE_SHARE * (self._end_s - self._now())
         best, raced = self.start, set()
         while True:

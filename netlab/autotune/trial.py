@@ -66,27 +66,7 @@ class _Until:
 
 
 class PathUnderTest:
-    """An open path that candidates share.
-
-    Parameters
-    ----------
-    study : Study
-        The study of the path.
-    group : Group
-        Path, sender and direction; each candidate sets record length and buffer.
-    endpoints : dict of str to Endpoint
-        Both ends.
-    mtu_B : int
-        MTU of the path.
-    timing : Timing
-        Of each run.
-    end_s : float
-        Deadline of the last run, on `now`'s clock.
-    emulation : Emulation, optional
-        The emulator of the path.
-    now : callable
-        Monotonic clock in seconds.
-    """
+    """An open path that candidates share."""
 
     def __init__(
         self,
@@ -113,13 +93,7 @@ class PathUnderTest:
         return self.timing.warmup_at() + self.timing.seconds + TAIL_MS / 1e3 + ROUND_TRIP_S
 
     def scout(self, start: Candidate) -> PathLimits:
-        """Probe the path with one short run: round-trip time, granted buffers and limits.
-
-        Raises
-        ------
-        HostError
-            An end was lost.
-        """
+        """Probe the path with one short run: round-trip time, granted buffers and limits."""
         asked_B = max(start.buffer_B, min(USUAL_BUFFER_B, drained_B(self._link_MBps)))
         sample = self.take(start.at("buffer_B", asked_B))
         cpus = min(int(end.facts.get("cpus") or 1) for end in self._ends)
@@ -144,19 +118,7 @@ class PathUnderTest:
         )
 
     def take(self, candidate: Candidate) -> dict:
-        """Run a candidate once.
-
-        Returns
-        -------
-        dict
-            The columns of :data:`KEPT` and ``cpu_s_per_GB`` if the run succeeded; ``flags``,
-            ``message``, ``wall_s``; ``code`` if an agent refused the run or it timed out.
-
-        Raises
-        ------
-        HostError
-            An end was lost.
-        """
+        """Run a candidate once."""
         started_s = self._now()
         limit_s = min(self._end_s, started_s + self.run_s + HANG_S)
         facts = {end.name: end.facts for end in self._ends}
@@ -235,11 +197,6 @@ def cpu_s_per_GB(outcome: RunOutcome, one_machine: bool) -> float | None:
 
     Interrupt time is hard and soft, of all cores in the window and for any cause; it is counted
     once if both ends are on one machine.
-
-    Returns
-    -------
-    float or None
-        None without a meter or a window.
     """
     forward = outcome.flows[0]
     meters = [(end.get("meter") or {}).get("window") or {} for end in (forward.gen, forward.sink)]

@@ -25,17 +25,7 @@ _COMPLETION_CLOCKS = 5
 
 @dataclass(frozen=True)
 class ParallelBus:
-    """PCI or PCI-X: one set of data lines shared by every card on it.
-
-    Parameters
-    ----------
-    name : str
-        ``PCI``, ``PCI-X 1.0`` or ``PCI-X 2.0``.
-    width_bit : int
-        Data lines.
-    clock_MHz : float
-        Transfers per microsecond, as the bus is labelled (33, 66, 100, 133, 266, 533).
-    """
+    """PCI or PCI-X: one set of data lines shared by every card on it."""
 
     name: str
     width_bit: int
@@ -65,18 +55,7 @@ class ParallelBus:
         return self.bandwidth_Mbps / 8
 
     def percent(self, throughput_MBps: float) -> float:
-        """A throughput as per cent of the bandwidth.
-
-        Parameters
-        ----------
-        throughput_MBps : float
-            MB/s, the sum of both directions.
-
-        Returns
-        -------
-        float
-            Per cent.
-        """
+        """A throughput as per cent of the bandwidth."""
         return percent_of(self.bandwidth_MBps, throughput_MBps)
 
     def __str__(self) -> str:
@@ -87,24 +66,7 @@ class ParallelBus:
 
 
 def pci(width_bit: int = 32, clock_MHz: float = 33) -> ParallelBus:
-    """Conventional PCI.
-
-    Parameters
-    ----------
-    width_bit : {32, 64}
-        Data lines.
-    clock_MHz : float
-        At most 66.
-
-    Returns
-    -------
-    ParallelBus
-
-    Raises
-    ------
-    BadInput
-        No such bus.
-    """
+    """Conventional PCI."""
     if width_bit not in (32, 64):
         raise BadInput(
             "PCI is 32 or 64 bit wide", key="width_bit", value=width_bit, code="E-BUS-004"
@@ -117,24 +79,7 @@ def pci(width_bit: int = 32, clock_MHz: float = 33) -> ParallelBus:
 
 
 def pci_x(clock_MHz: float = 133, width_bit: int = 64) -> ParallelBus:
-    """PCI-X 1.0 up to 133 MHz, PCI-X 2.0 (two or four transfers a clock) at 266 and 533.
-
-    Parameters
-    ----------
-    clock_MHz : float
-        The label: at most 133, or 266 or 533.
-    width_bit : {16, 32, 64}
-        Data lines; 16 exists in PCI-X 2.0 only.
-
-    Returns
-    -------
-    ParallelBus
-
-    Raises
-    ------
-    BadInput
-        No such bus.
-    """
+    """PCI-X 1.0 up to 133 MHz, PCI-X 2.0 (two or four transfers a clock) at 266 and 533."""
     if not is_number(clock_MHz) or (clock_MHz > 133 and clock_MHz not in (266, 533)):
         raise BadInput(
             "PCI-X runs at up to 133, at 266 or at 533 MHz",
@@ -165,19 +110,6 @@ def shared(
     A bus and its cards run at the clock of the slowest of them (openlab report, 2.3 and 5.2);
     a slot wired for half speed halves the clock (preliminary notes, PCI-X slot 4). With a
     conventional PCI card on it, PCI-X runs as PCI.
-
-    Parameters
-    ----------
-    bus : ParallelBus
-        Bus of the slot.
-    cards : iterable of ParallelBus
-        Bus that each card supports. A card's width limits only that card, not the bus.
-    half_speed_slot : bool
-        The slot runs at half of the bus clock.
-
-    Returns
-    -------
-    ParallelBus
     """
     fitted = tuple(cards)
     clock_MHz = min([bus.clock_MHz, *(card.clock_MHz for card in fitted)])
@@ -209,27 +141,6 @@ def pci_x_efficiency(
     arbitration are this model's allowance. It leaves out descriptors, doorbells, bursts cut at
     128 B boundaries and waiting for memory (give ``latency_clocks`` to try a value), so it is
     an upper bound.
-
-    Parameters
-    ----------
-    burst_B : int
-        Bytes a read asks for: the MMRBC, or less if the buffer is shorter.
-    width_bit : {32, 64}
-        Data lines.
-    latency_clocks : int
-        Clocks a read leaves the bus idle besides.
-    header_B : int
-        Bytes of the burst that are descriptors, not payload.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    BadInput
-        A parameter is out of its range.
     """
     if not is_whole(burst_B) or not 1 <= burst_B <= 4096:
         raise BadInput("must be 1 to 4096 bytes", key="burst_B", value=burst_B, code="E-BUS-008")

@@ -40,15 +40,7 @@ PCIE_LANES = (1, 2, 4, 8, 12, 16, 32)
 
 @dataclass(frozen=True)
 class SerialBus:
-    """A PCI Express link: dedicated lanes of one device, with equal bandwidth each way.
-
-    Parameters
-    ----------
-    generation : int
-        1 to 7: 2.5, 5, 8, 16, 32, 64, 128 GT/s a lane.
-    lanes : int
-        1, 2, 4, 8, 12, 16 or 32.
-    """
+    """A PCI Express link: dedicated lanes of one device, with equal bandwidth each way."""
 
     generation: int
     lanes: int
@@ -100,18 +92,6 @@ class SerialBus:
         are packets and 6 link-layer words. Acknowledgements, flow control and skip symbols are
         not counted, so this is an upper bound. Source: PCI Express Base Specification 6.0, and
         7.0 for its rate, transaction and data link layers.
-
-        Parameters
-        ----------
-        payload_B : {128, 256, 512, 1024, 2048, 4096}
-            Payload of a packet.
-        header_B : {12, 16}
-            16 for addresses above 4 GiB.
-
-        Returns
-        -------
-        float
-            Between 0 and 1.
         """
         if payload_B not in PACKET_PAYLOADS_B:
             raise BadInput(
@@ -126,17 +106,7 @@ class SerialBus:
         return float(gen.flit_share * Fraction(payload_B, payload_B + header_B + gen.packet_B))
 
     def payload_MBps(self, payload_B: int = 256, *, header_B: int = 16) -> float:
-        """Payload one direction can carry with packets of one size, MB/s.
-
-        Parameters
-        ----------
-        payload_B, header_B : int
-            See `packet_efficiency`.
-
-        Returns
-        -------
-        float
-        """
+        """Payload one direction can carry with packets of one size, MB/s."""
         return self.bandwidth_MBps * self.packet_efficiency(payload_B, header_B=header_B)
 
     def most_payload_MBps(self, payload_B: int) -> float:
@@ -144,15 +114,6 @@ class SerialBus:
 
         Every packet is full and has the shortest header, :data:`COMPLETION_HEADER_B`, so no
         transfer is faster; reads by a card are answered in completions with that header.
-
-        Parameters
-        ----------
-        payload_B : int
-            The device's Max_Payload_Size; see `packet_efficiency`.
-
-        Returns
-        -------
-        float
         """
         return self.payload_MBps(payload_B, header_B=COMPLETION_HEADER_B)
 
@@ -170,13 +131,7 @@ def pcie(generation: int, lanes: int = 1) -> SerialBus:
 
 
 def generation_of(transfer_GTps: float) -> int:
-    """The PCI Express generation with a transfer rate of a lane, GT/s.
-
-    Raises
-    ------
-    BadInput
-        No generation has that rate.
-    """
+    """The PCI Express generation with a transfer rate of a lane, GT/s."""
     for number, generation in _GENERATIONS.items():
         if generation.transfer_GTps == transfer_GTps:
             return number

@@ -19,21 +19,7 @@ _RATES = {(133, "266"): 266, (133, "533"): 533}
 
 @dataclass(frozen=True)
 class InterfaceBus:
-    """Link between a network interface and memory.
-
-    Parameters
-    ----------
-    interface : str
-        Name of the interface.
-    bus : SerialBus or None
-        The link at its current speed; None without one, or if the kernel does not report it.
-    best : SerialBus or None
-        Fastest link of the device, where reported.
-    address : str
-        PCI address of the device; empty without one.
-    note : str
-        Reason for a missing ``bus``; empty if there is one.
-    """
+    """Link between a network interface and memory."""
 
     interface: str
     bus: SerialBus | None
@@ -57,25 +43,7 @@ class InterfaceBus:
 
 
 def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
-    """The bus of a network interface.
-
-    Parameters
-    ----------
-    interface : str
-        Name such as ``eth0``.
-    sysfs : str or Path
-        Mount point of sysfs.
-
-    Returns
-    -------
-    InterfaceBus
-        Its text is ``no bus`` for a virtual device (veth, loopback, bridge, virtio, ...).
-
-    Raises
-    ------
-    BadInput
-        The name is not valid, or not of an interface.
-    """
+    """The bus of a network interface."""
     valid = isinstance(interface, str) and _NAME.fullmatch(interface)
     if not valid or interface in (".", ".."):
         raise BadInput(
@@ -112,19 +80,6 @@ def _link(device: Path, speed_file: str, width_file: str) -> SerialBus | None:
 def parallel_of(speed: str | None, width_bit: int | None) -> ParallelBus | None:
     """The PCI or PCI-X bus of a slot.
 
-    Parameters
-    ----------
-    speed : str or None
-        Content of the slot's ``cur_bus_speed``, such as ``133 MHz PCI-X`` or ``66 MHz PCI``; a
-        last number as in ``133 MHz PCI-X 266`` is the mode of PCI-X 2.0.
-    width_bit : int or None
-        Data lines of the device.
-
-    Returns
-    -------
-    ParallelBus or None
-        None where either is unknown.
-
     Examples
     --------
     >>> print(parallel_of("133 MHz PCI-X", 64))
@@ -145,18 +100,6 @@ def parallel_of(speed: str | None, width_bit: int | None) -> ParallelBus | None:
 
 def link_of(speed: str | None, width: int | None) -> SerialBus | None:
     """The link that the kernel describes.
-
-    Parameters
-    ----------
-    speed : str or None
-        Content of ``current_link_speed``, such as ``8.0 GT/s PCIe``.
-    width : int or None
-        Content of ``current_link_width``: lanes.
-
-    Returns
-    -------
-    SerialBus or None
-        None where either is unknown, or newer than the table of generations.
 
     Examples
     --------

@@ -20,20 +20,7 @@ HEADROOM = 1.08
 
 
 def differences(compared: pd.DataFrame, bound_percent: float) -> Gallery:
-    """Draw the differences from the reference, one chart a path.
-
-    Parameters
-    ----------
-    compared : DataFrame
-        From :func:`netlab.analysis.agreement.compare`.
-    bound_percent : float
-        Drawn as a grey band.
-
-    Returns
-    -------
-    Gallery
-        One chart of :func:`of_path` for each path.
-    """
+    """Draw the differences from the reference, one chart a path."""
     names = compared["generator"].drop_duplicates().tolist()
     parts = [part for _, part in compared.groupby("path", sort=False)]
     return Gallery.of(*(of_path(part, names, bound_percent) for part in parts))
@@ -43,24 +30,7 @@ def differences(compared: pd.DataFrame, bound_percent: float) -> Gallery:
 def of_path(
     part: pd.DataFrame, names: list[str], bound_percent: float, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the differences on one path, a row a cell, a dot with its interval a generator.
-
-    Parameters
-    ----------
-    part : DataFrame
-        Rows of one path.
-    names : list of str
-        All generators compared; each has a colour and a marker.
-    bound_percent : float
-        Drawn as a grey band.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        An interval cut off by the axis ends in an arrow.
-    """
+    """Draw the differences on one path, a row a cell, a dot with its interval a generator."""
     part = part.assign(cell=_cells(part))
     path, reference = part["path"].iloc[0], part["reference"].iloc[0]
     cells = part["cell"].drop_duplicates().tolist()

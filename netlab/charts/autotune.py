@@ -35,26 +35,7 @@ LOSS = "worse than the best of its race, %"
 
 @theme()
 def search_panels(search: pd.DataFrame, caption: str = "") -> Panels:
-    """Draw one panel of :func:`race` for each race of a search.
-
-    Parameters
-    ----------
-    search : DataFrame
-        ``stage factor candidate rounds worse_percent low_percent high_percent fate``, as
-        :func:`netlab.autotune.report.table` makes it.
-    caption : str
-        Written above.
-
-    Returns
-    -------
-    Panels
-        0 % is the arm a race went to, or for a dropped candidate the one that dropped it.
-
-    Raises
-    ------
-    BadInput
-        Without a candidate.
-    """
+    """Draw one panel of :func:`race` for each race of a search."""
     if search.empty:
         raise BadInput(
             "no race was run, so there is nothing to draw", key="search", code="E-CHARTS-001"
@@ -80,19 +61,7 @@ def search_panels(search: pd.DataFrame, caption: str = "") -> Panels:
 
 @theme()
 def race(part: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw one race, a row a candidate, with the interval that decided.
-
-    Parameters
-    ----------
-    part : DataFrame
-        Rows of one stage of a search, as :func:`search_panels` takes them.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw one race, a row a candidate, with the interval that decided."""
     ax = ax or new_axes((WIDTH_IN, HEAD_IN + ROW_IN * len(part) + 0.8))
     _race(ax, part)
     ax.set_xlabel(LOSS)

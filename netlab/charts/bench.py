@@ -22,24 +22,7 @@ TITLES = {"same": "Same settings", "best": "Each at its best"}
 
 @theme()
 def ratio_panels(ratios: pd.DataFrame) -> Panels:
-    """Draw the ratios with their intervals, one panel of :func:`ratios_of` a mode.
-
-    Parameters
-    ----------
-    ratios : DataFrame
-        ``mode offloads mtu_B streams other against ratio low high verdict``, one row a cell and
-        other contender. Rows whose ``other`` is not ``against`` repeat another and are left out.
-
-    Returns
-    -------
-    Panels
-        A hollow marker stands for the verdict *cannot tell*.
-
-    Raises
-    ------
-    BadInput
-        Without a ratio.
-    """
+    """Draw the ratios with their intervals, one panel of :func:`ratios_of` a mode."""
     known = _known(ratios)
     modes = [mode for mode in TITLES if (known["mode"] == mode).any()]
     rows = list(dict.fromkeys(known["cell"]))
@@ -56,26 +39,7 @@ def ratio_panels(ratios: pd.DataFrame) -> Panels:
 
 @theme()
 def ratios_of(ratios: pd.DataFrame, mode: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the ratios of one mode with their intervals, one row a cell.
-
-    Parameters
-    ----------
-    ratios : DataFrame
-        As :func:`ratio_panels` takes it.
-    mode : str
-        One of :data:`TITLES`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    BadInput
-        Without a ratio.
-    """
+    """Draw the ratios of one mode with their intervals, one row a cell."""
     part = _known(ratios[ratios["mode"] == mode])
     rows = list(dict.fromkeys(part["cell"]))
     others = sorted(part["other"].unique())

@@ -28,19 +28,6 @@ def within(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ends of intervals as they are drawn: not below zero, and not across the ceiling.
 
-    Parameters
-    ----------
-    values, low, high : array-like of float
-        Means and the ends of their intervals; NaN for no interval.
-    ceiling : array-like of float
-        What a value cannot exceed; NaN or infinity for none. An interval whose mean lies above it
-        keeps its upper end, since the mean contradicts that ceiling.
-
-    Returns
-    -------
-    tuple of ndarray
-        Lower and upper ends.
-
     Examples
     --------
     >>> [ends.tolist() for ends in within([5.0, 9.0], [-2.0, 8.0], [6.0, 12.0], 10.0)]
@@ -62,23 +49,7 @@ def line_with_bars(
     style: dict[str, Any],
     ceiling: Any = math.inf,
 ) -> ErrorbarContainer:
-    """Draw a line with the interval of each point; the data of the figure have whole intervals.
-
-    Parameters
-    ----------
-    ax : Axes
-        Axes to draw on.
-    x, values : array-like of float
-        Points of the line.
-    ends : tuple of array-like
-        Lower and upper ends of the intervals; NaN for none.
-    label : str
-        Name of the line.
-    style : dict
-        From :mod:`netlab.charts.palette`.
-    ceiling : array-like of float
-        As :func:`within` takes it.
-    """
+    """Draw a line with the interval of each point; the data of the figure have whole intervals."""
     means = np.asarray(values, dtype=float)
     low, high = within(means, *ends, ceiling)
     bars = ax.errorbar(
@@ -97,21 +68,7 @@ def line_with_bars(
 def hollow_points(
     ax: Axes, x: Any, values: Any, *, label: str, style: dict[str, Any], alone: bool
 ) -> None:
-    """Draw the medians of disturbed cells: the marks of their line, hollow, grey and not joined.
-
-    Parameters
-    ----------
-    ax : Axes
-        Axes to draw on.
-    x, values : array-like of float
-        Points; those of NaN are left out.
-    label : str
-        Name of the line that they would be on.
-    style : dict
-        From :mod:`netlab.charts.palette`.
-    alone : bool
-        The line has no other points, so that these carry its name.
-    """
+    """Draw the medians of disturbed cells: the marks of their line, hollow, grey and not joined."""
     x, values = np.asarray(x, dtype=float), np.asarray(values, dtype=float)
     some = ~np.isnan(values)
     if not some.any():
@@ -124,19 +81,7 @@ def hollow_points(
 
 
 def ceiling_line(ax: Axes, value: float, name: str, *, written: bool = True) -> None:
-    """Draw a dotted line at the ceiling, with its name above its left end.
-
-    Parameters
-    ----------
-    ax : Axes
-        Axes to draw on.
-    value : float
-        Height of the line; NaN draws none.
-    name : str
-        Its name in the data of the figure.
-    written : bool
-        Write the name; one of several panels on one scale is enough.
-    """
+    """Draw a dotted line at the ceiling, with its name above its left end."""
     if math.isnan(value):
         return
     ax.axhline(value, label=name, zorder=1, color=CEILING_COLOUR, linewidth=1.3,
@@ -157,15 +102,7 @@ def stream_axis(ax: Axes, streams: list[int]) -> None:
 
 
 def ratio_axis(ax: Axes, reach: tuple[float, float]) -> None:
-    """Make the horizontal axis logarithmic, with ticks such as ``×2`` that do not touch.
-
-    Parameters
-    ----------
-    ax : Axes
-        Axes to change.
-    reach : tuple of float
-        Ends of the axis.
-    """
+    """Make the horizontal axis logarithmic, with ticks such as ``×2`` that do not touch."""
     ax.set_xscale("log")
     ax.set_xlim(*reach)
     width = math.log(reach[1] / reach[0])

@@ -58,22 +58,7 @@ _OF_ROUND_TRIPS = _Columns(*ROUND_TRIP_COLUMNS[2:6], unit="µs", digits=0)
 
 @theme()
 def rates(cells: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the deviation from every known rate, a row a rate and a dot an MTU.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        :data:`RATE_COLUMNS`, in per cent of what TCP can carry; ``rtt_ms`` separates rows too if
-        it is there.
-    title : str
-    ax : Axes, optional
-        Axes to draw on; new ones by default. No global theme is set.
-
-    Returns
-    -------
-    Axes
-        The grey band of a row is its bound.
-    """
+    """Draw the deviation from every known rate, a row a rate and a dot an MTU."""
     rows = [f"{rate:g} Mb/s" for rate in cells["rate_Mbps"]]
     if "rtt_ms" in cells:
         rows = [f"{row}, {rtt:g} ms" for row, rtt in zip(rows, cells["rtt_ms"], strict=True)]
@@ -90,21 +75,7 @@ def rates(cells: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Ax
 
 @theme()
 def round_trips(cells: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the deviation from every emulated round-trip time, a dot a load.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        :data:`ROUND_TRIP_COLUMNS`.
-    title : str
-    ax : Axes, optional
-        Axes to draw on; new ones by default. No global theme is set.
-
-    Returns
-    -------
-    Axes
-        The grey band of a row is its bound.
-    """
+    """Draw the deviation from every emulated round-trip time, a dot a load."""
     loads = dict.fromkeys(map(str, cells["load"]))
     return _deviations(
         cells.assign(row=[f"{rtt:g} ms" for rtt in cells["rtt_ms"]], dot=cells["load"].map(str)),

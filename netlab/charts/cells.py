@@ -44,34 +44,7 @@ def over_streams(
     study: Study | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the cells of a group over streams: a colour and marker an MTU, a dash a tuning.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    group : str
-        Name of the group.
-    y : str
-        One of :data:`QUANTITIES`.
-    tuning : str, optional
-        Only this tuning.
-    study : Study, optional
-        Gives the labels of the tunings.
-    ax : Axes, optional
-        Axes to draw on; new ones, in netlab's theme, by default.
-
-    Returns
-    -------
-    Axes
-        Bars are the cells' intervals, cut at zero and at the bus; the grey line is the bus where
-        it is in reach. Hollow grey marks are disturbed cells.
-
-    Raises
-    ------
-    BadInput
-        Unknown group, quantity or tuning.
-    """
+    """Draw the cells of a group over streams: a colour and marker an MTU, a dash a tuning."""
     if y not in QUANTITIES:
         raise BadInput(
             f"choose from {', '.join(QUANTITIES)}", key="y", value=y, code="E-CHARTS-003"
@@ -100,13 +73,7 @@ def over_streams(
 
 
 def chosen_label(labels: Mapping[str, str], tuning: str) -> str:
-    """The label of a tuning.
-
-    Raises
-    ------
-    BadInput
-        None of the tunings has the name.
-    """
+    """The label of a tuning."""
     if tuning not in labels:
         raise BadInput(
             f"choose from {', '.join(labels)}", key="tuning", value=tuning, code="E-CHARTS-004"

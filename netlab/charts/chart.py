@@ -33,17 +33,7 @@ _DESCRIBED: WeakKeyDictionary[Figure | Axes, tuple[str, str]] = WeakKeyDictionar
 
 @dataclass(frozen=True)
 class Chart:
-    """A finished figure: deterministic SVG and its alt text.
-
-    Parameters
-    ----------
-    svg : str
-        The image.
-    alt : str
-        Content of the figure in words.
-    caption : str
-        Text under the figure; may be empty.
-    """
+    """A finished figure: deterministic SVG and its alt text."""
 
     svg: str
     alt: str
@@ -71,26 +61,7 @@ def describe(drawn: DrawnT, alt: str, caption: str = "") -> DrawnT:
 
 
 def show(drawn: Figure | Axes | Panels, alt: str | None = None, caption: str = "") -> Chart:
-    """Turn a figure into the value of a notebook cell; closes the figure.
-
-    Parameters
-    ----------
-    drawn : Figure, Axes or Panels
-        A figure, axes on it, or its panels.
-    alt : str, optional
-        Its alt text; by default the text given to :func:`describe`.
-    caption : str, optional
-        Text under the figure.
-
-    Returns
-    -------
-    Chart
-
-    Raises
-    ------
-    BadInput
-        Without alt text.
-    """
+    """Turn a figure into the value of a notebook cell; closes the figure."""
     if isinstance(drawn, Panels):
         drawn = drawn.figure
     if alt is None:
@@ -103,13 +74,7 @@ def show(drawn: Figure | Axes | Panels, alt: str | None = None, caption: str = "
 
 @dataclass(frozen=True)
 class Gallery:
-    """Charts side by side, as many to a row as the page is wide.
-
-    Parameters
-    ----------
-    charts : tuple of Chart
-        The charts.
-    """
+    """Charts side by side, as many to a row as the page is wide."""
 
     charts: tuple[Chart, ...] = ()
 
@@ -130,22 +95,7 @@ class Gallery:
 
 
 def save_svg(fig: Figure, path: str | Path, alt: str) -> Path:
-    """Write a figure as an SVG file with its alt text; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    fig : Figure
-        The figure; stays open.
-    path : str or Path
-        File to write; its directory is made.
-    alt : str
-        Alt text; required.
-
-    Returns
-    -------
-    Path
-        The file written.
-    """
+    """Write a figure as an SVG file with its alt text; the same figure gives the same bytes."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(_svg(fig, alt), encoding="utf-8")

@@ -26,19 +26,7 @@ LEAST_LABELLED = 2
 
 @theme()
 def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the number of claims by verdict, a bar a document.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `netlab.published.claims.check_all`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw the number of claims by verdict, a bar a document."""
     counts = pd.crosstab(found["document"], found["verdict"])
     counts = counts.reindex(index=list(DOCUMENTS), columns=[str(v) for v in Verdict], fill_value=0)
     ax = ax or new_axes((6.4, 3.2))

@@ -42,23 +42,7 @@ def forest(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the difference of every cell, a row each, by verdict and size of the effect.
-
-    Parameters
-    ----------
-    compared : Compared
-        From :func:`netlab.analysis.compare.compare`.
-    cells : DataFrame, optional
-        Only these rows of its frame.
-    title : str
-    ax : Axes, optional
-        Axes to draw on; new ones by default. No global theme is set.
-
-    Returns
-    -------
-    Axes
-        The grey band is the bound of *the same*. An interval cut off by the axis ends in an arrow.
-    """
+    """Draw the difference of every cell, a row each, by verdict and size of the effect."""
     frame = compared.frame if cells is None else cells
     ax = forest_of(
         frame,
@@ -87,21 +71,7 @@ def forest_of(
     quantity: str,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw ratios with intervals, a row each.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``ratio low high verdict``; the verdict is one of :data:`STYLES`.
-    names : sequence of str
-        Of the rows.
-    bound : float
-        Of *the same*, in per cent: the grey band.
-    title, quantity : str
-        Title of the chart and label of its axis.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-    """
+    """Draw ratios with intervals, a row each."""
     rows = frame.to_dict("records")
     ax = ax or new_axes((WIDTH_IN, 1.5 + ROW_IN * len(rows)))
     ax.axvspan(-bound, bound, color=BAND_COLOUR, zorder=0)

@@ -44,22 +44,7 @@ def _listed(ax: Axes, names: list[str]) -> None:
 
 @theme()
 def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
-    """Draw the runs of a plan in the order of measuring, a row a tuning and MTU.
-
-    Parameters
-    ----------
-    plan : DataFrame
-        Columns ``order``, ``tuning``, ``mtu_B`` and ``round``.
-    study : Study
-        Gives the labels of the tunings.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        A line marks the start of each round.
-    """
+    """Draw the runs of a plan in the order of measuring, a row a tuning and MTU."""
     keys, labels = _rows(plan, study)
     ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(keys)))
     styles = mtu_styles(mtu_B for _, mtu_B in keys)
@@ -83,23 +68,7 @@ def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
 
 @theme()
 def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = None) -> Axes:
-    """Draw a dot for each cell of a design: streams by tuning and MTU, coloured by MTU.
-
-    Parameters
-    ----------
-    plan : DataFrame
-        Rows of a plan.
-    study : Study
-        Gives the labels of the tunings.
-    title : str
-        Title of the chart.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw a dot for each cell of a design: streams by tuning and MTU, coloured by MTU."""
     keys, labels = _rows(plan, study)
     streams = sorted(plan["streams"].unique())
     ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(keys)))
@@ -125,21 +94,7 @@ def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = Non
 def knob_values(
     values: Mapping[str, Mapping[str, float]], chosen: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw numeric values of knobs on a logarithmic axis, a colour a tuning.
-
-    Parameters
-    ----------
-    values : mapping
-        Label of a tuning -> knob -> value.
-    chosen : str
-        Label of the tuning that is shown; its dots are filled.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw numeric values of knobs on a logarithmic axis, a colour a tuning."""
     names = list(values[chosen])
     ax = ax or new_axes((WIDTH_IN, 1.3 + ROW_IN * max(1, len(names))))
     for i, (label, known) in enumerate(values.items()):
@@ -158,21 +113,7 @@ def knob_values(
 
 @theme()
 def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the goodput of one run over time; the measured window is shaded.
-
-    Parameters
-    ----------
-    line : DataFrame
-        Rows of :func:`netlab.analysis.timeline.timelines`.
-    run_id : str
-        Title of the chart.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw the goodput of one run over time; the measured window is shaded."""
     ax = ax or new_axes((WIDTH_IN, 2.6))
     window = line.loc[line["in_window"], "t_s"]
     if len(window):

@@ -35,34 +35,7 @@ def over_factor(
     study: Study | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw cells over one factor, a line for each level of another.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    x, hue : str
-        Factors of the axis and of the lines; the second may be empty.
-    at : mapping, optional
-        Levels of the other factors, where they vary.
-    y : str
-        One of :data:`netlab.charts.cells.QUANTITIES`.
-    study : Study, optional
-        Gives the order and the labels of the tunings.
-    ax : Axes, optional
-        Axes to draw on; new ones, in netlab's theme, by default.
-
-    Returns
-    -------
-    Axes
-        Bars are the cells' intervals, cut at zero and at the bus; the grey line is the bus where
-        all cells have the same. Hollow grey marks are disturbed cells.
-
-    Raises
-    ------
-    BadInput
-        Unknown factors, levels or quantity, or other factors vary.
-    """
+    """Draw cells over one factor, a line for each level of another."""
     if y not in QUANTITIES:
         raise BadInput(
             f"choose from {', '.join(QUANTITIES)}", key="y", value=y, code="E-CHARTS-009"

@@ -160,17 +160,7 @@ def _number(value: object) -> str:
 
 
 def annotate(svg: str, texts: list[list[str]], data: pd.DataFrame) -> str:
-    """Add hover texts to the marks of an SVG, and its data as CSV.
-
-    Parameters
-    ----------
-    svg : str
-        Of a figure that :func:`mark` was called on.
-    texts : list of list of str
-        Hover texts of :func:`mark`; a line that draws another number of marks gets none.
-    data : DataFrame
-        From :func:`data_of`; empty for none.
-    """
+    """Add hover texts to the marks of an SVG, and its data as CSV."""
     for number, points in enumerate(texts):
         start = svg.find(f'<g id="{GID}{number}">')
         if start < 0:

@@ -21,27 +21,7 @@ NAMED = 3
 
 @theme()
 def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Heat map of the links of a fleet.
-
-    Parameters
-    ----------
-    links : DataFrame
-        From :func:`netlab.analysis.links.links`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The colour is the goodput of a link in per cent of the median link, on one scale around
-        100 %. A triangle marks a link that is slower than its other direction by 10 % or more; a
-        link that was not measured is blank.
-
-    Raises
-    ------
-    BadInput
-        Without a link.
-    """
+    """Heat map of the links of a fleet."""
     if links.empty:
         raise BadInput("no link has a valid run", key="links", code="E-CHARTS-010")
     names = sorted({*links["sender"], *links["receiver"]})

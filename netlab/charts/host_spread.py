@@ -18,27 +18,7 @@ ROLES = (("sender", "sends", -0.16), ("receiver", "receives", 0.16))
 
 @theme()
 def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the links of each host.
-
-    Parameters
-    ----------
-    links : DataFrame
-        From :func:`netlab.analysis.links.links`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        One row for each host, the one with the slowest median link on top, at most 60: a dot for
-        each link that it sends on, a square for each that it receives on, per cent of the median
-        link.
-
-    Raises
-    ------
-    BadInput
-        Without a link.
-    """
+    """Draw the links of each host."""
     if links.empty:
         raise BadInput("no link has a valid run", key="links", code="E-CHARTS-011")
     both = pd.concat([links.assign(host=links[column]) for column, *_ in ROLES])

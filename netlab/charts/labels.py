@@ -29,20 +29,7 @@ MOST_ROOM = 0.5
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:
-    """Move positions apart until neighbours are ``gap`` apart, as little as possible.
-
-    Parameters
-    ----------
-    positions : sequence of float
-        Wanted positions, in any order.
-    gap : float
-        Least distance between two of them, same unit.
-
-    Returns
-    -------
-    list of float
-        New positions in the order given; clusters stay centred on their mean.
-    """
+    """Move positions apart until neighbours are ``gap`` apart, as little as possible."""
     order = sorted(range(len(positions)), key=lambda i: positions[i])
     clusters: list[list[int]] = []
     centres: list[float] = []
@@ -82,31 +69,6 @@ def label_lines(
 
     Call it after the axis limits are final. Names of lines that end at the right edge stand
     beside the axes, so that no grid or ceiling runs through them.
-
-    Parameters
-    ----------
-    ax : Axes
-        Axes whose lines are labelled. Lines whose label starts with ``_`` are left alone.
-    labels : iterable of str or mapping, optional
-        Names in the order of the lines, or a mapping from line label to name. By default each
-        line's own label.
-    size_pt : float
-        Font size.
-    inside : bool
-        Extend the horizontal axis, and write inside the axes: for a chart with a scale on its
-        right.
-    laid_out : bool
-        The figure has its layout, from the call for another of its axes.
-
-    Returns
-    -------
-    list of Text
-        One per labelled line, in their order.
-
-    Raises
-    ------
-    BadInput
-        ``labels`` has another length than the lines.
     """
     named = _named_lines(ax)
     lines, own = list(named), list(named.values())
@@ -195,17 +157,7 @@ def _make_room(ax: Axes, last: float, need_pt: float) -> None:
 
 
 def legend_below(ax: Axes, *legend: Any, ncols: int = 1) -> None:
-    """Put a legend below the figure if the axes are alone on it, else on the axes.
-
-    Parameters
-    ----------
-    ax : Axes
-        Axes whose lines are listed.
-    *legend
-        Handles and labels; by default those of the axes.
-    ncols : int
-        Columns of the legend.
-    """
+    """Put a legend below the figure if the axes are alone on it, else on the axes."""
     handles, labels = legend or ax.get_legend_handles_labels()
     if not handles:
         return

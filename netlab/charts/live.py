@@ -19,20 +19,7 @@ def live_chart(
     cpu_percent: Sequence[float | None],
     flagged: Sequence[bool],
 ) -> str:
-    """Draw the goodput of each run as a dot, and the busiest core as a bar below it.
-
-    Parameters
-    ----------
-    goodputs_MBps, cpu_percent : sequence of float or None
-        One a run, in their order; None leaves a gap.
-    flagged : sequence of bool
-        Whether a run is flagged; its mark is a cross.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element; empty without a run.
-    """
+    """Draw the goodput of each run as a dot, and the busiest core as a bar below it."""
     count = len(goodputs_MBps)
     if not count:
         return ""

@@ -34,17 +34,7 @@ def star(runs: pd.DataFrame) -> str:
 
 
 def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw goodput of several stacks in one chart, and its blow-up: means over a second.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    runs : DataFrame
-        Rows of its table, each a line.
-    title : str
-        Title of the figure.
-    """
+    """Draw goodput of several stacks in one chart, and its blow-up: means over a second."""
     if runs.empty:
         return Gallery()
     whole = goodput_over_time(lp, runs, title)
@@ -73,25 +63,7 @@ def goodput_over_time(
     blown_up: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw means of goodput over one second, a line a run.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    runs : DataFrame
-        Rows of its table, each a line.
-    title : str
-        Title of the chart.
-    blown_up : bool
-        Only the runs near the best one, after slow start, on an axis of their range.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw means of goodput over one second, a line a run."""
     ax = ax or new_axes(SUMMARY_SIZE_IN)
     begin_s = math.ceil(float(runs["since_s"].max()) + 1) if blown_up else 0.0
     best = runs["mean_Mbps"].max()
@@ -137,23 +109,7 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
 
 @theme()
 def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | None = None) -> Axes:
-    """Draw goodput after slow start with its interval, a row a run, a marker an MTU.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    runs : DataFrame
-        Rows of its table.
-    title : str
-        Title of the chart.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw goodput after slow start with its interval, a row a run, a marker an MTU."""
     shown = runs.to_dict("records")
     ax = ax or new_axes((6.4, 0.34 * len(shown) + 1.2))
     limits = {run["mtu_B"]: lp.payload_limit_Mbps(run) for run in shown}

@@ -33,23 +33,7 @@ Run = Mapping[str, Any]
 
 @theme()
 def quantity_over_time(lp: LongPath, run: Run, quantity: str, *, ax: Axes | None = None) -> Axes:
-    """Draw one quantity of a run over time, a line a flow.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    run : mapping
-        A row of its table.
-    quantity : str
-        One of :data:`netlab.analysis.longpath_study.QUANTITIES`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw one quantity of a run over time, a line a flow."""
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)
     series = lp.series(pd.Series(run))
     _quantity(ax, lp, run, series[quantity])
@@ -62,22 +46,7 @@ def quantity_over_time(lp: LongPath, run: Run, quantity: str, *, ax: Axes | None
 
 @theme()
 def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw all quantities of several runs by :func:`quantity_over_time`, one column a run.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    runs : DataFrame
-        Rows of its table, each a column of the figure.
-    title : str
-        Title of the figure.
-
-    Returns
-    -------
-    Gallery
-        One figure, empty without runs. Columns share the time axis, rows their own axis.
-    """
+    """Draw all quantities of several runs by :func:`quantity_over_time`, one column a run."""
     if runs.empty:
         return Gallery()
     shown = list(runs.to_dict("records"))
@@ -149,19 +118,6 @@ def recovery(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
     """Draw the window of a run after a forced loss beside the law of its stack.
 
     The law starts at the least measured window, with the mean of the measured round-trip times.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study; its ``recoveries`` have the run.
-    run : mapping
-        A row of its table.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
     """
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)
     words, highest = _recovery(ax, lp, run)
@@ -172,22 +128,7 @@ def recovery(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
 
 @theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw the runs with a forced loss side by side, each by :func:`recovery`.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    runs : DataFrame
-        Rows of its table.
-    title : str
-        Title of the figure.
-
-    Returns
-    -------
-    Gallery
-        One figure; empty without a loss.
-    """
+    """Draw the runs with a forced loss side by side, each by :func:`recovery`."""
     known = set(lp.recoveries["run_id"])
     shown = [run for run in runs.to_dict("records") if run["run_id"] in known]
     if not shown:
@@ -239,21 +180,7 @@ def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
 
 @theme()
 def flows(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw the goodput of each flow of a run over time.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    run : mapping
-        A row of its table.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw the goodput of each flow of a run over time."""
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)
     over = lp.shares(dict(run))
     _flows(ax, lp, run, over)
@@ -264,21 +191,7 @@ def flows(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
 
 @theme()
 def fairness_index(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw Jain's index of the flows of a run over time.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    run : mapping
-        A row of its table.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw Jain's index of the flows of a run over time."""
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)
     over = lp.shares(dict(run))
     _index(ax, over)
@@ -289,22 +202,7 @@ def fairness_index(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
 
 @theme()
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw :func:`flows` above :func:`fairness_index`, one column a run.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    runs : DataFrame
-        Rows of its table.
-    title : str
-        Title of the figure.
-
-    Returns
-    -------
-    Gallery
-        One figure; empty without runs.
-    """
+    """Draw :func:`flows` above :func:`fairness_index`, one column a run."""
     if runs.empty:
         return Gallery()
     shown = runs.to_dict("records")

@@ -139,29 +139,7 @@ def panel(
     study: Study | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one tuning of a group over the number of streams, a line an MTU.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    group, tuning : str
-        Names of the group and of the tuning.
-    study : Study, optional
-        Gives the labels of the tunings.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The scale is that of all tunings of the group.
-
-    Raises
-    ------
-    BadInput
-        Unknown group, or the group has no such tuning.
-    """
+    """Draw one tuning of a group over the number of streams, a line an MTU."""
     whole = printed.of_group(cells, group)
     label = chosen_label(printed.tuning_labels(whole, study), tuning)
     part = whole[whole["tuning"] == tuning]
@@ -177,26 +155,7 @@ def panel(
 
 @theme()
 def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Panels:
-    """Draw all tunings of one group side by side, each as :func:`panel`, on a shared axis.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    group : str
-        Name of the group.
-    study : Study, optional
-        Gives the labels of the tunings.
-
-    Returns
-    -------
-    Panels
-
-    Raises
-    ------
-    BadInput
-        Unknown group.
-    """
+    """Draw all tunings of one group side by side, each as :func:`panel`, on a shared axis."""
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
     width = 1.0 + 2.75 * len(tunings)
@@ -225,19 +184,6 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
 
     A slope or a step shows that the machine changed during the study. The order is randomised,
     so such a change does not coincide with a factor.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    study : Study, optional
-        Gives the labels of the tunings.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
     """
     good = valid(runs)
     mean = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("mean")
@@ -276,19 +222,7 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
 
 @theme()
 def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw a histogram of the time of each run outside warm-up and window, with the limit.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw a histogram of the time of each run outside warm-up and window, with the limit."""
     took = outside_s(runs).dropna()
     ax = ax or new_axes((CHART_SIZE_IN[0], 2.6))
     if len(took):

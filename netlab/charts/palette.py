@@ -56,18 +56,7 @@ OTHERS: tuple[str, ...] = ("#6b3e26", "#c2559d", "#4a6fa5", "#7d7d00", "#007a5e"
 
 
 def line_style(i: int) -> dict[str, Any]:
-    """Keyword arguments for the ``i``-th line of a chart (cycles after six).
-
-    Parameters
-    ----------
-    i : int
-        Position of the line, from 0.
-
-    Returns
-    -------
-    dict
-        ``color``, ``marker``, ``linestyle`` and a white marker edge.
-    """
+    """Keyword arguments for the ``i``-th line of a chart (cycles after six)."""
     return {
         "color": PALETTE[i % len(PALETTE)],
         "marker": MARKERS[i % len(MARKERS)],
@@ -78,13 +67,7 @@ def line_style(i: int) -> dict[str, Any]:
 
 
 def mtu_styles(mtus_B: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """`line_style` of every MTU: 1500, 9000 and 16114 B look the same on all pages.
-
-    Parameters
-    ----------
-    mtus_B : iterable of int
-        All MTUs of a study; others than these three take the positions that are left.
-    """
+    """`line_style` of every MTU: 1500, 9000 and 16114 B look the same on all pages."""
     every = sorted({int(mtu_B) for mtu_B in mtus_B})
     others = [mtu_B for mtu_B in every if mtu_B not in _POSITION_OF_MTU]
     taken = {_POSITION_OF_MTU[mtu_B] for mtu_B in every if mtu_B in _POSITION_OF_MTU}
@@ -99,13 +82,7 @@ def second_style(i: int) -> dict[str, Any]:
 
 
 def tuning_dashes(tunings: Sequence[str]) -> dict[str, Any]:
-    """Dash of each tuning where colours are MTUs: the last one, the fullest, is solid.
-
-    Parameters
-    ----------
-    tunings : sequence of str
-        Tunings in their order.
-    """
+    """Dash of each tuning where colours are MTUs: the last one, the fullest, is solid."""
     last = len(tunings) - 1
     return {name: DASHES[(last - i) % len(DASHES)] for i, name in enumerate(tunings)}
 
@@ -131,15 +108,7 @@ def _style(colour: str, i: int) -> dict[str, Any]:
 
 
 def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]]:
-    """Style of the line of each level of a factor.
-
-    Parameters
-    ----------
-    factor : str
-        ``mtu_B``, ``tuning``, or any other.
-    levels : iterable
-        Levels in their order.
-    """
+    """Style of the line of each level of a factor."""
     known = list(levels)
     if factor == "mtu_B":
         return dict(mtu_styles(known))
@@ -148,18 +117,7 @@ def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]
 
 
 def text_colour(colour: ColorType) -> str:
-    """A line's colour, darkened until text in it has a contrast of 4.5:1 on white.
-
-    Parameters
-    ----------
-    colour : colour of matplotlib
-        Such as ``#rrggbb``.
-
-    Returns
-    -------
-    str
-        ``#rrggbb``.
-    """
+    """A line's colour, darkened until text in it has a contrast of 4.5:1 on white."""
     channels = mpl.colors.to_rgb(colour)
     while 1.05 / (_luminance(channels) + 0.05) < 4.5:
         red, green, blue = channels

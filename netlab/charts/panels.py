@@ -16,15 +16,7 @@ from matplotlib.figure import Figure
 
 @dataclass(frozen=True, eq=False)
 class Panels:
-    """A figure with its axes, as seaborn's ``FacetGrid`` has them.
-
-    Parameters
-    ----------
-    figure : Figure
-        The whole figure; its alt text is that of :func:`netlab.charts.chart.describe`.
-    axes : ndarray of Axes
-        Two-dimensional: rows and columns of the figure.
-    """
+    """A figure with its axes, as seaborn's ``FacetGrid`` has them."""
 
     figure: Figure
     axes: np.ndarray

@@ -47,26 +47,7 @@ MISSING_CHARTS = tuple(
 
 @theme()
 def throughput_by_streams(table: int, tuning: str, *, ax: Axes | None = None) -> Axes:
-    """Draw one chart of chapter 4: throughput over streams, one line per MTU.
-
-    Parameters
-    ----------
-    table : int
-        1 to 6. All charts of a table share the scale.
-    tuning : {'none', 'kernel', 'full'}
-        Which third of it.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    BadInput
-        Unknown table or tuning.
-    """
+    """Draw one chart of chapter 4: throughput over streams, one line per MTU."""
     if table not in TITLE_OF_TABLE or tuning not in TUNINGS:
         raise BadInput(
             "no such table and tuning",
@@ -101,17 +82,7 @@ def missing_charts() -> Gallery:
 
 @theme()
 def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
-    """Draw the best cell of every table and tuning, in per cent of PCI-X, with the goal.
-
-    Parameters
-    ----------
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw the best cell of every table and tuning, in per cent of PCI-X, with the goal."""
     frame = published.load("openlab-2003")
     best = frame.groupby(["table", "tuning"])["percent_of_bus"].max().unstack()[list(TUNINGS)]
     names = [f"Table {number}: {hosts}" for number, hosts in HOSTS_OF_TABLE.items()]
@@ -153,21 +124,7 @@ PRELIMINARY_VALUES = {"throughput_MBps": "Total", "per_stream_MBps": "Per stream
 
 @theme()
 def preliminary_set(tuning: str, value: str = "throughput_MBps", *, ax: Axes | None = None) -> Axes:
-    """Draw one set of the notes over streams, one line per MTU.
-
-    Parameters
-    ----------
-    tuning : {'none', 'kernel', 'full'}
-        Set 1, 2 or 3. All sets share the scale.
-    value : {'throughput_MBps', 'per_stream_MBps'}
-        Totals, with a star beside a misprinted total; or the rate of one stream.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw one set of the notes over streams, one line per MTU."""
     if value not in PRELIMINARY_VALUES:
         choices = ", ".join(PRELIMINARY_VALUES)
         raise BadInput(f"must be one of {choices}", key="value", value=value, code="E-CHARTS-006")
@@ -213,17 +170,7 @@ def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
 
 @theme()
 def burst_efficiency(*, ax: Axes | None = None) -> Axes:
-    """Draw the share of PCI-X that carries data over the burst size, modelled by `netlab.bus`.
-
-    Parameters
-    ----------
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw the share of PCI-X that carries data over the burst size, modelled by `netlab.bus`."""
     sizes = list(bus.MMRBC_BYTES)
     ax = ax or new_axes(CHART_SIZE_IN)
     ends = []

@@ -19,17 +19,7 @@ _PCI_LIMITS = {
 
 @theme()
 def before_and_after(*, ax: Axes | None = None) -> Axes:
-    """Draw goodput before and after tuning, with the limits of bus and link.
-
-    Parameters
-    ----------
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw goodput before and after tuning, with the limits of bus and link."""
     wide = published.load("gigabit-tuning").pivot(
         index="document", columns="phase", values="rate_Mbps"
     )

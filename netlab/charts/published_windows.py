@@ -25,17 +25,7 @@ ENOUGH_COLOUR, TOO_SMALL_COLOUR = OTHERS[4], OTHERS[1]
 
 @theme()
 def windows_needed_and_given(*, ax: Axes | None = None) -> Axes:
-    """Draw the windows on the page as bars, the bandwidth-delay product as a line.
-
-    Parameters
-    ----------
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw the windows on the page as bars, the bandwidth-delay product as a line."""
     figures = path_figures()
     rapid = published.load("slac-2003-rapid").set_index("quantity")["value"]
     given = sorted({int(window) for window in windows()["given_B"].dropna()})
@@ -69,19 +59,7 @@ def windows_needed_and_given(*, ax: Axes | None = None) -> Axes:
 
 @theme()
 def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
-    """Draw the window over time after one loss, a line for each law.
-
-    Parameters
-    ----------
-    mtu_B : int
-        MTU of the path, bytes.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw the window over time after one loss, a line for each law."""
     figures = path_figures()
     segments = figures["bdp_B"] / mss_B(mtu_B)
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)

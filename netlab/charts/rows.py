@@ -27,20 +27,7 @@ SPREAD = 0.26
 
 
 def row_labels(frame: pd.DataFrame, study: Study) -> dict[tuple, str]:
-    """Name each cell of a group by the levels that differ between its cells.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows with :data:`netlab.analysis.cells.CELL_KEYS`, of one group.
-    study : Study
-        Gives the labels of the tunings.
-
-    Returns
-    -------
-    dict
-        Key of a cell -> name, in the order of the frame.
-    """
+    """Name each cell of a group by the levels that differ between its cells."""
     tunings = printed.tuning_labels(frame, study)
     keys = frame[list(CELL_KEYS)].drop_duplicates()
     levels = {key: _levels(key, tunings) for key in keys.itertuples(index=False, name=None)}
@@ -71,22 +58,7 @@ def in_parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 @theme()
 def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
-    """Draw every repeat as a dot in the row of its cell; a flagged run is a cross.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Runs of one group that have a goodput.
-    labels : mapping
-        From :func:`row_labels`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        Dots of one cell are spread over the height of its row; the line is their median.
-    """
+    """Draw every repeat as a dot in the row of its cell; a flagged run is a cross."""
     ax = _axes(runs, labels, ax)
     good = set(valid(runs)["run_id"])
     style = {**other_style(0), "linestyle": "none", "markersize": 4}
@@ -113,22 +85,7 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
 
 @theme()
 def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
-    """Draw CPU seconds a GB of payload, one row a cell.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows of one group, from :func:`netlab.analysis.cost.cpu_cost`.
-    labels : mapping
-        From :func:`row_labels`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        Medians; bars reach from the least round to the greatest.
-    """
+    """Draw CPU seconds a GB of payload, one row a cell."""
     ax = _axes(frame, labels, ax)
     style = {**other_style(0), "linestyle": "none"}
     words = []

@@ -12,19 +12,7 @@ from netlab.charts.compare import forest_of, in_words
 def knob_forest(
     effects: pd.DataFrame, bound: float, *, title: str = "", ax: Axes | None = None
 ) -> Axes:
-    """Draw the effect of every knob with its interval, largest first; pairs below.
-
-    Parameters
-    ----------
-    effects : DataFrame
-        ``knob with_knob ratio low high verdict``, as
-        :func:`netlab.screen.effects.knob_effects` makes it.
-    bound : float
-        Of *the same*, in per cent.
-    title : str
-    ax : Axes, optional
-        Axes to draw on; new ones by default. No global theme is set.
-    """
+    """Draw the effect of every knob with its interval, largest first; pairs below."""
     order = pd.DataFrame(
         {"pair": effects["with_knob"] != "", "size": -effects["ratio"]}
     ).sort_values(["pair", "size"], kind="stable")

@@ -16,28 +16,7 @@ MOST = 20
 
 @theme()
 def slow_links(links: pd.DataFrame, *, most: int = MOST, ax: Axes | None = None) -> Axes:
-    """Draw the slowest links.
-
-    Parameters
-    ----------
-    links : DataFrame
-        From :func:`netlab.analysis.links.links`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-    most : int
-        Number of links.
-
-    Returns
-    -------
-    Axes
-        One row for each link, the slowest on top, per cent of the median link: a dot, and a square
-        for the other direction, where it was measured.
-
-    Raises
-    ------
-    BadInput
-        Without a link.
-    """
+    """Draw the slowest links."""
     if links.empty:
         raise BadInput("no link has a valid run", key="links", code="E-CHARTS-012")
     shown = links.sort_values("share").head(most)

@@ -15,24 +15,7 @@ PAD = 3
 def sparkline(
     t_s: Sequence[float], values: Sequence[float], inside: Sequence[bool], top: float, words: str
 ) -> str:
-    """Draw values over time from 0 to `top`; the measured window is shaded.
-
-    Parameters
-    ----------
-    t_s, values : sequence of float
-        End of each sample and its value.
-    inside : sequence of bool
-        Whether the sample is in the measured window.
-    top : float
-        Upper end of the axis, common to the plots that are compared.
-    words : str
-        The plot in words: its accessible name, and its hover text.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element; without samples it has no line.
-    """
+    """Draw values over time from 0 to `top`; the measured window is shaded."""
     name = html.escape(words, quote=True)
     parts = [
         f'<svg class="spark" role="img" aria-label="{name}" width="{WIDTH}" height="{HEIGHT}" '

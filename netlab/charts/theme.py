@@ -62,13 +62,7 @@ def theme() -> Iterator[None]:
 
 
 def new_axes(size_in: tuple[float, float] = CHART_SIZE_IN) -> Axes:
-    """Axes on a new figure in netlab's theme.
-
-    Parameters
-    ----------
-    size_in : tuple of float
-        Width and height, inches.
-    """
+    """Axes on a new figure in netlab's theme."""
     with theme():
         return plt.subplots(figsize=size_in)[1]
 

@@ -33,19 +33,7 @@ CLIP_BEYOND_RATIO = 2.0
 
 
 def beside(cells: pd.DataFrame) -> Gallery:
-    """Draw goodput over streams then and now by :func:`shares`, one chart a group and tuning.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :func:`netlab.analysis.then_and_now.comparable`.
-
-    Returns
-    -------
-    Gallery
-        Two axes a chart on one scale, each side in per cent of its own ceiling, one line an MTU.
-        A group without a measured ceiling has no chart.
-    """
+    """Draw goodput over streams then and now by :func:`shares`, one chart a group and tuning."""
     charts = []
     known = cells[cells["now_percent"].notna()]
     for _, whole in known.groupby(["table", "group"]):
@@ -56,22 +44,7 @@ def beside(cells: pd.DataFrame) -> Gallery:
 
 @theme()
 def shares(part: pd.DataFrame, side: str, *, ax: Axes | None = None) -> Axes:
-    """Draw goodput of one group and tuning over streams, then or now, one line an MTU.
-
-    Parameters
-    ----------
-    part : DataFrame
-        Rows of :func:`netlab.analysis.then_and_now.comparable` of the group and tuning.
-    side : {"then", "now"}
-        The published or the measured study.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        Per cent of the ceiling of that side.
-    """
+    """Draw goodput of one group and tuning over streams, then or now, one line an MTU."""
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)
     words = _side(ax, part, side, mtu_styles(part["mtu_B"]), _top(part))
     ax.set_ylabel("goodput, % of ceiling")
@@ -141,22 +114,7 @@ def _top(whole: pd.DataFrame) -> float:
 
 
 def ratios(compared: pd.DataFrame, factor: str) -> Gallery:
-    """Draw the effect of each step of a factor then and now, one chart a step and condition.
-
-    Parameters
-    ----------
-    compared : DataFrame
-        From :func:`netlab.analysis.then_and_now.compare`.
-    factor : str
-        One of :data:`netlab.analysis.then_and_now.FACTORS`.
-
-    Returns
-    -------
-    Gallery
-        One row a group: the published ratio with its tolerance above the measured one with its
-        interval, the verdict at the right end. The charts share their logarithmic axis. Ratios in
-        the grey band are not distinguishable from no change in the published figures.
-    """
+    """Draw the effect of each step of a factor then and now, one chart a step and condition."""
     part = compared[compared["factor"] == factor]
     if part.empty:
         return Gallery()
@@ -184,22 +142,7 @@ def _reach(part: pd.DataFrame) -> tuple[float, float]:
 
 
 def published_steps(steps: pd.DataFrame, error: float, title: str) -> Gallery:
-    """Draw the effect of each step of a published table beside the measured one.
-
-    Parameters
-    ----------
-    steps : DataFrame
-        From :func:`netlab.analysis.beside.steps`.
-    error : float
-        Largest error of a published ratio either way, from :func:`netlab.analysis.beside.band`.
-    title : str
-        Title of the chart.
-
-    Returns
-    -------
-    Gallery
-        One chart; empty without a step.
-    """
+    """Draw the effect of each step of a published table beside the measured one."""
     if steps.empty:
         return Gallery()
     rows = steps.rename(columns={"low": "now_low", "high": "now_high"}).assign(
@@ -219,27 +162,7 @@ def forest(
     band: float = BAND,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the published and the measured ratio of each row with their intervals.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of :func:`netlab.analysis.then_and_now.compare`.
-    title : str
-        Title of the chart.
-    names : list of str
-        Name of each row.
-    reach : tuple of float
-        Ends of the logarithmic axis.
-    band : float
-        Ratios up to this one either way are not distinguishable from no change.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw the published and the measured ratio of each row with their intervals."""
     places = np.arange(len(rows))[::-1]
     height = 1.35 + 0.17 * title.count("\n") + RATIO_ROW_IN * len(rows)
     ax = ax or new_axes((RATIO_WIDTH_IN, height))

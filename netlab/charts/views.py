@@ -47,25 +47,7 @@ def _row_label(labels: dict[str, str], tuning: str, mtu_B: int) -> str:
 def ceiling(
     cells: pd.DataFrame, group: str, *, study: Study | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Heat map of one group: per cent of the bus, tuning and MTU over streams.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    group : str
-        Name of the group.
-    study : Study, optional
-        Gives the labels of the tunings.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The scale is 0 to 100 % in all groups. A disturbed cell has no colour, and a grey number
-        after a ring; an empty one is blank.
-    """
+    """Heat map of one group: per cent of the bus, tuning and MTU over streams."""
     part = printed.of_group(cells, group)
     both = printed.both_ways(part, study)
     bus = "twice the bus" if both else "the bus"
@@ -131,24 +113,7 @@ def effects(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Forest plot: the ratio of goodput for each step of each factor, with its interval.
-
-    Parameters
-    ----------
-    steps : DataFrame
-        Rows of :func:`netlab.analysis.effects.pooled`.
-    labels : dict
-        Level -> name shown.
-    factors : dict
-        Factor -> name shown.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        A dot left of 1 is slower, right of 1 faster; the interval is that between cases.
-    """
+    """Forest plot: the ratio of goodput for each step of each factor, with its interval."""
     ax = ax or new_axes((6.4, 1.1 + ROW_IN * max(1, len(steps))))
     names, words = [], []
     palette = {factor: other_style(i) for i, factor in enumerate(dict.fromkeys(steps["factor"]))}
@@ -189,29 +154,7 @@ def _level(labels: dict[str, str], level: str) -> str:
 def repeats(
     runs: pd.DataFrame, group: str, tuning: str, *, study: Study, ax: Axes | None = None
 ) -> Axes:
-    """Draw every repeat of one group and tuning as a dot; a flagged run is a cross.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    group, tuning : str
-        Names of the group and of the tuning.
-    study : Study
-        Gives the labels of the tunings.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        Dots of one cell are spread sideways, the line is their median.
-
-    Raises
-    ------
-    BadInput
-        The group has no such tuning.
-    """
+    """Draw every repeat of one group and tuning as a dot; a flagged run is a cross."""
     part = _with_goodput(runs, group)
     label = chosen_label(printed.tuning_labels(part, study), tuning)
     ax = ax or new_axes(CHART_SIZE_IN)
@@ -226,21 +169,7 @@ def repeats(
 
 @theme()
 def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
-    """Draw every repeat of one group, a panel of :func:`repeats` a tuning, on a shared axis.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    group : str
-        Name of the group.
-    study : Study
-        Gives the labels of the tunings.
-
-    Returns
-    -------
-    Panels
-    """
+    """Draw every repeat of one group, a panel of :func:`repeats` a tuning, on a shared axis."""
     part = _with_goodput(runs, group)
     labels = printed.tuning_labels(part, study)
     styles = mtu_styles(runs["mtu_B"])
@@ -308,24 +237,7 @@ def _repeats(ax: Axes, part: pd.DataFrame, tuning: str, label: str, styles: dict
 
 @theme()
 def cost(frame: pd.DataFrame, group: str, *, study: Study, ax: Axes | None = None) -> Axes:
-    """Draw CPU seconds a GB of payload over streams, one line an MTU and tuning.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`netlab.analysis.cost.cpu_cost`.
-    group : str
-        Name of the group.
-    study : Study
-        Gives the labels of the tunings.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        Medians; bars reach from the least round to the greatest.
-    """
+    """Draw CPU seconds a GB of payload over streams, one line an MTU and tuning."""
     part = frame[frame["group"] == group]
     labels = printed.tuning_labels(part, study)
     styles = mtu_styles(frame["mtu_B"])
@@ -358,20 +270,7 @@ def cost(frame: pd.DataFrame, group: str, *, study: Study, ax: Axes | None = Non
 
 @theme()
 def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the level of goodput over campaigns, the first at 1, and mark the steps found.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`netlab.analysis.trend.trend`.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        One dot a campaign; a step is a large dot with its ratio beside it.
-    """
+    """Draw the level of goodput over campaigns, the first at 1, and mark the steps found."""
     ax = ax or new_axes((6.4, 3.2))
     places = np.arange(len(frame))
     style = other_style(0)

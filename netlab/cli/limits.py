@@ -16,13 +16,7 @@ MEMORY_MIB = 2048
 
 
 def check_limits() -> None:
-    """Raise the limit of open files if necessary.
-
-    Raises
-    ------
-    NetlabError
-        The limit of open files or of memory is too low to work with.
-    """
+    """Raise the limit of open files if necessary."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     if soft != unlimited and soft < FILES_WANTED:

@@ -122,13 +122,7 @@ def _screen(ask: ScreenRequest, place: Path, output: Path | None) -> None:
 
 
 def refuse_unconfirmed(found: Screened) -> None:
-    """End with exit code 1 if the least set is not confirmed.
-
-    Raises
-    ------
-    NetlabError
-        The whole tuning is faster, or the confirmation has no conclusion.
-    """
+    """End with exit code 1 if the least set is not confirmed."""
     if not found.concluded:
         raise NetlabError(f"the least set is not confirmed: {found.verdict}", code="E-CLI-026")
 

@@ -50,13 +50,7 @@ def recover_command(study: str) -> None:
 
 
 def _recovered(study: Study) -> Iterator[str]:
-    """Revert on every host the changes of a netlab that was killed together with its guard.
-
-    Yields
-    ------
-    str
-        One line for each knob that was read, or for a host that has nothing to recover.
-    """
+    """Revert on every host the changes of a netlab that was killed together with its guard."""
     from netlab.experiment.endpoint import open_endpoints, study_lab
 
     with study_lab(study) as lab:

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 def load_study(given: str, *, quick: bool = False, **timing: float | int | str | None) -> Study:
-    """Load a study from what a user typed: a name, or the path of a file.
-
-    Raises
-    ------
-    BadInput
-        Unknown study, a mistake in the file or in `timing`, or a notebook that does not exist.
-    """
+    """Load a study from what a user typed: a name, or the path of a file."""
     from netlab.files import paths
     from netlab.study import load
 
@@ -35,11 +29,6 @@ def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
     """Notebooks that the study's file names for its report, those beside it included.
 
     None if it names none, or if it came with results: then it is not its user's.
-
-    Raises
-    ------
-    BadInput
-        A notebook that does not exist.
     """
     from netlab.files import paths
     from netlab.study.pages import report_notebooks
@@ -55,13 +44,7 @@ def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
 def load_measurable(
     given: str, *, quick: bool = False, **timing: float | int | str | None
 ) -> Study:
-    """Load a study that is to be measured: each of its tunings must exist.
-
-    Raises
-    ------
-    BadInput
-        As of :func:`load_study`, or a tuning that does not exist or has a mistake.
-    """
+    """Load a study that is to be measured: each of its tunings must exist."""
     study = load_study(given, quick=quick, **timing)
     check_tunings(study)
     return study
@@ -76,13 +59,7 @@ def check_tunings(study: Study) -> None:
 
 
 def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
-    """Levels of the study's outer factors: as given, and on a terminal asked for the others.
-
-    Raises
-    ------
-    BadInput
-        An unknown factor or level, or one that is missing where nobody can be asked.
-    """
+    """Levels of the study's outer factors: as given, and on a terminal asked for the others."""
     from netlab.study.factors import level_text
     from netlab.study.levels import chosen_outer
 
@@ -96,13 +73,7 @@ def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def require_known(key: str, given: str | None, names: Iterable[str]) -> None:
-    """Refuse a name that the study does not have; None means all.
-
-    Raises
-    ------
-    BadInput
-        `given` is not one of `names`.
-    """
+    """Refuse a name that the study does not have; None means all."""
     known = list(names)
     if given is not None and given not in known:
         raise BadInput(

@@ -15,18 +15,7 @@ LAWS = ("scalable", "highspeed", "aimd", "fast")
 
 @dataclass(frozen=True)
 class CcChoice:
-    """Congestion control that a host uses for a name of the study.
-
-    Parameters
-    ----------
-    name : str
-        Name in the study.
-    source : str
-        ``kernel``: available; ``module``: available after loading a module; ``bpf``: loaded by
-        netlab.
-    stack : Stack or None
-        The law to load.
-    """
+    """Congestion control that a host uses for a name of the study."""
 
     name: str
     source: str
@@ -45,26 +34,7 @@ def choose(
     available: Iterable[str],
     has_module: Callable[[str], bool],
 ) -> tuple[CcChoice, ...]:
-    """Choose for every name: the study's own stack, else the kernel's, else netlab's law.
-
-    Parameters
-    ----------
-    host : str
-        Its name, for messages.
-    names : iterable of str
-        Single names without duplicates.
-    defined : mapping of str to Stack
-        The study's ``stacks``.
-    available : iterable of str
-        Congestion controls that the host's kernel offers now.
-    has_module : callable
-        True if the host can load a kernel module of that name.
-
-    Raises
-    ------
-    Unsupported
-        Neither the kernel nor netlab has a congestion control of that name.
-    """
+    """Choose for every name: the study's own stack, else the kernel's, else netlab's law."""
     there = tuple(available)
     chosen = []
     for name in names:

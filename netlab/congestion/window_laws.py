@@ -25,55 +25,17 @@ _MAX_ROUND_TRIPS = 1_000_000
 
 
 def bdp_B(rate_Mbps: float, rtt_ms: float) -> float:
-    """Bandwidth-delay product: bytes in flight that keep a path full.
-
-    Parameters
-    ----------
-    rate_Mbps : float
-        Bottleneck rate, Mb/s.
-    rtt_ms : float
-        Round-trip time, ms.
-
-    Returns
-    -------
-    float
-        Bytes; also the window needed.
-    """
+    """Bandwidth-delay product: bytes in flight that keep a path full."""
     return _positive("rate_Mbps", rate_Mbps) * _positive("rtt_ms", rtt_ms) * 1000 / 8
 
 
 def window_limit_Mbps(window_B: float, rtt_ms: float) -> float:
-    """Rate that a window allows: one window each round trip.
-
-    Parameters
-    ----------
-    window_B : float
-        Window in bytes.
-    rtt_ms : float
-        Round-trip time, ms.
-
-    Returns
-    -------
-    float
-        Mb/s.
-    """
+    """Rate that a window allows: one window each round trip."""
     return _positive("window_B", window_B) * 8 / _positive("rtt_ms", rtt_ms) / 1000
 
 
 def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
-    """Payload of one TCP segment over IPv4.
-
-    Parameters
-    ----------
-    mtu_B : int
-        MTU of the interface.
-    timestamps : bool
-        True with the TCP timestamp option.
-
-    Returns
-    -------
-    int
-    """
+    """Payload of one TCP segment over IPv4."""
     mss = int(_positive("mtu_B", mtu_B)) - IP_TCP_HEADER_B - TIMESTAMP_OPTION_B * timestamps
     if mss <= 0:
         raise BadInput(
@@ -83,41 +45,14 @@ def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
 
 
 def ethernet_goodput_Mbps(rate_Mbps: float, mtu_B: int, *, timestamps: bool = True) -> float:
-    """Most payload TCP over IPv4 can carry on an Ethernet link.
-
-    Parameters
-    ----------
-    rate_Mbps : float
-        Link rate, Mb/s.
-    mtu_B : int
-        MTU.
-    timestamps : bool
-        True with the TCP timestamp option.
-
-    Returns
-    -------
-    float
-        Mb/s of payload.
-    """
+    """Most payload TCP over IPv4 can carry on an Ethernet link."""
     payload = mss_B(mtu_B, timestamps=timestamps)
     return _positive("rate_Mbps", rate_Mbps) * payload / (mtu_B + ETHERNET_FRAME_B)
 
 
 @dataclass(frozen=True)
 class WindowLaw:
-    """One congestion-avoidance law.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    source : str
-        Publication.
-    growth : callable
-        Window in segments to segments gained in one round trip.
-    kept : callable
-        Window in segments to the share kept after a loss.
-    """
+    """One congestion-avoidance law."""
 
     name: str
     source: str
@@ -125,19 +60,7 @@ class WindowLaw:
     kept: Callable[[float], float]
 
     def trajectory(self, window_segments: float) -> np.ndarray:
-        """Windows from just after a loss until the old window is reached again.
-
-        Parameters
-        ----------
-        window_segments : float
-            Window at the loss, at least 2.
-
-        Returns
-        -------
-        ndarray
-            Window at each round trip; the first is right after the loss, the last is the old
-            window.
-        """
+        """Windows from just after a loss until the old window is reached again."""
         full = _positive("window_segments", window_segments)
         if full < 2:
             raise BadInput(
@@ -161,17 +84,7 @@ class WindowLaw:
         return np.asarray(windows)
 
     def recovery_round_trips(self, window_segments: float) -> float:
-        """Round trips from a loss back to the old window, the last one in part.
-
-        Parameters
-        ----------
-        window_segments : float
-            Window at the loss.
-
-        Returns
-        -------
-        float
-        """
+        """Round trips from a loss back to the old window, the last one in part."""
         windows = self.trajectory(window_segments)
         before = windows[-2]
         part = (windows[-1] - before) / self.growth(before)

@@ -62,21 +62,7 @@ def source_dir() -> Path:
 
 @dataclass(frozen=True)
 class RunOption:
-    """One option of a run from the option table of the C library.
-
-    Attributes
-    ----------
-    name : str
-        Its key, with the unit.
-    help : str
-        What it means.
-    default : str or None
-        Its default as text.
-    roles : frozenset of str
-        ``"sink"``, ``"gen"`` or both.
-    minimum, maximum : int
-        Limits of a number; both 0 for other kinds.
-    """
+    """One option of a run from the option table of the C library."""
 
     name: str
     help: str
@@ -123,20 +109,7 @@ def _run_opts(role: str, settings: Mapping[str, object]) -> Any:
 
 
 def check_options(role: str, **settings: object) -> None:
-    """Check options of a sink or gen as the C library does before a run.
-
-    Parameters
-    ----------
-    role : {"sink", "gen"}
-        Role that the options belong to.
-    **settings
-        Values by option name; see :func:`options`.
-
-    Raises
-    ------
-    CoreError
-        With code ``bad_request`` and the option named.
-    """
+    """Check options of a sink or gen as the C library does before a run."""
     _run_opts(role, settings)
 
 
@@ -147,13 +120,6 @@ class CoreRun:
     """One end of a run on this machine.
 
     Use it as a context manager: leaving the block stops the run, waits for it and frees it.
-
-    Parameters
-    ----------
-    role : {"sink", "gen"}
-        Which end.
-    **settings
-        Options by name; see :func:`options`.
     """
 
     def __init__(self, role: str, **settings: object):
@@ -195,13 +161,7 @@ class CoreRun:
         return t_ns[0], moved
 
     def result(self) -> RunReport:
-        """Wait for the end and return the report.
-
-        Raises
-        ------
-        CoreError
-            When a gen never got to its start.
-        """
+        """Wait for the end and return the report."""
         if self._thread is None:
             self.start()
         if self._thread is not None:
@@ -225,25 +185,7 @@ class CoreRun:
 
 
 def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[RunReport, RunReport]:
-    """Run a sink and a gen against each other on this machine.
-
-    Parameters
-    ----------
-    address : str, optional
-        Numeric address of this machine.
-    **settings
-        Options by name, each given to the end or ends that have it; see :func:`options`.
-
-    Returns
-    -------
-    sink, gen : RunReport
-        Reports of both ends.
-
-    Raises
-    ------
-    CoreError
-        An option is refused, or the streams could not connect.
-    """
+    """Run a sink and a gen against each other on this machine."""
     unknown = sorted(set(settings) - set(options()))
     if unknown:
         raise CoreError(f"{unknown[0]}: unknown option", reason="bad_request", code="E-CORE-004")
@@ -277,13 +219,7 @@ class CopyRate:
 
 
 def memory_copy_MBps(budget_ms: int = 200) -> CopyRate:
-    """Measure how fast one thread copies memory on this machine.
-
-    Parameters
-    ----------
-    budget_ms : int, optional
-        CPU time to spend copying; set-up comes on top.
-    """
+    """Measure how fast one thread copies memory on this machine."""
     out, err = ffi.new("struct nl_copy_report *"), ffi.new("struct nl_err *")
     if not 0 <= budget_ms < 2**64:
         raise CoreError("budget_ms: out of range", reason="bad_request", code="E-CORE-005")

@@ -69,17 +69,7 @@ def _stream(row: Any) -> dict[str, Any]:
 
 
 def report_of(role: str, r: Any, owner: Any) -> RunReport:
-    """The report of a run.
-
-    Parameters
-    ----------
-    role : {"sink", "gen"}
-        Role of the run.
-    r : struct nl_run_report *
-        Valid as long as its owner.
-    owner : struct nl_run *
-        Referenced by the arrays of samples, which are views of its memory.
-    """
+    """The report of a run."""
     rows, capacity, count = r.streams, r.sample_capacity, r.sample_count
     trace = {
         name: _view(pointer, np.uint32, rows, capacity, count, owner)

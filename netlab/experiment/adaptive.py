@@ -18,19 +18,7 @@ from netlab.study.schedule import VISIT_S, Visit, cell_of, run_s
 
 @dataclass(frozen=True)
 class Look:
-    """The test of all cells after a round.
-
-    Attributes
-    ----------
-    round : int
-        The round just finished.
-    cells, reached : int
-        Cells of the study, and those whose interval is narrow enough.
-    going : frozenset of str
-        Ids of the cells that are measured in the next rounds.
-    left_out : int
-        Cells that are not there yet and for which the budget is too short.
-    """
+    """The test of all cells after a round."""
 
     round: int
     cells: int
@@ -67,24 +55,7 @@ def look(
     more_rounds: int = 0,
     left_s: float = math.inf,
 ) -> Look:
-    """Test every cell after a round, and choose those that go on.
-
-    Parameters
-    ----------
-    study : Study
-        With a ``precision``.
-    runs : DataFrame
-        The runs table.
-    round : int
-        Only runs up to this round count.
-    first : sequence of Visit
-        The first round, which has every cell.
-    more_rounds : int
-        Rounds until the next look.
-    left_s : float
-        What is left of the budget. If it is too short for all open cells, those without an
-        interval go on, then those that need the fewest rounds.
-    """
+    """Test every cell after a round, and choose those that go on."""
     precision, level = study.precision, nominal_level(study)
     if precision is None:
         raise ValueError("a study without a precision has no looks")

@@ -37,31 +37,7 @@ SILENCE_S = 240.0
 
 @dataclass(frozen=True)
 class Campaign:
-    """The result of a campaign.
-
-    Attributes
-    ----------
-    study, directory : Study, Path
-        What was measured, and the directory of its results.
-    visits : int
-        Visits made now.
-    measured, kept : int
-        Runs measured now, and runs with a valid record from before.
-    disturbed : int
-        Runs that count and are flagged ``interference``, after all retries.
-    failed, flagged : int
-        Of all runs that count: those that failed, and those with another flag.
-    first_failed : str
-        The first run that failed, with the reason; empty if none failed.
-    empty_cells : tuple of str
-        Cells without a valid run, each with the first reason.
-    looks : tuple of Look
-        The tests of the cells; empty for a study without a precision.
-    out_of_time : bool
-        Whether the budget ended before the last round.
-    waited_s : float
-        Time that was waited for quiet hosts, s.
-    """
+    """The result of a campaign."""
 
     study: Study
     directory: Path
@@ -87,33 +63,7 @@ def run_study(
     clock: Callable[[], float] = time.monotonic,
     kernel: Kernel | None = None,
 ) -> Campaign:
-    """Measure every run of a study that has no valid record yet.
-
-    Parameters
-    ----------
-    study : Study
-        What to measure.
-    directory : Path, optional
-        Directory for the results; ``data/results/<name>`` when left out.
-    outer : mapping of str to str, optional
-        The level that the hosts have now of each outer factor; only its runs are measured.
-    watcher : Watcher, optional
-        Progress callbacks.
-    clock : callable
-        Monotonic time in s, for the budget.
-    kernel : Kernel, optional
-        A kernel that has started; it ends with the campaign. One of its own when left out.
-
-    Raises
-    ------
-    BadInput
-        An outer factor without a level, or with an unknown one; the directory has results of
-        another study.
-    NetlabError
-        A visit failed. Earlier results are kept, and a second call resumes.
-    Stopped
-        The campaign was interrupted. Hosts are reverted, its own lab is removed.
-    """
+    """Measure every run of a study that has no valid record yet."""
     levels = chosen_outer(study, outer or {})
     directory = (directory or paths.results_dir(study.name)).absolute()
     campaign: _Rounds | None = None
@@ -150,15 +100,7 @@ def _stopped(campaign: _Rounds | None, interrupt: KeyboardInterrupt) -> Stopped:
 
 
 def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
-    """Cells of a study without a valid run, each with the first reason.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    first : sequence of Visit
-        The first round, which has every cell.
-    """
+    """Cells of a study without a valid run, each with the first reason."""
     cell = runs["run_id"].map(cell_of)
     good = set(cell[valid(runs).index])
     reasons = dict(zip(cell[::-1], runs["message"][::-1], strict=True))

@@ -35,21 +35,7 @@ SOURCE = "the study's congestion controls"
 
 @dataclass(frozen=True)
 class CongestionControl:
-    """One available congestion control of a host.
-
-    Parameters
-    ----------
-    name : str
-        Name in the study.
-    kernel_name : str
-        Name in the host's kernel.
-    source : str
-        ``kernel``, ``module`` or ``bpf``.
-    version : str
-        Kernel release, digest of the module's sources, or algorithm, revision and digest.
-    parameters : dict
-        Parameters of the algorithm, in the agent's units; empty for the kernel's.
-    """
+    """One available congestion control of a host."""
 
     name: str
     kernel_name: str
@@ -65,15 +51,7 @@ class CongestionControl:
 
 @dataclass(frozen=True)
 class CcSession:
-    """Congestion controls of a host, and the knobs that a tuning must set for them.
-
-    Parameters
-    ----------
-    controls : dict of str to CongestionControl
-        By their names in the study.
-    knobs : tuple of Knob
-        Modules to load, and the kernel's list of permitted names.
-    """
+    """Congestion controls of a host, and the knobs that a tuning must set for them."""
 
     controls: dict[str, CongestionControl]
     knobs: tuple[Knob, ...] = ()
@@ -102,32 +80,6 @@ def open_cc_session(
 
     A process on the host, ``gensink cc``, owns those that netlab loads: they end with it.
     The tuning loads modules and permits names, and reverts both even after a crash.
-
-    Parameters
-    ----------
-    host : Host
-        An open host.
-    binary : str
-        The agent on it.
-    names : iterable of str
-        Single names.
-    defined : mapping of str to Stack
-        The study's ``stacks``.
-    version : str
-        Version of netlab, for the record.
-    clock, sleep : callable
-        For tests.
-
-    Yields
-    ------
-    CcSession
-
-    Raises
-    ------
-    Unsupported
-        Neither the kernel nor netlab has one of them, or this kernel cannot load netlab's.
-    HostError
-        The host is lost, or one is still listed 5 s after it was unloaded.
     """
     wanted = sorted(set(names))
     available = words_of(host, AVAILABLE)
@@ -160,22 +112,7 @@ def open_cc_session(
 def check_lab_controls(
     study: Study, lack: str | None, *, available: Path = Path(AVAILABLE)
 ) -> None:
-    """Refuse a study before its lab is made if this build cannot provide its congestion controls.
-
-    Parameters
-    ----------
-    study : Study
-        A study with lab hosts, which use this machine's kernel.
-    lack : str or None
-        What the build lacked for BPF congestion controls, :func:`netlab.core.bpf_missing`.
-    available : Path
-        The kernel's list.
-
-    Raises
-    ------
-    Unsupported
-        The message names them, the missing tool and its packages.
-    """
+    """Refuse a study before its lab is made if this build lacks its congestion controls."""
     names = study.congestions(study.run_groups(study.groups)) if lack else ()
     if not names:
         return

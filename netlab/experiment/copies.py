@@ -31,15 +31,7 @@ FILE = "copies.json"
 
 @dataclass(frozen=True)
 class Copies:
-    """Copy rates of a path's machines.
-
-    Attributes
-    ----------
-    one_MBps : float or None
-        Of the one machine that has both ends.
-    each_MBps : dict of str to float
-        Host -> rate of cold memory, where there are two.
-    """
+    """Copy rates of a path's machines."""
 
     one_MBps: float | None = None
     each_MBps: Mapping[str, float] = field(default_factory=dict)
@@ -57,19 +49,6 @@ class Copies:
 
         The figure of each host, or the reason that there is none, goes to its facts as
         ``copy_MBps``.
-
-        Parameters
-        ----------
-        study, path : Study, str
-        endpoints : mapping of str to Endpoint
-            Both ends, open.
-        directory, campaign : Path, str
-            Results, and the campaign that keeps the figures; an empty name keeps none.
-
-        Raises
-        ------
-        HostError
-            A host is lost.
         """
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         if with_controller(facts) == set(endpoints):
@@ -96,13 +75,6 @@ class Copies:
 
         A stream is served by one core at a time. An end that sends or receives without copying has
         no such ceiling.
-
-        Parameters
-        ----------
-        study, run : Study, Run
-            The study at the levels of the run.
-        facts : mapping of str to mapping
-            Host -> ``cpus``.
         """
         if self.one_MBps is not None:
             return self.one_MBps, ""

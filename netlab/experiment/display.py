@@ -69,13 +69,7 @@ def as_html(tally: Tally, notes: list[str]) -> str:
 
 
 class NotebookDisplay:
-    """One output of a notebook, replaced in place; the saved notebook has its last state.
-
-    Parameters
-    ----------
-    clock : callable
-        Monotonic time, s.
-    """
+    """One output of a notebook, replaced in place; the saved notebook has its last state."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
@@ -110,13 +104,7 @@ class NotebookDisplay:
 
 
 class TerminalDisplay:
-    """A bar and its sentences at the end of a terminal; notes scroll above them.
-
-    Parameters
-    ----------
-    console : rich.console.Console, optional
-        By default one on standard error.
-    """
+    """A bar and its sentences at the end of a terminal; notes scroll above them."""
 
     def __init__(self, console: Console | None = None):
         from rich.console import Console
@@ -164,13 +152,7 @@ def _drawn(tally: Tally) -> RenderableType:
 
 
 class LinesDisplay:
-    """Lines on standard error, for logs and pipes: at most one in ten seconds, and the last state.
-
-    Parameters
-    ----------
-    clock : callable
-        Monotonic time, s.
-    """
+    """Lines on standard error, for logs and pipes: one in ten seconds at most, and the last."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock

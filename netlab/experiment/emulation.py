@@ -14,19 +14,7 @@ Result = TypeVar("Result")
 
 
 class Emulation:
-    """The running emulator of one lab path.
-
-    Parameters
-    ----------
-    emulator : LabEmulator
-        The emulator process.
-    first : str
-        Host at the first end of the path.
-    each_way_s : tuple of float
-        Configured delay from the first end to the second, and back.
-    interval_ms : int
-        Sampling interval of its queues.
-    """
+    """The running emulator of one lab path."""
 
     def __init__(
         self,
@@ -60,14 +48,7 @@ class Emulation:
         return "ab" if group.sender == self._first else "ba"
 
     def around(self, group: Group, run: Callable[[], Result]) -> tuple[Result, Emulated]:
-        """Make a run of a group; return its result and the emulator's activity during it.
-
-        Raises
-        ------
-        HostError
-            The emulator is gone. Errors of `run` pass through. In either case no order for a loss
-            is left to the next run.
-        """
+        """Make a run of a group; return its result and the emulator's activity during it."""
         forward = self._forward(group)
         try:
             if group.force_loss_at_s is not None:

@@ -78,26 +78,7 @@ class _Lines:
 
 
 class Endpoint:
-    """One open end of a path; made by :func:`open_endpoints`.
-
-    Attributes
-    ----------
-    host : Host
-        The open host.
-    agent : LineProcess
-        Its running agent.
-    address, interface : str
-        Of the data path.
-    facts : dict
-        Facts of the host, see :mod:`netlab.hosts.facts`.
-    link : dict
-        Settings of its end of a lab link, read back; empty without a lab.
-    may_force : bool
-        Whether socket buffers may exceed the host's limits where the study asks for it. On a host
-        that is not of the lab a run without the right fails instead.
-    is_privileged : bool
-        Whether the agent has CAP_NET_ADMIN: larger buffers than the limits, and busy polling.
-    """
+    """One open end of a path; made by :func:`open_endpoints`."""
 
     def __init__(
         self, name: str, host: Host, study: Study, path: str, lease: HostLease | None = None
@@ -199,11 +180,6 @@ class Endpoint:
         """Provide congestion controls on the host; unload netlab's own at the end.
 
         A tuning entered inside loads the kernel's modules and permits their names.
-
-        Raises
-        ------
-        Unsupported
-            Neither the host's kernel nor netlab has one of them.
         """
         session = open_cc_session(
             self.host, self.binary, names, study.stacks, version=netlab.__version__
@@ -313,13 +289,7 @@ class Endpoint:
         return self._knobs
 
     def mtu_B(self) -> int:
-        """MTU of the interface: as tuned, else as found.
-
-        Raises
-        ------
-        HostError
-            The host does not report it.
-        """
+        """MTU of the interface: as tuned, else as found."""
         mtu = self._knobs.get("mtu") or self.facts.get("mtu_B")
         if not mtu:
             raise HostError(
@@ -363,11 +333,6 @@ def open_endpoints(
     """Open both ends of a path: connect, push the agent, start it, and take the lease if any.
 
     Agents start in sorted order of host names, so that two controllers cannot deadlock.
-
-    Raises
-    ------
-    HostError
-        A host cannot be reached, or another netlab uses it.
     """
     names = [end.host for end in study.path(path).ends]
     hosts = open_hosts(study, names, lab)
@@ -389,21 +354,7 @@ def open_endpoints(
 
 @contextmanager
 def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
-    """The lab of a study: the one with an id, a matching one that is up, or a new one.
-
-    Yields
-    ------
-    Lab or None
-        None for a study without lab hosts. A new lab is removed at the end, also when this
-        process is killed.
-
-    Raises
-    ------
-    BadInput
-        No lab has the id, or it does not match the study.
-    Unsupported
-        This netlab or this machine cannot provide the lab; nothing was created.
-    """
+    """The lab of a study: the one with an id, a matching one that is up, or a new one."""
     if all(host.kind != "lab" for host in study.hosts.values()):
         yield None
         return
@@ -429,13 +380,7 @@ def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
 def host_facts(
     study: Study, *, lab: labs.Lab | None = None, only: str | None = None
 ) -> dict[str, dict[str, dict]]:
-    """Facts of the ends of every link that a group uses, or of one: link -> host -> facts.
-
-    Raises
-    ------
-    HostError
-        A host cannot be reached.
-    """
+    """Facts of the ends of every link that a group uses, or of one: link -> host -> facts."""
     paths = {group.path for group in study.groups}
     used = [link for link in study.links if path_of_link(link) in paths and only in (None, link)]
     names = sorted({end.host for link in used for end in study.path(link).ends})

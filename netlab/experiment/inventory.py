@@ -14,29 +14,7 @@ from netlab.study import Study
 
 
 def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> dict[str, Host]:
-    """Connect to hosts of a study, several at a time.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    names : iterable of str
-        Which hosts.
-    lab : Lab, optional
-        The lab with the study's lab hosts.
-
-    Returns
-    -------
-    dict of str to Host
-        Open hosts, in the order of `names`; the caller closes them.
-
-    Raises
-    ------
-    HostError
-        A host cannot be reached; the others are closed.
-    BadInput
-        The study has no host of a name, or a lab host has no lab.
-    """
+    """Connect to hosts of a study, several at a time."""
     hosts = {name: host_of(study, name, lab) for name in names}
     open_all(hosts)
     return hosts
@@ -64,17 +42,7 @@ def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
 
 
 def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
-    """Address of a host on a path.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    path, host : str
-        Names.
-    version : int
-        4 or 6: the address family, for an end in the lab.
-    """
+    """Address of a host on a path."""
     _check_end(study, path, host)
     end = next(end for end in study.path(path).ends if end.host == host)
     if end.address is not None:

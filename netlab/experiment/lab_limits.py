@@ -11,24 +11,7 @@ RESERVED = "only root of the machine may set it, and the lab was made without ro
 def lab_limits(
     host: str, link: dict, *, sndbuf_B: int = 0, rcvbuf_B: int = 0, limits: Path = LIMITS
 ) -> list[dict]:
-    """Settings of a study that a lab made without root does not have.
-
-    Parameters
-    ----------
-    host : str
-        Name of the host.
-    link : dict
-        Settings of its end of the link, as :func:`netlab.lab.link.describe` reads them back.
-    sndbuf_B, rcvbuf_B : int
-        Largest socket buffers that the study forces and this host's agent may not, B.
-    limits : Path
-        Directory of the machine's limits: the controller reads them, a lab host does not have them.
-
-    Returns
-    -------
-    list of dict
-        ``host``, ``knob`` and ``reason`` of each.
-    """
+    """Settings of a study that a lab made without root does not have."""
     found = {}
     for name, asked_B in (("wmem_max", sndbuf_B), ("rmem_max", rcvbuf_B)):
         limit_B = int((limits / name).read_text())

@@ -18,21 +18,7 @@ def lab_pair(
     mtus_B: Iterable[int] = (1500,),
     **keys: object,
 ) -> Study:
-    """Join two lab hosts by one path for each link.
-
-    Parameters
-    ----------
-    name, title : str
-        Of the study.
-    links : mapping of str to dict
-        Path name to its link, as in a study file.
-    groups : iterable of dict
-        Groups, without ``sender``.
-    mtus_B : iterable of int
-        MTUs of the one tuning.
-    **keys
-        Other keys of the study.
-    """
+    """Join two lab hosts by one path for each link."""
     ends = [{"host": SENDER}, {"host": RECEIVER}]
     return Study.model_validate(
         {

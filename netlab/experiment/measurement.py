@@ -36,19 +36,7 @@ from netlab.study import Group, Noise, Study, Timing
 
 @dataclass(frozen=True)
 class Measurement:
-    """One run, recorded and flagged.
-
-    Attributes
-    ----------
-    outcome : RunOutcome
-        The answers of both ends.
-    row : dict
-        Columns of the runs table, with ``flags`` and ``message``.
-    intervals : DataFrame
-        Rows of the intervals table.
-    emulated : Emulated or None
-        Activity of the path's emulator during the run.
-    """
+    """One run, recorded and flagged."""
 
     outcome: RunOutcome
     row: dict
@@ -63,19 +51,7 @@ def side_of(
     congestion: str | None = None,
     cpus: str | None = None,
 ) -> RunEnd:
-    """One end of a run, its socket buffers clipped to the tuning's limits.
-
-    Parameters
-    ----------
-    endpoint : Endpoint
-        An open endpoint.
-    buffer_B : int
-        Send and receive buffer; 0 leaves the kernel's.
-    congestion : str, optional
-        Congestion control, by its name in the study; the request's when left out.
-    cpus : str, optional
-        CPUs of the threads on this host.
-    """
+    """One end of a run, its socket buffers clipped to the tuning's limits."""
     send_max_B, receive_max_B = endpoint.buffer_clamps()
     return RunEnd(
         host=endpoint.name,
@@ -98,17 +74,7 @@ def sides_of(
     buffer_B: int,
     receive_buffer_B: int | None = None,
 ) -> tuple[RunEnd, RunEnd]:
-    """Sender and receiver of a group's run.
-
-    Parameters
-    ----------
-    study, group : Study, Group
-        The study, and the group that names the sender.
-    endpoints : mapping of str to Endpoint
-        Both ends of the path.
-    buffer_B, receive_buffer_B : int
-        Socket buffers of the sender and the receiver; the sender's for both when left out.
-    """
+    """Sender and receiver of a group's run."""
     congestion = study.congestion_of(group)
     if receive_buffer_B is None:
         receive_buffer_B = buffer_B
@@ -138,21 +104,7 @@ def request_of(
     both: bool = False,
     **options: object,
 ) -> Request:
-    """The request of a run: engine, socket and buffer options of the study, times of `timing`.
-
-    Parameters
-    ----------
-    study : Study
-        Source of the options.
-    timing : Timing
-        Warm-up, window, interval and drain.
-    rtt_s : float
-        RTT of the path, which the warm-up follows where the study does not state it.
-    streams, record_length_B, congestion, both
-        As in :class:`~netlab.measure.exchange.Request`.
-    **options
-        Other fields of the request, in place of the study's.
-    """
+    """The request of a run: engine, socket and buffer options of the study, times of `timing`."""
     fields: dict[str, Any] = {
         "force_buffer": study.force_buffer,
         "engine": study.engine,
@@ -231,22 +183,7 @@ def core_run(
     mtu_B: int,
     now: Callable[[], float] = time.monotonic,
 ) -> TrialResult:
-    """Run netlab's own generator and audit its ledger.
-
-    Parameters
-    ----------
-    sender, receiver, request
-        As :func:`netlab.measure.measure` takes them.
-    mtu_B : int
-        MTU of the path.
-    now : callable
-        A monotonic clock in seconds.
-
-    Raises
-    ------
-    RunError, HostError
-        As :func:`netlab.measure.measure`.
-    """
+    """Run netlab's own generator and audit its ledger."""
     outcome = measure(sender, receiver, request, now=now)
     flows = [(flow.gen, flow.sink) for flow in outcome.flows]
     return TrialResult(outcome, audit(flows, mtu_B=mtu_B, both=request.both))
@@ -264,32 +201,7 @@ def measured(
     noise: Noise = LIMITS,
     named: Callable[[TrialResult], dict] = lambda result: {},
 ) -> Measurement:
-    """Make one run, record it and flag it.
-
-    Parameters
-    ----------
-    run : callable
-        Makes the run.
-    setting, timing : RunSetting, Timing
-        Ceilings and times of the run.
-    group : Group
-        Sender and forced loss of the run.
-    endpoints : iterable of Endpoint
-        Both ends; their knobs are read again after the run.
-    run_id : str
-        Value of that column in the intervals.
-    emulation : Emulation, optional
-        The emulator of the path.
-    noise : Noise
-        Limits of steal and foreign load.
-    named : callable
-        Result to the columns that name the run.
-
-    Raises
-    ------
-    RunError, HostError
-        The run failed, or a host or the emulator was lost.
-    """
+    """Make one run, record it and flag it."""
     if emulation is None:
         result, emulated = run(), None
     else:

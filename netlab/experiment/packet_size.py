@@ -25,17 +25,7 @@ ETHERNET_B = 1500
 
 @dataclass(frozen=True)
 class PacketSize:
-    """Packets of one direction of a path.
-
-    Attributes
-    ----------
-    sender, receiver : str
-        Names of the hosts.
-    full_B : int
-        Size of a full-size packet: the payload that both ends agreed on, TCP and IP headers.
-    passed_B : int
-        Size of the largest packet that arrived; 0 if not even the smallest did.
-    """
+    """Packets of one direction of a path."""
 
     sender: str
     receiver: str
@@ -64,18 +54,6 @@ def packet_size(sender: RunEnd, receiver: RunEnd, request: Request) -> PacketSiz
     """Send full-size packets one way; if they are lost, find the largest that arrives.
 
     Takes two round trips on a sound path, and a few seconds on one that loses packets.
-
-    Parameters
-    ----------
-    sender, receiver : RunEnd
-        The ends.
-    request : Request
-        Engine and socket options; times and sizes are replaced.
-
-    Raises
-    ------
-    RunError, HostError
-        As :func:`netlab.measure.measure`.
     """
     probe = _Probe(sender, receiver, request)
     if not probe.arrives(1):

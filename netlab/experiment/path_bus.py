@@ -15,22 +15,7 @@ CONTRADICTS = 0.02
 
 @dataclass(frozen=True)
 class HostBus:
-    """Bus of a host's card.
-
-    Attributes
-    ----------
-    bandwidth_MBps : float
-        10^6 B/s of one direction, or of both where they share it: of PCI Express the payload of
-        packets of the device's largest size, or what the line code leaves where that is unknown.
-    shared : bool
-        Both directions share it.
-    label : str
-        Its name.
-    source : str
-        ``study`` or ``sysfs``.
-    line_MBps : float or None
-        What the line code of PCI Express leaves.
-    """
+    """Bus of a host's card."""
 
     bandwidth_MBps: float
     shared: bool
@@ -102,17 +87,7 @@ def contradiction(study: Study, host: str, facts: Mapping) -> str | None:
 
 @dataclass(frozen=True)
 class PathBus:
-    """The slower of the two buses of a path.
-
-    Attributes
-    ----------
-    bandwidth_MBps : float or None
-        None if one of the buses is unknown.
-    shared : bool
-        True if any of them carries both directions over the same wires.
-    source : str
-        Name of the slower one, and who says so; empty if one is unknown.
-    """
+    """The slower of the two buses of a path."""
 
     bandwidth_MBps: float | None
     shared: bool
@@ -120,15 +95,7 @@ class PathBus:
 
 
 def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> PathBus:
-    """Bus of a path.
-
-    Parameters
-    ----------
-    study, path
-        The path's hosts, and what the study states of their buses.
-    facts : mapping of str to mapping
-        Facts of each host, see :mod:`netlab.hosts.facts`.
-    """
+    """Bus of a path."""
     buses = [host_bus(study, end.host, facts.get(end.host, {})) for end in study.path(path).ends]
     known = [bus for bus in buses if bus is not None]
     shared = any(bus.shared for bus in known)

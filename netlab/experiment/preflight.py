@@ -53,18 +53,6 @@ def preflight(study: Study, directory: Path | None = None) -> Iterator[Check]:
 
     The MTU probe sets each MTU on both ends, sends full-size packets with don't-fragment set each
     way, and reverts.
-
-    Parameters
-    ----------
-    study : Study
-        What is to be measured.
-    directory : Path, optional
-        Where its results will go; the study's own place when left out.
-
-    Yields
-    ------
-    Check
-        In the order made; a host that cannot be reached ends the checks of its paths only.
     """
     yield from _space(study, directory or paths.results_dir(study.name))
     try:

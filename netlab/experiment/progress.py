@@ -41,17 +41,7 @@ class Steady(tqdm):
 
 
 class Progress(Watcher):
-    """Progress of a campaign, of its report, or of both; a context manager.
-
-    Parameters
-    ----------
-    report : bool
-        True if a report follows the campaign.
-    display : Display, optional
-        Where it is shown; by default chosen for this process when there is something to show.
-    clock : callable
-        Monotonic time, s.
-    """
+    """Progress of a campaign, of its report, or of both; a context manager."""
 
     def __init__(
         self,

@@ -21,16 +21,7 @@ QUIET_SPANS = 6
 
 @dataclass(frozen=True)
 class HostLoad:
-    """Work of others on a host, read as in a run.
-
-    Attributes
-    ----------
-    host : str
-    steal_percent : float or None
-        None where unknown.
-    foreign : ForeignLoad or None
-        None where its processes cannot be read.
-    """
+    """Work of others on a host, read as in a run."""
 
     host: str
     steal_percent: float | None
@@ -56,13 +47,7 @@ class HostLoad:
 
 
 def read_load(ends: Sequence[RunEnd], *, pause: Callable[[float], None]) -> list[HostLoad]:
-    """Work of others on each host over one span.
-
-    Raises
-    ------
-    HostError
-        A host is lost.
-    """
+    """Work of others on each host over one span."""
     before = [snapshot(end, others=True) for end in ends]
     pause(SPAN_S)
     after = [snapshot(end, others=True) for end in ends]
@@ -86,31 +71,7 @@ def wait_until_quiet(
     now: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> float:
-    """Say what else uses the hosts; if that is beyond a limit, wait until it is not.
-
-    Parameters
-    ----------
-    ends : sequence of RunEnd
-        One of each machine of the path.
-    noise : Noise
-        The limits of the study.
-    at_most_s : float
-        Longest wait, s.
-    say : callable
-        Takes one line on the first reading, and one on a load that outlasts the wait.
-    now, pause : callable
-        Monotonic clock, and sleep.
-
-    Returns
-    -------
-    float
-        Duration of the wait, s; 0 if the first reading was within the limits.
-
-    Raises
-    ------
-    HostError
-        A host is lost.
-    """
+    """Say what else uses the hosts; if that is beyond a limit, wait until it is not."""
     began, quiet, first = now(), 0, True
     while True:
         loads = read_load(ends, pause=pause)

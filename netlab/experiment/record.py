@@ -29,17 +29,7 @@ from netlab.version import version
 
 @dataclass
 class CampaignRecord:
-    """An open campaign.
-
-    Attributes
-    ----------
-    study, directory : Study, Path
-        What is measured, and the directory of its results.
-    log : CampaignLog
-        What is recorded besides the runs.
-    kept : frozenset of str
-        Ids of runs that have a valid record.
-    """
+    """An open campaign."""
 
     study: Study
     directory: Path
@@ -84,15 +74,7 @@ def exclusive(directory: Path) -> Iterator[None]:
 
 
 def check_study(study: Study, directory: Path) -> None:
-    """Refuse a directory with results of another study, such as the short form of this one.
-
-    Raises
-    ------
-    BadInput
-        The directory's latest campaign measured a study of another name.
-    NetlabError
-        The log of that campaign cannot be read.
-    """
+    """Refuse a directory with results of another study, such as the short form of this one."""
     last = campaigns.latest(directory)
     if last is None:
         return
@@ -119,27 +101,6 @@ def open_record(
 
     Otherwise begin a new one, which adopts every valid record of a run made under the same
     provenance. Nothing in the directory is changed or removed.
-
-    Parameters
-    ----------
-    study : Study
-        What to measure.
-    directory : Path
-        Directory of the results.
-    facts : dict
-        Link -> host -> facts of the hosts that are measured now.
-    lab : Lab, optional
-        The lab with the study's lab hosts.
-    outer : tuple
-        Levels of the study's outer factors, which the hosts have now. Under another level a host
-        may have another kernel, in the same campaign.
-    now : datetime, optional
-        UTC, for the id of a new campaign.
-
-    Raises
-    ------
-    NetlabError
-        Results in the directory cannot be read.
     """
     store = Store(directory)
     key = _key(study)
@@ -178,13 +139,6 @@ def open_visit(
     """The record of a campaign, opened for one visit, and the visit with its missing runs.
 
     The caller has the lock of the directory, :func:`netlab.experiment.campaign.exclusive`.
-
-    Raises
-    ------
-    BadInput
-        The directory has results of another study.
-    HostError
-        A host of the visit cannot be reached.
     """
     check_study(study, directory)
     facts = host_facts(study, lab=lab, only=visit.link)

@@ -31,26 +31,7 @@ def next_lot(
     study: Study,
     going: frozenset[str] | None = None,
 ) -> set[str]:
-    """Ids of the disturbed runs that are measured again next: one a cell, of the neediest cells.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table.
-    planned : sequence of sequence of Visit
-        The rounds so far.
-    tried : mapping of str to int
-        Run id -> times that it was measured again.
-    study : Study
-        With ``noise.retries``, and the rounds that make an interval.
-    going : frozenset of str, optional
-        Only these cells.
-
-    Returns
-    -------
-    set of str
-        Runs of the cells that have fewest valid ones; empty if no cell has fewer than it needs.
-    """
+    """Ids of the disturbed runs that are measured again next: one a cell, of the neediest cells."""
     enough = min(study.min_rounds, LEAST)
     clean = Counter(runs.loc[runs["flags"] == "", "run_id"].map(cell_of))
     again = set(runs.loc[disturbed(runs) | held_up(runs), "run_id"])

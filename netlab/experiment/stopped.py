@@ -4,15 +4,7 @@ from __future__ import annotations
 
 
 class Stopped(KeyboardInterrupt):
-    """A campaign was interrupted: its results are stored, its hosts reverted.
-
-    Parameters
-    ----------
-    text : str
-        A sentence for the user.
-    interrupt : KeyboardInterrupt
-        The interrupt; its arguments, such as the number of a signal, are passed on.
-    """
+    """A campaign was interrupted: its results are stored, its hosts reverted."""
 
     def __init__(self, text: str, interrupt: KeyboardInterrupt):
         super().__init__(*interrupt.args)

@@ -24,11 +24,6 @@ class Estimate:
 
     The estimate shown runs down with the clock and follows a new one gradually, so that it does
     not jump from one run to the next. Work that is added to the total counts at once.
-
-    Parameters
-    ----------
-    clock : callable
-        Monotonic time, s.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -61,29 +56,7 @@ class Estimate:
 
 @dataclass
 class Tally:
-    """Counts of a campaign so far.
-
-    Attributes
-    ----------
-    stage : str
-        ``Measuring``, ``Publishing``, ``Done`` or ``Stopped``.
-    runs, done : int
-        Runs planned up to now, and those with a record, from before or measured now.
-    until : str
-        Event that the planned runs lead to, if more may follow it.
-    place : str
-        The block under measurement, or the page that was published last.
-    measured : list of RunDone
-        Runs measured now, in their order.
-    precision : str
-        Result of the last test of the cells.
-    work_s, done_s : float
-        Expected work, and the part of it that is done.
-    left_s : float
-        Time left to that event, or to the end, as shown.
-    elapsed_s : float
-        Time since the start.
-    """
+    """Counts of a campaign so far."""
 
     stage: str = MEASURING
     runs: int = 0

@@ -42,30 +42,7 @@ from netlab.version import version
 
 @dataclass
 class Trials:
-    """Measures the runs of a visit whose endpoints are open and tuned.
-
-    Attributes
-    ----------
-    study, visit : Study, Visit
-    endpoints : dict of str to Endpoint
-        Both ends.
-    context : dict
-        Provenance that all runs of the visit share.
-    emulation : Emulation or None
-        The emulator of the path.
-    copies : Copies
-        Memory copy rate of a core of each machine.
-    campaign : str
-        Id of the campaign that the runs belong to.
-    controls : dict of str to CcSession
-        Congestion controls of each host.
-    path_check : PathCheck or None
-        Output of ping and traceroute from before the runs.
-    rtt_s : float
-        RTT of the path from before the runs, which warm-ups follow.
-    packet_faults : dict of tuple to str
-        Sender and receiver of runs that moved no byte, and what a probe of the path found.
-    """
+    """Measures the runs of a visit whose endpoints are open and tuned."""
 
     study: Study
     visit: Visit
@@ -112,22 +89,7 @@ class Trials:
         return min(endpoint.mtu_B() for endpoint in self.endpoints.values())
 
     def measured(self, run: Run) -> tuple[dict, dict[str, pd.DataFrame]]:
-        """Make a run.
-
-        Returns
-        -------
-        dict
-            Its row of the runs table.
-        dict of str to DataFrame
-            Its rows of the store's other tables.
-
-        Raises
-        ------
-        RunError
-            The run failed; the hosts can take the next one.
-        HostError
-            A host is lost.
-        """
+        """Make a run."""
         started = time.monotonic()
         study, group = run.study(self.study), run.group
         sender, receiver = sides_of(

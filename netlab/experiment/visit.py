@@ -47,19 +47,7 @@ STABLE_FACTS = (
 
 @dataclass
 class VisitResult:
-    """The result of a visit, for its notebook.
-
-    Attributes
-    ----------
-    runs, intervals : pandas.DataFrame
-        Rows measured now.
-    diffs : dict of str to TuningPlan
-        Host -> the tuning's plan, shown as a diff.
-    unsupported : list of dict
-        ``host``, ``knob`` and ``reason`` of knobs that a kernel or card lacks.
-    conflicts : list of dict
-        Knobs that another program changed meanwhile, left as found.
-    """
+    """The result of a visit, for its notebook."""
 
     runs: pd.DataFrame
     intervals: pd.DataFrame
@@ -113,30 +101,7 @@ def run_visit(
     wait_s: float = 0.0,
     progress: Callable[[RunDone], None] = lambda run: None,
 ) -> VisitResult:
-    """Measure the runs of a visit.
-
-    Parameters
-    ----------
-    study, visit : Study, Visit
-        What to measure.
-    store, part : Store, str
-        Store for the results, and the name of a new part of it.
-    campaign : str
-        Id of the campaign that the runs belong to.
-    lab : Lab, optional
-        The lab with the study's lab hosts.
-    lease : HostLease, optional
-        The lease that both hosts must grant.
-    wait_s : float
-        Longest wait for quiet hosts before they are tuned, s.
-    progress : callable
-        Called with each run that is done.
-
-    Raises
-    ------
-    HostError, TuningError
-        A host was lost, or a tuning could not be applied; results are saved, changes reverted.
-    """
+    """Measure the runs of a visit."""
     with ExitStack() as stack:
         endpoints = stack.enter_context(open_endpoints(study, visit.link, lab=lab, lease=lease))
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}

@@ -16,19 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunDone:
-    """A run that ended, as the kernel of a block announces it.
-
-    Attributes
-    ----------
-    run_id : str
-        Id of the run.
-    goodput_MBps, cpu_percent : float or None
-        Its goodput, and the load of the busiest core in its window; None where it has none.
-    flags : str
-        Its flags, joined by commas; empty for a valid run.
-    message : str
-        The reasons.
-    """
+    """A run that ended, as the kernel of a block announces it."""
 
     run_id: str
     goodput_MBps: float | None = None

@@ -30,18 +30,6 @@ def pack(directory: Path, target: Path) -> Path:
 
     Entries are in order of their names and have a fixed time stamp and mode: the same files give
     the same bytes with the same version of zlib.
-
-    Parameters
-    ----------
-    directory : Path
-        Its files and directories, at any depth, become the entries.
-    target : Path
-        The ZIP file; replaced if it exists.
-
-    Raises
-    ------
-    NetlabError
-        The file cannot be written.
     """
     try:
         with replaced(target) as partial:
@@ -85,17 +73,6 @@ def unpack(
 
     All names are checked before the first file is written. Nothing is written outside of
     `directory`, and sizes are counted while unpacking, whatever the entries state.
-
-    Parameters
-    ----------
-    archive, directory : Path
-    most_files, most_B : int
-        Limits of the number of files and of the sum of their sizes.
-
-    Raises
-    ------
-    BadInput
-        Not a ZIP file, damaged, with unsafe names, or over a limit.
     """
     try:
         with zipfile.ZipFile(archive) as opened:

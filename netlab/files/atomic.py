@@ -13,18 +13,6 @@ def replaced(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """A hidden file beside another one, which takes its place at the end.
 
     A failure leaves the old file as it is, and no other.
-
-    Parameters
-    ----------
-    path : Path
-        The file to replace or make; its directory is made if it is missing.
-    durable : bool
-        Flush the file and its directory to the disk, so that it outlasts a crash of the machine.
-
-    Yields
-    ------
-    Path
-        Where to write the new content.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")

@@ -16,17 +16,7 @@ _NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)(?:-(\d{1,9}))?")
 
 @dataclass(frozen=True)
 class DatedDocument:
-    """A JSON document of one run.
-
-    Attributes
-    ----------
-    file : Path
-        Where it is stored.
-    started_at : str
-        Start of the run, UTC.
-    content : dict
-        The whole document.
-    """
+    """A JSON document of one run."""
 
     file: Path
     started_at: str
@@ -34,15 +24,7 @@ class DatedDocument:
 
 
 def new_directory(parent: Path, started_at: str) -> Path:
-    """Make the directory of a run.
-
-    Parameters
-    ----------
-    parent : Path
-        Directory of all runs; it is made if there is none.
-    started_at : str
-        ``2026-01-05T10:00:00Z``. A second run of that second gets a number at the end.
-    """
+    """Make the directory of a run."""
     parent.mkdir(parents=True, exist_ok=True)
     stamp = started_at.replace(":", "")
     number = 1
@@ -57,21 +39,7 @@ def new_directory(parent: Path, started_at: str) -> Path:
 
 
 def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]:
-    """All documents of a name, the latest first, and the damaged ones.
-
-    Parameters
-    ----------
-    parent : Path
-        Directory of all runs.
-    name : str
-        File name of the document in each of their directories.
-
-    Returns
-    -------
-    list of DatedDocument, list of Path
-        Damaged: not JSON, no object, or without ``started_at``. A run without a document counts
-        as neither.
-    """
+    """All documents of a name, the latest first, and the damaged ones."""
     found: list[tuple[tuple[str, int], DatedDocument]] = []
     damaged = []
     for file, number in _files(parent, name):

@@ -10,20 +10,7 @@ from netlab.files.atomic import replaced
 
 
 def write_text(path: Path, text: str, *, durable: bool = False) -> Path:
-    """Write a text file as UTF-8 atomically; create its directory.
-
-    Parameters
-    ----------
-    path, text
-        The file, and its content.
-    durable : bool
-        Flush the file and its directory to the disk, so that it outlasts a crash of the machine.
-
-    Returns
-    -------
-    Path
-        The file written.
-    """
+    """Write a text file as UTF-8 atomically; create its directory."""
     with replaced(path, durable=durable) as partial:
         partial.write_text(text, encoding="utf-8")
     return path
@@ -33,16 +20,6 @@ def write_json(path: Path, content: dict, *, durable: bool = False) -> Path:
     """Write a JSON document atomically; create its directory.
 
     numpy's scalars become Python's, and a number that is not finite becomes null.
-
-    Parameters
-    ----------
-    path, content, durable
-        As of :func:`write_text`.
-
-    Returns
-    -------
-    Path
-        The file written.
     """
     return write_text(path, f"{json_text(content)}\n", durable=durable)
 

@@ -12,18 +12,7 @@ HOLDER_B = 200
 
 
 def take(lock: int) -> str | None:
-    """Lock an open file, without waiting, and write the holder into it.
-
-    Parameters
-    ----------
-    lock : int
-        Descriptor of a file that is open for reading and writing. Closing it releases the lock.
-
-    Returns
-    -------
-    str or None
-        None if this process has the lock now, else the process that has it.
-    """
+    """Lock an open file, without waiting, and write the holder into it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

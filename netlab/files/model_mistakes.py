@@ -29,22 +29,7 @@ def mistakes_of(
     where: str,
     line: Callable[[Place], int] | None = None,
 ) -> list[BadInput]:
-    """List the mistakes in the order of the file.
-
-    Parameters
-    ----------
-    failure : ValidationError
-        What pydantic raised. An error of type ``E-ROOM-NNN`` (a ``PydanticCustomError``) keeps
-        that code; with ``place`` and ``value`` in its context it is of that place.
-    model : type of pydantic.BaseModel
-        The model of `content`.
-    content : dict
-        The values that were validated.
-    where : str
-        The file.
-    line : callable, optional
-        Line number of a place in the file.
-    """
+    """List the mistakes in the order of the file."""
     problems: dict[tuple[Place, str], Any] = {}
     for problem in failure.errors(include_url=False):
         for one in map(_placed, _each(problem)):

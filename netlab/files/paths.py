@@ -32,18 +32,7 @@ def _checkout() -> Path | None:
 
 
 def data_dir() -> Path:
-    """Directory that holds ``published/``, ``studies/`` and ``tunings/``.
-
-    Returns
-    -------
-    Path
-        ``$NETLAB_DATA`` if set, else ``data/`` of the checkout, else the installed package's own.
-
-    Raises
-    ------
-    BadInput
-        ``NETLAB_DATA`` is not a directory, or the installation is incomplete.
-    """
+    """Directory that holds ``published/``, ``studies/`` and ``tunings/``."""
     given = _from_environment(DATA)
     if given is not None:
         if not given.is_dir():
@@ -65,15 +54,7 @@ def data_dir() -> Path:
 
 
 def root_dir() -> Path:
-    """Directory that netlab works in: relative paths of notebooks, results and sites start here.
-
-    Returns
-    -------
-    Path
-        ``$NETLAB_HOME`` if set, else the parent of ``$NETLAB_DATA``, else the checkout, else the
-        current directory; its parent where that is a copy of netlab's notebooks, so that they and
-        the command share results.
-    """
+    """Directory that netlab works in: relative paths of notebooks, results and sites start here."""
     home = _from_environment(HOME)
     if home is not None:
         return home
@@ -96,13 +77,7 @@ def notebooks_dir() -> Path:
 
 
 def notebook(name: str) -> Path:
-    """One of netlab's own notebooks by file name.
-
-    Raises
-    ------
-    BadInput
-        Unknown notebook.
-    """
+    """One of netlab's own notebooks by file name."""
     path = notebooks_dir() / name
     if not path.is_file():
         raise BadInput("no such notebook", where=str(path.parent), key=name, code="E-FILES-005")
@@ -110,13 +85,7 @@ def notebook(name: str) -> Path:
 
 
 def own_file(name: str) -> Path:
-    """A file that netlab brings beside its data: ``uv.lock``, ``CITATION.cff`` or a document.
-
-    Raises
-    ------
-    BadInput
-        The installation is incomplete.
-    """
+    """A file that netlab brings beside its data: ``uv.lock``, ``CITATION.cff`` or a document."""
     root = _checkout() or _INSTALLED_DATA
     places = (root, root / "docs", root / "native")
     path = next((place / name for place in places if (place / name).is_file()), root / name)
@@ -135,11 +104,6 @@ def given_path(given: str | Path) -> Path:
     A relative path is taken from the current directory; in ``notebooks/`` of the checkout and in
     ``work/``, where ``make notebook`` has its copies, from the checkout. A path so means the same
     in JupyterLab, with papermill and in a script.
-
-    Parameters
-    ----------
-    given : path-like
-        Absolute, relative, or with ``~``.
     """
     here = Path.cwd()
     if here in (root_dir() / "notebooks", root_dir() / "work"):
@@ -152,11 +116,6 @@ def study_file(given: str | Path) -> Path:
 
     ``openlab-2003`` and ``data/studies/openlab-2003.yml`` are the study that comes with netlab,
     wherever its data are.
-
-    Raises
-    ------
-    BadInput
-        No file of that name.
     """
     text = str(given)
     candidates = [Path(text).expanduser(), root_dir() / text]
@@ -186,14 +145,7 @@ def is_stored(study: str | Path) -> bool:
 
 
 def results_root() -> Path:
-    """Directory that holds the results of every study.
-
-    Returns
-    -------
-    Path
-        ``$NETLAB_HOME/results`` if set; ``data/results`` in a checkout, or below ``$NETLAB_DATA``;
-        ``results`` in the current directory for an installed netlab.
-    """
+    """Directory that holds the results of every study."""
     in_data = _from_environment(DATA) is not None or _checkout() is not None
     if _from_environment(HOME) is None and in_data:
         return data_dir() / "results"

@@ -19,14 +19,6 @@ class Scratch:
 
     It is under flock as long as its process lives. Entering removes directories of this user and
     purpose that no process has locked. A file system without locks keeps them.
-
-    Parameters
-    ----------
-    purpose : str
-        A word in its name. Names stay short, since paths of sockets are.
-    beside : Path, optional
-        File or directory that its content will be part of: it is in the same directory, hidden.
-        Without one it is where the system has its temporary files.
     """
 
     def __init__(self, purpose: str, beside: Path | None = None):

@@ -49,28 +49,7 @@ _LATEX = {
 
 @dataclass(frozen=True, eq=False)  # frames have no single truth value
 class Table:
-    """A frame with its presentation for readers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The data; its index is shown unless it is a plain range. Column levels become head rows.
-    caption : str
-        One line above the table; required.
-    heads : mapping, optional
-        Column or index name to the head shown.
-    formats : mapping or str, optional
-        Column to a format specification (``.1f``) or a function; one for all columns if not a
-        mapping. Missing values show as an en dash.
-    note : str
-        Text below the table.
-    bold : DataFrame or callable, optional
-        Boolean frame like ``frame``, or a function from the frame to one: cells to show bold.
-    links : DataFrame, optional
-        Frame of addresses like ``frame``: what a cell links to in HTML; empty for no link.
-    data : DataFrame, optional
-        Numbers to export as CSV in place of ``frame``, where that holds formatted text.
-    """
+    """A frame with its presentation for readers."""
 
     frame: pd.DataFrame
     caption: str
@@ -149,17 +128,7 @@ class Table:
         return f"{self.caption}\n{self.frame.to_string()}"
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the data, unrounded, as CSV.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to write; its directory is made.
-
-        Returns
-        -------
-        Path
-        """
+        """Write the data, unrounded, as CSV."""
         return _write(path, self.csv_text())
 
     def csv_text(self) -> str:
@@ -172,19 +141,7 @@ class Table:
         return flat.to_csv(index=self._index_width > 0, lineterminator="\n")
 
     def to_latex(self, path: str | Path | None = None) -> str:
-        r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            File to write.
-
-        Returns
-        -------
-        str
-            A ``table``, or a ``longtable`` if it would not fit on a page; columns of long text
-            wrap. Needs ``\usepackage{booktabs,longtable,textcomp}``.
-        """
+        r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given."""
         body, columns = self._body(), self._latex_heads()
         bold = pd.DataFrame(self._bold_rows(), columns=columns, dtype=bool)
         styler = pd.DataFrame(body, columns=columns, dtype=object).style
@@ -208,18 +165,7 @@ class Table:
         return text
 
     def export(self, stem: str | Path) -> tuple[Path, Path]:
-        """Write ``stem.csv`` and ``stem.tex`` in one call.
-
-        Parameters
-        ----------
-        stem : str or Path
-            Path without a suffix.
-
-        Returns
-        -------
-        tuple of Path
-            The CSV and the LaTeX file.
-        """
+        """Write ``stem.csv`` and ``stem.tex`` in one call."""
         base = Path(stem)
         tex = base.with_name(base.name + ".tex")
         csv = self.to_csv(base.with_name(base.name + ".csv"))

@@ -34,28 +34,14 @@ _TAG = "tag:yaml.org,2002:"
 
 
 class Document(dict):
-    """The mapping of a YAML file, with the line of each value.
-
-    Parameters
-    ----------
-    content : dict
-        The plain values.
-    root : ruamel.yaml.nodes.MappingNode
-        The parsed nodes of the same mapping.
-    """
+    """The mapping of a YAML file, with the line of each value."""
 
     def __init__(self, content: dict, root: MappingNode):
         super().__init__(content)
         self._root = root
 
     def line(self, place: tuple[Key, ...]) -> int:
-        """Return the line, from 1, of the deepest part of a place that the file has.
-
-        Parameters
-        ----------
-        place : tuple
-            Keys and list indices from the top of the file.
-        """
+        """Return the line, from 1, of the deepest part of a place that the file has."""
         node: Node = self._root
         line = node.start_mark.line
         for part in place:
@@ -165,24 +151,7 @@ def _expanded(node: Node, sizes: dict[int, float], where: str) -> float:
 
 
 def read_yaml(path: Path | str) -> Document:
-    """Read a YAML 1.2 mapping of plain values.
-
-    Parameters
-    ----------
-    path : path-like
-        The file, at most 1 MiB.
-
-    Returns
-    -------
-    Document
-        A dict that knows the line of each value, for :func:`validated`.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, is too large, is not YAML 1.2, repeats a key or is not a mapping.
-        Several mistakes are one :class:`~netlab.errors.Mistakes`.
-    """
+    """Read a YAML 1.2 mapping of plain values."""
     where = str(path)
     text = _text(path)
     yaml = YAML(typ="safe", pure=True)
@@ -242,23 +211,7 @@ def _all(mistakes: list[BadInput], where: str) -> BadInput:
 
 
 def validated(model: type[ModelT], content: dict, where: str) -> ModelT:
-    """Build a model from parsed content.
-
-    Parameters
-    ----------
-    model : type of pydantic.BaseModel
-        The model.
-    content : dict
-        What :func:`read_yaml` returned, or plain values, which have no line numbers.
-    where : str
-        The file, for messages.
-
-    Raises
-    ------
-    BadInput
-        With the file and line, dotted key and value of a mistake. Several are one
-        :class:`~netlab.errors.Mistakes`.
-    """
+    """Build a model from parsed content."""
     try:
         return model.model_validate(content)
     except ValidationError as failure:
@@ -267,13 +220,7 @@ def validated(model: type[ModelT], content: dict, where: str) -> ModelT:
 
 
 def yaml_text(content: dict) -> str:
-    """Format plain values as YAML 1.2, in the order they have.
-
-    Returns
-    -------
-    str
-        Text that :func:`read_yaml` reads back to equal values.
-    """
+    """Format plain values as YAML 1.2, in the order they have."""
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = False
     yaml.width = 100
@@ -284,14 +231,7 @@ def yaml_text(content: dict) -> str:
 
 
 def yaml_line(content: Mapping[str, str | float]) -> str:
-    """Format texts and numbers as one line of YAML 1.2, in the order they have.
-
-    Returns
-    -------
-    str
-        Text that :func:`read_yaml` reads back to equal values. A text that may mean something else
-        has quotes.
-    """
+    """Format texts and numbers as one line of YAML 1.2, in the order they have."""
     pairs = (f"{key}: {_word(value)}" for key, value in content.items())
     return f"{{{', '.join(pairs)}}}"
 

@@ -117,13 +117,7 @@ class _Tree:
 
 
 def from_yaml(document: Document, where: Path) -> dict[str, Any]:
-    """Hosts of an Ansible inventory in YAML, as netlab's own file has them.
-
-    Raises
-    ------
-    BadInput
-        A part of the file is not what Ansible takes; the message has its line.
-    """
+    """Hosts of an Ansible inventory in YAML, as netlab's own file has them."""
     tree = _Tree(where)
     tree.group(ALL)
     for name, body in document.items():
@@ -157,13 +151,7 @@ def _group_of_yaml(tree: _Tree, document: Document, place: tuple, body: object) 
 
 
 def from_ini(path: Path) -> dict[str, Any]:
-    """Hosts of an Ansible inventory in INI form, as netlab's own file has them.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, or a line is not what Ansible takes.
-    """
+    """Hosts of an Ansible inventory in INI form, as netlab's own file has them."""
     tree = _Tree(path)
     tree.group(ALL)
     group, kind = UNGROUPED, "hosts"

@@ -19,19 +19,7 @@ MOST = 100
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive jobs of a pair.
-
-    Parameters
-    ----------
-    pair : tuple of str
-        Its hosts.
-    number : int
-        Position of its visits among those of the study, in batches.
-    visits : tuple of FleetVisit
-        Visits to make.
-    after : tuple of str
-        Batches before it on its hosts.
-    """
+    """Consecutive jobs of a pair."""
 
     pair: Pair
     number: int
@@ -47,24 +35,7 @@ class Batch:
 def batches(
     plan: FleetPlan, jobs: Iterable[FleetJob], batch_s: float = BATCH_S
 ) -> tuple[Batch, ...]:
-    """Put jobs together to batches, in the order of measuring.
-
-    Parameters
-    ----------
-    plan : FleetPlan
-        What they belong to.
-    jobs : iterable of FleetJob
-        Jobs to make.
-    batch_s : float
-        Estimated time of a batch, s. A longer job has a batch of its own, and 0 gives one to every
-        job.
-
-    Returns
-    -------
-    tuple of Batch
-        Round after round of the study, and in each the rounds of pairs that share no host. Every
-        host works through its batches in this order.
-    """
+    """Put jobs together to batches, in the order of measuring."""
     wanted = {(job.pair, job.visit.visit_id) for job in jobs}
     matches = rounds_of(plan.pairs)
     last: dict[str, str] = {}

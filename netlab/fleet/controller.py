@@ -35,21 +35,7 @@ ORPHANS_S = 60.0
 
 @dataclass(frozen=True)
 class FleetOptions:
-    """Options of a fleet's run.
-
-    Parameters
-    ----------
-    at_once : int
-        Pairs that are measured at a time.
-    attempts : int
-        Passes: a job that failed is tried once in each.
-    aside_after : int
-        Failures in a row after which a host is put aside for the rest of a pass.
-    retry_s : float
-        Time between passes, s.
-    batch_s : float
-        Estimated time of the jobs that one process makes, s.
-    """
+    """Options of a fleet's run."""
 
     at_once: int = 8
     attempts: int = 3
@@ -83,28 +69,7 @@ def run_fleet(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.time,
 ) -> FleetRun:
-    """Measure every job of a plan that has no result yet.
-
-    Parameters
-    ----------
-    plan : FleetPlan
-        The plan, as written.
-    options : FleetOptions, optional
-        How.
-    controller : str
-        Name for leases; user and host by default.
-    job_argv : sequence of str, optional
-        The command of a job, before its options, pair and visits.
-    say : callable
-        Called with a sentence for the user at each pass.
-    sleep, clock : callable
-        Wait so many s; Unix time, s.
-
-    Raises
-    ------
-    NetlabError
-        Snakemake is missing or fails, or another controller runs this plan.
-    """
+    """Measure every job of a plan that has no result yet."""
     options = options or FleetOptions()
     require_engine()
     with controlling(plan.directory):
@@ -121,13 +86,7 @@ def run_fleet(
 
 @contextmanager
 def controlling(directory: Path) -> Iterator[None]:
-    """Lock the fleet of a directory against a second controller; wait for jobs of a former one.
-
-    Raises
-    ------
-    NetlabError
-        Another controller runs it, or jobs of a former one do not end.
-    """
+    """Lock the fleet of a directory against a second controller; wait for jobs of a former one."""
     folder = directory / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LOCK, "a+b") as lock:
@@ -147,13 +106,7 @@ def open_campaign(
     controller: str = "",
     clock: Callable[[], float] = time.time,
 ) -> dict[str, Any]:
-    """Begin a campaign with a lease number of its own; jobs of former ones refuse to start.
-
-    Returns
-    -------
-    dict
-        ``controller``, ``number`` and ``aside_after``.
-    """
+    """Begin a campaign with a lease number of its own; jobs of former ones refuse to start."""
     campaign = {
         "controller": controller or controller_name(),
         "number": _next_number(plan.folder, clock),
@@ -241,13 +194,7 @@ def _popen(argv: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 def wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
-    """Wait until no job of an earlier engine is left; each has a shared lock.
-
-    Raises
-    ------
-    NetlabError
-        One is left after `timeout_s`.
-    """
+    """Wait until no job of an earlier engine is left; each has a shared lock."""
     deadline = time.monotonic() + timeout_s
     with open(folder / JOBS_LOCK, "ab") as lock:
         while True:

@@ -13,18 +13,7 @@ FILE = "events.jsonl"
 
 
 def log_event(folder: Path, event: str, **parts: object) -> None:
-    """Append one event.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the fleet.
-    event : str
-        Its name: ``campaign_started``, ``pass_started``, ``job_started``, ``job_done``,
-        ``job_failed``, ``job_stopped``, ``host_put_aside`` or ``campaign_ended``.
-    **parts
-        What belongs to it.
-    """
+    """Append one event."""
     at_s = time.time()
     stamp = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
     line = json.dumps({"at": stamp, "at_s": round(at_s, 3), "event": event, **parts}) + "\n"

@@ -89,18 +89,7 @@ class Inventory(Model):
         return self
 
     def only(self, selectors: Iterable[str]) -> Inventory:
-        """The hosts that each selector accepts, and the pairs among them.
-
-        Parameters
-        ----------
-        selectors : iterable of str
-            A group, ``LABEL=VALUE``, or the name of a host.
-
-        Raises
-        ------
-        BadInput
-            No two hosts are left.
-        """
+        """The hosts that each selector accepts, and the pairs among them."""
         chosen = dict(self.hosts)
         for selector in selectors:
             label, equals, value = selector.partition("=")
@@ -122,20 +111,7 @@ class Inventory(Model):
 
 
 def load_inventory(path: Path | str, *, format: Format | None = None) -> Inventory:
-    """Read the hosts of a fleet.
-
-    Parameters
-    ----------
-    path : path-like
-        netlab's own YAML, an Ansible inventory in YAML or INI, or an SSH configuration.
-    format : str, optional
-        ``netlab``, ``ansible``, ``ini`` or ``ssh``; recognised by name and content by default.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read or has a mistake; the message has file and line.
-    """
+    """Read the hosts of a fleet."""
     path = Path(path)
     format = format or _format_of(path)
     if format == "ssh":

@@ -50,22 +50,7 @@ def run_job(
     *,
     clock: Callable[[], float] = time.time,
 ) -> None:
-    """Make one visit of one pair and write its result: done, or failed with the error.
-
-    Parameters
-    ----------
-    plan, job : FleetPlan, FleetJob
-        What to measure.
-    measure : callable
-        Makes the visit.
-    clock : callable
-        Unix time, s.
-
-    Raises
-    ------
-    NetlabError
-        The folder of the fleet has no campaign.
-    """
+    """Make one visit of one pair and write its result: done, or failed with the error."""
     folder, campaign = plan.folder, read_campaign(plan.folder)
     lease = HostLease(campaign["controller"], campaign["number"])
     named = {"job": job.job_id, "lease": lease.number}
@@ -106,13 +91,7 @@ def _write(plan: FleetPlan, job: FleetJob, result: dict, clock: Callable[[], flo
 
 
 def read_campaign(folder: Path) -> dict:
-    """Controller, lease number and limit of failures of the present campaign.
-
-    Raises
-    ------
-    NetlabError
-        There is none.
-    """
+    """Controller, lease number and limit of failures of the present campaign."""
     try:
         content = json.loads((folder / CAMPAIGN).read_text(encoding="utf-8"))
         return {key: content[key] for key in ("controller", "number", "aside_after")}

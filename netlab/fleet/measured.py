@@ -35,14 +35,7 @@ RETRY_S = 2.0
 
 
 def measure_job(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
-    """Measure the runs of a job that have no valid record yet.
-
-    Raises
-    ------
-    HostError, TuningError, NetlabError
-        A host was lost or refused, a tuning could not be applied, or runs have no goodput. What
-        was measured is recorded, and the next attempt measures the rest.
-    """
+    """Measure the runs of a job that have no valid record yet."""
     hosts = tuple(plan.hosts[name] for name in job.pair)
     ends = plan.ends(job.pair) or found_ends(plan, job.pair)
     study = pair_study(plan.study(), job.pair, (hosts[0], hosts[1]), ends)
@@ -85,13 +78,7 @@ def _measured(study: Study, visit: schedule.Visit, directory: Path, lease: HostL
 
 
 def outcome_of(runs: pd.DataFrame, measured: int, kept: int) -> JobOutcome:
-    """Outcome of a job from the records of its visit.
-
-    Raises
-    ------
-    NetlabError
-        Runs have no goodput, so that the job is to be tried again.
-    """
+    """Outcome of a job from the records of its visit."""
     without = runs["goodput_MBps"].isna()
     if without.any():
         reason = runs.loc[without, "message"].iloc[0]
@@ -103,13 +90,7 @@ def outcome_of(runs: pd.DataFrame, measured: int, kept: int) -> JobOutcome:
 
 
 def found_ends(plan: FleetPlan, pair: Pair) -> PairEnds:
-    """Data addresses and interfaces of a pair, asked of its hosts once and then remembered.
-
-    Raises
-    ------
-    HostError, NetlabError
-        A host cannot be reached, or no path joins the two.
-    """
+    """Data addresses and interfaces of a pair, asked of its hosts once and then remembered."""
     file = plan.folder / "ends" / f"{pair_id(pair)}.json"
     key = plan.pair_key(pair)
     try:

@@ -13,27 +13,7 @@ RULES = ("all", "ring", "star=HOST", "given", "A:B,C:D")
 
 
 def pairs_of(inventory: Inventory, rule: str = "") -> tuple[Pair, ...]:
-    """The pairs of a rule.
-
-    Parameters
-    ----------
-    inventory : Inventory
-        The hosts.
-    rule : str
-        ``all``: every pair once. ``ring``: each host with the next. ``star=HOST``: one against all.
-        ``given``: those of the inventory. ``A:B,C:D``: these. By default ``given`` where the
-        inventory has pairs, else ``ring``.
-
-    Returns
-    -------
-    tuple of tuple of str
-        Each pair once, never both ways round.
-
-    Raises
-    ------
-    BadInput
-        Unknown rule or host.
-    """
+    """The pairs of a rule."""
     names = list(inventory.hosts)
     rule = rule or ("given" if inventory.pairs else "ring")
     head, _, rest = rule.partition("=")
@@ -86,11 +66,6 @@ def rounds_of(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...]:
     round-robin tournaments), in which no host waits. Other sets are filled in their order, each
     pair into the first round with both hosts free, in fewer than twice the rounds that the busiest
     host needs.
-
-    Returns
-    -------
-    tuple of tuple
-        Every pair in one round.
     """
     names = list(dict.fromkeys(name for pair in pairs for name in pair))
     edges = {frozenset(pair): pair for pair in pairs}

@@ -31,19 +31,7 @@ def pair_id(pair: Pair) -> str:
 
 @dataclass(frozen=True)
 class FleetVisit:
-    """A visit of the study, which every pair makes.
-
-    Parameters
-    ----------
-    block_id : str
-        Its block.
-    round : int
-        From 1.
-    runs : int
-        Number of its runs.
-    seconds : float
-        Estimated time of its runs, s.
-    """
+    """A visit of the study, which every pair makes."""
 
     block_id: str
     round: int
@@ -71,21 +59,7 @@ class FleetJob:
 
 @dataclass(frozen=True)
 class FleetPlan:
-    """The plan of a fleet in a directory of results.
-
-    Parameters
-    ----------
-    directory : Path
-        Directory of the results; the plan is in its folder ``fleet``.
-    key : str
-        Digest of the study and the version of netlab.
-    hosts : dict of str to FleetHost
-        Hosts that are in a pair.
-    pairs : tuple of tuple of str
-        The pairs.
-    visits : tuple of FleetVisit
-        Visits of the study in the order of measuring.
-    """
+    """The plan of a fleet in a directory of results."""
 
     directory: Path
     key: str
@@ -150,13 +124,7 @@ class FleetPlan:
         return (self.result(job) or {}).get("status") == DONE
 
     def job(self, pair: str, visit: str) -> FleetJob:
-        """A job by its pair and visit.
-
-        Raises
-        ------
-        BadInput
-            The plan has no such job.
-        """
+        """A job by its pair and visit."""
         pairs = {pair_id(each): each for each in self.pairs}
         visits = {each.visit_id: each for each in self.visits}
         if pair not in pairs or visit not in visits:
@@ -172,25 +140,7 @@ class FleetPlan:
 def make_plan(
     study: Study, inventory: Inventory, pairs: Sequence[Pair], directory: Path
 ) -> FleetPlan:
-    """Plan a study over pairs of hosts, and write the plan.
-
-    Parameters
-    ----------
-    study : Study
-        A study of one path, see :func:`netlab.fleet.template.check_template`.
-    inventory : Inventory
-        The hosts.
-    pairs : sequence of tuple of str
-        Pairs of them.
-    directory : Path
-        Directory of the results. A plan that is there is replaced; results stay, and those of the
-        same study on the same hosts count.
-
-    Raises
-    ------
-    BadInput
-        The study cannot be measured on pairs of other hosts.
-    """
+    """Plan a study over pairs of hosts, and write the plan."""
     check_template(study)
     names = dict.fromkeys(name for pair in pairs for name in pair)
     visits = tuple(
@@ -217,13 +167,7 @@ def make_plan(
 
 
 def read_plan(directory: Path) -> FleetPlan:
-    """Read the plan of a directory of results.
-
-    Raises
-    ------
-    NetlabError
-        It is missing or damaged.
-    """
+    """Read the plan of a directory of results."""
     path = directory / FOLDER / "plan.json"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -10,23 +10,7 @@ from netlab.results import Store
 
 
 def fleet_runs(plan: FleetPlan) -> pd.DataFrame:
-    """The runs that count, of every pair of a plan that has any.
-
-    Parameters
-    ----------
-    plan : FleetPlan
-        The plan.
-
-    Returns
-    -------
-    DataFrame
-        The runs table, with the column ``pair``.
-
-    Raises
-    ------
-    NetlabError
-        No pair has a run.
-    """
+    """The runs that count, of every pair of a plan that has any."""
     found = []
     for pair in plan.pairs:
         directory = plan.pair_directory(pair)

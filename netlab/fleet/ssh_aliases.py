@@ -15,11 +15,6 @@ def from_ssh_config(path: Path) -> dict[str, Any]:
 
     Of the user's own configuration they are aliases. Of another file, address, user, port and key
     are taken; a host that needs a proxy must be in the user's own.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, or a host of another file needs a proxy.
     """
     from netlab.hosts.ssh_config import aliases  # paramiko, which no job needs this early
 

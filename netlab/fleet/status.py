@@ -46,19 +46,7 @@ class HostState:
 
 @dataclass(frozen=True)
 class FleetStatus:
-    """The state of a fleet.
-
-    Parameters
-    ----------
-    jobs, done, running, failed : int
-        Jobs of the plan and of each state; a failed job has no other result yet.
-    is_alive : bool
-        True if a controller runs it now.
-    remaining_s : float or None
-        Estimated time to the end, s; None without a job that this campaign has done.
-    hosts : tuple of HostState
-        Every host of the plan.
-    """
+    """The state of a fleet."""
 
     jobs: int
     done: int
@@ -110,15 +98,7 @@ class FleetStatus:
 
 
 def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> FleetStatus:
-    """Read the state of a fleet.
-
-    Parameters
-    ----------
-    plan : FleetPlan
-        The plan.
-    clock : callable
-        Unix time, s.
-    """
+    """Read the state of a fleet."""
     alive, limit, number = _is_locked(plan.folder / LOCK), 0, 0
     if (plan.folder / LOCK).exists():
         campaign = read_campaign(plan.folder)

@@ -13,13 +13,7 @@ PairEnds = tuple[tuple[str, str], tuple[str, str]]
 
 
 def check_template(study: Study) -> None:
-    """Refuse a study that cannot be measured on other hosts than its own.
-
-    Raises
-    ------
-    BadInput
-        It has several paths, a link of the lab, factors that a person sets, or a precision.
-    """
+    """Refuse a study that cannot be measured on other hosts than its own."""
     if len(study.paths) != 1 or len(study.hosts) != 2:
         raise BadInput(
             "a fleet takes a study of one path and two hosts, which stand for those of each pair",
@@ -55,20 +49,7 @@ def check_template(study: Study) -> None:
 def pair_study(
     study: Study, pair: Pair, hosts: tuple[FleetHost, FleetHost], ends: PairEnds
 ) -> Study:
-    """The study with the hosts of a pair in place of its own.
-
-    Parameters
-    ----------
-    study : Study
-        A template, see :func:`check_template`. Profiles and buses of its hosts pass to those in
-        their place.
-    pair : tuple of str
-        Names of the hosts.
-    hosts : tuple of FleetHost
-        Both.
-    ends : tuple
-        Data address and interface of each.
-    """
+    """The study with the hosts of a pair in place of its own."""
     ((name, path),) = study.paths.items()
     roles = [end.host for end in path.ends]
     named = dict(zip(roles, pair, strict=True))

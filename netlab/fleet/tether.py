@@ -13,20 +13,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def end_with_parent(number: int = signal.SIGTERM, parent: int | None = None) -> None:
-    """Ask the kernel for a signal when the process that started this one dies (Linux).
-
-    Parameters
-    ----------
-    number : int
-        The signal.
-    parent : int, optional
-        Process id of the parent; if it is dead already, the signal is sent now.
-
-    Raises
-    ------
-    Unsupported
-        The kernel has no such signal.
-    """
+    """Ask the kernel for a signal when the process that started this one dies (Linux)."""
     if _libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0):
         reason = os.strerror(ctypes.get_errno())
         raise Unsupported(f"prctl(PR_SET_PDEATHSIG): {reason}", code="E-FLEET-038")

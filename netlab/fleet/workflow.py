@@ -58,13 +58,7 @@ for pair, hosts in config["pairs"].items():
 
 
 def require_engine() -> None:
-    """Refuse to go on without Snakemake.
-
-    Raises
-    ------
-    NetlabError
-        It is not installed; the message says how to install it.
-    """
+    """Refuse to go on without Snakemake."""
     if importlib.util.find_spec("snakemake") is None:
         raise NetlabError(
             "a fleet runs on Snakemake 9, which is not installed: pip install 'netlab[fleet]', or "
@@ -90,29 +84,7 @@ def write_workflow(
     batch_s: float = BATCH_S,
     job_argv: Sequence[str] | None = None,
 ) -> Path:
-    """Write the workflow of some jobs.
-
-    Parameters
-    ----------
-    plan : FleetPlan
-        What they belong to.
-    jobs : sequence of FleetJob
-        What is missing, as :meth:`FleetPlan.remaining` says; failed results of them are removed.
-    at_once : int
-        Jobs at a time.
-    number : int
-        Lease number of the campaign; a job refuses to start under another.
-    batch_s : float
-        Estimated time of the jobs that one process makes, s; see
-        :func:`netlab.fleet.batches.batches`.
-    job_argv : sequence of str, optional
-        The command of a job, before its options, pair and visits.
-
-    Returns
-    -------
-    Path
-        Its folder.
-    """
+    """Write the workflow of some jobs."""
     folder, names = plan.folder, resource(plan)
     argv = job_argv or (sys.executable, "-m", "netlab.fleet.job", str(plan.directory))
     at = {visit.visit_id: position for position, visit in enumerate(plan.visits)}

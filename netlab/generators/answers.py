@@ -24,13 +24,7 @@ ESTIMATE_SHARE = 0.02
 
 @dataclass(frozen=True)
 class Answers:
-    """A tool's report of one direction of a run.
-
-    Parameters
-    ----------
-    sender, receiver : Record
-        The report of each end; the same record if one end reports both.
-    """
+    """A tool's report of one direction of a run."""
 
     sender: Record
     receiver: Record
@@ -39,25 +33,7 @@ class Answers:
 def parse_answers(
     tool: Tool, client: str, server: str, asked: TransferRequest, *, brief: bool = False
 ) -> Answers:
-    """Parse the output of both ends.
-
-    Parameters
-    ----------
-    tool : Tool
-        The tool.
-    client, server : str
-        What its ends printed.
-    asked : TransferRequest
-        The transfer.
-    brief : bool
-        True if it was asked for the result alone.
-
-    Raises
-    ------
-    RunError
-        The output of an end is damaged, has another number of streams or congestion control, or
-        lacks the receiver's count.
-    """
+    """Parse the output of both ends."""
     sent = _record(tool, client, "client", asked) if tool.client_counts else None
     if (tool.reads if brief else tool.reporting.intervals_at) == "server":
         got = _record(tool, server, "server", asked)
@@ -109,15 +85,7 @@ def _record(tool: Tool, text: str, end: str, asked: TransferRequest) -> Record:
 
 
 def counts_of(samples: tuple[Sample, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative counts of a receiver's streams at common times.
-
-    Returns
-    -------
-    t_s : array, shape (samples + 1,)
-        Ends of the intervals, mean of the streams, from 0.
-    counts : array of int, shape (streams, samples + 1)
-        Bytes so far; the count of a stream with fewer reports is constant after its last.
-    """
+    """Cumulative counts of a receiver's streams at common times."""
     streams = sorted({sample.stream for sample in samples})
     by_stream = [
         sorted((s for s in samples if s.stream == stream), key=lambda s: s.t_s)
@@ -135,13 +103,7 @@ def counts_of(samples: tuple[Sample, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -> tuple[int, int]:
-    """Indices of the first sample after the warm-up, and of the first after the window.
-
-    Raises
-    ------
-    RunError
-        The receiver reported no interval after the warm-up.
-    """
+    """Indices of the first sample after the warm-up, and of the first after the window."""
     edge_s = EDGE_SHARE * step_s
     opens = int(np.searchsorted(t_s, warmup_s - edge_s))
     if opens >= len(t_s) - 1:
@@ -161,26 +123,7 @@ def flow_of(
     *,
     brief: bool = False,
 ) -> Direction:
-    """One direction of a run as :func:`netlab.measure.record.record` takes it.
-
-    Parameters
-    ----------
-    answers : Answers
-        The report.
-    request : Request
-        The run.
-    step_s : float
-        Reporting interval of the receiver.
-    gen_meter, sink_meter : dict
-        Meters of both ends.
-    brief : bool
-        True for a result alone: the window is the whole transfer.
-
-    Raises
-    ------
-    RunError
-        The receiver's report contains no window.
-    """
+    """One direction of a run as :func:`netlab.measure.record.record` takes it."""
     sent, got = answers.sender, answers.receiver
     read_B, window_B = got.forward.received_B, got.forward.window_B or 0
     if brief:
@@ -242,15 +185,7 @@ def flow_of(
 
 
 def audit_counts(flow: Direction, answers: Answers, tool: Tool) -> tuple[int | None, list[str]]:
-    """Compare the counts that a tool reports of one direction.
-
-    Returns
-    -------
-    int or None
-        Difference of sent and received bytes; None if the receiver may stop before the last byte.
-    list of str
-        One sentence for each difference beyond the tool's rounding.
-    """
+    """Compare the counts that a tool reports of one direction."""
     sent_B, read_B = flow.gen["total_bytes"], flow.sink["total_bytes"]
     summed_B = flow.sink["interval_sum_bytes"]
     slack_B = ROUNDED_B if answers.receiver.rounded else 0

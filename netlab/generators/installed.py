@@ -31,13 +31,7 @@ def tool_named(name: str) -> Tool:
 
 
 def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
-    """Program file and version of a tool on a host; None when it is not installed.
-
-    Raises
-    ------
-    HostError
-        The host is lost, or the program of that name is another tool.
-    """
+    """Program file and version of a tool on a host; None when it is not installed."""
     argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), *tool.version)
     program, *lines = host.run(argv).stdout.strip().splitlines() or [""]
     if not program:
@@ -55,13 +49,7 @@ def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
 
 
 def versions(host: Host, names: Iterable[str]) -> dict[str, str | None]:
-    """Version of each generator on a host, None where it is not installed.
-
-    Raises
-    ------
-    HostError
-        As :func:`found_on`.
-    """
+    """Version of each generator on a host, None where it is not installed."""
     found = {name: found_on(host, tool_named(name)) for name in names}
     return {name: None if there is None else there[1] for name, there in found.items()}
 
@@ -73,20 +61,7 @@ def missing(name: str) -> str:
 
 
 def require(used: Iterable[str], found: Mapping[str, Mapping[str, str | None]]) -> None:
-    """Refuse runs whose tools are not installed, before anything is changed.
-
-    Parameters
-    ----------
-    used : iterable of str
-        Generators of the runs; netlab's own is ignored.
-    found : mapping
-        Generator -> host -> version; None if it is not installed.
-
-    Raises
-    ------
-    HostError
-        A host lacks one; the message names the package.
-    """
+    """Refuse runs whose tools are not installed, before anything is changed."""
     for name in sorted(set(used) & set(found)):
         for host, version in found[name].items():
             if version is None:

@@ -15,13 +15,6 @@ def snapshot(side: RunEnd, *, others: bool = False) -> dict:
     """Read a host's counters through its agent, see ``meter`` in native/PROTOCOL.md.
 
     With `others` also the CPU time of each other process since the last such reading.
-
-    Raises
-    ------
-    HostError
-        The host is lost, or its agent does not answer.
-    RunError
-        The agent cannot read the interface.
     """
     side.channel.send("meter", interface=side.interface, **({"others": 1} if others else {}))
     deadline = time.monotonic() + ANSWER_S

@@ -95,23 +95,7 @@ class Exit:
 
 
 class RemoteProcess:
-    """A tool that runs on a host until the ``with`` block ends.
-
-    Parameters
-    ----------
-    host : Host
-        An open host.
-    what : str
-        Name for messages, such as ``iperf3's server``.
-    argv : sequence of str
-        Program and arguments.
-    limit_s : float
-        Timeout, enforced on the host.
-    port : int
-        TCP port that the tool listens on; 0 for a tool that does not listen.
-    hold : bool
-        Prepare everything, and start the tool at :meth:`go`.
-    """
+    """A tool that runs on a host until the ``with`` block ends."""
 
     def __init__(
         self,
@@ -137,15 +121,7 @@ class RemoteProcess:
         self._process.close(KILL_S + 3.0)
 
     def wait_ready(self) -> None:
-        """Wait until a tool with ``hold`` can start.
-
-        Raises
-        ------
-        RunError
-            The host did not prepare it in time.
-        HostError
-            The host is lost.
-        """
+        """Wait until a tool with ``hold`` can start."""
         if (self._answer(time.monotonic() + LISTEN_S) or {}).get("event") != "ready":
             raise RunError(
                 f"{self._name}: did not start within {LISTEN_S:g} s",
@@ -158,15 +134,7 @@ class RemoteProcess:
         self._process.send("go")
 
     def wait_listening(self) -> bool:
-        """Wait until it listens; False if its port is in use.
-
-        Raises
-        ------
-        RunError
-            It exited instead, or does not listen in time.
-        HostError
-            The host is lost.
-        """
+        """Wait until it listens; False if its port is in use."""
         deadline = time.monotonic() + LISTEN_S
         while (answer := self._answer(deadline)) is not None:
             if answer["event"] == "ended":
@@ -212,15 +180,7 @@ class RemoteProcess:
             self._ask("end")
 
     def result(self) -> Exit:
-        """Wait for its exit, and require success.
-
-        Raises
-        ------
-        RunError
-            It failed, was killed, timed out or printed too much.
-        HostError
-            The host is lost.
-        """
+        """Wait for its exit, and require success."""
         ended = self.wait(self.limit_s + OVERHEAD_S)
         if ended is None:
             raise RunError(

@@ -53,11 +53,6 @@ def congestion_route(
 
     The route is removed at the end, also when this process is killed. The congestion control is
     its only attribute: it inherits none from the present route.
-
-    Raises
-    ------
-    HostError
-        The host is lost, does not permit route changes, or refused the congestion control.
     """
     words = (peer, interface, address, congestion, str(PROTOCOL), str(SILENCE_S))
     process = host.start(("sh", "-c", SCRIPT, "route", *words), sudo=True).keep_alive()

@@ -20,23 +20,7 @@ from netlab.units import KIB, MIB, size
 
 @dataclass(frozen=True)
 class TransferRequest:
-    """One transfer, as requested of any tool.
-
-    Parameters
-    ----------
-    address : str
-        Data address of the receiver.
-    port, data_port : int
-        Ports of its server; tools with a control connection take two.
-    streams, seconds, record_length_B, congestion
-        The same for all tools.
-    threads : int
-        Threads of tools that spread streams over them.
-    interval_s : float
-        Reporting interval of the receiver, for :class:`Reporting`.
-    sndbuf_B, rcvbuf_B : int
-        Socket buffers of sender and receiver; 0 leaves the kernel's.
-    """
+    """One transfer, as requested of any tool."""
 
     address: str
     port: int
@@ -64,23 +48,7 @@ class TransferRequest:
 
 @dataclass(frozen=True)
 class Reporting:
-    """Options that make a tool report a study's run in full, and its capabilities.
-
-    Parameters
-    ----------
-    package : str
-        Debian's package.
-    version_of : str
-        Regular expression that only this tool's version line matches.
-    server, client : tuple of str
-        Arguments added to the tool's own so that its receiver reports every interval.
-    server_rcvbuf, client_sndbuf, client_rcvbuf : tuple of str
-        Arguments that set a buffer, added unless it is the kernel's.
-    intervals_at : {'client', 'server'}
-        The end that prints the receiver's intervals.
-    whole_seconds : bool
-        True if its duration option takes whole seconds only.
-    """
+    """Options that make a tool report a study's run in full, and its capabilities."""
 
     package: str
     version_of: str
@@ -95,17 +63,7 @@ class Reporting:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to run a tool, for mode ``best``.
-
-    Parameters
-    ----------
-    record_length_B : int
-        Record length of the transfer.
-    how : str
-        Its other characteristic, in a word or two.
-    server, client : tuple of str
-        Arguments added.
-    """
+    """One way to run a tool, for mode ``best``."""
 
     record_length_B: int
     how: str = ""
@@ -125,42 +83,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Tool:
-    """One external throughput tool.
-
-    Parameters
-    ----------
-    name, program : str
-        Its name, and its program file.
-    variable : str
-        Environment variable that overrides the program file.
-    version : tuple of str
-        Arguments that make it print its version.
-    server, client : tuple of str
-        Argument templates, with ``{field}`` of :class:`TransferRequest`.
-    brief_server, brief_client : tuple of str
-        Arguments added for the result alone.
-    reads : {'client', 'server'}
-        The end that prints the receiver's count.
-    records : callable
-        Parser of an end's output, see :mod:`netlab.results.imports`; it also takes the transfer.
-    client_counts : bool
-        True if its client prints the sender's count when asked for the result alone.
-    reads_all : bool
-        True if its receiver reads until the sender has ended, so that both counts are equal.
-    congestion : tuple of str
-        Arguments of its client for a congestion control.
-    sets_congestion : bool
-        True if it has an option for congestion control.
-    variants : tuple of Variant
-        Candidates for its best way, the most likely first.
-    max_streams : int or None
-        Most streams it can run at once.
-    server_stays : bool
-        True if its server must be terminated after its report. iperf has an option to exit after
-        the last stream, but then sometimes omits that stream's result.
-    in_study : Reporting or None
-        Options for a run of a study; None for a tool that cannot make one.
-    """
+    """One external throughput tool."""
 
     name: str
     program: str

@@ -41,19 +41,7 @@ FIRST_PORT, LAST_PORT, PORT_TRIES = 10_000, 30_000, 8
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The result of one run, by netlab or an external tool.
-
-    Attributes
-    ----------
-    outcome : RunOutcome
-        The answers of the agents, or a tool's output in their format.
-    ledger : Ledger
-        The audited counts.
-    columns : dict
-        Columns that replace those of the study.
-    provenance : dict
-        Versions and command lines of a tool.
-    """
+    """The result of one run, by netlab or an external tool."""
 
     outcome: RunOutcome
     ledger: Ledger
@@ -84,35 +72,7 @@ def run_trial(
     variant: Variant | None = None,
     ports: random.Random | None = None,
 ) -> TrialResult:
-    """Make one run with an external tool, which runs twice at once for both directions.
-
-    Parameters
-    ----------
-    tool : Tool
-        A tool with :class:`~netlab.generators.tools.Reporting`, or any with `variant`.
-    sender, receiver : RunEnd
-        Ends of the forward direction; their agents are read as meters.
-    request : Request
-        The run. The receiver's intervals, not an option of the tool, cut off the warm-up.
-    hosts, versions : mapping
-        Host name to open host, and to its version of the tool.
-    mtu_B : int
-        MTU of the path.
-    with_controller : collection of str
-        Hosts on the controller's machine.
-    variant : Variant, optional
-        Ask for the result alone, in this way: nothing is read during the transfer, and all of it is
-        the window.
-    ports : random.Random, optional
-        Generator of the ports to try.
-
-    Raises
-    ------
-    RunError
-        An end failed, was killed, timed out, or printed output that cannot be parsed.
-    HostError
-        A host is lost. In either case no process is left.
-    """
+    """Make one run with an external tool, which runs twice at once for both directions."""
     started_unix_ns, started = time.time_ns(), time.monotonic()
     ways = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
     brief = variant is not None
@@ -297,13 +257,7 @@ def _await_report(way: _Way, tool: Tool) -> None:
 
 
 def end_server(server: RemoteProcess, tool: Tool) -> Exit:
-    """The exit of a server that has reported; one that stays is terminated.
-
-    Raises
-    ------
-    RunError
-        It failed, or is still there after :data:`END_S`.
-    """
+    """The exit of a server that has reported; one that stays is terminated."""
     if tool.server_stays:
         server.terminate()
     if server.wait(END_S if tool.server_stays else 0.0) is None:

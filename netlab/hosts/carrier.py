@@ -26,22 +26,7 @@ NO_CARRIER = "E-HOST-038"
 
 
 def wait_for_carrier(host: Host, interface: str, *, timeout_s: int = CARRIER_S) -> None:
-    """Wait until an interface has a carrier.
-
-    Parameters
-    ----------
-    host : Host
-        An open host.
-    interface : str
-        Name of the interface.
-    timeout_s : int
-        Timeout, s.
-
-    Raises
-    ------
-    HostError
-        The interface has none in time, or the host is lost.
-    """
+    """Wait until an interface has a carrier."""
     argv = ("sh", "-c", WAIT, "wait", interface, str(timeout_s))
     done = host.run(argv, timeout_s=timeout_s + SPARE_S, check=False)
     if done.exit_status == 3:

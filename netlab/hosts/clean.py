@@ -43,17 +43,7 @@ exit 0
 
 @dataclass(frozen=True)
 class Cleaned:
-    """Files removed from a host.
-
-    Parameters
-    ----------
-    directory : str
-        The cache directory.
-    files : dict of str to int
-        Files in it and their sizes in bytes; may be empty.
-    journals : tuple of str
-        Journals removed.
-    """
+    """Files removed from a host."""
 
     directory: str
     files: dict[str, int]
@@ -69,20 +59,7 @@ class Cleaned:
 
 
 def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
-    """Remove netlab's files from an open host.
-
-    Parameters
-    ----------
-    host : Host
-        The host.
-    journals : bool
-        Whether journals of settings that were not reverted are removed too.
-
-    Raises
-    ------
-    HostError
-        Journals say that settings are not reverted, or the files cannot be removed.
-    """
+    """Remove netlab's files from an open host."""
     privileged = host.can_sudo
     listed = host.run(("sh", "-c", LIST), check=False)
     if listed.exit_status != 0:

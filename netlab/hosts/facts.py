@@ -129,36 +129,12 @@ TEXTS = (
 
 
 def argv(interface: str | None = None) -> tuple[str, ...]:
-    """Return the command that prints the facts for :func:`parse`.
-
-    Parameters
-    ----------
-    interface : str, optional
-        Name of an interface of the host to include.
-    """
+    """Return the command that prints the facts for :func:`parse`."""
     return ("sh", "-c", SCRIPT, "facts", interface or "")
 
 
 def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool | None]:
-    """Parse the output of the command of :func:`argv`.
-
-    Parameters
-    ----------
-    text : str
-        A name and a value on each line; a later line replaces an earlier one of the same name.
-    interface : str, optional
-        The interface it was asked for.
-
-    Returns
-    -------
-    dict
-        A flat dict of JSON scalars, None for an unknown fact: ``hostname kernel machine boot_id os
-        cpus cpu_model memory_kB smt iommu governor cpu_frequency thermal_throttling interface
-        interface_exists mtu_B link_speed_Mbps duplex operstate mac_address nic_driver
-        nic_driver_version nic_firmware pci_vendor pci_device bus_address bus_width
-        bus_speed bus_max_width bus_max_speed bus_max_payload_B bus_pci_x_bits bus_slot_speed
-        bus_devices numa_node``.
-    """
+    """Parse the output of the command of :func:`argv`."""
     said: dict[str, str] = {}
     for line in text.splitlines():
         name, _, value = line.partition(" ")

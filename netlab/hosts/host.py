@@ -33,11 +33,6 @@ class Host(ABC):
 
     A host is a context manager: the connection lasts while it is open. Every failure is a
     :class:`~netlab.errors.HostError` that names the host.
-
-    Parameters
-    ----------
-    name : str
-        The host's name in the study.
     """
 
     def __init__(self, name: str):
@@ -91,27 +86,7 @@ class Host(ABC):
         input: bytes | None = None,
         sudo: bool = False,
     ) -> Completed:
-        """Run a command to its end.
-
-        Parameters
-        ----------
-        argv : sequence of str
-            Program and arguments; each arrives unchanged.
-        timeout_s : float
-            How long the command may take.
-        check : bool
-            Whether an exit status other than 0 is an error.
-        input : bytes, optional
-            Standard input; without it the command reads end of file.
-        sudo : bool
-            Run as the superuser, through ``sudo -n`` if the login is not root.
-
-        Raises
-        ------
-        HostError
-            The host is lost, the command timed out or printed over 16 MiB, sudo would ask for a
-            password, or `check` is set and the exit status is not 0.
-        """
+        """Run a command to its end."""
         command = self._checked(argv)
         deadline = time.monotonic() + timeout_s
         pipe = self._spawn(self._privileged(command) if sudo else command)
@@ -140,15 +115,7 @@ class Host(ABC):
         return Completed(command, stdout, stderr, status)
 
     def start(self, argv: Sequence[str], *, sudo: bool = False) -> LineProcess:
-        """Start a long-lived process that reads and writes lines.
-
-        Parameters
-        ----------
-        argv : sequence of str
-            Program and arguments.
-        sudo : bool
-            Run as the superuser, through ``sudo -n`` if the login is not root.
-        """
+        """Start a long-lived process that reads and writes lines."""
         command = self._checked(argv)
         pipe = self._spawn(self._privileged(command) if sudo else command)
         return LineProcess(pipe, host=self.name, argv=command)

@@ -15,38 +15,13 @@ class LeaseRefused(HostError):
 
 @dataclass(frozen=True)
 class HostLease:
-    """A controller and its number, as a host records them.
-
-    Parameters
-    ----------
-    controller : str
-        Name of the controller: at most 64 printable characters without blanks.
-    number : int
-        From 1. A host that has granted a higher one refuses.
-    """
+    """A controller and its number, as a host records them."""
 
     controller: str
     number: int
 
     def take(self, agent: LineProcess, binary: str, timeout_s: float) -> None:
-        """Ask the agent of a host, which has the host's lock, to record this lease.
-
-        Parameters
-        ----------
-        agent : LineProcess
-            The agent, ready.
-        binary : str
-            Its path on the host; the lease is recorded in the same directory.
-        timeout_s : float
-            Timeout of the answer, s.
-
-        Raises
-        ------
-        LeaseRefused
-            The host has granted a later lease, or cannot record this one.
-        HostError
-            The host is lost.
-        """
+        """Ask the agent of a host, which has the host's lock, to record this lease."""
         directory = str(PurePosixPath(binary).parent)
         agent.send("lease", controller=self.controller, number=self.number, directory=directory)
         answer = agent.receive(timeout_s)

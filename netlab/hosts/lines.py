@@ -48,19 +48,7 @@ class Pipe(Protocol):
 
 
 class LineProcess:
-    """A process that takes request lines and answers JSON lines, as native/PROTOCOL.md says.
-
-    Parameters
-    ----------
-    pipe : Pipe
-        Its streams.
-    host : str
-        Name of the host it runs on, for messages.
-    argv : tuple of str
-        The command, for messages.
-    max_answer_bytes : int
-        Maximum length of an answer.
-    """
+    """A process that takes request lines and answers JSON lines, as native/PROTOCOL.md says."""
 
     def __init__(
         self,
@@ -87,35 +75,11 @@ class LineProcess:
         self.close()
 
     def send(self, verb: str, **words: str | int | float | bool) -> None:
-        """Send one request.
-
-        Parameters
-        ----------
-        verb : str
-            What to do.
-        **words
-            Its ``key=value`` words; a value is percent-encoded, a bool becomes 0 or 1.
-
-        Raises
-        ------
-        ValueError
-            The verb or a key is not a word, a value is neither text nor a number, or the line would
-            be over 4096 bytes.
-        HostError
-            The process is gone.
-        """
+        """Send one request."""
         self._write(request_line(verb, words))
 
     def send_line(self, line: str) -> None:
-        """Send one request that is a whole line already, without its newline.
-
-        Raises
-        ------
-        ValueError
-            The line holds a newline, is not ASCII, or is over 4096 bytes.
-        HostError
-            The process is gone.
-        """
+        """Send one request that is a whole line already, without its newline."""
         data = line.encode("ascii") + b"\n"
         if data.count(b"\n") != 1 or len(data) > MAX_REQUEST_BYTES:
             raise ValueError(f"not one request line: {line[:60]!r}")
@@ -140,14 +104,7 @@ class LineProcess:
             self._fail_gone(f"accepted no more requests ({verb})", code="E-HOST-006")
 
     def receive(self, timeout_s: float) -> dict:
-        """Wait for one answer.
-
-        Raises
-        ------
-        HostError
-            No answer within `timeout_s`, the process or its host is gone, or the line is not an
-            answer: not a JSON object, over the limit or cut off.
-        """
+        """Wait for one answer."""
         answer = self.poll(timeout_s)
         if answer is None:
             self._fail(f"sent no answer for {timeout_s:g} s", code="E-HOST-007")
@@ -178,13 +135,7 @@ class LineProcess:
             self._received += chunk
 
     def close(self, timeout_s: float = 5.0) -> int | None:
-        """Close the input of the process, wait for its end and release its streams.
-
-        Returns
-        -------
-        int or None
-            Exit status; None if it did not end in time.
-        """
+        """Close the input of the process, wait for its end and release its streams."""
         if self._closed:
             return self._exit_status
         self._closed = True

@@ -12,18 +12,7 @@ OPENED_AT_ONCE = 16
 
 
 def open_all(hosts: Mapping[str, Host]) -> None:
-    """Connect to hosts, several at a time.
-
-    Parameters
-    ----------
-    hosts : mapping of str to Host
-        By name.
-
-    Raises
-    ------
-    HostError
-        One or more cannot be reached, each with its reason; the others are closed.
-    """
+    """Connect to hosts, several at a time."""
     try:
         attempts = together([host.open for host in hosts.values()], at_once=OPENED_AT_ONCE)
         failures = [error for attempt in attempts if (error := attempt.exception())]

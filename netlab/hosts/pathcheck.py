@@ -37,17 +37,7 @@ PING_SPARE_S = 20.0
 
 @dataclass(frozen=True)
 class PathCheck:
-    """Result of ping and traceroute from one end of a path.
-
-    Attributes
-    ----------
-    ping, traceroute : str
-        Output as printed; a note where the host lacks the program.
-    min_ms, avg_ms, max_ms, mdev_ms : float or None
-        Round-trip times from ping's summary.
-    loss_percent : float or None
-        Share of pings without an answer.
-    """
+    """Result of ping and traceroute from one end of a path."""
 
     ping: str
     traceroute: str
@@ -73,20 +63,7 @@ class PathCheck:
 
 
 def probe_path(host: Host, source: str, destination: str) -> PathCheck:
-    """Ping and trace a path at the same time, within 2 s.
-
-    Parameters
-    ----------
-    host : Host
-        An open host; the starting point.
-    source, destination : str
-        Data addresses of the path's ends.
-
-    Raises
-    ------
-    HostError
-        The host is gone. A host without ping or a path without answer is not an error.
-    """
+    """Ping and trace a path at the same time, within 2 s."""
     probes = [
         partial(host.run, ("sh", "-c", script, "probe_path", source, destination), check=False)
         for script in (PING, TRACEROUTE)
@@ -95,24 +72,7 @@ def probe_path(host: Host, source: str, destination: str) -> PathCheck:
 
 
 def ping(host: Host, source: str, destination: str, *, count: int, interval_s: float) -> PathCheck:
-    """Ping a path many times, without a trace.
-
-    Parameters
-    ----------
-    host : Host
-        An open host; the starting point.
-    source, destination : str
-        Data addresses of the path's ends.
-    count : int
-        Number of pings.
-    interval_s : float
-        Time between two pings.
-
-    Raises
-    ------
-    HostError
-        The host is gone. A host without ping or a path without answer is not an error.
-    """
+    """Ping a path many times, without a trace."""
     often = ("-c", str(count), "-i", f"{interval_s:g}")
     done = host.run(
         ("ping", "-n", "-q", *often, "-I", source, destination),

@@ -23,15 +23,7 @@ class Pulsed(Protocol):
 
 
 class Pulse:
-    """Sends pulses to its members from one thread, which runs while there are members.
-
-    Parameters
-    ----------
-    interval_s : float
-        Time between two pulses.
-    sleep : callable
-        For tests.
-    """
+    """Sends pulses to its members from one thread, which runs while there are members."""
 
     def __init__(self, interval_s: float = PULSE_S, *, sleep: Callable[[float], None] = time.sleep):
         self._interval_s, self._sleep = interval_s, sleep

@@ -96,29 +96,6 @@ def push_agent(
     The agent lies in ``$XDG_CACHE_HOME/netlab`` or ``~/.cache/netlab`` of the login there, under
     its SHA-256. One that is there and intact is not sent again; a damaged one is replaced. A host
     of another machine type compiles it from the sources, if it has a compiler.
-
-    Parameters
-    ----------
-    host : Host
-        An open host.
-    binary : Path
-        The static agent for this machine's type.
-    source_dir : Path, optional
-        Directory of the sources: ``include`` and ``src``, and the file ``BUILD`` with the ``cc``
-        command that makes ``gensink`` from them.
-    force_compile : bool
-        Compile on the host even if the binary would run there.
-
-    Returns
-    -------
-    str
-        Absolute path of the agent on the host.
-
-    Raises
-    ------
-    HostError
-        The disk is full, the cache is not executable, the copy differs from the file sent, or the
-        host is of another type and cannot compile the agent.
     """
     content = binary.read_bytes()
     wanted = hashlib.sha256(content).hexdigest()

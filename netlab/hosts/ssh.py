@@ -57,15 +57,6 @@ class Connection(fabric.Connection):
     A proxy command, also one of a jump host, runs in a session of its own on one end of a socket
     pair. Its end is detected at once (paramiko would wait for more in a loop that takes a whole
     CPU), and a Ctrl-C at the terminal does not close the connection that clean-up needs.
-
-    Parameters
-    ----------
-    host : str
-        As fabric takes it.
-    known_hosts : tuple of str, optional
-        Files to read in place of those that the SSH configuration names.
-    **options
-        As fabric takes them.
     """
 
     def __init__(self, host: str, *, known_hosts: tuple[str, ...] | None = None, **options: object):
@@ -215,26 +206,7 @@ class ChannelPipe:
 
 
 class SshHost(Host):
-    """A machine reached over SSH, with host keys checked and no passwords.
-
-    Parameters
-    ----------
-    name : str
-        The host's name in the study.
-    address : str
-        Host name, address or alias of ``~/.ssh/config``.
-    user, port, identity_file : optional
-        In place of what the SSH configuration says.
-    proxy_command : str, optional
-        A command whose streams are those of the host's sshd; the SSH configuration is not read.
-    known_hosts : path, optional
-        The only file of known keys.
-    connect_timeout_s : float
-        Timeout of the connection, s.
-    keepalive_s, silence_s : float
-        Interval of keep-alive requests, and the time without an answer after which the host is
-        lost, s.
-    """
+    """A machine reached over SSH, with host keys checked and no passwords."""
 
     def __init__(
         self,

@@ -15,21 +15,7 @@ _HOST = re.compile(r"\s*host[\s=]+(?P<names>.*)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class SshAlias:
-    """A host of an SSH configuration.
-
-    Parameters
-    ----------
-    line : int
-        Line of its name.
-    hostname : str
-        Address.
-    user, identity_file : str or None
-        As configured.
-    port : int or None
-        As configured.
-    needs_proxy : bool
-        True if a command or another host leads to it.
-    """
+    """A host of an SSH configuration."""
 
     line: int
     hostname: str
@@ -40,13 +26,7 @@ class SshAlias:
 
 
 def aliases(path: Path) -> dict[str, SshAlias]:
-    """Hosts that an SSH configuration names, in its order; patterns are left out.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read or parsed.
-    """
+    """Hosts that an SSH configuration names, in its order; patterns are left out."""
     try:
         text = path.expanduser().read_text(encoding="utf-8")
         config = paramiko.SSHConfig.from_text(text)

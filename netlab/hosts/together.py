@@ -12,24 +12,6 @@ T = TypeVar("T")
 
 
 def together(calls: Iterable[Callable[[], T]], *, at_once: int) -> list[Future[T]]:
-    """Make calls, several at a time; return when all have ended.
-
-    Parameters
-    ----------
-    calls : iterable of callables
-        Without arguments.
-    at_once : int
-        Largest number of calls under way.
-
-    Returns
-    -------
-    list of Future
-        In the order of `calls`; each has ended with a result or an exception.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        A Ctrl-C came meanwhile. All calls have ended.
-    """
+    """Make calls, several at a time; return when all have ended."""
     with interrupts_wait(), ThreadPoolExecutor(max_workers=at_once) as pool:
         return [pool.submit(call) for call in calls]

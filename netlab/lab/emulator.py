@@ -89,13 +89,7 @@ class EmulatorSettings:
 
 
 def open_request(places: Places) -> str:
-    """Return the line that opens a path between two devices.
-
-    Parameters
-    ----------
-    places : pair of (str, str)
-        For either end its network namespace and the name of the device there.
-    """
+    """Return the line that opens a path between two devices."""
     words = " ".join(
         f"{side}_netns=/run/netns/{namespace} {side}_device={device}"
         for side, (namespace, device) in zip("ab", places, strict=True)
@@ -112,20 +106,7 @@ class LabEmulator:
         self._answers = state / f"emulator-{path}.answers"
 
     def report(self, *, samples: bool = False, restart_ms: int | None = None) -> dict:
-        """Return the emulator's ``emulation`` event, see ``native/PROTOCOL.md``.
-
-        Parameters
-        ----------
-        samples : bool
-            Whether to include samples of the queues over time.
-        restart_ms : int, optional
-            Restart samples, at this interval, and maxima after this report.
-
-        Raises
-        ------
-        HostError
-            The emulator is gone, or does not answer within 10 s.
-        """
+        """Return the emulator's ``emulation`` event, see ``native/PROTOCOL.md``."""
         restart = "" if restart_ms is None else f" restart_ms={restart_ms}"
         return self._ask(f"report samples={int(samples)}{restart}", "emulation")
 
@@ -133,14 +114,6 @@ class LabEmulator:
         """Schedule one packet to be dropped some time after data begin to flow.
 
         Each direction has at most one such drop pending.
-
-        Parameters
-        ----------
-        direction : str
-            ``ab`` or ``ba``.
-        after_s : float
-            The time, in whole ms, from the first packet that carries data from now on; the first
-            one after that is dropped. ``forced_ns`` of the report tells when it was.
         """
         self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
 
@@ -194,13 +167,7 @@ class LabEmulator:
 
 
 def check() -> None:
-    """Check that this machine has what an emulator needs.
-
-    Raises
-    ------
-    Unsupported
-        It has no TUN devices, or this user may not use them.
-    """
+    """Check that this machine has what an emulator needs."""
     if not os.path.exists(TUN):
         raise Unsupported(
             f"an emulated path needs TUN devices; {TUN} does not exist", code="E-LAB-005"
@@ -219,19 +186,7 @@ def start(
     places: Places,
     settings: EmulatorSettings,
 ) -> LabEmulator:
-    """Start the emulator of a path, which creates its devices, down and without addresses.
-
-    Parameters
-    ----------
-    state : Path
-        State directory of the lab.
-    path : str
-        Name of the path.
-    places : pair of (str, str)
-        For either end its network namespace and the name of the device there.
-    settings : EmulatorSettings
-        Its settings.
-    """
+    """Start the emulator of a path, which creates its devices, down and without addresses."""
     emulator = LabEmulator(state, path)
     os.mkfifo(emulator._requests, 0o600)
     files = (str(core.gensink_path()), str(emulator._requests), str(emulator._answers))

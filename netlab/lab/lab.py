@@ -50,27 +50,7 @@ class Lab:
 
     @classmethod
     def up(cls, study: Study, *, lab_id: str | None = None, owned: bool = False) -> Lab:
-        """Make the lab of a study.
-
-        Parameters
-        ----------
-        study : Study
-            Whose lab hosts and lab paths are made.
-        lab_id : str, optional
-            One to eight lower-case letters or digits; random by default.
-        owned : bool
-            Whether the lab ends with this process, ``kill -9`` included. Otherwise it stays until
-            :meth:`down`.
-
-        Raises
-        ------
-        BadInput
-            The study has no lab host, its lab paths contradict each other, or the id is taken.
-        Unsupported
-            This machine lacks a requirement. Nothing was created.
-        HostError
-            The creation failed; its parts are removed.
-        """
+        """Make the lab of a study."""
         needs.check_rights()
         plan = topology(study)
         if userns.is_needed():
@@ -134,13 +114,7 @@ class Lab:
         self.down()
 
     def down(self) -> None:
-        """Remove the lab, if it exists. A Ctrl-C is delayed until the end.
-
-        Raises
-        ------
-        Unsupported
-            Root made it, and only root can.
-        """
+        """Remove the lab, if it exists. A Ctrl-C is delayed until the end."""
         if self.foreign:
             raise Unsupported(
                 f"lab {self.id} was made by root: remove it with sudo", code="E-LAB-010"
@@ -194,13 +168,7 @@ class Lab:
         )
 
     def emulator(self, path: str) -> emulator.LabEmulator:
-        """Return the emulator between the ends of a path.
-
-        Raises
-        ------
-        BadInput
-            No path of that name has one.
-        """
+        """Return the emulator between the ends of a path."""
         emulated = [known.name for known in self.topology.paths if known.emulator is not None]
         if path not in emulated:
             raise BadInput(
@@ -233,16 +201,7 @@ class Lab:
         }
 
     def status(self) -> dict:
-        """Return the present state of the lab as JSON values.
-
-        Returns
-        -------
-        dict
-            ``id study complete made_at owner_pid task_group state``, ``hosts``: for each its
-            ``namespace``, whether it is ``up`` and how many ``processes`` run in it; ``paths``: for
-            each its ``ends`` (host, interface, addresses), ``rate_bps`` and what it is
-            ``emulated_with``.
-        """
+        """Return the present state of the lab as JSON values."""
         there = set(reaper.namespaces_of(self.id))
         names = {host: self.namespace(host) for host in self.hosts}
         return {
@@ -313,13 +272,7 @@ def find(study: Study) -> Lab | None:
 
 
 def down(lab_id: str | None = None) -> list[str]:
-    """Remove one lab, or all without a living owner; return their ids.
-
-    Raises
-    ------
-    BadInput
-        No lab has that id.
-    """
+    """Remove one lab, or all without a living owner; return their ids."""
     there = labs()
     if lab_id is None:
         own = [lab for lab in there if not lab.foreign]

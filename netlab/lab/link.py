@@ -97,15 +97,7 @@ FEATURES = {
 
 
 def bucket_B(rate_bps: int, mtu_B: int = 1500) -> int:
-    """Return the size of a token bucket for a rate, B.
-
-    Parameters
-    ----------
-    rate_bps : int
-        Of frames, bit/s.
-    mtu_B : int
-        Largest MTU that the bucket is used with.
-    """
+    """Return the size of a token bucket for a rate, B."""
     frames_B = 2 * max(FRAME_B, mtu_B + ETHERNET_HEADER_B)
     smooth_B = min(SEGMENTS_B, round(rate_bps / 8 * SMOOTH_S))
     return max(frames_B, smooth_B, round(rate_bps / 8 * BURST_S))
@@ -133,17 +125,7 @@ class LinkSettings:
 
     @classmethod
     def of(cls, link: LabLink, bus_MBps: float | None, mtu_B: int = 1500) -> LinkSettings:
-        """Settings for a link of the study.
-
-        Parameters
-        ----------
-        link : LabLink
-            The link's parameters.
-        bus_MBps : float or None
-            Bandwidth of the slower bus, 10^6 B/s; the rate where the link names none.
-        mtu_B : int
-            Largest MTU that the link is used with.
-        """
+        """Settings for a link of the study."""
         rate_bps = None if bus_MBps is None else round(bus_MBps * 8e6)
         if rate_bps is not None and link.read_burst_B is not None:
             rate_bps = round(rate_bps * pci_x_efficiency(link.read_burst_B))
@@ -186,16 +168,7 @@ class LinkSettings:
         ]
 
     def settings_argv(self, interface: str, *, reserved: bool = True) -> tuple[str, ...]:
-        """Return the command that sets an end's features inside the namespace.
-
-        Parameters
-        ----------
-        interface : str
-            Name of the end.
-        reserved : bool
-            Whether to set what the kernel reserves for root of the machine: interrupt deferral, and
-            the processors of each queue.
-        """
+        """Return the command that sets an end's features inside the namespace."""
         argv = ["sh", "-c", SETTINGS, "settings", interface]
         if self.card:
             argv.append("on" if self.segmentation_offload else "off")
@@ -214,39 +187,13 @@ def wait_until_up(
     busy: int | None = None,
     timeout_s: float = UP_S,
 ) -> None:
-    """Wait until the kernel reports the interfaces of a namespace as up.
-
-    Parameters
-    ----------
-    namespace : str
-        Where they are.
-    interfaces : sequence of str
-        Their names.
-    host, busy
-        As in :func:`netlab.lab.namespaces.tool`.
-    timeout_s : float
-        Timeout of all of them together, s.
-
-    Raises
-    ------
-    HostError
-        One is missing, or is not up in time.
-    """
+    """Wait until the kernel reports the interfaces of a namespace as up."""
     argv = ("sh", "-c", WAIT, "wait", str(round(timeout_s * 10)), *interfaces)
     tool(inside(namespace, argv), host=host, busy=busy)
 
 
 def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
-    """Read back the settings of one end of a link from the kernel.
-
-    Returns
-    -------
-    dict
-        ``wanted`` as asked for; ``interface mtu_B txqueuelen mac_address gro_max_size_B
-        gso_max_segs rate_bps burst_B interrupt_delay_ns napi_defer_hard_irqs`` and, as on or off,
-        ``tso gso gro rx_checksum tx_checksum scatter_gather``; ``receive_queues`` and
-        ``transmit_queues`` and, of several, ``sending_cpus``, a mask of processors for each.
-    """
+    """Read back the settings of one end of a link from the kernel."""
     (link,) = tool_json(ip(namespace, "-j", "-d", "link", "show", "dev", interface))
     qdiscs = tool_json(tc(namespace, "-j", "qdisc", "show", "dev", interface))
     shape: dict = next((q["options"] for q in qdiscs if q["kind"] == "tbf"), {})

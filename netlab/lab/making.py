@@ -24,22 +24,7 @@ exit 1
 
 
 def make(state: Path, plan: Topology, busy: int) -> None:
-    """Create everything that a lab consists of.
-
-    Parameters
-    ----------
-    state : Path
-        Directory of the lab, named by its id.
-    plan : Topology
-        Hosts and paths.
-    busy : int
-        Locked descriptor that every tool inherits: as long as one runs, the lab is not removed.
-
-    Raises
-    ------
-    HostError
-        A tool failed; parts may exist.
-    """
+    """Create everything that a lab consists of."""
     lab_id = state.name
     names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
     taskgroup.make(state, len(plan.hosts))
@@ -69,15 +54,7 @@ def _all(*calls: Callable[[], object]) -> None:
 
 
 def pair_argv(path: LabPath, names: dict[str, str]) -> tuple[str, ...]:
-    """Return the command that adds the veth pair of a path.
-
-    Parameters
-    ----------
-    path : LabPath
-        The path.
-    names : dict
-        Network namespace of each host.
-    """
+    """Return the command that adds the veth pair of a path."""
     first, second = path.ends
     words = path.settings.add_words
     # created in the hosts' namespaces: the machine's own never has the pair
@@ -91,17 +68,7 @@ def pair_argv(path: LabPath, names: dict[str, str]) -> tuple[str, ...]:
 def set_up_commands(
     host: str, namespace: str, plan: Topology, *, ipv6: bool
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yield the commands that set up the interfaces of a host, with the input of each.
-
-    Parameters
-    ----------
-    host, namespace : str
-        The host and its network namespace.
-    plan : Topology
-        Hosts and paths.
-    ipv6 : bool
-        Whether the kernel has IPv6.
-    """
+    """Yield the commands that set up the interfaces of a host, with the input of each."""
     ends = plan.ends(host)
     yield inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)), []
     for end, settings in ends:

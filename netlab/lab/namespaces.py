@@ -17,24 +17,7 @@ TOOL_TIMEOUT_S = 20.0
 def tool(
     argv: Sequence[str], *, lines: Sequence[str] = (), host: str = "lab", busy: int | None = None
 ) -> str:
-    """Run a tool to its end and return its output.
-
-    Parameters
-    ----------
-    argv : sequence of str
-        Program and arguments; no shell reads them.
-    lines : sequence of str
-        Lines for its standard input.
-    host : str
-        Host that an error names.
-    busy : int, optional
-        Descriptor of a locked file that the tool inherits, so that the lock lasts as long as it.
-
-    Raises
-    ------
-    HostError
-        The tool is missing, failed or took over 20 s.
-    """
+    """Run a tool to its end and return its output."""
     try:
         done = subprocess.run(
             tuple(argv),
@@ -90,13 +73,7 @@ def tc(namespace: str, *words: str) -> tuple[str, ...]:
 
 
 def entry(namespace: str) -> tuple[str, ...]:
-    """Command prefix that enters the user namespace that a network namespace belongs to.
-
-    Raises
-    ------
-    HostError
-        The user namespace of a lab made without root is gone.
-    """
+    """Command prefix that enters the user namespace that a network namespace belongs to."""
     if os.geteuid() == 0:
         return ()
     _, inner = _holders(lab_of(namespace))
@@ -104,13 +81,7 @@ def entry(namespace: str) -> tuple[str, ...]:
 
 
 def as_account(lab_id: str) -> tuple[str, ...]:
-    """Command prefix that runs its arguments as the account of a lab, which is listed there.
-
-    Raises
-    ------
-    HostError
-        The user namespace of a lab made without root is gone.
-    """
+    """Command prefix that runs its arguments as the account of a lab, which is listed there."""
     if os.geteuid() == 0:
         return ()
     outer, _ = _holders(lab_id)

@@ -57,13 +57,7 @@ MEANINGS = {
 
 
 def check_rights() -> None:
-    """Check that this user can make namespaces on this machine.
-
-    Raises
-    ------
-    Unsupported
-        Not Linux, or neither root nor permitted to make a user namespace.
-    """
+    """Check that this user can make namespaces on this machine."""
     if os.uname().sysname != "Linux":
         raise Unsupported(
             "the lab needs Linux; on other systems measure hosts over SSH", code="E-LAB-018"
@@ -72,23 +66,7 @@ def check_rights() -> None:
 
 
 def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> None:
-    """Check that this machine can create a lab.
-
-    Parameters
-    ----------
-    shaped : bool
-        Whether a link has a bus or a rate.
-    queues : int
-        Most pairs of queues of a link.
-    search_path : str
-        Directories to search for tools.
-
-    Raises
-    ------
-    Unsupported
-        A tool or a part of the kernel is missing; the message says which, and the one line that
-        installs a tool.
-    """
+    """Check that this machine can create a lab."""
     user = userns.is_needed()
     packages = PACKAGES | (USER_PACKAGES if user else {})
     missing = [name for name in packages if shutil.which(name, path=search_path) is None]

@@ -49,13 +49,7 @@ class KernelFeatures:
 
 
 def probed(run: Callable[[tuple[str, ...]], str] = tool) -> KernelFeatures:
-    """Probe the features in a temporary namespace.
-
-    Parameters
-    ----------
-    run : callable
-        Runs an argv and returns what it printed.
-    """
+    """Probe the features in a temporary namespace."""
     place = userns.nameless() if userns.is_needed() else ("unshare", "--net", "--")
     words = run((*place, "sh", "-c", PROBE)).split()
     return KernelFeatures("netem" in words, "rate" in words, "seed" in words)
@@ -68,15 +62,7 @@ def kernel() -> KernelFeatures:
 
 
 def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
-    """Return why netem cannot emulate a path; None if it can.
-
-    Parameters
-    ----------
-    emulator : Emulator
-        The path asked for.
-    there : KernelFeatures
-        What there is.
-    """
+    """Return why netem cannot emulate a path; None if it can."""
     if not there.netem:
         return "this kernel has no netem"
     if emulator.rate_Mbps is not None and not there.rate:
@@ -102,20 +88,7 @@ def otherwise(emulator: Emulator) -> str | None:
 
 
 def takes(emulator: Emulator, there: Callable[[], KernelFeatures] = kernel) -> bool:
-    """Return whether netem emulates a path; otherwise netlab's own emulator does.
-
-    Parameters
-    ----------
-    emulator : Emulator
-        The path asked for.
-    there : callable
-        Tells what there is; not asked when the study leaves no choice.
-
-    Raises
-    ------
-    Unsupported
-        The study requires netem, and this kernel cannot emulate that path by it.
-    """
+    """Return whether netem emulates a path; otherwise netlab's own emulator does."""
     if emulator.with_ == "netlab":
         return False
     missing = lacking(emulator, there())
@@ -131,13 +104,6 @@ def path_bucket_B(rate_bps: int, mtu_B: int) -> int:
 
     That of a link holds 32 KiB at least, which a study's queue would be longer by: at 1 Mb/s a
     quarter of a second.
-
-    Parameters
-    ----------
-    rate_bps : int
-        Of frames, bit/s.
-    mtu_B : int
-        Largest MTU that the path is used with.
     """
     smooth_B = round(rate_bps / 8 * SMOOTH_S)
     return min(bucket_B(rate_bps, mtu_B), mtu_B + ETHERNET_HEADER_B + smooth_B)

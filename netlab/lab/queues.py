@@ -26,20 +26,7 @@ def queue_words(queues: int) -> str:
 
 
 def sending_masks(queues: int, cpus: int | None = None) -> tuple[str, ...]:
-    """Return the CPUs that send into each queue, in the format of ``xps_cpus``.
-
-    Parameters
-    ----------
-    queues : int
-        Pairs of queues.
-    cpus : int, optional
-        Processors; those of this machine when left out.
-
-    Returns
-    -------
-    tuple of str
-        A mask for each queue; none for a single queue, which all CPUs use.
-    """
+    """Return the CPUs that send into each queue, in the format of ``xps_cpus``."""
     if queues == 1:
         return ()
     cpus = cpus or os.cpu_count() or 1

@@ -113,13 +113,7 @@ def _holder(lock: int) -> str:
 
 
 def reserve(lab_id: str, token: str) -> Path | None:
-    """Create the state directory of a new lab, marked with a token of its creator.
-
-    Returns
-    -------
-    Path or None
-        None if a lab of this id, or a part of one, exists already.
-    """
+    """Create the state directory of a new lab, marked with a token of its creator."""
     with registry(create=True) as where:
         assert where is not None  # it was created
         _note_machine(where)
@@ -151,14 +145,7 @@ def _note_machine(where: Path) -> None:
 
 
 def holders_of(lab_id: str) -> tuple[int, int] | None:
-    """The two processes that hold the namespaces of a lab made without root.
-
-    Returns
-    -------
-    (int, int) or None
-        Process ids, of the outer and the inner one as in :mod:`netlab.lab.holder`; None if they
-        have ended, and for a lab of root.
-    """
+    """The two processes that hold the namespaces of a lab made without root."""
     with contextlib.suppress(OSError, ValueError), open(base() / lab_id / HOLDERS) as holders:
         try:
             fcntl.flock(holders, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -75,17 +75,7 @@ def login() -> str:
 
 
 def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> None:
-    """Write keys, known hosts and a configuration for each host.
-
-    Parameters
-    ----------
-    state : Path
-        The lab's directory.
-    hosts : tuple of str
-        Names of the hosts.
-    busy : int, optional
-        As :func:`netlab.lab.namespaces.tool` takes it.
-    """
+    """Write keys, known hosts and a configuration for each host."""
     _make_key(state.name, state / "user_key", busy)
     (state / "hosts").mkdir(mode=0o700)
     (state / "serve").write_text(SERVE_AS_USER if userns.is_needed() else SERVE)

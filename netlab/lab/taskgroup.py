@@ -48,13 +48,7 @@ class Found:
 
 
 def found(proc: Path = Path("/proc")) -> Found:
-    """True if processes that netlab starts here share a task group in any session.
-
-    Parameters
-    ----------
-    proc : Path
-        A proc file system.
-    """
+    """True if processes that netlab starts here share a task group in any session."""
     if _read(proc / "sys/kernel/sched_autogroup_enabled") in ("", "0"):
         return Found(SHARED)
     own = [line.split(":", 2) for line in _read(proc / "self/cgroup").splitlines()]
@@ -75,15 +69,7 @@ def found(proc: Path = Path("/proc")) -> Found:
 
 
 def make(state: Path, hosts: int) -> None:
-    """Create the group of a lab where it needs one; ``join`` in its state then enters it.
-
-    Parameters
-    ----------
-    state : Path
-        The lab's directory.
-    hosts : int
-        Weight of the group, in sessions.
-    """
+    """Create the group of a lab where it needs one; ``join`` in its state then enters it."""
     (state / JOIN_FILE).write_text(JOIN)
     hierarchy = found().hierarchy
     if hierarchy is None:

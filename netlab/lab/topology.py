@@ -147,23 +147,7 @@ class Topology:
 
 
 def topology(study: Study, kernel: Callable[[], netem.KernelFeatures] = netem.kernel) -> Topology:
-    """Derive the lab of a study.
-
-    Parameters
-    ----------
-    study : Study
-        Whose lab it is.
-    kernel : callable
-        Returns the kernel's features for emulated paths; called only for those.
-
-    Raises
-    ------
-    Unsupported
-        A path requires netem, and this kernel lacks it.
-    BadInput
-        The study has no lab host, an interface or address is given twice, or an address is
-        given for one end only.
-    """
+    """Derive the lab of a study."""
     hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
     if not hosts:
         raise BadInput(

@@ -42,13 +42,7 @@ def reading(directory: Path) -> tuple[str, ...]:
 
 
 def check() -> None:
-    """Check that this user can make user namespaces, if a lab needs one.
-
-    Raises
-    ------
-    Unsupported
-        The kernel or the machine's administrator forbids them; the message says why.
-    """
+    """Check that this user can make user namespaces, if a lab needs one."""
     if not is_needed():
         return
     done = subprocess.run(
@@ -70,20 +64,7 @@ def check() -> None:
 
 
 def refusal(said: str, sysctls: Path = Path("/proc/sys")) -> tuple[str, str]:
-    """Find why this machine refuses a user namespace.
-
-    Parameters
-    ----------
-    said : str
-        The error of :mod:`netlab.lab.holder`.
-    sysctls : Path
-        Directory of the sysctls.
-
-    Returns
-    -------
-    (str, str)
-        The cause, and what to do beside using root; the latter may be empty.
-    """
+    """Find why this machine refuses a user namespace."""
     known = (
         ("user/max_user_namespaces", "0", "10000"),
         ("kernel/unprivileged_userns_clone", "0", "1"),
@@ -103,20 +84,7 @@ def refusal(said: str, sysctls: Path = Path("/proc/sys")) -> tuple[str, str]:
 
 
 def start(state: Path, busy: int) -> None:
-    """Start the processes that hold the namespaces of a lab.
-
-    Parameters
-    ----------
-    state : Path
-        Directory of the lab.
-    busy : int
-        Locked descriptor that they have until they are ready.
-
-    Raises
-    ------
-    HostError
-        They did not start.
-    """
+    """Start the processes that hold the namespaces of a lab."""
     account = f"{LOGIN}:x:{os.geteuid()}:{os.getegid()}:netlab:{state}:{state / SESSION}\n"
     (state / holder.PASSWD).write_text(account + Path("/etc/passwd").read_text())
     tool((sys.executable, "-I", "-S", holder.__file__, "hold", str(state), str(busy)), busy=busy)

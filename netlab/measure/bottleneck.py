@@ -58,34 +58,7 @@ window of about 40 segments, which fills 10 Gb/s at 9000 B and an RTT of 0.25 ms
 
 @dataclass(frozen=True)
 class Evidence:
-    """Numbers behind a verdict; NaN where a record lacks them.
-
-    Parameters
-    ----------
-    payload_ceiling_MBps : float
-        Most payload the run can carry: MSS / (MTU + 14) of the slower of bus and link, for ``<->``
-        of both directions together.
-    ceiling_kind : str
-        ``bus`` or ``link``; empty when neither is known.
-    ceiling_share : float
-        Goodput over that; where each direction has a ceiling of its own, of the busier one.
-    pacing_MBps, pacing_share : float
-        Pacing rate of the senders, and goodput over that.
-    window_bound_MBps : float
-        min(send buffer, receive buffer) / RTT x streams, all directions.
-    window_fill : float
-        Goodput over the window bound: bytes in flight over the smaller buffer.
-    rtt_ratio : float
-        Smoothed over least RTT.
-    lost_share : float
-        Segments retransmitted over segments sent.
-    rwnd_limited_share, sndbuf_limited_share, busiest_core_percent : float
-        As in the record.
-    softirq_percent : float
-        Of all cores, the larger of the two machines.
-    drops : float
-        Packets dropped by interfaces and the softnet backlog.
-    """
+    """Numbers behind a verdict; NaN where a record lacks them."""
 
     payload_ceiling_MBps: float
     ceiling_kind: str
@@ -125,13 +98,7 @@ def _own_bus_each_way(row: Mapping) -> bool:
 
 
 def evidence(row: Mapping) -> Evidence:
-    """Compute the numbers behind a verdict.
-
-    Parameters
-    ----------
-    row : mapping
-        One record of the runs table.
-    """
+    """Compute the numbers behind a verdict."""
     goodput = _number(row, "goodput_MBps")
     both = row.get("direction") == "<->"
     bus, link = _number(row, "bus_MBps"), _number(row, "link_MBps") * (2 if both else 1)
@@ -211,13 +178,7 @@ def _granted(row: Mapping, seen: Evidence) -> bool:
 
 
 def bottleneck(row: Mapping) -> str:
-    """Name the bottleneck of a run: one of :data:`VERDICTS`.
-
-    Parameters
-    ----------
-    row : mapping
-        One record of the runs table; missing fields are ignored.
-    """
+    """Name the bottleneck of a run: one of :data:`VERDICTS`."""
     seen = evidence(row)
     verdict = _verdict(seen, _number(row, "goodput_MBps"))
     return ASKED if verdict in ("window", "send buffer") and _granted(row, seen) else verdict

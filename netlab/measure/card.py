@@ -12,19 +12,7 @@ Values = dict[str, str | int | None]
 
 
 def card_columns(outcome: RunOutcome) -> Values:
-    """Columns of the cards' own counters and of the receive queues.
-
-    Parameters
-    ----------
-    outcome : RunOutcome
-        The answers of both ends.
-
-    Returns
-    -------
-    dict
-        ``card_counters receive_cpus receive_queues streams_per_queue``, see
-        :data:`netlab.results.RUN_COLUMNS`. A value is None where no end reports it.
-    """
+    """Columns of the cards' own counters and of the receive queues."""
     return {
         "card_counters": _counters(outcome.flows),
         "receive_cpus": _fewest(outcome.flows, "incoming_cpu"),

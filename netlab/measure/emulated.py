@@ -22,16 +22,7 @@ PATH_FIELDS = ("run_id", "direction", "t_s", "queue_B", "queue_packets", "drops"
 
 @dataclass(frozen=True)
 class Emulated:
-    """One run from the point of view of the emulator between its ends.
-
-    Parameters
-    ----------
-    before, after : dict
-        Its ``emulation`` reports from before and after the run, see ``native/PROTOCOL.md``; the
-        samples of the second are of the time between them.
-    forward : str
-        ``ab`` or ``ba``: the direction from the run's sender to its receiver.
-    """
+    """One run from the point of view of the emulator between its ends."""
 
     before: dict
     after: dict
@@ -128,14 +119,7 @@ class Emulated:
         }
 
     def rows(self, run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
-        """The queues of both directions at every sample from the common start on.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The columns of :data:`netlab.results.PATH_COLUMNS`. Time is on the axis of the forward
-            direction's intervals; a run that never started has no rows.
-        """
+        """The queues of both directions at every sample from the common start on."""
         samples = self.after["samples"] or {}
         t_ns = np.asarray(samples.get("t_ns", []), dtype=np.int64)
         t_s = (t_ns - flows[0].sink["t_go_ns"]) / 1e9

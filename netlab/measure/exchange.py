@@ -53,29 +53,7 @@ class AgentChannel(Protocol):
 
 @dataclass(frozen=True)
 class RunEnd:
-    """One end of a run.
-
-    Parameters
-    ----------
-    host : str
-        Its name, for messages.
-    channel : AgentChannel
-        Its agent.
-    address : str
-        Numeric data address the sink binds and the peer connects to.
-    interface : str
-        Interface whose counters are read.
-    sndbuf_B, rcvbuf_B : int
-        Socket buffers asked for on this host; 0 leaves the kernel's.
-    congestion : str, optional
-        Name of the congestion control in this host's kernel, where it differs from the
-        request's.
-    cpus : str, optional
-        CPUs of the threads on this host, assigned in turn.
-    may_force : bool
-        Whether this host's agent may exceed the limits of socket buffers; if not, they stay within
-        the limits although the request exceeds them.
-    """
+    """One end of a run."""
 
     host: str
     channel: AgentChannel
@@ -262,27 +240,7 @@ def measure(
     now: Callable[[], float] = time.monotonic,
     run_number: int | None = None,
 ) -> RunOutcome:
-    """Execute one run and return the results of both agents.
-
-    Parameters
-    ----------
-    sender, receiver : RunEnd
-        The ends of the forward direction; with ``request.both`` each sends and receives.
-    request : Request
-        What to run.
-    now : callable
-        Monotonic clock in seconds.
-    run_number : int, optional
-        The run id that the hello of each stream carries; random when left out.
-
-    Raises
-    ------
-    RunError
-        An agent refused the run, sent an invalid answer, or did not answer in time.
-        A run that began and did not end well has a result, whose ``status`` says so.
-    HostError
-        An agent or its host is gone.
-    """
+    """Execute one run and return the results of both agents."""
     started_unix_ns = time.time_ns()
     started = now()
     run = run_number if run_number is not None else secrets.randbits(63)

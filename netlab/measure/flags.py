@@ -51,31 +51,7 @@ def flags_of(
     largest: str = "",
     surplus: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Flags of a run, each with its reason in one sentence; empty when the run is valid.
-
-    Parameters
-    ----------
-    row : dict
-        The run's record so far.
-    outcome : RunOutcome
-        The agents' answers.
-    ledger_problems : list of str
-        From :func:`netlab.measure.ledger.audit`.
-    drift : list of str
-        Knobs whose values differ from those applied.
-    intervals : pandas.DataFrame
-        The run's interval samples.
-    timing : Timing
-        What was asked for.
-    emulated : Emulated, optional
-        What the emulator of the path did.
-    noise : Noise
-        Limits of steal and foreign load.
-    largest : str
-        The foreign process that used most CPU time.
-    surplus : sequence of str
-        From :func:`netlab.measure.ledger.audit`: interfaces that carried more than the run sent.
-    """
+    """Flags of a run, each with its reason in one sentence; empty when the run is valid."""
     flags: dict[str, str] = {}
     for flow in outcome.flows:
         for name, result in (("sender", flow.gen), ("sink", flow.sink)):
@@ -125,16 +101,6 @@ def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | N
     """Describe steal, foreign load, foreign traffic and throttling above the limits.
 
     None if there are none.
-
-    Parameters
-    ----------
-    row : dict
-        ``steal_percent`` and ``foreign_cpu_percent`` of all cores, ``foreign_traffic_percent``,
-        ``throttle_events`` and ``cpu_frequency_percent``; None or left out where unknown.
-    noise : Noise
-        The limits.
-    largest : str
-        The foreign process that used most CPU time.
     """
     found = []
     if (row["steal_percent"] or 0) > noise.steal_percent:

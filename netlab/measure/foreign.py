@@ -19,16 +19,7 @@ TICK_US = 10_000
 
 @dataclass(frozen=True)
 class ForeignLoad:
-    """CPU time of processes that are not part of a run.
-
-    Attributes
-    ----------
-    percent : float
-        Of all CPUs of the host, from before the warm-up to after the window; less one tick,
-        so that it is not overstated.
-    largest : str
-        The process that used most of it, such as ``python3 (process 812)``; empty if there is none.
-    """
+    """CPU time of processes that are not part of a run."""
 
     percent: float
     largest: str = ""
@@ -40,18 +31,6 @@ def foreign_load(outcome: RunOutcome, emulated: Emulated | None = None) -> Forei
     The agents read the CPU time of every process before and after. Counts by clock ticks do not
     serve: they have packet processing apart, so that a run that fills the CPUs hides the work of
     others. Agents of both ends and the controller are netlab's, on whichever machine they are.
-
-    Parameters
-    ----------
-    outcome : RunOutcome
-        The agents' answers.
-    emulated : Emulated, optional
-        The emulator of the path, on the machine of both ends.
-
-    Returns
-    -------
-    ForeignLoad or None
-        None where an agent could not read the processes, and for other generators.
     """
     reports = list(_reports(outcome))
     known = [(others, cpus) for others, cpus in reports if others is not None]
@@ -74,19 +53,7 @@ def own_processes(reports: Iterable[dict]) -> frozenset[tuple[str, int]]:
 def load_of(
     others: dict, cpus: int, own: Collection[tuple[str, int]], emulated: Emulated | None = None
 ) -> ForeignLoad:
-    """Foreign load of one host.
-
-    Parameters
-    ----------
-    others : dict
-        What its agent says of other processes, see native/PROTOCOL.md.
-    cpus : int
-        Its number of CPUs.
-    own : collection of tuple
-        From :func:`own_processes`.
-    emulated : Emulated, optional
-        An emulator on that machine.
-    """
+    """Foreign load of one host."""
     us = others["cpu_us"] - TICK_US
     foreign = []
     for process in others["top"]:

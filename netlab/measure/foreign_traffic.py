@@ -29,36 +29,14 @@ SLACK_PACKETS = 64
 
 @dataclass(frozen=True)
 class ForeignTraffic:
-    """Traffic on an interface that is not the run's.
-
-    Attributes
-    ----------
-    percent : float
-        Surplus of bytes or of packets, whichever is more, of the run's own on that interface in its
-        busier direction.
-    where : str
-        End and direction, such as ``received by the sink's interface``.
-    """
+    """Traffic on an interface that is not the run's."""
 
     percent: float
     where: str = ""
 
 
 def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> ForeignTraffic | None:
-    """Return the foreign traffic of the interface and direction that had most.
-
-    Parameters
-    ----------
-    outcome : RunOutcome
-        The agents' answers.
-    mtu_B : int
-        MTU of the path.
-
-    Returns
-    -------
-    ForeignTraffic or None
-        None where an interface or a socket has no counts, and for other generators.
-    """
+    """Return the foreign traffic of the interface and direction that had most."""
     flows = outcome.flows
     forward, reverse = flows[0], flows[1] if len(flows) == 2 else None
     sent_there = [forward.gen, *([reverse.sink] if reverse else [])]

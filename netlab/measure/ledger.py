@@ -25,19 +25,7 @@ INTERFACE_SLACK_B = 262_144
 
 @dataclass
 class Ledger:
-    """The audit of one run.
-
-    Attributes
-    ----------
-    error_B : int or None
-        Largest disagreement among counts that must be equal; None where no two must be.
-    problems : list of str
-        One sentence for each disagreement; empty when the ledger closes.
-    surplus : list of str
-        One sentence for each interface that carried more than the run can have sent.
-    header_share : float
-        Interface bytes received at the sink's end over payload, less 1.
-    """
+    """The audit of one run."""
 
     error_B: int | None = 0
     problems: list[str] = field(default_factory=list)
@@ -46,17 +34,7 @@ class Ledger:
 
 
 def audit(flows: list[tuple[dict, dict]], *, mtu_B: int, both: bool) -> Ledger:
-    """Check every count of a run against every other.
-
-    Parameters
-    ----------
-    flows : list of (gen result, sink result)
-        As the agents gave them, forward first.
-    mtu_B : int
-        MTU of the path.
-    both : bool
-        Whether payload crossed each interface in both directions.
-    """
+    """Check every count of a run against every other."""
     ledger = Ledger()
     for name, (gen, sink) in zip(("forward", "reverse"), flows, strict=False):
         _exact(ledger, name, gen, sink)

@@ -14,13 +14,7 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def one_machine(facts: Mapping[str, Mapping]) -> bool:
-    """True if all hosts run on the same kernel; False where one does not report its boot.
-
-    Parameters
-    ----------
-    facts : mapping of str to mapping
-        Host -> its facts, see :mod:`netlab.hosts.facts`.
-    """
+    """True if all hosts run on the same kernel; False where one does not report its boot."""
     boots = {host.get("boot_id") for host in facts.values()}
     return len(facts) > 1 and len(boots) == 1 and None not in boots
 

@@ -27,14 +27,7 @@ BURST_B = 65_536
 
 @dataclass(frozen=True)
 class Most:
-    """Largest plausible share of the ceiling.
-
-    Attributes
-    ----------
-    percent : float
-    late_s, held_s : float
-        Time by which reading or delivery may be late, and time that TCP held data after a loss.
-    """
+    """Largest plausible share of the ceiling."""
 
     percent: float
     late_s: float
@@ -42,14 +35,7 @@ class Most:
 
 
 def most_percent(row: dict) -> Most:
-    """Return the largest plausible share of a run's ceiling, from its window and its queue.
-
-    Parameters
-    ----------
-    row : dict
-        The run's record: ``window_s``, and where known ``ceiling_MBps link_MBps retransmits
-        rtt_us path_rtt_us path_queue_max_B emulator_late_us rcvbuf_B streams``.
-    """
+    """Return the largest plausible share of a run's ceiling, from its window and its queue."""
     window_s = row.get("window_s")
     if not window_s:
         return Most(100 + BASE_PERCENT, 0.0, 0.0)

@@ -23,21 +23,7 @@ CWND_COLUMNS = ("cwnd_start_segments", "cwnd_t0_segments", "cwnd_max_segments")
 
 @dataclass(frozen=True)
 class RunSetting:
-    """Facts of a run that the agents do not measure: ceilings, and whether it is one machine.
-
-    Parameters
-    ----------
-    mtu_B : int
-        MTU of the path.
-    bus_MBps, link_MBps, memory_MBps : float or None
-        Bandwidths, MB/s = 10^6 B/s; None when unknown.
-    bus_shared : bool
-        Whether both directions share the bus (PCI, PCI-X) or each has it whole.
-    one_machine : bool
-        Both hosts run on the same machine, whose CPU and softnet counters must not be added twice.
-    bus_source, memory_source : str
-        Name of the bus, and who says so; cores whose copies were measured, and where.
-    """
+    """Facts of a run that the agents do not measure: ceilings, and whether it is one machine."""
 
     mtu_B: int
     bus_MBps: float | None
@@ -175,20 +161,7 @@ def _foreign_percent(
 
 
 def others_load(meter: dict, ours_us: float) -> dict[str, float | None]:
-    """Return the shares of CPU time that others used in an interval without a run.
-
-    Parameters
-    ----------
-    meter : dict
-        Of the span, see ``native/PROTOCOL.md``.
-    ours_us : float
-        CPU time of netlab's own processes in it, us.
-
-    Returns
-    -------
-    dict
-        ``steal_percent`` and ``foreign_cpu_percent`` of all cores, as of a run.
-    """
+    """Return the shares of CPU time that others used in an interval without a run."""
     cpu = _cpu(meter)
     foreign = _foreign_percent([cpu], [ours_us], one_machine=True, emulator_us=0.0)
     return {"steal_percent": cpu["steal"], "foreign_cpu_percent": foreign}
@@ -398,13 +371,7 @@ def _percent(part: float | None, whole: float | None) -> float | None:
 
 
 def trace_rows(run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
-    """TCP state of a run's senders at every sample, one row a stream and sample.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of :data:`netlab.results.TRACE_COLUMNS`; empty for a run without a trace.
-    """
+    """TCP state of a run's senders at every sample, one row a stream and sample."""
     frames = []
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
         trace = flow.gen.get("trace")
@@ -429,13 +396,7 @@ def trace_rows(run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
 
 
 def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
-    """Interval samples of a run's sinks, one row a stream and interval.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of :data:`netlab.results.INTERVAL_COLUMNS`.
-    """
+    """Interval samples of a run's sinks, one row a stream and interval."""
     frames = []
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
         samples = flow.sink["samples"]

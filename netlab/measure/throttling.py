@@ -16,17 +16,7 @@ SPENT = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us", "steal_us", 
 
 @dataclass(frozen=True)
 class Throttling:
-    """Throttling of the CPUs of all hosts of a run.
-
-    Attributes
-    ----------
-    events : int or None
-        Most thermal throttling events of a CPU (of its core and its package) during the run; None
-        where no host counts them.
-    frequency_percent : float or None
-        Change of frequency from the start to the end of the window, per cent, of the busy CPU
-        that slowed most (negative); None without cpufreq, or without a busy CPU.
-    """
+    """Throttling of the CPUs of all hosts of a run."""
 
     events: int | None
     frequency_percent: float | None

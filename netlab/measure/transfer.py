@@ -14,17 +14,7 @@ from netlab.errors import RunError
 
 @dataclass(frozen=True)
 class Transfer:
-    """A transfer of known size.
-
-    Attributes
-    ----------
-    bytes : int
-        Payload that the sink read, all streams.
-    seconds : float
-        First byte sent to last byte read.
-    error_s : float
-        Error of `seconds`, either way; 0 on one clock.
-    """
+    """A transfer of known size."""
 
     bytes: int
     seconds: float
@@ -37,21 +27,7 @@ class Transfer:
 
 
 def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
-    """Time a fixed-byte run.
-
-    Parameters
-    ----------
-    gen, sink : dict
-        Their results, as ``native/PROTOCOL.md`` says, of a run with ``bytes``.
-    one_clock : bool
-        Both agents ran under one kernel, whose CLOCK_MONOTONIC both read.
-
-    Raises
-    ------
-    RunError
-        The run failed, was timed, or its moments are out of order: a byte was read before it
-        was sent.
-    """
+    """Time a fixed-byte run."""
     for name, result in (("sender", gen), ("sink", sink)):
         if result["status"] != "ok":
             raise RunError(

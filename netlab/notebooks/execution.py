@@ -37,38 +37,7 @@ def execute(
     on_progress: Callable[[str], None] | None = None,
     silence_s: float | None = None,
 ) -> Path:
-    """Execute a notebook and save it with its outputs.
-
-    Parameters
-    ----------
-    notebook : Path
-        The notebook to run.
-    output : Path
-        Where the executed copy goes. While it runs it is written to a temporary name beside it.
-    parameters : mapping
-        Values for the cell tagged ``parameters``.
-    kernel : Kernel, optional
-        The kernel to use; one of its own when left out.
-    on_progress : callable, optional
-        Called with every message of :func:`netlab.notebooks.progress.announce`.
-    silence_s : float, optional
-        Longest time in s without such a message; unlimited when left out.
-
-    Returns
-    -------
-    Path
-        `output`.
-
-    Raises
-    ------
-    BadInput
-        A parameter that the notebook does not have, or that it refused.
-    NetlabError
-        A cell failed; the executed copy up to there is saved as ``<output>.failed.ipynb``.
-    SilentNotebook
-        No progress for `silence_s`. The kernel was ended; the stacks of its threads are saved as
-        ``<output>.silent.txt``.
-    """
+    """Execute a notebook and save it with its outputs."""
     given = names_checked(notebook, parameters)
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")

@@ -50,13 +50,7 @@ def local_manager(directory: str) -> AsyncKernelManager:
 
 
 class Kernel:
-    """A kernel; a context manager that starts it and does not wait for it.
-
-    Parameters
-    ----------
-    prepare : str
-        Code to execute first, such as imports. A notebook meets the error of one that fails.
-    """
+    """A kernel; a context manager that starts it and does not wait for it."""
 
     def __init__(self, prepare: str = ""):
         self._prepare = prepare
@@ -105,13 +99,7 @@ class Kernel:
         self.__enter__()
 
     def make_ready(self) -> None:
-        """Wait until it has started, and empty its namespace; replace it if it has died.
-
-        Raises
-        ------
-        RuntimeError
-            It does not start.
-        """
+        """Wait until it has started, and empty its namespace; replace it if it has died."""
         if not run_sync(self.manager.is_alive)():
             self.restart()
         if not self._is_ready:
@@ -120,13 +108,7 @@ class Kernel:
         self.execute("get_ipython().reset()")
 
     def execute(self, code: str) -> None:
-        """Execute code outside any notebook.
-
-        Raises
-        ------
-        NetlabError
-            The code failed, or did not end in time.
-        """
+        """Execute code outside any notebook."""
         try:
             reply = run_sync(self.client.execute_interactive)(
                 code,

@@ -22,22 +22,7 @@ INJECTED = "# Parameters"
 
 
 def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> None:
-    """Refuse unknown or mistyped parameters; call it right after the parameters cell.
-
-    Parameters
-    ----------
-    namespace : mapping
-        The notebook's ``globals()``. Running the cell again later is fine: what papermill wrote is
-        read from the kernel's own history, not guessed from the names that exist.
-    **kinds : type or tuple of types
-        Type of each parameter. An int is accepted as a float; a bool is not an int.
-
-    Raises
-    ------
-    BadInput
-        An unknown parameter (with the nearest known one), a missing one, or a value
-        of another type.
-    """
+    """Refuse unknown or mistyped parameters; call it right after the parameters cell."""
     inputs: Iterable[str] = namespace.get("In", ())  # type: ignore[assignment]
     for source in inputs:
         if not source.startswith(INJECTED):
@@ -98,13 +83,7 @@ def _known(name: str, known: Collection[str], where: str) -> None:
 
 
 def declared(notebook: Path) -> frozenset[str]:
-    """Names that a notebook's cell tagged ``parameters`` assigns.
-
-    Raises
-    ------
-    BadInput
-        The file is not a notebook, or that cell is not plain Python.
-    """
+    """Names that a notebook's cell tagged ``parameters`` assigns."""
     where = str(notebook)
     try:
         content = nbformat.read(notebook, as_version=4)
@@ -132,13 +111,7 @@ def declared(notebook: Path) -> frozenset[str]:
 
 
 def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:
-    """Parameters that may be handed to papermill for this notebook.
-
-    Raises
-    ------
-    BadInput
-        A name that is not an identifier, shadows a builtin, or is not declared by the notebook.
-    """
+    """Parameters that may be handed to papermill for this notebook."""
     known = declared(notebook)
     for name in parameters:
         if not isinstance(name, str):

@@ -23,28 +23,7 @@ DUMP_S = 2.0
 
 
 class SilenceWatch:
-    """End a process that is silent for `limit_s`; a context manager.
-
-    Parameters
-    ----------
-    pid : int
-        The process; it writes its stacks at SIGUSR1, see :data:`PREPARE`.
-    limit_s : float
-        Longest time in s without a call of :meth:`progressed`.
-    end_s : float
-        Time in s for the process to end by SIGINT, before SIGKILL.
-    stacks : Path
-        The file that the process writes its stacks to.
-    clock : callable
-        Monotonic time in s.
-
-    Attributes
-    ----------
-    silent : bool
-        Whether the limit was reached.
-    text : str
-        Stacks of the process then.
-    """
+    """End a process that is silent for `limit_s`; a context manager."""
 
     def __init__(
         self,

@@ -30,24 +30,7 @@ _TIDY: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 
 def load(name: str) -> pd.DataFrame:
-    """A published data set as a tidy frame.
-
-    Parameters
-    ----------
-    name : str
-        One of `names`. Of a data set that netlab has no reader for, columns of numbers become
-        numbers and the others stay text.
-
-    Returns
-    -------
-    DataFrame
-        Columns as the description's ``tidy_columns``; a new frame at each call.
-
-    Raises
-    ------
-    BadInput
-        No such data set, or its file is not the one described.
-    """
+    """A published data set as a tidy frame."""
     raw = read_raw(name)
     tidy = _TIDY.get(name, numbers)(raw)
     return tidy[[column.name for column in describe(name).tidy_columns]]

@@ -15,18 +15,7 @@ _SETTING = {
 
 
 def tuning(raw: pd.DataFrame) -> pd.DataFrame:
-    """Before and after of both articles as numbers; missing where none is printed.
-
-    Parameters
-    ----------
-    raw : DataFrame
-        ``gigabit-tuning`` as printed. iperf's MBytes and KByte are powers of two.
-
-    Returns
-    -------
-    DataFrame
-        Four rows.
-    """
+    """Before and after of both articles as numbers; missing where none is printed."""
     return raw.assign(
         **{key: raw[key].mask(raw[key] == "") for key in ("sender", "receiver")},
         setting=[_SETTING[key] for key in zip(raw["document"], raw["phase"], strict=True)],

@@ -61,19 +61,7 @@ def ceilings_table() -> Table:
 
 
 def pcie_table(lanes: int = 8, payload_B: int = 256) -> Table:
-    """PCI Express generations 1 to 6 with the same lanes, for comparison with PCI-X.
-
-    Parameters
-    ----------
-    lanes : int
-        Lanes of each.
-    payload_B : int
-        Payload of a packet.
-
-    Returns
-    -------
-    Table
-    """
+    """PCI Express generations 1 to 6 with the same lanes, for comparison with PCI-X."""
     links = [bus.pcie(generation, lanes) for generation in range(1, 7)]
     shown = pd.DataFrame(
         {

@@ -29,19 +29,7 @@ HALF_SPEED_MBPS = 470.0
 
 
 def grid(frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Rows by tuning and MTU, columns by streams, in the order printed.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``tuning``, ``mtu_B``, ``streams`` and ``value``.
-    value : str
-        Column to lay out.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """Rows by tuning and MTU, columns by streams, in the order printed."""
     wide = frame.pivot(index=["tuning", "mtu_B"], columns="streams", values=value)
     present = [t for t in HEADING_OF_TUNING if t in wide.index.get_level_values("tuning")]
     wide = wide.reindex(present, level="tuning")
@@ -52,19 +40,7 @@ def grid(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def report_table(number: int, value: str = "throughput_MBps") -> Table:
-    """One of tables 1 to 6 as printed, its best cell bold.
-
-    Parameters
-    ----------
-    number : int
-        1 to 6.
-    value : {'throughput_MBps', 'percent_of_bus'}
-        MB/s as printed, or per cent of the PCI-X bandwidth.
-
-    Returns
-    -------
-    Table
-    """
+    """One of tables 1 to 6 as printed, its best cell bold."""
     if number not in TITLE_OF_TABLE:
         raise BadInput("must be 1 to 6", key="number", value=number, code="E-PUBLISHED-010")
     units = {"throughput_MBps": ("MB/s", ".0f"), "percent_of_bus": ("% of the bus", ".1f")}
@@ -128,17 +104,7 @@ def goal_sentence() -> str:
 
 
 def preliminary_set(tuning: str) -> Table:
-    """One of sets 1 to 3 of the notes: per stream and total in each cell.
-
-    Parameters
-    ----------
-    tuning : {'none', 'kernel', 'full'}
-        Set 1, 2 or 3.
-
-    Returns
-    -------
-    Table
-    """
+    """One of sets 1 to 3 of the notes: per stream and total in each cell."""
     if tuning not in TITLE_OF_SET:
         raise BadInput(
             f"must be one of {', '.join(TITLE_OF_SET)}",

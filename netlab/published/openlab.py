@@ -21,18 +21,7 @@ BUS_OF_HOST_MBPS = {"Linux64": PCI_X_133.bandwidth_MBps, "Linux32": PCI_X_100.ba
 
 
 def report(raw: pd.DataFrame) -> pd.DataFrame:
-    """Tables 1 to 6 of the report as numbers, with the bus of each pair of hosts.
-
-    Parameters
-    ----------
-    raw : DataFrame
-        ``openlab-2003`` as printed.
-
-    Returns
-    -------
-    DataFrame
-        161 rows.
-    """
+    """Tables 1 to 6 of the report as numbers, with the bus of each pair of hosts."""
     hosts = raw["test"].str.extract(r"^(?P<sender>\w+) (?P<direction><?->) (?P<receiver>\w+)$")
     tidy = hosts.assign(
         table=raw["table"].astype(int),
@@ -48,18 +37,7 @@ def report(raw: pd.DataFrame) -> pd.DataFrame:
 
 
 def preliminary(raw: pd.DataFrame) -> pd.DataFrame:
-    """Sets 1 to 3 of the preliminary notes as numbers.
-
-    Parameters
-    ----------
-    raw : DataFrame
-        ``openlab-2003-preliminary`` as printed: ``127 MB/s`` or ``4x94MB/s(tot:375)``.
-
-    Returns
-    -------
-    DataFrame
-        36 rows. ``throughput_MBps`` is the stated total, also where it cannot be right.
-    """
+    """Sets 1 to 3 of the preliminary notes as numbers."""
     cell = raw["cell"].str.extract(
         r"^(?:(?P<times>\d+)x)?(?P<each>\d+) ?MB/s(?: ?\(tot:(?P<total>\d+)\))?$"
     )

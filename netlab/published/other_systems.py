@@ -18,19 +18,7 @@ _REGISTRY_KEY = ("HKEY_LOCAL_MACHINE", "SYSTEM", "CurrentControlSet", "Services"
 
 @dataclass(frozen=True)
 class SystemSetting:
-    """One setting of one system.
-
-    Parameters
-    ----------
-    system : str
-        One of `SYSTEMS`.
-    mechanism : str
-        ``sysctl``, ``ndd`` or ``registry``.
-    container : str
-        Device for ndd, registry key for the registry, empty for sysctl.
-    key, value : str
-        As printed.
-    """
+    """One setting of one system."""
 
     system: str
     mechanism: str
@@ -39,17 +27,7 @@ class SystemSetting:
     value: str
 
     def command(self) -> str:
-        """Command line of the setting, quoted for that system's shell.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        BadInput
-            The system does not have that mechanism.
-        """
+        """Command line of the setting, quoted for that system's shell."""
         if self.mechanism == "sysctl" and self.system == "Linux":
             return shlex.join(("sysctl", "-w", f"{self.key}={self.value}"))
         if self.mechanism == "sysctl" and self.system == "FreeBSD":
@@ -85,26 +63,7 @@ class SystemSetting:
 def settings(
     name: str = "gigabit-settings", *, system: str | None = None, **where: str
 ) -> tuple[SystemSetting, ...]:
-    """Published settings, in the order of the document.
-
-    Parameters
-    ----------
-    name : {'gigabit-settings', 'slac-2003-settings'}
-        Data set.
-    system : str, optional
-        Only this one of `SYSTEMS`.
-    **where : str
-        Only rows whose column (``document``, ``host``) has this value.
-
-    Returns
-    -------
-    tuple of SystemSetting
-
-    Raises
-    ------
-    BadInput
-        No setting matches.
-    """
+    """Published settings, in the order of the document."""
     frame = published.load(name)
     if system is not None:
         where = {"system": system, **where}
@@ -130,18 +89,7 @@ def commands(
 
 
 def listing(name: str = "gigabit-settings") -> str:
-    """All published settings as commands, under a comment line for each system and source.
-
-    Parameters
-    ----------
-    name : {'gigabit-settings', 'slac-2003-settings'}
-        Data set.
-
-    Returns
-    -------
-    str
-        For reading; not a script, as the systems differ.
-    """
+    """All published settings as commands, under a comment line for each system and source."""
     frame = published.load(name)
     source = frame.columns[0]
     blocks = []

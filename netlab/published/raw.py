@@ -39,25 +39,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Description:
-    """Content and origin of a published data set.
-
-    Parameters
-    ----------
-    name, title : str
-        Name, and one line on the content.
-    file : Path
-        The CSV file.
-    sha256 : str
-        Digest of that file.
-    raw_rows : int
-        Rows in it.
-    sources : tuple of Source
-        Documents, sections and tables.
-    columns, tidy_columns : tuple of PublishedColumn
-        Columns of the file, and of the frame `netlab.published.load` returns.
-    notes : tuple of str
-        Notes for readers of the data.
-    """
+    """Content and origin of a published data set."""
 
     name: str
     title: str
@@ -76,22 +58,7 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> Description:
-    """The description of a data set.
-
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-
-    Returns
-    -------
-    Description
-
-    Raises
-    ------
-    BadInput
-        No such data set.
-    """
+    """The description of a data set."""
     known = names()
     if name not in known:
         raise BadInput(
@@ -114,23 +81,7 @@ def describe(name: str) -> Description:
 
 
 def read_raw(name: str) -> pd.DataFrame:
-    """Read the CSV file of a data set, every cell as the printed text.
-
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-
-    Returns
-    -------
-    DataFrame
-        All columns of strings; an empty string for an empty cell.
-
-    Raises
-    ------
-    BadInput
-        Unknown data set, or a file that does not match its description.
-    """
+    """Read the CSV file of a data set, every cell as the printed text."""
     about = describe(name)
     try:
         content = about.file.read_bytes()

@@ -17,18 +17,7 @@ STACK_OF_NAME = {
 
 
 def configurations(raw: pd.DataFrame) -> pd.DataFrame:
-    """Configurations shown on the page, with the path they share.
-
-    Parameters
-    ----------
-    raw : DataFrame
-        ``slac-2003`` as printed.
-
-    Returns
-    -------
-    DataFrame
-        One row a configuration; missing where the page has no value. ``40 M`` is 40 MiB.
-    """
+    """Configurations shown on the page, with the path they share."""
     averages = path(read_raw("slac-2003-path")).query("statistic == 'avg'")
     rtt_ms = averages.set_index("from_site")["rtt_ms"]
     transfer = rapid(read_raw("slac-2003-rapid")).set_index("quantity")["value"]

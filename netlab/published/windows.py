@@ -20,16 +20,7 @@ def path_figures() -> dict[str, float]:
 
 
 def windows() -> pd.DataFrame:
-    """Window needed and window given, for each configuration.
-
-    Returns
-    -------
-    DataFrame
-        The configurations, with ``needed_B`` (the bandwidth-delay product), ``given_B`` (the
-        smaller of the two windows), ``percent``, ``limit_Mbps`` (what a window of ``given_B``
-        allows), ``doubled_Mbps`` (what twice that allows, at most the bottleneck: Linux doubles
-        the buffer a program asks for, see socket(7)) and ``segments`` that fill the path.
-    """
+    """Window needed and window given, for each configuration."""
     frame = published.load("slac-2003")
     given = frame[["sender_window_B", "receiver_window_B"]].astype("Float64")
     smaller = given.min(axis=1).mask(given.isna().any(axis=1))
@@ -197,14 +188,7 @@ def transfer_table() -> Table:
 
 
 def recovery() -> pd.DataFrame:
-    """Recovery of each window law after one loss on a full path: round trips and seconds.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``law``, ``mtu_B``, ``segments``, ``kept_percent``, ``round_trips``,
-        ``recovery_s``.
-    """
+    """Recovery of each window law after one loss on a full path: round trips and seconds."""
     figures = path_figures()
     rows = []
     for mtu_B in MTUS_B:

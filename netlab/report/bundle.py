@@ -66,29 +66,7 @@ def bundle(
     licence: str = "",
     author: str = "",
 ) -> Bundled:
-    """Publish results and write them with their report into one ZIP file.
-
-    Parameters
-    ----------
-    directory : Path
-        The results.
-    target : Path
-        The ZIP file; replaced if it exists.
-    step : callable
-        Progress callback of :func:`netlab.report.publish.publish`.
-    notebooks : sequence of Path, optional
-        As of :func:`netlab.report.publish.publish`. Those of the study's own are files of the
-        bundle and no pages: they may read any file, so that nobody could compute them again.
-    licence, author : str
-        URL of the licence of the results, and name of the person who measured; may be empty.
-
-    Raises
-    ------
-    BadInput
-        `licence` is not a URL.
-    NetlabError
-        There are no results, or the report or the file cannot be written.
-    """
+    """Publish results and write them with their report into one ZIP file."""
     if licence and not LICENCE.fullmatch(licence):
         raise BadInput(
             "is not a URL, such as https://spdx.org/licenses/CC-BY-4.0",
@@ -251,13 +229,7 @@ def _without_place(work: Path, directory: Path) -> None:
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
-    """Unpack a bundle into a directory that is removed in the end.
-
-    Raises
-    ------
-    BadInput
-        Not a ZIP file, unsafe, too large, or not a bundle.
-    """
+    """Unpack a bundle into a directory that is removed in the end."""
     with Scratch("bundle") as work:
         unpack(file, work)
         for name in (crate.MANIFEST, crate.METADATA, PROVENANCE, STUDY):
@@ -271,13 +243,7 @@ def unpacked(file: Path) -> Iterator[Path]:
 
 
 def stated_versions(directory: Path) -> dict[str, str]:
-    """Versions that an unpacked bundle was made with.
-
-    Raises
-    ------
-    BadInput
-        ``provenance.json`` cannot be read.
-    """
+    """Versions that an unpacked bundle was made with."""
     file = directory / PROVENANCE
     try:
         stated = json.loads(file.read_text(encoding="utf-8"))["reported_with"]
@@ -289,20 +255,7 @@ def stated_versions(directory: Path) -> dict[str, str]:
 
 
 def keep_records(directory: Path, target: Path) -> Path:
-    """Copy the results of an unpacked bundle to a directory that stays.
-
-    Parameters
-    ----------
-    directory : Path
-        The unpacked bundle.
-    target : Path
-        Directory to make; one that has the same files already is left as it is.
-
-    Raises
-    ------
-    BadInput
-        `target` exists with other content.
-    """
+    """Copy the results of an unpacked bundle to a directory that stays."""
     source = directory / RESULTS
     if not target.exists():
         partial = target.with_name(f".{target.name}.{os.getpid()}.partial")

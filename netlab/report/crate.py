@@ -71,21 +71,7 @@ class CampaignAction:
 
 @dataclass(frozen=True)
 class About:
-    """Facts that the metadata state besides the files.
-
-    Attributes
-    ----------
-    title, description : str
-    study : str
-        Name of the study.
-    published_at : str
-        ISO 8601; time of the last run, so that the same results give the same bytes.
-    version : str
-        Of the netlab that made the report.
-    campaigns : sequence of CampaignAction
-    licence, author : str
-        URL of the licence of the results, and name of the person who measured; may be empty.
-    """
+    """Facts that the metadata state besides the files."""
 
     title: str
     description: str

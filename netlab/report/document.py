@@ -61,24 +61,6 @@ def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "
     """Write the report of a measured study.
 
     The time in it is that of the last run, so that the same results give the same bytes.
-
-    Parameters
-    ----------
-    m : Measured
-        The measured study.
-    site : Path
-        Directory of the site, whose figures are taken.
-    target : Path
-        File to write.
-    title : str
-        Title of the report.
-    author : str
-        Name of the person who measured.
-
-    Returns
-    -------
-    str
-        Empty if the PDF was written, else the reason.
     """
     source = site / SOURCE
     source.write_text(document(m, site, title, author), encoding="utf-8")

@@ -22,17 +22,7 @@ import netlab.face.charts, netlab.face.results, netlab.report.front
 
 @dataclass(frozen=True)
 class Job:
-    """A notebook to execute.
-
-    Parameters
-    ----------
-    source, output : Path
-        The notebook, and its executed copy.
-    parameters : mapping
-        Values for its cell tagged ``parameters``.
-    summary : str
-        One line for the index of the report.
-    """
+    """A notebook to execute."""
 
     source: Path
     output: Path

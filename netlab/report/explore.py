@@ -60,21 +60,7 @@ NOT_DRAWN = "Not drawn, as one of many: name levels in explore() to draw them."
 
 @dataclass(frozen=True)
 class ExplorerView:
-    """Chart, cells and runs at one choice of levels.
-
-    Parameters
-    ----------
-    levels : dict
-        Factor -> level.
-    title : str
-        The levels for readers.
-    chart : Chart or None
-        Cells over the axis; None without a run that ended, or as one of many.
-    table : Table or None
-        The same cells as a table; None if the study has no cell with these levels.
-    runs : DataFrame
-        Runs of these cells, flagged ones included.
-    """
+    """Chart, cells and runs at one choice of levels."""
 
     levels: dict[str, object]
     title: str
@@ -99,19 +85,7 @@ class ExplorerView:
 
 @dataclass(frozen=True)
 class Explorer:
-    """Views of results by the levels of their factors; shows choosers and the chosen view.
-
-    Parameters
-    ----------
-    title : str
-        The study and its quantities.
-    x, hue : str
-        Factors of the axis and of the lines; the second may be empty.
-    choices : dict
-        Factor -> level -> its name for readers.
-    views : tuple of ExplorerView
-        One for each combination of the choices.
-    """
+    """Views of results by the levels of their factors; shows choosers and the chosen view."""
 
     title: str
     x: str
@@ -129,23 +103,7 @@ class Explorer:
 
 
 def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = {}) -> Explorer:
-    """Views of all cells, by the levels of the factors that are not on the axis or the lines.
-
-    Parameters
-    ----------
-    m : Measured
-        The measured study.
-    x, hue : str
-        Factors of the axis and of the lines; by default streams and MTU, or in a study with
-        further factors those with the most levels.
-    at : mapping
-        Levels of factors that are not to be chosen.
-
-    Raises
-    ------
-    BadInput
-        Unknown factors or levels.
-    """
+    """Views of all cells, by the levels of the factors that are not on the axis or the lines."""
     cells = factors.at_levels(m.cells, at, m.study)
     x, hue = _axes(m, cells, x, hue)
     labels = printed.tuning_labels(m.cells, m.study)

@@ -38,17 +38,7 @@ _IDS = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 class Exporter:
-    """Writes the files of a site's figures and tables, and links to them below each.
-
-    Parameters
-    ----------
-    site : Path
-        Directory of the site that is built.
-    before : Path
-        Site that it replaces: the PNG of a figure that it has is taken from there.
-    png : bool
-        Write PNGs.
-    """
+    """Writes the files of a site's figures and tables, and links to them below each."""
 
     def __init__(self, site: Path, before: Path, *, png: bool = True):
         self._site = site
@@ -63,15 +53,7 @@ class Exporter:
         return replace(page, body=self.body(page.body, Path(page.file).stem))
 
     def body(self, body: str, stem: str) -> Markup:
-        """HTML with its figures inline and its files written and linked.
-
-        Parameters
-        ----------
-        body : str
-            With figures and tables as notebooks show them.
-        stem : str
-            Beginning of the names of figures.
-        """
+        """HTML with its figures inline and its files written and linked."""
         figures = iter(range(1, 10_000))
         body = _FIGURE.sub(lambda found: self._figure(found, f"{stem}-{next(figures)}"), str(body))
         return Markup(self._tables(body))

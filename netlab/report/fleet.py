@@ -38,19 +38,7 @@ METHOD = (
 
 @dataclass(frozen=True, eq=False)  # frames have no single truth value
 class FleetResults:
-    """A measured fleet, for its report.
-
-    Parameters
-    ----------
-    title, description : str
-        Of its study.
-    runs : DataFrame
-        The runs that count of all pairs.
-    cells, links, outlying : DataFrame
-        From :mod:`netlab.analysis.links` and :mod:`netlab.analysis.outliers`.
-    state : Shown
-        Jobs and hosts at this moment.
-    """
+    """A measured fleet, for its report."""
 
     title: str
     description: str
@@ -64,31 +52,7 @@ class FleetResults:
 def build_fleet_site(
     found: FleetResults, out_dir: str | Path, *, built_at: str = "", png: bool = True
 ) -> Path:
-    """Build the site of a fleet and replace the old one.
-
-    Parameters
-    ----------
-    found : FleetResults
-        The measured fleet.
-    out_dir : path-like
-        Directory of the site. It may be absent, empty, or a site built before.
-    built_at : str
-        Time for the footer; without it the same input gives the same bytes.
-    png : bool
-        Also write each figure as PNG.
-
-    Returns
-    -------
-    Path
-        ``out_dir/index.html``.
-
-    Raises
-    ------
-    BadInput
-        `out_dir` contains something else.
-    NetlabError
-        No link has a valid run, or the site cannot be written.
-    """
+    """Build the site of a fleet and replace the old one."""
     if found.links.empty:
         raise NetlabError("no link of the fleet has a valid run", code="E-REPORT-012")
     target = Path(os.path.abspath(out_dir))

@@ -23,14 +23,7 @@ def _named(frame: pd.DataFrame) -> pd.Series:
 
 
 def answer(links: pd.DataFrame, outlying: pd.DataFrame) -> str:
-    """The slowest link, asymmetric pairs, and the hosts that stand out, in words.
-
-    Parameters
-    ----------
-    links, outlying : DataFrame
-        From :func:`netlab.analysis.links.links` and
-        :func:`netlab.analysis.outliers.outlying_hosts`.
-    """
+    """The slowest link, asymmetric pairs, and the hosts that stand out, in words."""
     if links.empty:
         return "No link has a valid run."
     slowest = links.iloc[0]

@@ -34,17 +34,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Front:
-    """First screen of the index besides its chart, :func:`picture`.
-
-    Attributes
-    ----------
-    sentences : tuple of str
-        From :func:`netlab.analysis.headline.headline`.
-    box : list of (str, str)
-        Item and sentence of the box "How far to trust this".
-    pages : mapping of str to str
-        Item of the box to the page about it.
-    """
+    """First screen of the index besides its chart, :func:`picture`."""
 
     sentences: tuple[str, ...]
     box: list[tuple[str, str]]

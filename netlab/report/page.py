@@ -16,25 +16,7 @@ FOLD_ABOVE = 12
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the site.
-
-    Attributes
-    ----------
-    file : str
-        Its address below the root of the site.
-    title, short, summary : str
-        Its heading, its name in the navigation, and a line for the index.
-    body : Markup
-        Its content, with the heading of level 1.
-    contents : tuple of (str, str)
-        Id and text of its headings of level 2.
-    part : str
-        Heading on the index for numerous pages; these are not in the navigation.
-    failed : bool
-        A notebook that ended in an error.
-    notebook : str
-        Address of the executed notebook; empty for other pages.
-    """
+    """A page of the site."""
 
     file: str
     title: str

@@ -22,18 +22,6 @@ def replacing(target: Path) -> Iterator[Path]:
     """Directory to build a site in, which takes the place of `target` at the end.
 
     A failure leaves the old one unchanged. What a killed process left is removed.
-
-    Parameters
-    ----------
-    target : Path
-        Absolute path of a directory that is absent, empty, or a site built before.
-
-    Raises
-    ------
-    BadInput
-        It contains something else.
-    NetlabError
-        It cannot be written.
     """
     _check(target)
     scratch = Scratch("site", beside=target)

@@ -70,17 +70,7 @@ NOTEBOOKS_SHARE = 0.8
 
 @dataclass(frozen=True)
 class PublishedReport:
-    """A report that was written.
-
-    Attributes
-    ----------
-    index : Path
-        Its first page.
-    concerns : tuple of Concern
-        From :func:`netlab.analysis.trust.gate`; empty if the report passes the quality gate.
-    left_out : tuple of str
-        Notebooks that the study named when it was measured and that were not executed.
-    """
+    """A report that was written."""
 
     index: Path
     concerns: tuple[Concern, ...]
@@ -101,48 +91,7 @@ def publish(
     calibrations: Path | None = None,
     running: Executions | None = None,
 ) -> PublishedReport:
-    """Execute the analysis notebooks and build the site.
-
-    Parameters
-    ----------
-    directory : Path
-        The results. The report is of the study as its latest campaign measured it.
-    site : Path
-        Directory of the site; an older site is replaced, anything else is refused.
-    step : callable
-        Progress callback: name of a finished step, and its share of the whole.
-    against : str
-        Other results, for a page that compares these with them: a directory, the name of a study,
-        or ``DIR@CAMPAIGN``.
-    notebooks : sequence of Path, optional
-        Further notebooks; by default those that come with netlab and that the study named when it
-        was measured. Those of its own are files beside results, which may be anybody's.
-    executed : Path, optional
-        Folder of the executed notebooks; by default below `directory`.
-    dated : bool
-        State the time of publishing in the footer; without it the same results give the same bytes.
-    author : str
-        Name of the person who measured, for the title page of the PDF.
-    data_only : bool
-        Leave out the PDF and the PNGs.
-    calibrations : Path, optional
-        Directory of stored calibrations, whose page is added if there are any; by default where
-        ``netlab calibrate`` writes them.
-    running : Executions, optional
-        Begun by the caller, before this module was imported.
-
-    Returns
-    -------
-    PublishedReport
-        The site's ``index.html``, and what keeps the report below the quality gate.
-
-    Raises
-    ------
-    BadInput
-        The study names a notebook that does not exist.
-    NetlabError
-        There are no results, a notebook failed, or the site cannot be written.
-    """
+    """Execute the analysis notebooks and build the site."""
     directory = directory.absolute()
     frozen = study_file(directory)
     if not frozen.is_file():

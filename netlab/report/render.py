@@ -39,19 +39,7 @@ _LINK = re.compile(r'href="(?:\./)?([^":/?#]+)\.ipynb(#[^"]*)?"')
 
 @dataclass(frozen=True)
 class Rendered:
-    """A notebook as HTML.
-
-    Parameters
-    ----------
-    title : str
-        Text of its first heading of level 1, else its file name.
-    body : str
-        The cells, without a page around them.
-    failed : bool
-        A cell ended in an error.
-    contents : tuple of (str, str)
-        Id and text of the headings of level 2.
-    """
+    """A notebook as HTML."""
 
     title: str
     body: str
@@ -86,13 +74,7 @@ def _exporter() -> HTMLExporter:
 
 
 def read_notebook(path: Path) -> nbformat.NotebookNode:
-    """Read an executed notebook.
-
-    Raises
-    ------
-    BadInput
-        The file does not exist, or is not a notebook.
-    """
+    """Read an executed notebook."""
     try:
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
@@ -140,16 +122,7 @@ def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
 
 
 def render(path: Path, pages: dict[str, str]) -> Rendered:
-    """Render an executed notebook.
-
-    Parameters
-    ----------
-    path : Path
-        The notebook.
-    pages : dict
-        Notebook name without suffix -> page of the site; links between notebooks follow it, and
-        links to notebooks outside the site become plain text.
-    """
+    """Render an executed notebook."""
     notebook = read_notebook(path)
     settle_streams(notebook)
     body, _ = _exporter().from_notebook_node(notebook)
@@ -177,20 +150,7 @@ def _mention(name: str, pages: dict[str, str]) -> str:
 
 
 def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Give each heading an id of its own words; list those of level 2.
-
-    Parameters
-    ----------
-    body : str
-        HTML of a page.
-
-    Returns
-    -------
-    body : str
-        With an id on every heading that had none.
-    contents : tuple of (str, str)
-        Id and text of each heading of level 2.
-    """
+    """Give each heading an id of its own words; list those of level 2."""
     taken: set[str] = set(_ID.findall(body))
     contents = []
 

@@ -46,15 +46,7 @@ def addresses(m: Measured, group: str) -> pd.DataFrame:
 
 
 def run_pages(m: Measured, blocks: Mapping[str, str]) -> list[Page]:
-    """A page of runs for each group.
-
-    Parameters
-    ----------
-    m : Measured
-        The measured study.
-    blocks : mapping
-        Id of a block -> page of its notebook.
-    """
+    """A page of runs for each group."""
     samples = None if m.intervals is None else timelines(m.intervals)
     by_run = {} if samples is None else dict(list(samples.groupby("run_id", sort=False)))
     return [_page(m, group, by_run, blocks) for group in m.groups]

@@ -10,13 +10,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @cache
 def script(last: str) -> str:
-    """Sorting and filtering of tables, the choosers of an explorer, and what starts them.
-
-    Parameters
-    ----------
-    last : str
-        ``site.js``, or ``notebook.js`` for the output of a cell.
-    """
+    """Sorting and filtering of tables, the choosers of an explorer, and what starts them."""
     names = ("tables.js", "explore.js", last)
     parts = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'

@@ -38,24 +38,7 @@ INDEX = Page("index.html", "Overview", "Overview", "", Markup(""))
 
 @dataclass(frozen=True)
 class ExecutedNotebook:
-    """A notebook with its outputs, as a page of the site.
-
-    Parameters
-    ----------
-    path : Path
-        The ``.ipynb`` file after execution.
-    title : str, optional
-        By default its first heading.
-    summary : str
-        One line for the index.
-    part : str
-        Heading on the index for numerous pages, such as the blocks of a study. These are not in
-        the navigation.
-    block_id : str
-        Block that the notebook measured, if it is one of a block.
-    ready : bool
-        The file exists; else it is there after :func:`build_site` has called ``wait`` with it.
-    """
+    """A notebook with its outputs, as a page of the site."""
 
     path: Path
     title: str | None = None
@@ -84,44 +67,6 @@ def build_site(
     The site needs no network. Its one script sorts and filters tables; all is readable without.
     The site is built beside `out_dir` and moved there when complete; a failure leaves the old one
     unchanged.
-
-    Parameters
-    ----------
-    notebooks : sequence of ExecutedNotebook
-        Pages, in their order.
-    out_dir : path-like
-        Directory of the site. It may be absent, empty, or a site built before.
-    measured : Measured, optional
-        The study whose tables, provenance and downloads the index shows.
-    title : str, optional
-        By default the study's title.
-    built_at : datetime, optional
-        Time for the footer; without it the same input gives the same bytes.
-    pdf : bool
-        Also write ``report.pdf`` of the measured study; if it fails, the index gives the reason.
-    png : bool
-        Also write each figure as PNG.
-    wait : callable
-        Called once all is made that needs no notebook in the making, with each of these in turn;
-        returns when it exists.
-    calibrations : Path, optional
-        Directory of stored calibrations; their page is added if there are any.
-    author : str
-        Name of the person who measured, for the title page of the PDF.
-    left_out : sequence of str
-        Names of notebooks of the study's own that were not executed; the index says so.
-
-    Returns
-    -------
-    Path
-        ``out_dir/index.html``.
-
-    Raises
-    ------
-    BadInput
-        `out_dir` contains something else, a notebook cannot be read, or two have one name.
-    NetlabError
-        The site cannot be written.
     """
     target = Path(os.path.abspath(out_dir))
     files = page_files(notebooks)
@@ -140,13 +85,7 @@ def build_site(
 
 
 def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, str]:
-    """The file of each notebook's page.
-
-    Raises
-    ------
-    BadInput
-        Two pages would have one name.
-    """
+    """The file of each notebook's page."""
     files: dict[ExecutedNotebook, str] = {}
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"

@@ -146,19 +146,7 @@ def _unbroken(text: str) -> str:
 def of_group(
     m: Measured, group: str, quantity: str = "goodput", *, links: pd.DataFrame | None = None
 ) -> Table:
-    """One group in the table layout of the report of 2003.
-
-    Parameters
-    ----------
-    m : Measured
-        The measured study.
-    group : str
-        Name of the group.
-    quantity : str
-        One of :data:`netlab.analysis.printed.QUANTITIES`.
-    links : DataFrame, optional
-        Address of each cell, in the same layout.
-    """
+    """One group in the table layout of the report of 2003."""
     frame = m.table(group, quantity)
     part = printed.of_group(m.cells, group)
     notes = []

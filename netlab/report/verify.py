@@ -47,17 +47,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 @dataclass(frozen=True)
 class Deviation:
-    """A place of a bundle that is not as it was.
-
-    Attributes
-    ----------
-    file : str
-        Name within the bundle.
-    place : str
-        Cell or line within the file; empty for the file as a whole.
-    was, now : str
-        As the bundle states it, and as it is found or recomputed.
-    """
+    """A place of a bundle that is not as it was."""
 
     file: str
     place: str
@@ -131,15 +121,6 @@ def other_figures(
 
     netlab's own notebooks compute them, in a process without network that can only read the bundle
     where this machine allows that.
-
-    Parameters
-    ----------
-    directory : Path
-        The unpacked bundle.
-    work : Path
-        Directory for the recomputed site.
-    say : callable
-        Called with a sentence if the process has network and may write.
     """
     wall = userns.reading(directory)
     python = (sys.executable, "-P", "-c")
@@ -178,15 +159,7 @@ def recompute(directory: Path, work: Path) -> None:
 
 
 def compare_sites(was: Path, now: Path, place: str = "") -> list[Deviation]:
-    """Differences of the data of all figures and tables of two sites.
-
-    Parameters
-    ----------
-    was, now : Path
-        The sites.
-    place : str
-        Directory of the results that `now` was made of; `was` states ``results`` in its place.
-    """
+    """Differences of the data of all figures and tables of two sites."""
     files = sorted({name for site in (was, now) for name in _computed(site)})
     found: list[Deviation] = []
     for name in files:

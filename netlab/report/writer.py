@@ -17,19 +17,7 @@ from netlab.report.scripts import script
 
 
 class PageWriter:
-    """Writes the pages of a site.
-
-    Parameters
-    ----------
-    site : Path
-        Directory of the site.
-    home : Page
-        Its first page.
-    pages : sequence of Page
-        Those that every page names in its navigation, besides the first.
-    **common : object
-        What the templates need besides: ``site_title``, ``built_at``, ``concerns``.
-    """
+    """Writes the pages of a site."""
 
     def __init__(self, site: Path, home: Page, pages: Sequence[Page], **common: object):
         self._site = site

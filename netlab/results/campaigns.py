@@ -23,28 +23,7 @@ CAMPAIGN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 
 @dataclass(frozen=True)
 class CampaignLog:
-    """Record of a campaign besides its runs.
-
-    Attributes
-    ----------
-    campaign : str
-        Its id.
-    key : str
-        Digest of the study and the version of netlab: an interrupted campaign goes on only under
-        the same key.
-    started_at : str
-        UTC, ISO 8601.
-    study, study_digest, version : str
-        Name and digest of the study; version of netlab.
-    hosts : dict of str to str
-        Host -> digest of its kernel, CPU and card, which must not change within a campaign.
-    adopted : dict of str to tuple of str
-        Part of the store -> ids of runs that were measured before and count here too.
-    looks : tuple of dict
-        ``round``, and the number of ``cells`` that go on after it and of those ``reached``.
-    contradictions : dict of str to str
-        Host -> the bus that the study states and that the host's kernel contradicts, in a sentence.
-    """
+    """Record of a campaign besides its runs."""
 
     campaign: str
     key: str
@@ -96,13 +75,7 @@ def new_id(directory: Path, now: datetime) -> str:
 
 
 def read_log(directory: Path, campaign: str) -> CampaignLog:
-    """Read ``campaign.json``.
-
-    Raises
-    ------
-    NetlabError
-        It is missing or damaged.
-    """
+    """Read ``campaign.json``."""
     path = folder(directory, campaign) / "campaign.json"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -23,13 +23,7 @@ class DamagedFile(NetlabError):
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged file, so that it is not part of the results; return its new path.
-
-    Raises
-    ------
-    NetlabError
-        The directory cannot be written.
-    """
+    """Rename a damaged file, so that it is not part of the results; return its new path."""
     aside = path.with_name(f"{path.name}.damaged")
     number = 1
     while aside.exists():
@@ -84,23 +78,12 @@ def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
     """Read and check one Parquet file, checksums included.
 
     Columns that an older schema version did not have are missing in every row.
-
-    Raises
-    ------
-    NetlabError
-        The file is damaged, of another schema version, or does not fit.
     """
     return _frame(raw(path), columns, path)
 
 
 def raw(path: Path) -> pyarrow.Table:
-    """Read one Parquet file of a schema version that is known, checksums included.
-
-    Raises
-    ------
-    NetlabError
-        The file is damaged, or of another schema version.
-    """
+    """Read one Parquet file of a schema version that is known, checksums included."""
     try:
         # half the time of `read_table`: the files are small and many
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
@@ -132,11 +115,6 @@ def frame_of_parts(tables: dict[Path, pyarrow.Table], columns: tuple[Column, ...
     """Check the rows of several files, in their order.
 
     Files with the same columns are checked together, which takes a fraction of the time.
-
-    Raises
-    ------
-    NetlabError
-        A file does not fit.
     """
     alike: dict[tuple, list[Path]] = {}
     for path, table in tables.items():

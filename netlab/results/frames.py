@@ -22,11 +22,6 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     """Build a schema-checked frame from records.
 
     A column that is nullable or has a default may be left out of a record.
-
-    Raises
-    ------
-    NetlabError
-        A record lacks another column, has one too many, or holds a value of another type.
     """
     extra = {key for row in rows for key in row} - {c.name for c in columns}
     if extra:
@@ -46,18 +41,6 @@ def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
 
     Values are converted only without loss: an integer column takes no fraction, no text
     and no bool.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        With the columns of the schema, in its order.
-    columns : tuple of Column
-        One of :data:`netlab.results.TABLES`.
-
-    Raises
-    ------
-    NetlabError
-        A column is missing, unknown or out of order, or holds a value that does not fit.
     """
     names, found = [c.name for c in columns], list(frame)
     if found != names:

@@ -21,20 +21,7 @@ OLDER, IMPORTS = "older", "imported"
 
 @dataclass(frozen=True)
 class CampaignSummary:
-    """Files of one campaign in a directory.
-
-    Attributes
-    ----------
-    campaign : str
-        Its id; :data:`OLDER` or :data:`IMPORTS` for parts without one.
-    started_at, study, study_digest : str
-        From its log, else from its records; empty where unknown.
-    runs, valid, superseded : int
-        Records, those without a flag, and those that no longer count.
-    size_B : int
-        Bytes of its tables, notebooks and log.
-    log : CampaignLog, optional
-    """
+    """Files of one campaign in a directory."""
 
     campaign: str
     started_at: str
@@ -55,15 +42,7 @@ def origin(part: str) -> str:
 
 
 def summaries(directory: Path) -> list[CampaignSummary]:
-    """Every campaign of a directory, oldest first; parts without one before them.
-
-    Raises
-    ------
-    BadInput
-        The directory holds no results.
-    NetlabError
-        Files that cannot be read as results.
-    """
+    """Every campaign of a directory, oldest first; parts without one before them."""
     store = _store(directory)
     records = store.records()
     of = records["part"].map(origin)
@@ -100,13 +79,7 @@ def _all(values: pd.Series) -> str:
 
 
 def summary(directory: Path, campaign: str) -> CampaignSummary:
-    """One campaign of a directory.
-
-    Raises
-    ------
-    BadInput
-        The directory holds no results, or no such campaign.
-    """
+    """One campaign of a directory."""
     found = summaries(directory)
     for one in found:
         if one.campaign == campaign:
@@ -130,22 +103,7 @@ def part_files(store: Store, part: str) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Pruning:
-    """Plan of the files that :func:`prune` removes.
-
-    Attributes
-    ----------
-    directory : Path
-    parts : tuple of str
-        Parts of which no record counts.
-    records : int
-        Superseded records in them.
-    kept : int
-        Superseded records that stay, because their part has one that counts.
-    files : tuple of Path
-        Tables, notebooks, and logs of campaigns without records.
-    folders : tuple of Path
-        Their folders.
-    """
+    """Plan of the files that :func:`prune` removes."""
 
     directory: Path
     parts: tuple[str, ...]
@@ -165,11 +123,6 @@ def planned(directory: Path) -> Pruning:
 
     A part goes if none of its records counts; the file of one that counts is never written anew.
     The log and study of a campaign go with its last part, those of the latest campaign never.
-
-    Raises
-    ------
-    BadInput
-        The directory holds no results.
     """
     store = _store(directory)
     records = store.records()
@@ -196,13 +149,7 @@ def planned(directory: Path) -> Pruning:
 
 
 def prune(found: Pruning) -> None:
-    """Remove the files of a plan; run tables last, so that a record never lacks its samples.
-
-    Raises
-    ------
-    NetlabError
-        The results changed since the plan was made, or a file cannot be removed.
-    """
+    """Remove the files of a plan; run tables last, so that a record never lacks its samples."""
     if planned(found.directory) != found:
         raise NetlabError(
             f"{found.directory} changed meanwhile; no file was removed", code="E-RESULTS-022"

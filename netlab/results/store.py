@@ -50,16 +50,7 @@ class Store:
     def write(
         self, part: str, runs: pd.DataFrame, intervals: pd.DataFrame, **samples: pd.DataFrame
     ) -> None:
-        """Write the samples of a part before its runs, so that a run never lacks its samples.
-
-        Parameters
-        ----------
-        part : str
-            A new name, or one that the caller itself has written.
-        runs, intervals : DataFrame
-        **samples : DataFrame
-            By its name in :data:`TABLES`: an optional table, not written when empty.
-        """
+        """Write the samples of a part before its runs, so that a run never lacks its samples."""
         for table, frame in samples.items():
             path = self._file(table, part)
             if len(frame) or path.exists():
@@ -124,20 +115,7 @@ class Store:
         warnings.warn(message, Damaged, stacklevel=2)
 
     def records(self, block_id: str | None = None, *, campaign: str | None = None) -> pd.DataFrame:
-        """All runs ever measured, or those of one block, by start.
-
-        Parameters
-        ----------
-        block_id : str, optional
-        campaign : str, optional
-            The campaign whose records count; by default the latest.
-
-        Returns
-        -------
-        DataFrame
-            The columns of the runs table, with ``part``, the name of its part, and
-            ``superseded``, whether another record counts in its place.
-        """
+        """All runs ever measured, or those of one block, by start."""
         found = self._parts("runs", self.parts(block_id))
         found = found.sort_values(["started_at", "order"], ignore_index=True)
         return found.assign(superseded=~self._counts(found, campaign))
@@ -164,29 +142,14 @@ class Store:
         return belongs & ~records["run_id"].where(belongs).duplicated(keep="last")
 
     def runs(self, *, superseded: bool = False, campaign: str | None = None) -> pd.DataFrame:
-        """Runs that count, in planned order.
-
-        Parameters
-        ----------
-        superseded : bool
-            All records instead, by start, with the columns ``part`` and ``superseded``.
-        campaign : str, optional
-            The campaign whose records count; by default the latest.
-        """
+        """Runs that count, in planned order."""
         records = self.records(campaign=campaign)
         if superseded:
             return records
         return _standing(records)
 
     def rows(self, table: str, *, campaign: str | None = None) -> pd.DataFrame:
-        """Rows of the runs that count, in one of :data:`TABLES`.
-
-        Parameters
-        ----------
-        table : str
-        campaign : str, optional
-            The campaign whose records count; by default the latest.
-        """
+        """Rows of the runs that count, in one of :data:`TABLES`."""
         if table == "runs":
             return self.runs(campaign=campaign)
         return self._rows(table, self.records(campaign=campaign))

@@ -41,16 +41,7 @@ ALL_ROW = "all-knobs"
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A two-level design.
-
-    Attributes
-    ----------
-    kind : str
-        :data:`FULL`, :data:`FOLDED` or :data:`LEAVE_ONE_OUT`.
-    knobs : tuple of str
-    levels : array of int, shape (rows, knobs)
-        1 where a knob is set, -1 where it is left as found.
-    """
+    """A two-level design."""
 
     kind: str
     knobs: tuple[str, ...]
@@ -73,21 +64,7 @@ class Design:
 
 
 def design(knobs: Iterable[str], kind: str = AUTO) -> Design:
-    """Choose the rows of a screen.
-
-    Parameters
-    ----------
-    knobs : iterable of str
-        Names, each once.
-    kind : str
-        One of :data:`DESIGNS`; ``auto`` is ``full`` up to :data:`FULL_KNOBS` knobs, else
-        ``folded``.
-
-    Raises
-    ------
-    BadInput
-        Unknown design, no knob, or more knobs than the design takes.
-    """
+    """Choose the rows of a screen."""
     names = tuple(knobs)
     if kind not in DESIGNS:
         raise BadInput(

@@ -48,18 +48,7 @@ class Contrast:
 
 @dataclass(frozen=True, eq=False)
 class RowMeans:
-    """Mean logarithm of each row, with the level of the rounds removed.
-
-    Attributes
-    ----------
-    rows : tuple of int
-        Rows that have a run.
-    means : array, shape (rows,)
-    covariance : array, shape (rows, rows)
-        Up to a common level of all rows.
-    freedom : int
-        Degrees of freedom of the covariance.
-    """
+    """Mean logarithm of each row, with the level of the rounds removed."""
 
     rows: tuple[int, ...]
     means: np.ndarray
@@ -68,13 +57,7 @@ class RowMeans:
 
 
 def row_means(logs: np.ndarray, rows: np.ndarray, rounds: np.ndarray) -> RowMeans:
-    """Fit row plus round to the logarithms of goodput.
-
-    Parameters
-    ----------
-    logs, rows, rounds : array, shape (runs,)
-        Row and round are whole numbers; runs may be missing.
-    """
+    """Fit row plus round to the logarithms of goodput."""
     there, row = np.unique(rows, return_inverse=True)
     _, round_ = np.unique(rounds, return_inverse=True)
     n_rows, n_rounds = len(there), round_.max(initial=-1) + 1
@@ -95,21 +78,7 @@ def row_means(logs: np.ndarray, rows: np.ndarray, rounds: np.ndarray) -> RowMean
 
 
 def estimates(found: RowMeans, terms: np.ndarray, confidence: float) -> list[Contrast]:
-    """Estimate the coefficients of a model of the rows, all but the mean.
-
-    Parameters
-    ----------
-    found : RowMeans
-    terms : array, shape (rows of the design, terms)
-        1 and -1; the estimate is the difference of both halves.
-    confidence : float
-        Of each interval.
-
-    Raises
-    ------
-    NetlabError
-        Rows without a valid run leave the terms undetermined.
-    """
+    """Estimate the coefficients of a model of the rows, all but the mean."""
     model = np.column_stack([np.ones(len(found.rows)), terms[list(found.rows)]])
     if np.linalg.matrix_rank(model) < model.shape[1]:
         raise NetlabError(
@@ -140,31 +109,7 @@ def knob_effects(
     confidence: float = 0.95,
     same_within_percent: float = 5.0,
 ) -> pd.DataFrame:
-    """Effect of every knob, and of every pair that can be estimated.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        The runs table; ``tuning`` names the row.
-    design : Design
-    confidence : float
-        Of all intervals together.
-    same_within_percent : float
-        An effect is *the same* if its whole interval lies within it of 1.
-
-    Returns
-    -------
-    DataFrame
-        :data:`EFFECT_COLUMNS`, knobs in the order of the design, then pairs. ``ratio`` of a knob is
-        the goodput with it to that without, the geometric mean over the settings of the others; in
-        a ``leave-one-out`` design beside all others. ``with_knob`` is empty for a knob; for a pair,
-        ``ratio`` is the effect of ``knob`` with ``with_knob`` to its effect without.
-
-    Raises
-    ------
-    NetlabError
-        Rows without a valid run leave an effect undetermined.
-    """
+    """Effect of every knob, and of every pair that can be estimated."""
     names = list(design.rows)
     good = usable(runs[runs["tuning"].isin(names)])
     if design.kind == LEAVE_ONE_OUT:

@@ -17,17 +17,7 @@ CLIPPED = ("net.core.wmem_max", "net.core.rmem_max")
 
 @dataclass(frozen=True)
 class Probed:
-    """Knobs of a tuning on the hosts of a path.
-
-    Attributes
-    ----------
-    factors : tuple of str
-        Knobs that change a setting of at least one host.
-    unsupported : tuple of dict
-        ``host, knob, reason`` of each knob that a host does not have.
-    unchanged : tuple of dict
-        ``host, knob, value`` of each knob that a host has at the wanted value already.
-    """
+    """Knobs of a tuning on the hosts of a path."""
 
     factors: tuple[str, ...]
     unsupported: tuple[dict, ...] = ()
@@ -41,14 +31,7 @@ class Probed:
 
 
 def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Change]]) -> Probed:
-    """Sort the knobs of a tuning by its plans.
-
-    Parameters
-    ----------
-    items : mapping of str to Knob or Choice
-    planned : mapping of str to iterable of Change
-        Host -> plan of the whole tuning.
-    """
+    """Sort the knobs of a tuning by its plans."""
     factors, unsupported, unchanged = [], [], []
     for name, item in items.items():
         changing = False
@@ -75,15 +58,7 @@ def _of(item: Knob | Choice, change: Change) -> bool:
 
 
 def probe(ask: ScreenRequest) -> Probed:
-    """Plan the whole tuning on both hosts of the path.
-
-    Raises
-    ------
-    HostError
-        A host cannot be reached.
-    TuningError
-        A host has no such interface.
-    """
+    """Plan the whole tuning on both hosts of the path."""
     study, path, mtus_B = ask.study, ask.group.path, ask.mtus_B
     with (
         study_lab(study) as lab,

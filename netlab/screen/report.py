@@ -71,21 +71,7 @@ def write_least(record: ScreenRecord, path: Path) -> Path:
 
 
 def write_files(found: Screened, place: Path, output: Path | None = None) -> tuple[Path, ...]:
-    """Write ``screen.json``, ``effects.svg``, and the least set.
-
-    Parameters
-    ----------
-    found : Screened
-    place : Path
-        Directory of the first two.
-    output : Path, optional
-        File of the least set; ``TUNING-least.yml`` in `place` by default.
-
-    Returns
-    -------
-    tuple of Path
-        The three files.
-    """
+    """Write ``screen.json``, ``effects.svg``, and the least set."""
     record = record_of(found, output.stem if output else "")
     output = output or place / f"{record.least_tuning['name']}.yml"
     return (

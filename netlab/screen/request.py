@@ -27,31 +27,7 @@ def knob_name(item: Knob | Choice) -> str:
 
 @dataclass(frozen=True)
 class ScreenRequest:
-    """The parameters of a screen.
-
-    Parameters
-    ----------
-    study : Study
-        Its hosts, paths, timing and precision are used.
-    tuning : str
-        A tuning of the study, or one that netlab brings.
-    group_name : str, optional
-        Name of the group to measure; needed where the study has several.
-    streams, mtu_B : int, optional
-        The group's first stream count, and the tuning's first MTU in the study, when left out.
-        Without an MTU it stays as found.
-    design : str
-        One of :data:`netlab.screen.design.DESIGNS`.
-    same_within_percent : float
-        Bound of *the same*.
-    confirm_rounds : int
-        Rounds of the confirmation.
-
-    Raises
-    ------
-    BadInput
-        A parameter is invalid, or the group crosses factors.
-    """
+    """The parameters of a screen."""
 
     study: Study
     tuning: str
@@ -117,13 +93,7 @@ class ScreenRequest:
 
     @property
     def group(self) -> Group:
-        """The group to measure.
-
-        Raises
-        ------
-        BadInput
-            Unknown, or not given where the study has several.
-        """
+        """The group to measure."""
         groups = {group.name: group for group in self.study.groups}
         if self.group_name is None and len(groups) == 1:
             return self.study.groups[0]

@@ -38,25 +38,7 @@ ERROR_SHARES = (0.5, 0.25, 0.25)
 
 @dataclass(frozen=True, eq=False)
 class Screened(Concluded):
-    """A finished screen; :func:`netlab.screen.report.record_of` makes the record to show.
-
-    Attributes
-    ----------
-    ask : ScreenRequest
-    probed : Probed
-    design : Design
-    effects : DataFrame
-        See :func:`netlab.screen.effects.knob_effects`.
-    tries : tuple of Confirmation
-        The sets that were confirmed or refuted, smallest first; the last one is the result.
-    refused : dict of str to int
-        Knob -> rows in which a host did not take it, although it was to be set.
-    runs, valid_runs : int
-        Of the design, and those that count.
-    directory : Path
-    started_at : str
-        Of the first run: UTC, ISO 8601; empty if unknown.
-    """
+    """A finished screen; :func:`netlab.screen.report.record_of` makes the record to show."""
 
     ask: ScreenRequest
     probed: Probed
@@ -83,28 +65,6 @@ def screen(
 
     A least set that is slower than the whole tuning lacks a knob whose effect was not found. The
     one with the largest estimate is then added, and the set is compared anew.
-
-    Parameters
-    ----------
-    ask : ScreenRequest
-    directory : Path
-        Of the campaigns, :data:`EFFECTS` and :data:`CONFIRM`.
-    read : callable
-        Reads the knobs of the hosts.
-    measure : callable
-        Measures a study, as :func:`netlab.experiment.campaign.run_study`.
-    watch : callable, optional
-        Makes a context manager that yields the :class:`Watcher` of a campaign.
-    say : callable
-        Takes one line of the log.
-
-    Raises
-    ------
-    BadInput
-        No knob of the tuning changes anything on these hosts.
-    NetlabError
-        A visit failed, or rows without a valid run leave an effect undetermined. Earlier results
-        are kept, and a second call resumes.
     """
     watch = watch or _unwatched
     found = read(ask)
@@ -160,13 +120,7 @@ def _unwatched() -> Iterator[Watcher]:
 
 
 def confirmation(runs: pd.DataFrame, ask: ScreenRequest, confidence: float) -> tuple[Against, ...]:
-    """The least set against the whole tuning and against no knob, both at once.
-
-    Raises
-    ------
-    NetlabError
-        A side has no valid run.
-    """
+    """The least set against the whole tuning and against no knob, both at once."""
     others = (FULL_TUNING, NO_ROW)
     asked = Asked(1 - (1 - confidence) / len(others))
     made = []

@@ -60,17 +60,5 @@ def is_name(text: str) -> bool:
 def misplaced(
     text: str, place: tuple[str | int, ...], value: object = None, *, code: str
 ) -> PydanticCustomError:
-    """An error at a place below the model that is validated, for its line and key.
-
-    Parameters
-    ----------
-    text : str
-        The mistake and the allowed values.
-    place : tuple
-        Keys and indices from the model on.
-    value : object
-        The value at fault.
-    code : str
-        Stable code of the error.
-    """
+    """An error at a place below the model that is validated, for its line and key."""
     return PydanticCustomError(code, "{text}", {"text": text, "place": place, "value": value})

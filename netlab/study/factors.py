@@ -243,13 +243,7 @@ def link_levels(link: str, known: Mapping[str, tuple[Level, ...]]) -> Levels | N
 
 
 def path_at(path: Path, levels: Levels) -> Path:
-    """A path whose link has some levels of its factors.
-
-    Raises
-    ------
-    ValueError
-        Such a link cannot be.
-    """
+    """A path whose link has some levels of its factors."""
     if not levels:
         return path
     link, wanted = path.link or LabLink(), dict(levels)

@@ -33,24 +33,6 @@ def load(
     in ``tunings/NAME.yml`` beside the study's file, in ``NAME.yml`` beside it, and last among
     those that netlab brings. ``as-found`` is always netlab's. A study inside results or a bundle
     stands alone, see :func:`load_stored`.
-
-    Parameters
-    ----------
-    path : path-like or mapping
-        The YAML file, or the content of one.
-    quick : bool
-        Take the study's short form: its ``quick`` timing, or one derived from its own where
-        it gives none. The name then ends in ``-quick``.
-    **timing
-        ``rounds``, ``seconds``, ``warmup_s``, ``interval_ms``, ``drain_s`` or ``seed`` in place of
-        the file's; ``precision`` (half the width of an interval, in per cent), ``max_rounds`` and
-        ``budget`` (s, or a text such as ``20min``) in place of its precision's. None leaves the
-        file's value. ``rounds`` takes the place of a precision.
-
-    Raises
-    ------
-    BadInput
-        Anything in the file or in ``timing`` that cannot be used.
     """
     if isinstance(path, Mapping):
         content, where = dict(path), "study"

@@ -15,17 +15,7 @@ OWN = "netlab"
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one tool.
-
-    Parameters
-    ----------
-    streams : int or None
-        Most parallel streams.
-    record_length_B : int or None
-        Longest record.
-    buffer_at_each_end : bool
-        Whether sender and receiver can be given different socket buffers.
-    """
+    """Limits of one tool."""
 
     streams: int | None = None
     record_length_B: int | None = None
@@ -40,16 +30,7 @@ LIMITS = {
 
 
 def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
-    """Reason why a group's generator cannot make its runs; empty when it can.
-
-    Parameters
-    ----------
-    group : Group
-    streams : iterable of int
-        Stream counts of its cells.
-    congestion : str
-        Congestion control of its runs.
-    """
+    """Reason why a group's generator cannot make its runs; empty when it can."""
     if group.generator == OWN:
         return ""
     name, limits = group.generator, LIMITS[group.generator]

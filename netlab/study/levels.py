@@ -76,13 +76,7 @@ def study_at(study: Study, group: Group, of_run: Levels) -> Study:
 
 
 def check_factors(study: Study) -> None:
-    """Refuse factors that contradict each other, an option or a path.
-
-    Raises
-    ------
-    PydanticCustomError
-        With a code and the place in the study.
-    """
+    """Refuse factors that contradict each other, an option or a path."""
     _check_outer(study)
     _check_published(study)
     _check_options(study)
@@ -262,19 +256,7 @@ def _tried(work: Any, group: Group, levels: Levels, place: tuple[str | int, ...]
 
 
 def chosen_outer(study: Study, given: Mapping[str, object]) -> Levels:
-    """Levels of the study's outer factors as a person gives them, checked.
-
-    Parameters
-    ----------
-    study : Study
-    given : mapping of str to str
-        Factor -> level, as text or as the study has it.
-
-    Raises
-    ------
-    BadInput
-        A factor without a level, or an unknown factor or level.
-    """
+    """Levels of the study's outer factors as a person gives them, checked."""
     for name, level in given.items():
         if name not in study.outer:
             known = ", ".join(sorted(study.outer)) or "none"

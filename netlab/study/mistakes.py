@@ -7,13 +7,7 @@ from contextlib import contextmanager
 
 
 class SeveralMistakes(ValueError):
-    """Mistakes of one model, which pydantic takes for one.
-
-    Parameters
-    ----------
-    mistakes : list of ValueError
-        In the order they were found.
-    """
+    """Mistakes of one model, which pydantic takes for one."""
 
     def __init__(self, mistakes: list[ValueError]):
         super().__init__(f"{len(mistakes)} mistakes")
@@ -35,15 +29,7 @@ class MistakesFound:
             self._mistakes.append(mistake)
 
     def refuse(self) -> None:
-        """Raise the mistakes, if there are any.
-
-        Raises
-        ------
-        ValueError
-            The only one.
-        SeveralMistakes
-            All of them.
-        """
+        """Raise the mistakes, if there are any."""
         if self._mistakes:
             several = SeveralMistakes(self._mistakes)  # each has a code
             raise self._mistakes[0] if len(self._mistakes) == 1 else several

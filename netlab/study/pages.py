@@ -34,21 +34,7 @@ class ReportPages(Model, title="`report`"):
 
 
 def report_notebooks(report: ReportPages | None, study: Path | None = None) -> tuple[Path, ...]:
-    """Files of the notebooks that a study names.
-
-    Parameters
-    ----------
-    report : ReportPages, optional
-    study : Path, optional
-        The study's file, as a user named it: notebooks beside it are his own. Without one, only
-        notebooks that come with netlab are meant, and other names are left out: a study that came
-        with results is data.
-
-    Raises
-    ------
-    BadInput
-        A notebook that does not exist, or two of one name.
-    """
+    """Files of the notebooks that a study names."""
     found: dict[str, Path] = {}
     for name in report.notebooks if report is not None else ():
         file = _beside(name, study) or _of_netlab(name)

@@ -73,11 +73,6 @@ def with_published(content: dict[str, Any], file: Path) -> dict[str, Any]:
     """Read the table that a study names under ``published``, and put its cells there.
 
     ``published`` is the name of a YAML file beside the study's, or its content.
-
-    Raises
-    ------
-    BadInput
-        A file that cannot be read or used, with its line.
     """
     given = content.get("published")
     if isinstance(given, str):

@@ -126,11 +126,6 @@ def rounds(study: Study) -> tuple[tuple[Visit, ...], ...]:
     seed and the round. Two values of a cell are a round and a tuning apart, so that drift of the
     machine is not confounded with a factor. The first rounds do not depend on how many there are,
     and the order of paths in the file does not matter.
-
-    Returns
-    -------
-    tuple of tuple of Visit
-        One tuple a round, as many as ``study.max_rounds``.
     """
     planned = list(_blocks(study))
     total = sum(len(block.cells) for block in planned)
@@ -172,13 +167,7 @@ def visits(study: Study) -> tuple[Visit, ...]:
 
 
 def visit(study: Study, block_id: str, round: int = 1) -> Visit:
-    """One visit of a study by its block and round.
-
-    Raises
-    ------
-    BadInput
-        The study has no such block or round.
-    """
+    """One visit of a study by its block and round."""
     found = [candidate for candidate in visits(study) if candidate.block_id == block_id]
     if not found:
         raise BadInput(
@@ -230,21 +219,7 @@ NOT_MEASURED = {
 
 
 def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
-    """Key of a run; a stored run with the same key is not measured again.
-
-    Parameters
-    ----------
-    study, visit, run
-        The planned run.
-    context : dict
-        JSON-able: versions, digests, the hosts' kernels and cards, the tunings' content.
-
-    Returns
-    -------
-    str
-        SHA-256 over the run's own factors, timing, path and the context: changing a part of the
-        study that the run does not depend on leaves it valid.
-    """
+    """Key of a run; a stored run with the same key is not measured again."""
     path, used = study.path(visit.link), run.group.generator
     study = run.study(study)
     hosts = {

@@ -44,12 +44,6 @@ def short_form(study: Study, where: str) -> Study:
     """The study with its short timing and the groups that are for it; its name ends in ``-quick``.
 
     It has fixed rounds: a precision asked of the whole study does not apply.
-
-    Raises
-    ------
-    BadInput
-        The study is a short form already, its name leaves no room for ``-quick``, or no group of
-        it is for the short form.
     """
     if study.quick is None and study.name.endswith(QUICK):
         raise BadInput(

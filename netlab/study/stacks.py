@@ -88,16 +88,7 @@ class Stack(Model, title="`stacks.NAME`"):
 
 
 def check_congestions(study: Study, found: MistakesFound) -> None:
-    """Find congestion controls that neither Linux, netlab nor the study has.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    found : MistakesFound
-        Gets the mistakes, with the place of the name in the study; the sentence has the nearest
-        known names.
-    """
+    """Find congestion controls that neither Linux, netlab nor the study has."""
     known = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
     named: list[tuple[tuple[str | int, ...], str]] = [(("congestion",), study.congestion or "")]
     at: tuple[str | int, ...] = ("factors", "congestion")

@@ -231,15 +231,7 @@ def check_moot(study: Study, found: MistakesFound) -> None:
 
 
 def check_tunings(study: Study, found: MistakesFound) -> None:
-    """Find tunings that are unknown or contradict each other.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    found : MistakesFound
-        Gets the mistakes; each sentence names the key.
-    """
+    """Find tunings that are unknown or contradict each other."""
     levels = {level.name: level for level in study.tunings}
     with found.mistakes():
         if AS_FOUND in study.profiles:

@@ -47,29 +47,7 @@ class WadStack(Model, title="`stacks.NAME`, from a wad.conf"):
 
 @dataclass(frozen=True)
 class WadEntry:
-    """One entry of a ``wad.conf``.
-
-    Parameters
-    ----------
-    name : str
-        Text in brackets on its first line.
-    src_addr, dst_addr : str
-        Address and prefix length of the flows' ends; empty for any.
-    src_port, dst_port : int
-        Their ports; 0 for any.
-    mode, wad_ifq, divide : int
-        See :data:`UNMODELLED`.
-    sndbuf, rcvbuf : int
-        Socket buffers, bytes; 0: unchanged.
-    wadai : float
-        Segments gained in a round trip; 0: 1, as Reno.
-    wadmd : float
-        Share of the window given up at a loss; 0: half, as Reno.
-    maxssth : int
-        Limited slow start above this many segments; 0 for none.
-    floyd : int
-        1 or 2: increase and decrease of HighSpeed TCP (2: updated every 0.1 s by the daemon).
-    """
+    """One entry of a ``wad.conf``."""
 
     name: str
     src_addr: str = ""
@@ -112,26 +90,7 @@ class WadEntry:
 
 
 def with_wad_conf(content: dict, study_file: Path) -> dict:
-    """Resolve the stacks of a study that refer to a ``wad.conf``.
-
-    Parameters
-    ----------
-    content : dict
-        A parsed study.
-    study_file : Path
-        Its file; a relative ``wad_conf`` lies beside it.
-
-    Returns
-    -------
-    dict
-        The same content with the stack of the entry in place of each reference. Keys that the
-        stack does not reproduce are listed in the description.
-
-    Raises
-    ------
-    BadInput
-        A file cannot be used, an entry does not exist, or a reference has another key.
-    """
+    """Resolve the stacks of a study that refer to a ``wad.conf``."""
     given = content.get("stacks")
     stacks = given if isinstance(given, dict) else {}
     references = {
@@ -209,21 +168,7 @@ _KEYS: dict[str, Callable[[str], object]] = {
 
 
 def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
-    """Parse the text of a ``wad.conf``.
-
-    Parameters
-    ----------
-    text : str
-        Entries; empty lines and lines that begin with ``#`` are ignored.
-    where : str
-        File name, for messages.
-
-    Raises
-    ------
-    BadInput
-        A line that is neither ``[NAME]`` nor ``key: value``, an unknown or repeated key, an
-        invalid value, a repeated entry name, or a file without an entry.
-    """
+    """Parse the text of a ``wad.conf``."""
     entries: dict[str, dict[str, Any]] = {}
     current: dict[str, Any] | None = None
     name = ""
@@ -268,13 +213,7 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
 
 
 def read_wad(path: Path | str) -> tuple[WadEntry, ...]:
-    """Parse a ``wad.conf`` file; see :func:`parse_wad`.
-
-    Raises
-    ------
-    BadInput
-        It cannot be read, is over 64 KiB, is not UTF-8, or does not parse.
-    """
+    """Parse a ``wad.conf`` file; see :func:`parse_wad`."""
     where = str(path)
     try:
         with open(path, "rb") as file:

@@ -42,18 +42,7 @@ class Finding:
 
 
 def findings(paths: tuple[FoundPath, ...]) -> tuple[Finding, ...]:
-    """Find conditions that would spoil a measurement of these paths.
-
-    Parameters
-    ----------
-    paths : tuple of FoundPath
-        All between the same two hosts.
-
-    Returns
-    -------
-    tuple of Finding
-        Those of the hosts, then those of each path; each once.
-    """
+    """Find conditions that would spoil a measurement of these paths."""
     found: list[Finding] = []
     for end in paths[0].ends:
         found += _host(end.host)

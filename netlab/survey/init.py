@@ -23,17 +23,7 @@ from netlab.survey.surveyed import FoundPath
 
 @dataclass(frozen=True)
 class Written:
-    """A study that was written.
-
-    Attributes
-    ----------
-    file : Path
-        Where.
-    paths : tuple of FoundPath
-        The path that it measures, then others that were found.
-    findings : tuple of Finding
-        Conditions that would spoil a measurement.
-    """
+    """A study that was written."""
 
     file: Path
     paths: tuple[FoundPath, ...]
@@ -56,32 +46,7 @@ def init_study(
     data: tuple[str, str] | None = None,
     force: bool = False,
 ) -> Written:
-    """Survey two hosts and write a study; nothing is changed on them.
-
-    Parameters
-    ----------
-    hosts : sequence of mapping
-        For each host ``address`` and, where needed, ``user``, ``port`` and ``identity_file``.
-    output : Path, optional
-        File of the study; by default named after the hosts, in the working directory.
-    data : tuple of str, optional
-        Data addresses of the two ends; found by default.
-    force : bool
-        Write over an existing file.
-
-    Returns
-    -------
-    Written
-
-    Raises
-    ------
-    BadInput
-        A host's name cannot be used, both are the same, or the file exists.
-    NetlabError
-        No path between the hosts was found.
-    HostError
-        A host cannot be reached.
-    """
+    """Survey two hosts and write a study; nothing is changed on them."""
     reached = _named(hosts)
     opened = {each.name: _ssh(each) for each in reached}
     file = output or Path(file_name(reached))

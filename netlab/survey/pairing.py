@@ -32,27 +32,6 @@ def find_paths(
 
     Two interfaces are joined if each has an address in the network of the other and a ping comes
     back. Without any, the path is the one that packets to the SSH address of the other host take.
-
-    Parameters
-    ----------
-    hosts : tuple of Host
-        Both, open.
-    surveys : tuple of HostSurvey
-        Their surveys, in the same order.
-    data : tuple of str, optional
-        Addresses of the two ends, where the user gives them.
-
-    Returns
-    -------
-    tuple of FoundPath
-        The fastest first; one that carries the SSH connection last. An interface is in one only.
-
-    Raises
-    ------
-    NetlabError
-        No path was found, or an address that was given is not of its host.
-    HostError
-        A host is lost.
     """
     found: list[FoundPath] = []
     for ends in _given(surveys, data) if data else _ranked(joined(*surveys)):

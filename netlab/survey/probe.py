@@ -87,41 +87,13 @@ _SECTION = re.compile(r"(?P<name>RX|TX|Combined|rx|combined):\s+(?P<value>\d+|on
 
 
 def survey(host: Host) -> HostSurvey:
-    """Read what a host has.
-
-    Parameters
-    ----------
-    host : Host
-        An open host; root sees more of it.
-
-    Returns
-    -------
-    HostSurvey
-
-    Raises
-    ------
-    HostError
-        The host is lost.
-    """
+    """Read what a host has."""
     said = host.run(("sh", "-c", SCRIPT, "survey"), timeout_s=TIMEOUT_S).stdout
     return parse(host.name, said)
 
 
 def parse(name: str, text: str) -> HostSurvey:
-    """Parse the output of the command of :func:`survey`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the host.
-    text : str
-        Lines of `NAME VALUE` and `if INTERFACE NAME VALUE`; others are passed over.
-
-    Returns
-    -------
-    HostSurvey
-        With the interfaces that have an address, in the kernel's order.
-    """
+    """Parse the output of the command of :func:`survey`."""
     said: dict[str, list[str]] = {}
     interfaces: dict[str, dict[str, list[str]]] = {}
     for line in text.splitlines():

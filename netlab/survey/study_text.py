@@ -39,24 +39,7 @@ class Reached:
 def study_text(
     name: str, hosts: Sequence[Reached], paths: Sequence[FoundPath], found: Sequence[Finding]
 ) -> str:
-    """The text of a study that measures the first path; the others stand in comments.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    hosts : sequence of Reached
-        Both hosts.
-    paths : sequence of FoundPath
-        At least one.
-    found : sequence of Finding
-        Conditions that would spoil a measurement.
-
-    Returns
-    -------
-    str
-        YAML, valid as a study.
-    """
+    """The text of a study that measures the first path; the others stand in comments."""
     first, *others = paths
     left, right = (end.host for end in first.ends)
     lines = [

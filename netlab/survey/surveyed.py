@@ -14,15 +14,7 @@ IpInterface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 @dataclass(frozen=True)
 class Address:
-    """An address of an interface, and the network that it reaches without a router.
-
-    Parameters
-    ----------
-    own : str
-        The address.
-    reaches : IPv4Interface or IPv6Interface
-        The peer or the address itself, with the length of its prefix.
-    """
+    """An address of an interface, and the network that it reaches without a router."""
 
     own: str
     reaches: IpInterface

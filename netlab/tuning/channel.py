@@ -68,13 +68,6 @@ class Requests:
 
     An interrupted request (Ctrl-C) leaves its answer in the channel. The next request drains it
     first, so that no answer is taken for another request's.
-
-    Parameters
-    ----------
-    channel : TuneChannel
-        Not closed here.
-    timeout_s : float
-        Timeout of a single answer.
     """
 
     def __init__(self, channel: TuneChannel, *, timeout_s: float = 20.0):
@@ -88,15 +81,7 @@ class Requests:
             return self._until("ready")[-1]
 
     def ask(self, verb: str, **words: str | None) -> list[dict[str, Any]]:
-        """Every answer to one request, the final one last.
-
-        Raises
-        ------
-        TuneFault
-            The host answered with an error.
-        TuningError
-            It did not answer, or is gone.
-        """
+        """Every answer to one request, the final one last."""
         with self._lock:
             if self._owed:
                 owed, self._owed = self._owed, None

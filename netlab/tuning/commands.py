@@ -22,15 +22,7 @@ _PCI_MASKS = {"max-read-request": 0x7000, "mmrbc": 0xC}
 
 
 def command(kind: str, name: str | None, value: str, interface: str) -> str:
-    """Shell line that sets a knob, every word quoted.
-
-    Parameters
-    ----------
-    kind, name, value : str
-        As in :class:`netlab.tuning.knobs.Knob`; of ``irq`` the value of a plan.
-    interface : str
-        The data interface.
-    """
+    """Shell line that sets a knob, every word quoted."""
     if kind == "sysctl":
         return shlex.join(["sysctl", "-w", f"{name}={value}"])
     if kind == "module":

@@ -28,13 +28,7 @@ def value_text(listed: Mapping[str, Any]) -> str:
 
 
 def wanted(listed: Mapping[str, Any], text: str) -> dict[str, str]:
-    """Value of each member by its number, for the value of a knob.
-
-    Raises
-    ------
-    ValueError
-        The host has another number of members, or does not tell its CPUs.
-    """
+    """Value of each member by its number, for the value of a knob."""
     values: dict[str, str] = listed["values"]
     if listed["knob"] == "governor":
         return dict.fromkeys(values, text)

@@ -23,23 +23,7 @@ ResolveKnob = Callable[[Knob], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Change:
-    """One knob of a plan.
-
-    Parameters
-    ----------
-    knob : Knob
-        The knob and its new value.
-    interface : str or None
-        None for a sysctl.
-    old : str or None
-        Value read; None where it cannot be read.
-    supported : bool
-        Whether this host has the knob and accepts the value.
-    reason : str or None
-        Reason for a knob that is not supported.
-    parameter : str or None
-        The documents' parameter, for a knob that is one way among several to set it.
-    """
+    """One knob of a plan."""
 
     knob: Knob
     interface: str | None
@@ -179,36 +163,7 @@ def make_plan(
     software_deferral: bool = False,
     resolve: ResolveKnob | None = None,
 ) -> tuple[Change, ...]:
-    """Read every knob of a profile and list the changes.
-
-    Parameters
-    ----------
-    read : callable
-        Reads a knob of the host.
-    profile : Profile
-        The tuning.
-    interface : str
-        The data interface.
-    mtu_B : int, optional
-        The study's MTU; applied first, since a device may bound other knobs by it.
-    extra_knobs : iterable of Knob
-        Applied after the profile; they replace its knobs of the same kind and name.
-    software_deferral : bool
-        Whether interrupt delay is emulated in software where the card has none.
-    resolve : callable, optional
-        Turns the value of a knob (:data:`netlab.tuning.knobs.RESOLVED`) into the one that the host
-        would read back, so that the plan shows CPUs instead of ``spread``.
-
-    Returns
-    -------
-    tuple of Change
-        In the order they are applied; unsupported ones among them, with the reason.
-
-    Raises
-    ------
-    TuningError
-        The host has no such interface.
-    """
+    """Read every knob of a profile and list the changes."""
     extra = tuple(extra_knobs)
     replaced = {(knob.kind, knob.name) for knob in extra}
     ways: list[tuple[str | None, tuple[KnobOption, ...]]] = []

@@ -90,21 +90,7 @@ class Tuning(Content):
 
 
 class Profile(Frozen):
-    """A named set of knob values, complete: the tunings it extends are merged in.
-
-    Parameters
-    ----------
-    name, title, source : str
-        As in the file.
-    lineage : tuple of str
-        The tunings merged, from the base to this one.
-    notes : tuple of str
-        Of the whole lineage.
-    items : tuple of Knob or Choice
-        In the order they are applied.
-    records : tuple of HostSetting
-        Read and recorded, never set.
-    """
+    """A named set of knob values, complete: the tunings it extends are merged in."""
 
     name: str
     title: str
@@ -143,11 +129,6 @@ class Profile(Frozen):
         them, and an agent that may force its buffers is not clipped either. There the measuring
         code clips the request itself to these figures, with the same effect on its one socket,
         and records that it did.
-
-        Returns
-        -------
-        tuple of (int or None, int or None)
-            Send and receive limit; None where the profile leaves the host's own.
         """
         limits = (self.value_of("sysctl", f"net.core.{name}") for name in ("wmem_max", "rmem_max"))
         send, receive = (int(limit) if limit is not None else None for limit in limits)
@@ -161,18 +142,7 @@ def _without_remarks(value: Any) -> Any:
 
 
 def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Directory of netlab's data.
-
-    Parameters
-    ----------
-    data_dir : path, optional
-        Used as it is. Default: :func:`netlab.files.paths.data_dir`.
-
-    Raises
-    ------
-    BadInput
-        Unknown directory.
-    """
+    """Directory of netlab's data."""
     if data_dir is None:
         return paths.data_dir()
     path = Path(data_dir)
@@ -204,13 +174,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def read_tuning(path: Path) -> Tuning:
-    """Read one file.
-
-    Raises
-    ------
-    BadInput
-        Unreadable, not YAML, keys unknown or twice, values of the wrong form. Names file and key.
-    """
+    """Read one file."""
     tuning = validated(Tuning, read_yaml(path), str(path))
     if tuning.name != path.stem:
         raise BadInput(
@@ -235,22 +199,7 @@ def lineage(
     *,
     own: Mapping[str, Tuning] | None = None,
 ) -> tuple[Tuning, ...]:
-    """A tuning and all it extends, from the base to the tuning itself.
-
-    Parameters
-    ----------
-    name : str
-    data_dir : path, optional
-        Directory of netlab's data.
-    own : mapping of str to Tuning, optional
-        Tunings of a study. They are searched before those that netlab brings, except for
-        ``as-found``.
-
-    Raises
-    ------
-    BadInput
-        Unknown tuning, a bad file, or tunings that extend each other in a ring.
-    """
+    """A tuning and all it extends, from the base to the tuning itself."""
     own = own or {}
     directory = data_directory(data_dir) / "tunings"
     chain: list[Tuning] = []
@@ -285,18 +234,7 @@ def load_profile(
     *,
     own: Mapping[str, Tuning] | None = None,
 ) -> Profile:
-    """A tuning by name, with all it extends merged in.
-
-    Parameters
-    ----------
-    name, data_dir, own
-        As in :func:`lineage`.
-
-    Raises
-    ------
-    BadInput
-        Unknown tuning, a bad file, or tunings that extend each other in a ring.
-    """
+    """A tuning by name, with all it extends merged in."""
     chain = lineage(name, data_dir, own=own)
     items: dict[tuple[str, str | None], Knob | Choice] = {}
     for tuning in chain:

@@ -19,27 +19,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """Outcome of a session, as data for every run's record.
-
-    Parameters
-    ----------
-    profile : str
-        Its name.
-    applied : tuple of dict
-        Knobs that were written: ``knob, name, interface, old, value, readback, status, reason,
-        source``, status ``applied`` or ``differs``.
-    unchanged : tuple of dict
-        Knobs that had the value before.
-    unsupported : tuple of dict
-        Knobs that the host lacks, with the reason.
-    found : tuple of dict
-        Settings that were read and not set: ``knob, name, interface, value``.
-    recovered : tuple of dict
-        Knobs of a session that died, reverted before this one began.
-    conflicts, failed : tuple of dict
-        After the revert: knobs that somebody else changed meanwhile, left as they are, and knobs
-        that could not be reverted (status ``failed``, or ``absent`` with their interface).
-    """
+    """Outcome of a session, as data for every run's record."""
 
     profile: str
     applied: tuple[dict[str, Any], ...] = ()

@@ -50,39 +50,6 @@ class TuningSession:
 
     A profile without knobs, with no MTU to set, only reads: no session begins on the host, and
     no right to change it is needed.
-
-    Parameters
-    ----------
-    channel : TuneChannel
-        To a `gensink tune` that has just started. Not closed here.
-    profile : Profile
-        The tuning to apply.
-    interface : str
-        The data interface.
-    mtu_B : int, optional
-        The study's MTU; None leaves the interface's.
-    extra_knobs : iterable of Knob, optional
-        Applied after the profile, in place of its knobs of the same name.
-    software_deferral : bool
-        Whether interrupt delay is emulated in software where the card has none.
-    hold_s : float
-        The ``--hold-s`` that `gensink tune` was started with. A thread sends a keepalive every
-        third of it; 0 leaves that to calls of :meth:`keepalive`.
-    timeout_s : float
-        Timeout of one answer.
-    host : str
-        Name of the host, for messages.
-    clock, sleep : callable
-        For tests.
-    on_wait : callable
-        Called once, with a sentence, if another session is waited for.
-
-    Raises
-    ------
-    BadInput
-        An interface name that the kernel refuses.
-    TuningError
-        The host refused a value, somebody else is tuning it, or the connection is gone.
     """
 
     def __init__(
@@ -296,13 +263,7 @@ class TuningSession:
         return tuple(drift)
 
     def drift(self) -> tuple[Drift, ...]:
-        """Knobs that no longer have the value applied or found; call it between runs.
-
-        Raises
-        ------
-        TuningError
-            The host reverted everything meanwhile, or is gone.
-        """
+        """Knobs that no longer have the value applied or found; call it between runs."""
         if self._lost:
             raise self._lost
         if self.only_reads:

@@ -28,26 +28,14 @@ _DEFAULT = {"limit": 10_000, "flow_limit": 100, "buckets": 1024}
 
 
 def governor(text: str) -> str:
-    """A frequency governor.
-
-    Raises
-    ------
-    ValueError
-        Not a word.
-    """
+    """A frequency governor."""
     if not _GOVERNOR.fullmatch(text):
         raise ValueError(f"a governor is a word such as performance or powersave, not {text!r}")
     return text
 
 
 def irq_affinity(text: str) -> str:
-    """CPUs of the interrupts of an interface, or a word of :data:`IRQ_WORDS`.
-
-    Raises
-    ------
-    ValueError
-        Of another form.
-    """
+    """CPUs of the interrupts of an interface, or a word of :data:`IRQ_WORDS`."""
     if text not in IRQ_WORDS and not _IRQS.fullmatch(text):
         raise ValueError(
             f"the CPUs of interrupts are {' or '.join(IRQ_WORDS)}, one list for all as in 0-3, or "
@@ -59,13 +47,7 @@ def irq_affinity(text: str) -> str:
 
 
 def cpus(text: str) -> list[int]:
-    """CPUs of a list in the kernel's notation, ``0,2-3``, ascending.
-
-    Raises
-    ------
-    ValueError
-        A range that descends, or a CPU that is named twice.
-    """
+    """CPUs of a list in the kernel's notation, ``0,2-3``, ascending."""
     found: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -98,13 +80,7 @@ def governors_text(of: dict[int, str]) -> str:
 
 
 def irq_lists(text: str) -> list[str]:
-    """CPU list of each interrupt, of a value that :func:`irq_affinity` takes.
-
-    Raises
-    ------
-    ValueError
-        A range that descends, or a CPU that is named twice.
-    """
+    """CPU list of each interrupt, of a value that :func:`irq_affinity` takes."""
     lists: list[str] = []
     for item in text.split("/"):
         if ".." in item:
@@ -132,13 +108,7 @@ def irq_text(lists: Iterable[str]) -> str:
 
 
 def pci_size(text: str, name: str) -> str:
-    """A size of transactions in bytes.
-
-    Raises
-    ------
-    ValueError
-        Not one that the register can hold, or of a register that is not set.
-    """
+    """A size of transactions in bytes."""
     if name == "max-payload":
         raise ValueError("max-payload is set by the system for all devices of a path; read only")
     sizes = [str(size) for size in PCI_SIZES_B if name != "mmrbc" or size >= 512]
@@ -148,24 +118,7 @@ def pci_size(text: str, name: str) -> str:
 
 
 def qdisc(text: str) -> str:
-    """A queueing discipline with its parameters, in the notation that a host reads back.
-
-    Parameters
-    ----------
-    text : str
-        ``fq``, ``fq maxrate 2gbit``, ``mq fq flow_limit 200``, ...; a rate without a unit is in
-        bit/s.
-
-    Returns
-    -------
-    str
-        Parameters in a fixed order, those with the kernel's default left out, rates in bit/s.
-
-    Raises
-    ------
-    ValueError
-        An unknown discipline or parameter, or a value out of range.
-    """
+    """A queueing discipline with its parameters, in the notation that a host reads back."""
     words = text.split()
     kinds = words[: 2 if words[:1] == ["mq"] else 1]
     if not kinds or any(kind not in QDISCS for kind in kinds) or kinds[1:] in (["mq"], ["noqueue"]):

@@ -43,7 +43,7 @@ def test_a_crossed_study_is_measured_resumed_and_read_by_its_factors(tmp_path, m
         levels = json.loads(row.factors)
         assert row.record_length_B == levels["record_length_B"]
         assert row.engine.split(":")[0] == levels["engine"]
-        assert row.goodput_MBps < 1.02 * row.rate_Mbps / 8
+        assert row.goodput_MBps < 1.15 * row.rate_Mbps / 8  # what waited for the reader counts, too
         link = json.loads(row.provenance)["link"]["left"]
         assert link["rate_bps"] == row.rate_Mbps * 1e6
         assert row.window_s > 0.29  # its end waits for a CPU beside other tests

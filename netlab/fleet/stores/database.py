@@ -21,13 +21,7 @@ THREADS = 2
 
 @contextmanager
 def database() -> Iterator[DuckDBPyConnection]:
-    """Open a database in memory, which spills to a temporary directory.
-
-    Raises
-    ------
-    NetlabError
-        DuckDB is not installed, or a query failed: a file of results is damaged.
-    """
+    """Open a database in memory, which spills to a temporary directory."""
     if importlib.util.find_spec("duckdb") is None:
         raise NetlabError(
             "queries of many stores need DuckDB, which is not installed: "

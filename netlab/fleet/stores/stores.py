@@ -70,13 +70,7 @@ SELECT all_runs.* FROM all_runs JOIN standing USING (record) WHERE standing.late
 
 
 def stores_below(directories: Iterable[Path]) -> Stores:
-    """All stores in and below directories.
-
-    Raises
-    ------
-    BadInput
-        A directory has none.
-    """
+    """All stores in and below directories."""
     paths: dict[Path, None] = {}
     for directory in directories:
         found = sorted({file.parents[1] for file in directory.resolve().glob("**/runs/*.parquet")})
@@ -92,12 +86,7 @@ def stores_below(directories: Iterable[Path]) -> Stores:
 
 @dataclass(frozen=True)
 class Stores:
-    """Results of many studies, pairs or campaigns; they are only read.
-
-    Parameters
-    ----------
-    stores : tuple of Store
-    """
+    """Results of many studies, pairs or campaigns; they are only read."""
 
     stores: tuple[Store, ...]
 
@@ -108,11 +97,6 @@ class Stores:
         ``all_runs`` also has superseded ones. Columns are :data:`COLUMNS`, ``record`` (a number),
         ``source`` (the store), ``part`` and ``samples`` (its file). ``standing`` has the records of
         each campaign.
-
-        Raises
-        ------
-        BadInput
-            No run is of this study.
         """
         parts = [
             (str(store.directory / "runs" / f"{part}.parquet"), str(store.directory), part)
@@ -156,35 +140,12 @@ class Stores:
         }
 
     def cells(self, study: str | None = None, *, confidence: float = 0.95) -> pd.DataFrame:
-        """Cells of a study, or of all.
-
-        Parameters
-        ----------
-        study : str, optional
-            Its name.
-        confidence : float
-            Nominal level of the intervals, made on logarithms over rounds.
-
-        Returns
-        -------
-        DataFrame
-            One row a cell of a store: ``study source sender receiver`` and
-            :data:`netlab.analysis.cells.CELL_COLUMNS`. Flagged runs are left out.
-        """
+        """Cells of a study, or of all."""
         with self.query(study) as connection:
             return cells_of(connection, confidence)
 
     def samples(self, study: str | None = None) -> pd.DataFrame:
-        """Distribution of the interval samples of each cell of a study, or of all.
-
-        Returns
-        -------
-        DataFrame
-            One row a cell of a store: ``study source sender receiver``,
-            :data:`netlab.analysis.cells.CELL_KEYS`, number of ``samples`` and their
-            quantiles, MB/s: ``p01_MBps`` to ``p99_MBps``. A sample is summed over streams and
-            directions.
-        """
+        """Distribution of the interval samples of each cell of a study, or of all."""
         with self.query(study) as connection:
             return samples_of(connection)
 
@@ -198,36 +159,7 @@ class Stores:
         confidence: float = 0.95,
         same_within_percent: float = SAME_WITHIN_PERCENT,
     ) -> pd.DataFrame:
-        """Compare two levels of a column over all cells that have both.
-
-        Parameters
-        ----------
-        by : str
-            ``campaign``, ``study``, ``source``, or a factor such as ``tuning``.
-        a, b : str
-            Its levels. A campaign is an id, or ``first`` or ``latest`` of each store.
-        study : str, optional
-            Compare within this study alone.
-        confidence : float
-            Level at which all intervals hold at once.
-        same_within_percent : float
-            Bound of *the same*.
-
-        Returns
-        -------
-        DataFrame
-            One row a cell: its columns, ``ratio`` (B / A) with ``low`` and ``high``, ``p_holm``,
-            ``verdict``, ``ranked``, ``reason``, ``paired`` (within rounds), ``n_a n_b a_MBps b_MBps
-            a_half_percent b_half_percent``. A cell that is less precise than its study asks is not
-            ranked. See :mod:`netlab.analysis.compare`.
-
-        Raises
-        ------
-        BadInput
-            The column cannot be compared.
-        NetlabError
-            No cell has both levels.
-        """
+        """Compare two levels of a column over all cells that have both."""
         with self.query(study) as connection:
             return compare_sides(
                 connection,

@@ -96,14 +96,7 @@ def all_claims() -> tuple[Claim, ...]:
 
 
 def check_all() -> pd.DataFrame:
-    """Recompute every claim.
-
-    Returns
-    -------
-    DataFrame
-        One row a claim: ``document``, ``place``, ``statement``, ``claimed``, ``recomputed``,
-        ``verdict`` (``holds``, ``rounds``, ``contradicted``, ``not checkable``), ``why``.
-    """
+    """Recompute every claim."""
     rows = []
     for claim in all_claims():
         result = claim.checked()

@@ -32,39 +32,12 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 
 def evaluate(expression: str | int | float, names: Mapping[str, Any]) -> Any:
-    """Evaluate one expression.
-
-    Parameters
-    ----------
-    expression : str or number
-        Such as ``100 * best(2) / bandwidth_MBps(PCI_X_133)``.
-    names : mapping
-        The values and functions it may use. Nothing else is reachable: attributes, keywords
-        such as ``lambda`` and Python's own functions are refused.
-
-    Returns
-    -------
-    Any
-        Arithmetic on arrays is element by element.
-
-    Raises
-    ------
-    BadInput
-        The text is not an expression, or uses a name or construct that is not allowed.
-    """
+    """Evaluate one expression."""
     return _value(_parsed(str(expression)), names)
 
 
 def fill(template: str, names: Mapping[str, Any]) -> str:
-    """Fill in a text whose fields are expressions, such as ``{100 * share:.0f} %``.
-
-    Parameters
-    ----------
-    template : str
-        Fields in braces, each an expression and optionally a format specification.
-    names : mapping
-        As for :func:`evaluate`.
-    """
+    """Fill in a text whose fields are expressions, such as ``{100 * share:.0f} %``."""
     text = []
     for literal, field, spec, _ in string.Formatter().parse(template):
         text.append(literal)

@@ -74,26 +74,7 @@ class PrintedValue:
     def against(
         self, recomputed: float, why: str, *, unit: str = "", tolerance: float = 0.0
     ) -> CheckResult:
-        """Compare the printed number with a recomputed one.
-
-        Parameters
-        ----------
-        recomputed : float
-            The value, in the unit printed.
-        why : str
-            Method of the recomputation.
-        unit : str, optional
-            Unit to show.
-        tolerance : float
-            Largest difference accepted besides rounding: for figures that were rounded before,
-            or words such as "about".
-
-        Returns
-        -------
-        CheckResult
-            ``holds`` if equal, ``rounds`` if equal at the printed digits or within the
-            tolerance, else ``contradicted``.
-        """
+        """Compare the printed number with a recomputed one."""
         off = abs(recomputed - self.number)
         if off <= 1e-9 * abs(recomputed):
             verdict = Verdict.HOLDS
@@ -112,36 +93,6 @@ class Claim:
     A rule is one of: ``value`` (compared with the printed number), ``holds`` (true or false) or
     ``check`` (a function of its own). A claim without a rule is not checkable. The texts
     ``shows`` and ``why`` may contain fields; see :func:`~.expression.fill`.
-
-    Parameters
-    ----------
-    document : str
-        One of the five documents.
-    place : str
-        Section, table, set or paragraph.
-    statement : str
-        The statement in a few words.
-    claimed : PrintedValue
-        The value or outcome as printed.
-    names : mapping
-        Values and functions the expressions may use. ``printed`` is added to them, ``claimed``
-        where the printed text contains a number.
-    value : str or float, optional
-        Expression of the recomputed number.
-    unit : str
-        Unit of ``value``.
-    tolerance : float
-        See :meth:`PrintedValue.against`.
-    holds : str
-        Expression of a condition.
-    check : str
-        Expression that gives a :class:`CheckResult`.
-    shows : str
-        Recomputed value as text, for a condition or a claim that is not checkable.
-    why : str
-        Method or reason.
-    let : mapping
-        Names for parts of the expressions, evaluated in order.
     """
 
     document: str
@@ -189,21 +140,7 @@ class Claim:
 
 
 def claims_of(content: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """Build the claims of one document from its parsed file.
-
-    Parameters
-    ----------
-    content : mapping
-        ``document``, its name, and ``claims``: each a mapping with ``claim`` (place, statement,
-        value as printed) and the rule.
-    names : mapping
-        Values and functions for the expressions.
-
-    Raises
-    ------
-    BadInput
-        A claim has an unknown key or lacks one of its three texts.
-    """
+    """Build the claims of one document from its parsed file."""
     document = content["document"]
     claims = []
     for number, record in enumerate(content["claims"], start=1):

@@ -48,22 +48,7 @@ def most_of_report() -> float:
 
 
 def check_total(per_stream_MBps: float, streams: int, printed: PrintedValue) -> CheckResult:
-    """Compare a stated total with streams times the per-stream figure.
-
-    Parameters
-    ----------
-    per_stream_MBps : float
-        As printed, whole MB/s.
-    streams : int
-        Number of streams.
-    printed : PrintedValue
-        The stated total.
-
-    Returns
-    -------
-    CheckResult
-        ``contradicted`` if no per-stream rate that prints so gives the total.
-    """
+    """Compare a stated total with streams times the per-stream figure."""
     each_MBps = printed.number / streams
     result = printed.against(
         per_stream_MBps * streams,
@@ -94,13 +79,7 @@ def totals() -> tuple[Claim, ...]:
 
 
 def misprints() -> pd.DataFrame:
-    """Rows whose stated total cannot be the sum of their streams.
-
-    Returns
-    -------
-    DataFrame
-        Rows of ``openlab-2003-preliminary`` with ``streams_times_MBps``, the product.
-    """
+    """Rows whose stated total cannot be the sum of their streams."""
     wrong = [claim.checked().verdict is Verdict.CONTRADICTED for claim in totals()]
     found = _stated()[wrong]
     return found.assign(streams_times_MBps=found["per_stream_MBps"] * found["streams"])

@@ -24,17 +24,7 @@ _DONE = {
 
 
 def verdict_counts(found: pd.DataFrame | None = None) -> Table:
-    """Number of claims by document and verdict.
-
-    Parameters
-    ----------
-    found : DataFrame, optional
-        From `netlab.published.claims.check_all`; recomputed if not given.
-
-    Returns
-    -------
-    Table
-    """
+    """Number of claims by document and verdict."""
     frame = check_all() if found is None else found
     counts = pd.crosstab(frame["document"], frame["verdict"])
     counts = counts.reindex(index=list(DOCUMENTS), columns=[str(v) for v in Verdict], fill_value=0)
@@ -47,13 +37,7 @@ def verdict_counts(found: pd.DataFrame | None = None) -> Table:
 
 
 def sentence(found: pd.DataFrame) -> str:
-    """A sentence on the number of claims of each verdict.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `netlab.published.claims.check_all`.
-    """
+    """A sentence on the number of claims of each verdict."""
     counts = found["verdict"].value_counts()
     parts = [f"{counts.get(str(verdict), 0)} {_DONE[verdict]}" for verdict in Verdict]
     return f"Of {len(found)} claims {', '.join(parts[:-1])} and {parts[-1]}."
@@ -65,21 +49,7 @@ def claims_table(
     document: str | None = None,
     verdict: Verdict | str | None = None,
 ) -> Table:
-    """Claims with their recomputed values, verdicts and reasons.
-
-    Parameters
-    ----------
-    found : DataFrame, optional
-        From `netlab.published.claims.check_all`; recomputed if not given.
-    document : str, optional
-        Only this one.
-    verdict : Verdict or str, optional
-        Only these.
-
-    Returns
-    -------
-    Table
-    """
+    """Claims with their recomputed values, verdicts and reasons."""
     frame = check_all() if found is None else found
     caption = "Claims"
     if document is not None:

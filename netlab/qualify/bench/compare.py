@@ -51,15 +51,7 @@ _FIGURES, _DISTURBED = ("goodput_MBps", "cpu_s_per_GB"), "disturbed"
 
 @dataclass(frozen=True)
 class ComparisonRule:
-    """Parameters of the comparison of samples.
-
-    Parameters
-    ----------
-    confidence : float
-        Level at which all intervals and verdicts of a family hold at once.
-    same_within_percent : float
-        Two contenders are the same if the whole interval of their ratio lies within it of 1.
-    """
+    """Parameters of the comparison of samples."""
 
     confidence: float = 0.95
     same_within_percent: float = SAME_WITHIN_PERCENT
@@ -76,21 +68,7 @@ class ComparisonRule:
     def medians(
         self, samples: pd.DataFrame, hot_MBps: float = math.nan, cold_MBps: float = math.nan
     ) -> pd.DataFrame:
-        """One row a cell and contender.
-
-        Parameters
-        ----------
-        samples : DataFrame
-            Samples of :meth:`netlab.qualify.bench.path.BenchPath.take`.
-        hot_MBps, cold_MBps : float
-            Memory copy rates of all cores, for goodput in per cent of them.
-
-        Returns
-        -------
-        DataFrame
-            :data:`MEDIAN_COLUMNS`; medians over successful rounds with the least and the most of
-            them, NaN without one.
-        """
+        """One row a cell and contender."""
         rows = []
         for key, part in samples.groupby([*CELL, "contender"], sort=False):
             good = part[part["goodput_MBps"].notna()]
@@ -121,16 +99,6 @@ class ComparisonRule:
         Transfers of the same round are compared, so that a slow drift of the machine cancels. The
         ratio is the geometric mean of the ratios within a round, with Student's interval on their
         logarithms, simultaneous over the family.
-
-        Returns
-        -------
-        DataFrame
-            :data:`RATIO_COLUMNS`, one row a cell and other contender. One row of a cell has
-            ``other`` = :data:`BEST_PEER`, with its name in ``against``: a tool, never netlab's own
-            engine ``plain``. ``pairs`` counts the undisturbed rounds that both have, and
-            ``disturbed`` those left out. ``p_holm`` is Holm's adjusted p-value of a ratio of 1.
-            ``noise_percent`` is the standard deviation of the ratio between rounds. The intervals
-            of the CPU time hold at once in the same way, in a family of their own.
         """
         good = samples[samples["goodput_MBps"].notna()]
         figures = good.set_index("round")[[*_FIGURES]].astype(float)
@@ -257,14 +225,7 @@ def _disturbed(samples: pd.DataFrame) -> pd.Series:
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:
-    """Compare gensink with the best peer over all cells of a mode.
-
-    Returns
-    -------
-    DataFrame
-        ``mode cells median_ratio lowest_ratio highest_ratio median_cpu_ratio faster slower
-        the_same cannot_tell``.
-    """
+    """Compare gensink with the best peer over all cells of a mode."""
     rows = []
     against = ratios[ratios["other"] == BEST_PEER]
     for mode, part in against.groupby("mode", sort=False):

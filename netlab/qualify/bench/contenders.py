@@ -66,19 +66,7 @@ PLAIN_VARIANTS = (
 
 @dataclass(frozen=True)
 class Contender:
-    """One contender.
-
-    Parameters
-    ----------
-    name : str
-        Name in the tables.
-    same : OwnVariant or Variant
-        Its variant in mode ``same``.
-    best : tuple of OwnVariant or of Variant
-        Its variants in mode ``best``; not empty.
-    max_streams : int or None
-        Most streams it can run at once.
-    """
+    """One contender."""
 
     name: str
     same: OwnVariant | Variant

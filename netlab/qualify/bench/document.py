@@ -214,13 +214,7 @@ class Conclusions:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path.
-
-        Parameters
-        ----------
-        directory : Path
-            Of this run alone, see :func:`netlab.files.dated.new_directory`.
-        """
+        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path."""
         self.medians_table().export(directory / "bench-medians")
         self.ratios_table().export(directory / "bench-ratios")
         if len(self.variants):

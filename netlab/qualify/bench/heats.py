@@ -14,21 +14,7 @@ from netlab.qualify.bench.rounds import BenchCell, EnvironmentSchedule
 
 @dataclass(frozen=True)
 class Standing:
-    """The result of one variant's heats.
-
-    Attributes
-    ----------
-    cell, contender, variant
-        Cell, contender and label of the variant.
-    heats, failed : int
-        Number of heats, and of failed ones.
-    goodput_MBps : float
-        Median of the successful heats; NaN without one.
-    chosen : bool
-        True if it runs in the rounds.
-    reason : str
-        Error of the last failed heat; empty if none failed.
-    """
+    """The result of one variant's heats."""
 
     cell: BenchCell
     contender: str
@@ -51,14 +37,6 @@ def choose(
     """Choose the variant of each contender in each cell of an environment.
 
     Of equal variants the first wins; so it does if every heat failed.
-
-    Parameters
-    ----------
-    stage : EnvironmentSchedule
-        The environment, with its variants.
-    heats : sequence of mapping
-        Samples of heats, with the columns of the cell, ``contender``, ``variant`` (its label),
-        ``goodput_MBps`` (None if it failed) and ``error``.
     """
     chosen = {}
     for pair, some in stage.variants.items():

@@ -27,20 +27,7 @@ class Installed:
 def find_tools(
     wanted: tuple[str, ...] = (), environment: Mapping[str, str] | None = None
 ) -> tuple[Installed, ...]:
-    """Tools of :data:`~netlab.generators.tools.TOOLS` that are on PATH or named by their variables.
-
-    Parameters
-    ----------
-    wanted : tuple of str
-        Names of tools; all installed ones when empty.
-    environment : mapping, optional
-        Environment variables; the process's own when left out.
-
-    Raises
-    ------
-    BadInput
-        A name is unknown, a requested tool is not installed, or a variable names no program.
-    """
+    """Tools of `TOOLS` that are on PATH or named by their variables."""
     environment = os.environ if environment is None else environment
     names = [tool.name for tool in TOOLS]
     for name in wanted:

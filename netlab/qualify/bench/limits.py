@@ -34,11 +34,6 @@ def copy_limits(budget_ms: int = BUDGET_MS) -> CopyLimits:
     """Measure the memory copy rate of one core and of all cores together.
 
     Each figure is the highest of :data:`TRIES`, the least disturbed.
-
-    Parameters
-    ----------
-    budget_ms : int
-        Copying time of each thread in one try, half of it hot.
     """
     ones = [core.memory_copy_MBps(budget_ms) for _ in range(TRIES)]
     alls = [_together(budget_ms) for _ in range(TRIES)]

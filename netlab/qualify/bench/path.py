@@ -71,13 +71,7 @@ def open_path(
     peers: dict[str, Installed],
     limits: CopyLimits,
 ) -> Iterator[BenchPath]:
-    """Set up the path of an environment; revert everything at the end.
-
-    Raises
-    ------
-    HostError
-        An end cannot be reached, or the MTU or the route could not be set.
-    """
+    """Set up the path of an environment; revert everything at the end."""
     with ExitStack() as stack:
         endpoints = stack.enter_context(open_endpoints(study, environment.offloads, lab=lab))
         for endpoint in endpoints.values():
@@ -104,18 +98,7 @@ def open_path(
 
 
 def cost_of(total: dict) -> dict:
-    """CPU time of a transfer and of a byte, columns of a sample.
-
-    Parameters
-    ----------
-    total : dict
-        The sink's meter over the transfer. Both ends are on one machine, so it has all CPUs.
-
-    Raises
-    ------
-    RunError
-        The meter has no interface, or a counter decreased.
-    """
+    """CPU time of a transfer and of a byte, columns of a sample."""
     interface = total["interface"]
     if not interface:
         raise RunError("the meter has no interface", reason="internal", code="E-BENCH-008")
@@ -138,19 +121,7 @@ def failures(flags: str) -> list[str]:
 
 @dataclass(frozen=True)
 class BenchPath:
-    """An open path that the contenders share; made by :func:`open_path`.
-
-    Attributes
-    ----------
-    study, environment : Study, Environment
-        The study, and the settings of the path.
-    endpoints : dict of str to Endpoint
-        Both ends.
-    peers : dict of str to Installed
-        The other tools.
-    limits : CopyLimits
-        Memory copy rates of the machine.
-    """
+    """An open path that the contenders share; made by :func:`open_path`."""
 
     study: Study
     environment: Environment
@@ -159,19 +130,7 @@ class BenchPath:
     limits: CopyLimits
 
     def take(self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int) -> dict:
-        """Make one transfer.
-
-        Returns
-        -------
-        dict
-            Its sample; ``error`` is empty if the transfer succeeded. One with a flag of a run
-            besides interference failed, such as one whose ledger does not close.
-
-        Raises
-        ------
-        HostError
-            An end of the path is lost.
-        """
+        """Make one transfer."""
         row = {
             **turn.as_dict(),
             "variant": variant.label,

@@ -57,23 +57,7 @@ _COUNTS = (
 
 @dataclass(frozen=True)
 class Matrix:
-    """The cells of a benchmark, and the number and duration of transfers.
-
-    Parameters
-    ----------
-    offloads, mtus_B, streams, modes
-        Levels; the cells are their combinations.
-    rounds, seconds : int
-        Transfers of each contender in each cell, and their duration.
-    heats, heat_s : int
-        Short transfers of each variant before the rounds, if there are several, and their duration.
-    most_variants : int
-        Maximum of variants of a contender: its first ones.
-    queues : int
-        Pairs of queues of the links; one per CPU when left out, as in current cards.
-    seed : int
-        Seed of the order.
-    """
+    """The cells of a benchmark, and the number and duration of transfers."""
 
     offloads: tuple[Literal["on", "off"], ...] = ("on", "off")
     mtus_B: tuple[int, ...] = (1500, 9000)
@@ -177,11 +161,6 @@ def schedule(
     Environments are shuffled. Within one, each heat runs every variant of contenders with several
     once in every cell; then each round runs every contender once in every cell. Each is shuffled
     anew, so that drift of the machine affects all alike.
-
-    Returns
-    -------
-    stages, left_out
-        Left out are cells with more streams than a contender supports.
     """
     generator = random.Random(matrix.seed)
     left_out = tuple(

@@ -24,30 +24,7 @@ MACHINE_FACTS = ("machine", "cpu_model", "cpus", "memory_kB", "kernel", "os")
 
 @dataclass(frozen=True)
 class Bench:
-    """The measurements of a benchmark, without conclusions.
-
-    Attributes
-    ----------
-    matrix : Matrix
-        The requested cells.
-    machine : dict
-        The machine that has both ends, and their task group
-        (:data:`netlab.lab.taskgroup.Kind`).
-    limits : CopyLimits
-        Its memory copy rates.
-    tools : dict of str to dict
-        Contender -> ``version`` and ``program``.
-    samples : tuple of dict
-        All transfers of the rounds in order, failed ones included.
-    heats : tuple of dict
-        All transfers of the heats, likewise.
-    standings : tuple of Standing
-        Result of each variant's heats.
-    left_out : tuple of LeftOut
-        Contenders excluded from cells.
-    started_at : str
-        UTC.
-    """
+    """The measurements of a benchmark, without conclusions."""
 
     matrix: Matrix
     machine: dict
@@ -67,30 +44,7 @@ def run_bench(
     started_at: str,
     progress: Callable[[Turn | Heat, dict | None, int], None] = lambda *_told: None,
 ) -> Bench:
-    """Run a benchmark on a lab of its own.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        Cells, rounds, seconds and seed.
-    peers : sequence of Installed
-        The other tools.
-    started_at : str
-        UTC.
-    progress : callable
-        Called after each heat and each turn with it, its sample (None if skipped) and the total
-        number of heats and turns.
-
-    Raises
-    ------
-    NetlabError
-        No peer is installed, or all transfers of gensink failed: without them there is no ratio,
-        whether or not ``plain`` succeeded.
-    Unsupported
-        This machine cannot make a lab.
-    HostError
-        An end of the path was lost.
-    """
+    """Run a benchmark on a lab of its own."""
     if not peers:
         raise NetlabError("no tool to compare with is installed", code="E-BENCH-016")
     stages, unfit = schedule(matrix, contenders(peers))

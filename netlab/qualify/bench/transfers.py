@@ -12,15 +12,7 @@ NAME = "transfers.jsonl"
 
 
 class TransferLog:
-    """A file with a line of JSON for each transfer, heats and failed ones included.
-
-    Parameters
-    ----------
-    parent : Path
-        Directory of all benchmarks. The first transfer makes this one's directory.
-    started_at : str
-        Start of the benchmark, UTC: ``2026-01-05T10:00:00Z``.
-    """
+    """A file with a line of JSON for each transfer, heats and failed ones included."""
 
     def __init__(self, parent: Path, started_at: str):
         self._parent, self._started_at = parent, started_at
@@ -41,13 +33,7 @@ class TransferLog:
         return self.directory / NAME
 
     def write(self, sample: Mapping[str, object]) -> None:
-        """Add a transfer.
-
-        Raises
-        ------
-        OSError
-            The file system is full or read-only.
-        """
+        """Add a transfer."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json_line(sample))
         self.count += 1

@@ -55,13 +55,7 @@ class CalibrationDocument:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write ``calibration.json`` and the tables as CSV and LaTeX; return the JSON path.
-
-        Parameters
-        ----------
-        directory : Path
-            Of this run alone, see :func:`netlab.files.dated.new_directory`.
-        """
+        """Write ``calibration.json`` and the tables as CSV and LaTeX; return the JSON path."""
         for part in self._parts:
             for name, table in part.tables().items():
                 table.export(directory / name)

@@ -77,20 +77,7 @@ RATES_NOTE = "What TCP can carry is MSS / (MTU + 14) of the rate."
 
 @dataclass(frozen=True, eq=False)
 class EmulatorAccuracy:
-    """Measured round trips and rates of the emulator, compared with its settings.
-
-    Attributes
-    ----------
-    round_trips : DataFrame
-        :data:`ROUND_TRIP_COLUMNS`, one row a round-trip time and load: the median of all tries,
-        the least and the greatest.
-    rates : DataFrame
-        :data:`RATE_COLUMNS`, one row a rate.
-    samples : list of dict
-        Every try.
-    machine : dict
-        Facts of the host.
-    """
+    """Measured round trips and rates of the emulator, compared with its settings."""
 
     plan: EmulatorPlan
     round_trips: pd.DataFrame

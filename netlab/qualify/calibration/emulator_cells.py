@@ -181,23 +181,7 @@ EmulatorCell = RoundTrip | EmulatedRate
 
 @dataclass(frozen=True)
 class EmulatorPlan:
-    """The cells of an emulator calibration, and the number and duration of measurements.
-
-    Parameters
-    ----------
-    rtts_ms : sequence of float
-        Configured round-trip times, each under every load.
-    rates : sequence of EmulatedRate
-        Rates of long paths.
-    loads : sequence of PathLoad
-        Traffic besides the pings.
-    pings : int
-        Pings of one mean.
-    seconds : float
-        Window of a rate, s.
-    tries : int
-        Measurements of every cell; each counts, and its figure is their median.
-    """
+    """The cells of an emulator calibration, and the number and duration of measurements."""
 
     rtts_ms: Sequence[float] = (0.5, 1.0, 2.0, 10.0, 40.0, 183.2)
     rates: Sequence[EmulatedRate] = (

@@ -30,22 +30,7 @@ from netlab.qualify.calibration.stream import CalibratedPath, measure_cells
 def calibrate_emulator(
     plan: EmulatorPlan, *, progress: Callable[[dict, int], None] = lambda sample, cells: None
 ) -> EmulatorAccuracy:
-    """Measure the accuracy of the path emulator.
-
-    Parameters
-    ----------
-    plan : EmulatorPlan
-        The cells to measure.
-    progress : callable
-        Called after each cell with its last sample and the number of cells.
-
-    Raises
-    ------
-    Unsupported
-        This machine cannot make a lab, or has no TUN devices.
-    HostError
-        An end of a path, or an emulator, was lost.
-    """
+    """Measure the accuracy of the path emulator."""
     samples, facts = measure_cells(
         emulator_study(plan),
         plan.cells,
@@ -56,22 +41,7 @@ def calibrate_emulator(
 
 
 def tried(cell: EmulatorCell, attempt: Callable[[], dict], tries: int) -> list[dict]:
-    """Measure a cell several times, whatever the figures.
-
-    Parameters
-    ----------
-    cell : RoundTrip or EmulatedRate
-        The cell.
-    attempt : callable
-        Measure it once.
-    tries : int
-        Number of attempts.
-
-    Returns
-    -------
-    list of dict
-        A sample of each attempt, with the cell's name and the number of the ``try``.
-    """
+    """Measure a cell several times, whatever the figures."""
     return [{**cell.key, "try": number, **attempt()} for number in range(1, tries + 1)]
 
 

@@ -32,19 +32,7 @@ def _shown(form: str) -> Callable[[float], str]:
 
 @dataclass(frozen=True, eq=False)
 class OneTable(ABC):
-    """Base of the results of a calibration that has one table.
-
-    Attributes
-    ----------
-    plan : dataclass
-        What was asked for.
-    cells : DataFrame
-        The table, one row a setting.
-    samples : list of dict
-        Every run.
-    machine : dict
-        Facts of the host.
-    """
+    """Base of the results of a calibration that has one table."""
 
     plan: Any
     cells: pd.DataFrame

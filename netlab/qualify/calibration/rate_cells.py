@@ -84,17 +84,7 @@ class RateCell:
 
 @dataclass(frozen=True)
 class RatePlan:
-    """The cells of a rate calibration, and the number and duration of runs.
-
-    Parameters
-    ----------
-    rates_Mbps, mtus_B : sequence
-        Rates and MTUs; the cells are their combinations.
-    seconds, warmup_s : float
-        Window and warm-up of a run, s.
-    repeats : int
-        Runs of a cell; every one counts, and its figure is their median.
-    """
+    """The cells of a rate calibration, and the number and duration of runs."""
 
     rates_Mbps: Sequence[float] = (10.0, 100.0, 1000.0, 10_000.0)
     mtus_B: Sequence[int] = (576, 1500, 9000, 16114)
@@ -118,13 +108,7 @@ class RatePlan:
 
 
 def check_levels(*limits: tuple[str, float, float, Sequence[float]]) -> None:
-    """Refuse an option without a level, or with a level out of range.
-
-    Parameters
-    ----------
-    *limits : (str, float, float, sequence of float)
-        Name of the option, lowest and highest value, and the levels given.
-    """
+    """Refuse an option without a level, or with a level out of range."""
     for key, low, high, levels in limits:
         if not levels:
             raise BadInput("has no level", key=key, code="E-CALIBRATION-001")
@@ -160,17 +144,7 @@ def calibration_study(plan: RatePlan) -> Study:
 def study_of_links(
     links: Mapping[str, dict], mtus_B: Iterable[int], *, title: str, congestion: str
 ) -> Study:
-    """A study with one group for each path between the two lab hosts.
-
-    Parameters
-    ----------
-    links : mapping of str to dict
-        Path name to its link, as in a study file.
-    mtus_B : iterable of int
-        MTUs of the paths.
-    title, congestion : str
-        Of the study.
-    """
+    """A study with one group for each path between the two lab hosts."""
     groups = [{"name": name, "path": name, "record_length_B": 65536} for name in links]
     return lab_pair(
         "calibration",

@@ -38,16 +38,7 @@ CELL_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Calibration(OneTable):
-    """The measurements and verdicts of a rate calibration.
-
-    Attributes
-    ----------
-    cells : DataFrame
-        :data:`CELL_COLUMNS`, one row a cell. ``goodput_MBps`` is the median of all its runs,
-        flagged ones included; ``least_percent`` and ``greatest_percent`` are their errors.
-    samples : list of dict
-        Every run.
-    """
+    """The measurements and verdicts of a rate calibration."""
 
     plan: RatePlan
 
@@ -84,22 +75,7 @@ class Calibration(OneTable):
 def calibrate(
     plan: RatePlan, *, progress: Callable[[dict, int], None] = lambda sample, runs: None
 ) -> Calibration:
-    """Measure a calibration on a lab of its own.
-
-    Parameters
-    ----------
-    plan : RatePlan
-        The cells to measure.
-    progress : callable
-        Called after each cell with its last sample and the number of cells.
-
-    Raises
-    ------
-    Unsupported
-        This machine cannot make a shaped lab.
-    HostError
-        An end of a path was lost.
-    """
+    """Measure a calibration on a lab of its own."""
     samples, facts = measure_cells(
         calibration_study(plan),
         _by_path(plan),
@@ -114,22 +90,7 @@ def _by_path(plan: RatePlan) -> list[RateCell]:
 
 
 def repeated(plan: RatePlan, cell: RateCell, attempt: Callable[[], dict]) -> list[dict]:
-    """Make every run of a cell, whatever its figure.
-
-    Parameters
-    ----------
-    plan : RatePlan
-        Number of runs.
-    cell : RateCell
-        The cell.
-    attempt : callable
-        Measure it once.
-
-    Returns
-    -------
-    list of dict
-        A sample of each run, with the cell's name and the number ``repeat``.
-    """
+    """Make every run of a cell, whatever its figure."""
     named = {"rate_Mbps": cell.rate_Mbps, "mtu_B": cell.mtu_B}
     return [{**named, "repeat": n, **attempt()} for n in range(1, plan.repeats + 1)]
 
@@ -148,20 +109,7 @@ def _attempt(path: CalibratedPath, plan: RatePlan, cell: RateCell) -> Callable[[
 
 
 def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
-    """Turn samples into cells, each with its error and verdict.
-
-    Parameters
-    ----------
-    plan : RatePlan
-        The cells and their bounds.
-    samples : list of dict
-        ``rate_Mbps mtu_B goodput_MBps flags`` of every run.
-
-    Returns
-    -------
-    DataFrame
-        :data:`CELL_COLUMNS`.
-    """
+    """Turn samples into cells, each with its error and verdict."""
     rows = []
     for cell in plan.cells:
         runs = [

@@ -45,25 +45,7 @@ AnyCell = TypeVar("AnyCell", bound=CalibratedCell)
 
 @dataclass(frozen=True)
 class Stream:
-    """The parameters of one stream.
-
-    Parameters
-    ----------
-    mtu_B : int
-        MTU of the path.
-    buffer_B : int
-        Socket buffers of both ends.
-    warmup_s, window_s : float
-        Warm-up and measured window.
-    congestion : str
-        Congestion control.
-    pacing_MBps : float, optional
-        Pacing rate, 10^6 B/s.
-    record_length_B : int
-        Bytes of one send, and the most of one read.
-    interval_ms : int
-        Time between two samples.
-    """
+    """The parameters of one stream."""
 
     mtu_B: int
     buffer_B: int
@@ -77,19 +59,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class CalibratedPath:
-    """An open path of a calibration.
-
-    Parameters
-    ----------
-    study, group : Study, Group
-        The study, and the group of this path.
-    lab : Lab
-        The lab of the hosts.
-    endpoints : dict of str to Endpoint
-        Both ends.
-    emulation : Emulation or None
-        The emulator of the path.
-    """
+    """An open path of a calibration."""
 
     study: Study
     group: Group
@@ -104,19 +74,7 @@ class CalibratedPath:
             tool(ip(self.lab.namespace(name), *line), host=name)
 
     def send(self, stream: Stream) -> dict:
-        """Send one stream.
-
-        Returns
-        -------
-        dict
-            ``goodput_MBps`` (None if it failed), the columns of :data:`KEPT` and, for an emulated
-            path, of :data:`KEPT_OF_EMULATOR`, comma-separated ``flags`` and a ``message``.
-
-        Raises
-        ------
-        HostError
-            An end of the path, or the emulator, was lost.
-        """
+        """Send one stream."""
         try:
             made = self.measure(stream)
         except RunError as error:
@@ -125,15 +83,7 @@ class CalibratedPath:
         return {name: made.row[name] for name in ("goodput_MBps", *columns, "flags", "message")}
 
     def measure(self, stream: Stream) -> Measurement:
-        """Send one stream; return its record with all samples.
-
-        Raises
-        ------
-        RunError
-            The run failed.
-        HostError
-            An end of the path, or the emulator, was lost.
-        """
+        """Send one stream; return its record with all samples."""
         timing = Timing(
             rounds=1,
             seconds=stream.window_s,
@@ -169,31 +119,7 @@ def measure_cells(
     measure: Callable[[CalibratedPath, AnyCell], list[dict]],
     progress: Callable[[dict], None],
 ) -> tuple[list[dict], dict]:
-    """Measure every cell of a calibration on a lab of its own.
-
-    Parameters
-    ----------
-    study : Study
-        A study with a group of each path, by the path's name.
-    cells : iterable of cell
-        Cells with the same path next to each other.
-    measure : callable
-        Open path and cell to the samples of all tries.
-    progress : callable
-        Called after each cell with its last sample.
-
-    Returns
-    -------
-    list of dict, dict
-        All samples, and the facts of the machine.
-
-    Raises
-    ------
-    Unsupported
-        This machine cannot make the lab.
-    HostError
-        An end of a path, or an emulator, was lost.
-    """
+    """Measure every cell of a calibration on a lab of its own."""
     samples: list[dict] = []
     groups = {group.path: group for group in study.groups}
     # Never a lab that is up already: the MTUs set here are not reverted.

@@ -18,17 +18,7 @@ from netlab.results.imports.rows import Facts, interval_rows_of, row_of
 
 @dataclass(frozen=True)
 class Imported:
-    """Result of an import.
-
-    Parameters
-    ----------
-    block_id : str or None
-        The block that was written; None when every file was there already.
-    run_ids : tuple of str
-        Runs written.
-    known : tuple of Path
-        Files whose content had been imported before; they were skipped.
-    """
+    """Result of an import."""
 
     block_id: str | None
     run_ids: tuple[str, ...]
@@ -36,14 +26,7 @@ class Imported:
 
 
 def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Imported:
-    """Import files into the results in `directory`, all of them or none.
-
-    Raises
-    ------
-    BadInput
-        A file is damaged, of no known format, given twice, lacks a fact that was not given, or
-        contradicts one that was. No file is written then.
-    """
+    """Import files into the results in `directory`, all of them or none."""
     read = [read_file(path) for path in files]
     _each_once(read)
     _one_way(read)

@@ -29,13 +29,7 @@ def detect(text: str) -> bool:
 
 
 def parse(text: str) -> tuple[Record, ...]:
-    """The record of a data file.
-
-    Raises
-    ------
-    BadInput
-        With line, key and reason; also when a stream gave no data.
-    """
+    """The record of a data file."""
     return tuple(_record(document) for document in documents(text))
 
 

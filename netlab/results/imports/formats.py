@@ -48,13 +48,7 @@ class ReadFile:
 
 
 def text_of(content: bytes) -> str:
-    """Text of a file's bytes: bounded, decompressed if gzip, UTF-8.
-
-    Raises
-    ------
-    BadInput
-        The bytes are too many, damaged or no text.
-    """
+    """Text of a file's bytes: bounded, decompressed if gzip, UTF-8."""
     if content.startswith(_GZIP):
         content = _decompressed(content)
     if b"\0" in content:
@@ -86,13 +80,7 @@ def _decompressed(content: bytes) -> bytes:
 
 
 def parse(text: str) -> tuple[Record, ...]:
-    """Records of a text in any known format.
-
-    Raises
-    ------
-    BadInput
-        With the line and the reason; no format is known by this text, or its parser refused it.
-    """
+    """Records of a text in any known format."""
     for form in FORMATS:
         if form.detect(text):
             return form.parse(text)
@@ -101,13 +89,7 @@ def parse(text: str) -> tuple[Record, ...]:
 
 
 def read_file(path: Path) -> ReadFile:
-    """Read and parse one file.
-
-    Raises
-    ------
-    BadInput
-        The file cannot be read, is too large, or is not understood; file and line are named.
-    """
+    """Read and parse one file."""
     try:
         with open(path, "rb") as source:
             content = source.read(MAX_FILE_B + 1)

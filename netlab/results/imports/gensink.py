@@ -22,14 +22,7 @@ def detect(text: str) -> bool:
 
 
 def parse(text: str) -> tuple[Record, ...]:
-    """The one record of a report.
-
-    Raises
-    ------
-    BadInput
-        With the line, for an unknown line, one that contradicts itself, or one that does not
-        follow the line before it.
-    """
+    """The one record of a report."""
     samples: list[Sample] = []
     data = time_s = Printed(0.0, 0.0)
     first = 0

@@ -51,14 +51,7 @@ def detect(text: str) -> bool:
 
 
 def parse(text: str) -> tuple[Record, ...]:
-    """Records of every run in a text.
-
-    Raises
-    ------
-    BadInput
-        With the line, for an unknown line, one that contradicts itself or another, a failed or a
-        UDP run, and for a run without its totals.
-    """
+    """Records of every run in a text."""
     runs: list[_Run] = []
     for number, line in lines_of(text):
         if not runs or (runs[-1].lines and runs[-1].is_over_at(line)):

@@ -23,13 +23,7 @@ def detect(text: str) -> bool:
 
 
 def parse(text: str) -> tuple[Record, ...]:
-    """Records of every JSON document in a text.
-
-    Raises
-    ------
-    BadInput
-        With line, key and reason.
-    """
+    """Records of every JSON document in a text."""
     return tuple(_record(document) for document in documents(text))
 
 

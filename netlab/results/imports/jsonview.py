@@ -25,13 +25,7 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def documents(text: str) -> list[View]:
-    """All JSON objects of a text, one after the other.
-
-    Raises
-    ------
-    BadInput
-        The text is not a sequence of JSON objects; the message has the line.
-    """
+    """All JSON objects of a text, one after the other."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     found: list[View] = []
     at, line = 0, 1

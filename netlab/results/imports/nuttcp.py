@@ -74,14 +74,7 @@ class _Run:
 
 
 def parse(text: str) -> tuple[Record, ...]:
-    """Records of every run in a text.
-
-    Raises
-    ------
-    BadInput
-        With the line, for an unknown line, one that contradicts itself, a failed or a UDP run,
-        and for intervals without a total.
-    """
+    """Records of every run in a text."""
     runs: list[_Run] = []
     for number, line in lines_of(text):
         side = _SIDE.fullmatch(line)

@@ -55,14 +55,7 @@ class _Run:
 
 
 def parse(text: str) -> tuple[Record, ...]:
-    """Records of every run in a text.
-
-    Raises
-    ------
-    BadInput
-        With the line: not output of rapid; a figure that is missing, duplicate or contradicts
-        another; a run that did not end.
-    """
+    """Records of every run in a text."""
     runs: list[_Run] = []
     run: _Run | None = None
     at, line = 0, 1

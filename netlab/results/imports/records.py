@@ -50,19 +50,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Record:
-    """One run as a tool reported it. None is unknown.
-
-    Parameters
-    ----------
-    line : int
-        Where the run begins in its file, from 1.
-    client_sends : bool or None
-        Whether the end that connected was the sender of ``forward``.
-    streams : int or None
-        In each direction; None where unknown.
-    extras : dict
-        Values of the tool beyond the schema; stored in the provenance.
-    """
+    """One run as a tool reported it. None is unknown."""
 
     tool: str
     line: int

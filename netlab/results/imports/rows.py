@@ -27,19 +27,7 @@ USUAL_MTUS_B = (576, 1280, 1492, 1500, 4470, 8000, 8192, 9000, 9180, 9216, 16114
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts of imported runs given by the user. A fact that contradicts its file is refused.
-
-    Parameters
-    ----------
-    study, sender, receiver : str
-        Names as the rows will have them; sender and receiver of the forward direction.
-    path, group : str or None
-        ``sender-receiver`` and the tool's name when None.
-    started_at : datetime or "mtime" or None
-        For files without a time; ``mtime`` uses the modification time of the file.
-    measured_at : {"sender", "receiver"} or None
-        For reports that do not name the end they were written at (GenSink's).
-    """
+    """Facts of imported runs given by the user. A fact that contradicts its file is refused."""
 
     study: str
     sender: str
@@ -70,18 +58,7 @@ def mtu_of(mss_B: int) -> tuple[int, int] | None:
 def row_of(
     record: Record, source: ReadFile, facts: Facts, *, block_id: str, order: int, round_of: dict
 ) -> dict:
-    """One row of :data:`netlab.results.RUN_COLUMNS`; None where the tool gives no value.
-
-    Parameters
-    ----------
-    round_of : dict
-        Repeats so far of each cell; counted up here.
-
-    Raises
-    ------
-    BadInput
-        A required fact is missing, or differs from the one in the file.
-    """
+    """One row of :data:`netlab.results.RUN_COLUMNS`; None where the tool gives no value."""
     where = f"{source.path}: line {record.line}"
 
     def fact(name: str, option: str, own: Any, given: Any) -> Any:
