@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import io
 import logging
 import os
@@ -306,6 +307,10 @@ class SshHost(Host):
 
     def _made(self) -> Connection:
         isolated = self.proxy_command is not None
+        try:
+            getpass.getuser()
+        except (KeyError, OSError):  # a container's uid without an account; paramiko wants a name
+            os.environ["LOGNAME"] = str(os.getuid())
         keys: dict[str, object] = {
             "banner_timeout": self.connect_timeout_s,
             "auth_timeout": self.connect_timeout_s,
