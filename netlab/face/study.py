@@ -399,7 +399,7 @@ class Study:
         ...     "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
         ...     "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
         ...     "tunings": [{"name": "mine", "mtus_B": [1500], "knobs": [
-        ...         {"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": "0"},
+        ...         {"kind": "sysctl", "name": "net.ipv4.tcp_timestamps", "value": "0"},
         ...     ]}],
         ...     "streams": [1],
         ...     "timing": {"rounds": 3, "seconds": 0.1, "warmup_s": 0.05, "interval_ms": 20},
@@ -409,8 +409,8 @@ class Study:
         >>> found.effects.columns.tolist()[:5]
         ['knob', 'with_knob', 'ratio', 'low', 'high']
         >>> found
-        knob               effect, % interval ...
-        net.ipv4.tcp_sack ...
+        knob                     effect, % interval ...
+        net.ipv4.tcp_timestamps ...
         Least set: ...
         """
         from netlab.face.screening import screening
