@@ -1,15 +1,13 @@
-/* check: named C tests with fixtures and a filter.
+/* check: a C test program of named tests with fixtures and a filter.
  *
- *	static const struct nl_test tests[] = {TEST(one), TEST_WITH(two, setup, teardown)};
- *
- *	int main(int argc, char **argv)
+ *	TEST(one_and_one_are_two)
  *	{
- *		return RUN_TESTS(tests, argc, argv);
+ *		CHECK(1 + 1 == 2);
  *	}
  *
- * Arguments select the tests whose names contain one of them; `--list` prints the names. A failed
- * CHECK ends its test; the others still run. In another thread, or in a program without
- * RUN_TESTS, it ends the program. */
+ * The tests run in the order of the file. Arguments select those whose names contain one of them;
+ * `--list` prints the names. A failed CHECK ends its test; the others still run. In another thread,
+ * or in a program with a main of its own (NL_OWN_MAIN), it ends the program. */
 #ifndef NL_CHECK_H
 #define NL_CHECK_H
 
@@ -18,17 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct nl_test {
-	const char *name;
-	void (*run)(void);
-	void (*setup)(void), (*teardown)(void); /* before and after this test, or NULL */
-};
-
-#define TEST(function) {#function, function, NULL, NULL}
-#define TEST_WITH(function, setup, teardown) {#function, function, setup, teardown}
-#define RUN_TESTS(tests, argc, argv)                                                               \
-	nl_run_tests(tests, sizeof(tests) / sizeof((tests)[0]), argc, argv)
 
 static struct {
 	jmp_buf end;
@@ -49,6 +36,29 @@ static inline void nl_check_failed(const char *file, int line, const char *condi
 		if (!(condition))                                                                  \
 			nl_check_failed(__FILE__, __LINE__, #condition);                           \
 	} while (0)
+
+#ifndef NL_OWN_MAIN
+
+struct nl_test {
+	const char *name;
+	void (*run)(void);
+	void (*setup)(void), (*teardown)(void); /* before and after this test, or NULL */
+	struct nl_test *next;
+};
+
+static struct nl_test *nl_tests, **nl_last_test = &nl_tests;
+
+#define TEST(function) TEST_WITH(function, NULL, NULL)
+#define TEST_WITH(function, before, after)                                                         \
+	static void function(void);                                                                \
+	__attribute__((constructor)) static void add_##function(void)                              \
+	{                                                                                          \
+		static struct nl_test test = {#function, function, before, after, NULL};           \
+                                                                                                   \
+		*nl_last_test = &test;                                                             \
+		nl_last_test = &test.next;                                                         \
+	}                                                                                          \
+	static void function(void)
 
 /* 0, or 1 after a failed CHECK. */
 static inline int nl_run_part(void (*part)(void))
@@ -76,23 +86,23 @@ static inline int nl_test_selected(const struct nl_test *test, int argc, char **
 }
 
 /* The exit code: 0, 1 if a test failed, 2 if the filter selects none. */
-static inline int nl_run_tests(const struct nl_test *tests, size_t count, int argc, char **argv)
+int main(int argc, char **argv)
 {
 	int list = argc == 2 && strcmp(argv[1], "--list") == 0;
 	unsigned passed = 0, failed = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (const struct nl_test *test = nl_tests; test; test = test->next) {
 		int bad;
 
 		if (list)
-			puts(tests[i].name);
-		if (list || !nl_test_selected(&tests[i], argc, argv))
+			puts(test->name);
+		if (list || !nl_test_selected(test, argc, argv))
 			continue;
-		bad = nl_run_part(tests[i].setup);
+		bad = nl_run_part(test->setup);
 		if (!bad)
-			bad = nl_run_part(tests[i].run);
-		bad |= nl_run_part(tests[i].teardown);
-		printf("%s %s\n", bad ? "FAILED" : "ok", tests[i].name);
+			bad = nl_run_part(test->run);
+		bad |= nl_run_part(test->teardown);
+		printf("%s %s\n", bad ? "FAILED" : "ok", test->name);
 		fflush(stdout);
 		failed += bad != 0;
 		passed += !bad;
@@ -102,5 +112,7 @@ static inline int nl_run_tests(const struct nl_test *tests, size_t count, int ar
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed ? 1 : passed ? 0 : 2;
 }
+
+#endif
 
 #endif

@@ -11,20 +11,13 @@ static void teardown(void)
 	puts("teardown");
 }
 
-static void passes(void)
-{
-	CHECK(1 + 1 == 2);
-}
-
-static void fails(void)
+TEST_WITH(fails, setup, teardown)
 {
 	CHECK(1 + 1 == 3);
 	puts("not reached");
 }
 
-static const struct nl_test tests[] = {TEST_WITH(fails, setup, teardown), TEST(passes)};
-
-int main(int argc, char **argv)
+TEST(passes)
 {
-	return RUN_TESTS(tests, argc, argv);
+	CHECK(1 + 1 == 2);
 }

@@ -1,9 +1,7 @@
 /* Feed the named files to a fuzz target, without libFuzzer. */
+#define NL_OWN_MAIN
 #include "check.h"
-
-#include <stdint.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+#include "fuzz.h"
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,6 @@
 /* Stop, starve and mix runs at random moments, under a sanitizer. Prints how many runs ended in
  * each status; exits 1 if one hangs or a clean one loses a byte. */
+#define NL_OWN_MAIN
 #include "check.h"
 #include "netlab.h"
 

@@ -44,21 +44,21 @@ static int parse(const char *name_of_operand, const char *const *words)
 #define PARSE_OPERAND(...) parse("PLACE", (const char *const[]){__VA_ARGS__, NULL})
 #define REFUSED(says, ...) (PARSE(__VA_ARGS__) == NL_BAD_REQUEST && strcmp(err.message, says) == 0)
 
-static void a_value_follows_or_is_joined_by_an_equals_sign(void)
+TEST(a_value_follows_or_is_joined_by_an_equals_sign)
 {
 	CHECK(PARSE("--journal", "a", "--hold-s", "5") == NL_OK && count == 5 && !given);
 	CHECK(PARSE("--hold-s=6", "--json", "--journal=b") == NL_OK && count == 6 && given);
 	CHECK(strcmp(text, "b") == 0);
 }
 
-static void a_name_has_either_mark_and_may_be_short(void)
+TEST(a_name_has_either_mark_and_may_be_short)
 {
 	CHECK(PARSE("--journal=a", "--hold_s=7", "--other-B=8") == NL_OK);
 	CHECK(count == 7 && other == 8);
 	CHECK(PARSE("--jou=a", "--hold=9") == NL_OK && count == 9);
 }
 
-static void a_missing_option_has_its_default(void)
+TEST(a_missing_option_has_its_default)
 {
 	count = other = 1;
 	given = 1;
@@ -66,13 +66,13 @@ static void a_missing_option_has_its_default(void)
 	CHECK(count == 30 && other == 0 && !given);
 }
 
-static void the_last_of_a_repeated_option_counts(void)
+TEST(the_last_of_a_repeated_option_counts)
 {
 	CHECK(PARSE("--journal=a", "--hold-s=1", "--journal=b", "--hold-s=2") == NL_OK);
 	CHECK(count == 2 && strcmp(text, "b") == 0);
 }
 
-static void a_mistake_names_the_option_and_what_is_allowed(void)
+TEST(a_mistake_names_the_option_and_what_is_allowed)
 {
 	static const char unknown[] = "unknown option --colour=red; allowed: --hold-s, --other_B, "
 				      "--journal, --json, --help";
@@ -90,7 +90,7 @@ static void a_mistake_names_the_option_and_what_is_allowed(void)
 	CHECK(PARSE("--jo=a", "--j") == NL_BAD_REQUEST && strstr(err.message, "unknown option --j;"));
 }
 
-static void a_long_unknown_option_does_not_hide_what_is_allowed(void)
+TEST(a_long_unknown_option_does_not_hide_what_is_allowed)
 {
 	static char name[256] = "--";
 
@@ -98,7 +98,7 @@ static void a_long_unknown_option_does_not_hide_what_is_allowed(void)
 	CHECK(PARSE("--journal=a", name) == NL_BAD_REQUEST && strstr(err.message, "--help"));
 }
 
-static void the_operand_stands_anywhere_and_is_required(void)
+TEST(the_operand_stands_anywhere_and_is_required)
 {
 	CHECK(PARSE_OPERAND("here", "--journal=a") == NL_OK && strcmp(operand, "here") == 0);
 	CHECK(PARSE_OPERAND("--journal=a", "there") == NL_OK && strcmp(operand, "there") == 0);
@@ -107,12 +107,12 @@ static void the_operand_stands_anywhere_and_is_required(void)
 	CHECK(PARSE_OPERAND("here", "there", "--journal=a") == NL_BAD_REQUEST);
 }
 
-static void help_needs_no_required_option(void)
+TEST(help_needs_no_required_option)
 {
 	CHECK(PARSE("--help") == NL_ARGUMENTS_HELP);
 }
 
-static void the_help_has_usage_range_and_default(void)
+TEST(the_help_has_usage_range_and_default)
 {
 	char *printed = NULL;
 	size_t len = 0;
@@ -129,21 +129,4 @@ static void the_help_has_usage_range_and_default(void)
 			      "  --journal DIR         directory\n"
 			      "  --json                as JSON\n") == 0);
 	free(printed);
-}
-
-static const struct nl_test tests[] = {
-	TEST(a_value_follows_or_is_joined_by_an_equals_sign),
-	TEST(a_name_has_either_mark_and_may_be_short),
-	TEST(a_missing_option_has_its_default),
-	TEST(the_last_of_a_repeated_option_counts),
-	TEST(a_mistake_names_the_option_and_what_is_allowed),
-	TEST(a_long_unknown_option_does_not_hide_what_is_allowed),
-	TEST(the_operand_stands_anywhere_and_is_required),
-	TEST(help_needs_no_required_option),
-	TEST(the_help_has_usage_range_and_default),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -29,7 +29,7 @@ static int take(uint64_t *sum, const char *line, struct nl_request *request, str
 			   line ? strlen(line) : 0, request, err);
 }
 
-static void a_verb_calls_its_request_with_the_context(void)
+TEST(a_verb_calls_its_request_with_the_context)
 {
 	struct nl_request request;
 	struct nl_err err;
@@ -40,7 +40,7 @@ static void a_verb_calls_its_request_with_the_context(void)
 	CHECK(strcmp(nl_request_get(&request, "run"), "3") == 0);
 }
 
-static void an_invalid_request_is_an_error_with_its_key(void)
+TEST(an_invalid_request_is_an_error_with_its_key)
 {
 	static const struct {
 		const char *line, *key, *says;
@@ -64,7 +64,7 @@ static void an_invalid_request_is_an_error_with_its_key(void)
 	}
 }
 
-static void a_malformed_line_has_no_pairs(void)
+TEST(a_malformed_line_has_no_pairs)
 {
 	struct nl_request request;
 	struct nl_err err;
@@ -73,15 +73,4 @@ static void a_malformed_line_has_no_pairs(void)
 	CHECK(take(&sum, "add run=7", &request, &err) != NL_OK);
 	CHECK(take(&sum, "add run=7 run=8", &request, &err) != NL_OK);
 	CHECK(nl_request_get(&request, "run") == NULL);
-}
-
-static const struct nl_test tests[] = {
-	TEST(a_verb_calls_its_request_with_the_context),
-	TEST(an_invalid_request_is_an_error_with_its_key),
-	TEST(a_malformed_line_has_no_pairs),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

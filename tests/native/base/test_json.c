@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static void objects_nest_with_commas_between_members(void)
+TEST(objects_nest_with_commas_between_members)
 {
 	struct nl_json j;
 
@@ -29,7 +29,7 @@ static void objects_nest_with_commas_between_members(void)
 	nl_json_free(&j);
 }
 
-static void any_byte_is_escaped_to_ascii(void)
+TEST(any_byte_is_escaped_to_ascii)
 {
 	struct nl_json j;
 
@@ -40,7 +40,7 @@ static void any_byte_is_escaped_to_ascii(void)
 	nl_json_free(&j);
 }
 
-static void a_line_is_written_whole_or_fails(void)
+TEST(a_line_is_written_whole_or_fails)
 {
 	struct nl_json j;
 	char back[16] = {0};
@@ -57,15 +57,4 @@ static void a_line_is_written_whole_or_fails(void)
 	nl_json_reset(&j);
 	CHECK(j.len == 0 && j.cap > 0);
 	nl_json_free(&j);
-}
-
-static const struct nl_test tests[] = {
-	TEST(objects_nest_with_commas_between_members),
-	TEST(any_byte_is_escaped_to_ascii),
-	TEST(a_line_is_written_whole_or_fails),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

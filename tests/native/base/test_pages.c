@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-static void the_whole_mapping_is_writable(void)
+TEST(the_whole_mapping_is_writable)
 {
 	static const uint64_t wanted[] = {1, 4096, 65537, 1 << 20, 2 << 20, (2 << 20) + 1, 5 << 20};
 
@@ -24,21 +24,11 @@ static void the_whole_mapping_is_writable(void)
 		}
 }
 
-static void more_memory_than_available_fails(void)
+TEST(more_memory_than_available_fails)
 {
 	uint64_t len_B = 1ULL << 62;
 
 	CHECK(!nl_pages_map(&len_B, 0) && errno == ENOMEM);
 	len_B = 1ULL << 62;
 	CHECK(!nl_pages_map(&len_B, 1) && errno == ENOMEM);
-}
-
-static const struct nl_test tests[] = {
-	TEST(the_whole_mapping_is_writable),
-	TEST(more_memory_than_available_fails),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

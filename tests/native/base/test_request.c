@@ -6,7 +6,7 @@ static enum nl_request_code parse(struct nl_request *request, const char *line)
 	return nl_request_parse(request, line, strlen(line));
 }
 
-static void a_line_is_split_and_decoded(void)
+TEST(a_line_is_split_and_decoded)
 {
 	struct nl_request request;
 	uint64_t n = 0;
@@ -20,7 +20,7 @@ static void a_line_is_split_and_decoded(void)
 	CHECK(nl_request_has(&request, "record_B") && !nl_request_has(&request, "record"));
 }
 
-static void each_fault_has_its_code(void)
+TEST(each_fault_has_its_code)
 {
 	static const struct {
 		const char *line;
@@ -50,7 +50,7 @@ static void each_fault_has_its_code(void)
 	}
 }
 
-static void length_and_number_of_pairs_are_bounded(void)
+TEST(length_and_number_of_pairs_are_bounded)
 {
 	char line[NL_LINE_MAX + 2];
 	struct nl_request request;
@@ -66,7 +66,7 @@ static void length_and_number_of_pairs_are_bounded(void)
 	CHECK(nl_request_parse(&request, line, at) == NL_REQUEST_TOO_LONG);
 }
 
-static void numbers_are_whole_and_in_range(void)
+TEST(numbers_are_whole_and_in_range)
 {
 	static const char *const bad[] = {"", "-1", "+1", "1.0", "0x1", " 1", "1 ", "18446744073709551616"};
 	uint64_t n = 42;
@@ -78,16 +78,4 @@ static void numbers_are_whole_and_in_range(void)
 	CHECK(nl_decimal_parse("11", 1, 10, &n) == -1 && nl_decimal_parse("0", 1, 10, &n) == -1);
 	CHECK(nl_hex_parse("aB01", bytes, 2) == 0 && bytes[0] == 0xab && bytes[1] == 1);
 	CHECK(nl_hex_parse("ab0", bytes, 2) == -1 && nl_hex_parse("ab0g", bytes, 2) == -1);
-}
-
-static const struct nl_test tests[] = {
-	TEST(a_line_is_split_and_decoded),
-	TEST(each_fault_has_its_code),
-	TEST(length_and_number_of_pairs_are_bounded),
-	TEST(numbers_are_whole_and_in_range),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

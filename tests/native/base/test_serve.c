@@ -62,6 +62,8 @@ static void close_pipes(void)
 	}
 }
 
+#define PIPED(function) TEST_WITH(function, open_pipes, close_pipes)
+
 static void write_input(const char *text)
 {
 	CHECK(write(s.in[1], text, strlen(text)) == (ssize_t)strlen(text));
@@ -73,7 +75,7 @@ static void end_input(void)
 	s.in[1] = -1;
 }
 
-static void it_ends_with_the_input(void)
+PIPED(it_ends_with_the_input)
 {
 	write_input("add\nadd\nad");
 	end_input();
@@ -81,7 +83,7 @@ static void it_ends_with_the_input(void)
 	CHECK(s.handled == 2 && s.errors == 0);
 }
 
-static void a_failed_request_is_answered_and_the_next_one_handled(void)
+PIPED(a_failed_request_is_answered_and_the_next_one_handled)
 {
 	write_input("subtract run=7\nadd x=1\nadd a\nadd\n");
 	end_input();
@@ -89,7 +91,7 @@ static void a_failed_request_is_answered_and_the_next_one_handled(void)
 	CHECK(s.handled == 1 && s.errors == 3 && strcmp(s.run, "-") == 0);
 }
 
-static void an_error_has_the_run_of_its_request(void)
+PIPED(an_error_has_the_run_of_its_request)
 {
 	write_input("subtract run=7\n");
 	end_input();
@@ -97,7 +99,7 @@ static void an_error_has_the_run_of_its_request(void)
 	CHECK(s.errors == 1 && strcmp(s.run, "7") == 0);
 }
 
-static void an_overlong_line_is_one_error(void)
+PIPED(an_overlong_line_is_one_error)
 {
 	static char line[3 * NL_LINE_MAX];
 
@@ -109,21 +111,21 @@ static void an_overlong_line_is_one_error(void)
 	CHECK(s.handled == 1 && s.errors == 1);
 }
 
-static void a_handler_stops_it_before_the_next_line(void)
+PIPED(a_handler_stops_it_before_the_next_line)
 {
 	write_input("add\nquit\nadd\n");
 	CHECK(nl_serve_run(&s.serve) == NL_SERVE_STOPPED);
 	CHECK(s.handled == 1);
 }
 
-static void it_ends_when_nobody_reads_the_output(void)
+PIPED(it_ends_when_nobody_reads_the_output)
 {
 	close(s.out[0]);
 	s.out[0] = -1;
 	CHECK(nl_serve_run(&s.serve) == NL_SERVE_OUTPUT_LOST);
 }
 
-static void a_signal_comes_before_input(void)
+PIPED(a_signal_comes_before_input)
 {
 	write_input("add\n");
 	CHECK(write(s.signal[1], "", 1) == 1);
@@ -131,7 +133,7 @@ static void a_signal_comes_before_input(void)
 	CHECK(s.handled == 0);
 }
 
-static void it_ends_after_the_silence(void)
+PIPED(it_ends_after_the_silence)
 {
 	uint64_t began = nl_now_ns();
 
@@ -141,29 +143,10 @@ static void it_ends_after_the_silence(void)
 	CHECK(s.handled == 1 && nl_now_ns() - began >= s.serve.silence_ns);
 }
 
-static void an_empty_line_has_no_answer(void)
+PIPED(an_empty_line_has_no_answer)
 {
 	write_input("\n\nadd\n\n");
 	end_input();
 	CHECK(nl_serve_run(&s.serve) == NL_SERVE_INPUT_ENDED);
 	CHECK(s.handled == 1 && s.errors == 0);
-}
-
-#define PIPED(function) TEST_WITH(function, open_pipes, close_pipes)
-
-static const struct nl_test tests[] = {
-	PIPED(it_ends_with_the_input),
-	PIPED(it_ends_after_the_silence),
-	PIPED(an_empty_line_has_no_answer),
-	PIPED(a_failed_request_is_answered_and_the_next_one_handled),
-	PIPED(an_error_has_the_run_of_its_request),
-	PIPED(an_overlong_line_is_one_error),
-	PIPED(a_handler_stops_it_before_the_next_line),
-	PIPED(it_ends_when_nobody_reads_the_output),
-	PIPED(a_signal_comes_before_input),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -31,20 +31,24 @@ static int parse(int role, const char *const *given)
 #define PARSE(role, ...) parse(role, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A file with a token: none is taken from the command line. */
-static int write_token(void)
+static void write_token(void)
 {
-	int fd, written;
+	int fd;
 
 	snprintf(token_file, sizeof(token_file), "/tmp/token-XXXXXX");
 	fd = mkstemp(token_file);
-	if (fd < 0)
-		return -1;
-	written = (int)write(fd, TOKEN_TEXT "\n", sizeof(TOKEN_TEXT));
+	CHECK(fd >= 0 && write(fd, TOKEN_TEXT "\n", sizeof(TOKEN_TEXT)) == (ssize_t)sizeof(TOKEN_TEXT));
 	close(fd);
-	return written == (int)sizeof(TOKEN_TEXT) ? 0 : -1;
 }
 
-static void options_are_set_in_either_spelling(void)
+static void remove_token(void)
+{
+	unlink(token_file);
+}
+
+#define WITH_TOKEN(function) TEST_WITH(function, write_token, remove_token)
+
+WITH_TOKEN(options_are_set_in_either_spelling)
 {
 	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--record_B", "10", "--json") == NL_OK);
 	CHECK(arguments.opts.record_B == 10 && arguments.opts.port == 5 && arguments.json);
@@ -54,13 +58,13 @@ static void options_are_set_in_either_spelling(void)
 	CHECK(arguments.opts.follow_incoming_cpu == 1);
 }
 
-static void bytes_replace_the_window(void)
+WITH_TOKEN(bytes_replace_the_window)
 {
 	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--bytes=7") == NL_OK && arguments.opts.window_ms == 0);
 	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--bytes=7", "--window_ms=7") == NL_BAD_REQUEST);
 }
 
-static void mistakes_are_refused_by_name(void)
+WITH_TOKEN(mistakes_are_refused_by_name)
 {
 	CHECK(PARSE(NL_GEN, GEN) == NL_BAD_REQUEST && strcmp(err.key, "token") == 0);
 	CHECK(PARSE(NL_GEN, GEN, "--token", TOKEN_TEXT) == NL_BAD_REQUEST);
@@ -72,31 +76,12 @@ static void mistakes_are_refused_by_name(void)
 	CHECK(PARSE(NL_GEN, GEN, TOKEN, "5") == NL_BAD_REQUEST && strcmp(err.key, "5") == 0);
 }
 
-static void an_option_of_the_other_role_is_not_taken_for_a_short_name(void)
+TEST(an_option_of_the_other_role_is_not_taken_for_a_short_name)
 {
 	CHECK(PARSE(NL_SINK, "--to=127.0.0.1") == NL_BAD_REQUEST && strcmp(err.key, "to") == 0);
 }
 
-static void help_needs_no_other_option(void)
+TEST(help_needs_no_other_option)
 {
 	CHECK(PARSE(NL_GEN, "--help") == NL_ARGUMENTS_HELP);
-}
-
-static const struct nl_test tests[] = {
-	TEST(options_are_set_in_either_spelling),
-	TEST(bytes_replace_the_window),
-	TEST(mistakes_are_refused_by_name),
-	TEST(an_option_of_the_other_role_is_not_taken_for_a_short_name),
-	TEST(help_needs_no_other_option),
-};
-
-int main(int argc, char **argv)
-{
-	int failed;
-
-	if (write_token())
-		return 1;
-	failed = RUN_TESTS(tests, argc, argv);
-	unlink(token_file);
-	return failed;
 }

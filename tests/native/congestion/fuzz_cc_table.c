@@ -1,10 +1,6 @@
 /* `load` requests of gensink cc: parsed parameters are always within their bounds. */
 #include "congestion/cc_table.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

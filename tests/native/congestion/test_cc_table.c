@@ -24,7 +24,7 @@ static const struct nl_cc_row *row_of(const struct nl_cc_params *p, unsigned win
 	return row;
 }
 
-static void options_have_defaults_and_bounds(void)
+TEST(options_have_defaults_and_bounds)
 {
 	struct nl_cc_params p;
 	struct nl_err err;
@@ -44,7 +44,7 @@ static void options_have_defaults_and_bounds(void)
 			      nl_cc_table[cc].option[i].otherwise <= nl_cc_table[cc].option[i].max);
 }
 
-static void invalid_options_name_the_key(void)
+TEST(invalid_options_name_the_key)
 {
 	struct nl_cc_params p;
 	struct nl_err err;
@@ -58,7 +58,7 @@ static void invalid_options_name_the_key(void)
 }
 
 /* Appendix B of the RFC: from these windows on a(w) is 2, 3, 4, ...; b(w) with two digits. */
-static void the_highspeed_table_equals_that_of_the_rfc(void)
+TEST(the_highspeed_table_equals_that_of_the_rfc)
 {
 	static const struct {
 		unsigned window;
@@ -85,15 +85,4 @@ static void the_highspeed_table_equals_that_of_the_rfc(void)
 		CHECK(fabs(row->increase_millionths / 1e6 / printed[i].increase - 1) < 0.03);
 		CHECK(fabs(row->decrease_millionths / 1e6 - printed[i].decrease) < 0.01);
 	}
-}
-
-static const struct nl_test tests[] = {
-	TEST(options_have_defaults_and_bounds),
-	TEST(invalid_options_name_the_key),
-	TEST(the_highspeed_table_equals_that_of_the_rfc),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -1,15 +1,5 @@
 #include "emulator/emulate_opts.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static void want(int condition)
-{
-	if (!condition)
-		abort();
-}
+#include "fuzz.h"
 
 static void check_link(const struct nl_link_opts *o)
 {

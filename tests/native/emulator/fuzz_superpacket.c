@@ -1,16 +1,6 @@
 #include "emulator/link.h"
 #include "emulator/superpacket.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static void want(int condition)
-{
-	if (!condition)
-		abort();
-}
+#include "fuzz.h"
 
 /* Any run of segments is a valid frame, with as many segments and bytes. */
 static void cut(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t first,

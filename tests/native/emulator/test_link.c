@@ -70,7 +70,7 @@ static void opened(struct nl_link *link, const struct nl_link_opts *opts)
 	CHECK(nl_link_open(link, opts, nl_link_memory_B(opts)) == 0);
 }
 
-static void packets_leave_at_the_rate_after_the_delay(void)
+TEST(packets_leave_at_the_rate_after_the_delay)
 {
 	/* 1514 bytes on the link at 1 Gb/s are 12,112 ns */
 	struct nl_link_opts opts = {
@@ -105,7 +105,7 @@ static void packets_leave_at_the_rate_after_the_delay(void)
 	nl_link_close(&link);
 }
 
-static void the_rate_loses_nothing_to_rounding(void)
+TEST(the_rate_loses_nothing_to_rounding)
 {
 	struct nl_link_opts opts = {.rate_bps = 7000000001, .overhead_B = NL_LINK_OVERHEAD_B};
 	uint64_t due_ns = 0, packets = 44 * 20000;
@@ -123,7 +123,7 @@ static void the_rate_loses_nothing_to_rounding(void)
 	nl_link_close(&link);
 }
 
-static void the_tail_is_dropped_at_the_queue_limit(void)
+TEST(the_tail_is_dropped_at_the_queue_limit)
 {
 	struct nl_link_opts in_packets = {.rate_bps = 100000000, .queue_packets = 50};
 	struct nl_link_opts in_bytes = {.rate_bps = 100000000, .queue_B = 50 * MTU_B + MTU_B - 1};
@@ -174,7 +174,7 @@ static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)
 	return lost;
 }
 
-static void loss_has_its_probability_and_is_reproducible(void)
+TEST(loss_has_its_probability_and_is_reproducible)
 {
 	uint64_t first, again, other;
 	uint64_t lost = lost_of(1, 0, &first);
@@ -187,7 +187,7 @@ static void loss_has_its_probability_and_is_reproducible(void)
 	CHECK(other != first);
 }
 
-static void jitter_stays_in_bounds_and_keeps_the_order(void)
+TEST(jitter_stays_in_bounds_and_keeps_the_order)
 {
 	struct nl_link_opts opts = {.delay_ns = 10 * MS, .jitter_ns = 2 * MS, .seed = 3};
 	uint64_t due_ns, before_ns = 0, least = UINT64_MAX, most = 0, now_ns;
@@ -211,7 +211,7 @@ static void jitter_stays_in_bounds_and_keeps_the_order(void)
 	nl_link_close(&link);
 }
 
-static void reordered_packets_are_overtaken(void)
+TEST(reordered_packets_are_overtaken)
 {
 	struct nl_link_opts opts = {
 		.delay_ns = MS, .reorder_ppb = 100000000, .reorder_ns = 500000, .seed = 4};
@@ -238,7 +238,7 @@ static void reordered_packets_are_overtaken(void)
 	nl_link_close(&link);
 }
 
-static void a_forced_drop_takes_one_data_packet(void)
+TEST(a_forced_drop_takes_one_data_packet)
 {
 	struct nl_link_opts opts = {.delay_ns = MS};
 	struct nl_link link;
@@ -258,7 +258,7 @@ static void a_forced_drop_takes_one_data_packet(void)
 	nl_link_close(&link);
 }
 
-static void each_number_of_a_drop_plan_is_dropped_once(void)
+TEST(each_number_of_a_drop_plan_is_dropped_once)
 {
 	static const uint64_t first[] = {1, 2, 20}, second[] = {3};
 	struct nl_link_opts opts = {.delay_ns = MS};
@@ -285,7 +285,7 @@ static void each_number_of_a_drop_plan_is_dropped_once(void)
 	nl_link_close(&link);
 }
 
-static void a_moment_is_counted_from_the_first_data_packet(void)
+TEST(a_moment_is_counted_from_the_first_data_packet)
 {
 	struct nl_link_opts opts = {.delay_ns = MS};
 	struct nl_link link;
@@ -301,7 +301,7 @@ static void a_moment_is_counted_from_the_first_data_packet(void)
 	nl_link_close(&link);
 }
 
-static void memory_is_bounded_and_overflow_is_counted(void)
+TEST(memory_is_bounded_and_overflow_is_counted)
 {
 	static uint8_t spare[NL_FRAME_MAX_B];
 	struct nl_link_opts opts = {.delay_ns = 100 * MS};
@@ -341,30 +341,11 @@ static void memory_is_bounded_and_overflow_is_counted(void)
 	nl_link_close(&link);
 }
 
-static void the_default_memory_fits_the_packets_in_flight(void)
+TEST(the_default_memory_fits_the_packets_in_flight)
 {
 	struct nl_link_opts fat = {.rate_bps = 5000000000, .delay_ns = 183 * MS};
 	struct nl_link_opts absurd = {.rate_bps = 1000000000000, .delay_ns = 10000 * MS};
 
 	CHECK(nl_link_memory_B(&fat) > 2 * 114000000 && nl_link_memory_B(&fat) < 300000000);
 	CHECK(nl_link_memory_B(&absurd) == NL_LINK_MEMORY_MAX_B);
-}
-
-static const struct nl_test tests[] = {
-	TEST(packets_leave_at_the_rate_after_the_delay),
-	TEST(the_rate_loses_nothing_to_rounding),
-	TEST(the_tail_is_dropped_at_the_queue_limit),
-	TEST(loss_has_its_probability_and_is_reproducible),
-	TEST(jitter_stays_in_bounds_and_keeps_the_order),
-	TEST(reordered_packets_are_overtaken),
-	TEST(a_forced_drop_takes_one_data_packet),
-	TEST(each_number_of_a_drop_plan_is_dropped_once),
-	TEST(a_moment_is_counted_from_the_first_data_packet),
-	TEST(memory_is_bounded_and_overflow_is_counted),
-	TEST(the_default_memory_fits_the_packets_in_flight),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

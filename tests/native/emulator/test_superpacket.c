@@ -80,7 +80,7 @@ static size_t make(uint8_t *frame, int version, unsigned gso_B, unsigned payload
 	return NL_VNET_B + ip_B;
 }
 
-static void each_segment_is_a_packet_of_its_own(int version)
+static void check_segments(int version)
 {
 	static uint8_t frame[NL_FRAME_MAX_B];
 	unsigned ip_header_B = version == 4 ? IP4_B : IP6_B;
@@ -120,7 +120,13 @@ static void each_segment_is_a_packet_of_its_own(int version)
 	CHECK(at == 3500);
 }
 
-static void adjacent_segments_stay_a_superpacket(void)
+TEST(each_segment_is_a_packet_of_its_own)
+{
+	check_segments(4);
+	check_segments(6);
+}
+
+TEST(adjacent_segments_stay_a_superpacket)
 {
 	static uint8_t frame[NL_FRAME_MAX_B];
 	size_t len = make(frame, 4, 1000, 3500);
@@ -138,7 +144,7 @@ static void adjacent_segments_stay_a_superpacket(void)
 	CHECK(iov[0].iov_base == frame && iov[0].iov_len == len);
 }
 
-static void a_plain_packet_counts_once(void)
+TEST(a_plain_packet_counts_once)
 {
 	uint8_t frame[NL_VNET_B + IP4_B + TCP_B + 10];
 	struct nl_superpacket sp;
@@ -154,7 +160,7 @@ static void a_plain_packet_counts_once(void)
 	CHECK(sp.segments == 1 && !sp.data);
 }
 
-static void every_truncated_or_wrong_header_is_rejected(void)
+TEST(every_truncated_or_wrong_header_is_rejected)
 {
 	static uint8_t whole[NL_FRAME_MAX_B];
 	struct nl_superpacket sp;
@@ -196,27 +202,4 @@ static void every_truncated_or_wrong_header_is_rejected(void)
 	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_OK && sp.head_B == 80);
 	whole[NL_VNET_B + IP4_B + 12] = 0x40;
 	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_SHORT);
-}
-
-static void each_segment_is_a_packet_of_its_own_of_ipv4(void)
-{
-	each_segment_is_a_packet_of_its_own(4);
-}
-
-static void each_segment_is_a_packet_of_its_own_of_ipv6(void)
-{
-	each_segment_is_a_packet_of_its_own(6);
-}
-
-static const struct nl_test tests[] = {
-	TEST(each_segment_is_a_packet_of_its_own_of_ipv4),
-	TEST(each_segment_is_a_packet_of_its_own_of_ipv6),
-	TEST(adjacent_segments_stay_a_superpacket),
-	TEST(a_plain_packet_counts_once),
-	TEST(every_truncated_or_wrong_header_is_rejected),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

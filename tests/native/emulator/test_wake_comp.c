@@ -14,7 +14,7 @@ static uint64_t sleep_once(struct nl_wake_comp *rest, uint64_t now_ns, uint64_t 
 	return sleep_ns;
 }
 
-static void it_wakes_early_and_polls_until_due(void)
+TEST(it_wakes_early_and_polls_until_due)
 {
 	struct nl_wake_comp rest;
 
@@ -27,7 +27,7 @@ static void it_wakes_early_and_polls_until_due(void)
 	CHECK(nl_wake_comp_begin(&rest, 21 * MS - 90 * US, 21 * MS - 50 * US, NEVER) == 40 * US);
 }
 
-static void a_poll_may_be_late(void)
+TEST(a_poll_may_be_late)
 {
 	struct nl_wake_comp rest;
 
@@ -37,7 +37,7 @@ static void a_poll_may_be_late(void)
 	CHECK(nl_wake_comp_begin(&rest, 200 * MS, 300 * MS, 100 * MS) == 0);
 }
 
-static void short_waits_are_not_split(void)
+TEST(short_waits_are_not_split)
 {
 	struct nl_wake_comp rest;
 
@@ -47,7 +47,7 @@ static void short_waits_are_not_split(void)
 	CHECK(rest.most_ns == NL_WAKE_COMP_WAKE_MAX_NS && rest.mean_ns == 0); /* and change nothing */
 }
 
-static void the_wake_up_latency_is_measured(void)
+TEST(the_wake_up_latency_is_measured)
 {
 	struct nl_wake_comp rest;
 	uint64_t sleep_ns = 0;
@@ -65,7 +65,7 @@ static void the_wake_up_latency_is_measured(void)
 	CHECK(rest.most_ns <= NL_WAKE_COMP_WAKE_MAX_NS && rest.mean_ns <= NL_WAKE_COMP_WAKE_MAX_NS);
 }
 
-static void an_interrupting_event_is_dated_back(void)
+TEST(an_interrupting_event_is_dated_back)
 {
 	struct nl_wake_comp rest;
 
@@ -82,24 +82,10 @@ static void an_interrupting_event_is_dated_back(void)
 	CHECK(nl_wake_comp_ended_by_ns(&rest, MS + 30 * US) == MS + 30 * US);
 }
 
-static void an_event_during_preemption_is_not_dated_back(void)
+TEST(an_event_during_preemption_is_not_dated_back)
 {
 	CHECK(nl_wake_comp_found_by_ns(5 * MS, 5 * MS) == 5 * MS);
 	CHECK(nl_wake_comp_found_by_ns(5 * MS, 5 * MS + 60 * US) == 5 * MS);
 	CHECK(nl_wake_comp_found_by_ns(5 * MS, 5 * MS + NL_WAKE_COMP_STEP_NS) == 5 * MS + NL_WAKE_COMP_STEP_NS);
 	CHECK(nl_wake_comp_found_by_ns(5 * MS, 9 * MS) == 9 * MS);
-}
-
-static const struct nl_test tests[] = {
-	TEST(it_wakes_early_and_polls_until_due),
-	TEST(a_poll_may_be_late),
-	TEST(short_waits_are_not_split),
-	TEST(the_wake_up_latency_is_measured),
-	TEST(an_interrupting_event_is_dated_back),
-	TEST(an_event_during_preemption_is_not_dated_back),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -20,7 +20,7 @@ int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 	return -1;
 }
 
-static void lists_are_read_in_their_order(void)
+TEST(lists_are_read_in_their_order)
 {
 	static const char *const bad[] = {"",     ",",   "0,",  ",0",    "1-",    "-1",  "2-1",
 					  "0,0",  "0-3,2", "x",   "0 1",   "8192",  "0-8192",
@@ -49,7 +49,7 @@ static int open_with(const char *cpus, struct nl_err *err)
 	return nl_affinity_open(&affinity, &opts, err);
 }
 
-static void an_unavailable_cpu_is_named(void)
+TEST(an_unavailable_cpu_is_named)
 {
 	cpu_set_t before, after;
 	struct nl_err err;
@@ -70,7 +70,7 @@ static void an_unavailable_cpu_is_named(void)
 	refused_with = 0;
 }
 
-static void one_thread_per_cpu_is_pinned(void)
+TEST(one_thread_per_cpu_is_pinned)
 {
 	struct nl_affinity affinity = {0};
 	cpu_set_t allowed;
@@ -102,15 +102,4 @@ static void one_thread_per_cpu_is_pinned(void)
 	CHECK(nl_affinity_spread(&affinity, cpus + 1, 1) == 1 && affinity.count == cpus); /* always */
 	affinity = (struct nl_affinity){0};
 	CHECK(nl_affinity_spread(&affinity, 1, 1) == 1 && affinity.count == 1);
-}
-
-static const struct nl_test tests[] = {
-	TEST(lists_are_read_in_their_order),
-	TEST(an_unavailable_cpu_is_named),
-	TEST(one_thread_per_cpu_is_pinned),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

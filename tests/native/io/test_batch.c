@@ -6,7 +6,7 @@ enum { KIB = 1 << 10, MIB = 1 << 20 };
 static const struct nl_egress large = {NL_EGRESS_LARGE_B, 1}, jumbo = {9000, 2}, small = {1500, 2},
 			      shared = {1500, 1};
 
-static void a_cpu_per_stream_needs_no_yield(void)
+TEST(a_cpu_per_stream_needs_no_yield)
 {
 	const struct nl_egress egress[] = {large, jumbo, small, shared};
 
@@ -17,7 +17,7 @@ static void a_cpu_per_stream_needs_no_yield(void)
 	}
 }
 
-static void a_batch_is_a_number_of_packets_of_any_length(void)
+TEST(a_batch_is_a_number_of_packets_of_any_length)
 {
 	CHECK(nl_batch_of(20, 2, 2, large).stream_B == 4 * MIB);
 	CHECK(nl_batch_of(20, 2, 2, jumbo).stream_B == 64 * 9000);
@@ -25,7 +25,7 @@ static void a_batch_is_a_number_of_packets_of_any_length(void)
 	CHECK(nl_batch_of(1000, 2, 2, small).stream_B == 64 * 1500);
 }
 
-static void a_thread_yields_after_more_than_a_batch(void)
+TEST(a_thread_yields_after_more_than_a_batch)
 {
 	for (uint64_t streams = 9; streams <= 10000; streams = streams * 3 / 2) {
 		CHECK(nl_batch_of(streams, 2, 2, jumbo).yield_B == 4 * MIB);
@@ -35,7 +35,7 @@ static void a_thread_yields_after_more_than_a_batch(void)
 	}
 }
 
-static void batches_of_large_packets_grow_with_the_set(void)
+TEST(batches_of_large_packets_grow_with_the_set)
 {
 	CHECK(nl_batch_of(127, 2, 2, large).stream_B == 4 * MIB);
 	CHECK(nl_batch_of(128, 2, 2, large).stream_B == 8 * MIB);
@@ -43,7 +43,7 @@ static void batches_of_large_packets_grow_with_the_set(void)
 	CHECK(nl_batch_of(1000, 1000, 2, large).yield_B == 2 * MIB); /* one thread per stream */
 }
 
-static void small_packets_for_one_queue_have_small_batches(void)
+TEST(small_packets_for_one_queue_have_small_batches)
 {
 	CHECK(nl_batch_of(4, 4, 2, shared).yield_B == 128 * KIB);
 	CHECK(nl_batch_of(20, 2, 2, shared).yield_B == 128 * KIB);
@@ -51,17 +51,4 @@ static void small_packets_for_one_queue_have_small_batches(void)
 	/* except for a single sender */
 	CHECK(nl_batch_of(20, 1, 2, shared).stream_B == 64 * 1500);
 	CHECK(nl_batch_of(20, 2, 1, shared).yield_B == 4 * MIB);
-}
-
-static const struct nl_test tests[] = {
-	TEST(a_cpu_per_stream_needs_no_yield),
-	TEST(a_batch_is_a_number_of_packets_of_any_length),
-	TEST(a_thread_yields_after_more_than_a_batch),
-	TEST(batches_of_large_packets_grow_with_the_set),
-	TEST(small_packets_for_one_queue_have_small_batches),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

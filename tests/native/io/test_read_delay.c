@@ -9,7 +9,7 @@
 
 enum { MIB = 1 << 20 };
 
-static void slow_streams_block(void)
+TEST(slow_streams_block)
 {
 	CHECK(nl_read_delay_ns(UINT64_C(1250000000) / 4, NL_NS_PER_S, 64 * MIB) == 0); /* 2.5 Gb/s */
 	CHECK(nl_read_delay_ns(499999999, NL_NS_PER_S, 64 * MIB) == 0);
@@ -17,7 +17,7 @@ static void slow_streams_block(void)
 	CHECK(nl_read_delay_ns(500000000, NL_NS_PER_S, 64 * MIB) == NL_READ_DELAY_MAX_NS);
 }
 
-static void a_delay_fills_little_of_the_buffer(void)
+TEST(a_delay_fills_little_of_the_buffer)
 {
 	CHECK(nl_read_delay_ns(UINT64_C(1000000000), NL_NS_PER_S, 131072) == 0);
 	CHECK(nl_read_delay_ns(UINT64_C(1000000000), NL_NS_PER_S, 8 * 50000) == 50000);
@@ -30,7 +30,7 @@ static void a_delay_fills_little_of_the_buffer(void)
 	CHECK(nl_read_delay_ns(UINT64_MAX, 1, 64 * MIB) == 0);
 }
 
-static void only_an_empty_socket_is_delayed(void)
+TEST(only_an_empty_socket_is_delayed)
 {
 	CHECK(nl_read_delay_allowed(1, MIB) && nl_read_delay_allowed(NL_READ_DELAY_READ_B, MIB));
 	CHECK(!nl_read_delay_allowed(NL_READ_DELAY_READ_B + 1, MIB) && !nl_read_delay_allowed(MIB, MIB));
@@ -45,7 +45,7 @@ static uint64_t after_ns(struct nl_read_delay *delay, uint64_t bytes, uint64_t r
 	return nl_now_ns() - before_ns;
 }
 
-static void the_delay_follows_the_rate(void)
+TEST(the_delay_follows_the_rate)
 {
 	const struct timespec look = {.tv_nsec = 11000000};
 	int large_B = 8 * MIB, fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -69,7 +69,7 @@ static void the_delay_follows_the_rate(void)
 	close(fd);
 }
 
-static void no_delay_unless_enabled(void)
+TEST(no_delay_unless_enabled)
 {
 	struct nl_read_delay delay;
 
@@ -77,17 +77,4 @@ static void no_delay_unless_enabled(void)
 	delay.t_ns = 0;
 	nl_read_delay_after_read(&delay, UINT64_MAX, 1, MIB);
 	CHECK(delay.wait_ns == 0);
-}
-
-static const struct nl_test tests[] = {
-	TEST(slow_streams_block),
-	TEST(a_delay_fills_little_of_the_buffer),
-	TEST(only_an_empty_socket_is_delayed),
-	TEST(the_delay_follows_the_rate),
-	TEST(no_delay_unless_enabled),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -19,7 +19,7 @@ static void stream_free(struct nl_stream *stream)
 	free(stream);
 }
 
-static void completions_count_once_in_any_order(void)
+TEST(completions_count_once_in_any_order)
 {
 	struct nl_stream *stream = stream_new(0);
 	uint32_t number[3];
@@ -39,7 +39,7 @@ static void completions_count_once_in_any_order(void)
 	stream_free(stream);
 }
 
-static void numbers_wrap_and_slots_are_bounded(void)
+TEST(numbers_wrap_and_slots_are_bounded)
 {
 	struct nl_stream *stream = stream_new(UINT32_MAX - 5);
 	uint64_t sent = 0;
@@ -60,22 +60,11 @@ static void numbers_wrap_and_slots_are_bounded(void)
 	stream_free(stream);
 }
 
-static void an_empty_send_completes(void)
+TEST(an_empty_send_completes)
 {
 	struct nl_stream *stream = stream_new(9);
 
 	nl_zc_pending_done(stream, nl_zc_pending_begin(stream), 1);
 	CHECK(!nl_zc_pending_any(stream) && stream->completed_bytes == 0);
 	stream_free(stream);
-}
-
-static const struct nl_test tests[] = {
-	TEST(completions_count_once_in_any_order),
-	TEST(numbers_wrap_and_slots_are_bounded),
-	TEST(an_empty_send_completes),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

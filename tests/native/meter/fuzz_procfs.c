@@ -1,10 +1,6 @@
+#include "fuzz.h"
 #include "meter/processes.h"
 #include "meter/procfs.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

@@ -22,7 +22,7 @@ static void diff(size_t before, size_t after)
 	nl_card_diff(&a, &b, &card);
 }
 
-static void names_of_drops_errors_and_pauses_are_recognised(void)
+TEST(names_of_drops_errors_and_pauses_are_recognised)
 {
 	static const char *const lost[] = {
 		"rx_missed_errors", "rx_out_of_buffer", "rx_no_buffer_count", "tx_pause_ctrl_phy",
@@ -46,7 +46,7 @@ static void names_of_drops_errors_and_pauses_are_recognised(void)
 		CHECK(!nl_card_counts_loss(carried[i]));
 }
 
-static void only_counters_that_grew_are_reported(void)
+TEST(only_counters_that_grew_are_reported)
 {
 	put(&then[0], "rx_missed_errors", 5);
 	put(&then[1], "tx_pause", 7);
@@ -60,7 +60,7 @@ static void only_counters_that_grew_are_reported(void)
 	CHECK(card.counter[0].grown == 12);
 }
 
-static void counters_are_matched_by_name(void)
+TEST(counters_are_matched_by_name)
 {
 	put(&then[0], "rx0_drops", 1);
 	put(&then[1], "tx_pause", 100);
@@ -71,7 +71,7 @@ static void counters_are_matched_by_name(void)
 	CHECK(card.count == 1 && card.counter[0].grown == 3);
 }
 
-static void the_largest_growth_comes_first_and_the_rest_is_cut(void)
+TEST(the_largest_growth_comes_first_and_the_rest_is_cut)
 {
 	char name[NL_CARD_NAME];
 
@@ -89,7 +89,7 @@ static void the_largest_growth_comes_first_and_the_rest_is_cut(void)
 	CHECK(card.counter[NL_CARD_COUNTERS - 1].grown == 18);
 }
 
-static void counters_of_one_name_are_added_up(void)
+TEST(counters_of_one_name_are_added_up)
 {
 	put(&then[0], "pkts rx OOB", 10);
 	put(&then[1], "pkts rx err", 20);
@@ -103,7 +103,7 @@ static void counters_of_one_name_are_added_up(void)
 	CHECK(strcmp(card.counter[1].name, "pkts rx err") == 0 && card.counter[1].grown == 5);
 }
 
-static void a_driver_without_counters_is_unknown(void)
+TEST(a_driver_without_counters_is_unknown)
 {
 	struct nl_card_scan scan;
 
@@ -111,18 +111,4 @@ static void a_driver_without_counters_is_unknown(void)
 	CHECK(!card.known && card.count == 0);
 	CHECK(nl_card_scan("lo", &scan) < 0 && scan.count == 0);
 	CHECK(nl_card_scan("no-such-device", &scan) < 0 && scan.count == 0);
-}
-
-static const struct nl_test tests[] = {
-	TEST(names_of_drops_errors_and_pauses_are_recognised),
-	TEST(only_counters_that_grew_are_reported),
-	TEST(counters_are_matched_by_name),
-	TEST(the_largest_growth_comes_first_and_the_rest_is_cut),
-	TEST(counters_of_one_name_are_added_up),
-	TEST(a_driver_without_counters_is_unknown),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

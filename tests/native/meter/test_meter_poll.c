@@ -66,7 +66,7 @@ static struct nl_counters after(struct nl_interface first, struct nl_interface s
 	return c;
 }
 
-static void growth_is_added(void)
+TEST(growth_is_added)
 {
 	struct nl_counters c = after(at(100, 1), at(5000, 5));
 
@@ -75,7 +75,7 @@ static void growth_is_added(void)
 	CHECK(c.steady.rx_bytes == WRAP + 1499 && !c.wraps && !c.resets);
 }
 
-static void a_32_bit_wrap_is_corrected(void)
+TEST(a_32_bit_wrap_is_corrected)
 {
 	struct nl_interface now = at(499, 101);
 	struct nl_counters c = after(at(WRAP - 1001, 100), now);
@@ -91,7 +91,7 @@ static void a_32_bit_wrap_is_corrected(void)
 	CHECK(c.steady.rx_packets == WRAP + 10 && c.wraps == 1 && c.resets == 0);
 }
 
-static void a_reset_is_not_a_wrap(void)
+TEST(a_reset_is_not_a_wrap)
 {
 	static const struct {
 		uint64_t bytes, packets, bytes_now, packets_now;
@@ -113,7 +113,7 @@ static void a_reset_is_not_a_wrap(void)
 	}
 }
 
-static void a_reset_of_errors_or_of_the_interface_is_detected(void)
+TEST(a_reset_of_errors_or_of_the_interface_is_detected)
 {
 	struct nl_interface bad = {.rx_bytes = 5, .tx_dropped = 9}, good = {.rx_bytes = 6};
 	struct nl_counters c = after(bad, good);
@@ -129,7 +129,7 @@ static void a_reset_of_errors_or_of_the_interface_is_detected(void)
 	CHECK(c.resets == 3 && c.steady.rx_bytes == 6);
 }
 
-static void a_set_clock_is_a_step_and_noise_is_not(void)
+TEST(a_set_clock_is_a_step_and_noise_is_not)
 {
 	struct nl_clock_steps s = {.last = {.realtime_ahead_ns = 1000000000, .unsure_ns = 100}};
 	struct nl_clocks now = s.last;
@@ -152,7 +152,7 @@ static void a_set_clock_is_a_step_and_noise_is_not(void)
 
 /* -- in a meter and in a run --------------------------------------------------------------- */
 
-static void snapshots_show_drift_and_steps(void)
+TEST(snapshots_show_drift_and_steps)
 {
 	static struct nl_meter before, now;
 	static struct nl_meter_span span;
@@ -173,7 +173,7 @@ static void snapshots_show_drift_and_steps(void)
 	CHECK(span.clock_steps == 2 && span.clock_step_ns == 9000000);
 }
 
-static void the_clocks_of_this_machine_are_read(void)
+TEST(the_clocks_of_this_machine_are_read)
 {
 	struct nl_clocks one, two;
 
@@ -226,7 +226,7 @@ static void sleep_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
-static void a_run_corrects_wraps_and_detects_a_clock_set_and_set_back(void)
+TEST(a_run_corrects_wraps_and_detects_a_clock_set_and_set_back)
 {
 	struct end sink, gen;
 	const struct nl_meter_span *total;
@@ -256,7 +256,7 @@ static void a_run_corrects_wraps_and_detects_a_clock_set_and_set_back(void)
 	nl_run_free(sink.run);
 }
 
-static void a_clock_with_a_rate_error_drifts(void)
+TEST(a_clock_with_a_rate_error_drifts)
 {
 	static struct nl_meter before, now;
 	static struct nl_meter_span span;
@@ -271,21 +271,4 @@ static void a_clock_with_a_rate_error_drifts(void)
 	CHECK(span.clock_drift_ns > (int64_t)(span.t1_ns - span.t0_ns) / 30);
 	CHECK(span.clock_drift_ns < (int64_t)(span.t1_ns - span.t0_ns) / 10);
 	CHECK(span.clock_steps == 0);
-}
-
-static const struct nl_test tests[] = {
-	TEST(growth_is_added),
-	TEST(a_32_bit_wrap_is_corrected),
-	TEST(a_reset_is_not_a_wrap),
-	TEST(a_reset_of_errors_or_of_the_interface_is_detected),
-	TEST(a_set_clock_is_a_step_and_noise_is_not),
-	TEST(snapshots_show_drift_and_steps),
-	TEST(the_clocks_of_this_machine_are_read),
-	TEST(a_run_corrects_wraps_and_detects_a_clock_set_and_set_back),
-	TEST(a_clock_with_a_rate_error_drifts),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

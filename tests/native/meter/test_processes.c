@@ -23,7 +23,7 @@ static struct nl_process_scan scan(struct nl_process *process, size_t count)
 	return (struct nl_process_scan){.count = count, .capacity = count, .process = process};
 }
 
-static void times_are_parsed(void)
+TEST(times_are_parsed)
 {
 	CHECK(parse("42 (a (b) c) S 7 1 1 0 -1 4194560 1 2 3 4 10 20 30 40 20 0 1 0 555 99 1\n") == 0);
 	CHECK(one.pid == 42 && one.parent == 7 && one.born_ticks == 555 && !one.kernel);
@@ -33,7 +33,7 @@ static void times_are_parsed(void)
 	CHECK(one.kernel);
 }
 
-static void malformed_text_is_rejected(void)
+TEST(malformed_text_is_rejected)
 {
 	CHECK(parse("") == -1);
 	CHECK(parse("42") == -1);
@@ -43,7 +43,7 @@ static void malformed_text_is_rejected(void)
 	CHECK(parse("42 (x) S 1 1 1 0 -1 0 0 0 0 0 1 99999999999999999999 1 1 20 0 1 0 5") == -1);
 }
 
-static void growth_and_new_processes_count(void)
+TEST(growth_and_new_processes_count)
 {
 	struct nl_process then[] = {{.pid = 1}, {.pid = 5, .born_ticks = 1, .own_ticks = 10}};
 	struct nl_process now[] = {{.pid = 1},
@@ -63,7 +63,7 @@ static void growth_and_new_processes_count(void)
 }
 
 /* A shell ran a child of 500 ticks, 3 of them between the scans. */
-static void a_process_that_ended_counts_once(void)
+TEST(a_process_that_ended_counts_once)
 {
 	struct nl_process then[] = {{.pid = 1},
 				    {.pid = 5, .parent = 1, .born_ticks = 1},
@@ -78,7 +78,7 @@ static void a_process_that_ended_counts_once(void)
 }
 
 /* A shell's child was killed before a child of its own, which process 1 then waited for. */
-static void an_orphan_counts_once(void)
+TEST(an_orphan_counts_once)
 {
 	struct nl_process then[] = {{.pid = 1, .children_ticks = 70},
 				    {.pid = 5, .parent = 1, .born_ticks = 1},
@@ -92,7 +92,7 @@ static void an_orphan_counts_once(void)
 	CHECK(others.cpu_us == 5 * TICK_US && others.top_count == 1);
 }
 
-static void a_pid_used_again_is_another_process(void)
+TEST(a_pid_used_again_is_another_process)
 {
 	struct nl_process then[] = {{.pid = 5, .born_ticks = 1, .own_ticks = 1000}};
 	struct nl_process now[] = {{.pid = 5, .born_ticks = 2, .own_ticks = 8}};
@@ -102,7 +102,7 @@ static void a_pid_used_again_is_another_process(void)
 	CHECK(others.cpu_us == 8 * TICK_US);
 }
 
-static void parents_in_a_circle_do_not_hang(void)
+TEST(parents_in_a_circle_do_not_hang)
 {
 	struct nl_process then[] = {{.pid = 5, .parent = 6, .own_ticks = 1},
 				    {.pid = 6, .parent = 5, .own_ticks = 1},
@@ -114,7 +114,7 @@ static void parents_in_a_circle_do_not_hang(void)
 	CHECK(others.cpu_us == 4 * TICK_US);
 }
 
-static void the_largest_are_listed(void)
+TEST(the_largest_are_listed)
 {
 	struct nl_process now[20];
 	struct nl_process_scan a = scan(NULL, 0), b = scan(now, 20);
@@ -137,7 +137,7 @@ static uint64_t read_us(clockid_t clock)
 }
 
 /* Its time is between what its own clock says within the scans and around them. */
-static void a_busy_process_of_this_machine_is_found(void)
+TEST(a_busy_process_of_this_machine_is_found)
 {
 	enum { BUSY_US = 100000, UNSURE_US = 3 * TICK_US };
 	struct nl_process_scan a, b;
@@ -170,21 +170,4 @@ static void a_busy_process_of_this_machine_is_found(void)
 	CHECK(others.t1_ns - others.t0_ns <= (read_us(CLOCK_MONOTONIC) - began_us) * 1000);
 	nl_process_scan_free(&a);
 	nl_process_scan_free(&b);
-}
-
-static const struct nl_test tests[] = {
-	TEST(times_are_parsed),
-	TEST(malformed_text_is_rejected),
-	TEST(growth_and_new_processes_count),
-	TEST(a_process_that_ended_counts_once),
-	TEST(an_orphan_counts_once),
-	TEST(a_pid_used_again_is_another_process),
-	TEST(parents_in_a_circle_do_not_hang),
-	TEST(the_largest_are_listed),
-	TEST(a_busy_process_of_this_machine_is_found),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

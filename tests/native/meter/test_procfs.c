@@ -10,7 +10,7 @@ static int parse(struct nl_meter *m, const char *text)
 	return nl_procfs_stat(text, strlen(text), 10000, m);
 }
 
-static void stat_is_read_by_cpu(void)
+TEST(stat_is_read_by_cpu)
 {
 	CHECK(parse(&a, "cpu  9 9 9 9 9 9 9 9 0 0\n"
 			"cpu0 1 2 3 4 5 6 7 8 0 0\n"
@@ -21,7 +21,7 @@ static void stat_is_read_by_cpu(void)
 	CHECK(a.interrupts == 12345 && a.context_switches == 678);
 }
 
-static void malformed_stat_is_rejected(void)
+TEST(malformed_stat_is_rejected)
 {
 	CHECK(parse(&b, "") == -1);
 	CHECK(parse(&b, "cpu0 1 2 3 4 5 6 7 8\n") == -1);
@@ -29,7 +29,7 @@ static void malformed_stat_is_rejected(void)
 	CHECK(parse(&b, "cpu0 1 2 3 4 5 6 7 99999999999999999999\nintr 1\nctxt 1\n") == -1);
 }
 
-static void softnet_rows_are_added_up(void)
+TEST(softnet_rows_are_added_up)
 {
 	const char *text = "00000010 00000001 0000000a 00000000\nffffffff 00000001 00000001\n";
 
@@ -39,7 +39,7 @@ static void softnet_rows_are_added_up(void)
 	CHECK(nl_procfs_softnet("", 0, &a) == -1);
 }
 
-static void differences_see_wraps_resets_and_missing_cpus(void)
+TEST(differences_see_wraps_resets_and_missing_cpus)
 {
 	memset(&a, 0, sizeof(a));
 	memset(&b, 0, sizeof(b));
@@ -69,7 +69,7 @@ static void differences_see_wraps_resets_and_missing_cpus(void)
 	CHECK(span.reset);
 }
 
-static void this_machine_is_read(void)
+TEST(this_machine_is_read)
 {
 	struct nl_err err;
 	char small[8];
@@ -80,17 +80,4 @@ static void this_machine_is_read(void)
 	CHECK(nl_meter_read("a_name_longer_than_any_interface", &a, &err) == NL_BAD_REQUEST);
 	CHECK(nl_file_read("/proc/stat", small, sizeof(small)) == -1);
 	CHECK(nl_file_read("/proc/none", small, sizeof(small)) == -1);
-}
-
-static const struct nl_test tests[] = {
-	TEST(stat_is_read_by_cpu),
-	TEST(malformed_stat_is_rejected),
-	TEST(softnet_rows_are_added_up),
-	TEST(differences_see_wraps_resets_and_missing_cpus),
-	TEST(this_machine_is_read),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

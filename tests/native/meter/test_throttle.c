@@ -55,7 +55,9 @@ static void remove_tree(void)
 	memcpy(root + sizeof(root) - 7, "XXXXXX", 6);
 }
 
-static void frequencies_and_counts_are_read_by_cpu(void)
+#define IN_TREE(function) TEST_WITH(function, make_tree, remove_tree)
+
+IN_TREE(frequencies_and_counts_are_read_by_cpu)
 {
 	write_file("cpu0/cpufreq", "scaling_cur_freq", "3400000\n");
 	write_file("cpu0/thermal_throttle", "core_throttle_count", "7\n");
@@ -67,7 +69,7 @@ static void frequencies_and_counts_are_read_by_cpu(void)
 	CHECK(before.cpu[2].frequency_kHz == 0 && before.cpu[2].throttled == -1);
 }
 
-static void a_span_has_both_frequencies_and_the_growth(void)
+IN_TREE(a_span_has_both_frequencies_and_the_growth)
 {
 	write_file("cpu0/cpufreq", "scaling_cur_freq", "3400000\n");
 	write_file("cpu0/thermal_throttle", "core_throttle_count", "7\n");
@@ -83,7 +85,7 @@ static void a_span_has_both_frequencies_and_the_growth(void)
 	CHECK(span.cpu[1].throttled == -1 && span.cpu[2].throttled == -1);
 }
 
-static void malformed_files_are_unknown(void)
+IN_TREE(malformed_files_are_unknown)
 {
 	static const char *const text[] = {"", "\n", "-1\n", "<unknown>\n", "12 34\n",
 					   "99999999999999999999\n"};
@@ -96,20 +98,8 @@ static void malformed_files_are_unknown(void)
 	}
 }
 
-static void an_absent_tree_is_unknown(void)
+IN_TREE(an_absent_tree_is_unknown)
 {
 	nl_throttle_read("/nonexistent", &before);
 	CHECK(before.cpu[0].frequency_kHz == 0 && before.cpu[0].throttled == -1);
-}
-
-static const struct nl_test tests[] = {
-	TEST_WITH(frequencies_and_counts_are_read_by_cpu, make_tree, remove_tree),
-	TEST_WITH(a_span_has_both_frequencies_and_the_growth, make_tree, remove_tree),
-	TEST_WITH(malformed_files_are_unknown, make_tree, remove_tree),
-	TEST_WITH(an_absent_tree_is_unknown, make_tree, remove_tree),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -1,10 +1,6 @@
+#include "fuzz.h"
 #include "net/rtnl.h"
-
 #include "net/tcpinfo.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

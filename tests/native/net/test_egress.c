@@ -2,6 +2,7 @@
 #include "net/egress.h"
 #include "net/ethtool.h"
 
+#include <errno.h>
 #include <linux/ethtool.h>
 #include <net/if.h>
 #include <sched.h>
@@ -9,6 +10,17 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+static void new_network(void)
+{
+	static int flags = CLONE_NEWUSER | CLONE_NEWNET;
+
+	/* a loopback interface of its own, free to change */
+	CHECK(unshare(flags) == 0);
+	flags = CLONE_NEWNET; /* privileged in the user namespace from now on */
+}
+
+#define APART(function) TEST_WITH(function, new_network, NULL)
 
 static void set_offload(uint32_t cmd, uint32_t on)
 {
@@ -27,7 +39,7 @@ static void set_mtu(int mtu_B)
 	close(fd);
 }
 
-static void packets_are_large_with_an_offload_and_otherwise_one_mtu(void)
+APART(packets_are_large_with_an_offload_and_otherwise_one_mtu)
 {
 	set_mtu(1500);
 	CHECK(nl_egress_of("lo").packet_B == NL_EGRESS_LARGE_B);
@@ -40,7 +52,7 @@ static void packets_are_large_with_an_offload_and_otherwise_one_mtu(void)
 	CHECK(nl_egress_of("lo").packet_B == NL_EGRESS_LARGE_B);
 }
 
-static void unknown_properties_have_defaults(void)
+APART(unknown_properties_have_defaults)
 {
 	const char *none[] = {"", "netlab-none", "a name that is longer than any interface's"};
 
@@ -51,7 +63,7 @@ static void unknown_properties_have_defaults(void)
 	CHECK(nl_egress_of("lo").queues == 1); /* it reports no queues */
 }
 
-static void the_egress_interface_has_the_local_address(void)
+APART(the_egress_interface_has_the_local_address)
 {
 	char name[IFNAMSIZ];
 	struct ifreq ifr = {.ifr_name = "lo"};
@@ -73,22 +85,23 @@ static void the_egress_interface_has_the_local_address(void)
 	CHECK(name[0] == '\0'); /* not an address of this host */
 }
 
-static void new_network(void)
+APART(either_offload_makes_packets_large)
 {
-	static int flags = CLONE_NEWUSER | CLONE_NEWNET;
-
-	/* a loopback interface of its own, free to change */
-	CHECK(unshare(flags) == 0);
-	flags = CLONE_NEWNET; /* privileged in the user namespace from now on */
+	for (uint32_t tso = 0; tso <= 1; tso++) {
+		for (uint32_t gso = 0; gso <= 1; gso++) {
+			set_offload(ETHTOOL_STSO, tso);
+			set_offload(ETHTOOL_SGSO, gso);
+			CHECK(nl_ethtool_segments("lo") == (tso || gso));
+		}
+	}
 }
 
-static const struct nl_test tests[] = {
-	TEST_WITH(packets_are_large_with_an_offload_and_otherwise_one_mtu, new_network, NULL),
-	TEST_WITH(unknown_properties_have_defaults, new_network, NULL),
-	TEST_WITH(the_egress_interface_has_the_local_address, new_network, NULL),
-};
-
-int main(int argc, char **argv)
+APART(an_unknown_interface_has_the_default)
 {
-	return RUN_TESTS(tests, argc, argv);
+	struct ethtool_value value = {.cmd = ETHTOOL_GTSO};
+
+	CHECK(nl_ethtool("netlab-none", &value) == -ENODEV);
+	CHECK(nl_ethtool_segments("netlab-none") == 1);
+	CHECK(nl_ethtool_segments("") == 1);
+	CHECK(nl_ethtool_segments("a name that is longer than any interface's") == 1);
 }

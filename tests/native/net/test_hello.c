@@ -8,7 +8,7 @@ static enum nl_hello_code check(const uint8_t *bytes, uint32_t *stream)
 	return nl_hello_check(bytes, sent.run, sent.token, 4, stream);
 }
 
-static void the_layout_is_that_of_the_protocol(void)
+TEST(the_layout_is_that_of_the_protocol)
 {
 	uint8_t bytes[NL_HELLO_B];
 
@@ -18,7 +18,7 @@ static void the_layout_is_that_of_the_protocol(void)
 		CHECK(bytes[i] == 0);
 }
 
-static void a_valid_hello_is_accepted(void)
+TEST(a_valid_hello_is_accepted)
 {
 	uint8_t bytes[NL_HELLO_B];
 	uint32_t stream = 99;
@@ -27,7 +27,7 @@ static void a_valid_hello_is_accepted(void)
 	CHECK(check(bytes, &stream) == NL_HELLO_OK && stream == 3);
 }
 
-static void any_changed_byte_is_rejected_with_its_code(void)
+TEST(any_changed_byte_is_rejected_with_its_code)
 {
 	uint8_t bytes[NL_HELLO_B];
 	uint32_t stream = 99;
@@ -45,15 +45,4 @@ static void any_changed_byte_is_rejected_with_its_code(void)
 		CHECK(check(bytes, &stream) == want);
 		CHECK(stream == 99);
 	}
-}
-
-static const struct nl_test tests[] = {
-	TEST(the_layout_is_that_of_the_protocol),
-	TEST(a_valid_hello_is_accepted),
-	TEST(any_changed_byte_is_rejected_with_its_code),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -41,7 +41,7 @@ static int parse(const struct answer *a, size_t len)
 	return nl_rtnl_parse(a, len, &index, &out);
 }
 
-static void counters_are_found_behind_other_attributes(void)
+TEST(counters_are_found_behind_other_attributes)
 {
 	struct answer a = good();
 	struct nl_interface out;
@@ -51,7 +51,7 @@ static void counters_are_found_behind_other_attributes(void)
 	CHECK(index == 5 && out.rx_bytes == UINT64_C(1) << 40 && out.tx_dropped == 7);
 }
 
-static void malformed_answers_are_rejected(void)
+TEST(malformed_answers_are_rejected)
 {
 	struct answer a = good();
 	int32_t error = -ENODEV;
@@ -69,7 +69,7 @@ static void malformed_answers_are_rejected(void)
 	CHECK(parse(&a, sizeof(a)) == ENODEV);
 }
 
-static void a_setting_is_found_by_its_number(void)
+TEST(a_setting_is_found_by_its_number)
 {
 	struct nl_rtnl_u32 found = {.type = IFLA_MTU}, none = {.type = IFLA_GSO_MAX_SIZE};
 	struct answer a = good();
@@ -86,7 +86,7 @@ static void a_setting_is_found_by_its_number(void)
 	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &found) == ENODEV);
 }
 
-static void tcp_info_of_an_older_kernel_leaves_zeros(void)
+TEST(tcp_info_of_an_older_kernel_leaves_zeros)
 {
 	uint8_t info[256];
 	struct nl_tcp tcp;
@@ -97,16 +97,4 @@ static void tcp_info_of_an_older_kernel_leaves_zeros(void)
 	CHECK(tcp.bytes_acked == 0 && tcp.busy_us == 0 && tcp.bytes_sent == 0);
 	nl_tcpinfo_parse(info, sizeof(info), &tcp);
 	CHECK(tcp.bytes_sent == UINT64_C(0x0101010101010101));
-}
-
-static const struct nl_test tests[] = {
-	TEST(counters_are_found_behind_other_attributes),
-	TEST(malformed_answers_are_rejected),
-	TEST(a_setting_is_found_by_its_number),
-	TEST(tcp_info_of_an_older_kernel_leaves_zeros),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -1,10 +1,6 @@
 /* Options as the command line and Python set them: lines of `name=value`, after a byte for the role. */
+#include "fuzz.h"
 #include "run/options.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 enum { TEXT_MAX = 4096 };
 

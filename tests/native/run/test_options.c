@@ -14,7 +14,7 @@ static int parse(int role, const char *line, struct nl_run_opts *opts, struct nl
 	return nl_options_from_request(opts, role, &request, err);
 }
 
-static void requests_fill_the_options(void)
+TEST(requests_fill_the_options)
 {
 	struct nl_run_opts opts;
 	struct nl_err err;
@@ -31,7 +31,7 @@ static void requests_fill_the_options(void)
 	CHECK(opts.pacing_Bps == 1000000000000 && opts.dscp == 63 && opts.mss_B == 32767);
 }
 
-static void the_policy_is_by_the_rules_or_as_given(void)
+TEST(the_policy_is_by_the_rules_or_as_given)
 {
 	struct nl_run_opts opts;
 	struct nl_err err;
@@ -49,7 +49,7 @@ static void the_policy_is_by_the_rules_or_as_given(void)
 	CHECK(nl_run_opts_check(&opts, &err) == NL_BAD_REQUEST && strcmp(err.key, "spread") == 0);
 }
 
-static void bad_requests_name_the_key(void)
+TEST(bad_requests_name_the_key)
 {
 	static const struct {
 		int role;
@@ -105,7 +105,7 @@ static void bad_requests_name_the_key(void)
 	}
 }
 
-static void the_defaults_are_within_the_table_s_bounds(void)
+TEST(the_defaults_are_within_the_table_s_bounds)
 {
 	size_t count;
 	const struct nl_option *option = nl_options(&count);
@@ -120,7 +120,7 @@ static void the_defaults_are_within_the_table_s_bounds(void)
 	}
 }
 
-static void more_memory_than_allowed_is_a_limit(void)
+TEST(more_memory_than_allowed_is_a_limit)
 {
 	struct nl_run_opts opts;
 	struct nl_err err;
@@ -129,17 +129,4 @@ static void more_memory_than_allowed_is_a_limit(void)
 	opts.streams = 10000;
 	opts.record_B = 64 << 20;
 	CHECK(nl_run_opts_check(&opts, &err) == NL_LIMIT);
-}
-
-static const struct nl_test tests[] = {
-	TEST(requests_fill_the_options),
-	TEST(the_policy_is_by_the_rules_or_as_given),
-	TEST(bad_requests_name_the_key),
-	TEST(the_defaults_are_within_the_table_s_bounds),
-	TEST(more_memory_than_allowed_is_a_limit),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

@@ -83,26 +83,16 @@ static uint64_t sent_ms(int held)
 	return ms;
 }
 
-static void a_gen_that_nobody_ends_ends_by_itself(void)
+TEST(a_gen_that_nobody_ends_ends_by_itself)
 {
 	uint64_t ms = sent_ms(1), least_ms = WINDOW_MS + TAIL_MS + NL_OVERDUE_MS;
 
 	CHECK(ms >= least_ms && ms < 1000 * HELD_S);
 }
 
-static void a_gen_that_is_ended_in_time_is_not_overdue(void)
+TEST(a_gen_that_is_ended_in_time_is_not_overdue)
 {
 	uint64_t ms = sent_ms(0);
 
 	CHECK(ms >= WINDOW_MS + TAIL_MS && ms < WINDOW_MS + TAIL_MS + NL_OVERDUE_MS);
-}
-
-static const struct nl_test tests[] = {
-	TEST(a_gen_that_nobody_ends_ends_by_itself),
-	TEST(a_gen_that_is_ended_in_time_is_not_overdue),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

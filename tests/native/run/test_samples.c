@@ -10,7 +10,7 @@ static struct nl_run_opts options(int role)
 	return opts;
 }
 
-static void an_endless_run_thins_its_samples_and_loses_no_bytes(void)
+TEST(an_endless_run_thins_its_samples_and_loses_no_bytes)
 {
 	struct nl_run_opts opts = options(NL_SINK);
 	struct nl_report report = {.streams = 2};
@@ -41,7 +41,7 @@ static void an_endless_run_thins_its_samples_and_loses_no_bytes(void)
 	free(stream);
 }
 
-static void too_many_samples_of_a_timed_run_are_a_limit(void)
+TEST(too_many_samples_of_a_timed_run_are_a_limit)
 {
 	struct nl_run_opts opts = options(NL_SINK);
 	struct nl_report report = {.streams = 10000};
@@ -54,7 +54,7 @@ static void too_many_samples_of_a_timed_run_are_a_limit(void)
 	CHECK(report.sample_t_ns == NULL);
 }
 
-static void the_limit_names_an_interval_that_fits(void)
+TEST(the_limit_names_an_interval_that_fits)
 {
 	struct nl_run_opts opts = options(NL_SINK);
 	struct nl_report report = {.streams = 10000};
@@ -74,15 +74,4 @@ static void the_limit_names_an_interval_that_fits(void)
 	nl_samples_free(&report);
 	opts.interval_ms -= 10;
 	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
-}
-
-static const struct nl_test tests[] = {
-	TEST(the_limit_names_an_interval_that_fits),
-	TEST(an_endless_run_thins_its_samples_and_loses_no_bytes),
-	TEST(too_many_samples_of_a_timed_run_are_a_limit),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }

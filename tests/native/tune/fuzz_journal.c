@@ -1,10 +1,6 @@
 /* The journal's parser. */
+#include "fuzz.h"
 #include "tune/journal.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void check_entry(struct nl_journal *j, size_t i)
 {

@@ -14,7 +14,7 @@ static const char *again(const char *text)
 	return nl_qdisc_parse(text, &tree) || nl_qdisc_render(&tree, out, sizeof(out)) ? "refused" : out;
 }
 
-static void defaults_are_left_out(void)
+TEST(defaults_are_left_out)
 {
 	CHECK(strcmp(again("fq"), "fq") == 0);
 	CHECK(strcmp(again("fq limit 10000 flow_limit 100 buckets 1024"), "fq") == 0);
@@ -22,14 +22,14 @@ static void defaults_are_left_out(void)
 		     "fq limit 5 maxrate 2000000000 nopacing") == 0);
 }
 
-static void every_queue_of_mq_has_one(void)
+TEST(every_queue_of_mq_has_one)
 {
 	CHECK(strcmp(again("mq"), "mq") == 0 && !tree.leaf.kind[0]);
 	CHECK(strcmp(again("mq fq flow_limit 7"), "mq fq flow_limit 7") == 0);
 	CHECK(tree.leaf.fq[NL_FQ_FLOW_LIMIT] == 7);
 }
 
-static void other_forms_are_refused(void)
+TEST(other_forms_are_refused)
 {
 	static const char *const bad[] = {"",	      "tbf",	       "fq limit",	"fq limit x",
 					  "fq rate 5", "fq maxrate 9", "fq buckets 3", "pfifo limit 5",
@@ -41,7 +41,7 @@ static void other_forms_are_refused(void)
 	CHECK(nl_qdisc_parse("fq maxrate 34359738360", &tree) != 0);
 }
 
-static void options_say_the_same_as_the_text(void)
+TEST(options_say_the_same_as_the_text)
 {
 	const char *text = "fq limit 5 flow_limit 6 buckets 64 maxrate 80 nopacing";
 	struct nl_qdisc read;
@@ -60,7 +60,7 @@ static void options_say_the_same_as_the_text(void)
 	CHECK(read.fq[NL_FQ_LIMIT] == 10000);
 }
 
-static void no_limit_of_the_rate_is_the_default(void)
+TEST(no_limit_of_the_rate_is_the_default)
 {
 	struct {
 		struct rtattr attribute;
@@ -72,14 +72,4 @@ static void no_limit_of_the_rate_is_the_default(void)
 	nl_qdisc_take_options(&tree.root, (const uint8_t *)&unlimited, sizeof(unlimited));
 	CHECK(tree.root.fq[NL_FQ_MAXRATE] == UINT32_MAX);
 	CHECK(nl_qdisc_put_options(&tree.root, options) == 0);
-}
-
-static const struct nl_test tests[] = {
-	TEST(defaults_are_left_out), TEST(every_queue_of_mq_has_one), TEST(other_forms_are_refused),
-	TEST(options_say_the_same_as_the_text), TEST(no_limit_of_the_rate_is_the_default),
-};
-
-int main(int argc, char **argv)
-{
-	return RUN_TESTS(tests, argc, argv);
 }
