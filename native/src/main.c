@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/serve.h"
 #include "cli/cli.h"
-#include "cli/cmd.h"
 #include "congestion/cc_session.h"
 #include "emulator/emulate.h"
 #include "netlab.h"

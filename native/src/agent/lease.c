@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/private_dir.h"
 #include "base/request.h"
-#include "base/user_namespace.h"
+#include "base/process.h"
 
 #include <dirent.h>
 #include <errno.h>

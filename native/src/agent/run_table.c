@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/error_json.h"
+#include "base/json.h"
 #include "base/request.h"
 #include "run/report_json.h"
 

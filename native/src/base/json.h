@@ -5,6 +5,8 @@
 #ifndef NL_JSON_H
 #define NL_JSON_H
 
+#include "netlab.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,5 +35,8 @@ void nl_json_null(struct nl_json *j, const char *key);
 
 /* Write the text and a newline to fd in full. 0, or -1 with errno (ENOMEM when failed). */
 int nl_json_line(struct nl_json *j, int fd);
+
+/* Write an error event; run is text or NULL. */
+void nl_json_error(struct nl_json *j, const char *run, const struct nl_err *err);
 
 #endif

@@ -5,6 +5,8 @@
 #ifndef NL_REQUEST_H
 #define NL_REQUEST_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,5 +68,19 @@ int nl_hex_parse(const char *text, uint8_t *out, size_t len);
 
 /* The first key that no getter has read, or NULL. */
 const char *nl_request_unread(const struct nl_request *r);
+
+struct nl_verb {
+	const char *name;
+	/* NL_OK, or an error code with *err filled. */
+	int (*handle)(void *context, struct nl_request *request, struct nl_err *err);
+};
+
+/* Parse a line (NULL: an overlong one) and call the handler among count verbs. NL_OK, or an
+ * error code with *err filled. *request receives the parsed line; no pairs if it was malformed. */
+int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const char *line,
+		size_t len, struct nl_request *request, struct nl_err *err);
+
+/* NL_OK if every key has been read by a getter, else an error naming the unknown key. */
+int nl_request_only_known(const struct nl_request *request, struct nl_err *err);
 
 #endif

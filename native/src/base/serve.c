@@ -10,9 +10,9 @@
 enum { IN, OUT, BROKEN, SIGNAL };
 enum { FULL_MS = 20 }; /* between two checks whether the answers are read */
 
-static int handle_line(void *context, const char *line, size_t len)
+/* Handle a line, without its newline; line is NULL for an overlong one. Nonzero stops the reading. */
+static int handle_line(struct nl_serve *s, const char *line, size_t len)
 {
-	struct nl_serve *s = context;
 	struct nl_request request;
 	struct nl_err err;
 
@@ -21,6 +21,43 @@ static int handle_line(void *context, const char *line, size_t len)
 	if (nl_dispatch(s->verbs, s->verb_count, s->context, line, len, &request, &err))
 		s->answer_error(s->context, nl_request_get(&request, "run"), &err);
 	return s->stop;
+}
+
+static void split(struct nl_serve *s)
+{
+	struct nl_line_reader *r = &s->reader;
+	char *start = r->text, *end = r->text + r->have, *newline;
+	int stop = 0;
+
+	while (!stop && (newline = memchr(start, '\n', (size_t)(end - start)))) {
+		if (!r->overlong)
+			stop = handle_line(s, start, (size_t)(newline - start));
+		r->overlong = 0;
+		start = newline + 1;
+	}
+	r->have = (size_t)(end - start);
+	memmove(r->text, start, r->have);
+	if (r->have > NL_LINE_MAX) {
+		if (!r->overlong)
+			handle_line(s, NULL, 0);
+		r->overlong = 1;
+		r->have = 0;
+	}
+}
+
+/* Read once and handle every whole line. 1 while there may be more, 0 at the end of input. */
+static int read_lines(struct nl_serve *s)
+{
+	struct nl_line_reader *r = &s->reader;
+	ssize_t n = read(s->in_fd, r->text + r->have, sizeof(r->text) - r->have);
+
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	if (n == 0)
+		return 0;
+	r->have += (size_t)n;
+	split(s);
+	return 1;
 }
 
 void nl_serve_fds(const struct nl_serve *s, struct pollfd *fds)
@@ -43,7 +80,7 @@ enum nl_serve_end nl_serve_check(const struct pollfd *fds)
 
 enum nl_serve_end nl_serve_input(struct nl_serve *s, const struct pollfd *fds)
 {
-	if (fds[IN].revents && !nl_line_reader_read(&s->reader, s->in_fd, handle_line, s))
+	if (fds[IN].revents && !read_lines(s))
 		return NL_SERVE_INPUT_ENDED;
 	return s->stop ? NL_SERVE_STOPPED : NL_SERVE_GOING;
 }

@@ -8,11 +8,17 @@
 #define NL_SERVE_H
 
 #include "base/arguments.h"
-#include "base/dispatch.h"
 #include "base/json.h"
-#include "base/line_reader.h"
+#include "base/request.h"
 
 #include <poll.h>
+
+/* The start of a line that has not arrived whole. */
+struct nl_line_reader {
+	char text[NL_LINE_MAX + 2];
+	size_t have;
+	int overlong; /* skipping the rest of an overlong line */
+};
 
 enum nl_serve_end {
 	NL_SERVE_GOING = 0,

@@ -5,9 +5,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/request.h"
-#include "base/signals.h"
+#include "base/process.h"
 #include "cli/cli.h"
-#include "cli/cmd.h"
 #include "io/io_method.h"
 #include "net/sock.h"
 

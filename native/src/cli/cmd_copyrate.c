@@ -2,7 +2,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/cli.h"
-#include "cli/cmd.h"
 
 #include <errno.h>
 #include <unistd.h>

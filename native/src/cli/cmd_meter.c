@@ -1,9 +1,8 @@
 /* gensink meter: the report of the throughput program of 2003, from 64-bit counters. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/signals.h"
+#include "base/process.h"
 #include "cli/cli.h"
-#include "cli/cmd.h"
 #include "meter/meter_poll.h"
 #include "run/meter_json.h"
 

@@ -2,9 +2,8 @@
 #include "base/arguments.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/signals.h"
+#include "base/process.h"
 #include "cli/cli.h"
-#include "cli/cmd.h"
 #include "cli/run_arguments.h"
 #include "run/report_json.h"
 

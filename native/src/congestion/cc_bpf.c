@@ -42,7 +42,7 @@ void nl_cc_unload(struct nl_cc_loaded *loaded)
 
 #else
 
-#include "base/user_namespace.h"
+#include "base/process.h"
 #include "congestion/cc_objects.h"
 
 #include <bpf/bpf.h>

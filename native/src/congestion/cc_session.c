@@ -1,9 +1,9 @@
 #include "congestion/cc_session.h"
 
 #include "base/error.h"
-#include "base/error_json.h"
+#include "base/json.h"
 #include "base/serve.h"
-#include "base/signals.h"
+#include "base/process.h"
 #include "congestion/cc_bpf.h"
 #include "congestion/cc_table.h"
 

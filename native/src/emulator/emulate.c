@@ -3,18 +3,24 @@
 #include "base/async_out.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/error_json.h"
+#include "base/json.h"
+#include "base/process.h"
 #include "base/serve.h"
-#include "base/signals.h"
 #include "emulator/emulate_opts.h"
 #include "emulator/emulate_report.h"
-#include "emulator/tundev.h"
+#include "emulator/superpacket.h"
 #include "emulator/wake_comp.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -96,6 +102,56 @@ static int request_set(void *context, struct nl_request *request, struct nl_err 
 	return NL_OK;
 }
 
+static int make_here(const char *device, int *fd, struct nl_err *err)
+{
+	const unsigned long offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6;
+	struct ifreq ifr = {.ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR};
+	int header_B = NL_VNET_B;
+
+	*fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return nl_fail_errno(err, errno, "open /dev/net/tun");
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", device);
+	if (ioctl(*fd, TUNSETIFF, &ifr) < 0)
+		nl_fail_errno(err, errno, "TUNSETIFF %s", device);
+	else if (ioctl(*fd, TUNSETVNETHDRSZ, &header_B) < 0)
+		nl_fail_errno(err, errno, "TUNSETVNETHDRSZ %s", device);
+	else if (ioctl(*fd, TUNSETOFFLOAD, offloads) < 0)
+		nl_fail_errno(err, errno, "TUNSETOFFLOAD %s", device);
+	else
+		return NL_OK;
+	close(*fd);
+	return err->code;
+}
+
+/* Create the TUN device, with virtio headers and segmentation offload, in the namespace behind a path
+ * (/run/netns/NAME, /proc/PID/ns/net) and open it, non-blocking; it exists until it is closed. The thread
+ * returns to its own namespace. NL_OK and *fd, or a code. */
+static int open_device(const char *namespace, const char *device, int *fd, struct nl_err *err)
+{
+	int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC), there, code;
+
+	if (own < 0)
+		return nl_fail_errno(err, errno, "open /proc/thread-self/ns/net");
+	there = open(namespace, O_RDONLY | O_CLOEXEC);
+	if (there < 0) {
+		code = nl_fail_errno(err, errno, "open %s", namespace);
+	} else if (setns(there, CLONE_NEWNET) < 0) {
+		code = nl_fail_errno(err, errno, "setns %s", namespace);
+	} else {
+		code = make_here(device, fd, err);
+		if (setns(own, CLONE_NEWNET) < 0) {
+			if (code == NL_OK)
+				close(*fd);
+			code = nl_fail_errno(err, errno, "setns back");
+		}
+	}
+	if (there >= 0)
+		close(there);
+	close(own);
+	return code;
+}
+
 static int open_links(struct emulator *e, const struct nl_emulate_ends *ends, struct nl_err *err)
 {
 	for (int i = 0; i < 2; i++) {
@@ -122,9 +178,9 @@ static int request_open(void *context, struct nl_request *request, struct nl_err
 		return nl_fail(err, NL_BAD_REQUEST, "the path is open already");
 	if (nl_emulate_ends_from_request(request, &ends, err))
 		return err->code;
-	if (nl_tundev_open(ends.namespace[0], ends.device[0], &e->tun[0], err))
+	if (open_device(ends.namespace[0], ends.device[0], &e->tun[0], err))
 		return err->code;
-	if (nl_tundev_open(ends.namespace[1], ends.device[1], &e->tun[1], err)) {
+	if (open_device(ends.namespace[1], ends.device[1], &e->tun[1], err)) {
 		close(e->tun[0]);
 		return err->code;
 	}

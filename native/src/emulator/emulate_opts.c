@@ -1,6 +1,6 @@
 #include "emulator/emulate_opts.h"
 
-#include "base/dispatch.h"
+#include "base/request.h"
 #include "base/error.h"
 
 #include <inttypes.h>

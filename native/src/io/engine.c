@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "io/affinity.h"
 #include "io/batch.h"
+#include "io/io_method.h"
 #include "io/worker.h"
 #include "net/egress.h"
 
@@ -109,4 +110,10 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 				  .blocking = engine->one_stream,
 				  .policy = policy_of(opts, engine, threads)};
 	return NL_OK;
+}
+
+const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts)
+{
+	return opts->role == NL_GEN ? nl_io_send_method(opts->send)
+				    : nl_io_receive_method(opts->receive);
 }

@@ -1,6 +1,6 @@
 #include "meter/card.h"
 
-#include "net/ethtool.h"
+#include "net/interface.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>

@@ -1,7 +1,6 @@
 #include "base/error.h"
 #include "base/file_read.h"
-#include "meter/clocks.h"
-#include "meter/counters.h"
+#include "meter/meter_poll.h"
 #include "meter/procfs.h"
 #include "meter/throttle.h"
 #include "net/rtnl.h"

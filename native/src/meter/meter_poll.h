@@ -3,8 +3,48 @@
 #ifndef NL_METER_POLL_H
 #define NL_METER_POLL_H
 
-#include "meter/clocks.h"
-#include "meter/counters.h"
+#include "netlab.h"
+
+/* -- clocks ------------------------------------------------------------------------- */
+
+/* CLOCK_REALTIME and CLOCK_MONOTONIC are slewed alike, so their difference changes only when the
+ * clock is set. CLOCK_MONOTONIC_RAW is not slewed: the difference to it is the slew of
+ * CLOCK_MONOTONIC, the clock of all measurements here. */
+
+#define NL_CLOCK_STEP_MIN_NS INT64_C(1000000) /* the smallest change that counts as a step */
+
+/* Read all three clocks close together. */
+void nl_clocks_read(struct nl_clocks *out);
+
+struct nl_clock_steps {
+	struct nl_clocks last;
+	uint32_t steps;
+	int64_t step_ns; /* the largest, in either direction */
+};
+
+/* Compare with the previous reading. Pure. */
+void nl_clock_steps_follow(struct nl_clock_steps *s, const struct nl_clocks *now);
+
+/* -- counters ----------------------------------------------------------------------- */
+
+/* Some drivers count in 32 bits, which wrap at 2^32. A restarted driver counts from 0, as does an
+ * interface created anew, under a new index. Two readings distinguish these: after a wrap, bytes
+ * and packets of a direction still give a valid packet size. More than one wrap between two
+ * readings is not detectable. Pure. */
+
+struct nl_counters {
+	int32_t ifindex;            /* 0: the interface is gone */
+	struct nl_interface last;   /* the last reading */
+	struct nl_interface steady; /* the first reading plus all known growth */
+	uint32_t wraps, resets;
+};
+
+void nl_counters_begin(struct nl_counters *c, int32_t ifindex, const struct nl_interface *now);
+
+/* Add a reading. The growth around a reset is unknown and not added. */
+void nl_counters_follow(struct nl_counters *c, int32_t ifindex, const struct nl_interface *now);
+
+/* -- between two snapshots ---------------------------------------------------------- */
 
 enum { NL_METER_POLL_MS = 250 }; /* 32-bit byte counters wrap in 859 ms at 40 Gb/s */
 

@@ -1,6 +1,6 @@
 #include "net/egress.h"
 
-#include "net/ethtool.h"
+#include "net/interface.h"
 #include "net/sock.h"
 
 #include <ifaddrs.h>

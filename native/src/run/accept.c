@@ -3,7 +3,7 @@
  * One poll waits for all, so that a slow or hostile peer delays no other. Connections without a
  * hello are bounded by a number and by the descriptors that the run leaves; the oldest is evicted
  * for a newer one. Connections from another address than opts.from are closed at once. */
-#include "base/fd_limit.h"
+#include "base/process.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "net/hello.h"
@@ -257,4 +257,13 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 			code = nl_fail_errno(err, errno, "fcntl");
 	}
 	return code;
+}
+
+int nl_sink_go(struct nl_run *run, struct nl_err *err)
+{
+	for (uint64_t i = 0; i < run->opts.streams; i++)
+		if (send(run->transfer.stream[i].fd, "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+			return nl_fail_errno(err, errno, "stream %llu vanished before the start",
+					     (unsigned long long)i);
+	return NL_OK;
 }

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd_limit.h"
+#include "base/process.h"
 #include "base/pages.h"
 #include "io/engine.h"
 #include "io/worker.h"

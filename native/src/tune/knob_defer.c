@@ -1,7 +1,6 @@
 /* knob_defer: interrupt deferral and threads of an interface, through sysfs. */
-#include "base/user_namespace.h"
+#include "base/process.h"
 #include "tune/knob_file.h"
-#include "tune/knob_sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

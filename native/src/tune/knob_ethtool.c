@@ -1,6 +1,6 @@
 /* knob_ethtool: numbers and switches of a card through SIOCETHTOOL: rings, coalescing, pause frames,
  * queues. Each kind is a pair of requests and a table of fields. */
-#include "net/ethtool.h"
+#include "net/interface.h"
 #include "tune/knob.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* knob_feature: offloads through SIOCETHTOOL. */
-#include "net/ethtool.h"
+#include "net/interface.h"
 #include "tune/knob.h"
 
 #include <errno.h>

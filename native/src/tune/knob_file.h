@@ -1,4 +1,5 @@
-/* knob_file: values in small files under /proc and /sys. */
+/* knob_file: values in small files under /proc and /sys, and the directories of sysfs that belong to an
+ * interface of this network namespace. */
 #ifndef NL_KNOB_FILE_H
 #define NL_KNOB_FILE_H
 
@@ -13,5 +14,12 @@ enum nl_knob_access nl_knob_file_access(int dir, const char *path, const char *m
 
 /* Write text and a newline in one write(2). 0, or errno. */
 int nl_knob_file_write(int dir, const char *path, const char *text);
+
+/* Open the directory of the interfaces (class/net) that has the knob's. NL_KNOB_OK and an fd in *dir,
+ * which the caller closes; or the code of a failure and its reason. */
+enum nl_knob_code nl_knob_sysfs_interfaces(const struct nl_knob *k, int *dir, struct nl_err *why);
+
+/* Open the directory of the PCI device behind the knob's interface; as above. */
+enum nl_knob_code nl_knob_sysfs_pci(const struct nl_knob *k, int *device, struct nl_err *why);
 
 #endif

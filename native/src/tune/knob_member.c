@@ -1,7 +1,6 @@
 #include "tune/knob_member.h"
 
 #include "tune/knob_file.h"
-#include "tune/knob_sysfs.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "base/user_namespace.h"
+#include "base/process.h"
 #include "tune/knob.h"
 
 #include <errno.h>

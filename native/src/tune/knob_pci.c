@@ -1,7 +1,7 @@
 /* knob_pci: sizes of an interface's transactions on its bus, in the capabilities of its PCI
  * configuration space: device control of PCI Express (capability 0x10, offset 8), command and status
  * of PCI-X (capability 0x07, offsets 2 and 4). */
-#include "tune/knob_sysfs.h"
+#include "tune/knob_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *
  * Only one that the kernel chose by itself is changed: it has the handle 0, no parameters of anybody,
  * and comes back when another one is deleted. Ours has handles of its own, also below an mq. */
-#include "net/ifindex.h"
+#include "net/interface.h"
 #include "net/rtnl.h"
 #include "tune/knob.h"
 #include "tune/qdisc.h"

@@ -1,17 +1,380 @@
-/* tune: the process of `gensink tune`: options, signals and the serve loop. */
+/* `gensink tune`: answers, requests, and the process with its signals and serve loop; see PROTOCOL.md. One
+ * thread. An answer is one line on standard output; after the output has lost its reader, later answers are
+ * dropped. */
 #include "tune/tune.h"
 
 #include "base/arguments.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/signals.h"
-#include "tune/tune_cmd.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "base/serve.h"
+#include "tune/knob_member.h"
+#include "tune/tune_session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+struct tune {
+	struct nl_serve serve;
+	struct nl_session session;
+	uint64_t hold_ns;
+	struct nl_json json;
+	int output_lost;
+	int failed; /* the exit code: an error other than bad_request, or a knob not restored */
+};
+
+/* -- answers ------------------------------------------------------------------------ */
+
+enum { OUT_WAIT_MS = 2500, OUT_CHUNK = 512 };
+
+static void lose_output(struct tune *t)
+{
+	t->output_lost = t->serve.stop = 1;
+}
+
+/* poll() before each small write, so that a reader that stopped reading cannot block the process. */
+static void send_line(struct tune *t)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	size_t done = 0, len;
+
+	if (t->json.failed || !t->json.text) {
+		lose_output(t);
+		return;
+	}
+	t->json.text[t->json.len] = '\n'; /* the writer always leaves room for it */
+	len = t->json.len + 1;
+	while (done < len && !t->output_lost) {
+		size_t chunk = len - done < OUT_CHUNK ? len - done : OUT_CHUNK;
+		ssize_t n = 0;
+		int ready = poll(&out, 1, OUT_WAIT_MS);
+
+		if (ready > 0 && !(out.revents & POLLOUT))
+			ready = 0;
+		if (ready > 0)
+			n = write(STDOUT_FILENO, t->json.text + done, chunk);
+		if (n > 0)
+			done += (size_t)n;
+		else if (ready >= 0 || errno != EINTR)
+			lose_output(t);
+	}
+}
+
+/* Begin an answer; add keys, then call finish. The writer belongs to the tune. */
+static struct nl_json *event(struct tune *t, const char *name)
+{
+	nl_json_reset(&t->json);
+	nl_json_open(&t->json, NULL);
+	nl_json_text(&t->json, "event", name);
+	return &t->json;
+}
+
+static void finish(struct tune *t)
+{
+	nl_json_close(&t->json);
+	send_line(t);
+}
+
+static void send_error(void *context, const char *run, const struct nl_err *err)
+{
+	struct tune *t = context;
+
+	nl_json_reset(&t->json);
+	nl_json_error(&t->json, run, err);
+	send_line(t);
+	if (err->code != NL_BAD_REQUEST)
+		t->failed = 1;
+}
+
+static void put_knob(struct nl_json *j, const struct nl_knob *k)
+{
+	nl_json_text(j, "knob", nl_knob_ops_of(k)->kind);
+	nl_json_text(j, "name", k->name[0] ? k->name : NULL);
+	nl_json_text(j, "interface", k->interface[0] ? k->interface : NULL);
+}
+
+/* An nl_reverted_fn; context is the tune. */
+static void send_reverted(void *context, const struct nl_knob *k, enum nl_reverted status,
+			  const char *found, const char *reason)
+{
+	struct tune *t = context;
+	struct nl_json *j = event(t, "reverted");
+
+	put_knob(j, k);
+	nl_json_text(j, "status", nl_reverted_word(status));
+	nl_json_text(j, "found", found[0] || !reason ? found : NULL);
+	nl_json_text(j, "reason", reason);
+	finish(t);
+}
+
+static void send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
+{
+	struct nl_json *j = event(t, "reverted_all");
+
+	nl_json_u64(j, "conflicts", sum->conflicts);
+	nl_json_u64(j, "absent", sum->absent);
+	nl_json_u64(j, "failed", sum->failed);
+	if (sum->failed || sum->absent)
+		t->failed = 1;
+	finish(t);
+}
+
+/* -- requests ----------------------------------------------------------------------- */
+
+static int parse_knob(struct nl_request *request, struct nl_knob *k, struct nl_err *err)
+{
+	const char *kind = nl_request_get(request, "knob"), *name = nl_request_get(request, "name");
+
+	return nl_knob_parse(k, kind, name, nl_request_get(request, "interface"), err);
+}
+
+static int need_session(const struct tune *t, struct nl_err *err)
+{
+	if (t->session.live)
+		return NL_OK;
+	return nl_fail(err, NL_BAD_REQUEST, "no session is open: send `begin` first");
+}
+
+/* For the requests that take no key and need a session. */
+static int check_bare(const struct tune *t, const struct nl_request *request, struct nl_err *err)
+{
+	int code = nl_request_only_known(request, err);
+
+	return code ? code : need_session(t, err);
+}
+
+static int do_read(void *context, struct nl_request *request, struct nl_err *err)
+{
+	const char *text = NULL;
+	struct tune *t = context;
+	enum nl_knob_access access;
+	struct nl_err why = {0};
+	struct nl_value value;
+	enum nl_knob_code code;
+	struct nl_json *j;
+	struct nl_knob k;
+
+	if (parse_knob(request, &k, err))
+		return err->code;
+	if (nl_knob_ops_of(&k)->can)
+		text = nl_request_get(request, "value");
+	if (nl_request_only_known(request, err) || (text && nl_knob_check_value(&k, text, err)))
+		return err->code;
+	if (t->session.live && nl_session_keepalive(&t->session, err))
+		return err->code;
+	code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
+	if (code == NL_KNOB_OK && text)
+		code = nl_knob_ops_of(&k)->can(&k, text, &why);
+	if (code == NL_KNOB_FAILED)
+		return nl_fail(err, NL_LIMIT, "%s", why.message);
+	j = event(t, "value");
+	put_knob(j, &k);
+	nl_json_text(j, "value", code == NL_KNOB_OK ? value.text : NULL);
+	nl_json_bool(j, "supported", code == NL_KNOB_OK);
+	nl_json_bool(j, "writable", code == NL_KNOB_OK && access == NL_KNOB_WRITABLE);
+	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
+	finish(t);
+	return NL_OK;
+}
+
+/* The members of a kind that has many, with their values: one answer instead of a read for each. */
+static int do_list(void *context, struct nl_request *request, struct nl_err *err)
+{
+	static struct nl_members members; /* large for a stack */
+	const char *kind = nl_request_get(request, "knob");
+	struct tune *t = context;
+	enum nl_knob_access access;
+	struct nl_err why = {0};
+	struct nl_value value;
+	enum nl_knob_code code;
+	struct nl_json *j;
+	struct nl_knob k;
+	int writable = 1;
+
+	if (nl_knob_parse(&k, kind, "0", nl_request_get(request, "interface"), err) ||
+	    nl_request_only_known(request, err))
+		return err->code;
+	if (!nl_knob_ops_of(&k)->has_number)
+		return nl_fail_key(err, "knob", "knob: expected governor or irq");
+	if (t->session.live && nl_session_keepalive(&t->session, err))
+		return err->code;
+	code = nl_knob_members(&k, &members, &why);
+	j = event(t, "listed");
+	nl_json_open(j, "values");
+	for (size_t i = 0; code == NL_KNOB_OK && i < members.count; i++) {
+		snprintf(k.name, sizeof(k.name), "%u", members.of[i].number);
+		code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
+		if (code == NL_KNOB_OK)
+			nl_json_text(j, k.name, value.text);
+		writable &= access == NL_KNOB_WRITABLE;
+	}
+	nl_json_close(j);
+	if (code == NL_KNOB_FAILED)
+		return nl_fail(err, NL_LIMIT, "%s", why.message);
+	nl_json_open(j, "handlers");
+	for (size_t i = 0; code == NL_KNOB_OK && i < members.count; i++) {
+		snprintf(k.name, sizeof(k.name), "%u", members.of[i].number);
+		nl_json_text(j, k.name, members.of[i].handler);
+	}
+	nl_json_close(j);
+	nl_json_text(j, "knob", nl_knob_ops_of(&k)->kind);
+	nl_json_text(j, "interface", k.interface[0] ? k.interface : NULL);
+	nl_json_text(j, "online", members.online);
+	nl_json_text(j, "near", members.near);
+	nl_json_bool(j, "supported", code == NL_KNOB_OK);
+	nl_json_bool(j, "writable", code == NL_KNOB_OK && writable);
+	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
+	finish(t);
+	return NL_OK;
+}
+
+static int do_begin(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct tune *t = context;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	if (t->session.live)
+		return nl_fail(err, NL_BAD_REQUEST, "a session is open already: send `end` first");
+	if (nl_session_begin(&t->session, t->hold_ns, err))
+		return err->code;
+	event(t, "begun");
+	finish(t);
+	return NL_OK;
+}
+
+static int do_set(void *context, struct nl_request *request, struct nl_err *err)
+{
+	static const char *const names[] = {"applied", "unchanged", "unsupported", "refused",
+					    "differs"};
+	struct tune *t = context;
+	const char *value = nl_request_get(request, "value");
+	struct nl_set_result r;
+	struct nl_json *j;
+	struct nl_knob k;
+
+	if (parse_knob(request, &k, err))
+		return err->code;
+	if (!value)
+		return nl_fail_key(err, "value", "the key `value` is missing");
+	if (nl_knob_check_value(&k, value, err) || check_bare(t, request, err))
+		return err->code;
+	if (nl_session_set(&t->session, &k, value, &r, err))
+		return err->code;
+	j = event(t, "set");
+	put_knob(j, &k);
+	nl_json_text(j, "old", r.has_old ? r.old : NULL);
+	nl_json_text(j, "value", value);
+	nl_json_text(j, "readback", r.has_readback ? r.readback : NULL);
+	nl_json_text(j, "status", names[r.status]);
+	nl_json_text(j, "reason", r.why.message[0] ? r.why.message : NULL);
+	finish(t);
+	return NL_OK;
+}
+
+static void send_drift(void *context, const struct nl_knob *k, const char *expected,
+		       const char *found)
+{
+	struct tune *t = context;
+	struct nl_json *j = event(t, "drift");
+
+	put_knob(j, k);
+	nl_json_text(j, "expected", expected);
+	nl_json_text(j, "found", found);
+	finish(t);
+}
+
+static int do_verify(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct tune *t = context;
+	unsigned drifted;
+
+	if (check_bare(t, request, err) ||
+	    nl_session_verify(&t->session, send_drift, t, &drifted, err))
+		return err->code;
+	nl_json_u64(event(t, "verified"), "drifted", drifted);
+	finish(t);
+	return NL_OK;
+}
+
+static int do_revert(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct tune *t = context;
+	struct nl_revert_sum sum;
+
+	if (check_bare(t, request, err) ||
+	    nl_session_revert(&t->session, send_reverted, t, &sum, err))
+		return err->code;
+	send_reverted_all(t, &sum);
+	return NL_OK;
+}
+
+static int do_keepalive(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct tune *t = context;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	if (t->session.live && nl_session_keepalive(&t->session, err))
+		return err->code;
+	event(t, "alive");
+	finish(t);
+	return NL_OK;
+}
+
+/* Revert, close the session and answer `ended`; also at the end of input. NL_OK or an error. */
+static int end_session(struct tune *t, struct nl_err *err)
+{
+	struct nl_revert_sum sum;
+	struct nl_json *j;
+
+	if (nl_session_end(&t->session, send_reverted, t, &sum, err))
+		return err->code;
+	if (sum.failed || sum.absent)
+		t->failed = 1;
+	j = event(t, "ended");
+	nl_json_u64(j, "conflicts", t->session.sum.conflicts);
+	nl_json_u64(j, "absent", sum.absent);
+	nl_json_u64(j, "failed", sum.failed);
+	finish(t);
+	return NL_OK;
+}
+
+static int do_end(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct tune *t = context;
+
+	return check_bare(t, request, err) ? err->code : end_session(t, err);
+}
+
+static int do_recover(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct tune *t = context;
+	struct nl_revert_sum sum;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	if (t->session.live)
+		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
+	if (nl_session_recover(&t->session, send_reverted, t, &sum, err))
+		return err->code;
+	send_reverted_all(t, &sum);
+	return NL_OK;
+}
+
+static const struct nl_verb verbs[] = {
+	{"read", do_read},     {"list", do_list}, {"begin", do_begin},
+	{"set", do_set},       {"verify", do_verify},   {"revert", do_revert},
+	{"keepalive", do_keepalive}, {"end", do_end},   {"recover", do_recover},
+};
+
+/* -- the process -------------------------------------------------------------------- */
 
 static void send_ready(struct tune *t, unsigned stale)
 {
@@ -24,7 +387,7 @@ static void send_ready(struct tune *t, unsigned stale)
 	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "may_write", nl_knob_may_write());
 	nl_json_u64(j, "stale", stale);
-	nl_tune_finish(t);
+	finish(t);
 }
 
 /* NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
@@ -74,10 +437,10 @@ int nl_tune_main(int argc, char **argv)
 	int code;
 
 	nl_json_init(&t.json);
-	t.serve = (struct nl_serve){.verbs = nl_tune_verbs,
-				    .verb_count = nl_tune_verb_count,
+	t.serve = (struct nl_serve){.verbs = verbs,
+				    .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				    .context = &t,
-				    .answer_error = nl_tune_send_error,
+				    .answer_error = send_error,
 				    .in_fd = STDIN_FILENO,
 				    .out_fd = STDOUT_FILENO,
 				    .broken_fd = -1,
@@ -86,17 +449,17 @@ int nl_tune_main(int argc, char **argv)
 	if (code == NL_ARGUMENTS_HELP)
 		return 0;
 	if (code) {
-		nl_tune_send_error(&t, NULL, &err);
+		send_error(&t, NULL, &err);
 		return 2;
 	}
 	if (open_tune(&t, &err)) {
-		nl_tune_send_error(&t, NULL, &err);
+		send_error(&t, NULL, &err);
 		return 1;
 	}
 	send_ready(&t, nl_session_init(&t.session));
 	end = t.serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&t.serve);
-	if (t.session.live && nl_tune_end_session(&t, &err))
-		nl_tune_send_error(&t, NULL, &err);
+	if (t.session.live && end_session(&t, &err))
+		send_error(&t, NULL, &err);
 	nl_json_free(&t.json);
 	close(t.serve.signal_fd);
 	return t.failed || end == NL_SERVE_SIGNALLED || end == NL_SERVE_FAILED ||

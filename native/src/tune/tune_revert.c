@@ -1,6 +1,6 @@
 #include "tune/tune_revert.h"
 
-#include "net/ifindex.h"
+#include "net/interface.h"
 
 #include <errno.h>
 #include <fcntl.h>

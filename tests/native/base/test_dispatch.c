@@ -1,4 +1,4 @@
-#include "base/dispatch.h"
+#include "base/request.h"
 #include "check.h"
 
 enum { BUSY = NL_LIMIT };

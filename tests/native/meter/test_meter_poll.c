@@ -1,8 +1,6 @@
 /* Faulty counters and clocks. Two calls are wrapped at link time, so that a real run sees an
  * interface with 32-bit counters and a clock that is set during the run. */
 #include "check.h"
-#include "meter/clocks.h"
-#include "meter/counters.h"
 #include "meter/meter_poll.h"
 #include "net/rtnl.h"
 

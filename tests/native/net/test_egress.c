@@ -1,6 +1,6 @@
 #include "check.h"
 #include "net/egress.h"
-#include "net/ethtool.h"
+#include "net/interface.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>

@@ -1,10 +1,12 @@
-#include "base/fd_limit.h"
+#include "base/process.h"
 
 #include "base/error.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 /* Two runs with the most streams, both ends, and a reserve. */
 enum { ENOUGH = 4 * NL_STREAMS_MAX + 4096, SPARE = 64 };
@@ -69,4 +71,24 @@ uint64_t nl_fd_limit_room(uint64_t reserved)
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur <= taken)
 		return 0;
 	return limit.rlim_cur - taken;
+}
+
+void nl_signals_block(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, NL_SIGNAL_DONE);
+	pthread_sigmask(SIG_BLOCK, set, NULL);
+}
+
+/* The inode that every kernel gives the first one (PROC_USER_INIT_INO). */
+#define FIRST_INODE 0xEFFFFFFDu
+
+int nl_in_first_user_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) < 0 || st.st_ino == FIRST_INODE;
 }

@@ -1,0 +1,28 @@
+/* interface: names, indexes and SIOCETHTOOL of the interfaces of this network namespace. */
+#ifndef NL_INTERFACE_H
+#define NL_INTERFACE_H
+
+#include <net/if.h>
+#include <stdint.h>
+
+/* Execute an interface request. Its result, 0 or more, or -errno. */
+int nl_interface_ioctl(unsigned long call, struct ifreq *ifr);
+
+/* The index of an interface, or -errno (-ENODEV: no such interface). */
+int nl_ifindex_of(const char *name);
+
+/* The name of an interface. 0, or -errno (-ENODEV: no such index). */
+int nl_ifindex_name(int index, char name[IFNAMSIZ]);
+
+/* Execute the command at the start of data. The call's result, 0 or more, or -errno. */
+int nl_ethtool(const char *interface, void *data);
+
+/* Number of strings in a set (ETH_SS_...), at least 1. -errno: -EOPNOTSUPP without any, or with more
+ * than `most`. */
+int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most);
+
+/* True if TCP passes down multi-segment packets (TSO or GSO), or if unknown, as on almost every
+ * device. */
+int nl_ethtool_segments(const char *interface);
+
+#endif
