@@ -26,7 +26,6 @@ enum { END_MS = 2500 }; /* for runs to stop and results to be written; gone with
 
 struct agent {
 	struct nl_async_out *out;
-	struct nl_json json; /* of the thread that reads requests */
 	struct nl_run_table *table;
 	struct nl_serve serve;
 	struct nl_host_lock lock;
@@ -35,24 +34,11 @@ struct agent {
 
 /* -- answers ------------------------------------------------------------------- */
 
-static void answer_error(void *context, const char *run, const struct nl_err *err)
+static void put(void *context, struct nl_json *j)
 {
 	struct agent *agent = context;
 
-	nl_json_error(&agent->json, run, err);
-	nl_async_out_put(agent->out, &agent->json);
-}
-
-static void begin_event(struct agent *agent, const char *event)
-{
-	nl_json_open(&agent->json, NULL);
-	nl_json_text(&agent->json, "event", event);
-}
-
-static void end_event(struct agent *agent)
-{
-	nl_json_close(&agent->json);
-	nl_async_out_put(agent->out, &agent->json);
+	nl_async_out_put(agent->out, j);
 }
 
 static int is_full(void *context)
@@ -75,19 +61,18 @@ static int may_force_buffers(void)
 
 static void send_ready(struct agent *agent)
 {
-	struct nl_json *j = &agent->json;
+	struct nl_json *j = nl_serve_ready(&agent->serve);
 	struct utsname name;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	uname(&name);
-	nl_serve_ready(j);
 	nl_json_text(j, "hostname", name.nodename);
 	nl_json_text(j, "kernel", name.release);
 	nl_json_text(j, "machine", name.machine);
 	nl_json_i64(j, "cpus", cpus);
 	nl_json_bool(j, "may_force_buffers", may_force_buffers());
 	nl_json_u64(j, "t_ns", nl_now_ns());
-	end_event(agent);
+	nl_serve_finish(&agent->serve);
 }
 
 /* -- requests --------------------------------------------------------------------- */
@@ -149,15 +134,15 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 	else
 		code = nl_meter_read(interface, meter, err);
 	if (!code) {
-		begin_event(agent, "meter");
-		nl_json_snapshot(&agent->json, meter, work);
+		nl_serve_event(&agent->serve, "meter");
+		nl_json_snapshot(&agent->serve.json, meter, work);
 		if (asked) {
 			nl_process_since(&agent->others, &others);
-			nl_json_others(&agent->json, &others);
+			nl_json_others(&agent->serve.json, &others);
 			nl_process_scan_free(&agent->others);
 			nl_process_scan(&agent->others, NL_SCAN_FIRST);
 		}
-		end_event(agent);
+		nl_serve_finish(&agent->serve);
 	}
 	free(meter);
 	free(work);
@@ -187,10 +172,10 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 	if (code)
 		return code;
 	nl_host_lock_note(&agent->lock, lease.controller, lease.number);
-	begin_event(agent, "lease");
-	nl_json_u64(&agent->json, "number", lease.number);
-	nl_json_u64(&agent->json, "previous", previous);
-	end_event(agent);
+	nl_serve_event(&agent->serve, "lease");
+	nl_json_u64(&agent->serve.json, "number", lease.number);
+	nl_json_u64(&agent->serve.json, "previous", previous);
+	nl_serve_finish(&agent->serve);
 	return NL_OK;
 }
 
@@ -200,9 +185,9 @@ static int request_ping(void *context, struct nl_request *request, struct nl_err
 
 	if (nl_request_only_known(request, err))
 		return err->code;
-	begin_event(agent, "pong");
-	nl_json_u64(&agent->json, "t_ns", nl_now_ns());
-	end_event(agent);
+	nl_serve_event(&agent->serve, "pong");
+	nl_json_u64(&agent->serve.json, "t_ns", nl_now_ns());
+	nl_serve_finish(&agent->serve);
 	return NL_OK;
 }
 
@@ -241,11 +226,10 @@ static struct agent *agent_new(int in_fd, int out_fd)
 		free(agent);
 		return NULL;
 	}
-	nl_json_init(&agent->json);
 	agent->serve = (struct nl_serve){.verbs = verbs,
 					 .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 					 .context = agent,
-					 .answer_error = answer_error,
+					 .put = put,
 					 .in_fd = in_fd,
 					 .out_fd = out_fd,
 					 .broken_fd = nl_async_out_broken_fd(agent->out),
@@ -267,7 +251,7 @@ int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	nl_fd_limit_raise();
 	code = nl_host_lock_take(&agent->lock, &lock, &err);
 	if (code) {
-		answer_error(agent, NULL, &err);
+		nl_serve_error(&agent->serve, NULL, &err);
 	} else {
 		send_ready(agent);
 		agent->serve.silence_ns = silence_ns;
@@ -282,7 +266,7 @@ int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	if (busy) /* a thread is blocked, probably in a write: leave its memory allocated */
 		_exit(1);
 	nl_async_out_free(agent->out);
-	nl_json_free(&agent->json);
+	nl_json_free(&agent->serve.json);
 	nl_run_table_free(agent->table);
 	nl_process_scan_free(&agent->others);
 	free(agent);

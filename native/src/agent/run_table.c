@@ -31,16 +31,12 @@ struct nl_run_table {
 struct nl_run_table *nl_run_table_new(struct nl_async_out *out)
 {
 	struct nl_run_table *table = calloc(1, sizeof(*table));
-	pthread_condattr_t attributes;
 
 	if (!table)
 		return NULL;
 	table->out = out;
 	pthread_mutex_init(&table->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&table->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	nl_condition_init(&table->changed);
 	return table;
 }
 

@@ -90,7 +90,6 @@ static void *write_lines(void *argument)
 struct nl_async_out *nl_async_out_new(int fd)
 {
 	struct nl_async_out *out = calloc(1, sizeof(*out));
-	pthread_condattr_t condition;
 	pthread_attr_t thread;
 	int errnum;
 
@@ -104,10 +103,7 @@ struct nl_async_out *nl_async_out_new(int fd)
 		return NULL;
 	}
 	pthread_mutex_init(&out->lock, NULL);
-	pthread_condattr_init(&condition);
-	pthread_condattr_setclock(&condition, CLOCK_MONOTONIC);
-	pthread_cond_init(&out->changed, &condition);
-	pthread_condattr_destroy(&condition);
+	nl_condition_init(&out->changed);
 	pthread_attr_init(&thread);
 	pthread_attr_setstacksize(&thread, STACK_B);
 	errnum = pthread_create(&out->writer, &thread, write_lines, out);

@@ -31,6 +31,16 @@ int nl_poll_ms(uint64_t t_ns)
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
+void nl_condition_init(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 void nl_sleep_ms(uint64_t ms)
 {
 	struct timespec left = nl_timespec(ms * NL_NS_PER_MS);

@@ -4,6 +4,7 @@
 
 #include "netlab.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -21,6 +22,9 @@ uint64_t nl_thread_cpu_ns(void);
 
 /* Milliseconds from now until t_ns, rounded up, for poll(); 0 when it is past. */
 int nl_poll_ms(uint64_t t_ns);
+
+/* Initialise a condition whose timed wait takes a time of this clock. */
+void nl_condition_init(pthread_cond_t *condition);
 
 /* Sleep the whole time, also when signals arrive. */
 void nl_sleep_ms(uint64_t ms);

@@ -1,26 +1,22 @@
 #include "base/cpulist.h"
 
+#include "base/request.h"
+
 #include <string.h>
 
-static int take_number(const char **at, uint16_t *out)
+static int take_number(const char **at, const char *end, uint16_t *out)
 {
-	unsigned n = 0;
-	const char *c;
+	uint64_t n;
 
-	for (c = *at; *c >= '0' && *c <= '9'; c++) {
-		n = n * 10 + (unsigned)(*c - '0');
-		if (n > NL_CPU_NUMBER_MAX)
-			return -1;
-	}
-	if (c == *at)
+	if (nl_decimal_take(at, end, &n) || n > NL_CPU_NUMBER_MAX)
 		return -1;
-	*at = c;
 	*out = (uint16_t)n;
 	return 0;
 }
 
 int nl_cpulist_parse(const char *text, uint16_t *cpu, size_t cap, size_t *count)
 {
+	const char *end = text + strlen(text);
 	uint8_t seen[NL_CPU_NUMBER_MAX + 1];
 	size_t n = 0;
 
@@ -28,12 +24,12 @@ int nl_cpulist_parse(const char *text, uint16_t *cpu, size_t cap, size_t *count)
 	for (const char *at = text;; at++) {
 		uint16_t first, last;
 
-		if (take_number(&at, &first))
+		if (take_number(&at, end, &first))
 			return -1;
 		last = first;
 		if (*at == '-') {
 			at++;
-			if (take_number(&at, &last) || last < first)
+			if (take_number(&at, end, &last) || last < first)
 				return -1;
 		}
 		for (unsigned c = first; c <= last; c++) {

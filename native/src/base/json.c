@@ -125,19 +125,28 @@ void nl_json_bool(struct nl_json *j, const char *key, int value)
 		put(j, "false", 5);
 }
 
-void nl_json_text(struct nl_json *j, const char *key, const char *value)
-{
-	item(j, key);
-	if (value)
-		quoted(j, value);
-	else
-		put(j, "null", 4);
-}
-
 void nl_json_null(struct nl_json *j, const char *key)
 {
 	item(j, key);
 	put(j, "null", 4);
+}
+
+void nl_json_text(struct nl_json *j, const char *key, const char *value)
+{
+	if (!value) {
+		nl_json_null(j, key);
+		return;
+	}
+	item(j, key);
+	quoted(j, value);
+}
+
+void nl_json_known(struct nl_json *j, const char *key, int known, uint64_t value)
+{
+	if (known)
+		nl_json_u64(j, key, value);
+	else
+		nl_json_null(j, key);
 }
 
 int nl_json_line(struct nl_json *j, int fd)
@@ -164,14 +173,12 @@ int nl_json_line(struct nl_json *j, int fd)
 
 void nl_json_error(struct nl_json *j, const char *run, const struct nl_err *err)
 {
-	uint64_t number;
+	uint64_t number = 0;
+	int known = run && nl_decimal_parse(run, 0, UINT64_MAX, &number) == 0;
 
 	nl_json_open(j, NULL);
 	nl_json_text(j, "event", "error");
-	if (run && nl_decimal_parse(run, 0, UINT64_MAX, &number) == 0)
-		nl_json_u64(j, "run", number);
-	else
-		nl_json_null(j, "run");
+	nl_json_known(j, "run", known, number);
 	nl_json_text(j, "code", nl_code_name(err->code));
 	nl_json_text(j, "key", err->key[0] ? err->key : NULL);
 	nl_json_text(j, "message", err->message);

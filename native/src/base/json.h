@@ -32,6 +32,8 @@ void nl_json_bool(struct nl_json *j, const char *key, int value);
 /* Any bytes: control characters, quotes and non-ASCII are escaped as \u00XX. NULL writes null. */
 void nl_json_text(struct nl_json *j, const char *key, const char *value);
 void nl_json_null(struct nl_json *j, const char *key);
+/* The value if it is known, else null. */
+void nl_json_known(struct nl_json *j, const char *key, int known, uint64_t value);
 
 /* Write the text and a newline to fd in full. 0, or -1 with errno (ENOMEM when failed). */
 int nl_json_line(struct nl_json *j, int fd);

@@ -160,23 +160,31 @@ int nl_request_has(const struct nl_request *r, const char *key)
 	return 0;
 }
 
-int nl_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+int nl_decimal_take(const char **at, const char *end, uint64_t *out)
 {
 	uint64_t n = 0;
+	const char *c;
 
-	if (!*text)
-		return -1;
-	for (; *text; text++) {
-		unsigned digit;
+	for (c = *at; c < end && *c >= '0' && *c <= '9'; c++) {
+		uint64_t digit = (uint64_t)(*c - '0');
 
-		if (*text < '0' || *text > '9')
-			return -1;
-		digit = (unsigned)(*text - '0');
 		if (n > (UINT64_MAX - digit) / 10)
 			return -1;
 		n = n * 10 + digit;
 	}
-	if (n < min || n > max)
+	if (c == *at)
+		return -1;
+	*at = c;
+	*out = n;
+	return 0;
+}
+
+int nl_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *end = text + strlen(text);
+	uint64_t n;
+
+	if (nl_decimal_take(&text, end, &n) || text != end || n < min || n > max)
 		return -1;
 	*out = n;
 	return 0;

@@ -57,6 +57,9 @@ int nl_request_u64(struct nl_request *r, const char *key, uint64_t min, uint64_t
 /* True if the key is present; does not mark it read. */
 int nl_request_has(const struct nl_request *r, const char *key);
 
+/* Parse the decimal digits at *at, which moves past them. 0, or -1 without any or beyond 64 bits. */
+int nl_decimal_take(const char **at, const char *end, uint64_t *out);
+
 /* Parse the whole text as a decimal in [min, max]. 0, or -1. */
 int nl_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 

@@ -19,7 +19,7 @@ static int handle_line(struct nl_serve *s, const char *line, size_t len)
 	if (line && len == 0)
 		return s->stop;
 	if (nl_dispatch(s->verbs, s->verb_count, s->context, line, len, &request, &err))
-		s->answer_error(s->context, nl_request_get(&request, "run"), &err);
+		nl_serve_error(s, nl_request_get(&request, "run"), &err);
 	return s->stop;
 }
 
@@ -143,12 +143,36 @@ enum nl_serve_end nl_serve_run(struct nl_serve *s)
 	return end;
 }
 
-void nl_serve_ready(struct nl_json *j)
+struct nl_json *nl_serve_event(struct nl_serve *s, const char *event)
 {
-	nl_json_open(j, NULL);
-	nl_json_text(j, "event", "ready");
+	nl_json_reset(&s->json);
+	nl_json_open(&s->json, NULL);
+	nl_json_text(&s->json, "event", event);
+	return &s->json;
+}
+
+void nl_serve_finish(struct nl_serve *s)
+{
+	nl_json_close(&s->json);
+	s->put(s->context, &s->json);
+}
+
+void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err)
+{
+	nl_json_reset(&s->json);
+	nl_json_error(&s->json, run, err);
+	s->put(s->context, &s->json);
+	if (err->code != NL_BAD_REQUEST)
+		s->failed = 1;
+}
+
+struct nl_json *nl_serve_ready(struct nl_serve *s)
+{
+	struct nl_json *j = nl_serve_event(s, "ready");
+
 	nl_json_u64(j, "protocol", 1);
 	nl_json_text(j, "version", nl_version());
 	nl_json_text(j, "digest", nl_source_digest());
 	nl_json_i64(j, "pid", getpid());
+	return j;
 }

@@ -33,9 +33,11 @@ enum nl_serve_end {
 struct nl_serve {
 	const struct nl_verb *verbs;
 	size_t verb_count;
-	void *context; /* of the handlers and of answer_error */
-	/* Answer a failed request; run is the value of its key `run`, or NULL. */
-	void (*answer_error)(void *context, const char *run, const struct nl_err *err);
+	void *context; /* of the handlers and of put */
+	struct nl_json json; /* of the answers; free it at the end */
+	/* Write the JSON as one line and empty it. */
+	void (*put)(void *context, struct nl_json *j);
+	int failed; /* an error other than bad_request was answered */
 	int in_fd, out_fd;
 	int broken_fd; /* of an nl_async_out, or -1 */
 	int signal_fd; /* or -1 */
@@ -63,7 +65,12 @@ enum nl_serve_end nl_serve_input(struct nl_serve *s, const struct pollfd *fds);
 /* Serve until there is a reason to end. */
 enum nl_serve_end nl_serve_run(struct nl_serve *s);
 
-/* Open a `ready` event with the members that all subcommands share; the caller closes it. */
-void nl_serve_ready(struct nl_json *j);
+/* Begin an answer; add members, then call nl_serve_finish. `ready` has those that all subcommands share. */
+struct nl_json *nl_serve_event(struct nl_serve *s, const char *event);
+struct nl_json *nl_serve_ready(struct nl_serve *s);
+void nl_serve_finish(struct nl_serve *s);
+
+/* Answer an error; run is the value of the key `run` of its request, or NULL. */
+void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err);
 
 #endif

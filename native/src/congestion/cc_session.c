@@ -15,7 +15,6 @@
 enum { LOADED_MAX = 32 };
 
 struct cc_session {
-	struct nl_json json;
 	struct nl_serve serve;
 	struct nl_cc_loaded *loaded[LOADED_MAX]; /* without gaps, in the order of loading */
 	int count, output_lost;
@@ -23,28 +22,21 @@ struct cc_session {
 
 /* -- answers ------------------------------------------------------------------------- */
 
-static struct nl_json *event(struct cc_session *s, const char *name)
+static void put(void *context, struct nl_json *j)
 {
-	nl_json_open(&s->json, NULL);
-	nl_json_text(&s->json, "event", name);
-	return &s->json;
-}
+	struct cc_session *s = context;
 
-static void put(struct cc_session *s)
-{
-	if (nl_json_line(&s->json, s->serve.out_fd))
+	if (nl_json_line(j, s->serve.out_fd))
 		s->output_lost = s->serve.stop = 1;
-	nl_json_reset(&s->json);
 }
 
 static void send_ready(struct cc_session *s)
 {
 	char hostname[256] = "", why[NL_MESSAGE_MAX];
 	int supported = nl_cc_supported(why);
-	struct nl_json *j = &s->json;
+	struct nl_json *j = nl_serve_ready(&s->serve);
 
 	gethostname(hostname, sizeof(hostname) - 1);
-	nl_serve_ready(j);
 	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "supported", supported);
 	nl_json_text(j, "reason", supported ? NULL : why);
@@ -57,17 +49,15 @@ static void send_ready(struct cc_session *s)
 		nl_json_close(j);
 	}
 	nl_json_array_end(j);
-	nl_json_close(j);
-	put(s);
+	nl_serve_finish(&s->serve);
 }
 
 static void send_unloaded(struct cc_session *s, const char *name)
 {
-	struct nl_json *j = event(s, "unloaded");
+	struct nl_json *j = nl_serve_event(&s->serve, "unloaded");
 
 	nl_json_text(j, "name", name);
-	nl_json_close(j);
-	put(s);
+	nl_serve_finish(&s->serve);
 }
 
 /* -- requests ------------------------------------------------------------------------ */
@@ -86,7 +76,7 @@ static int request_load(void *context, struct nl_request *request, struct nl_err
 	s->loaded[s->count] = nl_cc_load(cc, &params, err);
 	if (!s->loaded[s->count])
 		return err->code;
-	j = event(s, "loaded");
+	j = nl_serve_event(&s->serve, "loaded");
 	nl_json_text(j, "name", nl_cc_name(s->loaded[s->count++]));
 	nl_json_text(j, "cc", nl_cc_table[cc].name);
 	nl_json_u64(j, "revision", nl_cc_table[cc].revision);
@@ -94,8 +84,7 @@ static int request_load(void *context, struct nl_request *request, struct nl_err
 	for (size_t i = 0; i < nl_cc_table[cc].options; i++)
 		nl_json_u64(j, nl_cc_table[cc].option[i].key,
 			    nl_cc_option_value(&params, &nl_cc_table[cc].option[i]));
-	nl_json_close(j);
-	put(s);
+	nl_serve_finish(&s->serve);
 	return NL_OK;
 }
 
@@ -133,8 +122,8 @@ static int request_ping(void *context, struct nl_request *request, struct nl_err
 
 	if (nl_request_only_known(request, err))
 		return err->code;
-	nl_json_close(event(s, "pong"));
-	put(s);
+	nl_serve_event(&s->serve, "pong");
+	nl_serve_finish(&s->serve);
 	return NL_OK;
 }
 
@@ -155,14 +144,6 @@ static const struct nl_verb verbs[] = {
 	{"quit", request_quit},
 };
 
-static void answer_error(void *context, const char *run, const struct nl_err *err)
-{
-	struct cc_session *s = context;
-
-	nl_json_error(&s->json, run, err);
-	put(s);
-}
-
 /* -- start and end ----------------------------------------------------------------- */
 
 int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
@@ -181,19 +162,18 @@ int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 		s->serve = (struct nl_serve){.verbs = verbs,
 					     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 					     .context = s,
-					     .answer_error = answer_error,
+					     .put = put,
 					     .in_fd = in_fd,
 					     .out_fd = out_fd,
 					     .broken_fd = -1,
 					     .signal_fd = signal_fd,
 					     .silence_ns = silence_ns};
-		nl_json_init(&s->json);
 		send_ready(s);
 		end = s->serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&s->serve);
 		failed = s->output_lost || (end != NL_SERVE_INPUT_ENDED && end != NL_SERVE_STOPPED);
 		while (s->count)
 			unload(s, s->count - 1);
-		nl_json_free(&s->json);
+		nl_json_free(&s->serve.json);
 		close(signal_fd);
 	}
 	free(s);

@@ -29,7 +29,6 @@ enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two polls of requests and s
 
 struct emulator {
 	struct nl_async_out *out;
-	struct nl_json json;
 	struct nl_serve serve;
 	struct nl_link_opts opts[2];
 	struct nl_link link[2]; /* [0]: a to b, reads tun[0], writes tun[1] */
@@ -42,39 +41,33 @@ struct emulator {
 
 /* -- answers ------------------------------------------------------------------------- */
 
-static void answer_error(void *context, const char *run, const struct nl_err *err)
+static void put(void *context, struct nl_json *j)
 {
 	struct emulator *e = context;
 
-	nl_json_error(&e->json, run, err);
-	nl_async_out_put(e->out, &e->json);
+	nl_async_out_put(e->out, j);
 }
 
 static void answer(struct emulator *e, const char *event)
 {
-	nl_json_open(&e->json, NULL);
-	nl_json_text(&e->json, "event", event);
-	nl_json_u64(&e->json, "t_ns", nl_now_ns());
-	nl_json_close(&e->json);
-	nl_async_out_put(e->out, &e->json);
+	nl_json_u64(nl_serve_event(&e->serve, event), "t_ns", nl_now_ns());
+	nl_serve_finish(&e->serve);
 }
 
 static void send_ready(struct emulator *e)
 {
-	struct nl_json *j = &e->json;
+	struct nl_json *j = nl_serve_ready(&e->serve);
 
-	nl_serve_ready(j);
 	nl_json_bool(j, "real_time", e->real_time);
 	nl_json_u64(j, "t_ns", nl_now_ns());
-	nl_json_close(j);
-	nl_async_out_put(e->out, j);
+	nl_serve_finish(&e->serve);
 }
 
 static void send_report(struct emulator *e, int final, int with_samples)
 {
 	e->report.wake_ns = e->wake_comp.mean_ns;
-	nl_emulate_report_json(&e->report, e->link, nl_now_ns(), final, with_samples, &e->json);
-	nl_async_out_put(e->out, &e->json);
+	nl_emulate_report_json(&e->report, e->link, nl_now_ns(), final, with_samples, &e->serve.json);
+	nl_async_out_put(e->out, &e->serve.json);
 }
 
 /* -- requests ------------------------------------------------------------------------ */
@@ -245,7 +238,7 @@ static void lost_device(struct emulator *e, int side, int errnum)
 	struct nl_err err;
 
 	nl_fail_errno(&err, errnum, "device %s is gone", side ? "b" : "a");
-	answer_error(e, NULL, &err);
+	nl_serve_error(&e->serve, NULL, &err);
 	e->failed = 1;
 }
 
@@ -394,7 +387,6 @@ int nl_emulate_serve(int in_fd, int out_fd)
 		free(e);
 		return 1;
 	}
-	nl_json_init(&e->json);
 	for (int i = 0; i < 2; i++)
 		e->opts[i].overhead_B = NL_LINK_OVERHEAD_B;
 	nl_wake_comp_init(&e->wake_comp);
@@ -402,7 +394,7 @@ int nl_emulate_serve(int in_fd, int out_fd)
 	e->serve = (struct nl_serve){.verbs = verbs,
 				     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				     .context = e,
-				     .answer_error = answer_error,
+				     .put = put,
 				     .in_fd = in_fd,
 				     .out_fd = out_fd,
 				     .broken_fd = nl_async_out_broken_fd(e->out),
@@ -418,7 +410,7 @@ int nl_emulate_serve(int in_fd, int out_fd)
 	if (unwritten) /* the writer is blocked in a write: leave its memory allocated */
 		_exit(1);
 	nl_async_out_free(e->out);
-	nl_json_free(&e->json);
+	nl_json_free(&e->serve.json);
 	close(signal_fd);
 	free(e);
 	return failed ? 1 : 0;

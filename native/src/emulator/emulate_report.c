@@ -158,10 +158,7 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 	nl_json_u64(j, "malformed", c->dropped_malformed);
 	nl_json_u64(j, "refused", c->dropped_refused);
 	nl_json_close(j);
-	if (link->drop_plan.last_ns)
-		nl_json_u64(j, "forced_ns", link->drop_plan.last_ns);
-	else
-		nl_json_null(j, "forced_ns");
+	nl_json_known(j, "forced_ns", link->drop_plan.last_ns != 0, link->drop_plan.last_ns);
 	nl_json_u64(j, "reordered", c->reordered);
 	nl_link_queue(link, now_ns, &bytes, &packets);
 	nl_json_u64(j, "queue_B", bytes);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file_read.h"
+#include "base/request.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,21 +20,9 @@ enum { PARENT = 1, FLAGS = 6, USER = 11, SYSTEM, CHILD_USER, CHILD_SYSTEM, BORN 
 /* The next number of text; a sign is skipped. 0, or -1. */
 static int take_number(const char **at, const char *end, uint64_t *out)
 {
-	uint64_t n = 0;
-	const char *first;
-
 	while (*at < end && (**at == ' ' || **at == '-'))
 		(*at)++;
-	first = *at;
-	for (; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
-		uint64_t digit = (uint64_t)(**at - '0');
-
-		if (n > (UINT64_MAX - digit) / 10)
-			return -1;
-		n = n * 10 + digit;
-	}
-	*out = n;
-	return *at == first ? -1 : 0;
+	return nl_decimal_take(at, end, out);
 }
 
 int nl_process_parse(const char *text, size_t len, struct nl_process *out)

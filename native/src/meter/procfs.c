@@ -1,9 +1,8 @@
 #include "meter/procfs.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "base/request.h"
+
 #include <string.h>
-#include <unistd.h>
 
 /* A cursor within one line. */
 struct cursor {
@@ -18,22 +17,8 @@ static void skip_blanks(struct cursor *c)
 
 static int take_decimal(struct cursor *c, uint64_t *out)
 {
-	uint64_t n = 0;
-	const char *at;
-
 	skip_blanks(c);
-	for (at = c->at; at < c->end && *at >= '0' && *at <= '9'; at++) {
-		uint64_t digit = (uint64_t)(*at - '0');
-
-		if (n > (UINT64_MAX - digit) / 10)
-			return -1;
-		n = n * 10 + digit;
-	}
-	if (at == c->at)
-		return -1;
-	c->at = at;
-	*out = n;
-	return 0;
+	return nl_decimal_take(&c->at, c->end, out);
 }
 
 static int take_hex32(struct cursor *c, uint32_t *out)

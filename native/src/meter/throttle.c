@@ -1,6 +1,7 @@
 #include "meter/throttle.h"
 
 #include "base/file_read.h"
+#include "base/request.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,8 +9,8 @@
 /* The decimal number of a sysfs file. 0, or -1 where it is absent or malformed. */
 static int read_number(const char *root, uint64_t cpu, const char *name, uint64_t *out)
 {
+	const uint64_t most = UINT64_C(999999999999999999); /* the sum of two fits 63 bits */
 	char path[256], text[32];
-	uint64_t n = 0;
 	long len;
 	int wrote = snprintf(path, sizeof(path), "%s/cpu%" PRIu64 "/%s", root, cpu, name);
 
@@ -17,16 +18,8 @@ static int read_number(const char *root, uint64_t cpu, const char *name, uint64_
 		return -1;
 	len = nl_file_read(path, text, sizeof(text));
 	if (len > 0 && text[len - 1] == '\n')
-		len--;
-	if (len <= 0 || len > 18) /* the sum of two fits 63 bits */
-		return -1;
-	for (long i = 0; i < len; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return -1;
-		n = n * 10 + (uint64_t)(text[i] - '0');
-	}
-	*out = n;
-	return 0;
+		text[len - 1] = '\0';
+	return len > 0 ? nl_decimal_parse(text, 0, most, out) : -1;
 }
 
 void nl_throttle_read(const char *root, struct nl_meter *out)

@@ -13,15 +13,9 @@
 
 static uint64_t mtu_B(const char *interface)
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), failed;
-	struct ifreq ifr;
+	struct ifreq ifr = {0};
+	int failed = nl_interface_ioctl(SIOCGIFMTU, interface, &ifr) < 0;
 
-	if (fd < 0)
-		return 0;
-	memset(&ifr, 0, sizeof(ifr));
-	strncpy(ifr.ifr_name, interface, sizeof(ifr.ifr_name) - 1);
-	failed = ioctl(fd, SIOCGIFMTU, &ifr);
-	close(fd);
 	return failed || ifr.ifr_mtu < 0 ? 0 : (uint64_t)ifr.ifr_mtu;
 }
 

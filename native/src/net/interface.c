@@ -8,14 +8,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Sockets of every family accept interface requests. */
-int nl_interface_ioctl(unsigned long call, struct ifreq *ifr)
+int nl_interface_ioctl(unsigned long call, const char *name, struct ifreq *ifr)
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int result;
+	/* sockets of every family accept interface requests */
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), result;
 
 	if (fd < 0)
 		return -errno;
+	if (name)
+		strncpy(ifr->ifr_name, name, sizeof(ifr->ifr_name) - 1);
 	result = ioctl(fd, call, ifr);
 	if (result < 0)
 		result = -errno;
@@ -25,25 +26,18 @@ int nl_interface_ioctl(unsigned long call, struct ifreq *ifr)
 
 int nl_ifindex_of(const char *name)
 {
-	struct ifreq ifr;
-	int result;
+	struct ifreq ifr = {0};
+	int result = strlen(name) < sizeof(ifr.ifr_name) ? nl_interface_ioctl(SIOCGIFINDEX, name, &ifr)
+							 : -ENODEV;
 
-	memset(&ifr, 0, sizeof(ifr));
-	if (strlen(name) >= sizeof(ifr.ifr_name))
-		return -ENODEV;
-	memcpy(ifr.ifr_name, name, strlen(name) + 1);
-	result = nl_interface_ioctl(SIOCGIFINDEX, &ifr);
 	return result < 0 ? result : ifr.ifr_ifindex;
 }
 
 int nl_ifindex_name(int index, char name[IFNAMSIZ])
 {
-	struct ifreq ifr;
-	int result;
+	struct ifreq ifr = {.ifr_ifindex = index};
+	int result = nl_interface_ioctl(SIOCGIFNAME, NULL, &ifr);
 
-	memset(&ifr, 0, sizeof(ifr));
-	ifr.ifr_ifindex = index;
-	result = nl_interface_ioctl(SIOCGIFNAME, &ifr);
 	if (result == 0)
 		memcpy(name, ifr.ifr_name, sizeof(ifr.ifr_name));
 	return result == -ENXIO ? -ENODEV : result;
@@ -51,12 +45,9 @@ int nl_ifindex_name(int index, char name[IFNAMSIZ])
 
 int nl_ethtool(const char *interface, void *data)
 {
-	struct ifreq ifr;
+	struct ifreq ifr = {.ifr_data = data};
 
-	memset(&ifr, 0, sizeof(ifr));
-	strncpy(ifr.ifr_name, interface, sizeof(ifr.ifr_name) - 1);
-	ifr.ifr_data = data;
-	return nl_interface_ioctl(SIOCETHTOOL, &ifr);
+	return nl_interface_ioctl(SIOCETHTOOL, interface, &ifr);
 }
 
 int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most)

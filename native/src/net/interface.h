@@ -5,8 +5,8 @@
 #include <net/if.h>
 #include <stdint.h>
 
-/* Execute an interface request. Its result, 0 or more, or -errno. */
-int nl_interface_ioctl(unsigned long call, struct ifreq *ifr);
+/* Execute an interface request; name: of the interface, or NULL. Its result, 0 or more, or -errno. */
+int nl_interface_ioctl(unsigned long call, const char *name, struct ifreq *ifr);
 
 /* The index of an interface, or -errno (-ENODEV: no such interface). */
 int nl_ifindex_of(const char *name);

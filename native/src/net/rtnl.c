@@ -103,8 +103,23 @@ int nl_rtnl_find_u32(const void *answer, size_t len, int32_t *ifindex, struct nl
 	return code;
 }
 
+/* The error that the kernel answered: 0, or a positive errno; EPROTO for another answer. */
+static int error_of(const struct nl_rtnl_answer *answer)
+{
+	struct nlmsghdr head;
+	int32_t error;
+
+	if (answer->len < NLMSG_HDRLEN + sizeof(error))
+		return EPROTO;
+	memcpy(&head, answer->bytes, sizeof(head));
+	memcpy(&error, answer->bytes + NLMSG_HDRLEN, sizeof(error));
+	if (head.nlmsg_type != NLMSG_ERROR || error > 0)
+		return EPROTO;
+	return -error;
+}
+
 /* A socket with the request sent, or -errno. */
-static int asked(const void *request, size_t request_len)
+static int asked(const struct nl_rtnl_request *request)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), err;
 	ssize_t n;
@@ -112,7 +127,7 @@ static int asked(const void *request, size_t request_len)
 	if (fd < 0)
 		return -errno;
 	do
-		n = send(fd, request, request_len, 0);
+		n = send(fd, request, request->head.nlmsg_len, 0);
 	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return fd;
@@ -133,9 +148,10 @@ static int answered(int fd, struct nl_rtnl_answer *answer)
 	return n < 0 ? errno : 0;
 }
 
-int nl_rtnl_ask(const void *request, size_t request_len, struct nl_rtnl_answer *answer)
+/* Send a request and receive its first answer. 0, or a positive errno of this process. */
+static int ask(const struct nl_rtnl_request *request, struct nl_rtnl_answer *answer)
 {
-	int fd = asked(request, request_len), err;
+	int fd = asked(request), err;
 
 	answer->len = 0;
 	if (fd < 0)
@@ -145,11 +161,11 @@ int nl_rtnl_ask(const void *request, size_t request_len, struct nl_rtnl_answer *
 	return err;
 }
 
-int nl_rtnl_dump(const void *request, size_t request_len,
+int nl_rtnl_dump(const struct nl_rtnl_request *request,
 		 int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx)
 {
 	struct nl_rtnl_answer answer;
-	int fd = asked(request, request_len), err = 0, done = 0;
+	int fd = asked(request), err = 0, done = 0;
 
 	if (fd < 0)
 		return -fd;
@@ -168,7 +184,7 @@ int nl_rtnl_dump(const void *request, size_t request_len,
 			if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > answer.len - at)
 				err = EPROTO;
 			else if (head.nlmsg_type == NLMSG_ERROR)
-				err = at == 0 ? nl_rtnl_error(&answer) : EPROTO;
+				err = at == 0 ? error_of(&answer) : EPROTO;
 			else
 				done = head.nlmsg_type == NLMSG_DONE ||
 				       each(ctx, answer.bytes + at, head.nlmsg_len);
@@ -179,42 +195,45 @@ int nl_rtnl_dump(const void *request, size_t request_len,
 	return err;
 }
 
-int nl_rtnl_error(const struct nl_rtnl_answer *answer)
+void nl_rtnl_begin(struct nl_rtnl_request *out, uint16_t type, uint16_t flags, const void *head,
+		   size_t len)
 {
-	struct nlmsghdr head;
-	int32_t error;
+	memset(out, 0, sizeof(*out));
+	out->head.nlmsg_type = type;
+	out->head.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
+	out->head.nlmsg_len = (uint32_t)NLMSG_SPACE(len);
+	memcpy(out->content, head, len);
+}
 
-	if (answer->len < NLMSG_HDRLEN + sizeof(error))
-		return EPROTO;
-	memcpy(&head, answer->bytes, sizeof(head));
-	memcpy(&error, answer->bytes + NLMSG_HDRLEN, sizeof(error));
-	if (head.nlmsg_type != NLMSG_ERROR || error > 0)
-		return EPROTO;
-	return -error;
+void nl_rtnl_append(struct nl_rtnl_request *r, uint16_t type, const void *content, size_t len)
+{
+	struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = type};
+	uint8_t *at = r->content + r->head.nlmsg_len - sizeof(r->head);
+
+	memcpy(at, &attribute, sizeof(attribute));
+	memcpy(at + sizeof(attribute), content, len);
+	r->head.nlmsg_len += (uint32_t)RTA_SPACE(len);
+}
+
+int nl_rtnl_change(const struct nl_rtnl_request *request)
+{
+	struct nl_rtnl_answer answer;
+	int err = ask(request, &answer);
+
+	return err ? err : error_of(&answer);
 }
 
 int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer)
 {
-	struct {
-		struct nlmsghdr head;
-		struct ifinfomsg link;
-		struct rtattr attribute;
-		char name[IFNAMSIZ];
-	} request;
-	size_t name_len = strlen(name) + 1;
+	const struct ifinfomsg link = {.ifi_family = AF_UNSPEC};
+	size_t len = strlen(name) + 1;
+	struct nl_rtnl_request request;
 
-	if (name_len > IFNAMSIZ)
+	if (len > IFNAMSIZ)
 		return ENODEV;
-	memset(&request, 0, sizeof(request));
-	request.head.nlmsg_type = RTM_GETLINK;
-	request.head.nlmsg_flags = NLM_F_REQUEST;
-	request.link.ifi_family = AF_UNSPEC;
-	request.attribute.rta_type = IFLA_IFNAME;
-	request.attribute.rta_len = (unsigned short)RTA_LENGTH(name_len);
-	memcpy(request.name, name, name_len);
-	request.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(request.link)) +
-					    RTA_ALIGN(request.attribute.rta_len));
-	return nl_rtnl_ask(&request, request.head.nlmsg_len, answer);
+	nl_rtnl_begin(&request, RTM_GETLINK, 0, &link, sizeof(link));
+	nl_rtnl_append(&request, IFLA_IFNAME, name, len);
+	return ask(&request, answer);
 }
 
 int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out)
@@ -230,33 +249,13 @@ int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *o
 
 int nl_rtnl_set_u32(int32_t ifindex, const struct nl_rtnl_u32 *values, size_t n)
 {
-	struct {
-		struct nlmsghdr head;
-		struct ifinfomsg link;
-		struct {
-			struct rtattr attribute;
-			uint32_t value;
-		} of[SET_MAX];
-	} request;
-	struct nl_rtnl_answer answer;
-	int err;
+	const struct ifinfomsg link = {.ifi_family = AF_UNSPEC, .ifi_index = ifindex};
+	struct nl_rtnl_request request;
 
 	if (n > SET_MAX)
 		return EINVAL;
-	memset(&request, 0, sizeof(request));
-	request.head.nlmsg_type = RTM_SETLINK;
-	request.head.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-	request.link.ifi_family = AF_UNSPEC;
-	request.link.ifi_index = ifindex;
-	for (size_t i = 0; i < n; i++) {
-		request.of[i].attribute.rta_type = values[i].type;
-		request.of[i].attribute.rta_len = (unsigned short)RTA_LENGTH(sizeof(uint32_t));
-		request.of[i].value = values[i].value;
-	}
-	request.head.nlmsg_len = (uint32_t)(sizeof(request.head) + sizeof(request.link) +
-					    n * sizeof(request.of[0]));
-	err = nl_rtnl_ask(&request, request.head.nlmsg_len, &answer);
-	if (err)
-		return err;
-	return nl_rtnl_error(&answer);
+	nl_rtnl_begin(&request, RTM_SETLINK, NLM_F_ACK, &link, sizeof(link));
+	for (size_t i = 0; i < n; i++)
+		nl_rtnl_append(&request, values[i].type, &values[i].value, sizeof(values[i].value));
+	return nl_rtnl_change(&request);
 }

@@ -4,9 +4,16 @@
 
 #include "netlab.h"
 
+#include <linux/netlink.h>
 #include <stddef.h>
 
 enum { NL_RTNL_ANSWER_MAX = 32768 };
+
+/* A request to the kernel. */
+struct nl_rtnl_request {
+	struct nlmsghdr head;
+	_Alignas(4) uint8_t content[192]; /* a message and its attributes */
+};
 
 /* An answer of the kernel. */
 struct nl_rtnl_answer {
@@ -30,16 +37,18 @@ struct nl_rtattr {
 /* The attribute at *at, which moves past it. 1, or 0 at the end and before a malformed one. Pure. */
 int nl_rtattr_next(const uint8_t *message, size_t len, size_t *at, struct nl_rtattr *out);
 
-/* Send a request and receive its first answer. 0, or a positive errno of this process. */
-int nl_rtnl_ask(const void *request, size_t request_len, struct nl_rtnl_answer *answer);
+/* Begin a request with the message that follows its header; append attributes, of 128 bytes in all. */
+void nl_rtnl_begin(struct nl_rtnl_request *out, uint16_t type, uint16_t flags, const void *head,
+		   size_t len);
+void nl_rtnl_append(struct nl_rtnl_request *r, uint16_t type, const void *content, size_t len);
+
+/* Send a request with NLM_F_ACK. 0, or a positive errno. */
+int nl_rtnl_change(const struct nl_rtnl_request *request);
 
 /* Send a request with NLM_F_DUMP and call `each` with every message of the answer, until it returns
  * other than 0. 0, or a positive errno. */
-int nl_rtnl_dump(const void *request, size_t request_len,
+int nl_rtnl_dump(const struct nl_rtnl_request *request,
 		 int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx);
-
-/* The error that the kernel answered: 0, or a positive errno; EPROTO for another answer. */
-int nl_rtnl_error(const struct nl_rtnl_answer *answer);
 
 /* Parse the counters from one rtnetlink answer. Pure. 0; a positive errno sent by the kernel; -1 if
  * the answer has no counters. */

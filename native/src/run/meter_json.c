@@ -8,23 +8,6 @@ void nl_json_members(struct nl_json *j, const struct nl_json_member *member, siz
 		nl_json_u64(j, member[i].key, member[i].value);
 }
 
-/* Frequency and throttling of a CPU; null where the host does not report them. */
-static void put_clock_rate(struct nl_json *j, const struct nl_cpu *cpu)
-{
-	if (cpu->frequency_kHz)
-		nl_json_u64(j, "frequency_kHz", cpu->frequency_kHz);
-	else
-		nl_json_null(j, "frequency_kHz");
-	if (cpu->first_frequency_kHz)
-		nl_json_u64(j, "first_frequency_kHz", cpu->first_frequency_kHz);
-	else
-		nl_json_null(j, "first_frequency_kHz");
-	if (cpu->throttled >= 0)
-		nl_json_i64(j, "throttled", cpu->throttled);
-	else
-		nl_json_null(j, "throttled");
-}
-
 static void put_counters(struct nl_json *j, const struct nl_meter_span *span, int with_reset)
 {
 	const struct nl_interface *i = &span->interface;
@@ -53,7 +36,10 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 			    {"system_us", c->system_us}, {"idle_us", c->idle_us},
 			    {"iowait_us", c->iowait_us}, {"irq_us", c->irq_us},
 			    {"softirq_us", c->softirq_us}, {"steal_us", c->steal_us});
-		put_clock_rate(j, c);
+		/* null where the host does not report them */
+		nl_json_known(j, "frequency_kHz", c->frequency_kHz != 0, c->frequency_kHz);
+		nl_json_known(j, "first_frequency_kHz", c->first_frequency_kHz != 0, c->first_frequency_kHz);
+		nl_json_known(j, "throttled", c->throttled >= 0, (uint64_t)c->throttled);
 		nl_json_close(j);
 	}
 	nl_json_array_end(j);

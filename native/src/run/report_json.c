@@ -13,6 +13,10 @@ static const char *status_name(int status)
 
 static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp)
 {
+	if (!tcp) {
+		nl_json_null(j, key);
+		return;
+	}
 	nl_json_open(j, key);
 	PUT_MEMBERS(j, {"rtt_us", tcp->rtt_us}, {"rttvar_us", tcp->rttvar_us},
 		    {"min_rtt_us", tcp->min_rtt_us}, {"cwnd_segments", tcp->cwnd_segments},
@@ -27,14 +31,6 @@ static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp
 		    {"rcv_space_B", tcp->rcv_space_B}, {"snd_wscale", tcp->snd_wscale},
 		    {"rcv_wscale", tcp->rcv_wscale}, {"options", tcp->options});
 	nl_json_close(j);
-}
-
-static void put_cpu(struct nl_json *j, const char *key, int32_t cpu)
-{
-	if (cpu < 0)
-		nl_json_null(j, key);
-	else
-		nl_json_i64(j, key, cpu);
 }
 
 static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
@@ -52,68 +48,82 @@ static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 		    {"pacing_Bps", row->pacing_Bps}, {"dscp", row->dscp}, {"mss_B", row->mss_B},
 		    {"nodelay", row->nodelay}, {"busy_poll_us", row->busy_poll_us},
 		    {"moves", row->moves});
-	put_cpu(j, "cpu", row->cpu);
-	put_cpu(j, "incoming_cpu", row->incoming_cpu);
-	if (row->napi_id)
-		nl_json_u64(j, "napi_id", row->napi_id);
-	else
-		nl_json_null(j, "napi_id");
+	nl_json_known(j, "cpu", row->cpu >= 0, (uint64_t)row->cpu);
+	nl_json_known(j, "incoming_cpu", row->incoming_cpu >= 0, (uint64_t)row->incoming_cpu);
+	nl_json_known(j, "napi_id", row->napi_id != 0, row->napi_id);
 	nl_json_text(j, "congestion", row->congestion);
 	nl_json_i64(j, "errno", row->errnum);
-	if (row->has_tcp)
-		put_tcp(j, "tcp", &row->tcp);
-	else
-		nl_json_null(j, "tcp");
-	if (row->has_tcp_t1)
-		put_tcp(j, "tcp_t1", &row->tcp_t1);
-	else
-		nl_json_null(j, "tcp_t1");
+	put_tcp(j, "tcp", row->has_tcp ? &row->tcp : NULL);
+	put_tcp(j, "tcp_t1", row->has_tcp_t1 ? &row->tcp_t1 : NULL);
 	nl_json_close(j);
 }
 
-static void put_samples(struct nl_json *j, const struct nl_report *r)
+/* A table of samples: `rows` rows of sample_count values. */
+struct sample_table {
+	const char *key;
+	uint64_t rows;
+	const uint64_t *wide; /* either this */
+	const uint32_t *narrow;
+};
+
+enum { BYTES = 1, TRACE, TABLES = 5 }; /* the last three are the trace */
+
+static void sample_tables(const struct nl_report *r, struct sample_table table[TABLES])
 {
-	nl_json_open(j, "samples");
-	nl_json_u64(j, "interval_ms", r->interval_ms);
-	nl_json_array(j, "t_ns");
-	for (uint64_t k = 0; k < r->sample_count; k++)
-		nl_json_u64(j, NULL, r->sample_t_ns[k]);
-	nl_json_array_end(j);
-	nl_json_array(j, "bytes");
-	for (uint64_t i = 0; i < r->streams; i++) {
+	const uint64_t traced = r->trace_rtt_us ? r->streams : 0;
+	const struct sample_table all[TABLES] = {
+		{"t_ns", 1, r->sample_t_ns, NULL},
+		{"bytes", r->streams, r->sample_bytes, NULL},
+		{"rtt_us", traced, NULL, r->trace_rtt_us},
+		{"cwnd_segments", traced, NULL, r->trace_cwnd_segments},
+		{"retransmits", traced, NULL, r->trace_retransmits},
+	};
+
+	memcpy(table, all, sizeof(all));
+}
+
+static uint64_t sample_of(const struct sample_table *table, uint64_t at)
+{
+	return table->wide ? table->wide[at] : table->narrow[at];
+}
+
+static void put_rows(struct nl_json *j, const struct nl_report *r, const struct sample_table *table)
+{
+	nl_json_array(j, table->key);
+	for (uint64_t i = 0; i < table->rows; i++) {
 		nl_json_array(j, NULL);
 		for (uint64_t k = 0; k < r->sample_count; k++)
-			nl_json_u64(j, NULL, r->sample_bytes[i * r->sample_capacity + k]);
+			nl_json_u64(j, NULL, sample_of(table, i * r->sample_capacity + k));
 		nl_json_array_end(j);
 	}
 	nl_json_array_end(j);
-	nl_json_close(j);
 }
 
-static void put_trace(struct nl_json *j, const struct nl_report *r)
+/* Samples and trace; parts: the number of lines that had their values already, or 0. */
+static void put_samples(struct nl_json *j, const struct nl_report *r, uint64_t parts)
 {
-	const struct {
-		const char *key;
-		const uint32_t *rows;
-	} kind[] = {{"rtt_us", r->trace_rtt_us},
-		    {"cwnd_segments", r->trace_cwnd_segments},
-		    {"retransmits", r->trace_retransmits}};
+	struct sample_table table[TABLES];
 
+	sample_tables(r, table);
+	nl_json_open(j, "samples");
+	nl_json_u64(j, "interval_ms", r->interval_ms);
+	if (parts) {
+		PUT_MEMBERS(j, {"count", r->sample_count}, {"parts", parts});
+	} else {
+		nl_json_array(j, "t_ns");
+		for (uint64_t k = 0; k < r->sample_count; k++)
+			nl_json_u64(j, NULL, r->sample_t_ns[k]);
+		nl_json_array_end(j);
+		put_rows(j, r, &table[BYTES]);
+	}
+	nl_json_close(j);
 	if (!r->trace_rtt_us) {
 		nl_json_null(j, "trace");
 		return;
 	}
 	nl_json_open(j, "trace");
-	for (size_t n = 0; n < sizeof(kind) / sizeof(kind[0]); n++) {
-		nl_json_array(j, kind[n].key);
-		for (uint64_t i = 0; i < r->streams; i++) {
-			nl_json_array(j, NULL);
-			for (uint64_t k = 0; k < r->sample_count; k++)
-				nl_json_u64(j, NULL, kind[n].rows[i * r->sample_capacity + k]);
-			nl_json_array_end(j);
-		}
-		nl_json_array_end(j);
-	}
+	for (int t = TRACE; !parts && t < TABLES; t++)
+		put_rows(j, r, &table[t]);
 	nl_json_close(j);
 }
 
@@ -146,19 +156,11 @@ static void put_sink_members(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
-static void put_limit(struct nl_json *j, const char *key, uint64_t limit)
-{
-	if (limit == UINT64_MAX)
-		nl_json_null(j, key);
-	else
-		nl_json_u64(j, key, limit);
-}
-
 static void put_policy(struct nl_json *j, const struct nl_policy *policy)
 {
 	nl_json_open(j, "policy");
-	put_limit(j, "batch_B", policy->batch_B);
-	put_limit(j, "yield_B", policy->yield_B);
+	nl_json_known(j, "batch_B", policy->batch_B != UINT64_MAX, policy->batch_B);
+	nl_json_known(j, "yield_B", policy->yield_B != UINT64_MAX, policy->yield_B);
 	nl_json_bool(j, "read_delay", policy->read_delay);
 	nl_json_bool(j, "sched_batch", policy->sched_batch);
 	nl_json_bool(j, "spread", policy->spread);
@@ -188,28 +190,7 @@ static void put_engine(struct nl_json *j, const struct nl_report *r)
 
 /* -- samples in parts ---------------------------------------------------------- */
 
-enum { LARGE_VALUES = 1000 * 1000, PART_VALUES = 64 * 1024, TABLES = 5 };
-
-/* One table of samples: `rows` rows of sample_count values. */
-struct sample_table {
-	const char *key;
-	uint64_t rows;
-	const uint64_t *wide; /* either this */
-	const uint32_t *narrow;
-};
-
-static void sample_tables(const struct nl_report *r, struct sample_table table[TABLES])
-{
-	const struct sample_table all[TABLES] = {
-		{"t_ns", 1, r->sample_t_ns, NULL},
-		{"bytes", r->streams, r->sample_bytes, NULL},
-		{"rtt_us", r->trace_rtt_us ? r->streams : 0, NULL, r->trace_rtt_us},
-		{"cwnd_segments", r->trace_rtt_us ? r->streams : 0, NULL, r->trace_cwnd_segments},
-		{"retransmits", r->trace_rtt_us ? r->streams : 0, NULL, r->trace_retransmits},
-	};
-
-	memcpy(table, all, sizeof(all));
-}
+enum { LARGE_VALUES = 1000 * 1000, PART_VALUES = 64 * 1024 };
 
 int nl_report_is_large(const struct nl_report *r)
 {
@@ -245,7 +226,7 @@ int nl_json_report_part(struct nl_json *j, const struct nl_report *r, uint64_t *
 		for (uint64_t i = first; i < values && i < first + PART_VALUES; i++) {
 			uint64_t from = table[t].rows == 1 ? i : i / n * r->sample_capacity + i % n;
 
-			nl_json_u64(j, NULL, table[t].wide ? table[t].wide[from] : table[t].narrow[from]);
+			nl_json_u64(j, NULL, sample_of(&table[t], from));
 		}
 		nl_json_array_end(j);
 		nl_json_close(j);
@@ -255,22 +236,6 @@ int nl_json_report_part(struct nl_json *j, const struct nl_report *r, uint64_t *
 	put_report(j, r, parts);
 	*at = UINT64_MAX;
 	return 1;
-}
-
-/* Of samples that were sent in parts. */
-static void put_streamed(struct nl_json *j, const struct nl_report *r, uint64_t parts)
-{
-	nl_json_open(j, "samples");
-	nl_json_u64(j, "interval_ms", r->interval_ms);
-	nl_json_u64(j, "count", r->sample_count);
-	nl_json_u64(j, "parts", parts);
-	nl_json_close(j);
-	if (r->trace_rtt_us) {
-		nl_json_open(j, "trace");
-		nl_json_close(j);
-	} else {
-		nl_json_null(j, "trace");
-	}
 }
 
 void nl_json_report(struct nl_json *j, const struct nl_report *r)
@@ -306,12 +271,7 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 	for (uint64_t i = 0; i < r->streams; i++)
 		put_stream(j, &r->per_stream[i]);
 	nl_json_array_end(j);
-	if (parts) {
-		put_streamed(j, r, parts);
-	} else {
-		put_samples(j, r);
-		put_trace(j, r);
-	}
+	put_samples(j, r, parts);
 	put_meters(j, r);
 	nl_json_others(j, &r->others);
 	nl_json_card(j, &r->card);

@@ -145,7 +145,6 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_err *err)
 {
 	struct nl_run *run;
-	pthread_condattr_t attributes;
 	int code = nl_run_opts_check(opts, err);
 
 	if (code)
@@ -160,10 +159,7 @@ int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_e
 	run->report.run = opts->run;
 	run->report.streams = opts->streams;
 	pthread_mutex_init(&run->transfer.lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&run->transfer.changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	nl_condition_init(&run->transfer.changed);
 	code = open_all(run, err);
 	if (code) {
 		nl_run_free(run);

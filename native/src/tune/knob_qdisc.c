@@ -33,41 +33,9 @@ struct found {
 	int there;
 };
 
-struct request {
-	struct nlmsghdr head;
-	struct tcmsg tc;
-	_Alignas(4) uint8_t attributes[128];
-};
-
-/* A request about the root qdisc. */
-static void fill(struct request *out, uint16_t type, uint16_t flags, int ifindex)
+static struct tcmsg root_of(int ifindex)
 {
-	memset(out, 0, sizeof(*out));
-	out->head.nlmsg_type = type;
-	out->head.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
-	out->head.nlmsg_len = NLMSG_LENGTH(sizeof(out->tc));
-	out->tc.tcm_family = AF_UNSPEC;
-	out->tc.tcm_ifindex = ifindex;
-	out->tc.tcm_parent = TC_H_ROOT;
-}
-
-static void append(struct request *r, uint16_t type, const void *content, size_t len)
-{
-	struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = type};
-	uint8_t *at = (uint8_t *)r + r->head.nlmsg_len;
-
-	memcpy(at, &attribute, sizeof(attribute));
-	memcpy(at + sizeof(attribute), content, len);
-	r->head.nlmsg_len += (uint32_t)RTA_SPACE(len);
-}
-
-/* 0 or a positive errno. */
-static int change(const struct request *request)
-{
-	struct nl_rtnl_answer answer;
-	int err = nl_rtnl_ask(request, request->head.nlmsg_len, &answer);
-
-	return err ? err : nl_rtnl_error(&answer);
+	return (struct tcmsg){.tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = TC_H_ROOT};
 }
 
 /* The kind and parameters of a message's attributes. 0, or -1 without a kind. */
@@ -135,7 +103,8 @@ static int take_message(void *ctx, const uint8_t *message, size_t len)
 
 static enum nl_knob_code find_qdisc(const struct nl_knob *k, struct found *found, struct nl_err *why)
 {
-	struct request request;
+	struct nl_rtnl_request request;
+	struct tcmsg tc;
 	int err;
 
 	memset(found, 0, sizeof(*found));
@@ -144,8 +113,9 @@ static enum nl_knob_code find_qdisc(const struct nl_knob *k, struct found *found
 		return nl_knob_gone(k, why);
 	if (found->ifindex < 0)
 		return nl_knob_fail_errno(why, k->interface, -found->ifindex);
-	fill(&request, RTM_GETQDISC, NLM_F_DUMP, found->ifindex);
-	err = nl_rtnl_dump(&request, request.head.nlmsg_len, take_message, found);
+	tc = root_of(found->ifindex);
+	nl_rtnl_begin(&request, RTM_GETQDISC, NLM_F_DUMP, &tc, sizeof(tc));
+	err = nl_rtnl_dump(&request, take_message, found);
 	if (err)
 		return nl_knob_fail_errno(why, "RTM_GETQDISC", err);
 	if (found->there && strcmp(found->tree.root.kind, "noop") != 0)
@@ -190,10 +160,11 @@ static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *ou
 /* Delete the root, and with it all below. 0 or a positive errno. */
 static int delete_root(int ifindex)
 {
-	struct request request;
+	const struct tcmsg tc = root_of(ifindex);
+	struct nl_rtnl_request request;
 
-	fill(&request, RTM_DELQDISC, NLM_F_ACK, ifindex);
-	return change(&request);
+	nl_rtnl_begin(&request, RTM_DELQDISC, NLM_F_ACK, &tc, sizeof(tc));
+	return nl_rtnl_change(&request);
 }
 
 /* Delete the root; the kernel then takes its own choice, below an mq too. */
@@ -221,19 +192,20 @@ static enum nl_knob_code to_default(const struct nl_knob *k, const char *kind, c
 static enum nl_knob_code make(int ifindex, uint32_t parent, uint32_t handle,
 			      const struct nl_qdisc *q, struct nl_err *why)
 {
-	struct request request;
+	struct tcmsg tc = root_of(ifindex);
+	struct nl_rtnl_request request;
 	uint8_t options[64];
 	size_t len = nl_qdisc_put_options(q, options);
 	int err;
 
 	/* over the kernel's own choice only, not over one that another program has just set */
-	fill(&request, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, ifindex);
-	request.tc.tcm_parent = parent;
-	request.tc.tcm_handle = handle;
-	append(&request, TCA_KIND, q->kind, strlen(q->kind) + 1);
+	tc.tcm_parent = parent;
+	tc.tcm_handle = handle;
+	nl_rtnl_begin(&request, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, &tc, sizeof(tc));
+	nl_rtnl_append(&request, TCA_KIND, q->kind, strlen(q->kind) + 1);
 	if (len)
-		append(&request, TCA_OPTIONS, options, len);
-	err = change(&request);
+		nl_rtnl_append(&request, TCA_OPTIONS, options, len);
+	err = nl_rtnl_change(&request);
 	if (err == 0)
 		return NL_KNOB_OK;
 	if (err == EOPNOTSUPP && strcmp(q->kind, "mq") == 0) {

@@ -24,9 +24,8 @@ struct tune {
 	struct nl_serve serve;
 	struct nl_session session;
 	uint64_t hold_ns;
-	struct nl_json json;
 	int output_lost;
-	int failed; /* the exit code: an error other than bad_request, or a knob not restored */
+	int failed; /* a knob is not restored */
 };
 
 /* -- answers ------------------------------------------------------------------------ */
@@ -39,17 +38,18 @@ static void lose_output(struct tune *t)
 }
 
 /* poll() before each small write, so that a reader that stopped reading cannot block the process. */
-static void send_line(struct tune *t)
+static void put(void *context, struct nl_json *j)
 {
+	struct tune *t = context;
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
 	size_t done = 0, len;
 
-	if (t->json.failed || !t->json.text) {
+	if (j->failed || !j->text) {
 		lose_output(t);
 		return;
 	}
-	t->json.text[t->json.len] = '\n'; /* the writer always leaves room for it */
-	len = t->json.len + 1;
+	j->text[j->len] = '\n'; /* the writer always leaves room for it */
+	len = j->len + 1;
 	while (done < len && !t->output_lost) {
 		size_t chunk = len - done < OUT_CHUNK ? len - done : OUT_CHUNK;
 		ssize_t n = 0;
@@ -58,38 +58,12 @@ static void send_line(struct tune *t)
 		if (ready > 0 && !(out.revents & POLLOUT))
 			ready = 0;
 		if (ready > 0)
-			n = write(STDOUT_FILENO, t->json.text + done, chunk);
+			n = write(STDOUT_FILENO, j->text + done, chunk);
 		if (n > 0)
 			done += (size_t)n;
 		else if (ready >= 0 || errno != EINTR)
 			lose_output(t);
 	}
-}
-
-/* Begin an answer; add keys, then call finish. The writer belongs to the tune. */
-static struct nl_json *event(struct tune *t, const char *name)
-{
-	nl_json_reset(&t->json);
-	nl_json_open(&t->json, NULL);
-	nl_json_text(&t->json, "event", name);
-	return &t->json;
-}
-
-static void finish(struct tune *t)
-{
-	nl_json_close(&t->json);
-	send_line(t);
-}
-
-static void send_error(void *context, const char *run, const struct nl_err *err)
-{
-	struct tune *t = context;
-
-	nl_json_reset(&t->json);
-	nl_json_error(&t->json, run, err);
-	send_line(t);
-	if (err->code != NL_BAD_REQUEST)
-		t->failed = 1;
 }
 
 static void put_knob(struct nl_json *j, const struct nl_knob *k)
@@ -104,25 +78,25 @@ static void send_reverted(void *context, const struct nl_knob *k, enum nl_revert
 			  const char *found, const char *reason)
 {
 	struct tune *t = context;
-	struct nl_json *j = event(t, "reverted");
+	struct nl_json *j = nl_serve_event(&t->serve, "reverted");
 
 	put_knob(j, k);
 	nl_json_text(j, "status", nl_reverted_word(status));
 	nl_json_text(j, "found", found[0] || !reason ? found : NULL);
 	nl_json_text(j, "reason", reason);
-	finish(t);
+	nl_serve_finish(&t->serve);
 }
 
 static void send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
 {
-	struct nl_json *j = event(t, "reverted_all");
+	struct nl_json *j = nl_serve_event(&t->serve, "reverted_all");
 
 	nl_json_u64(j, "conflicts", sum->conflicts);
 	nl_json_u64(j, "absent", sum->absent);
 	nl_json_u64(j, "failed", sum->failed);
 	if (sum->failed || sum->absent)
 		t->failed = 1;
-	finish(t);
+	nl_serve_finish(&t->serve);
 }
 
 /* -- requests ----------------------------------------------------------------------- */
@@ -173,13 +147,13 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 		code = nl_knob_ops_of(&k)->can(&k, text, &why);
 	if (code == NL_KNOB_FAILED)
 		return nl_fail(err, NL_LIMIT, "%s", why.message);
-	j = event(t, "value");
+	j = nl_serve_event(&t->serve, "value");
 	put_knob(j, &k);
 	nl_json_text(j, "value", code == NL_KNOB_OK ? value.text : NULL);
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
 	nl_json_bool(j, "writable", code == NL_KNOB_OK && access == NL_KNOB_WRITABLE);
 	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
-	finish(t);
+	nl_serve_finish(&t->serve);
 	return NL_OK;
 }
 
@@ -205,7 +179,7 @@ static int do_list(void *context, struct nl_request *request, struct nl_err *err
 	if (t->session.live && nl_session_keepalive(&t->session, err))
 		return err->code;
 	code = nl_knob_members(&k, &members, &why);
-	j = event(t, "listed");
+	j = nl_serve_event(&t->serve, "listed");
 	nl_json_open(j, "values");
 	for (size_t i = 0; code == NL_KNOB_OK && i < members.count; i++) {
 		snprintf(k.name, sizeof(k.name), "%u", members.of[i].number);
@@ -230,7 +204,7 @@ static int do_list(void *context, struct nl_request *request, struct nl_err *err
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
 	nl_json_bool(j, "writable", code == NL_KNOB_OK && writable);
 	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
-	finish(t);
+	nl_serve_finish(&t->serve);
 	return NL_OK;
 }
 
@@ -244,8 +218,8 @@ static int do_begin(void *context, struct nl_request *request, struct nl_err *er
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open already: send `end` first");
 	if (nl_session_begin(&t->session, t->hold_ns, err))
 		return err->code;
-	event(t, "begun");
-	finish(t);
+	nl_serve_event(&t->serve, "begun");
+	nl_serve_finish(&t->serve);
 	return NL_OK;
 }
 
@@ -267,14 +241,14 @@ static int do_set(void *context, struct nl_request *request, struct nl_err *err)
 		return err->code;
 	if (nl_session_set(&t->session, &k, value, &r, err))
 		return err->code;
-	j = event(t, "set");
+	j = nl_serve_event(&t->serve, "set");
 	put_knob(j, &k);
 	nl_json_text(j, "old", r.has_old ? r.old : NULL);
 	nl_json_text(j, "value", value);
 	nl_json_text(j, "readback", r.has_readback ? r.readback : NULL);
 	nl_json_text(j, "status", names[r.status]);
 	nl_json_text(j, "reason", r.why.message[0] ? r.why.message : NULL);
-	finish(t);
+	nl_serve_finish(&t->serve);
 	return NL_OK;
 }
 
@@ -282,12 +256,12 @@ static void send_drift(void *context, const struct nl_knob *k, const char *expec
 		       const char *found)
 {
 	struct tune *t = context;
-	struct nl_json *j = event(t, "drift");
+	struct nl_json *j = nl_serve_event(&t->serve, "drift");
 
 	put_knob(j, k);
 	nl_json_text(j, "expected", expected);
 	nl_json_text(j, "found", found);
-	finish(t);
+	nl_serve_finish(&t->serve);
 }
 
 static int do_verify(void *context, struct nl_request *request, struct nl_err *err)
@@ -298,8 +272,8 @@ static int do_verify(void *context, struct nl_request *request, struct nl_err *e
 	if (check_bare(t, request, err) ||
 	    nl_session_verify(&t->session, send_drift, t, &drifted, err))
 		return err->code;
-	nl_json_u64(event(t, "verified"), "drifted", drifted);
-	finish(t);
+	nl_json_u64(nl_serve_event(&t->serve, "verified"), "drifted", drifted);
+	nl_serve_finish(&t->serve);
 	return NL_OK;
 }
 
@@ -323,8 +297,8 @@ static int do_keepalive(void *context, struct nl_request *request, struct nl_err
 		return err->code;
 	if (t->session.live && nl_session_keepalive(&t->session, err))
 		return err->code;
-	event(t, "alive");
-	finish(t);
+	nl_serve_event(&t->serve, "alive");
+	nl_serve_finish(&t->serve);
 	return NL_OK;
 }
 
@@ -338,11 +312,11 @@ static int end_session(struct tune *t, struct nl_err *err)
 		return err->code;
 	if (sum.failed || sum.absent)
 		t->failed = 1;
-	j = event(t, "ended");
+	j = nl_serve_event(&t->serve, "ended");
 	nl_json_u64(j, "conflicts", t->session.sum.conflicts);
 	nl_json_u64(j, "absent", sum.absent);
 	nl_json_u64(j, "failed", sum.failed);
-	finish(t);
+	nl_serve_finish(&t->serve);
 	return NL_OK;
 }
 
@@ -378,16 +352,14 @@ static const struct nl_verb verbs[] = {
 
 static void send_ready(struct tune *t, unsigned stale)
 {
-	struct nl_json *j = &t->json;
+	struct nl_json *j = nl_serve_ready(&t->serve);
 	char hostname[256] = "";
 
 	gethostname(hostname, sizeof(hostname) - 1);
-	nl_json_reset(j);
-	nl_serve_ready(j);
 	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "may_write", nl_knob_may_write());
 	nl_json_u64(j, "stale", stale);
-	finish(t);
+	nl_serve_finish(&t->serve);
 }
 
 /* NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
@@ -436,11 +408,10 @@ int nl_tune_main(int argc, char **argv)
 	struct nl_err err = {0};
 	int code;
 
-	nl_json_init(&t.json);
 	t.serve = (struct nl_serve){.verbs = verbs,
 				    .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				    .context = &t,
-				    .answer_error = send_error,
+				    .put = put,
 				    .in_fd = STDIN_FILENO,
 				    .out_fd = STDOUT_FILENO,
 				    .broken_fd = -1,
@@ -449,19 +420,19 @@ int nl_tune_main(int argc, char **argv)
 	if (code == NL_ARGUMENTS_HELP)
 		return 0;
 	if (code) {
-		send_error(&t, NULL, &err);
+		nl_serve_error(&t.serve, NULL, &err);
 		return 2;
 	}
 	if (open_tune(&t, &err)) {
-		send_error(&t, NULL, &err);
+		nl_serve_error(&t.serve, NULL, &err);
 		return 1;
 	}
 	send_ready(&t, nl_session_init(&t.session));
 	end = t.serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&t.serve);
 	if (t.session.live && end_session(&t, &err))
-		send_error(&t, NULL, &err);
-	nl_json_free(&t.json);
+		nl_serve_error(&t.serve, NULL, &err);
+	nl_json_free(&t.serve.json);
 	close(t.serve.signal_fd);
-	return t.failed || end == NL_SERVE_SIGNALLED || end == NL_SERVE_FAILED ||
+	return t.failed || t.serve.failed || end == NL_SERVE_SIGNALLED || end == NL_SERVE_FAILED ||
 	       end == NL_SERVE_SILENT;
 }
