@@ -1,51 +1,20 @@
 /* Stop, starve and mix runs at random moments, under a sanitizer. Prints how many runs ended in
  * each status; exits 1 if one hangs or a clean one loses a byte. */
 #define NL_OWN_MAIN
-#include "check.h"
-#include "netlab.h"
+#include "ends.h"
 
-#include <pthread.h>
-#include <time.h>
 #include <unistd.h>
-
-struct end {
-	struct nl_run *run;
-	struct nl_err err;
-	int code;
-	pthread_t thread;
-};
-
-static void *execute(void *argument)
-{
-	struct end *end = argument;
-
-	end->code = nl_run_execute(end->run, &end->err);
-	return NULL;
-}
 
 static struct nl_run_opts options(int role, unsigned streams, const char *address)
 {
-	struct nl_run_opts opts;
-	struct nl_err err;
+	struct nl_run_opts opts = end_options(role, address);
 
-	nl_run_opts_init(&opts, role);
-	CHECK(nl_run_opts_set(&opts, role == NL_SINK ? "bind" : "to", address, &err) == NL_OK);
-	CHECK(nl_run_opts_set(&opts, "congestion", "cubic", &err) == NL_OK);
 	opts.streams = streams;
 	opts.interval_ms = 10;
 	opts.window_ms = 30;
 	opts.warmup_ms = 10;
 	opts.trace = 1;
-	opts.token[3] = 77;
 	return opts;
-}
-
-static void start(struct end *end, const struct nl_run_opts *opts)
-{
-	struct nl_err err;
-
-	CHECK(nl_run_open(opts, &end->run, &err) == NL_OK);
-	CHECK(pthread_create(&end->thread, NULL, execute, end) == 0);
 }
 
 /* Any engine and any supported method, at either end. */
@@ -73,14 +42,14 @@ static void one_round(unsigned round, unsigned streams, int victim, unsigned wai
 		struct nl_run_opts gen = options(NL_GEN, streams, address);
 
 		set_engines(&sink, &gen, seed);
-		start(&end[i], &sink);
+		start_end(&end[i], &sink);
 		gen.port = nl_run_port(end[i].run);
 		if (round % 5 == 0) {
 			gen.window_ms = 0;
 			gen.bytes = 1000003;
 			gen.token[3] = round % 10 ? 77 : 0;
 		}
-		start(&end[i + 1], &gen);
+		start_end(&end[i + 1], &gen);
 	}
 	if (victim < 4) {
 		usleep(wait_us);

@@ -191,19 +191,9 @@ static int request_ping(void *context, struct nl_request *request, struct nl_err
 	return NL_OK;
 }
 
-static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct agent *agent = context;
-
-	if (nl_request_only_known(request, err))
-		return err->code;
-	agent->serve.stop = 1;
-	return NL_OK;
-}
-
 static const struct nl_verb verbs[] = {
 	{"sink", request_sink},   {"gen", request_gen},	  {"stop", request_stop},
-	{"meter", request_meter}, {"ping", request_ping}, {"quit", request_quit},
+	{"meter", request_meter}, {"ping", request_ping}, {"quit", NULL},
 	{"lease", request_lease},
 };
 

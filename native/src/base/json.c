@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include "base/file_read.h"
 #include "base/request.h"
 
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void nl_json_init(struct nl_json *j)
 {
@@ -149,26 +149,21 @@ void nl_json_known(struct nl_json *j, const char *key, int known, uint64_t value
 		nl_json_null(j, key);
 }
 
+void nl_json_members(struct nl_json *j, const struct nl_json_member *member, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		nl_json_u64(j, member[i].key, member[i].value);
+}
+
 int nl_json_line(struct nl_json *j, int fd)
 {
-	size_t done = 0;
-
 	put(j, "", 0);
 	if (j->failed) {
 		errno = ENOMEM;
 		return -1;
 	}
 	j->text[j->len] = '\n'; /* put() always leaves room for two bytes */
-	while (done < j->len + 1) {
-		ssize_t n = write(fd, j->text + done, j->len + 1 - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		done += (size_t)n;
-	}
-	return 0;
+	return nl_write_all(fd, j->text, j->len + 1);
 }
 
 void nl_json_error(struct nl_json *j, const char *run, const struct nl_err *err)

@@ -35,6 +35,20 @@ void nl_json_null(struct nl_json *j, const char *key);
 /* The value if it is known, else null. */
 void nl_json_known(struct nl_json *j, const char *key, int known, uint64_t value);
 
+struct nl_json_member {
+	const char *key;
+	uint64_t value;
+};
+
+/* Write unsigned members into an open object. */
+void nl_json_members(struct nl_json *j, const struct nl_json_member *member, size_t count);
+
+#define PUT_MEMBERS(j, ...)                                                                        \
+	do {                                                                                       \
+		const struct nl_json_member list_[] = {__VA_ARGS__};                               \
+		nl_json_members(j, list_, sizeof(list_) / sizeof(list_[0]));                       \
+	} while (0)
+
 /* Write the text and a newline to fd in full. 0, or -1 with errno (ENOMEM when failed). */
 int nl_json_line(struct nl_json *j, int fd);
 

@@ -236,9 +236,13 @@ int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const 
 		request->count = 0;
 		return nl_fail_key(err, request->bad_key, "%s", nl_request_message(parsed));
 	}
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(verbs[i].name, request->verb) == 0)
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(verbs[i].name, request->verb) != 0)
+			continue;
+		if (verbs[i].handle)
 			return verbs[i].handle(context, request, err);
+		return nl_request_only_known(request, err) ? err->code : NL_DISPATCH_QUIT;
+	}
 	return nl_fail(err, NL_BAD_REQUEST, "unknown request %s", request->verb);
 }
 

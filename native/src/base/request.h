@@ -74,12 +74,14 @@ const char *nl_request_unread(const struct nl_request *r);
 
 struct nl_verb {
 	const char *name;
-	/* NL_OK, or an error code with *err filled. */
+	/* NL_OK, or an error code with *err filled. NULL: the verb takes no key and ends the serving. */
 	int (*handle)(void *context, struct nl_request *request, struct nl_err *err);
 };
 
-/* Parse a line (NULL: an overlong one) and call the handler among count verbs. NL_OK, or an
- * error code with *err filled. *request receives the parsed line; no pairs if it was malformed. */
+enum { NL_DISPATCH_QUIT = -1 };
+
+/* Parse a line (NULL: an overlong one) and call the handler among count verbs. NL_OK,
+ * NL_DISPATCH_QUIT for a verb without a handler, or an error code with *err filled. *request receives the parsed line; no pairs if it was malformed. */
 int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const char *line,
 		size_t len, struct nl_request *request, struct nl_err *err);
 

@@ -15,10 +15,14 @@ static int handle_line(struct nl_serve *s, const char *line, size_t len)
 {
 	struct nl_request request;
 	struct nl_err err;
+	int code;
 
 	if (line && len == 0)
 		return s->stop;
-	if (nl_dispatch(s->verbs, s->verb_count, s->context, line, len, &request, &err))
+	code = nl_dispatch(s->verbs, s->verb_count, s->context, line, len, &request, &err);
+	if (code == NL_DISPATCH_QUIT)
+		s->stop = 1;
+	else if (code)
 		nl_serve_error(s, nl_request_get(&request, "run"), &err);
 	return s->stop;
 }

@@ -37,7 +37,7 @@ struct nl_serve {
 	struct nl_json json; /* of the answers; free it at the end */
 	/* Write the JSON as one line and empty it. */
 	void (*put)(void *context, struct nl_json *j);
-	int failed; /* an error other than bad_request was answered */
+	int failed; /* for the exit code: set with an error other than bad_request */
 	int in_fd, out_fd;
 	int broken_fd; /* of an nl_async_out, or -1 */
 	int signal_fd; /* or -1 */

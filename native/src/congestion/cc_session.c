@@ -127,21 +127,11 @@ static int request_ping(void *context, struct nl_request *request, struct nl_err
 	return NL_OK;
 }
 
-static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct cc_session *s = context;
-
-	if (nl_request_only_known(request, err))
-		return err->code;
-	s->serve.stop = 1;
-	return NL_OK;
-}
-
 static const struct nl_verb verbs[] = {
 	{"load", request_load},
 	{"unload", request_unload},
 	{"ping", request_ping},
-	{"quit", request_quit},
+	{"quit", NULL},
 };
 
 /* -- start and end ----------------------------------------------------------------- */

@@ -216,19 +216,9 @@ static int request_ping(void *context, struct nl_request *request, struct nl_err
 	return NL_OK;
 }
 
-static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct emulator *e = context;
-
-	if (nl_request_only_known(request, err))
-		return err->code;
-	e->serve.stop = 1;
-	return NL_OK;
-}
-
 static const struct nl_verb verbs[] = {
 	{"set", request_set},	{"open", request_open}, {"report", request_report},
-	{"ping", request_ping}, {"quit", request_quit},
+	{"ping", request_ping}, {"quit", NULL},
 };
 
 /* -- packets ------------------------------------------------------------------------- */

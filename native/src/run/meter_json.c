@@ -2,12 +2,6 @@
 
 #include <string.h>
 
-void nl_json_members(struct nl_json *j, const struct nl_json_member *member, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		nl_json_u64(j, member[i].key, member[i].value);
-}
-
 static void put_counters(struct nl_json *j, const struct nl_meter_span *span, int with_reset)
 {
 	const struct nl_interface *i = &span->interface;

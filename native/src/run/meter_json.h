@@ -7,20 +7,6 @@
 
 #include <stddef.h>
 
-struct nl_json_member {
-	const char *key;
-	uint64_t value;
-};
-
-/* Write unsigned members into an open object. */
-void nl_json_members(struct nl_json *j, const struct nl_json_member *member, size_t count);
-
-#define PUT_MEMBERS(j, ...)                                                                        \
-	do {                                                                                       \
-		const struct nl_json_member list_[] = {__VA_ARGS__};                                       \
-		nl_json_members(j, list_, sizeof(list_) / sizeof(list_[0]));                           \
-	} while (0)
-
 /* Write the members of a meter object into an open object. */
 void nl_json_span(struct nl_json *j, const struct nl_meter_span *span);
 

@@ -1,6 +1,7 @@
 #include "tune/journal.h"
 
 #include "base/error.h"
+#include "base/file_read.h"
 #include "base/private_dir.h"
 #include "base/request.h"
 
@@ -234,29 +235,11 @@ void nl_journal_close(struct nl_journal_file *file)
 	file->dir = -1;
 }
 
-/* Read up to size bytes. The number, or -1 with errno. */
-static ssize_t read_all(int fd, char *to, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = read(fd, to + done, size - done);
-
-		if (n == 0)
-			break;
-		if (n < 0 && errno != EINTR)
-			return -1;
-		if (n > 0)
-			done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
 int nl_journal_load(const struct nl_journal_file *file, struct nl_journal *out)
 {
 	int fd = openat(file->dir, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
-	ssize_t len = -1;
+	long len = -1;
 	char *text = NULL;
 	int err = 0;
 
@@ -269,7 +252,7 @@ int nl_journal_load(const struct nl_journal_file *file, struct nl_journal *out)
 		err = EFBIG;
 	else if (!(text = malloc((size_t)st.st_size + 1)))
 		err = ENOMEM;
-	else if ((len = read_all(fd, text, (size_t)st.st_size)) < 0)
+	else if ((len = nl_read_all(fd, text, (size_t)st.st_size)) < 0)
 		err = errno;
 	else if (nl_journal_parse(out, text, (size_t)len) < 0)
 		err = ENOMEM;
@@ -284,21 +267,13 @@ static int write_entries(int fd, const struct nl_journal *j)
 	struct line l;
 
 	for (size_t i = 0; i < j->count; i++) {
-		size_t done = 0;
-
 		add_entry(&l, &j->entry[i]);
 		if (l.over || l.len > NL_LINE_MAX) {
 			errno = EFBIG;
 			return -1;
 		}
-		while (done < l.len) {
-			ssize_t n = write(fd, l.text + done, l.len - done);
-
-			if (n < 0 && errno != EINTR)
-				return -1;
-			if (n > 0)
-				done += (size_t)n;
-		}
+		if (nl_write_all(fd, l.text, l.len) < 0)
+			return -1;
 	}
 	return 0;
 }

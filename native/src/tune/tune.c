@@ -25,7 +25,6 @@ struct tune {
 	struct nl_session session;
 	uint64_t hold_ns;
 	int output_lost;
-	int failed; /* a knob is not restored */
 };
 
 /* -- answers ------------------------------------------------------------------------ */
@@ -91,11 +90,9 @@ static void send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
 {
 	struct nl_json *j = nl_serve_event(&t->serve, "reverted_all");
 
-	nl_json_u64(j, "conflicts", sum->conflicts);
-	nl_json_u64(j, "absent", sum->absent);
-	nl_json_u64(j, "failed", sum->failed);
+	PUT_MEMBERS(j, {"conflicts", sum->conflicts}, {"absent", sum->absent}, {"failed", sum->failed});
 	if (sum->failed || sum->absent)
-		t->failed = 1;
+		t->serve.failed = 1;
 	nl_serve_finish(&t->serve);
 }
 
@@ -311,11 +308,10 @@ static int end_session(struct tune *t, struct nl_err *err)
 	if (nl_session_end(&t->session, send_reverted, t, &sum, err))
 		return err->code;
 	if (sum.failed || sum.absent)
-		t->failed = 1;
+		t->serve.failed = 1;
 	j = nl_serve_event(&t->serve, "ended");
-	nl_json_u64(j, "conflicts", t->session.sum.conflicts);
-	nl_json_u64(j, "absent", sum.absent);
-	nl_json_u64(j, "failed", sum.failed);
+	PUT_MEMBERS(j, {"conflicts", t->session.sum.conflicts}, {"absent", sum.absent},
+		    {"failed", sum.failed});
 	nl_serve_finish(&t->serve);
 	return NL_OK;
 }
@@ -433,6 +429,6 @@ int nl_tune_main(int argc, char **argv)
 		nl_serve_error(&t.serve, NULL, &err);
 	nl_json_free(&t.serve.json);
 	close(t.serve.signal_fd);
-	return t.failed || t.serve.failed || end == NL_SERVE_SIGNALLED || end == NL_SERVE_FAILED ||
+	return t.serve.failed || end == NL_SERVE_SIGNALLED || end == NL_SERVE_FAILED ||
 	       end == NL_SERVE_SILENT;
 }

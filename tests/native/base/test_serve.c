@@ -24,14 +24,7 @@ static int request_add(void *context, struct nl_request *request, struct nl_err 
 	return NL_OK;
 }
 
-static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
-{
-	(void)context, (void)request, (void)err;
-	s.serve.stop = 1;
-	return NL_OK;
-}
-
-static const struct nl_verb verbs[] = {{"add", request_add}, {"quit", request_quit}};
+static const struct nl_verb verbs[] = {{"add", request_add}, {"quit", NULL}};
 
 static void put(void *context, struct nl_json *j)
 {

@@ -15,7 +15,7 @@ static void put16(uint8_t *p, unsigned value)
 }
 
 /* A TCP packet of n full segments; its sequence number is that of its first byte. */
-static size_t make(uint8_t *frame, unsigned n, uint32_t seq)
+static size_t make(uint8_t *frame, unsigned n, uint32_t number)
 {
 	unsigned ip_B = HEAD_B + n * GSO_B;
 	uint8_t *ip = frame + NL_VNET_B;
@@ -30,24 +30,28 @@ static size_t make(uint8_t *frame, unsigned n, uint32_t seq)
 	ip[0] = 0x45;
 	put16(ip + 2, ip_B);
 	ip[9] = IPPROTO_TCP;
-	put16(ip + 24, seq >> 16);
-	put16(ip + 26, seq);
+	put16(ip + 24, number >> 16);
+	put16(ip + 26, number);
 	ip[32] = 0x50;
 	return NL_VNET_B + ip_B;
 }
 
-static void arrive(struct nl_link *link, uint64_t now_ns, unsigned n, uint32_t seq)
+static struct nl_link link;
+static uint32_t seq;     /* of the piece taken last */
+static size_t payload_B; /* the same */
+
+static void arrive(uint64_t now_ns, unsigned n, uint32_t number)
 {
-	uint8_t *room = nl_link_room(link);
+	uint8_t *room = nl_link_room(&link);
 
 	CHECK(room);
-	nl_link_arrive(link, now_ns, make(room, n, seq));
+	nl_link_arrive(&link, now_ns, make(room, n, number));
 }
 
-/* Remove the first piece: returns sequence number, payload bytes and due time. */
-static uint64_t take(struct nl_link *link, uint32_t *seq, size_t *payload_B)
+/* Remove the first piece; returns its due time. */
+static uint64_t take(void)
 {
-	uint64_t due_ns = nl_link_next_ns(link);
+	uint64_t due_ns = nl_link_next_ns(&link);
 	uint8_t head[NL_PIECE_HEAD_MAX_B];
 	const uint8_t *ip;
 	struct iovec iov[2];
@@ -55,44 +59,49 @@ static uint64_t take(struct nl_link *link, uint32_t *seq, size_t *payload_B)
 	int parts;
 
 	CHECK(due_ns != UINT64_MAX);
-	parts = nl_link_parts(nl_link_first(link), head, iov);
+	parts = nl_link_parts(nl_link_first(&link), head, iov);
 	for (int i = 0; i < parts; i++)
 		total_B += iov[i].iov_len;
 	ip = (const uint8_t *)iov[0].iov_base + NL_VNET_B;
-	*seq = (uint32_t)ip[24] << 24 | (uint32_t)ip[25] << 16 | (uint32_t)ip[26] << 8 | ip[27];
-	*payload_B = total_B - NL_VNET_B - HEAD_B;
-	nl_link_sent(link, 0);
+	seq = (uint32_t)ip[24] << 24 | (uint32_t)ip[25] << 16 | (uint32_t)ip[26] << 8 | ip[27];
+	payload_B = total_B - NL_VNET_B - HEAD_B;
+	nl_link_sent(&link, 0);
 	return due_ns;
 }
 
-static void opened(struct nl_link *link, const struct nl_link_opts *opts)
+static void opened(const struct nl_link_opts *opts)
 {
-	CHECK(nl_link_open(link, opts, nl_link_memory_B(opts)) == 0);
+	CHECK(nl_link_open(&link, opts, nl_link_memory_B(opts)) == 0);
 }
 
-TEST(packets_leave_at_the_rate_after_the_delay)
+static void closed(void)
+{
+	nl_link_close(&link);
+}
+
+#define LINK(function) TEST_WITH(function, NULL, closed)
+
+LINK(packets_leave_at_the_rate_after_the_delay)
 {
 	/* 1514 bytes on the link at 1 Gb/s are 12,112 ns */
 	struct nl_link_opts opts = {
 		.rate_bps = 1000000000, .overhead_B = NL_LINK_OVERHEAD_B, .delay_ns = 5 * MS};
-	struct nl_link link;
 	uint64_t bytes, packets, due_ns = 0;
-	uint32_t seq, expected = 0;
-	size_t payload_B;
+	uint32_t expected = 0;
 
-	opened(&link, &opts);
-	arrive(&link, MS, 1, 0);
-	arrive(&link, MS, 43, GSO_B);
+	opened(&opts);
+	arrive(MS, 1, 0);
+	arrive(MS, 43, GSO_B);
 	nl_link_queue(&link, MS, &bytes, &packets);
 	CHECK(bytes == 44 * 1514 && packets == 44);
 	nl_link_queue(&link, MS + 2 * 12112, &bytes, &packets);
 	CHECK(bytes == 42 * 1514 && packets == 42);
 	nl_link_queue(&link, MS + 2 * 12112 + 1, &bytes, &packets);
 	CHECK(packets == 42);
-	CHECK(take(&link, &seq, &payload_B) == MS + 12112 + 5 * MS && seq == 0);
+	CHECK(take() == MS + 12112 + 5 * MS && seq == 0);
 	while (nl_link_next_ns(&link) != UINT64_MAX) {
 		expected += (uint32_t)payload_B;
-		due_ns = take(&link, &seq, &payload_B);
+		due_ns = take();
 		CHECK(seq == expected);
 		/* a piece is due at the end of its last packet, and is no longer than this */
 		CHECK(due_ns == MS + (seq + payload_B) / GSO_B * 12112 + 5 * MS);
@@ -102,25 +111,20 @@ TEST(packets_leave_at_the_rate_after_the_delay)
 	CHECK(link.count.out_packets == 44 && link.count.out_bytes == 44 * MTU_B);
 	CHECK(link.count.reads == 2 && link.count.packets == 44 && link.count.bytes == 44 * MTU_B);
 	CHECK(link.ring.used_B == 0);
-	nl_link_close(&link);
 }
 
-TEST(the_rate_loses_nothing_to_rounding)
+LINK(the_rate_loses_nothing_to_rounding)
 {
 	struct nl_link_opts opts = {.rate_bps = 7000000001, .overhead_B = NL_LINK_OVERHEAD_B};
 	uint64_t due_ns = 0, packets = 44 * 20000;
-	struct nl_link link;
-	size_t payload_B;
-	uint32_t seq;
 
-	opened(&link, &opts);
+	opened(&opts);
 	for (int i = 0; i < 20000; i++) {
-		arrive(&link, MS, 44, 0);
+		arrive(MS, 44, 0);
 		while (nl_link_next_ns(&link) != UINT64_MAX)
-			due_ns = take(&link, &seq, &payload_B);
+			due_ns = take();
 	}
 	CHECK(due_ns - MS == packets * 1514 * 8 * 1000000000 / 7000000001);
-	nl_link_close(&link);
 }
 
 TEST(the_tail_is_dropped_at_the_queue_limit)
@@ -128,20 +132,19 @@ TEST(the_tail_is_dropped_at_the_queue_limit)
 	struct nl_link_opts in_packets = {.rate_bps = 100000000, .queue_packets = 50};
 	struct nl_link_opts in_bytes = {.rate_bps = 100000000, .queue_B = 50 * MTU_B + MTU_B - 1};
 	struct nl_link_opts *const limits[] = {&in_packets, &in_bytes};
-	struct nl_link link;
 	uint64_t bytes, packets;
 
 	for (int i = 0; i < 2; i++) {
-		opened(&link, limits[i]);
-		arrive(&link, MS, 44, 0);
+		opened(limits[i]);
+		arrive(MS, 44, 0);
 		CHECK(link.count.dropped_queue == 0);
-		arrive(&link, MS, 44, 0);
+		arrive(MS, 44, 0);
 		CHECK(link.count.dropped_queue == 38);
 		nl_link_queue(&link, MS, &bytes, &packets);
 		CHECK(packets == 50 && bytes == 50 * MTU_B);
 		CHECK(link.count.max_queue_packets == 50 && link.count.max_queue_B == 50 * MTU_B);
 		/* 120 us per packet: after one there is room for one */
-		arrive(&link, MS + 120000, 2, 0);
+		arrive(MS + 120000, 2, 0);
 		CHECK(link.count.dropped_queue == 39);
 		nl_link_close(&link);
 	}
@@ -150,17 +153,15 @@ TEST(the_tail_is_dropped_at_the_queue_limit)
 static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)
 {
 	struct nl_link_opts opts = {.loss_ppb = 10000000, .seed = seed, .jitter_ns = jitter_ns};
-	uint32_t seq, expected = 0;
-	struct nl_link link;
-	size_t payload_B;
+	uint32_t expected = 0;
 	uint64_t lost;
 
-	opened(&link, &opts);
+	opened(&opts);
 	*first_lost = UINT64_MAX;
 	for (uint32_t i = 0; i < 2500; i++) {
-		arrive(&link, MS, 40, i * 40 * GSO_B);
+		arrive(MS, 40, i * 40 * GSO_B);
 		while (nl_link_next_ns(&link) != UINT64_MAX) {
-			take(&link, &seq, &payload_B);
+			take();
 			if (seq != expected && *first_lost == UINT64_MAX)
 				*first_lost = expected / GSO_B;
 			CHECK(seq - expected < UINT32_MAX / 2);
@@ -187,20 +188,17 @@ TEST(loss_has_its_probability_and_is_reproducible)
 	CHECK(other != first);
 }
 
-TEST(jitter_stays_in_bounds_and_keeps_the_order)
+LINK(jitter_stays_in_bounds_and_keeps_the_order)
 {
 	struct nl_link_opts opts = {.delay_ns = 10 * MS, .jitter_ns = 2 * MS, .seed = 3};
 	uint64_t due_ns, before_ns = 0, least = UINT64_MAX, most = 0, now_ns;
-	struct nl_link link;
-	size_t payload_B;
-	uint32_t seq;
 
-	opened(&link, &opts);
+	opened(&opts);
 	for (uint32_t i = 0; i < 2000; i++)
-		arrive(&link, (uint64_t)i * 100000, 1, i);
+		arrive((uint64_t)i * 100000, 1, i);
 	for (uint32_t i = 0; i < 2000; i++) {
 		now_ns = (uint64_t)i * 100000;
-		due_ns = take(&link, &seq, &payload_B);
+		due_ns = take();
 		CHECK(seq == i && due_ns >= before_ns);
 		CHECK(due_ns >= now_ns + 8 * MS && due_ns <= now_ns + 12 * MS);
 		least = due_ns - now_ns < least ? due_ns - now_ns : least;
@@ -208,23 +206,20 @@ TEST(jitter_stays_in_bounds_and_keeps_the_order)
 		before_ns = due_ns;
 	}
 	CHECK(most > 11900000 && least < 11 * MS);
-	nl_link_close(&link);
 }
 
-TEST(reordered_packets_are_overtaken)
+LINK(reordered_packets_are_overtaken)
 {
 	struct nl_link_opts opts = {
 		.delay_ns = MS, .reorder_ppb = 100000000, .reorder_ns = 500000, .seed = 4};
 	uint64_t overtaken = 0, before_ns = 0, due_ns;
-	uint32_t seq, highest = 0;
-	struct nl_link link;
-	size_t payload_B;
+	uint32_t highest = 0;
 
-	opened(&link, &opts);
+	opened(&opts);
 	for (uint32_t i = 0; i < 1000; i++)
-		arrive(&link, (uint64_t)i * 10000, 1, i);
+		arrive((uint64_t)i * 10000, 1, i);
 	for (uint32_t i = 0; i < 1000; i++) {
-		due_ns = take(&link, &seq, &payload_B);
+		due_ns = take();
 		CHECK(due_ns >= before_ns);
 		before_ns = due_ns;
 		if (seq < highest)
@@ -235,80 +230,67 @@ TEST(reordered_packets_are_overtaken)
 	CHECK(link.count.reordered > 60 && link.count.reordered < 140);
 	CHECK(overtaken > link.count.reordered - 5 && overtaken <= link.count.reordered);
 	CHECK(link.count.out_packets == 1000 && link.ring.used_B == 0);
-	nl_link_close(&link);
 }
 
-TEST(a_forced_drop_takes_one_data_packet)
+LINK(a_forced_drop_takes_one_data_packet)
 {
 	struct nl_link_opts opts = {.delay_ns = MS};
-	struct nl_link link;
-	size_t payload_B;
-	uint32_t seq;
 
-	opened(&link, &opts);
+	opened(&opts);
 	nl_drop_plan_numbers(&link.drop_plan, (uint64_t[]){5}, 1);
-	arrive(&link, 0, 10, 0);
+	arrive(0, 10, 0);
 	CHECK(link.count.dropped_forced == 1);
-	take(&link, &seq, &payload_B);
+	take();
 	CHECK(seq == 0 && payload_B == 4 * GSO_B);
-	take(&link, &seq, &payload_B);
+	take();
 	CHECK(seq == 5 * GSO_B && payload_B == 5 * GSO_B);
-	arrive(&link, MS, 40, 0);
+	arrive(MS, 40, 0);
 	CHECK(link.count.dropped_forced == 1);
-	nl_link_close(&link);
 }
 
-TEST(each_number_of_a_drop_plan_is_dropped_once)
+LINK(each_number_of_a_drop_plan_is_dropped_once)
 {
 	static const uint64_t first[] = {1, 2, 20}, second[] = {3};
 	struct nl_link_opts opts = {.delay_ns = MS};
-	struct nl_link link;
-	size_t payload_B;
-	uint32_t seq;
 
-	opened(&link, &opts);
+	opened(&opts);
 	nl_drop_plan_numbers(&link.drop_plan, first, 3);
-	arrive(&link, 0, 10, 0);
-	take(&link, &seq, &payload_B);
+	arrive(0, 10, 0);
+	take();
 	CHECK(seq == 2 * GSO_B && payload_B == 8 * GSO_B);
-	arrive(&link, 0, 9, 0);
+	arrive(0, 9, 0);
 	CHECK(link.count.dropped_forced == 2);
-	arrive(&link, 7, 1, 0);
+	arrive(7, 1, 0);
 	CHECK(link.count.dropped_forced == 3 && link.drop_plan.last_ns == 7);
 	/* a new plan counts from its own start and replaces the old one */
 	nl_drop_plan_numbers(&link.drop_plan, first, 3);
 	nl_drop_plan_numbers(&link.drop_plan, second, 1);
-	arrive(&link, 0, 2, 0);
+	arrive(0, 2, 0);
 	CHECK(link.count.dropped_forced == 3);
-	arrive(&link, 0, 30, 0);
+	arrive(0, 30, 0);
 	CHECK(link.count.dropped_forced == 4);
-	nl_link_close(&link);
 }
 
-TEST(a_moment_is_counted_from_the_first_data_packet)
+LINK(a_moment_is_counted_from_the_first_data_packet)
 {
 	struct nl_link_opts opts = {.delay_ns = MS};
-	struct nl_link link;
 
-	opened(&link, &opts);
+	opened(&opts);
 	nl_drop_plan_moment(&link.drop_plan, 10 * MS);
-	arrive(&link, 100 * MS, 2, 0);
-	arrive(&link, 109 * MS, 2, 0);
+	arrive(100 * MS, 2, 0);
+	arrive(109 * MS, 2, 0);
 	CHECK(link.count.dropped_forced == 0);
-	arrive(&link, 111 * MS, 3, 0);
-	arrive(&link, 112 * MS, 3, 0);
+	arrive(111 * MS, 3, 0);
+	arrive(112 * MS, 3, 0);
 	CHECK(link.count.dropped_forced == 1 && link.drop_plan.last_ns == 111 * MS);
-	nl_link_close(&link);
 }
 
-TEST(memory_is_bounded_and_overflow_is_counted)
+LINK(memory_is_bounded_and_overflow_is_counted)
 {
 	static uint8_t spare[NL_FRAME_MAX_B];
 	struct nl_link_opts opts = {.delay_ns = 100 * MS};
 	uint64_t arrived = 0, sent = 0, frames = 0;
-	struct nl_link link;
-	size_t payload_B;
-	uint32_t seq, expected = 0;
+	uint32_t expected = 0;
 
 	CHECK(nl_link_open(&link, &opts, 1 << 20) == 0);
 	for (uint64_t now_ns = 0; now_ns < 2000 * MS; now_ns += MS) {
@@ -316,7 +298,7 @@ TEST(memory_is_bounded_and_overflow_is_counted)
 		uint8_t *room = nl_link_room(&link);
 
 		while (nl_link_next_ns(&link) <= now_ns) {
-			take(&link, &seq, &payload_B);
+			take();
 			CHECK(seq >= expected);
 			expected = seq + 1;
 			sent++;
@@ -333,12 +315,11 @@ TEST(memory_is_bounded_and_overflow_is_counted)
 	}
 	CHECK(arrived < frames && link.count.dropped_memory > 0 && link.count.reads == frames);
 	while (nl_link_next_ns(&link) != UINT64_MAX) {
-		take(&link, &seq, &payload_B);
+		take();
 		sent++;
 	}
 	CHECK(sent == arrived && link.ring.used_B == 0);
 	CHECK(link.count.packets == link.count.out_packets + link.count.dropped_memory);
-	nl_link_close(&link);
 }
 
 TEST(the_default_memory_fits_the_packets_in_flight)

@@ -162,6 +162,18 @@ TEST(a_plain_packet_counts_once)
 
 TEST(every_truncated_or_wrong_header_is_rejected)
 {
+	static const struct {
+		size_t at;
+		uint8_t value;
+		enum nl_superpacket_code code;
+	} changed[] = {
+		{NL_VNET_B, 0x55, NL_SUPERPACKET_VERSION},
+		{1, VIRTIO_NET_HDR_GSO_TCPV6, NL_SUPERPACKET_GSO_TYPE},
+		{7, 0xff, NL_SUPERPACKET_CHECKSUM}, /* csum_start */
+		{8, 200, NL_SUPERPACKET_CHECKSUM},  /* csum_offset: in the payload */
+		{6, 24, NL_SUPERPACKET_GSO_TYPE},   /* csum_start: after the TCP header's first bytes */
+		{NL_VNET_B + 9, IPPROTO_UDP, NL_SUPERPACKET_GSO_TYPE},
+	};
 	static uint8_t whole[NL_FRAME_MAX_B];
 	struct nl_superpacket sp;
 	size_t len;
@@ -177,26 +189,13 @@ TEST(every_truncated_or_wrong_header_is_rejected)
 			free(exact);
 		}
 	}
-	len = make(whole, 4, 1000, 3500);
-	whole[NL_VNET_B] = 0x55;
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_VERSION);
-	len = make(whole, 4, 1000, 3500);
-	whole[1] = VIRTIO_NET_HDR_GSO_TCPV6;
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_GSO_TYPE);
+	for (size_t i = 0; i < sizeof(changed) / sizeof(changed[0]); i++) {
+		len = make(whole, 4, 1000, 3500);
+		whole[changed[i].at] = changed[i].value;
+		CHECK(nl_superpacket_read(&sp, whole, len) == changed[i].code);
+	}
 	len = make(whole, 4, 0, 3500);
 	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_GSO_SIZE);
-	len = make(whole, 4, 1000, 3500);
-	whole[7] = 0xff; /* csum_start */
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_CHECKSUM);
-	len = make(whole, 4, 1000, 3500);
-	whole[8] = 200; /* csum_offset: in the payload */
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_CHECKSUM);
-	len = make(whole, 4, 1000, 3500);
-	whole[6] = 24; /* csum_start: after the TCP header's first bytes */
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_GSO_TYPE);
-	len = make(whole, 4, 1000, 3500);
-	whole[NL_VNET_B + 9] = IPPROTO_UDP;
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_GSO_TYPE);
 	len = make(whole, 4, 1000, 3500);
 	whole[NL_VNET_B + IP4_B + 12] = 0xf0;
 	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_OK && sp.head_B == 80);

@@ -1,10 +1,9 @@
 /* Faulty counters and clocks. Two calls are wrapped at link time, so that a real run sees an
  * interface with 32-bit counters and a clock that is set during the run. */
-#include "check.h"
+#include "ends.h"
 #include "meter/meter_poll.h"
 #include "net/rtnl.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -183,38 +182,20 @@ TEST(the_clocks_of_this_machine_are_read)
 	CHECK(llabs(two.realtime_ahead_ns - one.realtime_ahead_ns - 5000000000) < 1000000000);
 }
 
-struct end {
-	struct nl_run *run;
-	pthread_t thread;
-};
-
-static void *execute(void *argument)
-{
-	struct nl_err err;
-
-	CHECK(nl_run_execute(((struct end *)argument)->run, &err) == NL_OK);
-	return NULL;
-}
-
 static void open_end(struct end *end, int role, uint64_t port)
 {
-	struct nl_run_opts opts;
+	struct nl_run_opts opts = end_options(role, "127.0.0.1");
 	struct nl_err err;
 
-	nl_run_opts_init(&opts, role);
-	CHECK(nl_run_opts_set(&opts, role == NL_SINK ? "bind" : "to", "127.0.0.1", &err) == NL_OK);
-	CHECK(nl_run_opts_set(&opts, "congestion", "reno", &err) == NL_OK);
 	CHECK(nl_run_opts_set(&opts, "interface", "lo", &err) == NL_OK);
 	opts.port = port;
 	opts.window_ms = 1600;
 	opts.interval_ms = 60000; /* the findings come from polls, not from samples */
-	opts.token[0] = 9;
 	if (role == NL_GEN) {
 		opts.pacing_Bps = 10000000;
 		opts.tail_ms = 300;
 	}
-	CHECK(nl_run_open(&opts, &end->run, &err) == NL_OK);
-	CHECK(pthread_create(&end->thread, NULL, execute, end) == 0);
+	start_end(end, &opts);
 }
 
 static void sleep_ms(long ms)
@@ -241,6 +222,7 @@ TEST(a_run_corrects_wraps_and_detects_a_clock_set_and_set_back)
 	atomic_store(&realtime_ns, 0);
 	pthread_join(gen.thread, NULL);
 	pthread_join(sink.thread, NULL);
+	CHECK(gen.code == NL_OK && sink.code == NL_OK);
 	atomic_store(&narrow, 0);
 	report = nl_run_report(sink.run);
 	total = &report->meter_total;

@@ -1,67 +1,43 @@
 /* The thread that ends a gen gets no CPU for a while after the window. The scan of processes that it
  * makes there is wrapped at link time. */
 #include "base/clock.h"
-#include "check.h"
+#include "ends.h"
 #include "io/worker.h"
 #include "meter/processes.h"
-#include "netlab.h"
 
 #include <unistd.h>
 
 enum { STREAMS = 3, WINDOW_MS = 100, TAIL_MS = 50, HELD_S = 6 };
-
-struct end {
-	struct nl_run *run;
-	struct nl_err err;
-	int code, held;
-	pthread_t thread;
-};
-
-static _Thread_local int is_held;
 
 void __real_nl_process_since(const struct nl_process_scan *first, struct nl_others *out);
 void __wrap_nl_process_since(const struct nl_process_scan *first, struct nl_others *out);
 
 void __wrap_nl_process_since(const struct nl_process_scan *first, struct nl_others *out)
 {
-	if (is_held)
+	if (this_end && this_end->marked)
 		sleep(HELD_S);
 	__real_nl_process_since(first, out);
 }
 
-static void *execute(void *argument)
-{
-	struct end *end = argument;
-
-	is_held = end->held;
-	end->code = nl_run_execute(end->run, &end->err);
-	return NULL;
-}
-
 static void start(struct end *end, int role, uint32_t port)
 {
-	struct nl_run_opts opts;
+	struct nl_run_opts opts = end_options(role, "127.0.0.1");
 
-	nl_run_opts_init(&opts, role);
-	CHECK(nl_run_opts_set(&opts, role == NL_SINK ? "bind" : "to", "127.0.0.1", &end->err) == NL_OK);
-	CHECK(nl_run_opts_set(&opts, "congestion", "cubic", &end->err) == NL_OK);
 	opts.streams = STREAMS;
 	opts.window_ms = WINDOW_MS;
 	opts.drain_ms = 1000 * 2 * HELD_S;
-	opts.token[3] = 77;
 	if (role == NL_GEN) {
 		opts.port = port;
 		opts.tail_ms = TAIL_MS;
 		opts.yield_B = 65536;
 	}
-	CHECK(nl_run_open(&opts, &end->run, &end->err) == NL_OK);
-	CHECK(pthread_create(&end->thread, NULL, execute, end) == 0);
+	start_end(end, &opts);
 }
 
 /* Time that the gen sent for, in ms; its bytes arrive, whoever ended it. */
 static uint64_t sent_ms(int held)
 {
-	struct end sink = {0}, gen = {.held = held};
+	struct end sink = {0}, gen = {.marked = held};
 	const struct nl_report *from, *to;
 	uint64_t last_ns = 0, ms;
 
