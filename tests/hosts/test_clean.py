@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -35,20 +34,6 @@ def test_a_host_without_files_says_so(host):
 def test_the_cache_is_removed_and_its_files_are_counted(host, cache):
     assert clean_host(host).text() == f"removed {cache}: 1 files, 5 kB"
     assert not cache.exists() and (cache.parent / "other").exists()
-
-
-def test_leases_of_this_user_are_removed_and_those_of_others_stay(host):
-    own, other = (
-        Path("/var/tmp") / f"netlab-leases-{user}" / "lease-1" for user in (os.getuid(), 61003)
-    )
-    for lease in (own, other):
-        lease.parent.mkdir(exist_ok=True)
-        lease.write_text("1 test\n")
-    try:
-        clean_host(host)
-        assert not own.parent.exists() and other.exists()
-    finally:
-        shutil.rmtree(other.parent)
 
 
 def test_journals_stay_unless_asked_for(host, cache):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
 
 @pytest.fixture
 def directory(tmp_path) -> Path:
@@ -18,10 +20,7 @@ def directory(tmp_path) -> Path:
 
 
 def lease(directory: Path, number: int, controller: str = "one") -> str:
-    shared = directory / "shared"
-    shared.mkdir(exist_ok=True)
-    words = f"controller={controller} number={number} directory={directory} shared={shared}"
-    return f"lease {words}"
+    return f"lease controller={controller} number={number} directory={directory}"
 
 
 def name() -> str:
@@ -33,12 +32,9 @@ def test_a_number_that_grows_is_granted_and_recorded(start_agent, directory):
     assert agent.ask(lease(directory, 7)) == {"event": "lease", "number": 7, "previous": 0}
     assert agent.ask(lease(directory, 7)) == {"event": "lease", "number": 7, "previous": 7}
     assert agent.ask(lease(directory, 9, "two")) == {"event": "lease", "number": 9, "previous": 7}
-    files = {path.relative_to(directory): path for path in directory.rglob("lease-*")}
-    others = Path("shared", f"netlab-leases-{os.geteuid()}", name())
-    assert set(files) == {Path(name()), others}
-    assert {file.read_text() for file in files.values()} == {"9 two\n"}
-    modes = [files[path].stat().st_mode & 0o777 for path in (Path(name()), others)]
-    assert modes == [0o600, 0o644]
+    (file,) = directory.iterdir()
+    assert (file.name, file.stat().st_mode & 0o777) == (name(), 0o600)
+    assert file.read_text() == f"9 two {BOOT}\n"
 
 
 @pytest.mark.parametrize(("number", "controller"), [(6, "one"), (1, "two"), (7, "two")])
@@ -54,6 +50,13 @@ def test_an_older_number_is_refused_also_by_a_later_agent(
     assert f"lease {number} of controller {controller} is too old" in answer["message"]
     assert "lease 7 to controller one" in answer["message"]
     assert later.ask(lease(directory, 8, "two"))["previous"] == 7
+
+
+@pytest.mark.parametrize("boot", ["", f" {'0' * 8}{BOOT[8:]}"])
+def test_a_number_of_another_boot_does_not_count(agent, directory, boot):
+    (directory / name()).write_text(f"{2**64 - 1} other{boot}\n")
+    assert agent.ask(lease(directory, 7))["previous"] == 0
+    assert agent.ask(lease(directory, 6, "two"))["code"] == "in_use"
 
 
 def test_a_second_agent_names_controller_and_lease_until_the_first_dies(

@@ -154,7 +154,6 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 	struct agent *agent = context;
 	struct nl_lease_request lease = {
 		.directory = nl_request_get(request, "directory"),
-		.shared = nl_request_get(request, "shared"),
 		.controller = nl_request_get(request, "controller"),
 	};
 	uint64_t previous;

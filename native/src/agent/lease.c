@@ -1,11 +1,10 @@
 #include "agent/lease.h"
 
 #include "base/error.h"
+#include "base/file_read.h"
 #include "base/private_dir.h"
 #include "base/request.h"
-#include "base/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,14 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 128, FILE_MAX = 40, PLACE_MAX = 64 };
-
-static const char of_user[] = "netlab-leases-"; /* and the user's number */
+enum { TEXT_MAX = 160, FILE_MAX = 40, BOOT_MAX = 48 };
 
 struct lease {
 	uint64_t number;
 	char controller[NL_CONTROLLER_MAX + 1];
-	char place[PLACE_MAX]; /* directory it was read from, for messages; empty: the user's own */
 };
 
 static int is_name(const char *text)
@@ -35,226 +31,111 @@ static int is_name(const char *text)
 	return 1;
 }
 
-/* 0, 1: there is no file, -1: the file cannot be read or has other text (errno 0), or does not belong
- * to the owner alone (EPERM). */
-static int read_lease(int dir, const char *file, uid_t owner, struct lease *lease)
+/* The kernel's name of the machine's start; empty if it has none. */
+static void read_boot(char boot[BOOT_MAX])
 {
-	/* a FIFO must not block */
-	int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	char text[TEXT_MAX], *blank, *end;
-	struct stat st;
-	ssize_t len;
+	long len = nl_file_read("/proc/sys/kernel/random/boot_id", boot, BOOT_MAX);
 
-	if (fd < 0)
-		return errno == ENOENT ? 1 : -1;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != owner ||
-	    (st.st_mode & 0022) != 0) {
-		close(fd);
-		errno = EPERM;
+	boot[len > 0 ? len : 0] = '\0';
+	boot[strcspn(boot, "\n")] = '\0';
+}
+
+/* Parse `NUMBER CONTROLLER BOOT` and a newline; a lease of another boot, or without one, has number 0.
+ * 0, or -1. */
+static int parse(char *text, const char *boot, struct lease *lease)
+{
+	char *name = strchr(text, ' '), *end = strchr(text, '\n'), *start;
+
+	if (!name || !end || end < name)
 		return -1;
-	}
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len < 0)
+	*name++ = *end = '\0';
+	start = name + strcspn(name, " ");
+	if (*start)
+		*start++ = '\0';
+	if (nl_decimal_parse(text, 1, UINT64_MAX, &lease->number) || !is_name(name))
 		return -1;
-	errno = 0;
-	text[len] = '\0';
-	blank = strchr(text, ' ');
-	end = strchr(text, '\n');
-	if (!blank || !end || end < blank)
-		return -1;
-	*blank = *end = '\0';
-	if (nl_decimal_parse(text, 1, UINT64_MAX, &lease->number) || !is_name(blank + 1))
-		return -1;
-	snprintf(lease->controller, sizeof(lease->controller), "%.*s", NL_CONTROLLER_MAX, blank + 1);
+	memcpy(lease->controller, name, strlen(name) + 1);
+	if (strcmp(start, boot) != 0)
+		lease->number = 0;
 	return 0;
 }
 
-static int unreadable(struct nl_err *err, const char *directory, const char *place, const char *file)
+/* The user's own lease; number 0 without one. NL_OK or an error. */
+static int read_lease(int dir, const char *place, const char *file, const char *boot,
+		      struct lease *lease, struct nl_err *err)
 {
-	return nl_fail(err, NL_REFUSED, "the lease %s/%s%s%s: %s", directory, place, *place ? "/" : "",
-		       file,
-		       errno == EPERM ? "it is not a file of its owner alone"
-		       : errno        ? strerror(errno)
-				      : "expected NUMBER CONTROLLER");
+	/* a FIFO must not block */
+	int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char text[TEXT_MAX];
+	struct stat st;
+	ssize_t len = -1;
+
+	lease->number = 0;
+	if (fd < 0 && errno == ENOENT)
+		return NL_OK;
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		errno = EPERM;
+		if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 0022) == 0)
+			len = read(fd, text, sizeof(text) - 1);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (len < 0)
+		return nl_fail(err, NL_REFUSED, "the lease %s/%s: %s", place, file,
+			       errno == EPERM ? "it is not a file of its owner alone" : strerror(errno));
+	text[len] = '\0';
+	if (parse(text, boot, lease) < 0)
+		return nl_fail(err, NL_REFUSED, "the lease %s/%s: expected NUMBER CONTROLLER BOOT", place,
+			       file);
+	return NL_OK;
 }
 
 /* Replace the file so that a crash leaves the old text or the new one. 0, or -1 with errno. */
-static int write_lease(int dir, const char *file, const struct lease *lease, mode_t mode)
+static int write_lease(int dir, const char *file, const char *boot,
+		       const struct nl_lease_request *request)
 {
 	char text[TEXT_MAX], partial[FILE_MAX + 8];
-	int len = snprintf(text, sizeof(text), "%llu %s\n", (unsigned long long)lease->number,
-			   lease->controller);
+	int len = snprintf(text, sizeof(text), "%llu %s %s\n", (unsigned long long)request->number,
+			   request->controller, boot);
 	int fd, failed;
 
 	snprintf(partial, sizeof(partial), "%s.new", file);
-	fd = openat(dir, partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+	fd = openat(dir, partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
 	errno = ENOSPC; /* of a short write */
-	failed = write(fd, text, (size_t)len) != len || fchmod(fd, mode) < 0 || fsync(fd) < 0;
+	failed = write(fd, text, (size_t)len) != len || fchmod(fd, 0600) < 0 || fsync(fd) < 0;
 	close(fd);
 	if (failed || renameat(dir, partial, dir, file) < 0)
 		return -1;
 	return fsync(dir);
 }
 
-/* -- the directory that users share ---------------------------------------------- */
-
-struct shared {
-	int dir;
-	const char *path;
-};
-
-/* Of root or of this user, and nobody can rename what belongs to another there. */
-static int open_shared(struct shared *shared)
+static int take(int dir, const char *file, const struct nl_lease_request *request,
+		uint64_t *previous, struct nl_err *err)
 {
-	int fd = open(shared->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
+	char boot[BOOT_MAX];
+	struct lease found;
 
-	shared->dir = fd;
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
-	    ((st.st_mode & 0022) == 0 || (st.st_mode & S_ISVTX) != 0))
-		return 0;
-	close(fd);
-	shared->dir = -1;
-	errno = EPERM;
-	return -1;
-}
-
-static int find_shared(const char *given, struct shared *shared)
-{
-	/* Root of a user namespace may see a /var/tmp of the machine, whose owner it cannot verify. */
-	shared->path = "/run";
-	if (!given && geteuid() == 0 && !nl_in_first_user_namespace() && open_shared(shared) == 0)
-		return 0;
-	shared->path = given ? given : "/var/tmp";
-	if (open_shared(shared) == 0)
-		return 0;
-	if (given)
-		return -1;
-	shared->path = "/tmp";
-	return open_shared(shared);
-}
-
-/* The directory of a user below the shared one, or -1. What others can write does not count, nor what
- * its owner hides. */
-static int open_of_user(int shared, const char *name, uid_t uid)
-{
-	int dir = openat(shared, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (dir < 0)
-		return -1;
-	if (fstat(dir, &st) == 0 && st.st_uid == uid && (st.st_mode & 0022) == 0)
-		return dir;
-	close(dir);
-	errno = EPERM;
-	return -1;
-}
-
-/* Raise *found to the lease of one user. NL_OK or an error. */
-static int raise_to(const struct shared *shared, const char *name, const char *file,
-		    struct lease *found, struct nl_err *err)
-{
-	struct lease other = {0};
-	uint64_t uid;
-	int dir, there;
-
-	if (strncmp(name, of_user, sizeof(of_user) - 1) != 0 ||
-	    nl_decimal_parse(name + sizeof(of_user) - 1, 0, UINT32_MAX, &uid))
-		return NL_OK;
-	dir = open_of_user(shared->dir, name, (uid_t)uid);
-	if (dir < 0)
-		return NL_OK;
-	there = read_lease(dir, file, (uid_t)uid, &other);
-	close(dir);
-	if (there < 0 && errno != EACCES)
-		return unreadable(err, shared->path, name, file);
-	if (there == 0 && other.number > found->number) {
-		*found = other;
-		snprintf(found->place, sizeof(found->place), "%.*s", PLACE_MAX - 1, name);
-	}
-	return NL_OK;
-}
-
-static int raise_to_all(const struct shared *shared, const char *file, struct lease *found,
-			struct nl_err *err)
-{
-	int fd = openat(shared->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), code = NL_OK;
-	DIR *names = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-
-	if (!names) {
-		code = nl_fail(err, NL_REFUSED, "the shared directory %s of leases: %s",
-			       shared->path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return code;
-	}
-	while (code == NL_OK && (entry = readdir(names)) != NULL)
-		code = raise_to(shared, entry->d_name, file, found, err);
-	closedir(names);
-	return code;
-}
-
-/* 0, or -1 with errno. */
-static int publish(int shared, const char *file, const struct lease *lease)
-{
-	char name[PLACE_MAX];
-	int dir, failed;
-
-	snprintf(name, sizeof(name), "%s%ld", of_user, (long)geteuid());
-	if (mkdirat(shared, name, 0755) < 0 && errno != EEXIST)
-		return -1;
-	dir = open_of_user(shared, name, geteuid());
-	if (dir < 0)
-		return -1;
-	failed = fchmod(dir, 0755) < 0 || write_lease(dir, file, lease, 0644) < 0;
-	close(dir);
-	return failed ? -1 : 0;
-}
-
-/* -- a request ----------------------------------------------------------------------- */
-
-static int take(int dir, const struct shared *shared, const char *file,
-		const struct nl_lease_request *request, uint64_t *previous, struct nl_err *err)
-{
-	struct lease found = {0}, wanted = {.number = request->number};
-	int code;
-
-	snprintf(wanted.controller, sizeof(wanted.controller), "%s", request->controller);
-	if (read_lease(dir, file, geteuid(), &found) < 0)
-		return unreadable(err, request->directory, "", file);
-	code = raise_to_all(shared, file, &found, err);
-	if (code)
-		return code;
+	read_boot(boot);
+	if (read_lease(dir, request->directory, file, boot, &found, err))
+		return err->code;
 	*previous = found.number;
-	if (found.number > wanted.number ||
-	    (found.number == wanted.number && strcmp(found.controller, wanted.controller) != 0))
+	if (found.number > request->number ||
+	    (found.number == request->number && strcmp(found.controller, request->controller) != 0))
 		return nl_fail(err, NL_IN_USE,
 			       "lease %llu of controller %s is too old: the host has granted lease "
-			       "%llu to controller %s%s%s%s%s",
-			       (unsigned long long)wanted.number, wanted.controller,
-			       (unsigned long long)found.number, found.controller,
-			       *found.place ? ", recorded in " : "",
-			       *found.place ? shared->path : "", *found.place ? "/" : "", found.place);
-	if (write_lease(dir, file, &wanted, 0600) < 0)
+			       "%llu to controller %s",
+			       (unsigned long long)request->number, request->controller,
+			       (unsigned long long)found.number, found.controller);
+	if (write_lease(dir, file, boot, request) < 0)
 		return nl_fail(err, NL_REFUSED, "the lease %s/%s: %s", request->directory, file,
 			       strerror(errno));
-	if (publish(shared->dir, file, &wanted) < 0)
-		return nl_fail(err, NL_REFUSED, "the lease %s/%s%ld/%s: %s", shared->path, of_user,
-			       (long)geteuid(), file,
-			       errno == EPERM ? "it belongs to another user, or others can write it"
-					      : strerror(errno));
 	return NL_OK;
 }
 
 int nl_lease_take(const struct nl_lease_request *request, uint64_t *previous, struct nl_err *err)
 {
-	struct shared shared = {.dir = -1};
 	char file[FILE_MAX];
 	struct stat st;
 	int dir, code;
@@ -269,16 +150,8 @@ int nl_lease_take(const struct nl_lease_request *request, uint64_t *previous, st
 	dir = nl_private_dir_open(request->directory, 0);
 	if (dir < 0)
 		return nl_fail(err, NL_REFUSED, "the directory %s for leases: %s", request->directory,
-			       errno == EPERM ? "it belongs to another user, or others can write it"
-					      : strerror(errno));
-	if (find_shared(request->shared, &shared) < 0)
-		code = nl_fail(err, NL_REFUSED, "the shared directory %s of leases: %s", shared.path,
-			       errno == EPERM ? "it belongs to another user, or has no sticky bit"
-					      : strerror(errno));
-	else
-		code = take(dir, &shared, file, request, previous, err);
-	if (shared.dir >= 0)
-		close(shared.dir);
+			       nl_private_dir_error(errno));
+	code = take(dir, file, request, previous, err);
 	close(dir);
 	return code;
 }

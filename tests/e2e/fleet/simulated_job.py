@@ -37,8 +37,7 @@ def held(host: str, netns: str, folder: Path, lease: HostLease, stack: ExitStack
     if ready["event"] != "ready":
         raise HostError(host, f"{ready['message']} ({ready['code']})", code="E-RUN-006")
     answer = ask(
-        f"lease controller={lease.controller} number={lease.number} "
-        f"directory={folder / 'leases'} shared={folder / 'shared'}\n"
+        f"lease controller={lease.controller} number={lease.number} directory={folder / 'leases'}\n"
     )
     if answer["event"] != "lease":
         raise HostError(host, answer["message"], code="E-HOST-042")
@@ -51,8 +50,7 @@ def measure(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
             labels = plan.hosts[host].labels
             if "dead" in labels:
                 raise HostError(host, "is dead", code="E-HOST-011")
-            for place in ("leases", "shared"):
-                (plan.folder / place).mkdir(mode=0o700, exist_ok=True)
+            (plan.folder / "leases").mkdir(mode=0o700, exist_ok=True)
             held(host, labels["netns"], plan.folder, lease, stack)
         began_s = time.time()
         time.sleep(float(os.environ.get("SIMULATED_S", job.visit.seconds)))
