@@ -12,13 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netlab.face.comparison import compare
     from netlab.face.fleet import Fleet
-    from netlab.face.loopback import transfer
-    from netlab.face.parameters import check_parameters
-    from netlab.face.published import claims, document, load_published
-    from netlab.face.results import Results
-    from netlab.face.shown import show
+    from netlab.face.notebook import (
+        check_parameters,
+        claims,
+        document,
+        load_published,
+        show,
+        transfer,
+    )
+    from netlab.face.results import Results, compare
     from netlab.face.study import Study
 
 __version__ = "0.1.0"
@@ -42,13 +45,13 @@ _MODULES = {
     "Fleet": "fleet",
     "Results": "results",
     "Study": "study",
-    "check_parameters": "parameters",
-    "claims": "published",
-    "compare": "comparison",
-    "document": "published",
-    "load_published": "published",
-    "show": "shown",
-    "transfer": "loopback",
+    "check_parameters": "notebook",
+    "claims": "notebook",
+    "compare": "results",
+    "document": "notebook",
+    "load_published": "notebook",
+    "show": "notebook",
+    "transfer": "notebook",
 }
 
 

@@ -14,7 +14,7 @@ from netlab.analysis.longpath_study import LongPath, samples_of
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.results import Store
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 STEP_S = 0.1
 MSS_B = 8948

@@ -7,25 +7,26 @@ from nbformat import v4, write
 
 from netlab import __version__
 from netlab import study as studies
-from netlab.results import Store, campaigns
+from netlab.results import Store
+from netlab.results import store as results_store
 from netlab.study import Study
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 CAMPAIGN = "20260105T100000Z"
 
 
 def campaign_of(directory, study: Study, campaign: str = CAMPAIGN) -> Study:
     """Write a campaign of synthetic runs into a directory of results, and return its study."""
-    log = campaigns.CampaignLog(
+    log = results_store.CampaignLog(
         campaign, "key", "2026-01-05T10:00:00+00:00", study.name, study.digest(), __version__
     )
-    campaigns.write_log(directory, log)
-    freeze(study, campaigns.folder(directory, campaign))
+    results_store.write_log(directory, log)
+    freeze(study, results_store.folder(directory, campaign))
     runs = synthetic.runs_of(study).assign(campaign=campaign).astype({"campaign": "string"})
     store = Store(directory)
     (directory / "notebooks").mkdir(exist_ok=True)
     for (block_id, number), part in runs.groupby(["block_id", "round"]):
-        name = campaigns.part_name(campaign, f"{block_id}@r{number}", ())
+        name = results_store.part_name(campaign, f"{block_id}@r{number}", ())
         store.write(name, part, synthetic.intervals_of(part, study))
         cells = [v4.new_markdown_cell(f"# Block {block_id}, round {number}")]
         write(v4.new_notebook(cells=cells), directory / "notebooks" / f"{name}.ipynb")

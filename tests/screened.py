@@ -9,11 +9,8 @@ import pandas as pd
 from lab_study import lab_study
 
 from netlab.analysis.screened import FULL_TUNING, LEAST_TUNING, Confirmation
-from netlab.screen.design import design
-from netlab.screen.effects import knob_effects, least_set
-from netlab.screen.probe import Probed
-from netlab.screen.request import ScreenRequest
-from netlab.screen.run import Screened, confirmation, refused_rows
+from netlab.screen.design import ScreenRequest, design, knob_effects, least_set
+from netlab.screen.run import Probed, Screened, confirmation, refused_rows
 from netlab.study import Study
 
 SYSCTLS = ("tcp_rmem", "tcp_wmem", "tcp_sack", "tcp_timestamps", "tcp_retries2", "tcp_ecn")

@@ -8,7 +8,7 @@ import subprocess
 import threading
 from collections.abc import Sequence
 
-from netlab.hosts.lines import STDERR_KEPT_BYTES
+from netlab.hosts.host import STDERR_KEPT_BYTES
 
 
 class SubprocessPipe:

@@ -5,17 +5,122 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from netlab.analysis import student
-from netlab.analysis.intervals import Interval, log_interval
-from netlab.analysis.precision import nominal_level, rounds_needed
 from netlab.errors import BadInput
 from netlab.study import Study
 from netlab.study.factors import levels_json
+
+# Student's t distribution. scipy takes 0.3 s to load, so only a first call loads it.
+
+
+def t_quantile(degrees: float | np.ndarray, p: float) -> float | np.ndarray:
+    """Value below which a share `p` of the distribution lies."""
+    from scipy.special import stdtrit
+
+    return stdtrit(degrees, p)
+
+
+def t_cumulative(degrees: float, t: float) -> float:
+    """Share of the distribution below `t`."""
+    from scipy.special import stdtr
+
+    return float(stdtr(degrees, t))
+
+
+# Confidence intervals of goodput, made on logarithms so that none reaches below 0.
+
+LEAST = 3
+"""Fewest values that carry an interval: with two, Student's t at 95 % is 12.7, and the interval
+would span a factor of tens."""
+
+SYMMETRIC_WITHIN = 0.02
+"""Print low to high where the two halves differ by more than this share of the mean."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its confidence interval, all in the unit of the values."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half of high minus low."""
+        return (self.high - self.low) / 2
+
+
+def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
+    """Geometric mean of independent values with a Student t interval of their logarithms."""
+    values = np.asarray(values, dtype=float)
+    if len(values) == 0:
+        return Interval(math.nan, math.nan, math.nan)
+    if np.any(values <= 0):
+        return Interval(float(values.mean()), math.nan, math.nan)
+    logs = np.log(values)
+    centre, n = float(logs.mean()), len(logs)
+    if n < LEAST:
+        return Interval(math.exp(centre), math.nan, math.nan)
+    half = float(t_quantile(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
+    with np.errstate(over="ignore"):
+        return Interval(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))
+
+
+def is_symmetric(mean: float, low: float, high: float) -> bool:
+    """True if the two halves of an interval are close enough to print one of them."""
+    return abs((high - mean) - (mean - low)) <= SYMMETRIC_WITHIN * mean
+
+
+# Precision of a cell: its half-width, the rounds needed, and the level of its interval.
+#
+# A study with a ``precision`` tests its cells after several rounds and stops where they are narrow
+# enough. Stopping early favours cells that look narrow by chance, so that an interval of nominal
+# level 95 % would cover less. Intervals of such a study are made at a level raised by
+# :data:`LOOK_SHARE`. `docs/precision.md` has the table of simulated coverage, made by
+# ``tests/analysis/test_coverage.py``.
+
+LOOK_SHARE = 0.7
+"""Share of the error rate that an interval gets where the cells are tested more than once."""
+
+MOST_ROUNDS = 10_000
+
+
+def nominal_level(study: Study) -> float:
+    """Nominal level of the intervals that cover as often as the study's confidence says."""
+    looks = 1 if study.precision is None else len(study.precision.looks)
+    return study.confidence if looks == 1 else 1 - LOOK_SHARE * (1 - study.confidence)
+
+
+def half_width_percent(values: np.ndarray, level: float) -> float:
+    """Half the width of a cell's interval, in per cent of its mean."""
+    found = log_interval(values, level)
+    return 100 * found.half_width / found.mean if found.mean > 0 else math.nan
+
+
+def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> float:
+    """Rounds after which the interval would be as narrow as asked, with the spread seen so far."""
+    values = np.asarray(values, dtype=float)
+    if len(values) < LEAST or np.any(values <= 0):
+        return math.nan
+    sd = float(np.log(values).std(ddof=1))
+    # half the width of an interval on logarithms, in per cent of the mean, is 100 sinh(half)
+    asked = math.asinh(target_percent / 100)
+    enough = np.flatnonzero(_standard_errors(level) * sd <= asked)
+    return float(LEAST + enough[0]) if len(enough) else math.inf
+
+
+@cache
+def _standard_errors(level: float) -> np.ndarray:
+    """Half width of an interval for a standard deviation of 1, from :data:`LEAST` rounds on."""
+    rounds = np.arange(LEAST, MOST_ROUNDS)
+    return t_quantile(rounds - 1, 0.5 + level / 2) / np.sqrt(rounds)
+
 
 CELL_KEYS = ("group", "tuning", "mtu_B", "streams", "factors")
 """Columns that identify a cell; table, path and direction follow from the group."""
@@ -86,7 +191,7 @@ def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
         return math.nan, math.nan
     if n == 1:
         return float(values[0]), math.nan
-    t = student.quantile(n - 1, 0.5 + confidence / 2)
+    t = t_quantile(n - 1, 0.5 + confidence / 2)
     return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(n))
 
 

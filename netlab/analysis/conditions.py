@@ -1,16 +1,25 @@
-"""Conditions of the measurement: flags, unsupported knobs, overhead and noise."""
+"""Conditions of a measurement: flags, bottlenecks, ceilings, cards, cost, time line."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import valid
+from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.errors import NetlabError
+from netlab.files.tables import Table
+from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, bottleneck, evidence
+from netlab.measure.ledger import one_machine
 from netlab.study import Study
+from netlab.units import arrows
+
+# Conditions of the measurement: flags, unsupported knobs, overhead and noise.
 
 OVERHEAD_LIMIT_S = 0.3
 """Longest time of a run outside warm-up and window, within a block."""
@@ -122,3 +131,232 @@ def noise(runs: pd.DataFrame) -> pd.DataFrame:
         what = "standard deviation of a cell's rounds, of its mean"
         rows.append((what, "%", variation.median(), variation.max()))
     return pd.DataFrame.from_records(rows, columns=["quantity", "unit", "median", "worst"])
+
+
+# Bottlenecks of cells, and the evidence for that of a run in a sentence.
+#
+# The rules are those of :mod:`netlab.measure.bottleneck`.
+
+
+def explain(row: Mapping) -> str:
+    """Describe the bottleneck of a run and its evidence in one sentence."""
+    seen, verdict = evidence(row), bottleneck(row)
+    if verdict in ("bus", "link"):
+        return (
+            f"{verdict}: {100 * seen.ceiling_share:.0f} % of the "
+            f"{seen.payload_ceiling_MBps:.0f} MB/s of payload it carries"
+        )
+    if verdict == "pacing":
+        share = 100 * seen.pacing_share
+        return f"pacing: {share:.0f} % of the {seen.pacing_MBps:.0f} MB/s of the pacing rate"
+    if verdict == "CPU":
+        softirq = (
+            ""
+            if math.isnan(seen.softirq_percent)
+            else f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
+        )
+        return f"CPU: one core was {seen.busiest_core_percent:.0f} % busy{softirq}"
+    if verdict == "send buffer" or (
+        verdict == ASKED and seen.sndbuf_limited_share >= LIMITED_SHARE
+    ):
+        share = 100 * seen.sndbuf_limited_share
+        return f"{verdict}: the send buffer was the limit in {share:.0f} % of the busy time"
+    if verdict in ("window", ASKED):
+        if seen.rwnd_limited_share >= LIMITED_SHARE:
+            return (
+                f"{verdict}: the receiver's was the limit in "
+                f"{100 * seen.rwnd_limited_share:.0f} % of the busy time"
+            )
+        return (
+            f"{verdict}: {100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
+            f"(bound {seen.window_bound_MBps:.0f} MB/s)"
+        )
+    if verdict == "loss":
+        return (
+            f"loss: {100 * seen.lost_share:.2g} % of the segments were retransmitted, "
+            f"{_count(seen.drops)} packets dropped on the hosts"
+        )
+    if pd.isna(row.get("goodput_MBps")):
+        return "unknown: the run has no goodput"
+    reached = (
+        "no ceiling is known"
+        if math.isnan(seen.ceiling_share)
+        else f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
+    )
+    return f"unknown: {reached}, no core, window or loss stands out"
+
+
+def _count(value: float) -> str:
+    return "an unknown number of" if math.isnan(value) else f"{value:.0f}"
+
+
+def verdicts(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
+    """Bottleneck of each cell, by most of its runs."""
+    usable = runs if keep_flagged else valid(runs)
+    cells: dict[tuple, list[dict]] = {}
+    for record in usable.to_dict("records"):  # once: a conversion a group takes most of the time
+        cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append(record)
+    rows = []
+    for key, records in cells.items():
+        words = [bottleneck(record) for record in records]
+        best = max(sorted(set(words), key=VERDICTS.index), key=words.count)
+        record = records[words.index(best)]
+        rows.append((*key, best, words.count(best), len(words), explain(record)))
+    columns = [*CELL_KEYS, "bottleneck", "agreeing", "n", "because"]
+    return pd.DataFrame.from_records(rows, columns=columns)
+
+
+# Counters of the cards, and streams that share a receive queue.
+
+COUNTERS = ("end", "counter", "runs", "median", "worst")
+QUEUES = ("group", "streams", "runs", "receive_cpus", "receive_queues", "streams_per_queue")
+
+
+def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
+    """Drop, error and pause counters that grew, of each end's card."""
+    texts = runs["card_counters"].dropna()
+    if texts.empty:
+        return None
+    grown = defaultdict(list)
+    for text in texts:
+        for end, values in json.loads(text).items():
+            for name, value in values.items():
+                grown[end, name].append(value)
+    rows = [
+        (end, name, len(values), pd.Series(values).median(), max(values))
+        for (end, name), values in sorted(grown.items())
+    ]
+    return pd.DataFrame.from_records(rows, columns=list(COUNTERS))
+
+
+def collisions(runs: pd.DataFrame) -> pd.DataFrame | None:
+    """Groups and stream counts of which several streams shared a receive queue."""
+    known = runs[runs["streams_per_queue"].notna()]
+    if known.empty:
+        return None
+    shared = known[known["streams_per_queue"] > 1]
+    places = list(QUEUES[3:])
+    by_cell = shared.astype(dict.fromkeys(places, "float64")).groupby(["group", "streams"])
+    found = by_cell[places].median()
+    found.insert(0, "runs", by_cell.size())
+    return found.reset_index()[list(QUEUES)]
+
+
+# Ceiling of each measured cell: the lowest of bus, link and memory copies, and its source.
+
+CEILING_COLUMNS = (
+    *CELL_KEYS,
+    *("goodput_MBps", "ceiling_MBps", "ceiling_kind", "ceiling_source", "percent_of_ceiling"),
+)
+
+
+def ceilings(runs: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Find the ceiling of each cell."""
+    keys = list(CELL_KEYS)
+    known = valid(runs).dropna(subset=["ceiling_MBps"])
+    found = known.groupby(keys, sort=False).agg(
+        ceiling_MBps=("ceiling_MBps", "median"),
+        ceiling_kind=("ceiling_kind", "first"),
+        ceiling_source=("ceiling_source", "first"),
+    )
+    joined = cells[[*keys, "goodput_MBps"]].merge(found.reset_index(), on=keys, how="inner")
+    joined["percent_of_ceiling"] = 100 * joined["goodput_MBps"] / joined["ceiling_MBps"]
+    return joined.reindex(columns=list(CEILING_COLUMNS))
+
+
+def ceilings_table(runs: pd.DataFrame, cells: pd.DataFrame) -> Table | None:
+    """Ceilings of each group with their sources, and its best cell; None without a known one."""
+    found = ceilings(runs, cells)
+    if found.empty:
+        return None
+    rows = [
+        {
+            "group": arrows(group),
+            "kind": kind,
+            "source": source,
+            "low": part["ceiling_MBps"].min(),
+            "high": part["ceiling_MBps"].max(),
+            "best": part["percent_of_ceiling"].max(),
+        }
+        for (group, kind, source), part in found.groupby(
+            ["group", "ceiling_kind", "ceiling_source"], sort=False
+        )
+    ]
+    return Table(
+        pd.DataFrame(rows),
+        "Ceiling of each group, and its best cell",
+        heads={
+            "group": "Group",
+            "kind": "Lowest",
+            "source": "Source",
+            "low": "Payload from, MB/s",
+            "high": "to, MB/s",
+            "best": "Best cell, %",
+        },
+        formats={"low": ".0f", "high": ".0f", "best": ".0f"},
+        note="The lowest of bus, link and memory copies, less the headers of Ethernet, IP and TCP. "
+        "The bus of PCI Express is what full packets of the card's largest size carry; "
+        "acknowledgements, flow control and descriptors are not counted.",
+    )
+
+
+# CPU time that a byte of payload costs: all cores of the machines over the goodput.
+
+COLUMNS = (*CELL_KEYS, "cpu_s_per_GB", "low", "high", "n")
+
+
+def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """CPU time of the machines at both ends for every GB of payload, cell by cell.
+
+    It is the busy time of all cores in the window, the kernel's included, so other work of a
+    machine counts too. A machine with both ends is counted once.
+    """
+    good = valid(runs)
+    good = good[good["goodput_MBps"] > 0]
+    facts = {text: _facts(text) for text in good["provenance"].unique()}
+    busy = [_busy_cores(row, facts[row["provenance"]], study) for row in good.to_dict("records")]
+    cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
+    known = good.assign(cost=cost)[lambda frame: frame["cost"].notna()]
+    rows = [
+        (*key, part.median(), part.min(), part.max(), len(part))
+        for key, part in known.groupby(list(CELL_KEYS), sort=False)["cost"]
+    ]
+    return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
+
+
+def _facts(provenance: str) -> dict[str, dict]:
+    """Facts of each host."""
+    return json.loads(provenance or "{}").get("hosts") or {}
+
+
+def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> float:
+    """Cores that were busy in the window, at both ends together; NaN if unknown."""
+    ends = [("sender", row["sender"])]
+    if not (study.in_lab(row["path"]) or one_machine(facts)):
+        ends.append(("receiver", row["receiver"]))
+    cores = 0.0
+    for end, host in ends:
+        share, cpus = row[f"{end}_cpu_percent"], facts.get(host, {}).get("cpus")
+        if pd.isna(share) or not cpus:
+            return float("nan")
+        cores += float(share) / 100 * cpus
+    return cores
+
+
+# Goodput of every run over time: the interval samples, summed over streams and directions.
+
+
+def timelines(intervals: pd.DataFrame) -> pd.DataFrame:
+    """Sum the samples of all streams of a run, sample by sample."""
+    known = intervals[intervals["interval_s"] > 0].sort_values(
+        ["run_id", "direction", "stream", "t_s"]
+    )
+    stream = [known["run_id"], known["direction"], known["stream"]]
+    sample = known.groupby(stream).cumcount()
+    rate_MBps = known["bytes"] / known["interval_s"] / 1e6
+    frame = known.assign(sample=sample, goodput_MBps=rate_MBps, n=1)
+    summed = frame.groupby(["run_id", "sample"], as_index=False).agg(
+        {"t_s": "mean", "goodput_MBps": "sum", "in_window": "all", "n": "sum"}
+    )
+    whole = summed["n"] == summed.groupby("run_id")["n"].transform("max")
+    return summed.loc[whole, ["run_id", "t_s", "goodput_MBps", "in_window"]].reset_index(drop=True)

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.bottleneck import verdicts
 from netlab.analysis.cells import valid
+from netlab.analysis.conditions import verdicts
 from netlab.analysis.effects import Ratio, effects, paired_ratio
 from netlab.measure.bottleneck import ASKED
 from netlab.study import Study

@@ -1,19 +1,22 @@
-"""Runs over a long path: end of slow start, and goodput after it.
-
-All values come from the samples of a run: the sink's bytes at every interval, and the sender's
-RTT, congestion window and retransmits.
-"""
+"""Runs over a long path: slow start, goodput after it, recovery from a loss, and fairness."""
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import mean_interval
+from netlab.congestion import LAWS, WindowLaw
+from netlab.errors import BadInput
+
+# Runs over a long path: end of slow start, and goodput after it.
+#
+# All values come from the samples of a run: the sink's bytes at every interval, and the sender's
+# RTT, congestion window and retransmits.
 
 STACK_NAMES = {
     "reno": "Reno",
@@ -205,3 +208,184 @@ def single_changes(runs: pd.DataFrame) -> pd.DataFrame:
             rows.append((name, one[name], other[name], one["run_id"], other["run_id"]))
     columns = ["factor", "from_level", "to_level", "from_run", "to_run"]
     return pd.DataFrame(rows, columns=columns)
+
+
+# Fairness of several flows on a path: Jain's index over time, and its mean with an interval.
+
+SHARE_ROUND_TRIPS = 5.0
+"""Least round trips that a share covers: flows are bursty, one window at a time."""
+
+LEAST_SHARE_S = 1.0
+
+
+def jain(rates: np.ndarray) -> np.ndarray:
+    """Jain's fairness index: 1 if all flows get the same, 1/n if one of n gets everything.
+
+    R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984.
+    """
+    rates = np.asarray(rates, dtype=float)
+    if rates.ndim == 0 or rates.shape[-1] == 0:
+        raise BadInput(
+            "needs at least one flow", key="rates", value=rates.shape, code="E-ANALYSIS-008"
+        )
+    if (rates < 0).any():
+        raise BadInput(
+            "must not be below 0", key="rates", value=float(rates.min()), code="E-ANALYSIS-009"
+        )
+    # Scale first: squares of tiny rates underflow, squares of huge ones overflow.
+    most = rates.max(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = rates / most
+        return scaled.sum(axis=-1) ** 2 / (rates.shape[-1] * (scaled**2).sum(axis=-1))
+
+
+def shares(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
+    """Running mean of the goodput of every flow of a run, and the index at every sample."""
+    inside = intervals[intervals["in_window"]]
+    until_s = inside["t_s"].max() if len(inside) else -math.inf
+    kept = intervals[intervals["t_s"] <= until_s + 1e-9]
+    moved = kept.pivot_table(index="t_s", columns="stream", values="bytes", aggfunc="sum")
+    if moved.empty:
+        return pd.DataFrame(columns=["jain"])
+    step_s = kept.groupby("t_s")["interval_s"].max()
+    width = max(1, round(max(SHARE_ROUND_TRIPS * rtt_s, LEAST_SHARE_S) / float(step_s.median())))
+    summed = moved.rolling(width, min_periods=width).sum()
+    lasted = step_s.rolling(width, min_periods=width).sum()
+    rates = summed.mul(8e-6).div(lasted, axis=0).dropna()
+    return rates.assign(jain=jain(rates.to_numpy()) if len(rates) else [])
+
+
+def fairness(
+    runs: pd.DataFrame, intervals: pd.DataFrame, traces: pd.DataFrame, confidence: float = 0.95
+) -> pd.DataFrame:
+    """The index of every run of several flows, over its window."""
+    rows = []
+    for run in runs[runs["streams"] > 1].itertuples():
+        part = intervals[
+            (intervals["run_id"] == run.run_id) & (intervals["direction"] == "forward")
+        ]
+        window = part[part["in_window"]]
+        trace = traces[traces["run_id"] == run.run_id]
+        if window.empty or trace.empty:
+            continue
+        rtt_s = float(trace["rtt_us"].median()) / 1e6
+        lasted_s = window.groupby("stream")["interval_s"].sum()
+        means = window.groupby("stream")["bytes"].sum() * 8e-6 / lasted_s
+        begin_s = (window["t_s"] - window["interval_s"]).min()
+        over_time = shares(part, rtt_s)
+        inside = over_time.loc[over_time.index > begin_s, "jain"].dropna()
+        step_s = float(window["interval_s"].median())
+        # Neighbouring running means share all but one of their samples.
+        width_s = max(rtt_s, SHARE_ROUND_TRIPS * rtt_s / 2, LEAST_SHARE_S / 2)
+        mean, half = batched_interval(inside.to_numpy(), step_s, width_s, confidence)
+        rows.append(
+            {
+                "run_id": run.run_id,
+                "flows": [stack_of_stream(run.congestion, int(stream)) for stream in means.index],
+                "flows_Mbps": [float(value) for value in means],
+                "jain_of_means": float(jain(means.to_numpy())),
+                "jain": mean,
+                "half_width": half,
+            }
+        )
+    columns = ["run_id", "flows", "flows_Mbps", "jain_of_means", "jain", "half_width"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+# Cost of a loss: the window before and after it, and the time to recover.
+
+LAW_OF_STACK = {law.name: law for law in LAWS}
+BACK = 0.99
+"""Share of the old window that counts as recovered: samples miss the exact maximum."""
+
+LEAST_FOR_SLOPE = 4
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """One loss in the trace of a stream."""
+
+    before_segments: float
+    least_segments: float
+    kept: float
+    growth_segments: float
+    recovery_s: float
+    seen_s: float
+    rtt_ms: float
+
+
+def recovery(trace: pd.DataFrame, loss_s: float) -> Recovery | None:
+    """Follow the window of one stream through a loss."""
+    trace = trace.sort_values("t_s")
+    t_s = trace["t_s"].to_numpy(float)
+    window = trace["cwnd_segments"].to_numpy(float)
+    at = int(np.searchsorted(t_s, loss_s, side="right")) - 1
+    if at < 0 or at >= len(t_s) - 1:
+        return None
+    rtt_s = float(trace["rtt_us"].iloc[at]) / 1e6
+    step_s = float(np.median(np.diff(t_s)))
+    # The sender learns of the loss a round trip later, and reduces the window over another one.
+    until = int(np.searchsorted(t_s, loss_s + EPISODE_ROUND_TRIPS * rtt_s + step_s, side="right"))
+    before = float(window[at:until].max())
+    top = at + int(np.argmax(window[at:until]))
+    least = float(window[top:until].min())
+    if least >= before:
+        return None
+    low = top + int(np.flatnonzero(window[top:until] == least)[-1])
+    back = np.flatnonzero(window[low:] >= BACK * before)
+    end = low + int(back[0]) if len(back) else len(t_s) - 1
+    rtt_ms = float(trace["rtt_us"].iloc[low : end + 1].mean()) / 1e3
+    growth = math.nan
+    if end - low >= LEAST_FOR_SLOPE:
+        slope = np.polyfit(t_s[low : end + 1], window[low : end + 1], 1)[0]
+        growth = float(slope) * rtt_ms / 1e3
+    return Recovery(
+        before_segments=before,
+        least_segments=least,
+        kept=least / before,
+        growth_segments=growth,
+        recovery_s=float(t_s[end] - loss_s) if len(back) else math.nan,
+        seen_s=float(t_s[-1] - loss_s),
+        rtt_ms=rtt_ms,
+    )
+
+
+def law_growth(law: WindowLaw, low: float, round_trips: float) -> float:
+    """Mean segments that a law gains in a round trip, over several from a window on."""
+    window, steps = low, max(1, round(round_trips))
+    for _ in range(steps):
+        window += law.growth(window)
+    return (window - low) / steps
+
+
+def beside_law(stack: str, found: Recovery) -> dict[str, float]:
+    """Prediction of the stack's published law for the same loss."""
+    law = LAW_OF_STACK.get(stack)
+    if law is None or found.before_segments < 2:
+        return dict.fromkeys(("law_kept", "law_growth_segments", "law_recovery_s"), math.nan)
+    seen_s = found.seen_s if math.isnan(found.recovery_s) else found.recovery_s
+    return {
+        "law_kept": law.kept(found.before_segments),
+        "law_growth_segments": law_growth(law, found.least_segments, 1e3 * seen_s / found.rtt_ms),
+        "law_recovery_s": law.recovery_s(found.before_segments, found.rtt_ms),
+    }
+
+
+def recoveries(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
+    """Every forced loss of a study beside the prediction of its stack's law."""
+    rows = []
+    traced = dict(list(traces.groupby("run_id", sort=False)))
+    lost = runs[runs["forced_loss_s"].notna()] if "forced_loss_s" in runs else runs.iloc[:0]
+    for run in lost.itertuples():
+        part = traced.get(run.run_id)
+        if part is None or run.streams != 1:
+            continue
+        found = recovery(part[part["direction"] == "forward"], float(run.forced_loss_s))
+        if found is not None:
+            stack = stack_name(run.congestion)
+            row = {"run_id": run.run_id, "stack": stack, "loss_s": float(run.forced_loss_s)}
+            rows.append(row | asdict(found) | beside_law(stack, found))
+    columns = ["run_id", "stack", "loss_s", *Recovery.__dataclass_fields__]
+    return pd.DataFrame(
+        rows, columns=[*columns, "law_kept", "law_growth_segments", "law_recovery_s"]
+    )

@@ -12,16 +12,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.longpath import after_slow_start, stack_of_stream
-from netlab.analysis.longpath_fairness import fairness, shares
-from netlab.analysis.longpath_recovery import recoveries
+from netlab.analysis.longpath import after_slow_start, fairness, recoveries, shares, stack_of_stream
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import NetlabError
 from netlab.results import Store
 from netlab.study import QUICK
 from netlab.study.factors import crossed, levels_json, levels_text
-from netlab.study.levels import factors_of
-from netlab.study.link import LabLink
+from netlab.study.groups import factors_of
+from netlab.study.hosts import LabLink
 
 QUANTITIES = {
     "goodput": "goodput, Mb/s",
@@ -105,12 +103,12 @@ class LongPath:
 
     @cached_property
     def recoveries(self) -> pd.DataFrame:
-        """:func:`~netlab.analysis.longpath_recovery.recoveries` of the study."""
+        """:func:`~netlab.analysis.longpath.recoveries` of the study."""
         return recoveries(self.runs, self.traces)
 
     @cached_property
     def fairness(self) -> pd.DataFrame:
-        """:func:`~netlab.analysis.longpath_fairness.fairness` of the study."""
+        """:func:`~netlab.analysis.longpath.fairness` of the study."""
         confidence = self.measured.study.confidence
         return fairness(self.runs, self.intervals, self.traces, confidence)
 
@@ -162,7 +160,7 @@ class LongPath:
         }
 
     def shares(self, run: dict) -> pd.DataFrame:
-        """:func:`~netlab.analysis.longpath_fairness.shares` of one run."""
+        """:func:`~netlab.analysis.longpath.shares` of one run."""
         of_run = self.intervals[self.intervals["run_id"] == run["run_id"]]
         rtt_us = self.traces.loc[self.traces["run_id"] == run["run_id"], "rtt_us"].median()
         return shares(of_run[of_run["direction"] == "forward"], float(rtt_us) / 1e6)

@@ -1,24 +1,166 @@
-"""The two sides of a comparison: results, campaigns, or levels of a factor."""
+"""The two sides of a comparison, how they differ besides goodput, and when a comparison fails."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from netlab import study as studies
-from netlab.analysis import factors
-from netlab.analysis.compare import Asked, Compared, compare
-from netlab.analysis.differences import differences
-from netlab.analysis.matching import BASE, MORE
+from netlab.analysis import printed
+from netlab.analysis.cells import nominal_level
+from netlab.analysis.compare import (
+    BASE,
+    CANNOT_TELL,
+    FASTER,
+    MORE,
+    SAME,
+    SLOWER,
+    Asked,
+    Compared,
+    compare,
+)
 from netlab.analysis.measured import Measured, load_measured
-from netlab.analysis.precision import nominal_level
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results import Store, campaigns
+from netlab.results import Store, store
 from netlab.study import QUICK, Study
+
+# Differences between two sides of a comparison besides goodput: provenance and settings.
+
+HOST_FACTS = {
+    "kernel": "kernel",
+    "os": "operating system",
+    "machine": "architecture",
+    "cpu_model": "CPU",
+    "cpus": "CPUs",
+    "smt": "SMT",
+    "iommu": "IOMMU",
+    "numa_node": "NUMA node of the card",
+    "governor": "frequency governor",
+    "nic_driver": "driver",
+    "nic_driver_version": "driver version",
+    "nic_firmware": "firmware",
+    "link_speed_Mbps": "link speed, Mb/s",
+    "pci_vendor": "card vendor",
+    "pci_device": "card",
+    "bus_width": "bus width",
+    "bus_speed": "bus speed",
+}
+TOP = {
+    "netlab": "netlab version",
+    "agent": "agent digest",
+    "emulated_with": "path emulated with",
+    "task_group": "task group",
+    "user_namespace": "lab in a user namespace",
+    "socket": "socket options",
+}
+COLUMNS = {
+    "study": "study",
+    "study_digest": "study digest",
+    "congestion": "congestion control",
+    "congestion_source": "congestion control in the kernel",
+    "generator": "generator",
+    "generator_version": "generator version",
+    "engine": "engine",
+    "record_length_B": "record length, B",
+    "buffer_B": "socket buffer, B",
+    "receive_buffer_B": "receive buffer, B",
+    "warmup_s": "warm-up, s",
+}
+TIMING = {"seconds": "window, s", "interval_ms": "interval, ms", "drain_s": "drain, s"}
+
+DIGESTS = {"study digest", "agent digest"}
+DIGEST_CHARS = 12
+ABSENT = "not recorded"
+SHOWN = 4
+"""Values that are listed of one item."""
+
+Items = dict[str, set[str]]
+
+
+def differences(
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    studies: tuple[Study | None, Study | None] = (None, None),
+    *,
+    by: str = "",
+) -> pd.DataFrame:
+    """List the recorded conditions in which two sets of runs differ."""
+    found = [_items(runs, study, by) for runs, study in zip((a, b), studies, strict=True)]
+    rows = [
+        (item, _text(item, found[0].get(item)), _text(item, found[1].get(item)))
+        for item in dict.fromkeys([*found[0], *found[1]])
+        if found[0].get(item) != found[1].get(item)
+    ]
+    return pd.DataFrame.from_records(rows, columns=["item", "a", "b"])
+
+
+def _text(item: str, values: set[str] | None) -> str:
+    if not values:
+        return ABSENT
+    shown = sorted(value[:DIGEST_CHARS] if item in DIGESTS else value for value in values)
+    more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    return "; ".join(shown[:SHOWN]) + more
+
+
+def _items(runs: pd.DataFrame, study: Study | None, by: str) -> Items:
+    items: Items = {}
+
+    def add(item: str, value: object) -> None:
+        items.setdefault(item, set()).add(ABSENT if value is None else str(value))
+
+    for column, label in COLUMNS.items():
+        if column != by:
+            for value in runs[column].dropna().unique():
+                add(label, value)
+    if study is not None:
+        for key, label in TIMING.items():
+            add(label, getattr(study.timing, key))
+    for content in _parsed(runs["provenance"], "provenance"):
+        for item, value in _of_provenance(content):
+            add(item, value)
+    tunings = runs["tuning"].unique()
+    for tuning in tunings:
+        of_tuning = runs.loc[runs["tuning"] == tuning, "knobs"]
+        where = "" if by == "tuning" or len(tunings) == 1 else f", tuning {tuning}"
+        for content in _parsed(of_tuning, "knobs"):
+            for host, knobs in content.items():
+                for knob, value in knobs.items():
+                    add(f"{host}, {knob}{where}", value)
+    return items
+
+
+def _parsed(texts: pd.Series, column: str) -> Iterator[dict]:
+    for text in texts.drop_duplicates():
+        try:
+            content = json.loads(text or "{}")
+        except ValueError:
+            raise NetlabError(
+                f"column {column} of the results contains text that is not JSON",
+                code="E-ANALYSIS-024",
+            ) from None
+        if isinstance(content, dict):
+            yield content
+
+
+def _of_provenance(content: dict) -> Iterator[tuple[str, object]]:
+    agent = content.get("agent", content.get("agent_digest"))
+    for key, label in TOP.items():
+        value = agent if key == "agent" else content.get(key)
+        if value is not None:
+            yield label, json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
+    for host, facts in content.get("hosts", {}).items():
+        for key, label in HOST_FACTS.items():
+            if facts.get(key) is not None:
+                yield f"{host}, {label}", facts[key]
+
+
+# The two sides of a comparison: results, campaigns, or levels of a factor.
 
 FACTORS = (*BASE, *MORE)
 
@@ -91,7 +233,7 @@ def _side(label: str, m: Measured) -> ComparedSide:
 
 
 def _of_campaign(label: str, m: Measured, campaign: str) -> ComparedSide:
-    known = campaigns.ids(m.results)
+    known = store.ids(m.results)
     if campaign not in known:
         raise BadInput(
             f"no such campaign; there are {', '.join(known) or 'none'}",
@@ -100,7 +242,7 @@ def _of_campaign(label: str, m: Measured, campaign: str) -> ComparedSide:
             value=campaign,
             code="E-ANALYSIS-025",
         )
-    design = studies.load_stored(campaigns.folder(m.results, campaign) / "study.yml")
+    design = studies.load_stored(store.folder(m.results, campaign) / "study.yml")
     runs = Store(m.results).runs(campaign=campaign)
     if runs.empty:
         raise NetlabError(f"campaign {campaign} in {m.results} has no runs", code="E-ANALYSIS-026")
@@ -114,7 +256,7 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
     """
     column, equals, rest = text.partition("=")
     column = column.strip()
-    further = [name for name in factors.names(runs) if name not in FACTORS]
+    further = [name for name in printed.names(runs) if name not in FACTORS]
     if not equals or column not in (*FACTORS, *further):
         raise BadInput(
             f"write COLUMN=a,b with a column of {', '.join((*FACTORS, *further))}",
@@ -122,7 +264,7 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
             value=text,
             code="E-ANALYSIS-027",
         )
-    values = factors.column(runs, column) if column in further else runs[column]
+    values = printed.column(runs, column) if column in further else runs[column]
     known = {str(level): level for level in values.dropna().unique().tolist()}
     commas = [at for at, character in enumerate(rest) if character == ","]
     splits = [(rest[:at].strip(), rest[at + 1 :].strip()) for at in commas]
@@ -142,9 +284,9 @@ def split(side: ComparedSide, by: str) -> tuple[str, tuple[ComparedSide, Compare
     """Two sides of one: the runs with each of two levels of a factor."""
     column, levels = levels_of(by, side.runs)
     runs = side.runs
-    if column in factors.names(runs):
-        values = factors.column(runs, column)
-        runs = runs.assign(**{column: values, "factors": factors.without(runs, column)})
+    if column in printed.names(runs):
+        values = printed.column(runs, column)
+        runs = runs.assign(**{column: values, "factors": printed.without(runs, column)})
     a, b = (
         replace(side, label=f"{column}={level}", runs=runs[runs[column] == level])
         for level in levels
@@ -184,3 +326,75 @@ def comparison(
     )
     unlike = differences(a.runs, b.runs, (a.study, b.study), by=column)
     return SidesCompared(a, b, column, unlike, found)
+
+
+# Conditions under which a comparison fails, for continuous integration.
+
+NOT_SAME, MISSING = f"not {SAME}", "missing"
+
+_NUMBER = r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_FORMS = (
+    re.compile(rf"(?P<word>{FASTER}|{SLOWER}|{CANNOT_TELL}|{NOT_SAME}|{MISSING})"),
+    re.compile(rf"(?P<word>{FASTER}|{SLOWER}) > {_NUMBER} ?%"),
+    re.compile(rf"ratio (?P<sign>[<>]) {_NUMBER}"),
+)
+GRAMMAR = (
+    f"slower, faster, {CANNOT_TELL}, {NOT_SAME}, {MISSING}, slower > N %, faster > N %, "
+    "ratio < X or ratio > X"
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that any cell of a comparison may meet."""
+
+    text: str
+    word: str = ""
+    sign: str = ""
+    bound: float = 1.0
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Parse a condition.
+
+        Examples
+        --------
+        >>> Condition.parse("slower > 5 %").bound
+        0.95
+        """
+        words = " ".join(text.split())
+        found = next(filter(None, (form.fullmatch(words) for form in _FORMS)), None)
+        parts = found.groupdict() if found else {}
+        number = float(parts.get("number") or 0)
+        word, sign = parts.get("word", ""), parts.get("sign", "")
+        # no ratio is below 0, and none that is slower by 100 % is above it
+        if found is None or (word == SLOWER and number >= 100) or (sign and number == 0):
+            raise BadInput(
+                f"is not a condition; write {GRAMMAR}, with N below 100 for slower and X above 0",
+                key="fail-if",
+                value=text,
+                code="E-ANALYSIS-031",
+            )
+        if sign:
+            return cls(words, sign=sign, bound=number)
+        if "number" not in parts:
+            return cls(words, word=word)
+        if word == SLOWER:
+            return cls(words, sign="<", bound=(100 - number) / 100)
+        return cls(words, sign=">", bound=(100 + number) / 100)
+
+    def met_by(self, compared: Compared) -> pd.DataFrame:
+        """Cells that meet the condition.
+
+        A bound is met where the whole interval lies beyond it, and never by a cell that is not
+        ranked. ``missing`` is met by cells that only one side has.
+        """
+        frame = compared.frame
+        if self.word == MISSING:
+            return compared.only
+        if self.word == NOT_SAME:
+            return frame[frame["verdict"] != SAME]
+        if self.word:
+            return frame[frame["verdict"] == self.word]
+        beyond = frame["high"] < self.bound if self.sign == "<" else frame["low"] > self.bound
+        return frame[frame["ranked"] & beyond]

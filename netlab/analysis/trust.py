@@ -7,6 +7,7 @@ Each concern comes with its counts, the reason and the command that mends it.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shlex
@@ -15,16 +16,98 @@ from pathlib import Path
 
 import pandas as pd
 
-from netlab.analysis import calibrated, conditions
-from netlab.analysis.cells import empty, reached_percent
-from netlab.analysis.factors import levels_of
+from netlab.analysis import conditions
+from netlab.analysis.cells import empty, reached_percent, valid
 from netlab.analysis.measured import Measured, computed_once
-from netlab.errors import BadInput
-from netlab.files import paths
+from netlab.analysis.printed import levels_of
+from netlab.errors import BadInput, NetlabError
+from netlab.files import paths, writing
 from netlab.measure.flags import INTERFERENCE
-from netlab.results.campaigns import read_log, study_file
-from netlab.study import QUICK
+from netlab.results.store import read_log, study_file
+from netlab.study import QUICK, Study
 from netlab.study.factors import level_text
+
+# The stored calibrations of this machine: the latest measurement of each part.
+
+FILE = "calibration.json"
+RATES, EMULATOR = "rates", "emulator"
+
+TABLES = {
+    RATES: ("cells",),
+    EMULATOR: ("round_trips", "rates"),
+}
+"""Part of a calibration -> its tables; each row of them has a verdict, or an empty one."""
+
+
+@dataclass(frozen=True)
+class CalibratedPart:
+    """The latest measurement of one part."""
+
+    name: str
+    content: dict
+    started_at: str
+    version: str
+    machine: dict
+    file: Path
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every cell that has one."""
+        rows = [row for table in TABLES[self.name] for row in self.content[table]]
+        return [row["verdict"] for row in rows if row["verdict"]]
+
+    @property
+    def date(self) -> str:
+        """Day of the run, UTC."""
+        return self.started_at[:10]
+
+    def table(self, name: str) -> pd.DataFrame:
+        """One of its tables."""
+        return pd.DataFrame.from_records(self.content[name])
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """All that is stored of a machine's calibrations."""
+
+    parts: dict[str, CalibratedPart]
+    damaged: tuple[Path, ...] = ()
+
+
+def stored(directory: Path | None = None) -> Calibrated:
+    """Read the latest measurement of each part."""
+    found, damaged = writing.documents(directory or paths.results_dir("calibration"), FILE)
+    parts: dict[str, CalibratedPart] = {}
+    for name in TABLES:
+        of_name = (part for one in found if (part := _part(name, one)) is not None)
+        latest = next(of_name, None)
+        if latest is not None:
+            parts[name] = latest
+    return Calibrated(parts, tuple(damaged))
+
+
+def _part(name: str, document: writing.DatedDocument) -> CalibratedPart | None:
+    """A part of a document; None if it was not measured, or cannot be read."""
+    whole = document.content
+    content = whole if name == RATES else whole.get(name)
+    if not isinstance(content, dict):
+        return None
+    tables = [content.get(table) for table in TABLES[name]]
+    if not all(isinstance(table, list) for table in tables) or not any(tables):
+        return None
+    rows = [row for table in tables for row in table or ()]
+    if not all(isinstance(row, dict) and isinstance(row.get("verdict"), str) for row in rows):
+        return None
+    machine = whole.get("machine")
+    return CalibratedPart(
+        name,
+        content,
+        document.started_at,
+        str(whole.get("netlab", "")),
+        machine if isinstance(machine, dict) else {},
+        document.file,
+    )
+
 
 FLAGGED_LIMIT = 0.05
 """Largest share of flagged runs that raises no concern."""
@@ -269,14 +352,149 @@ _NOT_CALIBRATED = "not calibrated here; netlab calibrate compares this machine w
 
 def calibration(directory: Path | None = None) -> str:
     """State the calibrations stored beside the results, in a sentence."""
-    parts = calibrated.stored(directory).parts.values()
+    parts = stored(directory).parts.values()
     return "; ".join(map(_part_in_words, parts)) or _NOT_CALIBRATED
 
 
-def _part_in_words(part: calibrated.CalibratedPart) -> str:
+def _part_in_words(part: CalibratedPart) -> str:
     within = part.verdicts.count("within")
     when = f"on {part.date} (netlab {part.version})"
-    if part.name == calibrated.RATES:
+    if part.name == RATES:
         return f"{within} of {counted(len(part.verdicts), 'known rate')} met {when}"
     whole = counted(len(part.verdicts), "cell")
     return f"path emulator: {within} of {whole} within the bound {when}"
+
+
+# Machines of a measurement: the facts of each host, and what the whole campaign has in common.
+
+FACTS = {
+    "cpu_model": "CPU",
+    "cpus": "CPUs",
+    "memory_kB": "memory, kB",
+    "smt": "SMT",
+    "iommu": "IOMMU",
+    "numa_node": "NUMA node of the card",
+    "kernel": "kernel",
+    "os": "operating system",
+    "nic_driver": "NIC driver",
+    "nic_firmware": "NIC firmware",
+    "copy_MBps": "copy rate of a core, MB/s",
+    "governor": "CPU frequency governor",
+    "cpu_frequency": "CPU frequency",
+    "thermal_throttling": "thermal throttling",
+}
+"""Facts by the names of a record, with the names that a reader sees."""
+
+NOT_RECORDED = "not recorded"
+LEFT_OUT = ("path_check",)
+"""Printed output of ping and traceroute: in the record of each run."""
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Provenance of a study."""
+
+    hosts: pd.DataFrame
+    shared: pd.DataFrame
+
+    @property
+    def differing(self) -> pd.DataFrame:
+        """Rows of :attr:`hosts` in which the hosts differ."""
+        return self.hosts[self.hosts.nunique(axis="columns") > 1]
+
+    @property
+    def equal(self) -> pd.DataFrame:
+        """Rows of :attr:`hosts` with one value for all hosts: ``item, value``."""
+        rows = self.hosts[self.hosts.nunique(axis="columns") <= 1]
+        values = rows.iloc[:, 0].tolist() if rows.shape[1] else []
+        return pd.DataFrame({"item": rows.index.tolist(), "value": values}, dtype=str)
+
+    def fact(self, name: str) -> list[str]:
+        """Distinct values of one fact over the hosts, in their order."""
+        if name not in self.hosts.index:
+            return []
+        values = dict.fromkeys(self.hosts.loc[name])
+        return [value for value in values if value and value != NOT_RECORDED]
+
+
+def machines(runs: pd.DataFrame, study: Study) -> Machines:
+    """Read the provenance of all runs."""
+    hosts: dict[str, dict[str, list[str]]] = {}
+    shared: dict[str, list[str]] = {}
+    for text in runs["provenance"].drop_duplicates():
+        content = _parsed(text)
+        for host, facts in (content.pop("hosts", None) or {}).items():
+            for name, value in facts.items():
+                _add(hosts.setdefault(host, {}), FACTS.get(name, name), value)
+        for host, link in (content.pop("link", None) or {}).items():
+            for name, value in _flat(link, "link"):
+                _add(hosts.setdefault(host, {}), name, value)
+        for name, value in content.items():
+            if name not in LEFT_OUT:
+                for item, leaf in _flat(value, name):
+                    _add(shared, item, leaf)
+    order = [name for name in study.hosts if name in hosts]
+    order += [name for name in hosts if name not in order]
+    known = dict.fromkeys(FACTS.values())
+    items = [item for item in known if any(item in hosts[host] for host in order)]
+    items += [
+        item
+        for item in dict.fromkeys(item for host in order for item in hosts[host])
+        if item not in known
+    ]
+    frame = pd.DataFrame(
+        {
+            host: ["; ".join(hosts[host].get(item, [NOT_RECORDED])) for item in items]
+            for host in order
+        },
+        index=pd.Index(items, name="fact"),
+        dtype=str,
+    )
+    rows = [*_campaign(runs, study), *((item, "; ".join(v)) for item, v in shared.items())]
+    return Machines(frame, pd.DataFrame(rows, columns=["item", "value"], dtype=str))
+
+
+def _parsed(text: str) -> dict:
+    try:
+        content = json.loads(text or "{}")
+    except ValueError:
+        raise NetlabError(
+            "column provenance of the results contains text that is not JSON",
+            code="E-ANALYSIS-040",
+        ) from None
+    return dict(content) if isinstance(content, dict) else {}
+
+
+def _add(place: dict[str, list[str]], item: str, value: object) -> None:
+    text = NOT_RECORDED if value is None else str(value)
+    if text not in place.setdefault(item, []):
+        place[item].append(text)
+
+
+def _flat(content: object, prefix: str) -> list[tuple[str, object]]:
+    """Leaves of nested JSON by their path; empty objects are left out."""
+    if isinstance(content, dict):
+        return [leaf for key, part in content.items() for leaf in _flat(part, f"{prefix}, {key}")]
+    if isinstance(content, list):
+        return [(prefix, ", ".join(map(str, content)))] if content else []
+    return [(prefix, content)]
+
+
+def _campaign(runs: pd.DataFrame, study: Study) -> list[tuple[str, str]]:
+    digests = [str(digest) for digest in runs["study_digest"].unique()]
+    rows = [("study", study.name), ("study digest (SHA-256)", "; ".join(digests))]
+    if len(runs):
+        started = runs["started_at"]
+        rows.append(("first run", f"{started.min():%Y-%m-%d %H:%M:%S} UTC"))
+        rows.append(("last run", f"{started.max():%Y-%m-%d %H:%M:%S} UTC"))
+        rows.append(("runs", f"{len(runs)}, of which {len(valid(runs))} valid"))
+    for column, item in (
+        ("seed", "seed"),
+        ("congestion", "congestion control"),
+        ("congestion_source", "congestion control, name in the kernel"),
+        ("engine", "engine"),
+    ):
+        values = runs[column].dropna().unique()
+        if len(values):
+            rows.append((item, "; ".join(map(str, values))))
+    return rows

@@ -10,8 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from netlab import core
-from netlab.autotune.candidates import Candidate, shown
-from netlab.autotune.race import (
+from netlab.autotune.request import Candidate, Objective, objective, shown
+from netlab.autotune.run import Tuned
+from netlab.autotune.search import (
     BETTER,
     DISTURBED,
     LAST_RACE,
@@ -22,10 +23,8 @@ from netlab.autotune.race import (
     Gap,
     RaceResult,
 )
-from netlab.autotune.request import Objective, objective
-from netlab.autotune.run import Tuned
 from netlab.errors import BadInput
-from netlab.files.json_file import write_text
+from netlab.files.writing import write_text
 from netlab.files.yaml_file import read_yaml, validated, yaml_text
 from netlab.study import Group, Study
 from netlab.version import version

@@ -15,17 +15,32 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from netlab.charts.figure_data import annotate, data_of, mark
-from netlab.charts.labels import figure_of
-from netlab.charts.panels import Panels
+from netlab.charts.labels import annotate, data_of, figure_of, mark
 from netlab.charts.theme import theme
 from netlab.errors import BadInput
 from netlab.units import arrows
+
+# A figure of several axes, as figure-level functions return it.
+#
+# The charts follow seaborn's distinction. An axes-level function takes ``ax``, draws on it and
+# returns it, so that its chart fits into a figure of the caller. A figure-level function makes its
+# own figures and takes no ``ax``: it returns :class:`Panels`, one figure whose panels an axes-level
+# function draws as well, or a :class:`netlab.charts.chart.Gallery` of finished charts.
+
+
+@dataclass(frozen=True, eq=False)
+class Panels:
+    """A figure with its axes, as seaborn's ``FacetGrid`` has them."""
+
+    figure: Figure
+    axes: np.ndarray
+
 
 DrawnT = TypeVar("DrawnT", Figure, Axes)
 _DESCRIBED: WeakKeyDictionary[Figure | Axes, tuple[str, str]] = WeakKeyDictionary()

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.analysis.longpath_study import LongPath, seconds_mean
-from netlab.charts.bounds import within
+from netlab.analysis.longpath import LAW_OF_STACK
+from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
 from netlab.charts.chart import Gallery, describe
-from netlab.charts.labels import label_lines
-from netlab.charts.palette import CEILING_COLOUR, MARKERS, other_style
-from netlab.charts.theme import new_axes, theme
+from netlab.charts.labels import label_lines, within
+from netlab.charts.theme import (
+    CEILING_COLOUR,
+    MARKERS,
+    SMALL_CHART_SIZE_IN,
+    new_axes,
+    other_style,
+    theme,
+)
 
 SUMMARY_SIZE_IN = (7.0, 3.8)
 FLAGGED = " * Flagged run."
@@ -136,3 +145,241 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | N
     alt = f"Points with intervals, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
     caption = f"Frames: {marks}. Dotted: payload rate of the path." + star(runs)
     return describe(ax, alt, caption)
+
+
+# Charts of single runs over a long path: quantities over time, recovery, flows; their grids.
+
+COLUMN_IN, ROW_IN = 2.35, 1.35
+HEADROOM = 1.06
+MARKS = "Dotted: end of slow start. Dashed: forced loss."
+LAWS = "Grey: the published law from the same window on; FAST has none."
+FLOWS = (
+    "Running means of five round trips, at least a second. Each stack has its colour; of two "
+    "flows of one stack the second is dotted."
+)
+
+Run = Mapping[str, Any]
+"""A row of the table of a study."""
+
+
+@theme()
+def quantity_over_time(lp: LongPath, run: Run, quantity: str, *, ax: Axes | None = None) -> Axes:
+    """Draw one quantity of a run over time, a line a flow."""
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    series = lp.series(pd.Series(run))
+    _quantity(ax, lp, run, series[quantity])
+    ax.set(title=_column_title(lp, run), ylabel=QUANTITIES[quantity], xlabel="s")
+    ax.set_ylim(0, _top([series], quantity))
+    ax.set_xlim(left=0)
+    alt = f"Line chart of {QUANTITIES[quantity]} over time. {_in_words(run, series)}."
+    return describe(ax, alt, MARKS + star(pd.DataFrame([run])))
+
+
+@theme()
+def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
+    """Draw all quantities of several runs by :func:`quantity_over_time`, one column a run."""
+    if runs.empty:
+        return Gallery()
+    shown = list(runs.to_dict("records"))
+    all_series = [lp.series(run) for run in shown]
+    quantities = [name for name in QUANTITIES if any(len(s[name]) for s in all_series)]
+    fig, axes = plt.subplots(
+        len(quantities), len(shown), sharex=True, sharey="row", squeeze=False,
+        figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), ROW_IN * len(quantities) + 0.7),
+    )  # fmt: skip
+    for column, (run, series) in enumerate(zip(shown, all_series, strict=True)):
+        for row, name in enumerate(quantities):
+            ax = axes[row][column]
+            _quantity(ax, lp, run, series[name])
+            if row == 0:
+                ax.set_title(_column_title(lp, run), fontsize=9)
+            if column == 0:
+                ax.set_ylabel(QUANTITIES[name], fontsize=8.5)
+            if row == len(quantities) - 1:
+                ax.set_xlabel("s")
+            ax.tick_params(labelsize=8)
+    for row, name in enumerate(quantities):
+        axes[row][0].set_ylim(0, _top(all_series, name))
+    axes[0][0].set_xlim(left=0)
+    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    words = "; ".join(_in_words(run, series) for run, series in zip(shown, all_series, strict=True))
+    alt = (
+        f"Line charts in a grid, {title}: one column a run, one row each for "
+        f"{', '.join(QUANTITIES[name] for name in quantities)}, over time. {words}."
+    )
+    return Gallery.of(describe(fig, alt, MARKS + star(runs)))
+
+
+def _quantity(ax: Axes, lp: LongPath, run: Run, frame: pd.DataFrame) -> None:
+    for stream, part in frame.groupby("stream"):
+        colour = stack_style(lp.stack(run, int(stream)), int(stream))["color"]
+        ax.plot(part["t_s"], part["value"], linewidth=1.1, color=colour,
+                linestyle="-" if stream == 0 else "--")  # fmt: skip
+    since_s = run.get("since_s", math.nan)
+    if not math.isnan(since_s):
+        ax.axvline(since_s, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (1, 1.5)))
+    loss_s = run.get("forced_loss_s")
+    if loss_s is not None and not pd.isna(loss_s):
+        ax.axvline(float(loss_s), color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
+
+
+def _top(all_series: list[dict[str, pd.DataFrame]], quantity: str) -> float:
+    """Upper end of the axis of a quantity."""
+    found = [s[quantity]["value"].max() for s in all_series if len(s[quantity])]
+    return HEADROOM * max(1.0, max(found, default=0))
+
+
+def _column_title(lp: LongPath, run: Run) -> str:
+    """Stacks of a run without repetition, with a mark if it is flagged."""
+    names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
+    shown = names if len(set(names)) > 1 else [*names[:1], *(["twice"] if len(names) > 1 else [])]
+    return ", ".join(shown) + ("*" if run["flags"] else "")
+
+
+def _in_words(run: Run, series: dict[str, pd.DataFrame]) -> str:
+    mean = run.get("mean_Mbps", math.nan)
+    after = "never out of slow start" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
+    top = series["window"]["value"].max() if len(series["window"]) else math.nan
+    again = series["retransmits"]["value"].max() if len(series["retransmits"]) else math.nan
+    return f"{run['label']}: {after}, largest window {top:.0f} segments, {again:.0f} retransmits"
+
+
+@theme()
+def recovery(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
+    """Draw the window of a run after a forced loss beside the law of its stack.
+
+    The law starts at the least measured window, with the mean of the measured round-trip times.
+    """
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    words, highest = _recovery(ax, lp, run)
+    ax.set(ylim=(0, HEADROOM * highest), ylabel="window, segments")
+    alt = f"Line chart of the congestion window after one packet was dropped. {words}."
+    return describe(ax, alt, LAWS + star(pd.DataFrame([run])))
+
+
+@theme()
+def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
+    """Draw the runs with a forced loss side by side, each by :func:`recovery`."""
+    known = set(lp.recoveries["run_id"])
+    shown = [run for run in runs.to_dict("records") if run["run_id"] in known]
+    if not shown:
+        return Gallery()
+    fig, axes = plt.subplots(1, len(shown), sharex=True, sharey=True, squeeze=False,
+                             figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), 2.9))  # fmt: skip
+    drawn = [_recovery(ax, lp, run) for ax, run in zip(axes[0], shown, strict=True)]
+    axes[0][0].set_ylim(0, HEADROOM * max(highest for _, highest in drawn))
+    axes[0][0].set_ylabel("window, segments")
+    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    alt = (
+        f"Line charts side by side, {title}: congestion window after one packet was dropped. "
+        f"{'; '.join(words for words, _ in drawn)}."
+    )
+    return Gallery.of(describe(fig, alt, LAWS + star(runs)))
+
+
+def _recovery(ax: Axes, lp: LongPath, run: Run) -> tuple[str, float]:
+    """Draw one recovery; return it in words, and its largest window."""
+    row = lp.recoveries.set_index("run_id").loc[run["run_id"]]
+    trace = lp.series(run)["window"]
+    after = trace[trace["t_s"] >= row["loss_s"] - 0.5]
+    stack = row["stack"]
+    ax.plot(after["t_s"] - row["loss_s"], after["value"], linewidth=1.3,
+            **{**stack_style(stack), "linestyle": "-"})  # fmt: skip
+    _law(ax, row, after)
+    ax.axvline(0, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
+    ax.set_title(_column_title(lp, run), fontsize=9)
+    ax.set_xlabel("s after the loss")
+    back = "not back" if math.isnan(row["recovery_s"]) else f"back after {row['recovery_s']:.1f} s"
+    ends = f"{row['before_segments']:.0f} to {row['least_segments']:.0f} segments"
+    return f"{stack}: {ends}, {back}", float(after["value"].max())
+
+
+def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
+    law = LAW_OF_STACK.get(row["stack"])
+    if law is None or after.empty:
+        return
+    since = after["t_s"] - row["loss_s"]
+    fallen = after[(since >= 0) & (after["value"] <= row["least_segments"] * 1.001)]
+    start_s = float(fallen["t_s"].iloc[-1] - row["loss_s"]) if len(fallen) else 0.0
+    window, t_s, line = float(row["least_segments"]), start_s, []
+    while t_s <= since.max() and window <= row["before_segments"]:
+        line.append((t_s, window))
+        window += law.growth(window)
+        t_s += row["rtt_ms"] / 1e3
+    ax.plot(*zip(*line, strict=True), color=CEILING_COLOUR, linewidth=2.4, alpha=0.55, zorder=1)
+
+
+@theme()
+def flows(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
+    """Draw the goodput of each flow of a run over time."""
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    over = lp.shares(dict(run))
+    _flows(ax, lp, run, over)
+    ax.set(ylim=(0, _highest([over])), ylabel="goodput, Mb/s", xlabel="s")
+    alt = f"Line chart of the goodput of flows over time. {_fairness(run, over)}."
+    return describe(ax, alt, FLOWS + star(pd.DataFrame([run])))
+
+
+@theme()
+def fairness_index(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
+    """Draw Jain's index of the flows of a run over time."""
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    over = lp.shares(dict(run))
+    _index(ax, over)
+    ax.set(title=_column_title(lp, run), ylabel="Jain's index")
+    alt = f"Line chart of Jain's fairness index over time. {_fairness(run, over)}."
+    return describe(ax, alt, star(pd.DataFrame([run])).strip())
+
+
+@theme()
+def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
+    """Draw :func:`flows` above :func:`fairness_index`, one column a run."""
+    if runs.empty:
+        return Gallery()
+    shown = runs.to_dict("records")
+    size_in = (max(4.2, 0.8 * COLUMN_IN * len(shown) + 0.6), 3.9)
+    fig, axes = plt.subplots(
+        2, len(shown), sharex=True, sharey="row", squeeze=False, figsize=size_in
+    )
+    all_shares = [lp.shares(run) for run in shown]
+    for (top, bottom), run, over in zip(axes.T, shown, all_shares, strict=True):
+        _flows(top, lp, run, over)
+        _index(bottom, over)
+    axes[0][0].set_ylim(0, _highest(all_shares))
+    axes[0][0].set_ylabel("goodput, Mb/s")
+    axes[1][0].set_ylabel("Jain's index")
+    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    words = "; ".join(_fairness(run, over) for run, over in zip(shown, all_shares, strict=True))
+    alt = (
+        f"Line charts in two rows, {title}: goodput of two flows over time, and Jain's fairness "
+        f"index below. {words}."
+    )
+    return Gallery.of(describe(fig, alt, FLOWS + star(runs)))
+
+
+def _flows(ax: Axes, lp: LongPath, run: Run, over: pd.DataFrame) -> None:
+    names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
+    for stream, name in enumerate(names):
+        if stream not in over:
+            continue
+        style = stack_style(name, stream)
+        if names[:stream].count(name):  # the second flow of a stack has the same colour
+            style |= {"linestyle": (0, (1.5, 1.2)), "alpha": 0.75}
+        ax.plot(over.index, over[stream], linewidth=1.4, **style)
+    ax.set_title(_column_title(lp, run), fontsize=8.5)
+
+
+def _index(ax: Axes, over: pd.DataFrame) -> None:
+    ax.plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
+    ax.set(xlabel="s", ylim=(0.45, 1.03))
+
+
+def _highest(all_shares: list[pd.DataFrame]) -> float:
+    """Upper end of the axis of goodput."""
+    found = [over.drop(columns="jain").max().max() for over in all_shares]
+    return HEADROOM * float(np.nanmax([1.0, *found]))
+
+
+def _fairness(run: Run, over: pd.DataFrame) -> str:
+    last = over["jain"].iloc[-1] if len(over) else math.nan
+    return f"{run['label']}: index {last:.2f} at the end"

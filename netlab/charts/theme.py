@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,130 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib import rcsetup
 from matplotlib.axes import Axes
+from matplotlib.typing import ColorType
 
-from netlab.charts.palette import PALETTE
+# Colours, markers and dashes by meaning: an MTU, a tuning, then or now, or something else.
+#
+# Lines differ in colour, marker and dash at once, so a chart stays readable in grey print and with
+# colour-blind eyes. The colours differ in lightness, and each has a contrast of at least 3:1 on
+# white (WCAG 2.1, success criterion 1.4.11).
+#
+# The first three colours of :data:`PALETTE` are MTUs, the next three tunings. The other meanings
+# have colours of their own, so that one colour means one thing on all pages.
+
+PALETTE: tuple[str, ...] = ("#003f7f", "#b0405a", "#c28400", "#000000", "#2b8585", "#7a6f8f")
+MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "P")
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.5, 1.2)),
+    (0, (6, 1.5, 1.5, 1.5)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (8, 3)),
+)
+CEILING_COLOUR = "#666666"
+"""Of reference lines: the bus, the link, a goal, zero."""
+
+CEILING_DASH: tuple[Any, ...] = (0, (1, 1))
+
+MEDIAN_COLOUR = "#d0021b"
+"""Of a running median over the runs of all tunings."""
+
+COUNT_COLOUR = "#9a9a9a"
+"""Of counts, and of arrows from one value to another."""
+
+HOLLOW_COLOUR = "#767676"
+"""Of the marks of disturbed cells, which are no results."""
+
+BAND_COLOUR = "#e4e4e4"
+"""Of a range that counts as no difference."""
+
+SECOND_SERIES = 3
+"""Position of the first colour that is not an MTU's."""
+
+_POSITION_OF_MTU = {1500: 0, 9000: 1, 16114: 2}
+
+SIDES: dict[str, str] = {"then": "#5e2a84", "now": "#5d8f1f"}
+"""Colours of 2003 and of what was measured here."""
+
+OTHERS: tuple[str, ...] = ("#6b3e26", "#c2559d", "#4a6fa5", "#7d7d00", "#007a5e", "#555555")
+"""Colours of everything else: factors, generators, TCP stacks, verdicts."""
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Keyword arguments for the ``i``-th line of a chart (cycles after six)."""
+    return {
+        "color": PALETTE[i % len(PALETTE)],
+        "marker": MARKERS[i % len(MARKERS)],
+        "linestyle": DASHES[i % len(DASHES)],
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.7,
+    }
+
+
+def mtu_styles(mtus_B: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """`line_style` of every MTU: 1500, 9000 and 16114 B look the same on all pages."""
+    every = sorted({int(mtu_B) for mtu_B in mtus_B})
+    others = [mtu_B for mtu_B in every if mtu_B not in _POSITION_OF_MTU]
+    taken = {_POSITION_OF_MTU[mtu_B] for mtu_B in every if mtu_B in _POSITION_OF_MTU}
+    free = [i for i in range(len(taken) + len(others)) if i not in taken]
+    positions = _POSITION_OF_MTU | dict(zip(others, free, strict=False))
+    return {mtu_B: line_style(positions[mtu_B]) for mtu_B in every}
+
+
+def second_style(i: int) -> dict[str, Any]:
+    """`line_style` of the ``i``-th line of a chart whose lines are not MTUs."""
+    return line_style(SECOND_SERIES + i)
+
+
+def tuning_dashes(tunings: Sequence[str]) -> dict[str, Any]:
+    """Dash of each tuning where colours are MTUs: the last one, the fullest, is solid."""
+    last = len(tunings) - 1
+    return {name: DASHES[(last - i) % len(DASHES)] for i, name in enumerate(tunings)}
+
+
+def side_style(side: str) -> dict[str, Any]:
+    """Style of a line of 2003 (``then``) or of the measured side (``now``)."""
+    return _style(SIDES[side], list(SIDES).index(side))
+
+
+def other_style(i: int) -> dict[str, Any]:
+    """Style of the ``i``-th line besides MTUs, tunings and sides (cycles after six)."""
+    return _style(OTHERS[i % len(OTHERS)], i)
+
+
+def _style(colour: str, i: int) -> dict[str, Any]:
+    return {
+        "color": colour,
+        "marker": MARKERS[i % len(MARKERS)],
+        "linestyle": DASHES[i % len(DASHES)],
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.7,
+    }
+
+
+def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]]:
+    """Style of the line of each level of a factor."""
+    known = list(levels)
+    if factor == "mtu_B":
+        return dict(mtu_styles(known))
+    style = second_style if factor == "tuning" else other_style
+    return {level: style(i) for i, level in enumerate(known)}
+
+
+def text_colour(colour: ColorType) -> str:
+    """A line's colour, darkened until text in it has a contrast of 4.5:1 on white."""
+    channels = mpl.colors.to_rgb(colour)
+    while 1.05 / (_luminance(channels) + 0.05) < 4.5:
+        red, green, blue = channels
+        channels = (0.95 * red, 0.95 * green, 0.95 * blue)
+    return mpl.colors.to_hex(channels)
+
+
+def _luminance(channels: Sequence[float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
 
 CHART_SIZE_IN = (6.4, 3.9)
 SMALL_CHART_SIZE_IN = (3.7, 3.0)

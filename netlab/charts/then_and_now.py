@@ -10,13 +10,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netlab.analysis.factors import unit_of
+from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import BAND, FLUCTUATION
-from netlab.charts.bounds import ceiling_line, line_with_bars, ratio_axis
 from netlab.charts.chart import Gallery, describe
-from netlab.charts.labels import label_lines, legend_below
-from netlab.charts.palette import BAND_COLOUR, CEILING_COLOUR, mtu_styles, side_style
-from netlab.charts.theme import SMALL_CHART_SIZE_IN, new_axes, theme
+from netlab.charts.labels import ceiling_line, label_lines, legend_below, line_with_bars, ratio_axis
+from netlab.charts.theme import (
+    BAND_COLOUR,
+    CEILING_COLOUR,
+    SMALL_CHART_SIZE_IN,
+    mtu_styles,
+    new_axes,
+    side_style,
+    theme,
+)
 from netlab.published.layout import TUNING_WORDS
 
 SIDES = {"then": "2003", "now": "measured"}

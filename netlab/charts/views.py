@@ -12,19 +12,19 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import printed
 from netlab.analysis.cells import disturbed, valid
-from netlab.charts.bounds import ratio_axis, stream_axis
 from netlab.charts.cells import chosen_label
-from netlab.charts.chart import describe
-from netlab.charts.labels import label_lines, legend_below
-from netlab.charts.palette import (
+from netlab.charts.chart import Panels, describe
+from netlab.charts.labels import label_lines, legend_below, ratio_axis, stream_axis
+from netlab.charts.theme import (
     CEILING_COLOUR,
+    CHART_SIZE_IN,
     HOLLOW_COLOUR,
     mtu_styles,
+    new_axes,
     other_style,
+    theme,
     tuning_dashes,
 )
-from netlab.charts.panels import Panels
-from netlab.charts.theme import CHART_SIZE_IN, new_axes, theme
 from netlab.files.tables import HOLLOW
 from netlab.study import Study
 from netlab.units import arrows

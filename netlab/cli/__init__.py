@@ -1,4 +1,4 @@
-"""The ``netlab`` command: one module a subcommand."""
+"""The ``netlab`` command."""
 
 from netlab.cli.main import main
 

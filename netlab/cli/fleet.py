@@ -9,14 +9,142 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.cli.exitcodes import guarded
-from netlab.cli.fleet_report import report_command
-from netlab.cli.fleet_stores import cells_command, compare_command
-from netlab.cli.options import results_option, study_argument, timing_options
-from netlab.cli.validation import load_measurable
+from netlab.cli.options import (
+    guarded,
+    load_measurable,
+    results_option,
+    site_option,
+    study_argument,
+    timing_options,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from netlab.fleet.plan import FleetPlan
+    from netlab.fleet.records import Stores
+
+
+# ``netlab fleet report``: matrix of hosts, slowest links and hosts of a fleet as a site.
+
+
+@click.command("report")
+@click.argument("results", type=click.Path(path_type=Path))
+@site_option
+@guarded
+def report_command(results: Path, site: Path | None) -> None:
+    """Write the report of the fleet in RESULTS, and print its path.
+
+    RESULTS is a directory, or the name of a study. The pages show the matrix of hosts, the slowest
+    links and asymmetric pairs, the links of each host and the hosts that stand out, and the state
+    of the campaign. `netlab report` of a pair's own study has all its cells.
+    """
+    from netlab.face.fleet import Fleet
+
+    click.echo(Fleet(results).report(site).index)
+
+
+# ``netlab fleet cells | compare``: questions to the results of many stores.
+
+LEVEL = click.FloatRange(min=0.5, max=1, min_open=True, max_open=True)
+
+
+def stores_options(function: Callable) -> Callable:
+    """Options of the commands that query many stores."""
+    for option in (  # the last one is the first of the help
+        click.option(
+            "--most",
+            type=click.IntRange(min=1),
+            default=20,
+            show_default=True,
+            help="Rows printed.",
+        ),
+        click.option(
+            "--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write all rows."
+        ),
+        click.option(
+            "--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of intervals."
+        ),
+        click.option("--study", help="Only this study; by default all."),
+        click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path)),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command("cells")
+@stores_options
+@click.option("--samples", is_flag=True, help="Quantiles of the interval samples instead.")
+@guarded
+def cells_command(
+    results: tuple[Path, ...],
+    study: str | None,
+    confidence: float,
+    csv: Path | None,
+    most: int,
+    samples: bool,
+) -> None:
+    """Show the cells of all results in and below directories with their intervals, in MB/s.
+
+    Prints the first rows of each study's cells; --csv writes all of them.
+    """
+    opened = _opened(results)
+    if samples:
+        found = opened.samples(study)
+        figures = [name for name in found if name.endswith("_MBps")]
+    else:
+        found = opened.cells(study, confidence=confidence)
+        figures = ["goodput_MBps", "low_MBps", "high_MBps", "n_valid", "n_flagged"]
+    _show(found, figures, csv, most)
+
+
+@click.command("compare")
+@stores_options
+@click.option("--by", required=True, help="campaign, study, or a factor such as tuning.")
+@click.option("--of", "levels", required=True, nargs=2, metavar="A B", help="Its two levels.")
+@guarded
+def compare_command(
+    results: tuple[Path, ...],
+    study: str | None,
+    confidence: float,
+    csv: Path | None,
+    most: int,
+    by: str,
+    levels: tuple[str, str],
+) -> None:
+    """Compare two levels over all cells of results in and below directories: ratios B / A.
+
+    All intervals hold at once. The campaigns first and latest are those of each store. A cell that
+    is less precise than its study asks is not ranked, and its verdict is "cannot tell".
+    """
+    opened = _opened(results)
+    found = opened.compare(by, *levels, study=study, confidence=confidence)
+    found = found.iloc[(found["ratio"] - 1).abs().argsort(kind="stable")[::-1]]
+    for word, count in found["verdict"].value_counts().items():
+        click.echo(f"{count:7d}  {word}")
+    if not found["ranked"].all():
+        click.echo(f"{(~found['ranked']).sum():7d}  of these not ranked")
+    _show(found, ["ratio", "low", "high", "p_holm", "verdict", "reason"], csv, most)
+
+
+def _opened(results: tuple[Path, ...]) -> Stores:
+    from netlab.files import paths
+    from netlab.fleet.records import stores_below
+
+    return stores_below(map(paths.given_path, results))
+
+
+def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) -> None:
+    """Print the first rows: columns that tell them apart, then figures; write all as CSV."""
+    labels = ("study", "sender", "receiver", "group", "tuning", "mtu_B", "streams", "factors")
+    shown = [name for name in labels if name in found and found[name].nunique() > 1]
+    head = found[[*shown, *figures]].head(most)
+    click.echo(head.to_string(index=False, float_format="%.4g"))
+    if len(found) > most:
+        click.echo(f"netlab: {most} of {len(found)} rows", err=True)
+    if csv is not None:
+        found.to_csv(csv, index=False)
+
 
 FORMATS = ("netlab", "ansible", "ini", "ssh")
 
@@ -81,8 +209,7 @@ def _planned(
     loaded = load_measurable(study, **timing)
     from netlab.files import paths
     from netlab.fleet.controller import controlling
-    from netlab.fleet.inventory import load_inventory
-    from netlab.fleet.pairs import pairs_of
+    from netlab.fleet.inventory import load_inventory, pairs_of
     from netlab.fleet.plan import make_plan
 
     hosts = load_inventory(inventory, format=format_).only(only)
@@ -113,8 +240,8 @@ def plan_command(
     """
     plan = _planned(study, inventory, format_, pairs, only, results, timing)
     from netlab.fleet.controller import FleetOptions, controlling, open_campaign
-    from netlab.fleet.pairs import rounds_of
-    from netlab.fleet.workflow import write_workflow
+    from netlab.fleet.inventory import rounds_of
+    from netlab.fleet.plan import write_workflow
 
     left = list(plan.remaining())
     with controlling(plan.directory):
@@ -183,7 +310,7 @@ def run_command(
     Prints the directory of the results; those of a pair are in pairs/A~B. Exit code 1 if a job has
     no result.
     """
-    from netlab.fleet.workflow import require_engine
+    from netlab.fleet.plan import require_engine
 
     require_engine()
     plan = _planned(study, inventory, format_, pairs, only, results, timing)
@@ -212,7 +339,7 @@ def status_command(results: Path) -> None:
     """
     from rich.console import Console
 
-    from netlab.fleet.status import fleet_status
+    from netlab.fleet.controller import fleet_status
 
     status = fleet_status(_read(results))
     wide = None if sys.stdout.isatty() else 200
@@ -238,9 +365,8 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
     link that is slower than its other direction by 10 % or more. A host is named if its links, as
     sender or as receiver, are slower or faster than those of others (at least 4 links).
     """
-    from netlab.analysis.links import asymmetric, link_cells, links
-    from netlab.analysis.outliers import outlying_hosts
-    from netlab.fleet.results import fleet_runs
+    from netlab.analysis.fleet import asymmetric, link_cells, links, outlying_hosts
+    from netlab.fleet.records import fleet_runs
 
     plan = _read(results)
     cells = link_cells(fleet_runs(plan), plan.study().confidence)
@@ -258,8 +384,8 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
         cells.to_csv(csv, index=False, float_format="%.6g")
     if chart is not None:
         from netlab.charts.chart import show
-        from netlab.charts.host_matrix import host_matrix
-        from netlab.files.json_file import write_text
+        from netlab.charts.fleet import host_matrix
+        from netlab.files.writing import write_text
 
         write_text(chart, show(host_matrix(found)).svg)
 

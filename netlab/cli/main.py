@@ -7,31 +7,144 @@ SIGTERM.
 
 from __future__ import annotations
 
+import filecmp
+import shutil
+from pathlib import Path
+
 import click
 
-from netlab.cli.autotune import autotune_command
-from netlab.cli.bench import bench_command
-from netlab.cli.bundle import bundle_command
-from netlab.cli.calibrate import calibrate_command
-from netlab.cli.check import check_command
-from netlab.cli.compare import compare_command
-from netlab.cli.exitcodes import end_on_signals
+from netlab.cli.experiments import (
+    autotune_command,
+    bench_command,
+    calibrate_command,
+    screen_command,
+)
 from netlab.cli.fleet import fleet_group
-from netlab.cli.guide import guide_command
-from netlab.cli.hosts import hosts_group
-from netlab.cli.import_results import import_command
-from netlab.cli.init import init_command
-from netlab.cli.lab import lab_group
-from netlab.cli.notebooks import notebooks_command
-from netlab.cli.report import report_command
-from netlab.cli.rerun import rerun_command
-from netlab.cli.results import results_group
-from netlab.cli.run import run_command
-from netlab.cli.schema import schema_command
-from netlab.cli.screen import screen_command
-from netlab.cli.study import study_command
-from netlab.cli.tune import tune_group
-from netlab.cli.verify import verify_command
+from netlab.cli.options import end_on_signals, guarded
+from netlab.cli.results import (
+    bundle_command,
+    compare_command,
+    import_command,
+    rerun_command,
+    results_group,
+    verify_command,
+)
+from netlab.cli.studies import (
+    check_command,
+    hosts_group,
+    init_command,
+    lab_group,
+    report_command,
+    run_command,
+    study_command,
+    tune_group,
+)
+from netlab.errors import BadInput, NetlabError
+
+# ``netlab guide``: a page of the documentation in the terminal.
+
+OUTSIDE = ("PROTOCOL.md", "CONTRIBUTING.md")
+"""Pages that do not lie in ``docs/``."""
+
+
+@click.command("guide")
+@click.argument("page", default="guide")
+@guarded
+def guide_command(page: str) -> None:
+    """Show a PAGE of the documentation: guide, report, columns, study, ... Default: guide.
+
+    The guide lists the pages. `make docs` in a checkout builds all of them, with the API, as HTML.
+    """
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from netlab.files.paths import own_file
+
+    files = [*own_file("guide.md").parent.glob("*.md"), *map(own_file, OUTSIDE)]
+    pages = {file.stem.lower(): file for file in files}
+    file = pages.get(page.lower().removesuffix(".md"))
+    if file is None:
+        known = ", ".join(sorted(pages))
+        raise BadInput(f"no such page; there are {known}", value=page, code="E-CLI-034")
+    console = Console()
+    with console.capture() as text:
+        console.print(Markdown(file.read_text(encoding="utf-8"), hyperlinks=False))
+    click.echo_via_pager(text.get())
+
+
+# ``netlab notebooks``: a copy of the notebooks to work in.
+
+
+@click.command("notebooks")
+@click.argument(
+    "directory", type=click.Path(path_type=Path, file_okay=False), default=Path("notebooks")
+)
+@click.option("--force", is_flag=True, help="Replace notebooks that were changed.")
+@click.option("--keep", is_flag=True, help="Leave notebooks that are there, and copy the others.")
+@guarded
+def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
+    """Copy the notebooks that come with netlab into DIRECTORY, and print it.
+
+    Default: notebooks in the current directory. A file there that differs is left alone, and
+    nothing is copied, unless --force or --keep is given. Notebooks in a directory of that name
+    share their results with commands that run in its parent; $NETLAB_HOME names another place.
+    """
+    from netlab.files import paths
+
+    source, target = paths.notebooks_dir(), directory.expanduser().absolute()
+    wanted = [*sorted(source.glob("*.ipynb")), *sorted(source.glob("images/*"))]
+    if not wanted:
+        raise NetlabError(f"{source} holds no notebooks; install netlab again", code="E-CLI-009")
+    if target.resolve() == source.resolve():
+        raise BadInput(
+            "the notebooks are there already",
+            key="DIRECTORY",
+            value=str(directory),
+            code="E-CLI-010",
+        )
+    names = [path.relative_to(source) for path in wanted]
+    if keep:
+        names = [name for name in names if not (target / name).exists()]
+    changed = [name for name in names if _differs(source / name, target / name)]
+    if changed and not force:
+        raise BadInput(
+            f"holds {', '.join(map(str, changed))} with other content; name another directory, or "
+            "replace them with --force",
+            where=str(target),
+            code="E-CLI-011",
+        )
+    try:
+        for name in names:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, target / name)
+    except OSError as error:
+        raise NetlabError(
+            f"cannot write {target}: {error.strerror or error}", code="E-CLI-012"
+        ) from None
+    click.echo(f"netlab: {len(names)} files; open {target / paths.FIRST_NOTEBOOK}", err=True)
+    click.echo(target)
+
+
+def _differs(shipped: Path, there: Path) -> bool:
+    return there.exists() and not filecmp.cmp(shipped, there, shallow=False)
+
+
+# ``netlab schema``: the JSON Schema of a study, or its reference.
+
+
+@click.command("schema")
+@click.option("--reference", is_flag=True, help="Print every key as Markdown instead.")
+@guarded
+def schema_command(reference: bool) -> None:
+    """Print the JSON Schema of a study file, with a description and an example for each key.
+
+    An editor completes and checks a study that begins with the line
+    "# yaml-language-server: $schema=study.schema.json", after netlab schema > study.schema.json.
+    """
+    from netlab.files.writing import json_text
+    from netlab.study.file import as_markdown, json_schema
+
+    click.echo(as_markdown().rstrip("\n") if reference else json_text(json_schema()))
 
 
 def _show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

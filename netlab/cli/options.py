@@ -1,11 +1,29 @@
-"""Arguments and options that several commands share."""
+"""What the commands share: options, validation before heavy imports, exit codes, limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+import os
+import re
+import resource
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, TextIO
 
 import click
+
+from netlab.errors import BadInput, NetlabError
+
+if TYPE_CHECKING:
+    from netlab.study import Study
+
+
+# Arguments and options that several commands share.
 
 study_argument = click.argument("study")
 
@@ -82,3 +100,209 @@ site_option = directory_option(
     "--site",
     help="Directory of the report. Default: site in $NETLAB_HOME, in a checkout, or here.",
 )
+
+
+# Validate input before a host is reached and before heavy imports.
+
+
+def load_study(given: str, *, quick: bool = False, **timing: float | int | str | None) -> Study:
+    """Load a study from what a user typed: a name, or the path of a file."""
+    from netlab.files import paths
+    from netlab.study import load
+
+    study = load(paths.study_file(given), quick=quick, **timing)
+    notebooks_of(study, given)
+    return study
+
+
+def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
+    """Notebooks that the study's file names for its report, those beside it included.
+
+    None if it names none, or if it came with results: then it is not its user's.
+    """
+    from netlab.files import paths
+    from netlab.study.published import report_notebooks
+
+    file = paths.study_file(given)
+    return (
+        None
+        if study.report is None or paths.is_stored(file)
+        else report_notebooks(study.report, file)
+    )
+
+
+def load_measurable(
+    given: str, *, quick: bool = False, **timing: float | int | str | None
+) -> Study:
+    """Load a study that is to be measured: each of its tunings must exist."""
+    study = load_study(given, quick=quick, **timing)
+    check_tunings(study)
+    return study
+
+
+def check_tunings(study: Study) -> None:
+    """Refuse a study with a tuning that does not exist or has a mistake."""
+    for path in study.paths.values():
+        for end in path.ends:
+            for level in study.tunings:
+                study.tuning_profile(end.host, level.name)
+
+
+def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
+    """Levels of the study's outer factors: as given, and on a terminal asked for the others."""
+    from netlab.study.factors import level_text
+    from netlab.study.groups import chosen_outer
+
+    found = dict(given)
+    if sys.stdin.isatty():
+        for name in sorted(set(study.outer) - set(found)):
+            levels = click.Choice([level_text(level) for level in study.outer[name]])
+            found[name] = click.prompt(f"{name} of the hosts now", type=levels, err=True)
+    chosen_outer(study, found)
+    return found
+
+
+def require_known(key: str, given: str | None, names: Iterable[str]) -> None:
+    """Refuse a name that the study does not have; None means all."""
+    known = list(names)
+    if given is not None and given not in known:
+        raise BadInput(
+            f"the study has the {key}s {', '.join(known)}", key=key, value=given, code="E-CLI-013"
+        )
+
+
+# Limits of this process that netlab needs, and errors of the system in one sentence.
+
+FILES = 256
+"""Open files of a campaign: connections, streams of processes, sockets of kernels."""
+FILES_WANTED = 4096
+MEMORY_MIB = 2048
+"""Address space that the libraries map before netlab allocates anything."""
+
+
+def check_limits() -> None:
+    """Raise the limit of open files if necessary."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    if soft != unlimited and soft < FILES_WANTED:
+        wanted = FILES_WANTED if hard == unlimited else min(FILES_WANTED, hard)
+        if wanted > soft:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+        if soft < FILES:
+            raise NetlabError(
+                f"only {soft} open files are allowed, {FILES} are needed: raise the limit "
+                "(ulimit -Hn, LimitNOFILE, limits.conf)",
+                code="E-CLI-014",
+            )
+    memory, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if memory != unlimited and memory < MEMORY_MIB << 20:
+        raise NetlabError(
+            f"the address space is limited to {memory >> 20} MiB, {MEMORY_MIB} MiB are needed: "
+            "raise the limit (ulimit -v)",
+            code="E-CLI-015",
+        )
+
+
+def explained(error: OSError | MemoryError) -> NetlabError:
+    """An error of the system as one sentence, with the limit that was reached."""
+    if isinstance(error, MemoryError):
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        allowed = "" if limit == resource.RLIM_INFINITY else f"; ulimit -v is {limit >> 20} MiB"
+        return NetlabError(f"not enough memory{allowed}", code="E-CLI-016")
+    where = f"{error.filename}: " if error.filename else ""
+    what = os.strerror(error.errno) if error.errno else str(error)
+    if error.errno == errno.EMFILE:
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        what += f"; {soft} are allowed: raise the limit (ulimit -n)"
+    elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) and error.filename:
+        what += "; choose a directory that this user can write (--results), or change its rights"
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if _no_inode(error.filename):
+            what += ", and the file system has no free inode"
+        what += "; the records so far are complete: free some space and run it again"
+    return NetlabError(f"{where}{what}", code="E-CLI-017")
+
+
+def _no_inode(filename: object) -> bool:
+    """True if the file system of a file that could not be written lacks inodes."""
+    if not isinstance(filename, str):
+        return False
+    try:
+        found = os.statvfs(os.path.dirname(filename) or ".")
+    except OSError:
+        return False
+    return found.f_files > 0 and found.f_favail == 0
+
+
+# Exit codes and messages of commands that end on an error or a signal.
+
+CONDITION_MET = 3
+"""Exit code of ``netlab compare`` if a condition of ``--fail-if`` is met."""
+
+BELOW_GATE = 4
+"""Exit code of a command that has done its work, which is below the quality gate."""
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a command as Ctrl-C does."""
+
+_show_others = warnings.showwarning
+
+
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning of netlab as one line, and any other as Python does."""
+    if category.__module__.partition(".")[0] == "netlab":
+        click.echo(f"netlab: {message}", err=True)
+    else:
+        _show_others(message, category, filename, lineno, file, line)
+
+
+def end_on_signals() -> None:
+    """Let a command clean up on SIGTERM and SIGHUP; a second one of them changes nothing.
+
+    A signal that is ignored, as under nohup, stays ignored.
+    """
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for each in ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    for number in ENDING:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+
+
+def guarded(function: Callable) -> Callable:
+    """Turn netlab's errors, the system's and signals into one message and an exit code."""
+
+    @wraps(function)
+    def wrapped(*args: object, **kwargs: object) -> object:
+        warnings.showwarning = _show
+        try:
+            check_limits()
+            return function(*args, **kwargs)
+        except NetlabError as error:
+            click.echo(f"netlab: {error.with_code()}", err=True)
+            sys.exit(error.exit_code)
+        except KeyboardInterrupt as interrupt:
+            number = interrupt.args[0] if interrupt.args else signal.SIGINT
+            by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+            said = getattr(interrupt, "text", "interrupted; what was changed is reverted")
+            said = re.sub("^(Stopped|interrupted)", rf"\1{by}", said)
+            click.echo(f"netlab: {said}", err=True)
+            sys.exit(128 + number)
+        except BrokenPipeError:
+            raise
+        except (OSError, MemoryError) as error:
+            click.echo(f"netlab: {explained(error).with_code()}", err=True)
+            sys.exit(1)
+
+    return wrapped

@@ -1,18 +1,40 @@
-"""``netlab results``: campaigns of a directory of results; remove what is superseded."""
+"""Commands on results: ``results``, ``compare``, ``import``, ``bundle``, ``verify``, ``rerun``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shlex
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.cli.exitcodes import guarded
-from netlab.errors import BadInput
+from netlab.cli.options import (
+    CONDITION_MET,
+    asked_outer,
+    author_option,
+    check_tunings,
+    guarded,
+    load_study,
+    notebooks_of,
+    outer_option,
+    quick_option,
+    results_option,
+    study_argument,
+)
+from netlab.cli.studies import exit_code, gate_code, measure
+from netlab.errors import BadInput, NetlabError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from netlab.analysis.sides import Condition, SidesCompared
+    from netlab.report.verify import Deviation
+    from netlab.results.store import CampaignSummary, Pruning
 
-    from netlab.results.prune import CampaignSummary, Pruning
+
+# ``netlab results``: campaigns of a directory of results; remove what is superseded.
 
 DIGEST_CHARS = 12
 HEADS = ("campaign", "started, UTC", "study", "digest", "runs", "valid", "superseded", "size")
@@ -36,7 +58,7 @@ def list_command(results: str) -> None:
 
     A later campaign supersedes the records of an earlier one, and deletes none.
     """
-    from netlab.results.prune import summaries
+    from netlab.results.store import summaries
 
     rows = [HEADS, *map(_row, summaries(_directory(results)))]
     widths = [max(len(row[at]) for row in rows) for at in range(len(HEADS))]
@@ -50,11 +72,11 @@ def list_command(results: str) -> None:
 @guarded
 def show_command(results: str, campaign: str) -> None:
     """Show one campaign of RESULTS; the latest unless CAMPAIGN names another."""
-    from netlab.results import campaigns
-    from netlab.results.prune import summaries, summary
+    from netlab.results import store
+    from netlab.results.store import summaries, summary
 
     directory = _directory(results)
-    name = campaign or campaigns.latest(directory) or summaries(directory)[-1].campaign
+    name = campaign or store.latest(directory) or summaries(directory)[-1].campaign
     found = summary(directory, name)
     for item, value in _shown(directory, found):
         click.echo(f"{item}: {value}")
@@ -69,8 +91,8 @@ def prune_command(results: str, yes: bool) -> None:
 
     Every file that goes is listed first. Without --yes it asks.
     """
-    from netlab.experiment.record import exclusive
-    from netlab.results.prune import planned, prune
+    from netlab.experiment.campaign import exclusive
+    from netlab.results.store import planned, prune
 
     directory = _directory(results)
     with exclusive(directory):
@@ -146,3 +168,345 @@ def _announced(plan: Pruning) -> str:
         f"{len(plan.files)} files, {_size(plan.size_B)}:"
     )
     return "\n".join([head, *lines]) + f"\n{stays}".rstrip("\n")
+
+
+# ``netlab compare``: two campaigns, results or levels of a factor, cell by cell.
+
+FORMATS = ("text", "csv", "json")
+SHOWN = 10
+"""Cells listed for a condition that is met."""
+
+
+@click.command("compare")
+@click.argument("results", nargs=-1, required=True, metavar="A [B]")
+@click.option("--by", default="", help="Two levels of a factor within A, such as tuning=none,full.")
+@click.option(
+    "--same-within",
+    type=float,
+    default=5.0,
+    show_default=True,
+    help="Two cells are the same if the whole interval lies within this, per cent.",
+)
+@click.option(
+    "--fail-if",
+    "conditions",
+    multiple=True,
+    help="Exit with 3 if a cell meets this condition, such as 'slower > 5 %'; repeatable.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Output.",
+)
+@guarded
+def compare_command(
+    results: tuple[str, ...], by: str, same_within: float, conditions: tuple[str, ...], form: str
+) -> None:
+    """Compare goodput of B with that of A, cell by cell.
+
+    A and B are directories of results, names of studies, or DIR@CAMPAIGN. With --by, two levels of
+    a factor within A are compared. What else differs between the two sides is listed first. All
+    intervals hold at once. Verdicts: slower, faster, the same (the whole interval within
+    --same-within), cannot tell.
+
+    Conditions: slower, faster, cannot tell, not the same, missing (a cell that one side lacks);
+    slower > N %, faster > N %, ratio < X, ratio > X (by the whole interval). Exit code 3 if one is
+    met.
+    """
+    from netlab.analysis.sides import Condition, comparison
+
+    parsed = [Condition.parse(text) for text in conditions]
+    found = comparison(results, by=by, same_within_percent=same_within)
+    click.echo(_output(found, form))
+    if form == "csv":
+        # CSV has one table; what differs must not be lost with it.
+        click.echo(_differences(found), err=True)
+    if _met(found, parsed):
+        sys.exit(CONDITION_MET)
+
+
+def _output(found: SidesCompared, form: str) -> str:
+    from netlab.files.writing import json_text
+    from netlab.report import compare as output
+
+    if form == "json":
+        return json_text(output.as_json(found))
+    if form == "csv":
+        return output.as_frame(found).to_csv(index=False).rstrip("\n")
+    return output.as_text(found)
+
+
+def _differences(found: SidesCompared) -> str:
+    rows = found.differences.to_dict("records")
+    if not rows:
+        return "netlab: no recorded condition differs besides goodput"
+    return "\n".join(f"netlab: {row['item']}: A {row['a']}, B {row['b']}" for row in rows)
+
+
+def _met(found: SidesCompared, conditions: list[Condition]) -> bool:
+    """Print the cells that meet a condition; whether there is any."""
+    any_met = False
+    for condition in conditions:
+        cells = condition.met_by(found.compared)
+        if cells.empty:
+            continue
+        any_met = True
+        click.echo(f"netlab: {condition.text}: {len(cells)} cells", err=True)
+        for row in cells.head(SHOWN).to_dict("records"):
+            click.echo(f"  {_cell(row)}", err=True)
+        if len(cells) > SHOWN:
+            click.echo(f"  and {len(cells) - SHOWN} more", err=True)
+    return any_met
+
+
+def _cell(row: dict) -> str:
+    from netlab.analysis.compare import FIGURES
+    from netlab.report.compare import interval, percent
+
+    name = ", ".join(f"{key}={value}" for key, value in row.items() if key not in FIGURES)
+    if "ratio" not in row:
+        return name
+    return f"{name}: {percent(row['ratio'])} % ({interval(row['low'], row['high'])})"
+
+
+# ``netlab import``: add the output of other tools to the results.
+
+
+def _name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    from netlab.study import is_name
+
+    if value is None or is_name(value):
+        return value
+    raise click.BadParameter("a name has letters, digits, '.', '_' and '-', and 48 of them at most")
+
+
+def _moment(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> datetime | str | None:
+    if value is None or value == "mtime":
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise click.BadParameter("write mtime, or a time like 2003-03-03T07:07:34+01:00") from None
+    if not 1970 < moment.year < 2190:
+        raise click.BadParameter("the year must be from 1971 to 2189")
+    return moment
+
+
+@click.command("import")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@click.option("--study-name", required=True, callback=_name, help="Study the runs belong to.")
+@click.option("--sender", required=True, callback=_name, help="Host that sent.")
+@click.option("--receiver", required=True, callback=_name, help="Host that received.")
+@click.option("--path", callback=_name, help="Name of the path. Default: SENDER-RECEIVER.")
+@click.option("--group", callback=_name, help="Group of the study. Default: the tool.")
+@click.option("--tuning", callback=_name, default="unknown", show_default=True, help="Tuning.")
+@click.option("--mtu", type=click.IntRange(68, 65536), help="MTU, B, if the file has no MSS.")
+@click.option(
+    "--streams", type=click.IntRange(1, 100_000), help="Streams, if the file has no number."
+)
+@click.option("--record-length", type=click.IntRange(1, 2**40), help="Bytes of one send().")
+@click.option("--buffer", type=click.IntRange(0, 2**40), help="Requested socket buffer, B.")
+@click.option("--congestion", callback=_name, help="Congestion control.")
+@click.option(
+    "--started-at",
+    callback=_moment,
+    help="Start of the runs, or mtime: the modification time of each file.",
+)
+@click.option(
+    "--measured-at",
+    type=click.Choice(["sender", "receiver"]),
+    help="End that wrote the report, if the report does not say (GenSink's).",
+)
+@results_option("--into")
+@guarded
+def import_command(files: tuple[Path, ...], results: Path | None, **options: Any) -> None:
+    """Import results of iperf3 (JSON), iperf 2, nuttcp, ttcp, rapid, GenSink or flent.
+
+    FILE may be a directory: all files in it, except hidden ones. All files are parsed before
+    anything is written. A file that was imported before is skipped.
+    """
+    from netlab.files import paths
+    from netlab.results.imports.formats import Facts, import_files
+
+    facts = Facts(
+        study=options["study_name"],
+        sender=options["sender"],
+        receiver=options["receiver"],
+        path=options["path"],
+        group=options["group"],
+        tuning=options["tuning"],
+        mtu_B=options["mtu"],
+        streams=options["streams"],
+        record_length_B=options["record_length"],
+        buffer_B=options["buffer"],
+        congestion=options["congestion"],
+        started_at=options["started_at"],
+        measured_at=options["measured_at"],
+    )
+    if facts.sender == facts.receiver:
+        raise BadInput(
+            "sender and receiver are the same host", value=facts.sender, code="E-CLI-006"
+        )
+    directory = results or paths.results_dir(facts.study)
+    done = import_files(_expanded(files), facts, directory)
+    for path in done.known:
+        click.echo(f"{path}: imported before", err=True)
+    click.echo(f"netlab: {len(done.run_ids)} runs imported into {directory}", err=True)
+    for run_id in done.run_ids:
+        click.echo(run_id)
+
+
+def _expanded(files: tuple[Path, ...]) -> list[Path]:
+    found: list[Path] = []
+    for path in files:
+        if path.is_dir():
+            inside = sorted(
+                one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")
+            )
+            if not inside:
+                raise BadInput(
+                    "the directory has no files to import", where=str(path), code="E-CLI-007"
+                )
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+# ``netlab bundle``: results and report in one file that others can verify and rerun.
+
+
+@click.command("bundle")
+@study_argument
+@quick_option
+@results_option()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="ZIP file to write. Default: NAME.zip in the current directory.",
+)
+@click.option("--license", "licence", default="", help="URL of the licence of the results.")
+@author_option
+@guarded
+def bundle_command(
+    study: str, quick: bool, results: Path | None, out: Path | None, licence: str, author: str
+) -> None:
+    """Write the results of STUDY and their report into one ZIP file, and print its path.
+
+    The file is an RO-Crate 1.1 (Process Run Crate 0.5): records, site and PDF with executed
+    notebooks, study, tunings, published figures, locked versions, provenance, and the SHA-256 of
+    every file. The same results give the same bytes. Exit code 4: the file is written, and its
+    report is below the quality gate, see `netlab report`.
+    """
+    loaded = load_study(study, quick=quick)
+    from netlab.experiment.progress import Progress
+    from netlab.files import paths
+    from netlab.report.bundle import bundle
+
+    directory = results or paths.results_dir(loaded.name)
+    target = (out or Path(f"{loaded.name}.zip")).expanduser().absolute()
+    with Progress() as progress:
+        made = bundle(
+            *(directory, target, progress.step),
+            notebooks=notebooks_of(loaded, study),
+            licence=licence,
+            author=author,
+        )
+    click.echo(made.file)
+    sys.exit(gate_code(made.concerns))
+
+
+# ``netlab verify``: digests of a bundle, and its figures recomputed.
+
+VERIFY_SHOWN = 50
+"""Differences that are listed; all are counted."""
+
+
+@click.command("verify")
+@click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
+@guarded
+def verify_command(bundle: Path) -> None:
+    """Check the files of BUNDLE by their digests, and recompute its figures from its records.
+
+    Versions that differ are named first. If no file was changed, every cell and interval, and the
+    data of every chart and table, are made anew by this netlab's own notebooks and compared with
+    those of the bundle; no code of the bundle is executed. Differences are printed as file, cell,
+    was, is. Exit code 0: none, 1: some, 2: not a bundle.
+    """
+    from netlab.files.writing import Scratch
+    from netlab.report.bundle import unpacked
+    from netlab.report.verify import changed_files, other_figures, other_versions
+
+    with unpacked(bundle) as directory, Scratch("verify") as work:
+        for version in other_versions(directory):
+            click.echo(f"netlab: {version}", err=True)
+        changed = changed_files(directory)
+        _list(changed)
+        if changed:
+            click.echo(f"{_counted(changed, 'file')}; the figures were not recomputed")
+            sys.exit(1)
+        figures = other_figures(directory, work, partial(click.echo, err=True))
+        _list(figures)
+    click.echo(f"0 files differ, {_counted(figures, 'figure')}")
+    sys.exit(1 if figures else 0)
+
+
+def _list(found: Sequence[Deviation]) -> None:
+    for difference in found[:VERIFY_SHOWN]:
+        click.echo(difference)
+    if len(found) > VERIFY_SHOWN:
+        click.echo(f"and {len(found) - VERIFY_SHOWN} more")
+
+
+def _counted(found: Sequence[Deviation], noun: str) -> str:
+    plural = "s" * (len(found) != 1)
+    return f"{len(found)} {noun}{plural} differ{'s' * (not plural)}"
+
+
+# ``netlab rerun``: measure the study of a bundle again.
+
+
+@click.command("rerun")
+@click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
+@outer_option
+@results_option(place="NAME-rerun")
+@guarded
+def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> None:
+    """Measure the study of BUNDLE again, and print the command that compares the two.
+
+    The study and its tunings are those of the bundle; its hosts are reached as the study says, or
+    made by the lab. The records of the bundle are unpacked into a directory beside the new results,
+    whose name ends in -bundle. Exit code 1: all runs of a cell failed, or a file of the bundle was
+    changed; 4: measured, and a cell has only disturbed runs, or none yet.
+    """
+    from netlab.files import paths
+    from netlab.report.bundle import STUDY, keep_records, unpacked
+    from netlab.report.verify import changed_files
+    from netlab.study import load_stored
+
+    with unpacked(bundle) as directory:
+        changed = changed_files(directory)
+        if changed:
+            raise NetlabError(
+                f"{bundle} was changed: {changed[0]}; `netlab verify` lists all", code="E-CLI-023"
+            )
+        loaded = load_stored(directory / STUDY)
+        check_tunings(loaded)
+        levels = asked_outer(loaded, outer)
+        target = results or paths.results_dir(f"{loaded.name}-rerun")
+        before = keep_records(directory, target.with_name(f"{target.name}-bundle"))
+    from netlab.experiment.progress import Progress
+
+    with Progress(report=False) as progress:
+        campaign = measure(loaded, target, progress, levels)
+    click.echo(shlex.join(["netlab", "compare", str(before), str(campaign.directory)]))
+    sys.exit(exit_code(campaign))

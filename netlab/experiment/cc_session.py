@@ -9,11 +9,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from netlab.congestion.choice import CcChoice, choose
+from netlab.congestion import CcChoice, choose
 from netlab.errors import HostError, NetlabError, Unsupported
-from netlab.hosts.host import Host
-from netlab.hosts.lines import LineProcess
-from netlab.hosts.pulse import SILENCE_S
+from netlab.hosts.host import SILENCE_S, Host, LineProcess
 from netlab.study import Stack, Study
 from netlab.tuning.profiles import Knob
 

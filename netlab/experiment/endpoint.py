@@ -11,28 +11,79 @@ import netlab
 from netlab import core
 from netlab.errors import BadInput, HostError
 from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
-from netlab.experiment.inventory import data_address, interface, open_hosts
-from netlab.experiment.lab_limits import lab_limits
 from netlab.generators import versions
-from netlab.hosts.carrier import NO_CARRIER, wait_for_carrier
-from netlab.hosts.host import Host
-from netlab.hosts.lease import HostLease
-from netlab.hosts.lines import LineProcess
-from netlab.hosts.opening import close_hosts
-from netlab.hosts.pulse import SILENCE_S
-from netlab.hosts.push import push_agent
+from netlab.hosts.agent import HostLease, push_agent
+from netlab.hosts.host import SILENCE_S, Host, LineProcess
+from netlab.hosts.path import NO_CARRIER, close_hosts, open_all, wait_for_carrier
+from netlab.hosts.ssh import SshHost
 from netlab.lab import lab as labs
+from netlab.lab.lab import Lab
+from netlab.lab.needs import lab_limits
 from netlab.lab.reaper import base as lab_base
+from netlab.lab.topology import addresses, interfaces
 from netlab.notebooks.progress import note
 from netlab.study import Study
 from netlab.study.factors import path_of_link
 from netlab.study.schedule import Visit
-from netlab.tuning import found as found_settings
-from netlab.tuning.channel import AFTERWARDS
-from netlab.tuning.diff import plan_text
-from netlab.tuning.plan import Change
+from netlab.tuning import plan as found_settings
+from netlab.tuning.plan import Change, plan_text
 from netlab.tuning.profiles import Profile
-from netlab.tuning.session import TuningSession
+from netlab.tuning.session import AFTERWARDS, TuningSession
+
+# The hosts of a study, over SSH or in a lab, and their addresses on a path.
+
+
+def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> dict[str, Host]:
+    """Connect to hosts of a study, several at a time."""
+    hosts = {name: host_of(study, name, lab) for name in names}
+    open_all(hosts)
+    return hosts
+
+
+def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
+    """One host of a study, not yet open."""
+    if name not in study.hosts:
+        raise BadInput("unknown host", where="hosts", value=name, code="E-RUN-012")
+    host = study.hosts[name]
+    if host.kind == "lab":
+        if lab is None:
+            raise BadInput(
+                "is a lab host, but no lab is up", where=f"hosts.{name}", code="E-RUN-013"
+            )
+        return lab.host(name)
+    assert host.address is not None  # the model refuses an ssh host without one
+    return SshHost(
+        name,
+        host.address,
+        user=host.user,
+        port=host.port,
+        identity_file=host.identity_file,
+    )
+
+
+def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
+    """Address of a host on a path."""
+    _check_end(study, path, host)
+    end = next(end for end in study.path(path).ends if end.host == host)
+    if end.address is not None:
+        return end.address
+    return addresses(study, path, version)[host]
+
+
+def interface(study: Study, path: str, host: str) -> str:
+    """Name of a host's interface on a path."""
+    _check_end(study, path, host)
+    return interfaces(study)[path, host]
+
+
+def _check_end(study: Study, path: str, host: str) -> None:
+    if path not in study.links:
+        raise BadInput("unknown path", where="paths", value=path, code="E-RUN-014")
+    if host not in {end.host for end in study.path(path).ends}:
+        raise BadInput(
+            "is not an end of this path", where=f"paths.{path}", value=host, code="E-RUN-015"
+        )
+
 
 READY_S = 10.0
 PROTOCOL = 1

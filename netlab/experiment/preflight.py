@@ -9,16 +9,15 @@ from pathlib import Path
 
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
-from netlab.experiment.measurement import link_MBps, probe_request, side_of
-from netlab.experiment.packet_size import packet_size
-from netlab.experiment.path_bus import contradiction, host_bus
+from netlab.experiment.path import contradiction, host_bus, packet_size
+from netlab.experiment.trial import link_MBps, probe_request, side_of
 from netlab.files import paths
 from netlab.generators import missing
-from netlab.hosts.pathcheck import ping
-from netlab.measure.machines import one_machine
+from netlab.hosts.path import ping
+from netlab.measure.ledger import one_machine
 from netlab.study import Group, Study, Timing
 from netlab.study.factors import path_of_link
-from netlab.study.levels import study_at
+from netlab.study.groups import study_at
 from netlab.study.schedule import visits
 from netlab.study.tunings import asked_buffers_B, fixed_buffer_text, moot_knobs
 from netlab.units import HEADERS_B, payload_share

@@ -5,39 +5,297 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from netlab import core
 from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
-from netlab.experiment.copies import Copies
-from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
-from netlab.experiment.measurement import (
-    core_run,
-    measured,
-    probe_request,
-    request_of,
-    setting_of,
-    side_of,
-    sides_of,
-)
-from netlab.experiment.packet_size import packet_size, tcp_rtt_s
+from netlab.experiment.path import Copies, packet_size, path_bus, tcp_rtt_s
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
-from netlab.hosts.pathcheck import PathCheck, probe_path
-from netlab.measure import RunEnd, trace_rows
+from netlab.hosts.path import PathCheck, probe_path
+from netlab.lab.emulator import LabEmulator
+from netlab.lab.lab import Lab
+from netlab.measure import (
+    Emulated,
+    RunEnd,
+    RunOutcome,
+    RunSetting,
+    audit,
+    interval_rows,
+    measure,
+    record,
+    trace_rows,
+)
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Request
-from netlab.measure.machines import with_controller
+from netlab.measure.flags import LIMITS, flags_of, foreign_load
+from netlab.measure.ledger import one_machine, with_controller
+from netlab.measure.record import with_upper_bound
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
-from netlab.study import OWN, Group, Study, Timing
+from netlab.study import OWN, Group, Noise, Study, Timing
 from netlab.study.groups import WARMUP_RTTS
 from netlab.study.schedule import Run, Visit, provenance_key
 from netlab.version import version
+
+# The emulator of a path during its runs: order a loss before one, collect its report after.
+
+Result = TypeVar("Result")
+
+
+class Emulation:
+    """The running emulator of one lab path."""
+
+    def __init__(
+        self,
+        emulator: LabEmulator,
+        first: str,
+        each_way_s: tuple[float, float],
+        interval_ms: int,
+    ):
+        self._emulator, self._first = emulator, first
+        self._each_way_s, self._interval_ms = each_way_s, interval_ms
+
+    @classmethod
+    def of(
+        cls, study: Study, path: str, lab: Lab | None, *, interval_ms: int | None = None
+    ) -> Emulation | None:
+        """The emulator of a path; None without one, or with netem, which gives no report."""
+        link = study.path(path).link
+        if lab is None or link is None or link.emulator is None:
+            return None
+        if lab.emulated_with(path) != "netlab":
+            return None
+        there_ms, back_ms = link.emulator.each_way_ms
+        return cls(
+            lab.emulator(path),
+            study.path(path).ends[0].host,
+            (there_ms / 1e3, back_ms / 1e3),
+            interval_ms or study.timing.interval_ms,
+        )
+
+    def _forward(self, group: Group) -> str:
+        return "ab" if group.sender == self._first else "ba"
+
+    def around(self, group: Group, run: Callable[[], Result]) -> tuple[Result, Emulated]:
+        """Make a run of a group; return its result and the emulator's activity during it."""
+        forward = self._forward(group)
+        try:
+            if group.force_loss_at_s is not None:
+                # The start that both ends share is the sink's; the first data packet of the sender
+                # reaches the emulator one way later.
+                way_s = self._each_way_s[forward == "ba"]
+                self._emulator.force_loss(forward, group.force_loss_at_s + way_s)
+            before = self._emulator.report(restart_ms=self._interval_ms)
+            result = run()
+            return result, Emulated(before, self._emulator.report(samples=True), forward)
+        finally:
+            if group.force_loss_at_s is not None:
+                self._emulator.forget_losses(forward)
+
+
+# One measurement between two endpoints: its ends, its request, its record and its flags.
+#
+# Studies, preflight, autotune, benchmark and calibration put a run together with these functions.
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run, recorded and flagged."""
+
+    outcome: RunOutcome
+    row: dict
+    intervals: pd.DataFrame
+    emulated: Emulated | None
+
+
+def side_of(
+    endpoint: Endpoint,
+    *,
+    buffer_B: int = 0,
+    congestion: str | None = None,
+    cpus: str | None = None,
+) -> RunEnd:
+    """One end of a run, its socket buffers clipped to the tuning's limits."""
+    send_max_B, receive_max_B = endpoint.buffer_clamps()
+    return RunEnd(
+        host=endpoint.name,
+        channel=endpoint.agent,
+        address=endpoint.address,
+        interface=endpoint.interface,
+        sndbuf_B=min(buffer_B, send_max_B or buffer_B),
+        rcvbuf_B=min(buffer_B, receive_max_B or buffer_B),
+        congestion=endpoint.kernel_names(congestion) if congestion else None,
+        cpus=cpus,
+        may_force=endpoint.may_force,
+    )
+
+
+def sides_of(
+    study: Study,
+    group: Group,
+    endpoints: Mapping[str, Endpoint],
+    *,
+    buffer_B: int,
+    receive_buffer_B: int | None = None,
+) -> tuple[RunEnd, RunEnd]:
+    """Sender and receiver of a group's run."""
+    congestion = study.congestion_of(group)
+    if receive_buffer_B is None:
+        receive_buffer_B = buffer_B
+    sender = side_of(
+        endpoints[group.sender],
+        buffer_B=buffer_B,
+        congestion=congestion,
+        cpus=study.socket.cpus_sender,
+    )
+    receiver = side_of(
+        endpoints[study.receiver(group)],
+        buffer_B=receive_buffer_B,
+        congestion=congestion,
+        cpus=study.socket.cpus_receiver,
+    )
+    return sender, receiver
+
+
+def request_of(
+    study: Study,
+    timing: Timing,
+    *,
+    streams: int,
+    record_length_B: int,
+    congestion: str,
+    rtt_s: float = 0.0,
+    both: bool = False,
+    **options: object,
+) -> Request:
+    """The request of a run: engine, socket and buffer options of the study, times of `timing`."""
+    fields: dict[str, Any] = {
+        "force_buffer": study.force_buffer,
+        "engine": study.engine,
+        "threads": study.threads,
+        "send": study.send,
+        "receive": study.receive,
+        "socket": study.socket,
+        "policy": study.policy,
+        "warmup_ms": round(1e3 * timing.warmup_at(rtt_s)),
+        "window_ms": round(1e3 * timing.seconds),
+        "interval_ms": timing.interval_ms,
+        "drain_ms": round(1e3 * timing.drain_s),
+    }
+    return Request(
+        streams=streams,
+        record_length_B=record_length_B,
+        congestion=congestion,
+        both=both,
+        **(fields | options),
+    )
+
+
+def probe_request(study: Study, timing: Timing) -> Request:
+    """The request of a packet size probe: the study's options, without limits of its segments."""
+    return request_of(
+        study,
+        timing,
+        streams=1,
+        record_length_B=1,
+        congestion="reno",  # every kernel has it, and any user may choose it
+        force_buffer=False,
+        # The other options stay, so that a refusal shows now.
+        socket=study.socket.model_copy(update={"mss_B": None, "pacing_MBps": None}),
+    )
+
+
+def link_MBps(study: Study, path: str) -> float | None:
+    """Link rate of a path, 10^6 B/s of frames; None when unknown."""
+    link = study.path(path).link
+    if link is not None and link.shaped_Mbps is not None:
+        return link.shaped_Mbps / 8
+    return study.path(path).link_MBps
+
+
+def setting_of(
+    study: Study,
+    path: str,
+    mtu_B: int,
+    *,
+    memory_MBps: float | None = None,
+    memory_source: str = "",
+    facts: Mapping[str, Mapping],
+) -> RunSetting:
+    """Ceilings of a path, and whether one machine has both ends, from the ``facts`` of the hosts.
+
+    The bus is the study's, else the one that they report.
+    """
+    bus = path_bus(study, path, facts)
+    return RunSetting(
+        mtu_B=mtu_B,
+        bus_MBps=bus.bandwidth_MBps,
+        link_MBps=link_MBps(study, path),
+        memory_MBps=memory_MBps,
+        bus_shared=bus.shared,
+        one_machine=one_machine(facts),
+        bus_source=bus.source,
+        memory_source=memory_source,
+    )
+
+
+def core_run(
+    sender: RunEnd,
+    receiver: RunEnd,
+    request: Request,
+    *,
+    mtu_B: int,
+    now: Callable[[], float] = time.monotonic,
+) -> TrialResult:
+    """Run netlab's own generator and audit its ledger."""
+    outcome = measure(sender, receiver, request, now=now)
+    flows = [(flow.gen, flow.sink) for flow in outcome.flows]
+    return TrialResult(outcome, audit(flows, mtu_B=mtu_B, both=request.both))
+
+
+def measured(
+    run: Callable[[], TrialResult],
+    *,
+    setting: RunSetting,
+    timing: Timing,
+    group: Group,
+    endpoints: Iterable[Endpoint],
+    run_id: str,
+    emulation: Emulation | None = None,
+    noise: Noise = LIMITS,
+    named: Callable[[TrialResult], dict] = lambda result: {},
+) -> Measurement:
+    """Make one run, record it and flag it."""
+    if emulation is None:
+        result, emulated = run(), None
+    else:
+        result, emulated = emulation.around(group, run)
+    drift = [line for endpoint in endpoints for line in endpoint.drift()]
+    outcome, ledger = result.outcome, result.ledger
+    row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
+    intervals = interval_rows(run_id, outcome.flows)
+    foreign = foreign_load(outcome, emulated)
+    largest = foreign.largest if foreign else ""
+    flags = flags_of(
+        with_upper_bound(row, setting, both=len(outcome.flows) == 2),
+        outcome,
+        ledger.problems,
+        drift,
+        intervals,
+        timing,
+        emulated,
+        noise,
+        largest,
+        ledger.surplus,
+    )
+    row |= {"flags": ",".join(flags), "message": "; ".join(flags.values())}
+    return Measurement(outcome, row, intervals, emulated)
 
 
 @dataclass

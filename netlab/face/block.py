@@ -14,17 +14,17 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
+from netlab.experiment.campaign import exclusive, open_visit
 from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress
-from netlab.experiment.record import exclusive, open_visit
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
-from netlab.face.changes import Changes, HostChanges
-from netlab.face.shown import Html
+from netlab.face.notebook import Html
+from netlab.face.parts import Changes, HostChanges
 from netlab.files.tables import Table
 from netlab.notebooks.progress import announce, listening
 from netlab.results import INTERVAL_COLUMNS, Store, frame_of
-from netlab.results.campaigns import campaign_of
+from netlab.results.store import campaign_of
 from netlab.study import Study, schedule
 from netlab.units import arrows
 

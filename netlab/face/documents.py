@@ -10,13 +10,15 @@ import pandas as pd
 
 from netlab import bus, published
 from netlab.charts import published as charts
-from netlab.charts import published_gigabit, published_windows
+from netlab.charts import published as charts_published
 from netlab.charts.chart import Chart, Gallery, show
+from netlab.charts.published import verdicts
 from netlab.errors import BadInput
 from netlab.files.paths import given_path
 from netlab.files.tables import Table
-from netlab.published import gigabit_hosts, layout, other_systems, windows
-from netlab.published.claims.preliminary import misprints
+from netlab.published import layout, windows
+from netlab.published.claims import check_all, claims_table, sentence, verdict_counts
+from netlab.published.claims.values import misprints
 from netlab.report.tables import Sentence
 
 
@@ -183,12 +185,12 @@ class SlacPage(Document):
     @property
     def charts(self) -> Gallery:
         """Window over time after one loss, a chart an MTU."""
-        return published_windows.recovery_charts()
+        return charts_published.recovery_charts()
 
     @property
     def windows_chart(self) -> Chart:
         """Windows of the tests beside the one that the path needs."""
-        return show(published_windows.windows_needed_and_given())
+        return show(charts_published.windows_needed_and_given())
 
     def recoveries(self) -> Table:
         """Time to recover from a loss, by stack and MTU."""
@@ -200,7 +202,7 @@ class SlacPage(Document):
 
     def commands(self) -> str:
         """The sender's other settings as commands."""
-        return "\n".join(other_systems.commands("slac-2003-settings", host="sender"))
+        return "\n".join(layout.commands("slac-2003-settings", host="sender"))
 
     def wad(self) -> Table:
         """The file ``wad.conf``, as the page gives it once."""
@@ -234,20 +236,20 @@ class GigabitHosts(Document):
     @property
     def answer(self) -> Sentence:
         """Gain by larger windows."""
-        return Sentence(gigabit_hosts.tuning_sentence())
+        return Sentence(layout.tuning_sentence())
 
     @property
     def opening(self) -> Chart:
         """Goodput before and after, beside the link."""
-        return show(published_gigabit.before_and_after())
+        return show(charts_published.before_and_after())
 
     def tuning(self) -> Table:
         """Settings and goodput before and after."""
-        return gigabit_hosts.tuning_table()
+        return layout.tuning_table()
 
     def ceilings(self) -> Table:
         """Buses and links of the time."""
-        return gigabit_hosts.ceilings_table()
+        return layout.ceilings_table()
 
     def pcie(self, lanes: int = 8) -> Table:
         """Bandwidth of PCI Express by generation.
@@ -257,11 +259,11 @@ class GigabitHosts(Document):
         lanes : int
             Lanes of the link.
         """
-        return gigabit_hosts.pcie_table(lanes=lanes)
+        return layout.pcie_table(lanes=lanes)
 
     def settings(self) -> str:
         """The settings as each system takes them."""
-        return other_systems.listing()
+        return layout.listing()
 
     def buses_here(self) -> str:
         """The bus of each interface of this machine, a line each."""
@@ -289,3 +291,74 @@ def document_of(name: str) -> Document:
             f"choose from {', '.join(DOCUMENTS)}", key="document", value=name, code="E-FACE-005"
         )
     return DOCUMENTS[name]()
+
+
+# The statements of the documents, recomputed, as a notebook shows them.
+
+
+class Claims:
+    """Every quantitative statement of the documents with its verdict; shows itself as counts.
+
+    Made by :func:`netlab.claims`.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a claim; see :func:`netlab.published.claims.check_all`.
+    """
+
+    def __init__(self) -> None:
+        self.frame: pd.DataFrame = check_all()
+
+    @property
+    def answer(self) -> Sentence:
+        """The number of claims of each verdict."""
+        return Sentence(sentence(self.frame))
+
+    @property
+    def chart(self) -> Chart:
+        """Number of claims by verdict, a bar a document."""
+        return show(verdicts(self.frame))
+
+    def counts(self) -> Table:
+        """Number of claims by document and verdict."""
+        return verdict_counts(self.frame)
+
+    def table(self, *, document: str | None = None, verdict: str | None = None) -> Table:
+        """Claims with their recomputed values, verdicts and reasons.
+
+        Parameters
+        ----------
+        document, verdict : str, optional
+            Only this document, only this verdict.
+
+        Raises
+        ------
+        BadInput
+            Unknown document or verdict.
+        """
+        return claims_table(self.frame, document=document, verdict=verdict)
+
+    def export(self, directory: str | Path) -> Path:
+        """Write the claims and their counts as CSV and LaTeX.
+
+        Parameters
+        ----------
+        directory : path-like
+            Where to, see :func:`netlab.files.paths.given_path`.
+
+        Returns
+        -------
+        Path
+            The directory.
+        """
+        place = given_path(directory)
+        self.table().export(place / "claims")
+        self.counts().export(place / "claims-verdicts")
+        return place
+
+    def _repr_html_(self) -> str:
+        return self.answer._repr_html_() + self.counts()._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"{self.answer}\n{self.counts()!r}"

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from netlab.analysis.links import link_cells, links
-from netlab.analysis.outliers import outlying_hosts
-from netlab.face.shown import Html, Site
+from netlab.analysis.fleet import link_cells, links, outlying_hosts
+from netlab.face.notebook import Html, Site
 from netlab.files import paths
 from netlab.files.tables import Table
+from netlab.fleet.controller import FleetStatus, fleet_status
 from netlab.fleet.plan import read_plan
-from netlab.fleet.results import fleet_runs
-from netlab.fleet.status import FleetStatus, fleet_status
-from netlab.report import fleet_tables
+from netlab.fleet.records import fleet_runs
+from netlab.report import tables
 
 if TYPE_CHECKING:
-    from netlab.charts.host_spread import Axes
+    from netlab.charts.fleet import Axes
 
 SHOWN = 10
 """Links of a table."""
@@ -42,13 +41,13 @@ class Fleet:
         The runs that count of all pairs, with the column ``pair``.
     cells : DataFrame
         Goodput of each cell of each link, MB/s, with its interval; see
-        :func:`netlab.analysis.links.link_cells`.
+        :func:`netlab.analysis.fleet.link_cells`.
     links : DataFrame
         One row for each ordered pair of hosts, the slowest first; see
-        :func:`netlab.analysis.links.links`.
+        :func:`netlab.analysis.fleet.links`.
     outlying : DataFrame
         Hosts whose links are all slower or faster; see
-        :func:`netlab.analysis.outliers.outlying_hosts`.
+        :func:`netlab.analysis.fleet.outlying_hosts`.
 
     Raises
     ------
@@ -96,29 +95,29 @@ class Fleet:
         return outlying_hosts(self.links)
 
     def plot(self) -> Axes:
-        """Draw the matrix of hosts; see :func:`netlab.charts.host_matrix.host_matrix`."""
-        from netlab.charts.host_matrix import host_matrix
+        """Draw the matrix of hosts; see :func:`netlab.charts.fleet.host_matrix`."""
+        from netlab.charts.fleet import host_matrix
 
         return host_matrix(self.links)
 
     def spread(self, ax: Axes | None = None) -> Axes:
-        """Draw every link of each host; see :func:`netlab.charts.host_spread.host_spread`."""
-        from netlab.charts.host_spread import host_spread
+        """Draw every link of each host; see :func:`netlab.charts.fleet.host_spread`."""
+        from netlab.charts.fleet import host_spread
 
         return host_spread(self.links, ax=ax)
 
     @property
     def answer(self) -> Html:
         """The slowest link and the hosts that stand out, in words."""
-        return Html.sentence(fleet_tables.answer(self.links, self.outlying))
+        return Html.sentence(tables.answer(self.links, self.outlying))
 
     def slowest(self, most: int = SHOWN) -> Table:
         """Return the slowest links as a table: share and that of the other direction, per cent."""
-        return fleet_tables.slowest(self.links, most)
+        return tables.slowest(self.links, most)
 
     def hosts(self) -> Table:
         """Return the hosts that stand out as a table."""
-        return fleet_tables.outlying_hosts(self.outlying)
+        return tables.outlying_hosts(self.outlying)
 
     def report(self, site: str | Path | None = None) -> Site:
         """Write the report: matrix of hosts, slowest links, hosts, and state of the campaign.
@@ -140,7 +139,7 @@ class Fleet:
         NetlabError
             No link has a valid run, or the site cannot be written.
         """
-        from netlab.report.fleet import FleetResults, build_fleet_site
+        from netlab.report.site import FleetResults, build_fleet_site
 
         study = self.plan.study()
         found = FleetResults(

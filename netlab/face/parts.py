@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from netlab.analysis.timeline import timelines
+from netlab.analysis.conditions import timelines
+from netlab.errors import BadInput
 from netlab.files.tables import Table
 from netlab.study import Group as GroupDesign
+from netlab.study import Study
 from netlab.study import Study as Design
 from netlab.tuning.knobs import Knob
+from netlab.tuning.plan import plan_html, plan_text
 from netlab.units import arrows
+
+if TYPE_CHECKING:
+    from netlab.hosts.host import Host
+    from netlab.tuning.plan import Change
+
 
 FACTS = (
     *("group", "direction", "tuning", "mtu_B", "streams", "round", "goodput_MBps"),
@@ -32,7 +42,7 @@ class Plan(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         from netlab.charts.chart import show
-        from netlab.charts.design import order
+        from netlab.charts.measured import order
 
         return show(order(self, self.design))._repr_html_() + (super()._repr_html_() or "")
 
@@ -72,7 +82,7 @@ class Group:
 
     def _repr_html_(self) -> str:
         from netlab.charts.chart import show
-        from netlab.charts.design import cells
+        from netlab.charts.measured import cells
 
         chart = show(cells(self.plan, self.study, f"Cells of {self.design.name}"))
         return chart._repr_html_() + self._table()._repr_html_()
@@ -122,7 +132,7 @@ class Tuning:
 
     def _repr_html_(self) -> str:
         from netlab.charts.chart import show
-        from netlab.charts.design import knob_values
+        from netlab.charts.measured import knob_values
 
         values = {label: self._numbers(name) for name, label in self.labels.items()}
         chart = show(knob_values(values, self.labels[self.name]))
@@ -155,7 +165,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         from netlab.charts.chart import show
-        from netlab.charts.design import samples
+        from netlab.charts.measured import samples
 
         table = self._table()._repr_html_()
         if self.samples.empty:
@@ -170,3 +180,152 @@ def _text(value: object) -> str:
     if not isinstance(value, str) and pd.isna(value):
         return "–"
     return f"{value:.5g}" if isinstance(value, float) else arrows(str(value))
+
+
+# Changes that a study's tunings make on its hosts, as a diff.
+
+COLUMNS = ("path", "tuning", "mtu_B", "host", "knob", "old", "new", "supported", "reason", "source")
+
+
+@dataclass(frozen=True)
+class HostChanges:
+    """Changes of a tuning on one host of a path.
+
+    Parameters
+    ----------
+    path, tuning, mtu_B
+        Of the block; empty and None where one diff stands for itself.
+    host : str
+        Name of the host.
+    changes : tuple of Change
+        One a knob, in the order they are applied.
+    """
+
+    path: str
+    tuning: str
+    mtu_B: int | None
+    host: str
+    changes: tuple[Change, ...]
+
+    @property
+    def heading(self) -> str:
+        """``path, tuning, MTU: host``."""
+        mtu = "as found" if self.mtu_B is None else self.mtu_B
+        return f"{self.path}, {self.tuning}, MTU {mtu}: {self.host}"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of settings, host by host; shows itself as a diff.
+
+    ``-`` is the value found, ``+`` the value applied, ``!`` a knob that the host does not have.
+
+    Parameters
+    ----------
+    hosts : tuple of HostChanges
+        One for each path, tuning, MTU and host.
+    """
+
+    hosts: tuple[HostChanges, ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a knob, with :data:`COLUMNS`; ``old`` is missing where it cannot be read."""
+        rows = [
+            (
+                *(part.path, part.tuning, part.mtu_B, part.host),
+                f"{change.interface} {change.knob.label}"
+                if change.interface
+                else change.knob.label,
+                *(change.old, change.new, change.supported, change.reason, change.source),
+            )
+            for part in self.hosts
+            for change in part.changes
+        ]
+        return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
+
+    def commands(self) -> str:
+        """Shell commands that make the changes by hand, under a comment for each host."""
+        lines = []
+        for part in self.hosts:
+            lines.append(f"# {part.heading}")
+            made = (change for change in part.changes if change.changes)
+            lines.extend(change.knob.command(change.interface or "") for change in made)
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        parts = [
+            f"<h4>{html.escape(part.heading)}</h4>{plan_html(part.changes)}" for part in self.hosts
+        ]
+        return "".join(parts) or "<p>No tuning is applied.</p>"
+
+    def __repr__(self) -> str:
+        parts = [f"# {part.heading}\n{plan_text(part.changes)}" for part in self.hosts]
+        return "\n".join(parts) or "No tuning is applied."
+
+
+def planned_changes(
+    study: Study, tuning: str | None = None, path: str | None = None
+) -> Iterator[HostChanges]:
+    """Read every knob of a study's tunings on its hosts; change nothing.
+
+    Parameters
+    ----------
+    study : Study
+        Its lab is made, and removed again, if it has lab hosts and none is up.
+    tuning, path : str, optional
+        Only this tuning, only this path.
+
+    Yields
+    ------
+    HostChanges
+        One for each path, tuning, MTU and host.
+
+    Raises
+    ------
+    BadInput
+        The study has no such tuning or path.
+    HostError
+        A host cannot be reached.
+    Unsupported
+        A host has no congestion control of a name that the study's groups give.
+    """
+    from netlab.experiment.endpoint import open_endpoints, study_lab
+
+    _known("tuning", tuning, [level.name for level in study.tunings])
+    _known("path", path, list(study.paths))
+    with study_lab(study) as lab:
+        for name in study.paths if path is None else (path,):
+            with open_endpoints(study, study.first_link(name), lab=lab) as endpoints:
+                for endpoint in endpoints.values():
+                    _require_congestions(study, name, endpoint.host)
+                for level in study.tunings:
+                    if tuning not in (None, level.name):
+                        continue
+                    for mtu_B in level.mtus:
+                        for host, endpoint in endpoints.items():
+                            profile = study.tuning_profile(host, level.name)
+                            found = endpoint.planned(profile, mtu_B).changes
+                            yield HostChanges(name, level.name, mtu_B, host, found)
+
+
+def _require_congestions(study: Study, path: str, host: Host) -> None:
+    """Refuse a congestion control that a host cannot have; loads nothing."""
+    from netlab.congestion import choose
+    from netlab.experiment.cc_session import AVAILABLE, can_load, words_of
+
+    names = study.congestions(
+        study.run_groups(group for group in study.groups if group.path == path)
+    )
+    there = words_of(host, AVAILABLE) if names else ()
+    choose(host.name, names, study.stacks, there, lambda module: can_load(host, module))
+
+
+def _known(kind: str, given: str | None, names: list[str]) -> None:
+    if given is not None and given not in names:
+        raise BadInput(
+            f"the study has the {kind}s {', '.join(names)}",
+            key=kind,
+            value=given,
+            code="E-FACE-001",
+        )

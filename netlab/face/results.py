@@ -2,22 +2,285 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netlab.analysis import factors
+import pandas as pd
+
+from netlab.analysis import printed
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
+from netlab.analysis.sides import SidesCompared as Sides
+from netlab.analysis.sides import comparison
 from netlab.errors import BadInput
-from netlab.face.comparison import Comparison, compare
-from netlab.face.shown import Site
-from netlab.face.shown_results import ShownResults
+from netlab.face.notebook import Site
+from netlab.face.stored import StoredResults
 from netlab.files import paths
 from netlab.files.tables import Table
+from netlab.report import compare as tables
 
 if TYPE_CHECKING:
-    from netlab.charts.cells import Axes
+    from netlab.charts.chart import Gallery
+    from netlab.charts.compare import Axes
     from netlab.face.screening import Screening
+    from netlab.face.views import (
+        Agreement,
+        LongPathResults,
+        PublishedBeside,
+        ResultCharts,
+        ResultTables,
+        ThenAndNow,
+    )
     from netlab.report.explore import Explorer
+    from netlab.report.front import Answer
+    from netlab.report.gate import Banner
+    from netlab.report.tables import Sentence
+
+
+# What a notebook shows of results: sentences, tables, charts, and the results beside others.
+
+
+class ShownResults(StoredResults):
+    """Views of the results of a study, each with a table or chart; see :class:`netlab.Results`."""
+
+    @property
+    def answer(self) -> Sentence:
+        """The highest goodput in each direction, in a sentence."""
+        from netlab.report import front
+
+        return front.measured(self.measured)
+
+    @property
+    def headline(self) -> Answer:
+        """The result in a few sentences."""
+        from netlab.report import front
+
+        return front.answer(self.measured)
+
+    @property
+    def strongest(self) -> Sentence:
+        """The step of a factor with the largest effect on goodput, in a sentence."""
+        from netlab.report import front
+
+        return front.strongest(self.measured)
+
+    @property
+    def gate(self) -> Banner:
+        """The quality gate: passed, or each concern and what to do about it."""
+        from netlab.report import front
+
+        return front.banner(self.measured)
+
+    @cached_property
+    def tables(self) -> ResultTables:
+        """Tables of the results, ready to be shown."""
+        from netlab.face.views import ResultTables
+
+        return ResultTables(self.measured)
+
+    @cached_property
+    def charts(self) -> ResultCharts:
+        """Charts of the results, finished; :meth:`plot` draws on axes."""
+        from netlab.face.views import ResultCharts
+
+        return ResultCharts(self.measured)
+
+    @cached_property
+    def then_and_now(self) -> ThenAndNow:
+        """These results beside the openlab report of 2003."""
+        from netlab.face.views import ThenAndNow
+
+        return ThenAndNow(self.measured)
+
+    @cached_property
+    def published_beside(self) -> PublishedBeside:
+        """These results beside the published table that their study names."""
+        from netlab.face.views import PublishedBeside
+
+        return PublishedBeside(self.measured)
+
+    @cached_property
+    def long_path(self) -> LongPathResults:
+        """These results with the samples of their runs: stacks, recovery, fairness."""
+        from netlab.face.views import LongPathResults
+
+        return LongPathResults(self.measured)
+
+    def agreement(self, bound_percent: float = 2.0) -> Agreement:
+        """Compare other generators with netlab's, cell by cell.
+
+        Parameters
+        ----------
+        bound_percent : float
+            Two generators agree if the interval of their difference lies within it.
+
+        Returns
+        -------
+        Agreement
+            Shows itself as its summary; its ``frame`` has one row a cell and generator.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> netlab.Results("openlab-2003").agreement().frame.empty  # one generator measured it
+        True
+        """
+        from netlab.face.views import Agreement
+
+        return Agreement(self.measured, bound_percent)
+
+
+# A comparison as a notebook shows it.
+
+
+def compare(
+    a: StoredResults | str | Path,
+    b: StoredResults | str | Path | None = None,
+    *,
+    by: str = "",
+    same_within: float = SAME_WITHIN_PERCENT,
+) -> Comparison:
+    """Compare two sets of results, or two levels of a factor within one.
+
+    Parameters
+    ----------
+    a, b : Results, str or path
+        The sides: results, their directory or the name of a study, either with ``@CAMPAIGN``.
+        Without `b`, or with an empty one, `by` names two levels within `a`.
+    by : str
+        ``COLUMN=a,b`` in place of `b`: two levels of a factor.
+    same_within : float
+        Bound of *the same*, per cent.
+
+    Returns
+    -------
+    Comparison
+        Ratios B / A with intervals that hold at once; shows itself as tables.
+
+    Raises
+    ------
+    BadInput
+        Neither or both of `b` and `by`, unknown results, or levels that were not measured.
+    NetlabError
+        No cell has a valid run on both sides.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> found = netlab.compare("openlab-2003", by="tuning=none,full")
+    >>> found.frame["verdict"].unique().tolist()
+    ['cannot tell']
+    """
+    given = [one for one in (a, b) if one is not None and one != ""]
+    sides = [one.measured if isinstance(one, StoredResults) else one for one in given]
+    return Comparison(comparison(sides, by=by, same_within_percent=same_within))
+
+
+class Comparison:
+    """Two sets of results, compared cell by cell; shows itself as tables.
+
+    Made by :func:`netlab.compare` and :meth:`netlab.Results.compare`.
+
+    Parameters
+    ----------
+    sides : netlab.analysis.sides.SidesCompared
+        Both sides, loaded and compared.
+    """
+
+    def __init__(self, sides: Sides):
+        self.sides = sides
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a cell that both sides have: ``ratio`` (B / A), ``low``, ``high``, ``verdict``.
+
+        See :data:`netlab.analysis.compare.FIGURES` for the other columns.
+        """
+        return self.sides.compared.frame
+
+    @property
+    def only(self) -> pd.DataFrame:
+        """Cells with a valid run on one side alone."""
+        return self.sides.compared.only
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """Recorded conditions that differ between the sides: ``item, a, b``."""
+        return self.sides.differences
+
+    @property
+    def answer(self) -> Sentence:
+        """The effect over all cells."""
+        from netlab.report.front import sides
+
+        return sides(self.sides)
+
+    @property
+    def charts(self) -> Gallery:
+        """Forest plots of all cells: one, or one a group if there are many cells."""
+        from netlab.charts.compare import panels
+
+        return panels(self.sides.compared)
+
+    @property
+    def tables(self) -> ComparisonTables:
+        """Tables of the comparison."""
+        return ComparisonTables(self.sides)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw a forest plot: every cell with its interval.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on; new ones by default. No global theme is set.
+        """
+        from netlab.charts.compare import forest
+
+        return forest(self.sides.compared, ax=ax)
+
+    def _repr_html_(self) -> str:
+        from netlab.report.compare import tables
+
+        return tables(self.sides)._repr_html_()
+
+    def __repr__(self) -> str:
+        from netlab.report.compare import as_text
+
+        return as_text(self.sides)
+
+
+class ComparisonTables:
+    """Tables of a comparison; a sentence stands in place of an empty one.
+
+    Parameters
+    ----------
+    sides : netlab.analysis.sides.SidesCompared
+        Both sides, loaded and compared.
+    """
+
+    def __init__(self, sides: Sides):
+        self._sides = sides
+
+    def cells(self) -> Table:
+        """Every cell, by verdict and size of the effect."""
+        return tables.cells(self._sides)
+
+    def sides(self) -> Table:
+        """Both sides: study, campaign, time and number of runs."""
+        return tables.sides(self._sides)
+
+    def differences(self) -> Table | Sentence:
+        """Recorded conditions that differ; what is compared comes first."""
+        return tables.differences(self._sides)
+
+    def statement(self) -> Sentence:
+        """The overall effect, then the number of cells of each verdict."""
+        return tables.statement(self._sides)
+
+    def only(self) -> Table | Sentence:
+        """Cells that only one side has."""
+        return tables.only(self._sides)
 
 
 class Results(ShownResults):
@@ -94,7 +357,7 @@ class Results(ShownResults):
         >>> table.frame.index.tolist(), table.frame.columns.tolist()[:2]
         (['1500', '9000', '16114'], ['TCP streams 1', 'TCP streams 4'])
         """
-        from netlab.report.factors import of_two
+        from netlab.report.explore import of_two
 
         return of_two(self.measured, rows, columns, levels, quantity)
 
@@ -146,8 +409,7 @@ class Results(ShownResults):
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('TCP streams', 'goodput, % of bus')
         """
-        from netlab.charts.cells import over_streams
-        from netlab.charts.factors import over_factor
+        from netlab.charts.cells import over_factor, over_streams
 
         quantities = {"mean": "goodput_MBps", "percent_of_bus": "percent_of_bus"}
         if y not in quantities:
@@ -155,7 +417,7 @@ class Results(ShownResults):
                 f"choose from {', '.join(quantities)}", key="y", value=y, code="E-FACE-004"
             )
         m = self.measured
-        further = bool(factors.names(m.cells))
+        further = bool(printed.names(m.cells))
         if (x, hue) == ("streams", "") and not levels and not further:
             name = group or m.groups[0]
             return over_streams(m.cells, name, y=quantities[y], tuning=tuning, study=m.study, ax=ax)
@@ -310,10 +572,10 @@ class Results(ShownResults):
         return Tables((banner(self.measured), summary(self.measured), groups(self.measured)))
 
     def _repr_html_(self) -> str:
-        from netlab.report import answers
+        from netlab.report import front
         from netlab.report.front import picture
 
-        parts = (picture(self.measured), answers.measured(self.measured), self._tables())
+        parts = (picture(self.measured), front.measured(self.measured), self._tables())
         return "".join(part._repr_html_() for part in parts)
 
     def __repr__(self) -> str:

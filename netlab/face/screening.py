@@ -14,12 +14,11 @@ from netlab.charts.chart import show
 from netlab.experiment.progress import Progress
 from netlab.files import paths
 from netlab.report.screen import chart, least_yaml, tables, to_text
-from netlab.screen.report import record_of, write_files, write_least
-from netlab.screen.request import ScreenRequest
-from netlab.screen.run import screen
+from netlab.screen.design import ScreenRequest
+from netlab.screen.run import record_of, screen, write_files, write_least
 
 if TYPE_CHECKING:
-    from netlab.charts.screen import Axes
+    from netlab.charts.compare import Axes
 
 
 class Screening:

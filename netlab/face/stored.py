@@ -2,16 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
-from netlab.analysis import factors
+from netlab.analysis import printed
 from netlab.analysis.measured import Measured, load_measured
+from netlab.errors import BadInput
 from netlab.face.parts import Run
-from netlab.face.selection import chosen, is_directory
+from netlab.files import paths
 from netlab.results import Store
+
+# Choose results by name, and runs by the levels of their factors.
+
+
+def is_directory(name: str | Path) -> bool:
+    """True if a name is a directory of results rather than the name of a study."""
+    path = paths.given_path(name)
+    if isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir():
+        return False
+    return path.is_dir() and any((path / "runs").glob("*.parquet"))
+
+
+def chosen(
+    runs: pd.DataFrame, cells: pd.DataFrame, factors: Sequence[str], levels: Mapping[str, object]
+) -> pd.DataFrame:
+    """Select runs by column and value, or a list of values.
+
+    Parameters
+    ----------
+    runs, cells : DataFrame
+        A value may be that of a run, or of a cell of the design without a run.
+    factors : sequence of str
+        Columns that a message names.
+    levels : mapping
+        Column and the value wanted, or several.
+
+    Raises
+    ------
+    BadInput
+        The runs have no such column, or nothing has the value.
+    """
+    for column in levels:
+        if column not in runs:
+            raise BadInput(
+                f"the runs have no such column; factors are {', '.join(factors)}",
+                key=column,
+                code="E-FACE-002",
+            )
+    found = runs
+    for column, wanted in levels.items():
+        values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
+        _check(runs, cells, column, values)
+        found = found[found[column].isin(values)]
+    return found
+
+
+def _check(runs: pd.DataFrame, cells: pd.DataFrame, column: str, values: list) -> None:
+    known = runs[column].dropna().unique().tolist()
+    if column in cells:
+        known += cells[column].unique().tolist()
+    known = sorted(set(known))
+    for value in values:
+        if value not in known:
+            listed = ", ".join(map(str, known[:12])) + (", ..." if len(known) > 12 else "")
+            raise BadInput(
+                f"no run has this value; there are {listed}",
+                key=column,
+                value=value,
+                code="E-FACE-003",
+            )
+
 
 FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
 CELL_COLUMNS = (
@@ -69,7 +132,7 @@ class StoredResults:
         runs = self.measured.runs
         if self._superseded:
             runs = Store(self.directory).runs(superseded=True)
-        return factors.expanded(runs, self.measured.study)
+        return printed.expanded(runs, self.measured.study)
 
     @cached_property
     def cells(self) -> pd.DataFrame:
@@ -79,7 +142,7 @@ class StoredResults:
         column after ``streams``. ``mean``, ``low`` and ``high`` are
         goodput and its interval in MB/s = 10^6 B/s. ``n`` counts the valid runs, ``n_flagged``
         those left out. ``percent_of_bus`` and its interval are missing without a known bus.
-        ``bottleneck`` is what bound most of the runs, from :mod:`netlab.analysis.bottleneck`.
+        ``bottleneck`` is what bound most of the runs, from :mod:`netlab.analysis.conditions`.
         ``missing_because`` gives the reason for a cell without a valid run; ``disturbed_MBps`` is
         the median of its runs that ended, ``disturbed`` their flags.
 
@@ -95,8 +158,8 @@ class StoredResults:
         True
         """
         whole = self.measured.cells.rename(columns=_TIDY)
-        more = factors.names(whole, self.measured.study)
-        whole = factors.expanded(whole, self.measured.study)
+        more = printed.names(whole, self.measured.study)
+        whole = printed.expanded(whole, self.measured.study)
         return whole[[*FACTORS, *more, *(name for name in CELL_COLUMNS if name not in FACTORS)]]
 
     @cached_property

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from netlab.errors import BadInput, NetlabError
-from netlab.files.atomic import replaced
+from netlab.files.writing import replaced
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time stamp of every entry: the earliest that the format can hold."""

@@ -20,12 +20,10 @@ from pathlib import Path
 from types import FrameType
 
 from netlab.errors import HostError, NetlabError, why
-from netlab.files.json_file import write_json
-from netlab.fleet.asides import failures, forgive, note_failure
-from netlab.fleet.events import log_event
+from netlab.files.writing import write_json
+from netlab.fleet.events import end_with_parent, failures, forgive, log_event, note_failure
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, read_plan
-from netlab.fleet.tether import end_with_parent
-from netlab.hosts.lease import HostLease
+from netlab.hosts.agent import HostLease
 
 CAMPAIGN = "campaign.json"
 JOBS_LOCK = ".jobs"

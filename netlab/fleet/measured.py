@@ -10,19 +10,18 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.errors import HostError, NetlabError
-from netlab.experiment.record import exclusive, open_visit
-from netlab.experiment.retries import disturbed, held_up
+from netlab.experiment.adaptive import disturbed, held_up
+from netlab.experiment.campaign import exclusive, open_visit
 from netlab.experiment.visit import run_visit
-from netlab.files.json_file import write_json
+from netlab.files.writing import write_json
+from netlab.fleet.inventory import Pair
 from netlab.fleet.job import JobOutcome
-from netlab.fleet.pairs import Pair
-from netlab.fleet.plan import FleetJob, FleetPlan, pair_id
-from netlab.fleet.template import PairEnds, pair_study
-from netlab.hosts.lease import HostLease, LeaseRefused
-from netlab.hosts.opening import close_hosts, open_all
+from netlab.fleet.plan import FleetJob, FleetPlan, PairEnds, pair_id, pair_study
+from netlab.hosts.agent import HostLease, LeaseRefused
+from netlab.hosts.path import close_hosts, open_all
 from netlab.hosts.ssh import SshHost
 from netlab.study import Study, schedule
-from netlab.survey.pairing import find_paths
+from netlab.survey.init import find_paths
 from netlab.survey.probe import survey
 
 BUSY = "(in_use)"

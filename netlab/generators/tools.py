@@ -8,13 +8,16 @@ the result alone, a study for everything that a tool reports (:class:`Reporting`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from netlab.results.imports import iperf2, iperf3, nuttcp
+from netlab.errors import HostError
+from netlab.hosts.host import SILENCE_S, Host
+from netlab.results.imports import json_output, text_output
 from netlab.results.imports.records import Flow, Record, damaged
-from netlab.study.generators import LIMITS
+from netlab.study.groups import LIMITS
 from netlab.units import KIB, MIB, size
 
 
@@ -170,7 +173,7 @@ TOOLS = (
         ),
         congestion=("-C", "{congestion}"),
         reads="client",
-        records=_printed(iperf3.parse),
+        records=_printed(json_output.parse_iperf3),
         reads_all=False,
         brief_client=("-i", "0", "-J"),
         variants=(
@@ -202,7 +205,7 @@ TOOLS = (
         ),
         congestion=("-Z", "{congestion}"),
         reads="server",
-        records=_printed(iperf2.parse),
+        records=_printed(text_output.parse_iperf2),
         brief_server=("-f", "b"),
         brief_client=("-f", "b"),
         max_streams=LIMITS["iperf2"].streams,
@@ -229,7 +232,7 @@ TOOLS = (
             *("-l{record_length_B}", "{address}"),
         ),
         reads="client",
-        records=_printed(nuttcp.parse),
+        records=_printed(text_output.parse_nuttcp),
         sets_congestion=False,
         brief_client=("-fparse",),
         max_streams=LIMITS["nuttcp"].streams,
@@ -266,3 +269,131 @@ TOOLS = (
         ),
     ),
 )
+
+
+# Find an external tool on a host: program file and version.
+
+MAX_VERSION = 120
+VERSION_S = 5
+
+# Print the program file and its version output, with a timeout.
+SCRIPT = r"""
+PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin LC_ALL=C
+export PATH LC_ALL
+program=$(command -v "$1") || exit 0
+limit=$2
+shift 2
+printf '%s\n' "$program"
+cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | head -c 4096
+"""
+
+
+def tool_named(name: str) -> Tool:
+    """The description of an external generator; KeyError for another name."""
+    found = {tool.name: tool for tool in TOOLS if tool.in_study is not None}
+    return found[name]
+
+
+def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
+    """Program file and version of a tool on a host; None when it is not installed."""
+    argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), *tool.version)
+    program, *lines = host.run(argv).stdout.strip().splitlines() or [""]
+    if not program:
+        return None
+    said = next((line.strip() for line in lines if line.strip()), "")[:MAX_VERSION]
+    if not re.fullmatch(tool.reporting.version_of, said):
+        what = f"printed {said!r}" if said else "printed nothing"
+        raise HostError(
+            host.name,
+            f"{program} is not {tool.name}: its version option {what}; "
+            f"install Debian's package {tool.reporting.package}",
+            code="E-TOOL-007",
+        )
+    return program, said
+
+
+def versions(host: Host, names: Iterable[str]) -> dict[str, str | None]:
+    """Version of each generator on a host, None where it is not installed."""
+    found = {name: found_on(host, tool_named(name)) for name in names}
+    return {name: None if there is None else there[1] for name, there in found.items()}
+
+
+def missing(name: str) -> str:
+    """The message for a host without a generator."""
+    package = tool_named(name).reporting.package
+    return f"{name} is not installed; Debian's package of it is {package}"
+
+
+def require(used: Iterable[str], found: Mapping[str, Mapping[str, str | None]]) -> None:
+    """Refuse runs whose tools are not installed, before anything is changed."""
+    for name in sorted(set(used) & set(found)):
+        for host, version in found[name].items():
+            if version is None:
+                raise HostError(host, missing(name), code="E-TOOL-008")
+
+
+def version_text(found: Mapping[str, str | None] | None) -> str | None:
+    """The version of a tool for a record: of both hosts if they differ."""
+    if found is None:
+        return None
+    said = {str(version) for version in found.values()}
+    return said.pop() if len(said) == 1 else ", ".join(f"{h}: {v}" for h, v in found.items())
+
+
+# Set the congestion control of a tool without an option for it, by a route attribute.
+
+APPLIED_S = 10.0
+PROTOCOL = 203
+"""Protocol number that marks netlab's route, so that no other route is removed."""
+
+# Add a route before the present one, which stays; remove it at end of input or at a signal. Take
+# the next hop from the kernel. IPv6 has no prepend, but prefers a low metric.
+ROUTE_SCRIPT = r"""
+peer=$1 dev=$2 src=$3 name=$4 tag=$5 silence_s=$6
+PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
+export PATH LC_ALL
+say() { printf '{"event":"%s"}\n' "$1"; }
+case $peer in
+  *:*) family=-6 add=add metric='metric 1' ;;
+  *) family=-4 add=prepend metric= ;;
+esac
+undo() { ip "$family" route del "$peer" dev "$dev" proto "$tag" $metric 2>/dev/null; }
+undo
+via=$(ip "$family" -o route get "$peer" oif "$dev" | sed -n 's/.* via \([^ ]*\) .*/via \1/p')
+trap undo EXIT
+trap 'exit 1' HUP INT TERM PIPE
+ip "$family" route $add "$peer" $via dev "$dev" src "$src" proto "$tag" $metric congctl "$name" ||
+  exit 1
+if ip "$family" route show "$peer" proto "$tag" | grep -q "congctl $name"; then
+  say applied
+  # a sign of life arrives every few seconds; without one the controller is gone
+  if command -v timeout >/dev/null; then
+    while [ -n "$(timeout "$silence_s" dd bs=4096 count=1 2>/dev/null | tr '\n' x)" ]; do :; done
+  else
+    while read -r _; do :; done
+  fi
+else
+  say refused
+fi
+"""
+
+
+@contextmanager
+def congestion_route(
+    host: Host, *, interface: str, address: str, peer: str, congestion: str
+) -> Iterator[None]:
+    """Make a congestion control the default of every new socket from a host to a peer.
+
+    The route is removed at the end, also when this process is killed. The congestion control is
+    its only attribute: it inherits none from the present route.
+    """
+    words = (peer, interface, address, congestion, str(PROTOCOL), str(SILENCE_S))
+    process = host.start(("sh", "-c", ROUTE_SCRIPT, "route", *words), sudo=True).keep_alive()
+    try:
+        if process.receive(APPLIED_S).get("event") != "applied":
+            raise HostError(
+                host.name, f"its route to {peer} did not take {congestion}", code="E-TOOL-016"
+            )
+        yield
+    finally:
+        process.close()

@@ -6,24 +6,151 @@ can be removed even if the process that created it crashed.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import re
 import secrets
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
-from netlab.files.interrupts import interrupts_wait
+from netlab.files.writing import interrupts_wait
+from netlab.hosts.path import together
 from netlab.hosts.ssh import SshHost
-from netlab.lab import emulator, link, making, needs, reaper, sshd, taskgroup, userns
-from netlab.lab.guard import Guard
-from netlab.lab.namespaces import inside
-from netlab.lab.topology import Topology, topology
+from netlab.lab import emulator, link, needs, reaper, sshd, userns
+from netlab.lab.namespaces import entry, inside, ip, tc, tool
+from netlab.lab.topology import LabPath, Topology, topology
 from netlab.study import Study
+
+# Create the parts of a lab: namespaces, keys, links and their settings.
+
+MADE_AT_ONCE = 4
+# In a namespace only an allowed algorithm can be the default; the last one always is.
+CONGESTION = ("cubic", "reno")
+SET_CONGESTION = r"""
+for name do
+  if echo "$name" > /proc/sys/net/ipv4/tcp_congestion_control; then exit 0; fi
+done 2>/dev/null
+exit 1
+"""
+
+
+def make(state: Path, plan: Topology, busy: int) -> None:
+    """Create everything that a lab consists of."""
+    lab_id = state.name
+    names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
+    sshd.make(state, len(plan.hosts))
+    if userns.is_needed():
+        userns.start(state, busy)
+    added = [
+        partial(tool, (*entry(name), "ip", "netns", "add", name), busy=busy)
+        for name in names.values()
+    ]
+    _all(partial(sshd.prepare, state, plan.hosts, busy), *added)
+    for path in plan.paths:
+        first, second = path.ends
+        if path.emulator is not None:
+            here = (names[first.host], first.interface)
+            there = (names[second.host], second.interface)
+            emulator.start(state, path.name, (here, there), path.emulator)
+            continue
+        tool(pair_argv(path, names), host=first.host, busy=busy)
+    _all(*(partial(_set_up, host, names[host], plan, busy) for host in plan.hosts))
+    # after all are set up: a link is up when both of its ends are
+    _all(*(partial(_wait_for_links, host, names[host], plan, busy) for host in plan.hosts))
+
+
+def _all(*calls: Callable[[], object]) -> None:
+    for done in together(calls, at_once=MADE_AT_ONCE):
+        done.result()
+
+
+def pair_argv(path: LabPath, names: dict[str, str]) -> tuple[str, ...]:
+    """Return the command that adds the veth pair of a path."""
+    first, second = path.ends
+    words = path.settings.add_words
+    # created in the hosts' namespaces: the machine's own never has the pair
+    line = (
+        f"link add {first.interface}{words} type veth "
+        f"peer name {second.interface} netns {names[second.host]}{words}"
+    )
+    return ip(names[first.host], *line.split())
+
+
+def set_up_commands(
+    host: str, namespace: str, plan: Topology, *, ipv6: bool
+) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Yield the commands that set up the interfaces of a host, with the input of each."""
+    ends = plan.ends(host)
+    yield inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)), []
+    for end, settings in ends:
+        argv = settings.settings_argv(end.interface, reserved=not userns.is_needed())
+        yield inside(namespace, argv), []
+    lines = ["link set dev lo up"]
+    for end, settings in ends:
+        lines += settings.ip_lines(end.interface)
+        lines += end.ip_lines(ipv6=ipv6)
+    yield ip(namespace, "-batch", "-"), lines
+    shapes = plan.tc_lines(host)
+    if shapes:
+        yield tc(namespace, "-batch", "-"), shapes
+
+
+def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
+    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
+    for argv, lines in set_up_commands(host, namespace, plan, ipv6=ipv6):
+        tool(argv, lines=lines, host=host, busy=busy)
+
+
+def _wait_for_links(host: str, namespace: str, plan: Topology, busy: int) -> None:
+    interfaces = [end.interface for end, _ in plan.ends(host)]
+    link.wait_until_up(namespace, interfaces, host=host, busy=busy)
+
+
+# Removal of a lab whose process dies.
+
+
+class Guard:
+    """A process that removes a lab when this process dies."""
+
+    def __init__(self, lab_id: str, token: str):
+        owner = os.pidfd_open(os.getpid())
+        try:
+            self._process = subprocess.Popen(
+                (sys.executable, "-I", "-S", reaper.__file__, lab_id, token, str(owner)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                start_new_session=True,
+                pass_fds=(owner,),
+            )
+        finally:
+            os.close(owner)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        if self._stdout.readline() != b"ready\n":
+            self._process.kill()
+            self._process.communicate()
+            raise HostError(
+                "lab", "the process that cleans up after a crash did not start", code="E-LAB-014"
+            )
+
+    def release(self) -> None:
+        """End the guard without removing the lab."""
+        with contextlib.suppress(OSError):
+            self._stdin.write(b"release\n")
+            self._stdin.close()
+        self._process.wait()
+        self._stdout.close()
+
 
 LAB_ID = re.compile(r"^[0-9a-z]{1,8}$")
 STATE_FILE = "lab.json"
@@ -88,7 +215,7 @@ class Lab:
                 fcntl.flock(busy, fcntl.LOCK_EX)
                 if os.fstat(busy.fileno()).st_nlink == 0:
                     raise HostError("lab", "was removed while it was created", code="E-LAB-008")
-                making.make(state, plan, busy.fileno())
+                make(state, plan, busy.fileno())
             _write(state, content | {"complete": True})
         except BaseException as problem:
             with interrupts_wait():
@@ -146,13 +273,13 @@ class Lab:
         return userns.is_needed() and not self.foreign
 
     @property
-    def task_group(self) -> taskgroup.Kind:
-        """Task groups of the ends, as :data:`netlab.lab.taskgroup.Kind`."""
-        return taskgroup.kind(self.state)
+    def task_group(self) -> sshd.Kind:
+        """Task groups of the ends, as :data:`netlab.lab.sshd.Kind`."""
+        return sshd.kind(self.state)
 
     def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:
         """Return the argv that runs `argv` on a host, in the lab's task group."""
-        return (*taskgroup.join(self.state), *inside(self.namespace(host), argv))
+        return (*sshd.join(self.state), *inside(self.namespace(host), argv))
 
     def host(self, name: str) -> SshHost:
         """Return a host of the lab, not yet open, reached over SSH like any other."""

@@ -1,14 +1,17 @@
-"""Requirements of a lab, checked before anything is created."""
+"""Requirements of a lab, checked before anything is created, and limits of one without root."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 from netlab.errors import Unsupported
 from netlab.lab import userns
 from netlab.lab.reaper import SEARCH_PATH
+
+# Requirements of a lab, checked before anything is created.
 
 PACKAGES = {
     "ip": "iproute2",
@@ -100,3 +103,33 @@ def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> N
             f"{done.stderr.strip()}",
             code="E-LAB-022",
         )
+
+
+# Limits of a lab made without root, for the records of its runs.
+
+LIMITS = Path("/proc/sys/net/core")
+RESERVED = "only root of the machine may set it, and the lab was made without root"
+
+
+def lab_limits(
+    host: str, link: dict, *, sndbuf_B: int = 0, rcvbuf_B: int = 0, limits: Path = LIMITS
+) -> list[dict]:
+    """Settings of a study that a lab made without root does not have."""
+    found = {}
+    for name, asked_B in (("wmem_max", sndbuf_B), ("rmem_max", rcvbuf_B)):
+        limit_B = int((limits / name).read_text())
+        if asked_B > limit_B:
+            found[f"force_buffer beyond net.core.{name}"] = (
+                f"a socket gets {limit_B} B instead of {asked_B} B: only root of the machine may "
+                "exceed its limits, and the lab was made without root"
+            )
+    wanted = link.get("wanted", {})
+    if wanted.get("interrupt_delay_ns", 0) != link.get("interrupt_delay_ns", 0):
+        found["interrupt_delay_us"] = RESERVED
+    if wanted.get("queues", 1) > 1 and not any(_has_cpu(mask) for mask in link["sending_cpus"]):
+        found["CPUs of each queue (xps_cpus)"] = RESERVED
+    return [{"host": host, "knob": knob, "reason": reason} for knob, reason in found.items()]
+
+
+def _has_cpu(mask: str) -> bool:
+    return bool(mask.strip("0,"))

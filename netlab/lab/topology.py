@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 from netlab.errors import BadInput
-from netlab.lab import netem
-from netlab.lab.emulator import EmulatorSettings
+from netlab.lab import emulator as lab_emulator
+from netlab.lab.emulator import EmulatorSettings, NetemSettings
 from netlab.lab.link import LinkSettings
-from netlab.lab.netem import NetemSettings
 from netlab.study import LabLink, Study
 from netlab.study.factors import path_of_link
 
@@ -146,7 +145,9 @@ class Topology:
         )
 
 
-def topology(study: Study, kernel: Callable[[], netem.KernelFeatures] = netem.kernel) -> Topology:
+def topology(
+    study: Study, kernel: Callable[[], lab_emulator.KernelFeatures] = lab_emulator.kernel
+) -> Topology:
     """Derive the lab of a study."""
     hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
     if not hosts:
@@ -175,9 +176,13 @@ def topology(study: Study, kernel: Callable[[], netem.KernelFeatures] = netem.ke
         link = path.link or LabLink()
         pair = (ends[0], ends[1])
         emulated = link.emulator
-        if emulated is not None and not forced(study, path_name) and netem.takes(emulated, kernel):
+        if (
+            emulated is not None
+            and not forced(study, path_name)
+            and lab_emulator.takes(emulated, kernel)
+        ):
             by_tc = NetemSettings.of(emulated, mtu_B)
-            paths.append(LabPath(path_name, pair, netem.link_settings(), netem=by_tc))
+            paths.append(LabPath(path_name, pair, lab_emulator.link_settings(), netem=by_tc))
             continue
         settings = LinkSettings.of(link, study.bus_MBps(path_name), mtu_B)
         emulator = None if emulated is None else EmulatorSettings.of(emulated)
@@ -266,3 +271,34 @@ def _check_ends(paths: list[LabPath]) -> None:
                         code="E-LAB-028",
                     )
                 seen.add((end.host, word))
+
+
+# A study of two lab hosts, ``gen`` and ``sink``: what autotune, benchmark and calibration use.
+
+SENDER, RECEIVER = "gen", "sink"
+
+
+def lab_pair(
+    name: str,
+    title: str,
+    links: Mapping[str, dict],
+    groups: Iterable[dict],
+    *,
+    mtus_B: Iterable[int] = (1500,),
+    **keys: object,
+) -> Study:
+    """Join two lab hosts by one path for each link."""
+    ends = [{"host": SENDER}, {"host": RECEIVER}]
+    return Study.model_validate(
+        {
+            "netlab": 1,
+            "name": name,
+            "title": title,
+            "hosts": {host: {"kind": "lab"} for host in (SENDER, RECEIVER)},
+            "paths": {path: {"ends": ends, "link": link} for path, link in links.items()},
+            "groups": [{**group, "sender": SENDER} for group in groups],
+            "tunings": [{"name": "mtu-only", "knobs": [], "mtus_B": list(mtus_B)}],
+            "streams": [1],
+            **keys,
+        }
+    )

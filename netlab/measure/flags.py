@@ -2,14 +2,257 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
-from netlab.measure.emulated import Emulated
-from netlab.measure.exchange import RunOutcome
-from netlab.measure.plausible import most_percent
+from netlab.measure.exchange import Emulated, RunOutcome
+from netlab.measure.ledger import controller_processes
 from netlab.study import Noise, Timing
+from netlab.units import ETHERNET_HEADER_B
+
+# CPU time that other programs used during a run, and which program used most.
+
+AGENT = "gensink"
+"""Names of netlab's processes on a host begin with it, the emulator's as well."""
+
+
+TICK_US = 10_000
+"""Resolution of the CPU time of a process. In a short window a few ticks are several per cent."""
+
+
+@dataclass(frozen=True)
+class ForeignLoad:
+    """CPU time of processes that are not part of a run."""
+
+    percent: float
+    largest: str = ""
+
+
+def foreign_load(outcome: RunOutcome, emulated: Emulated | None = None) -> ForeignLoad | None:
+    """Foreign load of the more loaded host of a run.
+
+    The agents read the CPU time of every process before and after. Counts by clock ticks do not
+    serve: they have packet processing apart, so that a run that fills the CPUs hides the work of
+    others. Agents of both ends and the controller are netlab's, on whichever machine they are.
+    """
+    reports = list(_reports(outcome))
+    known = [(others, cpus) for others, cpus in reports if others is not None]
+    if not known or len(known) < len(reports):
+        return None
+    own = own_processes([others for others, _ in known])
+    loads = [load_of(others, cpus, own, emulated) for others, cpus in known]
+    return max(loads, key=lambda load: load.percent)
+
+
+def own_processes(reports: Iterable[dict]) -> frozenset[tuple[str, int]]:
+    """Name and start of netlab's processes: the agents that made the reports, and the controller.
+
+    The name of an agent is :data:`AGENT`.
+    """
+    agents = {(AGENT, others["born_ticks"]) for others in reports}
+    return controller_processes() | agents
+
+
+def load_of(
+    others: dict, cpus: int, own: Collection[tuple[str, int]], emulated: Emulated | None = None
+) -> ForeignLoad:
+    """Foreign load of one host."""
+    us = others["cpu_us"] - TICK_US
+    foreign = []
+    for process in others["top"]:
+        is_agent = process["name"].startswith(AGENT)
+        if (AGENT if is_agent else process["name"], process["born_ticks"]) in own:
+            us -= process["cpu_us"]
+        elif emulated is None or not is_agent:
+            foreign.append(process)
+    if emulated is not None:
+        us -= emulated.cpu_us(others["t0_ns"], others["t1_ns"])
+    span_us = (others["t1_ns"] - others["t0_ns"]) / 1e3
+    if us <= 0 or span_us <= 0 or not cpus:
+        return ForeignLoad(0.0)
+    largest = foreign[0] if foreign else None
+    return ForeignLoad(
+        # many processes, each rounded to a tick, may be more than the CPUs had in a short window
+        min(100.0, 100 * us / (cpus * span_us)),
+        f"{largest['name']} (process {largest['pid']})" if largest else "",
+    )
+
+
+def _reports(outcome: RunOutcome) -> Iterator[tuple[dict | None, int]]:
+    """Other processes at each end of each flow, and the number of CPUs there."""
+    for flow in outcome.flows:
+        for result in (flow.gen, flow.sink):
+            meter = (result.get("meter") or {}).get("total") or {}
+            yield result.get("others"), len(meter.get("cpu") or ())
+
+
+# Traffic of others on the interfaces of a run: what they carried beyond the run's own segments.
+#
+# TCP counts the payload and the segments that each socket sent, retransmissions included. With the
+# largest header that a segment can have, that bounds what the run can have put on either interface;
+# a surplus is foreign. A count below the payload is a matter of the ledger.
+
+LARGEST_HEADERS_B = 72
+"""IPv6 and TCP with timestamps."""
+
+SACK_BLOCKS_B = 28
+"""Further options of a segment without payload."""
+
+LOOPBACK = "lo"
+"""It sends what it receives: its counters have both directions."""
+
+SLACK_B = 65_536
+SLACK_PACKETS = 64
+"""Allowance for neighbour discovery, the clocks' protocol and the like."""
+
+
+@dataclass(frozen=True)
+class ForeignTraffic:
+    """Traffic on an interface that is not the run's."""
+
+    percent: float
+    where: str = ""
+
+
+def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> ForeignTraffic | None:
+    """Return the foreign traffic of the interface and direction that had most."""
+    flows = outcome.flows
+    forward, reverse = flows[0], flows[1] if len(flows) == 2 else None
+    sent_there = [forward.gen, *([reverse.sink] if reverse else [])]
+    sent_back = [forward.sink, *([reverse.gen] if reverse else [])]
+    found = []
+    both = [_interface(forward.gen), _interface(forward.sink)]
+    for (end, sends, receives), interface, other in zip(
+        (("sender", sent_there, sent_back), ("sink", sent_back, sent_there)),
+        both,
+        reversed(both),
+        strict=True,
+    ):
+        if not interface or not other:
+            return None
+        if interface["name"] == LOOPBACK:
+            sends = receives = [*sends, *receives]
+        mosts = [most for own in (sends, receives) if (most := _most(own, mtu_B)) is not None]
+        if len(mosts) < 2:
+            return None
+        busier = [max(counts) for counts in zip(*mosts, strict=True)]
+        mosts[1] = (mosts[1][0], mosts[1][1] + _cut_by_card(other, mosts[1][1]))
+        for prefix, verb, most in zip(("tx", "rx"), ("sent", "received"), mosts, strict=True):
+            counted = (interface[f"{prefix}_bytes"], interface[f"{prefix}_packets"])
+            percent = _surplus(counted, most, busier)
+            found.append(ForeignTraffic(percent, f"{verb} by the {end}'s interface"))
+    return max(found, key=lambda one: one.percent)
+
+
+def _interface(result: dict) -> dict | None:
+    """Counts of an end's interface over the whole run; None without them, or after a reset."""
+    counts = ((result.get("meter") or {}).get("total") or {}).get("interface")
+    return None if not counts or counts.get("reset") else counts
+
+
+def _cut_by_card(sender: dict, segments: int) -> int:
+    """Frames that a card may make beyond the segments: one for each super-packet that it cuts.
+
+    The sending interface counts a super-packet, of two segments or more, as one packet.
+    """
+    packets = sender["tx_packets"]
+    return max(0, min(packets, segments - packets))
+
+
+def _most(results: Sequence[dict], mtu_B: int) -> tuple[int, int] | None:
+    """Most bytes and packets that the sockets of these results can have sent."""
+    total_B = packets = 0
+    for tcp in _sockets(results):
+        segments, sent_B = tcp.get("segs_out"), tcp.get("bytes_sent")
+        mss_B = max(1, tcp.get("mss_B") or 1)
+        # a kernel that lacks a count reports 0
+        if not segments or sent_B is None or (not sent_B and tcp.get("bytes_acked")):
+            return None
+        if segments < sent_B / mss_B / 2:
+            return None  # the 32 bits of the count have wrapped
+        headers_B = ETHERNET_HEADER_B + min(LARGEST_HEADERS_B, max(0, mtu_B - mss_B))
+        bare = max(0, segments - sent_B // mss_B)
+        total_B += sent_B + segments * headers_B + bare * SACK_BLOCKS_B
+        packets += segments
+    return (total_B, packets) if packets else None
+
+
+def _sockets(results: Sequence[dict]) -> Iterator[dict]:
+    for result in results:
+        for stream in result["per_stream"]:
+            yield stream.get("tcp") or {}
+
+
+def _surplus(counted: Sequence[int], most: Sequence[int], whole: Sequence[int]) -> float:
+    """Largest surplus of bytes and of packets, in per cent of the run's own, the busier way."""
+    shares = [
+        100 * max(0, seen - limit - slack) / of
+        for seen, limit, slack, of in zip(
+            counted, most, (SLACK_B, SLACK_PACKETS), whole, strict=True
+        )
+    ]
+    return max(shares)
+
+
+# Most goodput that a window can show: the ceiling, and what arrived earlier and was read in it.
+#
+# The sink counts bytes when they are read. At the start of the window some have arrived and are not
+# read yet, so that a short window shows more than the path carried in it:
+#
+# * the reader waits for a CPU, and on an emulated path so does the emulator, which then delivers a
+#   burst; both together for some milliseconds;
+# * after a loss TCP delivers nothing until the missing segment is there. What arrived meanwhile, a
+#   round trip and the time in the queue before the bottleneck, is then read at once.
+#
+# Both are times at the ceiling's rate; their share of the window is the tolerance.
+
+BASE_PERCENT = 1.0
+"""Errors of the clocks, of headers and of the token bucket of a link."""
+
+READ_LATE_S = 0.004
+"""Wait of a reader for a CPU: a time slice of the scheduler."""
+
+BURST_B = 65_536
+"""Largest unit that the kernel passes on at once."""
+
+
+@dataclass(frozen=True)
+class Most:
+    """Largest plausible share of the ceiling."""
+
+    percent: float
+    late_s: float
+    held_s: float
+
+
+def most_percent(row: dict) -> Most:
+    """Return the largest plausible share of a run's ceiling, from its window and its queue."""
+    window_s = row.get("window_s")
+    if not window_s:
+        return Most(100 + BASE_PERCENT, 0.0, 0.0)
+    ceiling_Bps = 1e6 * (row.get("ceiling_MBps") or 0.0)
+    late_s = READ_LATE_S + (row.get("emulator_late_us") or 0.0) / 1e6
+    if ceiling_Bps:
+        late_s += BURST_B / ceiling_Bps
+    held_s = 0.0 if row.get("retransmits") == 0 else _held_s(row, ceiling_Bps)
+    percent = 100 + BASE_PERCENT + 100 * (late_s + held_s) / window_s
+    return Most(percent, late_s, held_s)
+
+
+def _held_s(row: dict, ceiling_Bps: float) -> float:
+    """Time of a recovery: a round trip and the queue, as far as the receive buffers hold it."""
+    link_Bps = 1e6 * (row.get("link_MBps") or 0.0)
+    queue_s = (row.get("path_queue_max_B") or 0) / link_Bps if link_Bps else 0.0
+    recovery_s = max(
+        (row.get("path_rtt_us") or 0.0) / 1e6 + queue_s, (row.get("rtt_us") or 0.0) / 1e6
+    )
+    buffers_B = (row.get("rcvbuf_B") or 0.0) * (row.get("streams") or 1)
+    if not ceiling_Bps or not buffers_B:
+        return recovery_s
+    return min(recovery_s, buffers_B / ceiling_Bps)
+
 
 INTERFERENCE = "interference"
 """Flag of a run that other programs disturbed."""
@@ -189,3 +432,44 @@ def _stall(intervals: pd.DataFrame, limit_s: float) -> str | None:
         if longest_s >= limit_s:
             return f"{direction}: no byte for {longest_s:.2f} s"
     return None
+
+
+# Thermal throttling and changes of the CPU's frequency during a run, where hosts report them.
+
+BUSY_SHARE = 0.8
+"""Least busy share of a CPU in the window: an idle one lowers its frequency without harm."""
+
+IDLE = ("idle_us", "iowait_us")
+SPENT = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us", "steal_us", *IDLE)
+
+
+@dataclass(frozen=True)
+class Throttling:
+    """Throttling of the CPUs of all hosts of a run."""
+
+    events: int | None
+    frequency_percent: float | None
+
+
+def throttling(outcome: RunOutcome) -> Throttling:
+    """Read the throttling of a run's hosts from the meters of its agents."""
+    whole = [cpu.get("throttled") for cpu in _cpus(outcome, "total")]
+    events = [count for count in whole if count is not None]
+    changes = [
+        100 * (cpu["frequency_kHz"] / cpu["first_frequency_kHz"] - 1)
+        for cpu in _cpus(outcome, "window")
+        if cpu.get("frequency_kHz") and cpu.get("first_frequency_kHz") and _busy(cpu)
+    ]
+    return Throttling(max(events, default=None), min(changes, default=None))
+
+
+def _cpus(outcome: RunOutcome, part: str) -> Iterator[dict]:
+    for flow in outcome.flows:
+        for result in (flow.gen, flow.sink):
+            yield from ((result.get("meter") or {}).get(part) or {}).get("cpu") or ()
+
+
+def _busy(cpu: dict) -> bool:
+    spent_us = sum(cpu.get(name) or 0 for name in SPENT)
+    idle_us = sum(cpu.get(name) or 0 for name in IDLE)
+    return spent_us > 0 and (spent_us - idle_us) / spent_us >= BUSY_SHARE

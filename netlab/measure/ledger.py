@@ -7,9 +7,15 @@ Interface counts also hold headers, acknowledgements and whatever else used the 
 
 from __future__ import annotations
 
+import json
 import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from netlab.errors import RunError
+from netlab.measure.exchange import Direction, RunOutcome
 from netlab.units import ETHERNET_HEADER_B
 
 HELLO_B = 64
@@ -139,3 +145,159 @@ def _counted(result: dict, name: str) -> int | None:
     meter = (result.get("meter") or {}).get("total") or {}
     interface = meter.get("interface")
     return None if not interface or interface.get("reset") else interface[name]
+
+
+# Duration of a transfer of known size: first byte sent to last byte read at the sink.
+#
+# Each agent records its moment on its own clock, without a sampling interval. The offset of two
+# clocks is bounded from both sides: the sink's go was sent before it was received, and the first
+# byte was sent before it was read. The bounds are one round trip apart, as in NTP (RFC 5905,
+# section 8).
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A transfer of known size."""
+
+    bytes: int
+    seconds: float
+    error_s: float
+
+    @property
+    def goodput_MBps(self) -> float:
+        """Payload over time, in 10^6 B/s."""
+        return self.bytes / self.seconds / 1e6
+
+
+def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
+    """Time a fixed-byte run."""
+    for name, result in (("sender", gen), ("sink", sink)):
+        if result["status"] != "ok":
+            raise RunError(
+                f"{name}: {result.get('message') or result['status']}",
+                reason="peer",
+                code="E-MEASURE-004",
+            )
+    sent_ns, read_ns = gen["t_first_byte_ns"], sink["t_first_byte_ns"]
+    last_ns = max((stream.get("t_last_ns") or 0) for stream in sink["per_stream"])
+    if not last_ns:
+        raise RunError(
+            "a timed run has no size; only a run of fixed bytes can be timed by its bytes",
+            reason="bad_request",
+            code="E-MEASURE-005",
+        )
+    # lead of the sink's clock over the gen's: at least, at most
+    least_ns, most_ns = sink["t_go_ns"] - gen["t_let_go_ns"], read_ns - sent_ns
+    if one_clock:
+        ahead_ns, error_ns = 0, 0
+        possible = least_ns <= 0 <= most_ns
+    else:
+        ahead_ns, error_ns = (least_ns + most_ns) / 2, (most_ns - least_ns) / 2
+        possible = least_ns <= most_ns
+    if not possible or last_ns < read_ns:
+        raise RunError(
+            "a byte was read before it was sent: a clock was stepped",
+            reason="internal",
+            code="E-MEASURE-006",
+        )
+    return Transfer(sink["total_bytes"], (last_ns - ahead_ns - sent_ns) / 1e9, error_ns / 1e9)
+
+
+# Counts of the cards of a run, and the queues that received its packets.
+
+Values = dict[str, str | int | None]
+
+
+def card_columns(outcome: RunOutcome) -> Values:
+    """Columns of the cards' own counters and of the receive queues."""
+    return {
+        "card_counters": _counters(outcome.flows),
+        "receive_cpus": _fewest(outcome.flows, "incoming_cpu"),
+        "receive_queues": _fewest(outcome.flows, "napi_id"),
+        "streams_per_queue": max(
+            (max(found.values()) for found in _places(outcome.flows, "napi_id")), default=None
+        ),
+    }
+
+
+def _counters(flows: Iterable[Direction]) -> str | None:
+    """Growth by end as JSON; of two results of one card the larger, as their times differ."""
+    found: dict[str, dict[str, int]] = {}
+    for number, flow in enumerate(flows):
+        # the reverse direction is sent by the receiver's host
+        results = (flow.gen, flow.sink) if number == 0 else (flow.sink, flow.gen)
+        for end, result in zip(("sender", "receiver"), results, strict=True):
+            grown = result.get("card")
+            if grown is None:
+                continue
+            of_end = found.setdefault(end, {})
+            for name, value in grown.items():
+                of_end[name] = max(value, of_end.get(name, 0))
+    return json.dumps(found, sort_keys=True) if found else None
+
+
+def _places(flows: Iterable[Direction], key: str) -> list[Counter[int]]:
+    """For each sink that knows it, the number of streams at each place."""
+    counts = [
+        Counter(stream[key] for stream in flow.sink["per_stream"] if stream.get(key) is not None)
+        for flow in flows
+    ]
+    return [found for found in counts if found]
+
+
+def _fewest(flows: Iterable[Direction], key: str) -> int | None:
+    return min((len(found) for found in _places(flows, key)), default=None)
+
+
+# Machines of a run: which ends share one, and what of netlab runs there beside its agents.
+#
+# Containers, namespaces and a host with itself are several hosts on one kernel. Counters of CPUs,
+# interrupts and the softnet backlog are the kernel's, so that both ends report the same ones.
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+"""Random at each boot, and one for all containers and namespaces of a kernel."""
+
+
+def one_machine(facts: Mapping[str, Mapping]) -> bool:
+    """True if all hosts run on the same kernel; False where one does not report its boot."""
+    boots = {host.get("boot_id") for host in facts.values()}
+    return len(facts) > 1 and len(boots) == 1 and None not in boots
+
+
+def with_controller(facts: Mapping[str, Mapping]) -> frozenset[str]:
+    """Those of the hosts that run on the same kernel as this process."""
+    try:
+        with open(BOOT_ID, encoding="ascii") as file:
+            own = file.read().strip()
+    except OSError:
+        return frozenset()
+    return frozenset(name for name, host in facts.items() if host.get("boot_id") == own)
+
+
+def controller_processes() -> frozenset[tuple[str, int]]:
+    """Name and start, in ticks since boot, of this process and of those of netlab it descends from.
+
+    A notebook's kernel is a child of the command that runs it, in the same Python. Start times are
+    the same in every PID namespace, process ids are not.
+    """
+    return frozenset(_ancestry())
+
+
+def _ancestry() -> Iterator[tuple[str, int]]:
+    pid, python = os.getpid(), _program(os.getpid())
+    while python and _program(pid) == python:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                head, _, rest = file.read().rpartition(") ")
+        except OSError:
+            return
+        fields = rest.split()
+        yield head.partition("(")[2], int(fields[19])
+        pid = int(fields[1])
+
+
+def _program(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""

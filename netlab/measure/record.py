@@ -8,14 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from netlab.measure.card import card_columns
-from netlab.measure.emulated import Emulated
-from netlab.measure.exchange import TRACED, Direction, RunOutcome
-from netlab.measure.foreign import foreign_load
-from netlab.measure.foreign_traffic import foreign_traffic
-from netlab.measure.ledger import Ledger
-from netlab.measure.throttling import throttling
-from netlab.measure.transfer import transfer_of
+from netlab.measure.exchange import TRACED, Direction, Emulated, RunOutcome
+from netlab.measure.flags import foreign_load, foreign_traffic, throttling
+from netlab.measure.ledger import Ledger, card_columns, transfer_of
 from netlab.units import HEADERS_B, payload_share
 
 CWND_COLUMNS = ("cwnd_start_segments", "cwnd_t0_segments", "cwnd_max_segments")

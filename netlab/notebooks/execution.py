@@ -17,8 +17,7 @@ from papermill.exceptions import PapermillExecutionError
 from netlab.errors import BadInput, NetlabError
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.parameters import names_checked
-from netlab.notebooks.progress import MIME
-from netlab.notebooks.silence import SilenceWatch
+from netlab.notebooks.progress import MIME, SilenceWatch
 
 ENGINE = "netlab"
 EXIT_CODE_OF = {"BadInput": BadInput}

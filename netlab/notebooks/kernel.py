@@ -17,9 +17,8 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 
 from netlab.errors import NetlabError
-from netlab.files.interrupts import interrupts_wait
-from netlab.files.scratch import Scratch
-from netlab.notebooks.silence import PREPARE, SilenceWatch
+from netlab.files.writing import Scratch, interrupts_wait
+from netlab.notebooks.progress import PREPARE, SilenceWatch
 
 LISTEN = """
 from netlab.notebooks import progress

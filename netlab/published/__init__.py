@@ -11,19 +11,19 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from netlab.published import gigabit, openlab, slac
-from netlab.published.raw import Description, as_printed, describe, names, numbers, read_raw
+from netlab.published import data
+from netlab.published.data import Description, as_printed, describe, names, numbers, read_raw
 
 __all__ = ["Description", "describe", "load", "names", "read_raw"]
 
 _TIDY: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "gigabit-settings": as_printed,
-    "gigabit-tuning": gigabit.tuning,
-    "openlab-2003": openlab.report,
-    "openlab-2003-preliminary": openlab.preliminary,
-    "slac-2003": slac.configurations,
-    "slac-2003-path": slac.path,
-    "slac-2003-rapid": slac.rapid,
+    "gigabit-tuning": data.tuning,
+    "openlab-2003": data.report,
+    "openlab-2003-preliminary": data.preliminary,
+    "slac-2003": data.configurations,
+    "slac-2003-path": data.path,
+    "slac-2003-rapid": data.rapid,
     "slac-2003-settings": as_printed,
     "slac-2003-wad": as_printed,
 }

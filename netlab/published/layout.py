@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import dataclass
+
 import pandas as pd
 
 from netlab import bus, published
+from netlab.congestion import ethernet_goodput_Mbps
 from netlab.errors import BadInput
 from netlab.files.tables import Table
+from netlab.units import KIB
 
 HEADING_OF_TUNING = {"none": "No Tuning", "kernel": "+ Kernel Tuning", "full": "+ Driver Tuning"}
 TUNING_WORDS = {tuning: heading.lstrip("+ ") for tuning, heading in HEADING_OF_TUNING.items()}
@@ -188,3 +193,215 @@ def notes_sentence() -> str:
         f"stream{'s' * (streams != 1)}, MTU {best['mtu_B']} B and "
         f"{TUNING_WORDS[best['tuning']]}; {wrong} of {len(frame)} totals cannot be right."
     )
+
+
+# Gigabit hosts before and after tuning, against the limits of bus and link.
+
+LINK_MBPS = 1000
+# "Realistically limited to around 80MB/s in the best case" (gigabit-nic, hardware).
+PRACTICAL_PCI_MBPS = 80
+TITLE_OF_DOCUMENT = {
+    "solaris-linux": "Linux → Solaris, iperf",
+    "gigabit-nic": "Linux, FreeBSD, ttcp",
+}
+
+
+LINK_LIMIT = {
+    "solaris-linux": "TCP on the link, MTU 9000",
+    "gigabit-nic": "TCP on the link, MTU 1500",
+}
+"""TCP's share of the link of each document: names of :func:`ceilings`."""
+
+
+def ceilings() -> pd.DataFrame:
+    """Limits of a gigabit host, in Mb/s: ``name``, ``ceiling_Mbps``, ``source``."""
+    return pd.DataFrame(
+        [
+            ("PCI 32 bit, 33 MHz, in practice", 8.0 * PRACTICAL_PCI_MBPS, "as the article states"),
+            ("TCP on the link, MTU 1500", ethernet_goodput_Mbps(LINK_MBPS, 1500), "frame overhead"),
+            ("TCP on the link, MTU 9000", ethernet_goodput_Mbps(LINK_MBPS, 9000), "frame overhead"),
+            ("PCI 32 bit, 33 MHz", bus.PCI_32_33.bandwidth_Mbps, "width times clock"),
+            ("PCI 32 bit, 66 MHz", bus.PCI_32_66.bandwidth_Mbps, "width times clock"),
+            ("PCI 64 bit, 66 MHz", bus.PCI_64_66.bandwidth_Mbps, "width times clock"),
+            ("PCI-X 64 bit, 133 MHz", bus.PCI_X_133.bandwidth_Mbps, "width times clock"),
+        ],
+        columns=["name", "ceiling_Mbps", "source"],
+    )
+
+
+def ceilings_table() -> Table:
+    """`ceilings` as a table, in Mb/s and MB/s."""
+    frame = ceilings()
+    shown = pd.DataFrame(
+        {
+            "Limit": frame["name"],
+            "Mb/s": frame["ceiling_Mbps"],
+            "MB/s": frame["ceiling_Mbps"] / 8,
+            "Gigabit links it feeds": frame["ceiling_Mbps"] / LINK_MBPS,
+            "From": frame["source"],
+        }
+    )
+    return Table(
+        shown,
+        "Limits of a gigabit host",
+        formats={"Mb/s": ".0f", "MB/s": ".0f", "Gigabit links it feeds": ".2f"},
+    )
+
+
+def pcie_table(lanes: int = 8, payload_B: int = 256) -> Table:
+    """PCI Express generations 1 to 6 with the same lanes, for comparison with PCI-X."""
+    links = [bus.pcie(generation, lanes) for generation in range(1, 7)]
+    shown = pd.DataFrame(
+        {
+            "Link": [link.name for link in links],
+            "Line code": [link.encoding for link in links],
+            "After the code, MB/s": [link.bandwidth_MBps for link in links],
+            f"Payload in {payload_B} B packets, MB/s": [
+                link.payload_MBps(payload_B) for link in links
+            ],
+            "PCI-X 133 buses": [
+                link.bandwidth_MBps / bus.PCI_X_133.bandwidth_MBps for link in links
+            ],
+        }
+    )
+    return Table(
+        shown,
+        f"PCI Express with {lanes} lanes, each direction",
+        formats={name: ".1f" if name.startswith("PCI-X") else ".0f" for name in shown.columns[2:]},
+    )
+
+
+def tuning_table() -> Table:
+    """Before and after of both articles."""
+    frame = published.load("gigabit-tuning")
+    wide = frame.pivot(index="document", columns="phase", values="rate_Mbps")
+    iperf = frame.set_index(["document", "phase"])
+
+    def window(document: str, end: str) -> str | None:
+        values = [iperf.loc[(document, phase), f"{end}_window_B"] for phase in ("before", "after")]
+        return None if pd.isna(values[0]) else " → ".join(f"{v / KIB:g}" for v in values)
+
+    documents = [d for d in TITLE_OF_DOCUMENT if d in wide.index]
+    shown = pd.DataFrame(
+        {
+            "Hosts": [TITLE_OF_DOCUMENT[d] for d in documents],
+            "Before, Mb/s": [wide.loc[d, "before"] for d in documents],
+            "After, Mb/s": [wide.loc[d, "after"] for d in documents],
+            "Times": [wide.loc[d, "after"] / wide.loc[d, "before"] for d in documents],
+            "Sender window, KiB": [window(d, "sender") for d in documents],
+            "Receiver window, KiB": [window(d, "receiver") for d in documents],
+            "What was set": [iperf.loc[(d, "after"), "setting"] for d in documents],
+        }
+    )
+    return Table(shown, "Before and after tuning", formats={"Times": ".2f"})
+
+
+def tuning_sentence() -> str:
+    """A sentence on the effect of larger windows in both articles."""
+    wide = published.load("gigabit-tuning").pivot(
+        index="document", columns="phase", values="rate_Mbps"
+    )
+    limits = ceilings().set_index("name")["ceiling_Mbps"]
+    parts = []
+    for document, limit in LINK_LIMIT.items():
+        before, after = wide.loc[document, "before"], wide.loc[document, "after"]
+        parts.append(
+            f"from {before:g} to {after:g} Mb/s (×{after / before:.1f}, "
+            f"{100 * after / limits[limit]:.0f} % of {limit})"
+        )
+    return f"Larger windows raised goodput {' and '.join(parts)}."
+
+
+# Published settings of Linux, FreeBSD, Solaris and Windows as commands of each system.
+#
+# netlab does not apply them; they are for readers with such a host.
+
+SYSTEMS = ("Linux", "FreeBSD", "Solaris", "Windows")
+_REGISTRY_KEY = ("HKEY_LOCAL_MACHINE", "SYSTEM", "CurrentControlSet", "Services", "Tcpip",
+                 "Parameters")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SystemSetting:
+    """One setting of one system."""
+
+    system: str
+    mechanism: str
+    container: str
+    key: str
+    value: str
+
+    def command(self) -> str:
+        """Command line of the setting, quoted for that system's shell."""
+        if self.mechanism == "sysctl" and self.system == "Linux":
+            return shlex.join(("sysctl", "-w", f"{self.key}={self.value}"))
+        if self.mechanism == "sysctl" and self.system == "FreeBSD":
+            return shlex.join(("sysctl", f"{self.key}={self.value}"))
+        if self.mechanism == "ndd" and self.system == "Solaris":
+            return shlex.join(("ndd", "-set", self.container, self.key, self.value))
+        if self.mechanism == "registry" and self.system == "Windows":
+            return self._reg_add()
+        raise BadInput(
+            f"not a mechanism of {self.system}",
+            key="mechanism",
+            value=self.mechanism,
+            code="E-PUBLISHED-013",
+        )
+
+    def _reg_add(self) -> str:
+        path = self.container
+        if path == "".join(_REGISTRY_KEY):  # the backslashes were lost in print
+            path = "\\".join(_REGISTRY_KEY)
+        if not self.value.isdecimal() or int(self.value) > 0xFFFFFFFF:
+            raise BadInput("not a DWORD", key=self.key, value=self.value, code="E-PUBLISHED-014")
+        for text in (path, self.key):
+            if not text or any(c in text for c in '"%\r\n'):
+                raise BadInput(
+                    "cannot be quoted for cmd.exe",
+                    key="registry",
+                    value=text,
+                    code="E-PUBLISHED-015",
+                )
+        return f'reg add "{path}" /v "{self.key}" /t REG_DWORD /d {self.value} /f'
+
+
+def settings(
+    name: str = "gigabit-settings", *, system: str | None = None, **where: str
+) -> tuple[SystemSetting, ...]:
+    """Published settings, in the order of the document."""
+    frame = published.load(name)
+    if system is not None:
+        where = {"system": system, **where}
+    for column, value in where.items():
+        if column not in frame or value not in set(frame[column]):
+            choices = sorted(set(frame[column])) if column in frame else list(frame.columns)
+            raise BadInput(
+                f"must be one of {', '.join(choices)}",
+                key=column,
+                value=value,
+                code="E-PUBLISHED-016",
+            )
+        frame = frame[frame[column] == value]
+    fields = ["system", "mechanism", "container", "key", "value"]
+    return tuple(SystemSetting(*row) for row in frame[fields].itertuples(index=False, name=None))
+
+
+def commands(
+    name: str = "gigabit-settings", *, system: str | None = None, **where: str
+) -> list[str]:
+    """Published settings as command lines; see `settings`."""
+    return [setting.command() for setting in settings(name, system=system, **where)]
+
+
+def listing(name: str = "gigabit-settings") -> str:
+    """All published settings as commands, under a comment line for each system and source."""
+    frame = published.load(name)
+    source = frame.columns[0]
+    blocks = []
+    for system in SYSTEMS:
+        own = frame[frame["system"] == system]
+        for value in own[source].unique():
+            remark = "rem" if system == "Windows" else "#"
+            lines = commands(name, system=system, **{source: value})
+            blocks.append("\n".join([f"{remark} {system} ({source} {value})", *lines]))
+    return "\n\n".join(blocks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from netlab import published
-from netlab.congestion.window_laws import LAWS, bdp_B, mss_B, window_limit_Mbps
+from netlab.congestion import LAWS, bdp_B, mss_B, window_limit_Mbps
 from netlab.files.tables import Table
 from netlab.units import MIB
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -9,35 +10,266 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata as distributions
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pandas as pd
 
 from netlab import __version__, core
-from netlab.analysis import calibrated
-from netlab.analysis.machines import machines
+from netlab.analysis import trust
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.screened import DOCUMENT
 from netlab.analysis.screened import FOLDER as SCREENS
-from netlab.analysis.trust import Concern
+from netlab.analysis.trust import Concern, machines
 from netlab.errors import BadInput, why
 from netlab.files import paths
 from netlab.files.archive import names_in, pack, unpack
-from netlab.files.json_file import write_json, write_text
-from netlab.files.scratch import Scratch
-from netlab.report import crate
-from netlab.report.executed import copy_plain
-from netlab.report.place import MARKER
+from netlab.files.writing import Scratch, write_json, write_text
+from netlab.report.page import MARKER
 from netlab.report.publish import last_visit, publish, report_of
-from netlab.results import TABLES, campaigns
-from netlab.study.frozen import frozen_text
-from netlab.study.pages import is_own, report_notebooks
+from netlab.report.render import copy_plain
+from netlab.results import TABLES, store
+from netlab.study.file import frozen_text
+from netlab.study.published import is_own, report_notebooks
 from netlab.study.schedule import rounds
 from netlab.study.tunings import own_tunings, used_names
 from netlab.tuning.profiles import lineage
+
+# Metadata of a bundle: an RO-Crate 1.1 of the Process Run Crate profile, and a list of digests.
+
+METADATA, MANIFEST = "ro-crate-metadata.json", "manifest-sha256.txt"
+SPECIFICATION = "https://w3id.org/ro/crate/1.1"
+PROFILE, PROFILE_VERSION = "https://w3id.org/ro/wfrun/process/0.5", "0.5"
+CONTEXT: list[Any] = [
+    f"{SPECIFICATION}/context",
+    {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"},
+]
+"""With the one term of the profile's own context that is used, so that readers need not load it."""
+
+MEASUREMENT, REPORT, NO_LICENCE = "#measurement", "#report", "#no-licence"
+NETLAB = "#netlab"
+AUTHOR = "#author"
+
+MEDIA_TYPES = {
+    ".cff": "application/yaml",
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".ipynb": "application/x-ipynb+json",
+    ".json": "application/json",
+    ".lock": "application/toml",
+    ".parquet": "application/vnd.apache.parquet",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".tex": "application/x-tex",
+    ".txt": "text/plain",
+    ".yml": "application/yaml",
+}
+
+FOLDERS = {
+    "results/": "The records: runs, interval samples, campaigns, notebooks of blocks",
+    "site/": "The report as a site and as a PDF, with the data of every figure and table",
+    "calibration/": "The latest calibrations of netlab on the machine that made the report",
+    "tunings/": "Files of the tunings that the study takes from netlab",
+    "published/": "Published figures that the report stands beside the measured ones",
+}
+"""Folders of a bundle and their content."""
+
+SINGLE = {
+    "study.yml": "The study as it was measured, with the content of its tunings",
+    "provenance.json": "Versions, hosts and digests of the measurement and of the report",
+    "uv.lock": "Locked versions of every Python package",
+    "CITATION.cff": "How to cite netlab",
+    MANIFEST: "SHA-256 of every other file",
+}
+"""Files at the top of a bundle and their content."""
+
+
+@dataclass(frozen=True)
+class CampaignAction:
+    """A campaign as an action: its id, version of netlab, and times in ISO 8601."""
+
+    id: str
+    version: str
+    started_at: str
+    ended_at: str
+
+
+@dataclass(frozen=True)
+class About:
+    """Facts that the metadata state besides the files."""
+
+    title: str
+    description: str
+    study: str
+    published_at: str
+    version: str
+    campaigns: Sequence[CampaignAction] = field(default_factory=tuple)
+    licence: str = ""
+    author: str = ""
+
+
+def digest_of(file: Path) -> str:
+    """SHA-256 of a file, hexadecimal."""
+    with open(file, "rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def manifest(directory: Path) -> str:
+    """SHA-256 and name of every file but the manifest itself, in the format of ``sha256sum``."""
+    names = [name for name in names_in(directory) if name != MANIFEST]
+    return "".join(f"{digest_of(directory / name)}  {name}\n" for name in names)
+
+
+def metadata(directory: Path, about: About) -> dict[str, Any]:
+    """Content of ``ro-crate-metadata.json`` for the files of a directory."""
+    names = [name for name in names_in(directory) if name not in (METADATA, MANIFEST)]
+    files = [_file(directory, name) for name in names]
+    files.append(_file(directory, MANIFEST, later=True))
+    top = [one["@id"] for one in files if "/" not in one["@id"]]
+    folders: list[dict[str, Any]] = [
+        {
+            "@id": folder,
+            "@type": "Dataset",
+            "name": folder.rstrip("/"),
+            "description": content,
+            "hasPart": _few([_to(one["@id"]) for one in files if one["@id"].startswith(folder)]),
+        }
+        for folder, content in FOLDERS.items()
+        if any(name.startswith(folder) for name in names)
+    ]
+    actions = [_measurement(one, about, names) for one in about.campaigns]
+    actions.append(_report(about, names))
+    root: dict[str, Any] = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": about.title,
+        "description": about.description or about.title,
+        "datePublished": about.published_at,
+        "license": _to(about.licence or NO_LICENCE),
+        "conformsTo": _to(PROFILE),
+        "hasPart": [*map(_to, top), *(_to(folder["@id"]) for folder in folders)],
+        "mentions": _few([_to(action["@id"]) for action in actions]),
+    }
+    if about.author:
+        root["author"] = _to(AUTHOR)
+    return {
+        "@context": CONTEXT,
+        "@graph": [
+            {
+                "@id": METADATA,
+                "@type": "CreativeWork",
+                "about": _to("./"),
+                "conformsTo": _to(SPECIFICATION),
+            },
+            root,
+            *folders,
+            *actions,
+            *_contextual(about),
+            *files,
+        ],
+    }
+
+
+def _few(references: list[dict[str, str]]) -> Any:
+    """References as JSON-LD has them: a single one stands without a list."""
+    return references[0] if len(references) == 1 else references
+
+
+def _to(name: str) -> dict[str, str]:
+    return {"@id": name}
+
+
+def _file(directory: Path, name: str, *, later: bool = False) -> dict[str, Any]:
+    """Entity of a file; without size and digest where it is written `later`."""
+    file = directory / name
+    entity: dict[str, Any] = {
+        "@id": quote(name, safe="/~@+=,"),
+        "@type": "File",
+        "name": name.rpartition("/")[2],
+        "encodingFormat": MEDIA_TYPES.get(file.suffix, "application/octet-stream"),
+    }
+    if content := SINGLE.get(name):
+        entity["description"] = content
+    if not later:
+        entity |= {"contentSize": str(file.stat().st_size), "sha256": digest_of(file)}
+    return entity
+
+
+def _measurement(one: CampaignAction, about: About, names: Sequence[str]) -> dict[str, Any]:
+    action: dict[str, Any] = {
+        "@id": f"{MEASUREMENT}-{one.id}" if one.id else MEASUREMENT,
+        "@type": "CreateAction",
+        "name": f"Measurement of {about.study}",
+        "description": f"Campaign {one.id} of {about.study}" if one.id else "Imported records",
+        "instrument": _to(_application(one.version)),
+        "object": _few([_to("study.yml"), *_folder("tunings/", names)]),
+        "result": _few(_folder("results/", names)),
+        "startTime": one.started_at,
+        "endTime": one.ended_at,
+    }
+    return {**action, "agent": _to(AUTHOR)} if about.author else action
+
+
+def _report(about: About, names: Sequence[str]) -> dict[str, Any]:
+    action: dict[str, Any] = {
+        "@id": REPORT,
+        "@type": "CreateAction",
+        "name": f"Report of {about.study}",
+        "description": "Analysis of the records: notebooks, site and PDF",
+        "instrument": _to(_application(about.version)),
+        "object": _few([*_folder("results/", names), *_folder("published/", names)]),
+        "result": _few(_folder("site/", names)),
+    }
+    return {**action, "agent": _to(AUTHOR)} if about.author else action
+
+
+def _folder(folder: str, names: Sequence[str]) -> list[dict[str, str]]:
+    return [_to(folder)] if any(name.startswith(folder) for name in names) else []
+
+
+def _application(version: str) -> str:
+    return f"{NETLAB}-{version}" if version else NETLAB
+
+
+def _contextual(about: About) -> list[dict[str, Any]]:
+    """Entities besides files: the profile, the versions of netlab, the licence and the author."""
+    found: list[dict[str, Any]] = [
+        {
+            "@id": PROFILE,
+            "@type": "CreativeWork",
+            "name": "Process Run Crate",
+            "version": PROFILE_VERSION,
+        }
+    ]
+    versions = {about.version, *(campaign.version for campaign in about.campaigns)}
+    for version in sorted(versions):
+        found.append(
+            {
+                "@id": _application(version),
+                "@type": "SoftwareApplication",
+                "name": "netlab",
+                "description": "Reproducible throughput studies of a network path",
+                "softwareVersion": version or "not recorded",
+            }
+        )
+    found.append(
+        {"@id": about.licence, "@type": "CreativeWork", "name": about.licence}
+        if about.licence
+        else {
+            "@id": NO_LICENCE,
+            "@type": "CreativeWork",
+            "name": "No licence stated",
+            "description": "No licence of the results was named.",
+        }
+    )
+    if about.author:
+        found.append({"@id": AUTHOR, "@type": "Person", "name": about.author})
+    return found
+
 
 RESULTS, SITE, STUDY, PROVENANCE = "results", "site", "study.yml", "provenance.json"
 TUNINGS, PUBLISHED, OWN, CALIBRATION = "tunings", "published", "notebooks", "calibration"
@@ -98,15 +330,15 @@ def bundle(
             shutil.copyfile(paths.own_file(name), work / name)
         _without_place(work, directory)
         about = _about(measured, licence, author)
-        write_json(work / crate.METADATA, crate.metadata(work, about))
-        write_text(work / crate.MANIFEST, crate.manifest(work))
+        write_json(work / METADATA, metadata(work, about))
+        write_text(work / MANIFEST, manifest(work))
         return Bundled(pack(work, target), published.concerns)
 
 
 def _copy_results(m: Measured, target: Path) -> None:
     """Copy all records, campaigns, screens, and the notebook of the last visit of each block."""
     wanted = [f"{table}/*.parquet" for table in TABLES]
-    wanted += [f"{campaigns.FOLDER}/*/{STUDY}", f"{campaigns.FOLDER}/*/campaign.json"]
+    wanted += [f"{store.FOLDER}/*/{STUDY}", f"{store.FOLDER}/*/campaign.json"]
     of_screens = [f"{SCREENS}/*/*/{pattern}" for pattern in wanted]  # stores of their campaigns
     wanted += [STUDY, f"{SCREENS}/*/{DOCUMENT}", *of_screens]
     for pattern in wanted:
@@ -125,7 +357,7 @@ def _copy_results(m: Measured, target: Path) -> None:
 def _copy_calibration(target: Path) -> None:
     """Copy the document of the latest calibration of each part, as stored on this machine."""
     place = paths.results_dir("calibration")
-    for part in calibrated.stored(place).parts.values():
+    for part in trust.stored(place).parts.values():
         copy = target / part.file.relative_to(place)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(part.file, copy)
@@ -163,7 +395,7 @@ def versions() -> dict[str, str]:
 def provenance(m: Measured) -> dict[str, Any]:
     """Content of ``provenance.json``: versions, campaigns, hosts."""
     found = machines(m.runs, m.study)
-    logs = [campaigns.read_log(m.results, one) for one in campaigns.ids(m.results)]
+    logs = [store.read_log(m.results, one) for one in store.ids(m.results)]
     return {
         "reported_with": versions(),
         "study": {"name": m.study.name, "title": m.study.title, "digest": m.study.digest()},
@@ -185,19 +417,19 @@ def provenance(m: Measured) -> dict[str, Any]:
     }
 
 
-def _about(m: Measured, licence: str, author: str) -> crate.About:
+def _about(m: Measured, licence: str, author: str) -> About:
     ended = _end(m.runs)
     made = []
-    for one in campaigns.ids(m.results):
-        log = campaigns.read_log(m.results, one)
+    for one in store.ids(m.results):
+        log = store.read_log(m.results, one)
         own = m.runs[m.runs["campaign"] == one]
         # of a campaign whose records are all superseded only the start is known
         last = _end(own) if len(own) else log.started_at
-        made.append(crate.CampaignAction(one, log.version, log.started_at, last))
+        made.append(CampaignAction(one, log.version, log.started_at, last))
     if not made:
         first = m.runs["started_at"].min().floor("s").isoformat()
-        made = [crate.CampaignAction("", "", first, ended)]
-    return crate.About(
+        made = [CampaignAction("", "", first, ended)]
+    return About(
         title=f"{m.study.title}: results and report",
         description=m.study.description,
         study=m.study.name,
@@ -232,7 +464,7 @@ def unpacked(file: Path) -> Iterator[Path]:
     """Unpack a bundle into a directory that is removed in the end."""
     with Scratch("bundle") as work:
         unpack(file, work)
-        for name in (crate.MANIFEST, crate.METADATA, PROVENANCE, STUDY):
+        for name in (MANIFEST, METADATA, PROVENANCE, STUDY):
             if not (work / name).is_file():
                 raise BadInput(
                     f"is not a bundle of netlab: {name} is missing",
@@ -267,7 +499,7 @@ def keep_records(directory: Path, target: Path) -> Path:
         return target
     for name in names_in(source):
         there = target / name
-        if not there.is_file() or crate.digest_of(there) != crate.digest_of(source / name):
+        if not there.is_file() or digest_of(there) != digest_of(source / name):
             raise BadInput(
                 f"exists and is not a copy of the bundle's results: {name} differs; remove it, or "
                 "name other results (--results)",

@@ -9,11 +9,10 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
-from netlab.analysis import calibrated, trust
-from netlab.analysis.calibrated import EMULATOR, RATES, CalibratedPart
-from netlab.analysis.machines import FACTS, NOT_RECORDED, machines
+from netlab.analysis import trust
 from netlab.analysis.measured import Measured
-from netlab.charts import calibration as charts
+from netlab.analysis.trust import EMULATOR, FACTS, NOT_RECORDED, RATES, CalibratedPart, machines
+from netlab.charts import experiments as charts
 from netlab.charts.chart import show
 from netlab.files.tables import Table
 from netlab.report.page import Page, Section, as_html, folded, page_of
@@ -106,7 +105,7 @@ METHODS = {
 
 def calibration_pages(m: Measured, directory: Path) -> list[Page]:
     """The page of the calibrations stored in a directory; none if nothing is stored."""
-    found = calibrated.stored(directory)
+    found = trust.stored(directory)
     if not found.parts:
         return []
     hosts = _machines_of(m)
@@ -131,7 +130,7 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
 
 def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
     drawn, tables = Markup(""), Markup("")
-    for name in calibrated.TABLES[part.name]:
+    for name in trust.TABLES[part.name]:
         frame, shown = part.table(name), TABLES[part.name, name]
         if frame.empty:
             continue

@@ -16,17 +16,107 @@ from itertools import product
 
 import pandas as pd
 
-from netlab.analysis import factors, printed
-from netlab.analysis.cells import ended
+from netlab.analysis import printed
+from netlab.analysis.cells import empty, ended
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
-from netlab.charts.chart import Chart, show
-from netlab.charts.factors import over_factor
+from netlab.charts.cells import over_factor
+from netlab.charts.chart import Chart, Gallery, show
 from netlab.files.tables import Table
-from netlab.report.factors import of_two
-from netlab.report.scripts import script
+from netlab.report.page import script
+from netlab.report.tables import UNITS, Sentence, Tables, numbers
 from netlab.study.factors import level_text
 from netlab.units import arrows
+
+# Tables and charts of a study with further factors.
+
+MOST = 12
+"""Tables or charts on one page; the other combinations stand in the tables of the groups."""
+
+QUANTITIES = {"goodput": "goodput_MBps", "percent": "percent_of_bus"}
+
+
+def of_two(
+    m: Measured,
+    rows: str,
+    columns: str,
+    at: Mapping[str, object] | None = None,
+    quantity: str = "goodput",
+) -> Table:
+    """Cells by two factors, at levels of the others; see :func:`netlab.analysis.printed.table`."""
+    frame = printed.table(m.cells, rows, columns, at=at, quantity=quantity, study=m.study)
+    labels = printed.tuning_labels(m.cells, m.study)
+    where = ", ".join(
+        printed.level_label(name, level, labels)
+        for name, level in (at or {}).items()
+        if not isinstance(level, list | tuple)
+    )
+    caption = f"{printed.unit_of(rows)} by {printed.unit_of(columns)}"
+    part = printed.of_two(m.cells, rows, columns, at, m.study)
+    unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
+    notes += printed.cell_notes(part)
+    if printed.both_ways(part, m.study):
+        unit = unit.replace("of bus", "of twice the bus")
+        notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
+    return Table(
+        frame,
+        f"{where + ': ' if where else ''}{caption}, {unit}",
+        note=" ".join(notes),
+        data=numbers(m, part),
+    )
+
+
+def pages(m: Measured) -> tuple[str, str, list[dict]]:
+    """Factors of the axis and of the lines, and the combinations of the others."""
+    axis, lines = printed.layout(m.cells, m.study)
+    held = (axis, lines) if lines else (axis,)
+    return axis, lines, printed.slices(m.cells, held, m.study)
+
+
+def stack(m: Measured, quantity: str = "goodput") -> Tables:
+    """A table of the two factors with the most levels for each combination of the others."""
+    axis, lines, each = pages(m)
+    if not lines:
+        return Tables((Sentence("The cells differ in one factor; the tables of groups show it."),))
+    shown = [of_two(m, axis, lines, at, quantity) for at in each[:MOST]]
+    return Tables((*shown, *_left_out(each)))
+
+
+def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Gallery:
+    """A chart of the two factors with the most levels for each combination of the others.
+
+    A combination of empty cells has no chart; the first has one if all are empty.
+    """
+    axis, lines, each = pages(m)
+    y = QUANTITIES[quantity]
+    shown = m.cells[~empty(m.cells)]
+    drawn = [at for at in each if len(printed.rows_at(shown, at, m.study))] or each[:1]
+    return Gallery.of(
+        *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in drawn[:most])
+    )
+
+
+def levels(m: Measured) -> Table:
+    """Factors of the study that vary, with their levels."""
+    found = printed.varying(m.cells, m.study)
+    rows = [
+        {"factor": printed.unit_of(name), "levels": ", ".join(map(level_text, known))}
+        for name, known in found.items()
+    ]
+    return Table(pd.DataFrame(rows, columns=["factor", "levels"]), "Factors and their levels")
+
+
+def has_factors(m: Measured) -> bool:
+    """True if the study crosses anything besides tuning, MTU and streams."""
+    return bool(printed.names(m.cells))
+
+
+def _left_out(each: list[dict]) -> tuple[Sentence, ...]:
+    more = len(each) - MOST
+    if more <= 0:
+        return ()
+    return (Sentence(f"{more} further combinations are in the tables of the groups."),)
+
 
 MOST_CHARTS = 60
 """Views of one explorer that have a chart; the others have their table and their runs."""
@@ -104,11 +194,11 @@ class Explorer:
 
 def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = {}) -> Explorer:
     """Views of all cells, by the levels of the factors that are not on the axis or the lines."""
-    cells = factors.at_levels(m.cells, at, m.study)
+    cells = printed.at_levels(m.cells, at, m.study)
     x, hue = _axes(m, cells, x, hue)
     labels = printed.tuning_labels(m.cells, m.study)
     held = [name for name in (x, hue) if name]
-    known = factors.slices(cells, held, m.study)
+    known = printed.slices(cells, held, m.study)
     choices = {
         name: {level: _name(name, level, labels) for level in _levels(name, known, cells, m)}
         for name in dict.fromkeys(name for one in known for name in one)
@@ -119,17 +209,17 @@ def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = 
         drawn += one in known
         chosen = one if one in known else None
         views.append(_view(m, x, hue, {**at, **one}, labels, chosen, draw=drawn <= MOST_CHARTS))
-    over = f"goodput over {factors.unit_of(x).partition(',')[0]}"
-    lines = f", a line for each {factors.unit_of(hue).partition(',')[0]}" if hue else ""
+    over = f"goodput over {printed.unit_of(x).partition(',')[0]}"
+    lines = f", a line for each {printed.unit_of(hue).partition(',')[0]}" if hue else ""
     title = f"{m.study.name}: {over}{lines}, in {counted(len(known), 'view')}"
     return Explorer(title, x, hue, choices, tuple(views))
 
 
 def _axes(m: Measured, cells: pd.DataFrame, x: str, hue: str) -> tuple[str, str]:
     """The factors given, else two that vary."""
-    vary = factors.varying(cells, m.study)
-    wanted = factors.layout(cells, m.study)
-    if not factors.names(cells) and {"streams", "mtu_B"} <= set(vary):
+    vary = printed.varying(cells, m.study)
+    wanted = printed.layout(cells, m.study)
+    if not printed.names(cells) and {"streams", "mtu_B"} <= set(vary):
         wanted = ("streams", "mtu_B")
     x = x or next((name for name in wanted if name != hue), "streams")
     return x, hue or next((name for name in wanted if name != x), "")
@@ -137,7 +227,7 @@ def _axes(m: Measured, cells: pd.DataFrame, x: str, hue: str) -> tuple[str, str]
 
 def _levels(name: str, known: list[dict], cells: pd.DataFrame, m: Measured) -> list:
     """Levels of a factor in their order; None where some cells do not have it."""
-    some = factors.ordered(name, factors.expanded(cells, m.study)[name], m.study)
+    some = printed.ordered(name, printed.expanded(cells, m.study)[name], m.study)
     return [*some, *([None] if any(name not in one for one in known) else [])]
 
 
@@ -145,10 +235,10 @@ def _name(name: str, level: object, tunings: Mapping[str, str]) -> str:
     """A level beside the name of its factor: without that name."""
     if level is None:
         return printed.MISSING
-    unit = factors.unit_of(name).partition(", ")[2]
+    unit = printed.unit_of(name).partition(", ")[2]
     text = level_text(level)
     if name in ("tuning", "group"):
-        return factors.level_label(name, level, tunings)
+        return printed.level_label(name, level, tunings)
     return f"{text} {unit}" if unit else text
 
 
@@ -167,12 +257,12 @@ def _view(
     draw: bool,
 ) -> ExplorerView:
     """The view at some levels; empty without a choice that the study has cells of."""
-    title = ", ".join(factors.level_label(name, level, labels) for name, level in levels.items())
+    title = ", ".join(printed.level_label(name, level, labels) for name, level in levels.items())
     title = title or m.study.title
     if chosen is None:
         return ExplorerView(levels, title, None, None, m.runs.head(0))
     table = of_two(m, hue, x, levels, "both") if hue else of_two(m, x, "group", levels, "both")
-    runs = factors.rows_at(m.runs, levels, m.study).sort_values(["round", "started_at"])
+    runs = printed.rows_at(m.runs, levels, m.study).sort_values(["round", "started_at"])
     view = ExplorerView(levels, title, None, table, runs)
     if view.empty_because or not draw:
         return view
@@ -190,7 +280,7 @@ def _html(explorer: Explorer) -> str:
             radio = f'<input type="radio" name="f{place}" value="{at}"{checked}>'
             radios.append(f"<label>{radio} {html.escape(text)}</label>")
             rules.append(HIDE.format(id=name, name=f"f{place}", at=at) + " {display: none}")
-        legend = html.escape(factors.unit_of(factor).partition(",")[0])
+        legend = html.escape(printed.unit_of(factor).partition(",")[0])
         choosers.append(f"<fieldset><legend>{legend}</legend>{''.join(radios)}</fieldset>")
     form = f'<form hidden="hidden" method="dialog">{"".join(choosers)}</form>' if choosers else ""
     each = product(*(range(len(levels)) for levels in explorer.choices.values()))
@@ -221,7 +311,7 @@ def _part(explorer: Explorer, view: ExplorerView, marks: list[str], *, is_open: 
 def _runs(explorer: Explorer, view: ExplorerView) -> str:
     """Runs of a view, folded; a table without style, as there may be thousands of rows."""
     by = [name for name in (explorer.hue, explorer.x) if name]
-    heads = [*(factors.unit_of(name) for name in by), *COLUMNS]
+    heads = [*(printed.unit_of(name) for name in by), *COLUMNS]
     rows = [_row(run, by) for run in view.runs.to_dict("records")]
     flagged = int((view.runs["flags"] != "").sum())
     summary = f"{counted(len(rows), 'run')}, {flagged} flagged"

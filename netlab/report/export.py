@@ -1,21 +1,72 @@
-"""Files behind a page: each figure as SVG, PNG and CSV, each table as CSV and LaTeX."""
+"""Files of a report: figures and tables as SVG, PNG, CSV and LaTeX; results; the PDF document."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import html
+import os
 import re
 import shutil
-from dataclasses import replace
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
+import typst
 from markupsafe import Markup
 
-from netlab.charts.figure_data import csv_in
+from netlab import __version__, results
+from netlab.analysis.answers import headline
+from netlab.analysis.longpath_study import on_long_path, samples_of
+from netlab.analysis.measured import Measured
+from netlab.analysis.then_and_now import comparable
+from netlab.analysis.trust import gate, machines
+from netlab.charts.labels import csv_in
+from netlab.charts.theme import font_folder
+from netlab.files.tables import HOLLOW, Table
+from netlab.report import longpath, tables
+from netlab.report.gate import METHOD, box, in_words
 from netlab.report.page import Page
-from netlab.report.picture import Rasteriser
+from netlab.report.tables import provenance
 from netlab.study.schedule import slug
+from netlab.units import arrows
+
+# SVG to PNG by typst's renderer, with the fonts that come with matplotlib.
+
+PIXELS_PER_INCH = 144
+SOURCE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("figure.svg")\n'
+
+
+class Rasteriser:
+    """Renders figures; one of them serves all figures of a site.
+
+    The directory that typst reads from goes when the object does.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="netlab-png-")
+        self._source = Path(self._folder.name) / "figure.typ"
+        self._source.write_text(SOURCE, encoding="utf-8")
+        self._compiler = typst.Compiler(
+            root=self._folder.name, font_paths=[str(font_folder())], ignore_system_fonts=True
+        )
+
+    def png(self, svg: str) -> bytes:
+        """A figure as PNG; empty if it cannot be rendered."""
+        self._source.with_name("figure.svg").write_text(svg, encoding="utf-8")
+        try:
+            made = self._compiler.compile(
+                input=str(self._source), format="png", ppi=PIXELS_PER_INCH
+            )
+        except (RuntimeError, typst.TypstError):
+            return b""
+        return made if isinstance(made, bytes) else b""
+
+
+# Files behind a page: each figure as SVG, PNG and CSV, each table as CSV and LaTeX.
 
 FIGURES, TABLES = "figures", "tables"
 LONGEST_NAME = 60
@@ -148,3 +199,330 @@ def _inline(svg: str, name: str) -> str:
     svg = re.sub(r"<metadata.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = svg[svg.index("<svg ") :]
     return _IDS.sub(lambda found: f"{found[1]}{name}-", svg)
+
+
+# Downloads of a site: results as Parquet and CSV, tables as CSV and LaTeX.
+
+FOLDER = "downloads"
+SAMPLES = {
+    "intervals": "the samples within every run",
+    "traces": "TCP state at every sample",
+    "paths": "the queues of emulated paths within every run",
+}
+"""Tables of a store besides the runs, with their content; empty ones are not offered."""
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file of the site, relative to its root, and its content."""
+
+    file: str
+    what: str
+
+
+def write_downloads(measured: Measured, site: Path) -> list[Download]:
+    """Write all downloads below ``site/downloads`` and list them in reading order."""
+    folder = site / FOLDER
+    folder.mkdir(parents=True)
+    made = []
+
+    def note(name: str, what: str) -> Path:
+        made.append(Download(f"{FOLDER}/{name}", what))
+        return folder / name
+
+    measured.cells.to_csv(
+        note(
+            "cells.csv", "every cell with its interval, disturbed ones with their flags, unrounded"
+        ),
+        index=False,
+        lineterminator="\n",
+    )
+    runs = note("runs.parquet", "every run, flagged ones included, units in the metadata")
+    results.write_atomically(measured.runs, runs, results.RUN_COLUMNS)
+    store = results.Store(measured.results)
+    for table, what in SAMPLES.items():
+        if not (measured.results / table).is_dir():
+            continue
+        known = measured.intervals if table == "intervals" else None
+        rows = store.rows(table, campaign=measured.campaign) if known is None else known
+        if len(rows):
+            results.write_atomically(rows, note(f"{table}.parquet", what), results.TABLES[table])
+    taken: set[str] = set()
+    for group in measured.groups:
+        shown = tables.of_group(measured, group, "both")
+        stem = slug(shown.caption.rsplit(",", 1)[0]) or "table"
+        while stem in taken:
+            stem += "-2"
+        taken.add(stem)
+        note(f"{stem}.csv", shown.title)
+        shown.export(folder / stem)
+        note(f"{stem}.tex", f"{shown.title}, LaTeX")
+    if len(comparable(measured)):
+        note("findings.csv", "findings of 2003 and their verdicts here")
+        note("findings.tex", "findings of 2003 and their verdicts here, LaTeX")
+        tables.findings(measured).export(folder / "findings")
+    return made
+
+
+# Typst markup for a report: headings, text, tables and figures, with everything escaped.
+
+PREAMBLE = """\
+#set document(title: {title}, author: {author}, date: {date})
+#set text(lang: "en", font: "Libertinus Serif", size: 10.5pt)
+#set page(paper: "a4", margin: (x: 22mm, y: 24mm), numbering: none)
+#set heading(numbering: "1.1")
+#set par(justify: true)
+#show heading.where(level: 1): set block(above: 1.8em, below: 0.9em)
+#show figure.where(kind: table): set block(breakable: true)
+#show figure.where(kind: table): set figure.caption(position: top)
+#show figure.caption: set align(left)
+#show figure.caption: set block(sticky: true)
+#show figure.caption: set text(size: 9.5pt)
+#show table.cell: set text(size: 8pt)
+#show table.cell: set par(justify: false)
+#show table.cell.where(y: 0): set text(weight: "bold")
+#show raw: set text(size: 8.5pt)
+#set table(stroke: none, inset: (x: 4pt, y: 2.6pt))
+"""
+
+
+_PRINTED = re.compile(r"Table (\d+): (.*)")
+SHORT_ROWS = 30
+"""Longest table that stays on one page, with its caption and its note."""
+
+WIDE_CHARACTERS, MOST_CHARACTERS = 26, 60
+"""A column beyond the first shares the line by its longest text, up to the second: a column of
+sentences would leave no room for the words of the others."""
+
+_LONG_WORD = re.compile(r"\S{14,}")
+_JOINT = re.compile(r"[^\w\s]|_|\w{16}")
+
+
+def string(text: str) -> str:
+    """A string literal: shown as it is, whatever it contains."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
+
+
+def paragraph(text: str) -> str:
+    """A paragraph of plain text."""
+    return f"#{string(text)}\n\n"
+
+
+def heading(text: str, level: int = 1) -> str:
+    """A numbered heading; it is in the contents and in the bookmarks."""
+    return f"#heading(level: {level}, {string(text)})\n\n"
+
+
+def items(rows: Iterable[tuple[str, str]]) -> str:
+    """A list of terms, each with a sentence."""
+    terms = "".join(f"terms.item({string(term)}, {string(text)}), " for term, text in rows)
+    return f"#terms(tight: false, {terms})\n\n"
+
+
+def code(text: str) -> str:
+    """A line of code of its own."""
+    return f"#raw({string(text)}, block: true)\n\n"
+
+
+def figure(path: str, alt: str, caption: str, width_percent: int = 100) -> str:
+    """An image with its description and a numbered caption."""
+    image = f"image({string(path)}, alt: {string(alt)}, width: {width_percent}%)"
+    return f"#figure({image}, alt: {string(alt)}, caption: {string(caption)})\n\n"
+
+
+def table(shown: Table) -> str:
+    """A table with a numbered caption, and its note below; its head repeats on every page."""
+    heads, body = shown.texts()
+    width = len(heads[-1]) if heads else 1
+    cells = [_row(row) for row in body]
+    top = ", ".join(_row(row) for row in heads)
+    line = "table.hline(stroke: 0.6pt)"
+    inner = ", ".join([f"table.header({top})", line, *cells, line])
+    columns = _columns(heads, body)
+    note = paragraph(arrows(shown.note)) if shown.note else ""
+    made = f"table(columns: {columns}, align: left, {inner})" if width else ""
+    # the document numbers its tables; the caption of a published one begins with its own number
+    caption = _PRINTED.sub(r"\2; table \1 in the source report", shown.title)
+    drawn = f"#figure(kind: table, {made}, caption: {string(caption)})\n\n{note}"
+    return f"#block(breakable: false)[\n{drawn}]\n\n" if len(body) <= SHORT_ROWS else drawn
+
+
+def _row(cells: Sequence[str]) -> str:
+    return ", ".join(
+        f"[#text(fill: luma(40%), {text})]" if cell.startswith(HOLLOW) else f"[#{text}]"
+        for cell in cells
+        for text in [string(_breakable(cell))]
+    )
+
+
+def _breakable(text: str) -> str:
+    """The text with places to break words that are too long for a column."""
+    return _LONG_WORD.sub(lambda word: _JOINT.sub("\\g<0>\u200b", word[0]), text)
+
+
+def _columns(heads: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> str:
+    """Widths: short columns as wide as their text, long ones share what is left."""
+    longest = [
+        max(len(row[at]) for row in [*heads, *body]) for at in range(len(heads[-1]) if heads else 0)
+    ]
+    widths = ", ".join(
+        f"{min(length, MOST_CHARACTERS)}fr" if length > WIDE_CHARACTERS else "auto"
+        for length in longest
+    )
+    return f"({widths},)"
+
+
+# The report as a PDF document, set by typst from the results and the figures of the site.
+
+STANDARD: Final = "ua-1"
+DOCUMENT_SOURCE = "report.typ"
+NARROW_PT, NARROW_PERCENT = 500, 70
+"""A figure up to this width takes this share of the line."""
+
+MOST_ROWS = 60
+"""Longest table that is printed whole; the site has all rows."""
+
+_VIEWS = (
+    ("Goodput over streams", "streams"),
+    ("Per cent of the bus", "ceiling"),
+    ("Effect of each factor", "effects"),
+    ("Every repeat", "repeats"),
+    ("CPU cost per byte", "cost"),
+    ("Trend over campaigns", "trend"),
+)
+_WIDTH = re.compile(r'<svg [^>]*width="([0-9.]+)pt"')
+_LABEL = re.compile(r'aria-label="([^"]*)"')
+
+
+def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "") -> str:
+    """Write the report of a measured study.
+
+    The time in it is that of the last run, so that the same results give the same bytes.
+    """
+    source = site / DOCUMENT_SOURCE
+    source.write_text(document(m, site, title, author), encoding="utf-8")
+    last = m.runs["started_at"].max().floor("us").to_pydatetime()
+    compiler = typst.Compiler(
+        root=str(site), font_paths=[str(font_folder())], ignore_system_fonts=True
+    )
+    try:
+        compiler.compile(
+            input=str(source),
+            output=str(target),
+            format="pdf",
+            pdf_standards=[STANDARD],
+            timestamp=int(last.timestamp()),
+        )
+    except RuntimeError as error:
+        target.unlink(missing_ok=True)
+        return f"typst failed: {str(error).splitlines()[0]}"
+    finally:
+        os.unlink(source)
+    return ""
+
+
+def document(m: Measured, site: Path, title: str, author: str = "") -> str:
+    """Typst source of the report."""
+    parts = [_title_page(m, title, author), _result(m, site), heading("Method")]
+    parts += [paragraph(text) for text in METHOD]
+    parts += [heading("Measured tables"), *map(_shown, _tables(m))]
+    for name, stem in _VIEWS:
+        drawn = _figures(site, stem)
+        if drawn:
+            parts += [heading(name), *drawn]
+        if stem == "ceiling":
+            parts += [heading("Bottlenecks"), *_groups(m, "bottleneck")]
+        if stem == "effects":
+            parts.append(_shown(tables.effects(m)))
+    parts += [heading("Precision and order effects"), _stack(tables.precision(m))]
+    parts.append(_shown(tables.stability(m)))
+    if len(comparable(m)):
+        parts += [heading("Findings of 2003"), _shown(tables.findings(m)), _shown(tables.target(m))]
+    parts += [heading("Flags, noise and knobs"), _shown(tables.flagged(m)), _shown(tables.noise(m))]
+    parts += [_shown(tables.counters(m)), _shown(tables.queues(m))]
+    parts += [_shown(tables.unsupported(m)), _shown(tables.missing(m)), heading("Provenance")]
+    facts = provenance(m)
+    parts += [_shown(facts.differing), _shown(facts.equal), _shown(facts.shared)]
+    return "".join(parts)
+
+
+def _title_page(m: Measured, title: str, author: str) -> str:
+    last = m.runs["started_at"].max().floor("us").to_pydatetime().astimezone(UTC)
+    program = f"netlab {__version__}"
+    named = string(author or program)
+    preamble = PREAMBLE.format(title=string(title), author=named, date=_date(last))
+    found = machines(m.runs, m.study)
+    digests = ", ".join(sorted({str(digest) for digest in m.runs["study_digest"]}))
+    first = m.runs["started_at"].min()
+    rows = [
+        *([("Author", author)] if author else []),
+        ("Measured with", program),
+        ("Measured", f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"),
+        ("Hosts", ", ".join(m.study.hosts)),
+        ("Machine", ", ".join([*found.fact("CPU"), *found.fact("kernel")]) or "not recorded"),
+        ("Study digest", digests),
+    ]
+    return "".join(
+        [
+            preamble,
+            "#v(5cm)\n",
+            "#par(justify: false)[#text("
+            f'size: 24pt, weight: "bold", hyphenate: false, {string(title)})]\n\n#v(0.5cm)\n',
+            paragraph(m.study.description) if m.study.description else "",
+            "#v(1fr)\n",
+            items(rows),
+            '#pagebreak()\n#set page(numbering: "1")\n#counter(page).update(1)\n',
+            '#outline(title: "Contents", depth: 2)\n#pagebreak()\n',
+        ]
+    )
+
+
+def _date(at: datetime) -> str:
+    return f"datetime(year: {at.year}, month: {at.month}, day: {at.day})"
+
+
+def _result(m: Measured, site: Path) -> str:
+    parts = [heading("Result"), *map(paragraph, headline(m)), *_figures(site, "index")]
+    parts += [heading("How far to trust this", 2), items(box(m))]
+    concerns = gate(m)
+    if concerns:
+        parts.append(paragraph("This report is below the quality gate."))
+        for concern in concerns:
+            parts += [paragraph(in_words(concern).rpartition("; ")[0] + "."), code(concern.command)]
+    return "".join(parts)
+
+
+def _tables(m: Measured) -> Sequence[object]:
+    if on_long_path(m):
+        return longpath.opening(samples_of(m))
+    return [tables.of_group(m, group, "both") for group in m.groups]
+
+
+def _groups(m: Measured, quantity: str) -> list[str]:
+    return [_shown(tables.of_group(m, group, quantity)) for group in m.groups]
+
+
+def _stack(shown: tables.Tables) -> str:
+    return "".join(map(_shown, shown.tables))
+
+
+def _shown(shown: object) -> str:
+    """A table, cut where it is long, or a sentence."""
+    if not isinstance(shown, Table):
+        return paragraph(arrows(str(shown)))
+    return table(shown.head(MOST_ROWS, "The site has all rows."))
+
+
+def _figures(site: Path, stem: str) -> list[str]:
+    """Figures of one page of the site, in their order."""
+    found = (site / "figures").glob(f"{stem}-*.svg")
+    parts = []
+    for file in sorted(found, key=lambda path: int(path.stem.rpartition("-")[2])):
+        svg = file.read_text(encoding="utf-8")
+        label, width = _LABEL.search(svg), _WIDTH.search(svg)
+        alt = html.unescape(label[1]) if label else stem
+        caption = alt.partition(": ")[0].partition(". ")[0]
+        percent = 100 if width is None or float(width[1]) > NARROW_PT else NARROW_PERCENT
+        parts.append(figure(f"figures/{file.name}", alt, arrows(caption) + ".", percent))
+    return parts

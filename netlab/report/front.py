@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from netlab.analysis.headline import headline
-from netlab.analysis.longpath_study import on_long_path, samples_of
+import pandas as pd
+
+from netlab.analysis import answers as of_generators
+from netlab.analysis import printed
+from netlab.analysis import then_and_now as of_2003
+from netlab.analysis import then_and_now as of_published
+from netlab.analysis.answers import best, headline, listed
+from netlab.analysis.longpath_study import LongPath, on_long_path, samples_of
 from netlab.analysis.measured import Measured, computed_once
+from netlab.analysis.sides import SidesCompared
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery, show
-from netlab.report.factors import charts as factor_charts
-from netlab.report.factors import has_factors
+from netlab.report import compare, tables
+from netlab.report import then_and_now as report_then_and_now
+from netlab.report.explore import charts as factor_charts
+from netlab.report.explore import has_factors
 from netlab.report.gate import banner, box
+from netlab.report.tables import Sentence
+from netlab.units import arrows
 
 __all__ = ["Answer", "Front", "answer", "banner", "front", "panel", "picture"]
 
@@ -77,3 +89,100 @@ def panel(m: Measured, group: str) -> Chart:
 @computed_once
 def _panels(m: Measured) -> dict[str, Chart]:
     return {}
+
+
+# The answer of a notebook in one computed sentence.
+
+RECURRENCE = {
+    of_2003.RECURS: "recur",
+    of_2003.DOES_NOT: "do not",
+    of_2003.UNDECIDED: "are undecided",
+}
+
+
+def measured(m: Measured) -> Sentence:
+    """The highest goodput in each direction, and where it was reached."""
+    return Sentence(best(m))
+
+
+def strongest(m: Measured) -> Sentence:
+    """The step of a factor with the largest effect on goodput."""
+    steps = tables.steps(m)
+    if steps.empty:
+        return Sentence("No two cells with valid runs differ in one factor alone.")
+    logs = steps["ratio"].map(math.log).abs()
+    row = steps.loc[logs.idxmax()]
+    labels = printed.tuning_labels(m.cells, m.study)
+    name, _, unit = printed.unit_of(row["factor"]).partition(", ")
+    ends = [arrows(labels.get(row[end], str(row[end]))) for end in ("from_level", "to_level")]
+    return Sentence(
+        f"The strongest step is {name} from {ends[0]} to {ends[1]}{' ' + unit if unit else ''}: "
+        f"goodput ×{row['ratio']:.2f}{_interval(row['low'], row['high'])}, all else equal."
+    )
+
+
+def _interval(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+
+
+def then_and_now(m: Measured, compared: pd.DataFrame) -> Sentence:
+    """The number of effects of 2003 that recur, that do not, and that are undecided."""
+    if compared.empty:
+        return Sentence("The study has no cells of 2003, so no effect can be tested.")
+    return _recurrence(of_2003.summary(compared)["verdict"], "effects of 2003")
+
+
+def published_beside(m: Measured) -> Sentence:
+    """The number of steps of a published table that recur."""
+    if m.study.published is None:
+        return report_then_and_now.NOTHING_BESIDE
+    steps = of_published.steps_beside(m)
+    if steps.empty:
+        return Sentence("No two comparable cells differ in one factor alone.")
+    return _recurrence(steps["verdict"], "published steps")
+
+
+def _recurrence(verdicts: pd.Series, of: str) -> Sentence:
+    counts = verdicts.value_counts()
+    parts = [f"{counts.get(verdict, 0)} {words}" for verdict, words in RECURRENCE.items()]
+    return Sentence(f"Of {len(verdicts)} {of}, {listed(parts)}.")
+
+
+def generators(compared: pd.DataFrame, bound_percent: float) -> Sentence:
+    """The number of comparisons in which another generator agrees with netlab's."""
+    if compared.empty:
+        return Sentence(compare.NOTHING)
+    counts = compared["verdict"].value_counts()
+    agree, differ, undecided = (counts.get(word, 0) for word in of_generators.VERDICTS)
+    return Sentence(
+        f"Of {len(compared)} comparisons with another generator {agree} agree within "
+        f"{bound_percent:g} %, {differ} differ by more and {undecided} are undecided."
+    )
+
+
+def stacks(lp: LongPath) -> Sentence:
+    """The least and the greatest mean goodput of the compared stacks."""
+    runs = lp.part("comparison") if lp.has("comparison") else lp.table
+    known = runs[runs["mean_Mbps"].notna()]
+    if known.empty:
+        return Sentence("No run left slow start, so no stack has a mean goodput.")
+    least = known.loc[known["mean_Mbps"].idxmin()]
+    most = known.loc[known["mean_Mbps"].idxmax()]
+    return Sentence(
+        f"After slow start the stacks reach {least['mean_Mbps']:.0f} Mb/s ({_stack(lp, least)}) to "
+        f"{most['mean_Mbps']:.0f} Mb/s ({_stack(lp, most)}), of {lp.payload_limit_Mbps(most):.0f} "
+        "Mb/s of payload that the path carries."
+    )
+
+
+def _stack(lp: LongPath, run: pd.Series) -> str:
+    return f"{lp.stack(run.to_dict())}, {run['mtu_B']} B"
+
+
+def sides(found: SidesCompared) -> Sentence:
+    """The effect over all cells of a comparison."""
+    over = found.compared
+    return Sentence(
+        f"B against A over {len(over.frame)} cells: {compare.effect(over.overall)} in the "
+        "geometric mean."
+    )

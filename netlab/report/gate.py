@@ -1,4 +1,4 @@
-"""The quality gate as readers see it: a banner, and the box that says how far to trust a report."""
+"""How far to trust a report, how to read it, and the method of its study."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ import math
 from dataclasses import dataclass
 
 import pandas as pd
+from markupsafe import Markup
 
 from netlab.analysis import conditions, trust
 from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
+from netlab.files.tables import Table
+from netlab.report.page import Page, Section, as_html, page_of
+from netlab.results.columns import FLAGS
+from netlab.results.store import read_log
+
+# The quality gate as readers see it: a banner, and the box that says how far to trust a report.
 
 PASSED = "Quality gate passed: no empty cell, few flags, precision reached."
 CALIBRATION = "Calibration"
@@ -97,3 +104,112 @@ def _precision(m: Measured) -> str:
     if seen.none:
         text += f"; {counted(seen.none, 'cell')} without an interval over rounds"
     return text
+
+
+# How to read a report, and the method of its study, in sentences.
+
+METHOD = (
+    "A cell is all runs of one combination of group, tuning, MTU and stream count. Its figure is "
+    "the geometric mean of the goodput of its valid runs, with a Student t interval of the "
+    "logarithms.",
+    "Runs are measured in rounds. Each round visits every block (path, tuning and MTU) once, in "
+    "an order shuffled from the seed, and measures each of its cells once, so that drift of the "
+    "machine cannot pass for an effect. The effect of a factor is the mean ratio within a round.",
+    "Goodput is payload that the sink read within a window past the warm-up, over that window's "
+    "own clock, in MB/s = 10⁶ bytes per second. Every run counts its bytes at each place they "
+    "passed; a run whose counts disagree, or that was disturbed, is flagged, kept, and left out of "
+    "the cells.",
+    "A bottleneck is named by the first rule that holds: bus or link at 95 % of the payload they "
+    "carry, pacing, a busy core, a full window or send buffer, loss; else it is unknown.",
+)
+
+
+READING = {
+    "A cell": "All runs with the same group, tuning, MTU and number of streams. Its figure is "
+    "their mean goodput: payload that the sink read, in MB/s = 10⁶ bytes per second. Where a "
+    "table has per cent, 100 % is the bandwidth of the bus or link.",
+    "An interval": "901 (880–922) says: repeated measurement under the same conditions puts the "
+    "true mean between 880 and 922 in 95 of 100 cases, unless the page on the method names "
+    "another level. Intervals that overlap do not show that two cells are the same; the page of "
+    "effects and a comparison test this on pairs of runs. Fewer than three rounds carry no "
+    "interval. A cell whose interval is wider than the study asks is never called the best.",
+    "A bottleneck": "What limited a cell, by the first rule that holds: the bus or link carried "
+    "95 % of what it can; pacing by the sender; a CPU core that was always busy; a full window "
+    "(window, asked for by the study, where that set the buffer) or send buffer; loss of "
+    "packets. Unknown means that none of these was seen.",
+    "A hollow mark": "A value that no conclusion rests on, for the reason in the caption of the "
+    "figure; such as the median of a cell whose runs were all disturbed. Filled marks with bars "
+    "are figures with their intervals; the line across is the bus.",
+}
+"""Heading and paragraph of each part of the page for a reader of the report."""
+
+
+def reading_page() -> Page:
+    """How to read a report: cells, intervals, bottlenecks, marks and flags."""
+    flags = pd.DataFrame(FLAGS.items(), columns=["flag", "meaning"])
+    table = as_html(Table(flags, "Flags of runs"))
+    text = Markup(
+        "<p>A run with a flag is not as it should be. It is kept and listed, with its reason, on "
+        'the <a href="precision.html">page of precision and flags</a>, and is not in its cell.</p>'
+    )
+    sections = [Section(head, Markup("<p>{}</p>").format(words)) for head, words in READING.items()]
+    return page_of(
+        "how-to-read.html",
+        "How to read this",
+        "How to read this",
+        "what a cell, an interval, a bottleneck, a mark and a flag mean",
+        [*sections, Section("A flag", text + table)],
+    )
+
+
+def method_page(m: Measured) -> Page:
+    """The method in sentences, and the settings of this study."""
+    paragraphs = Markup("\n").join(Markup("<p>{}</p>").format(text) for text in METHOD)
+    return page_of(
+        "method.html",
+        "Method",
+        "Method",
+        "how the runs are made, and what is computed from them",
+        [
+            Section("How it is measured", paragraphs),
+            Section("Settings of this study", as_html(settings(m))),
+        ],
+    )
+
+
+def settings(m: Measured) -> Table:
+    """Settings that decide how often and how long a study measures, and what it flags."""
+    study = m.study
+    timing, noise, precision = study.timing, study.noise, study.precision
+    rows: list[tuple[str, str]] = [
+        *([("recorded by", recorded_by(m))] if m.campaign else []),
+        ("order", f"shuffled in every round, seed {study.seed}"),
+        ("measured rounds of a cell", f"up to {int(m.runs['round'].max())}"),
+        ("window of a run", timing.text()),
+        ("samples within a run", f"every {timing.interval_ms:g} ms"),
+        ("level of the intervals", f"{100 * study.confidence:g} %"),
+    ]
+    if precision is not None:
+        limit = f"half an interval within {precision.half_width_percent:g} % of the mean"
+        rounds = f"{precision.min_rounds} to {precision.max_rounds} rounds"
+        rows.append(("precision asked", f"{limit}, {rounds}"))
+    limits = (
+        f"steal above {noise.steal_percent:g} %, "
+        f"foreign CPU above {noise.foreign_cpu_percent:g} %, "
+        f"foreign traffic above {noise.foreign_traffic_percent:g} %, "
+        f"a fall of the CPU's frequency above {noise.frequency_drop_percent:g} %"
+    )
+    rows.append(("flagged as interference", limits))
+    rows.append(("disturbed runs", f"measured again, {counted(noise.retries, 'time')} at most"))
+    return Table(pd.DataFrame(rows, columns=["setting", "value"]), "Settings of this study")
+
+
+def recorded_by(m: Measured) -> str:
+    """The campaign whose study and records a report states, and what it took from earlier ones."""
+    log = read_log(m.results, m.campaign or "")
+    earlier = int((m.runs["campaign"] != m.campaign).sum())
+    adopted = f"; {counted(earlier, 'run')} of earlier ones under the same conditions"
+    return (
+        f"campaign {log.campaign}, netlab {log.version}{adopted if earlier else ''}. "
+        "Later edits of the study's file are not part of this report"
+    )

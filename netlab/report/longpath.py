@@ -13,7 +13,7 @@ from netlab import published
 from netlab.analysis.longpath import factors, single_changes, stack_name
 from netlab.analysis.longpath_study import LongPath
 from netlab.analysis.printed import MISSING
-from netlab.congestion.window_laws import bdp_B
+from netlab.congestion import bdp_B
 from netlab.files.tables import Table
 from netlab.measure.bottleneck import bottleneck
 from netlab.report.tables import Sentence

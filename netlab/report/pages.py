@@ -2,27 +2,381 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 
-from netlab.analysis.conditions import flagged
+from netlab.analysis import printed
+from netlab.analysis.cells import CELL_KEYS, empty
+from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged, timelines
 from netlab.analysis.longpath_study import on_long_path, samples_of
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, trend
+from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import comparable
-from netlab.analysis.trust import less_precise
-from netlab.report import cards, tables
+from netlab.analysis.trust import counted, less_precise
+from netlab.charts import cells, views
+from netlab.charts.chart import show
+from netlab.charts.live import sparkline
+from netlab.files.tables import Table
+from netlab.files.writing import json_text
 from netlab.report import longpath as longpath_tables
-from netlab.report.factors import has_factors
-from netlab.report.factors import stack as factor_tables
-from netlab.report.method import method_page, reading_page
+from netlab.report import tables
+from netlab.report.explore import has_factors
+from netlab.report.explore import stack as factor_tables
+from netlab.report.front import panel
+from netlab.report.gate import method_page, reading_page
 from netlab.report.page import Page, Section, Shown, as_html, folded, page_of
-from netlab.report.provenance import provenance
-from netlab.report.runs import addresses
 from netlab.report.screen import screen_pages
-from netlab.report.views import view_pages
+from netlab.report.tables import provenance
 from netlab.study.schedule import slug
 from netlab.units import arrows
+
+# Pages of views: per cent of ceiling, bottlenecks, effects, every repeat, CPU cost, trend.
+
+
+def view_pages(m: Measured) -> list[Page]:
+    """The views that a study has something to show in, in reading order."""
+    # These charts have a mark a tuning, MTU and stream count; further factors have a page.
+    plain = not has_factors(m)
+    made = [_streams(m)] if plain and not on_long_path(m) else []
+    if plain and (m.cells["bus_MBps"].notna() & ~empty(m.cells)).any():
+        made.append(_ceiling(m))
+    return [*made, _bottlenecks(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
+
+
+def _groups(m: Measured, draw) -> list[Section]:
+    return [Section(arrows(g), as_html(draw(g)), name=slug(g)) for g in m.groups]
+
+
+def _note(text: str) -> Markup:
+    return Markup("<p>{}</p>\n").format(text)
+
+
+def _in_rows(m: Measured, frame: pd.DataFrame, draw: Callable[..., Any]) -> Markup:
+    """Charts with a row a cell, for studies of any factors."""
+    labels = cells.row_labels(frame, m.study)
+    parts = (as_html(show(draw(part, labels))) for part in cells.in_parts(frame))
+    return Markup("").join(parts)
+
+
+def _streams(m: Measured) -> Page:
+    return page_of(
+        "streams.html",
+        "Goodput over streams",
+        "Streams",
+        "goodput of each group over the number of streams, one panel a tuning",
+        _groups(m, lambda g: panel(m, g)),
+    )
+
+
+def _ceiling(m: Measured) -> Page:
+    known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"].unique()
+    sections = [
+        Section(arrows(g), as_html(show(views.ceiling(m.cells, g, study=m.study))), name=slug(g))
+        for g in m.groups
+        if g in known
+    ]
+    table = ceilings_table(m.runs, m.cells)
+    if table is not None:
+        sections.append(Section("Ceilings and their sources", as_html(table), name="sources"))
+    return page_of(
+        "ceiling.html",
+        "Per cent of the bus",
+        "% of bus",
+        "heat maps: tuning and MTU over streams, on one scale",
+        sections,
+    )
+
+
+def _bottlenecks(m: Measured) -> Page:
+    return page_of(
+        "bottlenecks.html",
+        "Bottlenecks",
+        "Bottlenecks",
+        "what limited each cell",
+        _groups(m, lambda g: tables.of_group(m, g, "bottleneck")),
+    )
+
+
+def _effects(m: Measured) -> list[Page]:
+    steps = tables.steps(m)
+    if steps.empty:
+        return []
+    labels = printed.tuning_labels(m.cells, m.study)
+    names = {f: tables.FACTORS.get(f) or unit_of(f) for f in steps["factor"].unique()}
+    drawn = show(views.effects(steps, labels, names))
+    sections = [
+        Section("Forest plot", as_html(drawn)),
+        Section("Table", as_html(tables.effects(m))),
+    ]
+    return [
+        page_of(
+            "effects.html",
+            "Effect of each factor",
+            "Effects",
+            "ratio of goodput for each step of tuning, MTU, streams and direction",
+            sections,
+        )
+    ]
+
+
+def _repeats(m: Measured) -> Page:
+    runs = m.runs[m.runs["goodput_MBps"].notna()]
+
+    def drawn(group: str) -> Markup:
+        if has_factors(m):
+            return _in_rows(m, runs[runs["group"] == group], cells.repeats)
+        return as_html(show(views.repeat_panels(m.runs, group, study=m.study)))
+
+    measured = set(runs["group"])
+    sections = [Section(arrows(g), drawn(g), name=slug(g)) for g in m.groups if g in measured]
+    return page_of(
+        "repeats.html",
+        "Every repeat",
+        "Every repeat",
+        "the goodput of every run as a dot, flagged runs as crosses",
+        sections,
+    )
+
+
+def _cost(m: Measured) -> list[Page]:
+    frame = cpu_cost(m.runs, m.study)
+    if frame.empty:
+        return []
+    note = _note(
+        "Busy time of all cores of the machines at both ends in the window, the kernel's included, "
+        "for every GB = 10⁹ bytes of payload. Hosts of a lab share one machine, counted once."
+    )
+
+    def drawn(group: str) -> Markup:
+        if has_factors(m):
+            return _in_rows(m, frame[frame["group"] == group], cells.cost)
+        return as_html(show(views.cost(frame, group, study=m.study)))
+
+    known = set(frame["group"])
+    sections = [Section(arrows(g), note + drawn(g), name=slug(g)) for g in m.groups if g in known]
+    return [
+        page_of(
+            "cost.html",
+            "CPU cost per byte",
+            "CPU cost",
+            "CPU seconds for every GB of payload",
+            sections,
+        )
+    ]
+
+
+def _trend(m: Measured) -> list[Page]:
+    frame = trend(m) if m.results else pd.DataFrame()
+    if len(frame) < 2:
+        return []
+    shown = pd.DataFrame(
+        {
+            "campaign": frame["campaign"],
+            "cells": frame["cells"],
+            "in both": frame["common"],
+            "to the one before": [
+                tables.ratio_text(*row) for row in frame[["ratio", "low", "high"]].to_numpy()
+            ],
+            "step": ["yes" if step else "–" for step in frame["step"]],
+        }
+    )
+    note = "Ratio: geometric mean over the common cells, with the interval between cells."
+    table = Table(shown, "Campaigns of this directory", note=note, data=frame)
+    sections = [
+        Section("Level", as_html(show(views.trend(frame)))),
+        Section("Campaigns", as_html(table)),
+    ]
+    summary = "each campaign beside the one before, and the steps between them"
+    return [page_of("trend.html", "Trend over campaigns", "Trend", summary, sections)]
+
+
+# Pages of runs: one a group, with every cell, its runs, their interval plots and raw records.
+
+PART = "Runs, cell by cell"
+RECORDS = "records"
+JSON_COLUMNS = ("unsupported", "knobs", "provenance")
+"""Columns of a record that hold JSON text."""
+
+SHOWN = ("run_id", "round", "started_at", "goodput_MBps", "flags", "message", "block_id")
+"""Columns of a run that a page shows; taking all of them takes seconds."""
+
+HEADS = ("run", "round", "started, UTC", "goodput, MB/s", "over time", "flags", "record", "block")
+
+
+def page_name(group: str) -> str:
+    """Address of the page of a group's runs."""
+    return f"runs-{slug(group)}.html"
+
+
+def addresses(m: Measured, group: str) -> pd.DataFrame:
+    """Address of every cell of a group, laid out as its printed table."""
+    frame = printed.as_printed(m.cells, group, study=m.study, quantity="address")
+    return frame.map(lambda name: f"{page_name(group)}#{name}" if name else "")
+
+
+def run_pages(m: Measured, blocks: Mapping[str, str]) -> list[Page]:
+    """A page of runs for each group."""
+    samples = None if m.intervals is None else timelines(m.intervals)
+    by_run = {} if samples is None else dict(list(samples.groupby("run_id", sort=False)))
+    return [_page(m, group, by_run, blocks) for group in m.groups]
+
+
+def _page(m: Measured, group: str, by_run: dict, blocks: Mapping[str, str]) -> Page:
+    labels = printed.tuning_labels(m.cells, m.study)
+    runs = m.runs[m.runs["group"] == group]
+    of_cell = dict(list(runs.groupby(list(CELL_KEYS), sort=False)))
+    sections = []
+    for cell in printed.of_group(m.cells, group).to_dict("records"):
+        part = of_cell.get(tuple(cell[key] for key in CELL_KEYS), runs.head(0))
+        where = printed.where(cell, labels)
+        sections.append(
+            Section(where, _cell(cell, part, by_run, blocks), name=printed.cell_address(cell))
+        )
+    sections.insert(0, Section("All runs of the group", _links(group)))
+    title = f"Runs of {arrows(group)}"
+    summary = f"{counted(len(runs), 'run')} in {counted(len(sections) - 1, 'cell')}"
+    return page_of(page_name(group), title, title, summary, sections, part=PART)
+
+
+def _links(group: str) -> Markup:
+    """Links to the files that :func:`write_records` makes for the group."""
+    link = Markup('<a download href="{}/{}.{}">{} of all these runs</a>')
+    kinds = (("csv", "CSV"), ("tex", "LaTeX"))
+    each = (link.format(RECORDS, slug(group), kind, name) for kind, name in kinds)
+    return Markup('<p class="netlab-files">{}</p>').format(Markup(" ").join(each))
+
+
+def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str]) -> Markup:
+    if runs.empty:
+        return Markup("<p>{}.</p>").format(cell["missing_because"] or "No run")
+    n_flagged = counted(cell["n_flagged"], "flagged run")
+    (value,) = printed.texts(pd.DataFrame([cell]))
+    said = f"{value} MB/s from {counted(cell['n_valid'], 'valid run')}, {n_flagged} left out"
+    if cell["disturbed"]:
+        said = f"{value} MB/s, the median of {n_flagged} ({cell['disturbed']}), not a result"
+    tops = [by_run[run]["goodput_MBps"].max() for run in runs["run_id"] if run in by_run]
+    top = max(tops, default=0.0)
+    rows = [
+        _row(run, by_run.get(run["run_id"]), top, blocks)
+        for run in runs[list(SHOWN)].to_dict("records")
+    ]
+    head = Markup("").join(Markup('<th scope="col">{}</th>').format(text) for text in HEADS)
+    caption = f"Runs of {cell['group']}, {printed.cell_address(cell)}"
+    return Markup("<p>Cell: {}.</p>").format(said) + Markup(
+        '<div class="netlab-table runs" tabindex="0" role="region" aria-label="{}"><table>'
+        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(arrows(caption), head, Markup("").join(rows))
+
+
+def _row(run: dict, line: pd.DataFrame | None, top: float, blocks: Mapping[str, str]) -> Markup:
+    name = record_name(run["run_id"])
+    block = blocks.get(run["block_id"])
+    cells = [
+        Markup('<th scope="row">{}</th>').format(run["run_id"]),
+        _td(run["round"]),
+        _td(f"{run['started_at']:%Y-%m-%d %H:%M:%S}"),
+        _td(printed.number(_float(run["goodput_MBps"]))),
+        _td(_plot(run, line, top)),
+        _td(f"{run['flags']}: {run['message']}" if run["flags"] else "valid"),
+        _td(Markup('<a href="{}/{}.json">record</a>').format(RECORDS, name)),
+        _td(Markup('<a href="{}">notebook</a>').format(block) if block else printed.MISSING),
+    ]
+    return Markup('<tr id="{}">{}</tr>').format(name, Markup("").join(cells))
+
+
+def _td(content: object) -> Markup:
+    return Markup("<td>{}</td>").format(content)
+
+
+def _float(value: object) -> float:
+    return math.nan if pd.isna(value) else float(value)  # type: ignore[arg-type]
+
+
+def _plot(run: dict, line: pd.DataFrame | None, top: float) -> Markup:
+    if line is None or len(line) < 2:
+        return Markup(printed.MISSING)
+    values = line["goodput_MBps"]
+    reach = f"{printed.number(values.min())} to {printed.number(values.max())} MB/s"
+    words = f"Goodput of {run['run_id']} in {len(line)} samples: {reach}"
+    t_s, inside = line["t_s"].tolist(), line["in_window"].tolist()
+    return Markup(sparkline(t_s, values.tolist(), inside, top, words))
+
+
+def record_name(run_id: str) -> str:
+    """File name of a run's record, and its id on the page."""
+    return slug(run_id)
+
+
+def write_records(m: Measured, site: Path) -> None:
+    """Write the record of every run as JSON, its nested columns parsed; each group's runs as CSV
+    with all other columns, and as LaTeX with those that its page shows.
+    """
+    folder = site / RECORDS
+    folder.mkdir()
+    for group in m.groups:
+        part = m.runs[m.runs["group"] == group]
+        plain = part.drop(columns=list(JSON_COLUMNS))
+        plain.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
+        _printed(part, group).to_latex(folder / f"{slug(group)}.tex")
+    nested = cache(_nested)  # most runs of a block share their provenance
+    gaps = m.runs.isna().to_numpy()
+    names = [f" {json.dumps(name)}: " for name in m.runs]
+    inner = [column for column, name in enumerate(m.runs) if name in JSON_COLUMNS]
+    for row, missing in zip(m.runs.to_dict("records"), gaps, strict=True):
+        row["started_at"] = row["started_at"].isoformat()
+        values = list(row.values())
+        texts = _scalars([None if gap else v for v, gap in zip(values, missing, strict=True)])
+        for column in inner:
+            texts[column] = nested(values[column] or "null")
+        text = ",\n".join(map(str.__add__, names, texts))
+        (folder / f"{record_name(row['run_id'])}.json").write_text(
+            f"{{\n{text}\n}}\n", encoding="utf-8"
+        )
+
+
+def _printed(runs: pd.DataFrame, group: str) -> Table:
+    """Runs of a group as a table to print, without the links of its page."""
+    reasons = [
+        f"{flags}: {message}" if flags else "valid"
+        for flags, message in zip(runs["flags"], runs["message"], strict=True)
+    ]
+    frame = pd.DataFrame(
+        {
+            "run": runs["run_id"].to_numpy(),
+            "round": runs["round"].to_numpy(),
+            "started, UTC": [f"{at:%Y-%m-%d %H:%M:%S}" for at in runs["started_at"]],
+            "goodput, MB/s": runs["goodput_MBps"].astype(float).to_numpy(),
+            "flags": reasons,
+        }
+    )
+    return Table(frame, f"Runs of {group}", formats={"goodput, MB/s": printed.number})
+
+
+def _nested(text: str) -> str:
+    """JSON text of a column as part of a record: indented by one more."""
+    return json_text(json.loads(text)).replace("\n", "\n ")
+
+
+def _scalars(values: list[object]) -> list[str]:
+    """JSON text of each value; one call for all, with a line feed, which no text of them has."""
+    finite = [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
+    text = json.dumps(finite, ensure_ascii=False, separators=("\n", ":"), default=_plain)
+    return text[1:-1].split("\n")
+
+
+def _plain(value: object) -> object:
+    """Python's own number for one of numpy."""
+    if not hasattr(value, "item"):
+        raise TypeError(f"not a value of a record: {value!r}")
+    return value.item()
+
 
 PRINTED_NOTE = (
     "Goodput in MB/s = 10⁶ bytes of payload per second, in the table layout of the report of 2003."
@@ -112,8 +466,8 @@ def _precision(m: Measured) -> Page:
             Section("Flagged runs", folded("Flagged runs", n_flagged, tables.flagged(m))),
             Section("Knobs that a host lacks", as_html(tables.unsupported(m))),
             Section("Noise", as_html(tables.noise(m))),
-            Section("Card counters", as_html(cards.counters(m))),
-            Section("Receive queues", as_html(cards.queues(m))),
+            Section("Card counters", as_html(tables.counters(m))),
+            Section("Receive queues", as_html(tables.queues(m))),
             Section("Time outside measuring", as_html(tables.overhead(m))),
         ],
     )

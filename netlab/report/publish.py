@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
-from netlab.analysis.agreement import several
+from netlab.analysis.answers import several
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.sides import side_of
@@ -18,14 +20,73 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
+from netlab.notebooks.execution import execute
+from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.parameters import declared
-from netlab.report.execution import EXECUTED, Executions, Job
-from netlab.report.factors import has_factors
+from netlab.report.explore import has_factors
 from netlab.report.site import ExecutedNotebook, build_site
-from netlab.results.campaigns import study_file
+from netlab.results.store import study_file
 from netlab.study import QUICK, Study, load
-from netlab.study.pages import SUFFIX, ReportPages, report_notebooks
+from netlab.study.published import SUFFIX, ReportPages, report_notebooks
 from netlab.study.schedule import rounds
+
+# A report's notebooks, executed one after the other in one kernel while pages are drawn.
+
+EXECUTED = "notebooks"
+"""Folder of executed notebooks below a directory of results."""
+
+PREPARE = """
+import netlab.face.views, netlab.face.results, netlab.report.front
+"""
+"""Imports of most notebooks."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A notebook to execute."""
+
+    source: Path
+    output: Path
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    summary: str = ""
+
+
+class Executions:
+    """Notebooks executed in a thread beside the caller; a context manager.
+
+    The kernel starts at once, so that it imports while the caller does. If the block ends early,
+    notebooks that have not begun are left out.
+    """
+
+    def __enter__(self) -> Self:
+        self._kernel = Kernel(PREPARE)
+        self._ended: dict[Path, Future] = {}
+        # one thread for all, since the event loop of a kernel is that of its thread
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="notebooks")
+        self._started = self._thread.submit(self._kernel.__enter__)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for ended in self._ended.values():
+            ended.cancel()
+        try:
+            if self._started.exception() is None:
+                self._thread.submit(self._kernel.__exit__).result()
+        finally:
+            self._thread.shutdown()
+
+    def add(self, job: Job) -> None:
+        """Execute a notebook after those before it."""
+        self._ended[job.output] = self._thread.submit(self._make, job)
+
+    def wait(self, output: Path) -> None:
+        """Wait for the notebook with this executed copy; raise its error."""
+        self._ended[output].result()
+
+    def _make(self, job: Job) -> None:
+        self._started.result()
+        execute(job.source, job.output, job.parameters, kernel=self._kernel)
+
 
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts and bottlenecks"),)
 """Notebooks of this study's own results against streams; they take ``results`` and ``study``."""

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import jinja2
+from markupsafe import Markup
 from nbconvert import HTMLExporter
 from traitlets.config import Config
 
+from netlab import __version__
 from netlab.errors import BadInput, why
 from netlab.notebooks.format import nbformat
-from netlab.report.page import anchor
+from netlab.report.page import Page, anchor, script
 
 TEMPLATES = Path(__file__).parent / "templates"
 DISPLAY_PRIORITY = [
@@ -174,3 +181,91 @@ def _free(name: str, taken: set[str]) -> str:
         number += 1
         found = f"{name}-{number}"
     return found
+
+
+# Pages to files: each content within the template of all pages.
+
+
+class PageWriter:
+    """Writes the pages of a site."""
+
+    def __init__(self, site: Path, home: Page, pages: Sequence[Page], **common: object):
+        self._site = site
+        self._environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            keep_trailing_newline=True,
+        )
+        self._environment.filters["anchor"] = anchor
+        code = script("site.js")
+        self._common = {
+            "version": __version__,
+            "script": Markup(code),
+            "script_hash": _csp_hash(code),
+            "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
+            "home": home,
+            "pages": pages,
+            "contents": (),
+            "before": None,
+            "after": None,
+            **common,
+        }
+
+    def write(self, name: str, template: str, **more: object) -> None:
+        """Write one page."""
+        context = {**self._common, **more, "here": name}
+        text = self._environment.get_template(template).render(**context)
+        (self._site / name).write_text(text, encoding="utf-8")
+
+    def write_chain(self, order: Sequence[Page], before: Page | None) -> None:
+        """Write pages that lead to each other, the first of them back to `before`."""
+        for place, page in enumerate(order):
+            self.write(
+                page.file,
+                "notebook.html.j2",
+                page=page,
+                contents=page.contents,
+                before=order[place - 1] if place else before,
+                after=order[place + 1] if place + 1 < len(order) else None,
+            )
+
+
+def _csp_hash(script: str) -> str:
+    """Source expression of a Content-Security-Policy that allows this one inline script."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+# Executed notebooks as files of a site: without times, random ids and machine paths.
+
+TIMES = ("papermill", "execution")
+"""Metadata of a notebook or a cell with the times of its execution and absolute paths."""
+
+INJECTED = "injected-parameters"
+"""Tag of the cell that papermill adds; its id is random."""
+
+
+def plain(content: dict[str, Any]) -> dict[str, Any]:
+    """A notebook that is the same whenever it was executed, if its outputs are."""
+    cells = [_plain_cell(cell) for cell in content.get("cells", [])]
+    return {**content, "cells": cells, "metadata": _without_times(content.get("metadata", {}))}
+
+
+def _plain_cell(cell: dict[str, Any]) -> dict[str, Any]:
+    metadata = _without_times(cell.get("metadata", {}))
+    found = {**cell, "metadata": metadata}
+    if INJECTED in metadata.get("tags", ()) and "id" in cell:
+        found["id"] = INJECTED
+    return found
+
+
+def _without_times(metadata: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key not in TIMES}
+
+
+def copy_plain(source: Path, target: Path) -> None:
+    """Copy an executed notebook as :func:`plain` has it."""
+    content = plain(json.loads(source.read_text(encoding="utf-8")))
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    target.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Build a static site from executed notebooks and a measured study; replace it atomically."""
+"""Static sites: the report of a study, and that of a fleet."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+import pandas as pd
 from markupsafe import Markup
 
 from netlab import __version__
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, gate
-from netlab.errors import BadInput
+from netlab.charts.chart import show
+from netlab.charts.fleet import host_matrix, host_spread, slow_links
+from netlab.errors import BadInput, NetlabError
+from netlab.report import tables
 from netlab.report.calibration import calibration_pages
-from netlab.report.document import write_pdf
-from netlab.report.downloads import Download, write_downloads
-from netlab.report.executed import copy_plain
-from netlab.report.export import Exporter
+from netlab.report.export import Download, Exporter, write_downloads, write_pdf
 from netlab.report.front import Front, front, picture
 from netlab.report.gate import CALIBRATION
-from netlab.report.page import Page, as_html
-from netlab.report.pages import OWN_FILES, measured_pages
-from netlab.report.place import replacing
-from netlab.report.render import render
-from netlab.report.runs import run_pages, write_records
+from netlab.report.page import Page, Section, Shown, as_html, folded, page_of, replacing
+from netlab.report.pages import OWN_FILES, measured_pages, run_pages, write_records
+from netlab.report.render import PageWriter, copy_plain, render
 from netlab.report.screen import PAGE as SCREEN_PAGE
-from netlab.report.writer import PageWriter
+from netlab.report.tables import Sentence
 from netlab.study.schedule import slug
+
+# Build a static site from executed notebooks and a measured study; replace it atomically.
 
 PDF_NAME = "report.pdf"
 NOTEBOOKS = "notebooks"
@@ -231,3 +232,118 @@ def _citation(m: Measured) -> dict[str, str]:
             f"  note = {{Study digest {digests}}}\n}}"
         ),
     }
+
+
+# The report of a fleet: matrix of hosts, slowest links, hosts, and state, as a static site.
+
+SHOWN_LINKS, SHOWN_CELLS = 20, 500
+"""Rows of tables; their CSV files have every link and cell."""
+
+METHOD = (
+    "In each cell the share of a link is its goodput, the geometric mean over rounds, over the "
+    "median of all links; the share of the link is the geometric mean over its cells. A triangle "
+    "in the matrix marks a link that is slower than its other direction by 10 % or more.",
+    "A host stands out by a rank-sum test of its links against those of the others, as sender and "
+    "as receiver, with what the partners contribute taken out, corrected for the number of hosts "
+    "and roles. It takes at least 4 links and a difference of 2 %.",
+    "Flagged runs are left out.",
+)
+
+
+@dataclass(frozen=True, eq=False)  # frames have no single truth value
+class FleetResults:
+    """A measured fleet, for its report."""
+
+    title: str
+    description: str
+    runs: pd.DataFrame
+    cells: pd.DataFrame
+    links: pd.DataFrame
+    outlying: pd.DataFrame
+    state: Shown
+
+
+def build_fleet_site(
+    found: FleetResults, out_dir: str | Path, *, built_at: str = "", png: bool = True
+) -> Path:
+    """Build the site of a fleet and replace the old one."""
+    if found.links.empty:
+        raise NetlabError("no link of the fleet has a valid run", code="E-REPORT-012")
+    target = Path(os.path.abspath(out_dir))
+    with replacing(target) as work:
+        exporter = Exporter(work, target, png=png)
+        home, *pages = (exporter.page(make(found)) for make in PAGES)
+        writer = PageWriter(
+            work,
+            home,
+            pages,
+            site_title=found.title,
+            description=found.description,
+            built_at=built_at,
+            concerns=(),
+        )
+        writer.write_chain([home, *pages], None)
+    return target / "index.html"
+
+
+def _overview(found: FleetResults) -> Page:
+    lead = Markup("<p>{}</p>").format(found.description) if found.description else Markup("")
+    said = as_html(Sentence(tables.answer(found.links, found.outlying)))
+    method = Markup("").join(Markup("<p>{}</p>\n").format(text) for text in METHOD)
+    return page_of(
+        "index.html",
+        found.title,
+        "Overview",
+        "",
+        [
+            Section("In short", lead + said),
+            Section("Matrix of hosts", as_html(show(host_matrix(found.links)))),
+            Section("Runs", as_html(tables.runs(found.runs))),
+            Section("Method", method),
+        ],
+    )
+
+
+def _links(found: FleetResults) -> Page:
+    cells = tables.cells(found.cells).head(SHOWN_CELLS, "The CSV file has all.")
+    return page_of(
+        "links.html",
+        "Slowest links",
+        "Links",
+        "the slowest links, asymmetric pairs, and every cell with its interval",
+        [
+            Section("Slowest links", as_html(show(slow_links(found.links)))),
+            Section("As a table", as_html(tables.slowest(found.links, SHOWN_LINKS))),
+            Section("Asymmetric pairs", as_html(tables.asymmetries(found.links))),
+            Section("Cells", folded("Cells of every link", len(found.cells), cells)),
+        ],
+    )
+
+
+def _hosts(found: FleetResults) -> Page:
+    table = tables.hosts(found.links)
+    return page_of(
+        "hosts.html",
+        "Hosts",
+        "Hosts",
+        "every link of each host, and the hosts that stand out",
+        [
+            Section("Outlying hosts", as_html(tables.outlying_hosts(found.outlying))),
+            Section("Distribution", as_html(show(host_spread(found.links)))),
+            Section("As a table", folded("Hosts", len(table.frame), table)),
+        ],
+    )
+
+
+def _state(found: FleetResults) -> Page:
+    return page_of(
+        "state.html",
+        "State of the campaign",
+        "State",
+        "jobs of each host, and the reason of its last failure",
+        [Section("Jobs and hosts", as_html(found.state))],
+    )
+
+
+PAGES: tuple[Callable[[FleetResults], Page], ...] = (_overview, _links, _hosts, _state)
+"""In reading order; the first one is the index."""

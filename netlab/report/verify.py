@@ -21,10 +21,9 @@ from netlab.errors import NetlabError, why
 from netlab.files import paths
 from netlab.files.archive import names_in
 from netlab.lab import userns
-from netlab.report import crate
+from netlab.report import bundle
 from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
-from netlab.report.execution import EXECUTED
-from netlab.report.publish import publish
+from netlab.report.publish import EXECUTED, publish
 
 TOLERANCE = 1e-9
 """Largest relative difference of two numbers that are the same: other processors and versions of
@@ -79,12 +78,12 @@ def changed_files(directory: Path) -> list[Deviation]:
     The list itself must be the one that its files give, and the metadata must state the same
     digests, so that a changed byte of either is found as well.
     """
-    text = (directory / crate.MANIFEST).read_bytes().decode("utf-8", "replace")
+    text = (directory / bundle.MANIFEST).read_bytes().decode("utf-8", "replace")
     listed = {found[2]: found[1] for found in map(_LINE.fullmatch, text.split("\n")) if found}
     there = {
-        name: crate.digest_of(directory / name)
+        name: bundle.digest_of(directory / name)
         for name in names_in(directory)
-        if name != crate.MANIFEST
+        if name != bundle.MANIFEST
     }
     found = [
         Deviation(name, "SHA-256", listed.get(name, ABSENT), there.get(name, ABSENT))
@@ -92,23 +91,23 @@ def changed_files(directory: Path) -> list[Deviation]:
         if listed.get(name) != there.get(name)
     ]
     if not found and text != "".join(f"{there[name]}  {name}\n" for name in sorted(there)):
-        found.append(Deviation(crate.MANIFEST, "", "one line a file", "other lines as well"))
+        found.append(Deviation(bundle.MANIFEST, "", "one line a file", "other lines as well"))
     return found or _other_metadata(directory, there)
 
 
 def _other_metadata(directory: Path, there: dict[str, str]) -> list[Deviation]:
     """Files whose digest in the RO-Crate metadata differs from that of the file."""
     try:
-        content = json.loads((directory / crate.METADATA).read_text(encoding="utf-8"))
+        content = json.loads((directory / bundle.METADATA).read_text(encoding="utf-8"))
         files = [one for one in content["@graph"] if one.get("@type") == "File"]
         stated = {unquote(one["@id"]): one["sha256"] for one in files if "sha256" in one}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return [
-            Deviation(crate.METADATA, "", "metadata of an RO-Crate", f"unreadable: {why(error)}")
+            Deviation(bundle.METADATA, "", "metadata of an RO-Crate", f"unreadable: {why(error)}")
         ]
-    there = {name: digest for name, digest in there.items() if name != crate.METADATA}
+    there = {name: digest for name, digest in there.items() if name != bundle.METADATA}
     return [
-        Deviation(crate.METADATA, name, stated.get(name, ABSENT), there.get(name, ABSENT))
+        Deviation(bundle.METADATA, name, stated.get(name, ABSENT), there.get(name, ABSENT))
         for name in sorted(stated.keys() | there.keys())
         if stated.get(name) != there.get(name)
     ]

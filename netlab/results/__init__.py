@@ -15,8 +15,7 @@ from netlab.results.columns import (
     TRACE_COLUMNS,
     Column,
 )
-from netlab.results.files import read, write_atomically
-from netlab.results.frames import checked, frame_of
+from netlab.results.frames import checked, frame_of, read, write_atomically
 from netlab.results.store import Damaged, Store
 
 __all__ = [

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
+import json
+import re
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow
 
-from netlab.errors import NetlabError
-from netlab.results import campaigns
+from netlab.errors import BadInput, NetlabError, why
+from netlab.files.writing import write_text
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, TABLES
-from netlab.results.files import (
+from netlab.results.frames import (
     DamagedFile,
+    frame_of,
     frame_of_parts,
     raw,
     read,
@@ -24,7 +29,105 @@ from netlab.results.files import (
     set_aside,
     write_atomically,
 )
-from netlab.results.frames import frame_of
+
+# Campaigns: each measures one study under one provenance; a later one supersedes, never deletes.
+#
+# A directory of results holds one folder a campaign, ``campaigns/<id>/``, with the study as it was
+# measured (``study.yml``) and ``campaign.json``. The id is the UTC time of its start. A campaign
+# adopts records of earlier ones that were made under the same conditions.
+
+FOLDER = "campaigns"
+CAMPAIGN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
+
+
+@dataclass(frozen=True)
+class CampaignLog:
+    """Record of a campaign besides its runs."""
+
+    campaign: str
+    key: str
+    started_at: str
+    study: str
+    study_digest: str
+    version: str
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    adopted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    looks: tuple[dict, ...] = ()
+    contradictions: Mapping[str, str] = field(default_factory=dict)
+
+
+def folder(directory: Path, campaign: str) -> Path:
+    """Folder of a campaign below a directory of results."""
+    return directory / FOLDER / campaign
+
+
+def study_file(directory: Path, campaign: str | None = None) -> Path:
+    """The study as a campaign (the latest one) measured it; also where older versions stored it."""
+    last = campaign or latest(directory)
+    return directory / "study.yml" if last is None else folder(directory, last) / "study.yml"
+
+
+def ids(directory: Path) -> list[str]:
+    """Ids of the campaigns in a directory of results, oldest first."""
+    found = (directory / FOLDER).glob("*/campaign.json")
+    return sorted((p.parent.name for p in found if CAMPAIGN_ID.fullmatch(p.parent.name)), key=_age)
+
+
+def _age(campaign: str) -> tuple[str, int]:
+    stamp, _, number = campaign.partition("-")
+    return stamp, int(number or 0)
+
+
+def latest(directory: Path) -> str | None:
+    """Id of the campaign that started last; None without one."""
+    found = ids(directory)
+    return found[-1] if found else None
+
+
+def new_id(directory: Path, now: datetime) -> str:
+    """An id that no campaign of the directory has, later than all of them."""
+    stamp, before = f"{now:%Y%m%dT%H%M%SZ}", latest(directory)
+    if before is None or _age(before) < (stamp, 0):
+        return stamp
+    stamp, number = _age(before)  # the clock was set back, or two start within a second
+    return f"{stamp}-{number + 1}"
+
+
+def read_log(directory: Path, campaign: str) -> CampaignLog:
+    """Read ``campaign.json``."""
+    path = folder(directory, campaign) / "campaign.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        adopted = {part: tuple(runs) for part, runs in content.pop("adopted").items()}
+        return CampaignLog(**{**content, "adopted": adopted, "looks": tuple(content["looks"])})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise NetlabError(
+            f"{path} cannot be read as a campaign: {why(error)}", code="E-RESULTS-011"
+        ) from None
+
+
+def write_log(directory: Path, log: CampaignLog) -> None:
+    """Write ``campaign.json``, atomically."""
+    path = folder(directory, log.campaign) / "campaign.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(vars(log), indent=1) + "\n")
+
+
+def part_name(campaign: str, visit_id: str, taken: Iterable[str]) -> str:
+    """Name of a new part of the store: campaign and visit, numbered where it is visited again."""
+    name = base = f"{campaign}~{visit_id}"
+    known, number = set(taken), 1
+    while name in known:
+        number += 1
+        name = f"{base}~{number}"
+    return name
+
+
+def campaign_of(part: str) -> str:
+    """Id of the campaign that wrote a part; empty for imported and older parts."""
+    head, separator, _ = part.partition("~")
+    return head if separator else ""
+
 
 IMPORTED = "imported@"
 """Start of the names of parts that were imported: they belong to no campaign and always count."""
@@ -122,16 +225,16 @@ class Store:
 
     def _counts(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
         """Mask of the records that count, in the order of their start."""
-        last = campaigns.latest(self.directory) if campaign is None else campaign
+        last = latest(self.directory) if campaign is None else campaign
         if last is None:
             belongs = pd.Series(True, index=records.index)
         else:
-            adopted = campaigns.read_log(self.directory, last).adopted
+            adopted = read_log(self.directory, last).adopted
             chosen = {(part, run) for part, runs in adopted.items() for run in runs}
             pairs = zip(records["part"], records["run_id"], strict=True)
             belongs = pd.Series(
                 [
-                    campaigns.campaign_of(part) == last
+                    campaign_of(part) == last
                     or part.startswith(IMPORTED)
                     or (part, run_id) in chosen
                     for part, run_id in pairs
@@ -179,3 +282,163 @@ class Store:
 def _standing(records: pd.DataFrame) -> pd.DataFrame:
     standing = records[~records["superseded"]].drop(columns=["part", "superseded"])
     return standing.sort_values("order", ignore_index=True)
+
+
+# Campaigns of a directory of results: list, describe, and remove what is superseded.
+
+OLDER, IMPORTS = "older", "imported"
+"""In place of a campaign: parts of an older netlab, and imported parts."""
+
+
+@dataclass(frozen=True)
+class CampaignSummary:
+    """Files of one campaign in a directory."""
+
+    campaign: str
+    started_at: str
+    study: str
+    study_digest: str
+    runs: int
+    valid: int
+    superseded: int
+    size_B: int
+    log: CampaignLog | None = None
+
+
+def origin(part: str) -> str:
+    """Campaign that wrote a part, or what stands in its place."""
+    if part.startswith(IMPORTED):
+        return IMPORTS
+    return campaign_of(part) or OLDER
+
+
+def summaries(directory: Path) -> list[CampaignSummary]:
+    """Every campaign of a directory, oldest first; parts without one before them."""
+    store = _store(directory)
+    records = store.records()
+    of = records["part"].map(origin)
+    known = ids(directory)
+    found = [name for name in (OLDER, IMPORTS) if (of == name).any()]
+    lost = sorted(set(of) - {OLDER, IMPORTS, *known})
+    return [_summary(store, name, records[of == name]) for name in [*found, *lost, *known]]
+
+
+def _summary(store: Store, campaign: str, records: pd.DataFrame) -> CampaignSummary:
+    logged = folder(store.directory, campaign)
+    log = None
+    if (logged / "campaign.json").is_file():
+        log = read_log(store.directory, campaign)
+    files = [file for part in records["part"].unique() for file in part_files(store, part)]
+    files += [file for file in logged.glob("*") if file.is_file()]
+    first = records["started_at"].min()
+    began = "" if pd.isna(first) else first.isoformat(timespec="seconds")
+    return CampaignSummary(
+        campaign=campaign,
+        started_at=began if log is None else log.started_at,
+        study=_all(records["study"]) if log is None else log.study,
+        study_digest=_all(records["study_digest"]) if log is None else log.study_digest,
+        runs=len(records),
+        valid=int((records["flags"].fillna("") == "").sum()),
+        superseded=int(records["superseded"].sum()),
+        size_B=sum(file.stat().st_size for file in files),
+        log=log,
+    )
+
+
+def _all(values: pd.Series) -> str:
+    return ", ".join(map(str, values.dropna().unique()))
+
+
+def summary(directory: Path, campaign: str) -> CampaignSummary:
+    """One campaign of a directory."""
+    found = summaries(directory)
+    for one in found:
+        if one.campaign == campaign:
+            return one
+    raise BadInput(
+        f"no such campaign; there are {', '.join(one.campaign for one in found)}",
+        where=str(directory),
+        key="campaign",
+        value=campaign,
+        code="E-RESULTS-021",
+    )
+
+
+def part_files(store: Store, part: str) -> Iterator[Path]:
+    """Files of a part that exist: its tables and the notebook of its visit."""
+    candidates = [store.directory / table / f"{part}.parquet" for table in TABLES]
+    notebooks = store.directory / "notebooks"
+    candidates += [notebooks / f"{part}.ipynb", notebooks / f"{part}.failed.ipynb"]
+    yield from (path for path in candidates if path.is_file())
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Plan of the files that :func:`prune` removes."""
+
+    directory: Path
+    parts: tuple[str, ...]
+    records: int
+    kept: int
+    files: tuple[Path, ...]
+    folders: tuple[Path, ...]
+
+    @property
+    def size_B(self) -> int:
+        """Bytes of the files."""
+        return sum(file.stat().st_size for file in self.files)
+
+
+def planned(directory: Path) -> Pruning:
+    """Find the superseded records of a directory that can be removed.
+
+    A part goes if none of its records counts; the file of one that counts is never written anew.
+    The log and study of a campaign go with its last part, those of the latest campaign never.
+    """
+    store = _store(directory)
+    records = store.records()
+    stays = records.groupby("part")["superseded"].all()
+    parts = tuple(sorted(stays.index[stays]))
+    gone = records["part"].isin(parts)
+    left = {origin(part) for part in records.loc[~gone, "part"]}
+    last = latest(directory)
+    emptied = [
+        folder(directory, one)
+        for one in ids(directory)
+        if one != last and one not in left and any(origin(part) == one for part in parts)
+    ]
+    files = [file for part in parts for file in part_files(store, part)]
+    files += [file for place in emptied for file in sorted(place.iterdir()) if file.is_file()]
+    return Pruning(
+        directory=directory,
+        parts=parts,
+        records=int(gone.sum()),
+        kept=int((records["superseded"] & ~gone).sum()),
+        files=tuple(files),
+        folders=tuple(emptied),
+    )
+
+
+def prune(found: Pruning) -> None:
+    """Remove the files of a plan; run tables last, so that a record never lacks its samples."""
+    if planned(found.directory) != found:
+        raise NetlabError(
+            f"{found.directory} changed meanwhile; no file was removed", code="E-RESULTS-022"
+        )
+    try:
+        for file in sorted(found.files, key=lambda path: path.parent.name == "runs"):
+            file.unlink()
+    except OSError as error:
+        raise NetlabError(
+            f"cannot remove {error.filename}: {error.strerror}", code="E-RESULTS-023"
+        ) from None
+    for place in found.folders:
+        with contextlib.suppress(OSError):  # holds a file that netlab did not write
+            place.rmdir()
+
+
+def _store(directory: Path) -> Store:
+    store = Store(directory)
+    if not store.parts() and not ids(directory):
+        raise BadInput("holds no results", where=str(directory), code="E-RESULTS-020")
+    return store

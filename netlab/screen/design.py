@@ -1,29 +1,53 @@
-"""Designs of a screen: the knobs that are set in each row.
-
-A row is one setting of the hosts: some knobs are set, the others are left as found. Designs:
-
-``full``
-    Every combination of k knobs, 2^k rows: effects of all knobs and of all pairs.
-``folded``
-    A Plackett-Burman design and its mirror image (R. L. Plackett, J. P. Burman, "The design of
-    optimum multifactorial experiments", Biometrika 33, 1946; fold-over: G. E. P. Box, K. B. Wilson,
-    1951): at most 2k + 6 rows for up to 24 knobs. No effect of a knob is mixed with that of any
-    pair; pairs are mixed with each other.
-``leave-one-out``
-    All knobs, none, and all but one: k + 2 rows. It shows the effect of a knob beside all others
-    only: of two knobs that replace each other it shows neither.
-"""
+"""A screening request, the designs of a screen, and the effects of its knobs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from netlab.analysis.screened import NO_ROW
-from netlab.errors import BadInput
+from netlab.analysis import cells
+from netlab.analysis.compare import (
+    CANNOT_TELL,
+    FASTER,
+    SAME,
+    SLOWER,
+    Difference,
+    holm,
+    usable,
+    verdict,
+)
+from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, paired_ratio
+from netlab.analysis.screened import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
+from netlab.errors import BadInput, NetlabError
+from netlab.files import paths
+from netlab.files.yaml_file import validated
+from netlab.study import Group, Study
+from netlab.study.base import MAX_NAME
+from netlab.study.schedule import slug
+from netlab.study.tunings import fixed_buffer_text, is_moot, moot_knobs, resolved
+from netlab.tuning.knobs import Choice, Knob
+from netlab.tuning.profiles import Profile
+
+# Designs of a screen: the knobs that are set in each row.
+#
+# A row is one setting of the hosts: some knobs are set, the others are left as found. Designs:
+#
+# ``full``
+#     Every combination of k knobs, 2^k rows: effects of all knobs and of all pairs.
+# ``folded``
+#     A Plackett-Burman design and its mirror image (R. L. Plackett, J. P. Burman, "The design of
+#     optimum multifactorial experiments", Biometrika 33, 1946; fold-over: G. E. P. Box, K. B.
+# Wilson,     1951): at most 2k + 6 rows for up to 24 knobs. No effect of a knob is mixed with that
+# of any     pair; pairs are mixed with each other.
+# ``leave-one-out``
+#     All knobs, none, and all but one: k + 2 rows. It shows the effect of a knob beside all others
+#     only: of two knobs that replace each other it shows neither.
 
 AUTO, FULL, FOLDED, LEAVE_ONE_OUT = "auto", "full", "folded", "leave-one-out"
 DESIGNS = (AUTO, FULL, FOLDED, LEAVE_ONE_OUT)
@@ -109,3 +133,406 @@ def _leave_one_out(knobs: int) -> np.ndarray:
     ones = np.ones((1, knobs))
     rows = [ones, -ones, *([1 - 2 * np.eye(knobs)] if knobs > 1 else [])]
     return np.vstack(rows)
+
+
+# Effects of knobs: ratios of goodput within rounds, corrected for the number of knobs.
+#
+# Every figure is a logarithm of goodput. A round measures each row of the design once, and its own
+# level cancels, since an effect is a difference between rows. In a balanced two-level design half
+# of the rows have a knob and half have not; the standard error of every such difference is the
+# same, whatever the spread of each row, and comes from what rounds and rows leave unexplained.
+# Without balance (``leave-one-out``) a difference between two rows has its own spread over the
+# rounds.
+#
+# As in :mod:`netlab.analysis.compare`, intervals are simultaneous (Bonferroni), *faster* and
+# *slower* are read from Holm's test, and *the same* from the interval. Knobs and pairs are one
+# family.
+
+EFFECT_COLUMNS = ("knob", "with_knob", "ratio", "low", "high", "p_holm", "verdict")
+
+MOST_PAIRED = 5
+"""Most knobs whose pairs are estimated in a folded design."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A difference of logarithms with its test.
+
+    ``low`` and ``high`` are at the level of one comparison; ``p`` is two-sided.
+    """
+
+    centre: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True, eq=False)
+class RowMeans:
+    """Mean logarithm of each row, with the level of the rounds removed."""
+
+    rows: tuple[int, ...]
+    means: np.ndarray
+    covariance: np.ndarray
+    freedom: int
+
+
+def row_means(logs: np.ndarray, rows: np.ndarray, rounds: np.ndarray) -> RowMeans:
+    """Fit row plus round to the logarithms of goodput."""
+    there, row = np.unique(rows, return_inverse=True)
+    _, round_ = np.unique(rounds, return_inverse=True)
+    n_rows, n_rounds = len(there), round_.max(initial=-1) + 1
+    # Rounds as deviations from their mean: row means are then those of an average round.
+    of_round = np.eye(n_rounds)[round_] - 1 / max(n_rounds, 1)
+    model = np.column_stack([np.eye(n_rows)[row], of_round[:, : max(n_rounds - 1, 0)]])
+    inverse = np.linalg.pinv(model.T @ model)
+    fitted = inverse @ (model.T @ logs)
+    freedom = len(logs) - int(np.linalg.matrix_rank(model))
+    rest = logs - model @ fitted
+    variance = float(rest @ rest) / freedom if freedom > 0 else math.nan
+    return RowMeans(
+        tuple(int(one) for one in there),
+        fitted[:n_rows],
+        variance * inverse[:n_rows, :n_rows],
+        freedom,
+    )
+
+
+def estimates(found: RowMeans, terms: np.ndarray, confidence: float) -> list[Contrast]:
+    """Estimate the coefficients of a model of the rows, all but the mean."""
+    model = np.column_stack([np.ones(len(found.rows)), terms[list(found.rows)]])
+    if np.linalg.matrix_rank(model) < model.shape[1]:
+        raise NetlabError(
+            f"{len(terms) - len(found.rows)} of {len(terms)} rows have no valid run, and the rest "
+            "does not determine every effect; measure again, or take another design",
+            code="E-SCREEN-003",
+        )
+    weights = 2 * np.linalg.pinv(model)[1:]
+    centres = weights @ found.means
+    errors = np.sqrt(np.einsum("ij,jk,ik->i", weights, found.covariance, weights))
+    return [
+        _estimate(*pair, found.freedom, confidence) for pair in zip(centres, errors, strict=True)
+    ]
+
+
+def _estimate(centre: float, error: float, freedom: int, confidence: float) -> Contrast:
+    if freedom < 1 or math.isnan(error):
+        return Contrast(centre, math.nan, math.nan, math.nan)
+    half = float(cells.t_quantile(freedom, 0.5 + confidence / 2)) * error
+    p = 2 * cells.t_cumulative(freedom, -abs(centre) / error) if error else float(centre == 0)
+    return Contrast(centre, centre - half, centre + half, p)
+
+
+def knob_effects(
+    runs: pd.DataFrame,
+    design: Design,
+    *,
+    confidence: float = 0.95,
+    same_within_percent: float = 5.0,
+) -> pd.DataFrame:
+    """Effect of every knob, and of every pair that can be estimated."""
+    names = list(design.rows)
+    good = usable(runs[runs["tuning"].isin(names)])
+    if design.kind == LEAVE_ONE_OUT:
+        terms: list[tuple[str, str]] = [(knob, "") for knob in design.knobs]
+        level = 1 - (1 - confidence) / len(terms)
+        made = _left_out(good, design, level)
+        return _frame(terms, made, confidence, same_within_percent)
+    found = row_means(
+        np.log(good["goodput_MBps"].to_numpy(dtype=float)),
+        np.array([names.index(name) for name in good["tuning"]], dtype=int),
+        good["round"].to_numpy(dtype=int),
+    )
+    frame = effects_of(found, design, design.pairs, confidence, same_within_percent)
+    active = tuple(frame.loc[_matters(frame), "knob"])
+    if design.pairs or not 2 <= len(active) <= MOST_PAIRED:
+        return frame
+    # Pairs of a folded design are mixed with each other: those of knobs that matter come first.
+    pairs = tuple(combinations(active, 2))
+    try:
+        both = effects_of(found, design, pairs, confidence, same_within_percent, alone=True)
+    except NetlabError:
+        return frame
+    return pd.concat([frame, both], ignore_index=True)
+
+
+def effects_of(
+    found: RowMeans,
+    design: Design,
+    pairs: Sequence[tuple[str, str]],
+    confidence: float,
+    same_within_percent: float,
+    *,
+    alone: bool = False,
+) -> pd.DataFrame:
+    """Effects of all knobs and of some pairs from the means of a balanced design.
+
+    With `alone`, the pairs are the family, and only they are returned.
+    """
+    at = {knob: column for column, knob in enumerate(design.knobs)}
+    products = [design.levels[:, at[a]] * design.levels[:, at[b]] for a, b in pairs]
+    terms = np.column_stack([design.levels, *products])
+    names = [*((knob, "") for knob in design.knobs), *pairs]
+    skipped = len(design.knobs) if alone else 0
+    level = 1 - (1 - confidence) / len(names[skipped:])
+    made = estimates(found, terms, level)
+    # Half of a knob's effect with the other to half of that without: twice the contrast.
+    made = [
+        Contrast(2 * one.centre, 2 * one.low, 2 * one.high, one.p) if second else one
+        for (_, second), one in zip(names, made, strict=True)
+    ]
+    return _frame(names[skipped:], made[skipped:], confidence, same_within_percent)
+
+
+def _left_out(runs: pd.DataFrame, design: Design, level: float) -> list[Contrast]:
+    """All knobs against all but one, by the ratios within rounds."""
+    cells = {name: part.set_index("round")["goodput_MBps"] for name, part in runs.groupby("tuning")}
+    lacking = {name: set(design.knobs) - set(chosen) for name, chosen in design.rows.items()}
+    made = []
+    for knob in design.knobs:
+        without = next(name for name, gone in lacking.items() if gone == {knob})
+        if ALL_ROW not in cells or without not in cells:
+            raise NetlabError(
+                f"{knob}: the row with all knobs or the row without it has no valid run",
+                code="E-SCREEN-004",
+            )
+        before, after = cells[without], cells[ALL_ROW]
+        ratio: Ratio = paired_ratio(before, after, level)
+        few = min(len(before), len(after)) < COMMON_ROUNDS
+        low, high = (math.nan, math.nan) if few else (math.log(ratio.low), math.log(ratio.high))
+        made.append(Contrast(math.log(ratio.ratio), low, high, p_of_ratio(before, after)))
+    return made
+
+
+def _frame(
+    names: Iterable[tuple[str, str]],
+    made: Sequence[Contrast],
+    confidence: float,
+    same_within_percent: float,
+) -> pd.DataFrame:
+    rows = []
+    adjusted = holm([one.p for one in made])
+    for (knob, second), one, p in zip(names, made, adjusted, strict=True):
+        ratio, low, high = (float(np.exp(v)) for v in (one.centre, one.low, one.high))
+        word = verdict(low, high, same_within_percent)
+        if word == CANNOT_TELL:
+            word = Difference(p, 1 - confidence).verdict(Ratio(ratio, low, high))
+        rows.append((knob, second, ratio, low, high, p, word))
+    return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
+
+
+def _matters(frame: pd.DataFrame) -> pd.Series:
+    """Mask of the effects found to differ from 1 by more than the bound allows."""
+    return ~frame["verdict"].isin((SAME, CANNOT_TELL))
+
+
+def least_set(frame: pd.DataFrame) -> tuple[str, ...]:
+    """The fewest knobs with the highest goodput that the effects found predict.
+
+    Only effects that were found count, pairs among them: a knob is taken if it is *faster* by
+    itself, or with another one that is taken.
+    """
+    single = frame["with_knob"] == ""
+    order = tuple(frame.loc[single, "knob"])
+    kept = frame[_matters(frame)]
+    involved = [knob for knob in order if knob in set(kept["knob"]) | set(kept["with_knob"])]
+    terms = [
+        (row["knob"], row["with_knob"], math.log(row["ratio"])) for row in kept.to_dict("records")
+    ]
+    if not (kept["with_knob"] != "").any():
+        return tuple(kept.loc[kept["verdict"] == FASTER, "knob"])
+
+    def predicted(chosen: tuple[str, ...]) -> float:
+        sign = {knob: 1 if knob in chosen else -1 for knob in involved}
+        return sum(
+            sign[knob] * sign[second] * size / 4 if second else sign[knob] * size / 2
+            for knob, second, size in terms
+        )
+
+    sets = [some for n in range(len(involved) + 1) for some in combinations(involved, n)]
+    best = max(predicted(some) for some in sets)
+    return next(some for some in sets if predicted(some) >= best - 1e-9)
+
+
+def growing_sets(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    """The least set, then larger ones: each adds the knob with the largest effect of the others.
+
+    Knobs that are *slower* are never added, nor those estimated to cost goodput.
+    """
+    single = frame[frame["with_knob"] == ""]
+    chosen = set(least_set(frame))
+    order = tuple(single["knob"])
+    yield tuple(knob for knob in order if knob in chosen)
+    rest = single[(single["ratio"] > 1) & (single["verdict"] != SLOWER)]
+    for knob in rest.sort_values("ratio", ascending=False, kind="stable")["knob"]:
+        if knob not in chosen:
+            chosen.add(knob)
+            yield tuple(one for one in order if one in chosen)
+
+
+# A screening request: a group of a study, a tuning, and how long to measure.
+
+CONFIRM_ROUNDS = 10
+
+
+def knob_name(item: Knob | Choice) -> str:
+    """Name of a knob in a screen: its label, or the documents' parameter of a choice."""
+    return item.parameter if isinstance(item, Choice) else item.label
+
+
+@dataclass(frozen=True)
+class ScreenRequest:
+    """The parameters of a screen."""
+
+    study: Study
+    tuning: str
+    group_name: str | None = None
+    streams: int | None = None
+    mtu_B: int | None = None
+    design: str = DESIGNS[0]
+    same_within_percent: float = 5.0
+    confirm_rounds: int = CONFIRM_ROUNDS
+
+    def __post_init__(self) -> None:
+        if self.design not in DESIGNS:
+            raise BadInput(
+                f"is one of {', '.join(DESIGNS)}",
+                key="design",
+                value=self.design,
+                code="E-SCREEN-005",
+            )
+        if not 0 < self.same_within_percent < 100:
+            raise BadInput(
+                "must lie between 0 and 100",
+                key="same_within",
+                value=self.same_within_percent,
+                code="E-SCREEN-006",
+            )
+        if not 3 <= self.confirm_rounds <= 1000:
+            raise BadInput(
+                "is from 3 to 1000",
+                key="confirm_rounds",
+                value=self.confirm_rounds,
+                code="E-SCREEN-007",
+            )
+        self._refuse_factors()
+        if not self.profile.items:
+            raise BadInput(
+                "this tuning sets nothing, so there is nothing to screen",
+                key="tuning",
+                value=self.tuning,
+                code="E-SCREEN-008",
+            )
+
+        if is_moot(self.study, self.group, self.profile):
+            moot = moot_knobs(self.study, self.group, self.profile)
+            raise BadInput(
+                fixed_buffer_text(self.study, self.group, moot),
+                where=self.study.name,
+                key="tuning",
+                value=self.tuning,
+                code="E-SCREEN-012",
+            )
+
+    def _refuse_factors(self) -> None:
+        crossed = [*self.group.factors.over(self.study.factors).given(), *self.study.outer]
+        if crossed:
+            raise BadInput(
+                f"{self.group.name} crosses {', '.join(crossed)}, and a screen crosses knobs only; "
+                "take a copy of the study without `factors` and `outer`",
+                where=self.study.name,
+                key="group",
+                value=self.group.name,
+                code="E-SCREEN-009",
+            )
+
+    @property
+    def group(self) -> Group:
+        """The group to measure."""
+        groups = {group.name: group for group in self.study.groups}
+        if self.group_name is None and len(groups) == 1:
+            return self.study.groups[0]
+        if self.group_name not in groups:
+            raise BadInput(
+                f"choose one of the study's groups: {', '.join(groups)}",
+                where=self.study.name,
+                key="group",
+                value=self.group_name,
+                code="E-SCREEN-010",
+            )
+        return groups[self.group_name]
+
+    @property
+    def directory(self) -> Path:
+        """Default directory of the screen, below the results of the study."""
+        several = len(self.study.groups) > 1
+        name = f"{self.tuning}-{slug(self.group.name)}" if several else self.tuning
+        return paths.results_dir(self.study.name) / FOLDER / name
+
+    @property
+    def profile(self) -> Profile:
+        """The tuning with all that it extends."""
+        named = {level.name: level.profile for level in self.study.tunings}.get(self.tuning)
+        return resolved(self.study, named or self.tuning)
+
+    @property
+    def items(self) -> dict[str, Knob | Choice]:
+        """Name -> knob or choice of the tuning, in the order they are applied."""
+        return {knob_name(item): item for item in self.profile.items}
+
+    @property
+    def mtus_B(self) -> tuple[int] | None:
+        """The MTU to set in all rows; None to leave it as found, or to a knob of the tuning."""
+        if self.mtu_B is not None:
+            return (self.mtu_B,)
+        if "mtu" in self.items:
+            return None
+        levels = [level for level in self.study.tunings if level.name == self.tuning]
+        first = next((mtu_B for level in levels for mtu_B in level.mtus), None)
+        return None if first is None else (first,)
+
+    def screen_study(self, design: Design) -> Study:
+        """The study whose tunings are the rows of a design."""
+        return self._study("screen", f"Screen of {self.tuning}", design.rows, {})
+
+    def confirm_study(self, least: tuple[str, ...]) -> Study:
+        """The study that compares the whole tuning, its least set, and no knob at all."""
+        rows = {FULL_TUNING: tuple(self.items), LEAST_TUNING: least, NO_ROW: ()}
+        timing = self.study.timing.model_dump() | {"rounds": self.confirm_rounds}
+        title = f"Least set of {self.tuning} against all of it"
+        return self._study("least", title, rows, {"timing": timing, "precision": None})
+
+    def _study(
+        self, suffix: str, title: str, rows: dict[str, tuple[str, ...]], keys: dict
+    ) -> Study:
+        study, group, items = self.study, self.group, self.items
+        streams = self.streams or (group.streams or study.streams)[0]
+        path = study.paths[group.path]
+        hosts = {
+            end.host: study.hosts[end.host].model_dump(mode="python") | {"profiles": {}}
+            for end in path.ends
+        }
+        only = {"tunings": None, "mtus_B": None, "streams": None, "exclude": (), "table": None}
+        levels = [
+            {
+                "name": name,
+                "mtus_B": self.mtus_B,
+                "knobs": [items[knob].model_dump(mode="python") for knob in chosen],
+            }
+            for name, chosen in rows.items()
+        ]
+        content = study.model_dump(mode="python") | {
+            "name": f"{study.name[: MAX_NAME - len(suffix) - 1]}-{suffix}",
+            "title": f"{title}: {study.title}"[:200],
+            "hosts": hosts,
+            "paths": {group.path: path.model_dump(mode="python")},
+            "groups": [group.model_dump(mode="python") | only],
+            "tunings": levels,
+            "profiles": {},
+            "exclude": (),
+            "streams": (streams,),
+            "published": None,
+            "report": None,
+            "quick": None,
+        }
+        return validated(Study, content | keys, study.name)

@@ -3,31 +3,102 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from netlab.analysis.cells import nominal_level
 from netlab.analysis.compare import SLOWER, Asked, compare
-from netlab.analysis.precision import nominal_level
 from netlab.analysis.screened import (
+    DOCUMENT,
     FULL_TUNING,
     LEAST_TUNING,
     NO_ROW,
     Against,
     Concluded,
     Confirmation,
+    ScreenRecord,
+    reasons_of,
+    write_screen,
 )
+from netlab.charts.chart import show
 from netlab.errors import BadInput
 from netlab.experiment.campaign import run_study
+from netlab.experiment.endpoint import open_endpoints, study_lab
 from netlab.experiment.watcher import Watcher
+from netlab.files.writing import write_text
+from netlab.report.compare import interval, percent
+from netlab.report.screen import chart, least_yaml
 from netlab.results import Store
-from netlab.screen.design import Design, design
-from netlab.screen.effects import growing_sets, knob_effects
-from netlab.screen.probe import Probed, probe
-from netlab.screen.request import ScreenRequest
+from netlab.screen.design import Design, ScreenRequest, design, growing_sets, knob_effects
+from netlab.tuning.knobs import Choice, Knob
+from netlab.tuning.plan import Change
+from netlab.tuning.profiles import Tuning, read_tuning
+
+# Probe of a tuning: find its knobs that change anything on two hosts; nothing is changed there.
+
+CLIPPED = ("net.core.wmem_max", "net.core.rmem_max")
+"""Limits of a program's request, which netlab itself observes where a host lacks the sysctl."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """Knobs of a tuning on the hosts of a path."""
+
+    factors: tuple[str, ...]
+    unsupported: tuple[dict, ...] = ()
+    unchanged: tuple[dict, ...] = ()
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Knobs that are not factors -> reason."""
+        reasons = reasons_of(self.unsupported, self.unchanged)
+        return {knob: why for knob, why in reasons.items() if knob not in self.factors}
+
+
+def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Change]]) -> Probed:
+    """Sort the knobs of a tuning by its plans."""
+    factors, unsupported, unchanged = [], [], []
+    for name, item in items.items():
+        changing = False
+        for host, plan in planned.items():
+            found = [change for change in plan if _of(item, change)]
+            there = [change for change in found if change.supported]
+            changing = changing or any(change.changes for change in there)
+            if not there:
+                reasons = dict.fromkeys(change.reason or "not supported" for change in found)
+                unsupported.append({"host": host, "knob": name, "reason": "; ".join(reasons)})
+                changing = changing or name in CLIPPED
+            elif not any(change.changes for change in there):
+                value = ", ".join(change.new for change in there)
+                unchanged.append({"host": host, "knob": name, "value": value})
+        if changing:
+            factors.append(name)
+    return Probed(tuple(factors), tuple(unsupported), tuple(unchanged))
+
+
+def _of(item: Knob | Choice, change: Change) -> bool:
+    if isinstance(item, Choice):
+        return change.parameter == item.parameter
+    return change.parameter is None and change.key == (item.kind, item.name)
+
+
+def probe(ask: ScreenRequest) -> Probed:
+    """Plan the whole tuning on both hosts of the path."""
+    study, path, mtus_B = ask.study, ask.group.path, ask.mtus_B
+    with (
+        study_lab(study) as lab,
+        open_endpoints(study, study.first_link(path), lab=lab) as endpoints,
+    ):
+        plans = {
+            name: endpoint.planned(ask.profile, mtus_B[0] if mtus_B else None).changes
+            for name, endpoint in endpoints.items()
+        }
+    return probed(ask.items, plans)
+
 
 EFFECTS, CONFIRM = "effects", "least-set"
 """Directories of the campaigns below that of the screen; a second confirmation is `least-set-2`."""
@@ -38,7 +109,7 @@ ERROR_SHARES = (0.5, 0.25, 0.25)
 
 @dataclass(frozen=True, eq=False)
 class Screened(Concluded):
-    """A finished screen; :func:`netlab.screen.report.record_of` makes the record to show."""
+    """A finished screen; :func:`netlab.screen.run.record_of` makes the record to show."""
 
     ask: ScreenRequest
     probed: Probed
@@ -147,3 +218,74 @@ def refused_rows(runs: pd.DataFrame, plan: Design) -> dict[str, int]:
             if line["knob"] in plan.rows.get(row, ()):
                 found.setdefault(line["knob"], set()).add(row)
     return {knob: len(rows) for knob, rows in found.items()}
+
+
+# A screen as a record to store, and its files: JSON, chart, and the least set as a tuning.
+
+CHART = "effects.svg"
+NAME_ROOM = 42
+"""Characters of a tuning's name that leave room for ``-least``."""
+
+
+def least_name(tuning: str) -> str:
+    """Default name of the least set of a tuning."""
+    return f"{tuning[:NAME_ROOM]}-least"
+
+
+def record_of(found: Screened, name: str = "") -> ScreenRecord:
+    """The screen as it is stored; `name` is that of the least set as a tuning."""
+    ask, plan = found.ask, found.design
+    least = least_tuning(found, name or least_name(ask.tuning))
+    return ScreenRecord(
+        study=ask.study.name,
+        tuning=ask.tuning,
+        group=ask.group.name,
+        path=ask.group.path,
+        design=plan.kind,
+        started_at=found.started_at,
+        rows=plan.rows,
+        effects=found.effects,
+        same_within_percent=ask.same_within_percent,
+        runs=found.runs,
+        valid_runs=found.valid_runs,
+        unsupported=found.probed.unsupported,
+        unchanged=found.probed.unchanged,
+        refused_rows=found.refused,
+        tries=found.tries,
+        least_tuning=least.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
+    )
+
+
+def least_tuning(found: Screened, name: str) -> Tuning:
+    """The least set as a tuning, each knob with its source."""
+    ask = found.ask
+    whole = found.tries[-1].whole
+    note = (
+        f"Screened on {ask.group.path}: {percent(whole.ratio)} % against all of {ask.tuning} "
+        f"({interval(whole.low, whole.high)}), {found.verdict}."
+    )
+    return Tuning(
+        name=name,
+        title=f"Least set of {ask.tuning}",
+        source=f"netlab screen {ask.study.name} --tuning {ask.tuning}",
+        notes=(note,),
+        knobs=tuple(ask.items[knob] for knob in found.least_set),
+    )
+
+
+def write_least(record: ScreenRecord, path: Path) -> Path:
+    """Write the least set as a tuning file named for its path, and read it back."""
+    write_text(path, least_yaml(record, path.stem))
+    read_tuning(path)
+    return path
+
+
+def write_files(found: Screened, place: Path, output: Path | None = None) -> tuple[Path, ...]:
+    """Write ``screen.json``, ``effects.svg``, and the least set."""
+    record = record_of(found, output.stem if output else "")
+    output = output or place / f"{record.least_tuning['name']}.yml"
+    return (
+        write_screen(record, place / DOCUMENT),
+        write_text(place / CHART, show(chart(record)).svg),
+        write_least(record, output),
+    )

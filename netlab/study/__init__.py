@@ -4,16 +4,12 @@ Frozen models; every mistake in a file is a :class:`~netlab.errors.BadInput` tha
 file, the key and the value.
 """
 
-from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, is_name, slug
+from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, Noise, is_name, slug
 from netlab.study.design import Study
-from netlab.study.factors import Factors
+from netlab.study.factors import Factors, Policy, Socket
 from netlab.study.file import load, load_stored
-from netlab.study.generators import OWN
-from netlab.study.groups import Group, GroupTiming, Timing
-from netlab.study.hosts import Bus, End, StudyHost
-from netlab.study.link import Emulator, LabLink, Path
-from netlab.study.noise import Noise
-from netlab.study.socket import Policy, Socket
+from netlab.study.groups import OWN, Group, GroupTiming, Timing
+from netlab.study.hosts import Bus, Emulator, End, LabLink, Path, StudyHost
 from netlab.study.stacks import Stack
 from netlab.study.tunings import OwnTuning, TuningLevel
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
-from netlab.tuning.knobs import Frozen
+from netlab.tuning.knobs import Frozen, key
 
 MAX_NAME = 48
 QUICK = "-quick"
@@ -62,3 +73,157 @@ def misplaced(
 ) -> PydanticCustomError:
     """An error at a place below the model that is validated, for its line and key."""
     return PydanticCustomError(code, "{text}", {"text": text, "place": place, "value": value})
+
+
+# Mistakes of a study that are found one by one, and reported together.
+
+
+class SeveralMistakes(ValueError):
+    """Mistakes of one model, which pydantic takes for one."""
+
+    def __init__(self, mistakes: list[ValueError]):
+        super().__init__(f"{len(mistakes)} mistakes")
+        self.mistakes = mistakes
+
+
+class MistakesFound:
+    """Mistakes found so far."""
+
+    def __init__(self) -> None:
+        self._mistakes: list[ValueError] = []
+
+    @contextmanager
+    def mistakes(self) -> Iterator[None]:
+        """Note the mistake that the block raises, and go on after it."""
+        try:
+            yield
+        except ValueError as mistake:
+            self._mistakes.append(mistake)
+
+    def refuse(self) -> None:
+        """Raise the mistakes, if there are any."""
+        if self._mistakes:
+            several = SeveralMistakes(self._mistakes)  # each has a code
+            raise self._mistakes[0] if len(self._mistakes) == 1 else several
+
+
+# The precision that a study asks of its cells, and the rounds at which it is tested.
+
+GROWTH = 1.4
+"""Factor from one look to the next: few looks, and few rounds more than a cell needs."""
+
+UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def duration_s(value: object) -> object:
+    """Seconds of a text such as ``20min``, ``90 s`` or ``1.5h``; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", value)
+    if found is None:
+        raise ValueError("is not a duration; write a number and s, min or h, such as 20min")
+    return float(found[1]) * UNITS_S[found[2]]
+
+
+DurationText = Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*(s|min|h)\s*$")]
+_Seconds = Annotated[float, Field(ge=1, le=30 * 86400, allow_inf_nan=False)]
+Duration = Annotated[
+    _Seconds, BeforeValidator(duration_s, json_schema_input_type=_Seconds | DurationText)
+]
+
+
+class Precision(Model, title="`precision`"):
+    """Required precision of every cell, and the limits of the attempt.
+
+    The rounds up to ``min_rounds`` are measured whatever the budget.
+    """
+
+    half_width_percent: Annotated[
+        float, key("Half the width of an interval, per cent of its mean.", 5.0, gt=0, le=100)
+    ] = 5.0
+    min_rounds: Annotated[
+        int, key("Rounds in which every cell is measured.", 3, ge=2, le=MAX_ROUNDS)
+    ] = 3
+    max_rounds: Annotated[int, key("Most rounds of a cell.", 12, ge=2, le=MAX_ROUNDS)] = 12
+    budget: Annotated[Duration | None, key("Time for the whole campaign.", "20min")] = None
+
+    @model_validator(mode="after")
+    def _rounds_ascend(self) -> Self:
+        if self.max_rounds < self.min_rounds:
+            raise ValueError(
+                f"max_rounds: {self.max_rounds} is below min_rounds, {self.min_rounds}"
+            )
+        return self
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Rounds after which the cells are tested, ascending; the last is `max_rounds`.
+
+        Examples
+        --------
+        >>> Precision(min_rounds=3, max_rounds=12).looks
+        (3, 5, 7, 10, 12)
+        """
+        found = [self.min_rounds]
+        while found[-1] < self.max_rounds:
+            found.append(min(self.max_rounds, math.ceil(found[-1] * GROWTH)))
+        return tuple(found)
+
+
+# Limits of the disturbance of a host before its runs are flagged, and the number of retries.
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+Wait = Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)]
+
+LATER = ("foreign_traffic_percent", "frequency_drop_percent", "wait")
+
+
+class Noise(Model, title="`noise`"):
+    """Limits of disturbance within the window of a run; beyond one it is flagged ``interference``.
+
+    CPU time is in per cent of all cores, traffic in per cent of the run's own bytes or packets. A
+    flagged run is measured again if its cell has fewer valid runs than an interval needs; its
+    record stays. With a ``wait`` of 0 a campaign does not read the load of the hosts either.
+    """
+
+    steal_percent: Annotated[
+        Percent, key("Limit of CPU time taken by the hypervisor, per cent of all CPUs.", 5.0)
+    ] = 5.0
+    foreign_cpu_percent: Annotated[
+        Percent, key("Limit of CPU time of other processes, per cent of all CPUs.", 4.0)
+    ] = 4.0
+    foreign_traffic_percent: Annotated[
+        Percent,
+        key(
+            "Limit of others' bytes or packets on the data interface, per cent of the run's own.",
+            1.0,
+        ),
+    ] = 1.0
+    frequency_drop_percent: Annotated[
+        Percent,
+        key("Limit of the fall of a busy CPU's frequency within the window, per cent.", 10.0),
+    ] = 10.0
+    retries: Annotated[
+        int,
+        key(
+            "Times that a disturbed run of a cell with too few valid ones is measured again.",
+            1,
+            ge=0,
+            le=100,
+        ),
+    ] = 1
+    wait: Annotated[
+        Wait,
+        BeforeValidator(duration_s, json_schema_input_type=Wait | DurationText),
+        key("Longest wait of a campaign for quiet hosts, all waits together.", "5min"),
+    ] = 20.0
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        # digests and keys of studies that leave these out are as before there were such limits
+        fields = type(self).model_fields
+        return {
+            key: value
+            for key, value in serialize(self).items()
+            if key not in LATER or value != fields[key].default
+        }

@@ -16,34 +16,44 @@ from netlab.study.base import (
     QUICK,
     ROUNDS,
     Congestion,
+    MistakesFound,
     Model,
     Name,
+    Noise,
+    Precision,
     StackName,
     Streams,
     slug,
 )
 from netlab.study.factors import (
     Combination,
+    Engine,
     Excluded,
     Factors,
     OuterLevel,
+    Policy,
+    Receive,
+    Send,
     Several,
+    Socket,
+    Threads,
     link_levels,
     link_name,
     path_at,
     path_of_link,
 )
-from netlab.study.generators import OWN, refusal
-from netlab.study.groups import Group, Timing
-from netlab.study.hosts import StudyHost
-from netlab.study.levels import check_factors, combinations, group_at, study_at
-from netlab.study.link import Path
-from netlab.study.mistakes import MistakesFound
-from netlab.study.noise import Noise
-from netlab.study.pages import ReportPages
-from netlab.study.precision import Precision
-from netlab.study.published import Published
-from netlab.study.socket import Engine, Policy, Receive, Send, Socket, Threads
+from netlab.study.groups import (
+    OWN,
+    Group,
+    Timing,
+    check_factors,
+    combinations,
+    group_at,
+    refusal,
+    study_at,
+)
+from netlab.study.hosts import Path, StudyHost
+from netlab.study.published import Published, ReportPages
 from netlab.study.stacks import Stack, check_congestions
 from netlab.study.tunings import (
     OwnTuning,
@@ -514,7 +524,7 @@ class Study(Model, title="A study"):
         """SHA-256 of the study's content, independent of layout and comments of the file.
 
         It covers the knobs and values of every tuning the hosts take, wherever it is defined. The
-        copy beside results, :func:`netlab.study.frozen.freeze`, has the digest of its study.
+        copy beside results, :func:`netlab.study.file.freeze`, has the digest of its study.
         """
         content = self.model_dump(mode="json", exclude={"profiles", "published", "report"})
         content["quick"] = None  # another study, named for this one

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from netlab.study.base import Buffer, Congestion, Generator, Megabytes, Model, Name, RecordLength
-from netlab.study.link import (
+from netlab.study.hosts import (
     Emulator,
     InterruptDelay,
     Jitter,
@@ -25,22 +31,117 @@ from netlab.study.link import (
     ReadBurst,
     RoundTrip,
 )
-from netlab.study.socket import (
-    Batch,
-    BusyPoll,
-    Cpus,
-    Dscp,
-    Engine,
-    Policy,
-    Receive,
-    Segment,
-    Send,
-    Socket,
-    Switch,
-    Threads,
-    Yield,
-)
 from netlab.tuning.knobs import key
+
+# Options of the sockets and threads of a study's runs.
+
+Engine = Literal["auto", "blocking", "epoll", "plain"]
+Send = Literal["copy", "zerocopy", "sendfile", "splice"]
+Receive = Literal["copy", "discard", "splice", "zerocopy"]
+Threads = Annotated[int, Field(ge=0, le=1024)]
+
+
+def _text(value: object) -> object:
+    """Convert a single CPU, which YAML reads as a number, to text."""
+    return str(value) if type(value) is int else value
+
+
+_CpuList = Annotated[
+    str, Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=255)
+]
+Cpus = Annotated[
+    _CpuList,
+    BeforeValidator(_text, json_schema_input_type=_CpuList | Annotated[int, Field(ge=0)]),
+]
+"""CPU numbers as the kernel writes them, ``0,2-3``."""
+
+
+Dscp = Annotated[int, Field(ge=0, le=63)]
+Segment = Annotated[int, Field(ge=88, le=32767)]
+BusyPoll = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class Socket(Model, title="`socket`"):
+    """Options of every socket and thread of a study's runs; the kernel's default where left out.
+
+    The agents set them, read them back and refuse a run whose option the kernel does not accept.
+    """
+
+    pacing_MBps: Annotated[Megabytes | None, key("Pacing rate of each stream, 10⁶ B/s.", 100.0)] = (
+        None
+    )
+    dscp: Annotated[Dscp, key("DSCP code point of the packets.", 46)] = 0
+    mss_B: Annotated[Segment | None, key("Maximum segment size, TCP options included.", 1448)] = (
+        None
+    )
+    nodelay: Annotated[bool, key("TCP_NODELAY.", True)] = False
+    busy_poll_us: Annotated[BusyPoll, key("SO_BUSY_POLL, µs.", 50)] = 0
+    cpus_sender: Annotated[Cpus | None, key("CPUs of the sender's threads, in turn.", "0,2-3")] = (
+        None
+    )
+    cpus_receiver: Annotated[Cpus | None, key("CPUs of the receiver's threads, in turn.", "1")] = (
+        None
+    )
+    follow_incoming_cpu: Annotated[
+        bool, key("Pin each thread to the CPU that receives its packets.", True)
+    ] = False
+
+    @model_validator(mode="after")
+    def _one_placement(self) -> Self:
+        if self.follow_incoming_cpu and (self.cpus_sender or self.cpus_receiver):
+            raise ValueError("follow_incoming_cpu and CPUs exclude each other")
+        return self
+
+
+MOST_B = 2**40
+
+
+def _bytes_or(word: str) -> Callable[[object], object]:
+    """A check of a number of bytes, ``auto``, or a word for no limit."""
+
+    def check(value: object) -> object:
+        if value in ("auto", word) or (type(value) is int and 1 <= value <= MOST_B):
+            return value
+        raise ValueError(f"Input should be auto, {word} or 1 to {MOST_B} bytes")
+
+    return check
+
+
+_Bytes = Annotated[int, Field(ge=1)]
+Batch = Annotated[
+    int | str,
+    BeforeValidator(_bytes_or("none"), json_schema_input_type=Literal["auto", "none"] | _Bytes),
+]
+Yield = Annotated[
+    int | str,
+    BeforeValidator(_bytes_or("never"), json_schema_input_type=Literal["auto", "never"] | _Bytes),
+]
+Switch = Literal["auto"] | bool
+
+
+class Policy(Model, title="`policy`"):
+    """Processor sharing of the agents; a key left out follows the rules of the agents.
+
+    The rules are in ``native/PROTOCOL.md``. Each run records what was in force at both ends, in
+    the column ``policy``.
+    """
+
+    batch_B: Annotated[
+        Batch,
+        key("Bytes that a stream moves before the next one: `auto`, `none` or a number.", 65536),
+    ] = "auto"
+    yield_B: Annotated[
+        Yield,
+        key("Bytes after which a sender yields its CPU: `auto`, `never` or a number.", "never"),
+    ] = "auto"
+    read_delay: Annotated[Switch, key("A receiver sleeps after a small read.", False)] = "auto"
+    sched_batch: Annotated[Switch, key("Threads run as SCHED_BATCH.", True)] = "auto"
+    spread: Annotated[Switch, key("Each thread is pinned to a CPU of its own.", True)] = "auto"
+
+    @model_serializer(mode="wrap")
+    def _only_given(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        return {name: value for name, value in serialize(self).items() if value != "auto"}
+
 
 T = TypeVar("T")
 Several = Annotated[tuple[T, ...], Field(strict=False, min_length=1)]

@@ -2,22 +2,148 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema
+
 from netlab.errors import BadInput
 from netlab.files import paths
-from netlab.files.yaml_file import read_yaml, validated
-from netlab.study.base import NAME
+from netlab.files.writing import write_text
+from netlab.files.yaml_file import read_yaml, validated, yaml_text
+from netlab.study.base import MAX_NAME, NAME, QUICK
 from netlab.study.design import Study
-from netlab.study.published import with_published
-from netlab.study.short import short_form
-from netlab.study.tunings import OwnTuning
-from netlab.study.wad_conf import with_wad_conf
+from netlab.study.factors import OF_EMULATOR, OF_GROUP, OF_LINK, OF_POLICY, OF_SOCKET, OF_STUDY
+from netlab.study.groups import Group, Timing
+from netlab.study.published import Described, with_published
+from netlab.study.stacks import WadStack, with_wad_conf
+from netlab.study.tunings import OwnTuning, complete
 from netlab.tuning.profiles import AS_FOUND
+
+# Copy of a study beside its results: timing resolved, tunings included.
+
+
+def freeze(study: Study, directory: Path) -> Path:
+    """Write the study as it is measured beside its results.
+
+    Its timing is resolved, and it carries the content of every tuning, so that a block can be run
+    from it alone.
+    """
+    return write_text(directory / "study.yml", yaml_text(_content(study)))
+
+
+def frozen_text(study: Study) -> str:
+    """The YAML of :func:`freeze` without ``report``; equal for studies that measure the same."""
+    return yaml_text({key: value for key, value in _content(study).items() if key != "report"})
+
+
+def _content(study: Study) -> dict:
+    content = study.model_dump(mode="json")
+    content["quick"] = None
+    content["profiles"] = complete(study)
+    if content["report"] is None:
+        del content["report"]
+    else:  # names alone, to say which are left out
+        names = [Path(name).name for name in content["report"]["notebooks"]]
+        content["report"]["notebooks"] = names
+    return content
+
+
+# The short form of a study: a first look that takes a fraction of the time.
+
+SHORT_ROUNDS = 2
+"""The fewest that give an interval."""
+SHARE = 0.25
+"""Of the study's measured seconds."""
+LEAST_S, MOST_S = 0.5, 10.0
+SAMPLES = 5
+"""The fewest samples of a run."""
+
+
+def derived_timing(study: Study) -> Timing:
+    """Timing of the short form of a study that does not give one under ``quick``.
+
+    At most two rounds of a quarter of the seconds, within 0.5 and 10 s and never more than the
+    study's own. The warm-up stays: how long a path needs to settle does not depend on the form.
+    The seconds stay too where a shorter run would be over before a loss that a group forces.
+    """
+    timing = study.timing
+    seconds = min(timing.seconds, max(LEAST_S, min(MOST_S, timing.seconds * SHARE)))
+    for group in study.groups:
+        own = group.records is not None or group.timing is not None or not group.short
+        loss_s = None if own else group.force_loss_at_s
+        if loss_s is not None and loss_s >= timing.warmup_at() + seconds:
+            seconds = timing.seconds
+    interval_ms = max(10, min(timing.interval_ms, int(seconds * 1000 / SAMPLES)))
+    return timing.model_copy(
+        update={
+            "rounds": min(study.max_rounds, SHORT_ROUNDS),
+            "seconds": seconds,
+            "interval_ms": interval_ms,
+        }
+    )
+
+
+def short_form(study: Study, where: str) -> Study:
+    """The study with its short timing and the groups that are for it; its name ends in ``-quick``.
+
+    It has fixed rounds: a precision asked of the whole study does not apply.
+    """
+    if study.quick is None and study.name.endswith(QUICK):
+        raise BadInput(
+            "this is the short form of a study already; leave out --quick",
+            where=where,
+            key="name",
+            value=study.name,
+            code="E-STUDY-004",
+        )
+    if len(study.name) > MAX_NAME - len(QUICK):
+        raise BadInput(
+            f"the short form adds {QUICK!r}, and a name has {MAX_NAME} characters at most; "
+            f"shorten it to {MAX_NAME - len(QUICK)}",
+            where=where,
+            key="name",
+            value=study.name,
+            code="E-STUDY-005",
+        )
+    groups = tuple(_shortened(study, group) for group in study.groups if group.short)
+    if not groups:
+        raise BadInput(
+            "no group is for the short form; leave out `short: false` of one, or --quick",
+            where=where,
+            key="groups",
+            code="E-STUDY-006",
+        )
+    timing = study.quick or derived_timing(study)
+    return study.model_copy(
+        update={
+            "name": f"{study.name}{QUICK}",
+            "groups": groups,
+            "timing": timing,
+            "precision": None,
+            "quick": None,
+        }
+    )
+
+
+def _shortened(study: Study, group: Group) -> Group:
+    """A group in the short form: its own short timing, or one derived from its own timing."""
+    timing = group.quick
+    if timing is None and group.timing is not None:
+        alone = group.model_copy(update={"timing": None})
+        whole = study.model_copy(
+            update={"timing": group.timing.over(study.timing), "groups": (alone,)}
+        )
+        derived = derived_timing(whole)
+        timing = group.timing.model_copy(
+            update={"seconds": derived.seconds, "interval_ms": derived.interval_ms}
+        )
+    return group.in_short().model_copy(update={"timing": timing, "quick": None})
+
 
 TIMING = ("rounds", "seconds", "warmup_s", "interval_ms", "drain_s")
 PRECISION = {"precision": "half_width_percent", "max_rounds": "max_rounds", "budget": "budget"}
@@ -57,7 +183,7 @@ def load(
 def load_stored(file: Path) -> Study:
     """Load the study that stands beside results, in a bundle or in the plan of a fleet.
 
-    It is data, whoever made it: it stands alone (:func:`netlab.study.frozen.freeze`), and no file
+    It is data, whoever made it: it stands alone (:func:`netlab.study.file.freeze`), and no file
     that it names is read.
     """
     return validated(Study, read_yaml(file), str(file))
@@ -149,3 +275,142 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
             )
         return OwnTuning.model_validate(tuning.model_dump(exclude={"name"}))
     return None
+
+
+# JSON Schema and reference of a study file, from its models.
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+PARTS = (
+    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Group", "Timing"),
+    *("GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning", "Knob", "Choice"),
+    *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Stack", "WadStack"),
+    *("Published", "ReportPages"),
+)
+"""Models in the order of the reference."""
+_PLAIN = re.compile(r"[A-Za-z<~][^\n:#{}\[\],&*?|'\"%@`]*|-> ?[a-z ]*")
+_WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
+
+
+class _Unsorted(GenerateJsonSchema):
+    def sort(self, value: Any, parent_key: str | None = None) -> Any:
+        return value  # keys of examples, too, keep the order that readers expect
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a study file, as an editor takes it.
+
+    Rules that join several keys, such as that a group's sender is an end of its path, are beyond
+    it: ``netlab check`` tests those.
+    """
+    schema = _schema()
+    for part in (schema, *schema["$defs"].values()):
+        for place in (part, *part.get("properties", {}).values()):
+            place["description"] = place["description"].replace("`", "")
+    return {"$schema": DIALECT, "title": "A study of netlab", **schema}
+
+
+def _schema() -> dict[str, Any]:
+    schema = Study.model_json_schema(schema_generator=_Unsorted)
+    _refuse_other_names(schema)
+    parts = schema["$defs"]
+    for model in (Described, WadStack):
+        parts[model.__name__] = model.model_json_schema(schema_generator=_Unsorted)
+    # what is converted before the model sees it
+    whole = schema["properties"]
+    table = [_ref("Described"), _ref("Published"), {"type": "null"}]
+    whole["published"]["anyOf"] = [{"type": "string", "pattern": "^[^/]+$"}, *table]
+    (name,) = whole["stacks"]["patternProperties"]
+    whole["stacks"]["patternProperties"][name] = {"anyOf": [_ref("Stack"), _ref("WadStack")]}
+    parts["Knob"]["required"].remove("source")
+    _describe_levels(schema)
+    for part in (schema, *parts.values()):
+        part["description"] = part.pop("title")
+        for place in part["properties"].values():
+            place.pop("title", None)
+    return schema
+
+
+def _describe_levels(schema: dict[str, Any]) -> None:
+    """Describe the keys that stand for those of another part."""
+    parts = schema["$defs"]
+    keys = {name: part["properties"] for name, part in (*parts.items(), ("Study", schema))}
+    for name, place in keys["GroupTiming"].items():
+        place |= {word: keys["Timing"][name][word] for word in ("description", "examples")}
+    for names, part, text in (
+        (OF_GROUP, "Group", "`{}` of a group"),
+        (OF_STUDY, "Study", "`{}` of the study"),
+        (OF_SOCKET, "Socket", "`socket.{}`"),
+        (OF_POLICY, "Policy", "`policy.{}`"),
+        (OF_LINK, "LabLink", "`{}` of the path's link"),
+        (OF_EMULATOR, "Emulator", "`{}` of the path's emulator"),
+    ):
+        for name in names:
+            if name in keys[part]:
+                examples = [keys[part][name]["examples"]]
+                described = {"description": f"Levels of {text.format(name)}.", "examples": examples}
+                keys["Factors"][name] = described | keys["Factors"][name]
+
+
+def _refuse_other_names(place: object) -> None:
+    """Allow only names of the pattern as keys of a mapping by name."""
+    if isinstance(place, dict):
+        if "patternProperties" in place:
+            place["additionalProperties"] = False
+        place = list(place.values())
+    if isinstance(place, list):
+        for part in place:
+            _refuse_other_names(part)
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def as_markdown() -> str:
+    """The reference: a table of the keys of each part, with defaults and examples."""
+    schema = _schema()
+    found = {"Study": schema, **schema["$defs"]}
+    described, published = found["Described"], found["Published"]  # either may stand in a file
+    found["Published"] = {
+        **published,
+        "properties": described["properties"] | published["properties"],
+        "required": set(described["required"]) & set(published["required"]),
+    }
+    parts = []
+    for part in map(found.__getitem__, PARTS):
+        rows = ["| key | | default | example |", "|---|---|---|---|"]
+        for key, place in part["properties"].items():
+            row = (
+                f"`{key}`",
+                place["description"] + _choices(place),
+                "required" if key in part.get("required", ()) else _default(place),
+                f"`{yaml_flow({key: place['examples'][0]})[1:-1]}`",
+            )
+            rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |")
+        parts.append(f"## {part['description']}\n\n" + "\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _choices(place: dict[str, Any]) -> str:
+    """The words that a key may have, as a sentence; empty where any value may stand."""
+    ways = [place, *place.get("anyOf", ())]
+    words = [word for way in ways for word in way.get("enum", ()) if isinstance(word, str)]
+    return f" One of {', '.join(f'`{word}`' for word in words)}." if len(words) > 2 else ""
+
+
+def _default(place: dict[str, Any]) -> str:
+    value = place.get("default")
+    whole = value is None or value == "" or isinstance(value, dict | list)
+    return "" if whole else f"`{yaml_flow(value)}`"
+
+
+def yaml_flow(value: Any) -> str:
+    """A value as YAML in one line."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{yaml_flow(key)}: {yaml_flow(one)}" for key, one in value.items())
+        return f"{{{inner}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(yaml_flow, value))}]"
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False)

@@ -6,7 +6,13 @@ import ipaddress
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from netlab.study.base import InterfaceName, Megabytes, Model, Name
 from netlab.tuning.knobs import key
@@ -96,3 +102,159 @@ class End(Model, title="`paths.NAME.ends`"):
             if address.is_unspecified or address.is_multicast or value == "255.255.255.255":
                 raise ValueError("is not an address of a single host")
         return value
+
+
+# The link between two hosts: a lab's cable and card, an emulated long path, or a real one.
+
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+MOST_QUEUES = 256
+Milliseconds = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
+RoundTrip = Annotated[float, Field(ge=0, le=20_000, allow_inf_nan=False)]
+Jitter = Annotated[float, Field(ge=0, le=2000, allow_inf_nan=False)]
+Rate = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
+QueueBytes = Annotated[int, Field(ge=1, le=2**30)]
+QueuePackets = Annotated[int, Field(ge=1, le=1_000_000)]
+Queues = Annotated[int, Field(ge=1, le=MOST_QUEUES)]
+InterruptDelay = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
+ReadBurst = Literal[512, 1024, 2048, 4096]
+"""Maximum memory read byte count (MMRBC) of a PCI-X card."""
+
+
+class Emulator(Model, title="`paths.NAME.link.emulator`"):
+    """A long path between two lab hosts: the kernel's netem, or netlab's own emulator.
+
+    ``rate_Mbps`` counts the IP bytes of every packet and 14 of an Ethernet header; without it the
+    path has no queue and is as fast as the processor that emulates it: a burst then adds its
+    processing time to the round trip. Without a length, memory limits the queue. netem sends a
+    packet that it reorders at once, takes no ``reorder`` with a rate or without a delay, and
+    ``jitter_ms`` reorders packets there.
+    """
+
+    with_: Annotated[
+        Literal["netlab", "netem"] | None,
+        key(
+            "`netem` or `netlab`. Default: netem where it can do all that is asked.",
+            "netlab",
+            alias="with",
+        ),
+    ] = None
+    rtt_ms: Annotated[RoundTrip | None, key("Round-trip time without queueing.", 183.0)] = None
+    delay_ms: Annotated[
+        Annotated[tuple[Milliseconds, Milliseconds], Field(strict=False)] | None,
+        key("Delay each way, in place of `rtt_ms`.", [90.0, 93.0]),
+    ] = None
+    rate_Mbps: Annotated[
+        Rate | None, key("Rate of each direction, 10⁶ bit/s of frames.", 2500.0)
+    ] = None
+    queue_B: Annotated[
+        QueueBytes | None, key("Queue before the rate, each way, bytes.", 57194375)
+    ] = None
+    queue_packets: Annotated[
+        QueuePackets | None, key("Queue before the rate, each way, packets.", 1000)
+    ] = None
+    loss: Annotated[Probability, key("Probability that a packet is lost.", 0.0001)] = 0.0
+    jitter_ms: Annotated[Jitter, key("Uniform variation of the delay, either way.", 0.5)] = 0.0
+    reorder: Annotated[
+        Probability, key("Probability that a packet is delayed by `reorder_ms`.", 0.001)
+    ] = 0.0
+    reorder_ms: Annotated[Milliseconds, key("Further delay of reordered packets.", 1.0)] = 1.0
+    seed: Annotated[int, key("Seed of loss, jitter and reordering.", 1, ge=0, le=2**62)] = 0
+
+    @model_validator(mode="after")
+    def _is_one_path(self) -> Self:
+        if self.rtt_ms is not None and self.delay_ms is not None:
+            raise ValueError("rtt_ms and delay_ms set the same delay: give one")
+        if (self.queue_B or self.queue_packets) and self.rate_Mbps is None:
+            raise ValueError("a queue needs a rate_Mbps to wait for")
+        if self.with_ == "netem" and self.queue_B and self.queue_packets:
+            raise ValueError("netem bounds a queue in bytes or in packets: give one")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_in_a_file(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        content = serialize(self)
+        # Python keeps the word for itself
+        return {"with" if key == "with_" else key: value for key, value in content.items()}
+
+    @property
+    def each_way_ms(self) -> tuple[float, float]:
+        """Delay from the first end to the second, and back."""
+        return self.delay_ms or ((self.rtt_ms or 0.0) / 2,) * 2
+
+
+class LabLink(Model, title="`paths.NAME.link`"):
+    """The link of two lab hosts: a veth pair with real kernel parts that model a card.
+
+    Defaults are the card of 2003: RxIntDelay of 64 units of 0.8192 µs (preliminary notes,
+    appendix), no offloads, one queue. XPS assigns processors to transmit queues, as drivers of
+    present cards do. With ``read_burst_B`` the link has the share of the slower host's bus which
+    such reads leave for data (:func:`netlab.bus.pci_x_efficiency`), else all of it. With an
+    emulator it models no card.
+    """
+
+    rate_Mbps: Annotated[
+        Rate | None,
+        key("Rate of each direction, 10⁶ bit/s of frames. Default: the slower bus.", 1000.0),
+    ] = None
+    interrupt_delay_us: Annotated[InterruptDelay, key("Deferral of interrupts, µs.", 52.4288)] = (
+        52.4288
+    )
+    segmentation_offload: Annotated[bool, key("TSO, GSO and GRO merging.", True)] = False
+    checksum_offload: Annotated[bool, key("Checksums by the device.", True)] = False
+    queues: Annotated[Queues, key("Pairs of queues; 1 on a link with a rate or a bus.", 2)] = 1
+    read_burst_B: Annotated[
+        ReadBurst | None, key("Maximum memory read byte count of a PCI-X card.", 4096)
+    ] = None
+    emulator: Annotated[
+        Emulator | None,
+        key("A long path in place of the cable.", {"rtt_ms": 183.0, "rate_Mbps": 2500}),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_model(self) -> Self:
+        if self.read_burst_B is not None and self.rate_Mbps is not None:
+            raise ValueError(
+                "read_burst_B is a share of the bus, which rate_Mbps replaces: give one"
+            )
+        if self.emulator is not None:
+            for key, field in type(self).model_fields.items():
+                if key != "emulator" and getattr(self, key) != field.default:
+                    raise ValueError(f"a link with an emulator models no card: it takes no {key}")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_a_missing_burst(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        content = serialize(self)
+        # Files and keys of links without it are as before there was such a parameter.
+        return {k: v for k, v in content.items() if k != "read_burst_B" or v is not None}
+
+    @property
+    def shaped_Mbps(self) -> float | None:
+        """The rate that the link itself is given, 10^6 bit/s; None if it is given none."""
+        return self.rate_Mbps if self.emulator is None else self.emulator.rate_Mbps
+
+
+class Path(Model, title="`paths.NAME`"):
+    """An ordered pair of ends and their link."""
+
+    ends: Annotated[
+        tuple[End, End], key("The two ends.", [{"host": "left"}, {"host": "right"}], strict=False)
+    ]
+    link: Annotated[LabLink | None, key("The link of two lab hosts.", {"rate_Mbps": 1000.0})] = None
+    link_MBps: Annotated[
+        Megabytes | None, key("Rate of a real link, 10⁶ B/s, as a ceiling.", 1250.0)
+    ] = None
+
+    @model_validator(mode="after")
+    def _two_hosts(self) -> Self:
+        if self.ends[0].host == self.ends[1].host:
+            raise ValueError(
+                f"the two ends of a path are different hosts, not {self.ends[0].host!r} twice"
+            )
+        given = [ipaddress.ip_address(end.address) for end in self.ends if end.address]
+        if len(given) == 2 and (given[0] == given[1] or given[0].version != given[1].version):
+            raise ValueError(
+                "the data addresses of a path differ and are both IPv4 or both IPv6, "
+                f"not {given[0]} and {given[1]}"
+            )
+        return self

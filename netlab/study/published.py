@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from netlab.errors import BadInput, why
+from netlab.files import paths
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import Model
 from netlab.study.factors import Level
@@ -141,3 +142,69 @@ def _value(text: str) -> Level:
     if not NUMBER.fullmatch(text):
         return text
     return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+
+
+# Notebooks that a study names for its report.
+
+SUFFIX = ".ipynb"
+
+
+class ReportPages(Model, title="`report`"):
+    """Pages of a report besides those that every study has.
+
+    Each notebook gets ``results`` and ``study`` if it has such parameters.
+    """
+
+    notebooks: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=400)], ...],
+        key(
+            "Notebooks to execute: files beside the study's, or names of those that come with "
+            "netlab.",
+            ["mine.ipynb", "14-claims"],
+            strict=False,
+            max_length=40,
+        ),
+    ] = ()
+
+
+def report_notebooks(report: ReportPages | None, study: Path | None = None) -> tuple[Path, ...]:
+    """Files of the notebooks that a study names."""
+    found: dict[str, Path] = {}
+    for name in report.notebooks if report is not None else ():
+        file = _beside(name, study) or _of_netlab(name)
+        if file is None and study is None:
+            continue
+        if file is None:
+            raise BadInput(
+                "no such notebook beside the study's file, and none of this name comes with netlab",
+                where="study",
+                key="report.notebooks",
+                value=name,
+                code="E-STUDY-085",
+            )
+        if file.stem in found:
+            raise BadInput(
+                "another notebook of the report has this name",
+                where="study",
+                key="report.notebooks",
+                value=name,
+                code="E-STUDY-084",
+            )
+        found[file.stem] = file
+    return tuple(found.values())
+
+
+def is_own(notebook: Path) -> bool:
+    """True for a notebook that does not come with netlab."""
+    return notebook.parent != paths.notebooks_dir()
+
+
+def _beside(name: str, study: Path | None) -> Path | None:
+    file = study.absolute().parent / name if study else None
+    return file if file and name.endswith(SUFFIX) and file.is_file() else None
+
+
+def _of_netlab(name: str) -> Path | None:
+    name = name.removesuffix(SUFFIX) + SUFFIX
+    file = paths.notebooks_dir() / name
+    return file if file.name == name and file.is_file() else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from netlab.errors import BadInput
 from netlab.study import Group, Study, slug
 from netlab.study.factors import Combination, Levels, id_part, levels_json, link_name
-from netlab.study.levels import group_at, study_at
+from netlab.study.groups import group_at, study_at
 
 FOUND = "found"
 """Stands in block ids for an MTU that is not set."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.errors import BadInput
-from netlab.study.base import MTU, Model, Name, misplaced
-from netlab.study.mistakes import MistakesFound
+from netlab.study.base import MTU, MistakesFound, Model, Name, misplaced
 from netlab.tuning.knobs import Item, Knob, key
 from netlab.tuning.profiles import (
     AS_FOUND,

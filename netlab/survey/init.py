@@ -2,23 +2,312 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from netlab.errors import BadInput
-from netlab.files.yaml_file import validated
-from netlab.hosts.opening import close_hosts, open_all
+from netlab.errors import BadInput, NetlabError
+from netlab.files.yaml_file import validated, yaml_line
+from netlab.hosts.host import Host
+from netlab.hosts.path import close_hosts, open_all, together
 from netlab.hosts.ssh import SshHost
-from netlab.hosts.together import together
 from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import Finding, findings
-from netlab.survey.pairing import find_paths
-from netlab.survey.probe import survey
-from netlab.survey.study_text import Reached, file_name, name_of, study_text
-from netlab.survey.surveyed import FoundPath
+from netlab.survey.probe import Address, FoundEnd, FoundPath, HostSurvey, Interface, survey
+
+# Find the paths that join two hosts, and ping each.
+
+PINGS = 3
+PING_TIMEOUT_S = 30.0
+PING = r"""
+PATH=$PATH:/usr/sbin:/sbin
+case $2 in *:*) v=-6;; *) v=-4;; esac
+LC_ALL=C ping $v -c "$3" -W 2 -I "$1" "$2" 2>/dev/null || LC_ALL=C ping -c "$3" -W 2 -I "$1" "$2"
+"""
+ROUTE = r"""
+PATH=$PATH:/usr/sbin:/sbin
+ip -o route get "$1" 2>/dev/null
+"""
+_TIMES = re.compile(r"= [\d.]+/([\d.]+)/[\d.]+")
+
+
+def find_paths(
+    hosts: tuple[Host, Host],
+    surveys: tuple[HostSurvey, HostSurvey],
+    data: tuple[str, str] | None = None,
+) -> tuple[FoundPath, ...]:
+    """Find the paths between two hosts.
+
+    Two interfaces are joined if each has an address in the network of the other and a ping comes
+    back. Without any, the path is the one that packets to the SSH address of the other host take.
+    """
+    found: list[FoundPath] = []
+    for ends in _given(surveys, data) if data else _ranked(joined(*surveys)):
+        taken = {(e.host.name, e.interface.name) for path in found for e in path.ends}
+        if any((end.host.name, end.interface.name) in taken for end in ends):
+            continue
+        rtt_ms = _ping(hosts[0], ends)
+        if rtt_ms is not None:
+            found.append(FoundPath(ends, rtt_ms, routed=not _direct(ends)))
+    if not found and not data:
+        routed = _routed(hosts, surveys)
+        rtt_ms = None if routed is None else _ping(hosts[0], routed)
+        if routed is not None and rtt_ms is not None:
+            found.append(FoundPath(routed, rtt_ms, routed=True))
+    if not found:
+        listed = "; ".join(f"{each.name}: {_listed(each)}" for each in surveys)
+        raise NetlabError(
+            f"no path between the hosts on which a ping comes back ({listed}); bring the data "
+            "link up, or give the two data addresses with --data",
+            code="E-SURVEY-001",
+        )
+    return tuple(found)
+
+
+def joined(left: HostSurvey, right: HostSurvey) -> Iterator[tuple[FoundEnd, FoundEnd]]:
+    """Pairs of interfaces that are up and whose addresses are in one network; IPv4 first."""
+    for version in (4, 6):
+        for one in left.interfaces:
+            for other in right.interfaces:
+                pair = one.up and other.up and _first(one, other, version)
+                if pair:
+                    yield (FoundEnd(left, one, pair[0].own), FoundEnd(right, other, pair[1].own))
+
+
+def _first(one: Interface, other: Interface, version: int) -> tuple[Address, Address] | None:
+    for ours in one.addresses:
+        for theirs in other.addresses:
+            if ours.version == theirs.version == version and ours.joins(theirs):
+                return ours, theirs
+    return None
+
+
+def _ranked(pairs: Iterator[tuple[FoundEnd, FoundEnd]]) -> list[tuple[FoundEnd, FoundEnd]]:
+    def rank(ends: tuple[FoundEnd, FoundEnd]) -> tuple[bool, int, int]:
+        speeds = [end.interface.speed_Mbps or 0 for end in ends]
+        version = 6 if ":" in ends[0].address else 4
+        return any(end.is_management for end in ends), version, -min(speeds)
+
+    return sorted(pairs, key=rank)
+
+
+def _given(
+    surveys: tuple[HostSurvey, HostSurvey], data: tuple[str, str]
+) -> list[tuple[FoundEnd, FoundEnd]]:
+    left, right = (
+        _end_with(survey, address) for survey, address in zip(surveys, data, strict=True)
+    )
+    return [(left, right)]
+
+
+def _end_with(survey: HostSurvey, address: str) -> FoundEnd:
+    for interface in survey.interfaces:
+        if address in {each.own for each in interface.addresses}:
+            return FoundEnd(survey, interface, address)
+    raise NetlabError(
+        f"{survey.name}: no interface has the address {address}; it has {_listed(survey)}",
+        code="E-SURVEY-002",
+    )
+
+
+def _listed(survey: HostSurvey) -> str:
+    pairs = (
+        f"{interface.name} {address.own}{'' if interface.up else ' (down)'}"
+        for interface in survey.interfaces
+        for address in interface.addresses
+    )
+    return ", ".join(pairs) or "no address"
+
+
+def _direct(ends: tuple[FoundEnd, FoundEnd]) -> bool:
+    return any(
+        ours.own == ends[0].address and theirs.own == ends[1].address and ours.joins(theirs)
+        for ours in ends[0].interface.addresses
+        for theirs in ends[1].interface.addresses
+    )
+
+
+def _routed(
+    hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey]
+) -> tuple[FoundEnd, FoundEnd] | None:
+    """The ends that packets between the SSH addresses of the hosts leave from."""
+    ends = []
+    for host, surveyed, other in zip(hosts, surveys, reversed(surveys), strict=True):
+        if not other.ssh_address:
+            return None
+        argv = ("sh", "-c", ROUTE, "route", other.ssh_address)
+        words = host.run(argv, check=False).stdout.split()
+        if "src" not in words[:-1]:
+            return None
+        try:
+            ends.append(_end_with(surveyed, words[words.index("src") + 1]))
+        except NetlabError:  # an interface without a place in a study, such as loopback
+            return None
+    return ends[0], ends[1]
+
+
+def _ping(host: Host, ends: tuple[FoundEnd, FoundEnd]) -> float | None:
+    """Mean round trip between two ends, ms; None if no ping comes back."""
+    argv = ("sh", "-c", PING, "ping", ends[0].address, ends[1].address, str(PINGS))
+    done = host.run(argv, timeout_s=PING_TIMEOUT_S, check=False)
+    times = _TIMES.search(done.stdout)
+    return float(times[1]) if times else None
+
+
+# Write a study of two surveyed hosts, with what was found as comments.
+
+WIDTH = 98
+LONG_RTT_ms = 5.0
+"""From this round trip on the first seconds of a run are those of slow start."""
+SECONDS = 10.0
+STREAMS = (1, 4)
+MOST_STREAMS = 32
+
+
+@dataclass(frozen=True)
+class Reached:
+    """SSH login of a host, as the user gave it."""
+
+    name: str
+    address: str
+    user: str | None = None
+    port: int | None = None
+    identity_file: str | None = None
+
+    def mapping(self) -> dict[str, str | int]:
+        """Its entry in a study."""
+        given = {"user": self.user, "port": self.port, "identity_file": self.identity_file}
+        there = {key: value for key, value in given.items() if value is not None}
+        return {"kind": "ssh", "address": self.address, **there}
+
+
+def study_text(
+    name: str, hosts: Sequence[Reached], paths: Sequence[FoundPath], found: Sequence[Finding]
+) -> str:
+    """The text of a study that measures the first path; the others stand in comments."""
+    first, *others = paths
+    left, right = (end.host for end in first.ends)
+    lines = [
+        *_comment(f"Goodput between {left.name} and {right.name}, as netlab init found them."),
+        *_comment("netlab check FILE tries the path; netlab study FILE measures and reports."),
+        "netlab: 1",
+        f"name: {name}",
+        f"title: Goodput between {left.name} and {right.name}",
+        "",
+        "hosts:",
+    ]
+    for host, end in zip(hosts, first.ends, strict=True):
+        lines += [*_comment(end.host.text(), 2), f"  {host.name}: {yaml_line(host.mapping())}"]
+    lines += ["", "paths:", *_path("data", first)]
+    for number, path in enumerate(others, start=2):
+        lines += _comment("Found too; a group below would measure it:", 2)
+        lines += [f"  # {line.strip()}" for line in _path(f"data{number}", path)]
+    lines += ["", *_groups(left.name, right.name)]
+    most = min(max(left.cpus, right.cpus, max(STREAMS) * 2), MOST_STREAMS)
+    lines += ["", f"streams: [{', '.join(map(str, (*STREAMS, most)))}]"]
+    lines += ["", *_tunings(first), "", *_timing(first)]
+    if found:
+        lines += [
+            "",
+            *_comment(
+                "What would spoil a measurement here, with the command or the knob that helps:"
+            ),
+        ]
+        for each in found:
+            reason, *command = each.lines()
+            lines += [
+                *_comment(f"- {reason}", after="#   "),
+                *(f"#   {c.strip()}" for c in command),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _groups(left: str, right: str) -> list[str]:
+    return [
+        "groups:",
+        f"  - {yaml_line({'name': f'{left} -> {right}', 'path': 'data', 'sender': left})}",
+        f"  - {yaml_line({'name': f'{right} -> {left}', 'path': 'data', 'sender': right})}",
+        *_comment("Both directions at the same time:", 2),
+        f"  # - {yaml_line(_both(left, right))}",
+    ]
+
+
+def _both(left: str, right: str) -> dict[str, str]:
+    name = f"{left} <-> {right}"
+    return {"name": name, "path": "data", "sender": left, "direction": "<->"}
+
+
+def _path(name: str, path: FoundPath) -> list[str]:
+    lines = [f"  {name}:", "    ends:"]
+    for end in path.ends:
+        lines += [*_comment(f"{end.interface.text()}", 6), f"      - {yaml_line(_end(end))}"]
+    way = "through a router" if path.routed else "without a router"
+    facts = f"RTT {path.rtt_ms:g} ms, {way}"
+    if path.bdp_B is not None:
+        facts += f"; bandwidth-delay product {path.bdp_B} B"
+    return [*_comment(facts, 2), *lines]
+
+
+def _end(end: FoundEnd) -> dict[str, str]:
+    return {"host": end.host.name, "address": end.address, "interface": end.interface.name}
+
+
+def _tunings(path: FoundPath) -> list[str]:
+    mtu_B = max(end.interface.mtu_B for end in path.ends)
+    larger = [1500, 9000] if mtu_B <= 1500 else [1500, mtu_B]
+    buffer_B = max(4 * (path.bdp_B or 0), 67_108_864)
+    knobs = [
+        {"kind": "sysctl", "name": f"net.ipv4.tcp_{name}", "value": f"4096 131072 {buffer_B}"}
+        for name in ("rmem", "wmem")
+    ]
+    return [
+        *_comment("As found: nothing is changed, and root is not needed. Tunings are reverted."),
+        "tunings:",
+        "  - {name: as-found}",
+        f"  # - name: larger\n  #   mtus_B: {larger}\n  #   knobs:",
+        *(f"  #     - {yaml_line(knob)}" for knob in knobs),
+    ]
+
+
+def _timing(path: FoundPath) -> list[str]:
+    long = path.rtt_ms >= LONG_RTT_ms
+    # slow start doubles each round trip: 20 of them fill any path
+    warmup_s = round(max(0.5, 20 * path.rtt_ms / 1e3), 1) if long else None
+    seconds = round(max(SECONDS, 100 * path.rtt_ms / 1e3), 1)
+    timing: dict[str, float] = {"rounds": 5, "seconds": seconds}
+    if warmup_s is not None:
+        timing["warmup_s"] = warmup_s
+    text = "Runs of each cell, and the measured seconds of each"
+    return [*_comment(f"{text}; netlab run FILE --quick is short."), f"timing: {yaml_line(timing)}"]
+
+
+def _comment(text: str, indent: int = 0, after: str = "# ") -> list[str]:
+    pad = " " * indent
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{pad}# ", subsequent_indent=f"{pad}{after}")
+
+
+def name_of(address: str, taken: Sequence[str] = ()) -> str:
+    """A host's name in a study, from its SSH name or address.
+
+    The first label of a host name, as letters, digits, ``-``; ``left`` and ``right`` for numeric
+    addresses and for names that are alike.
+    """
+    numeric = ":" in address or address.replace(".", "").isdecimal()
+    first = address.partition(".")[0] if not numeric else ""
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in first)
+    name = name.strip("-_")[:24]
+    free = [word for word in (name, "left", "right") if word and word not in taken]
+    return free[0]
+
+
+def file_name(hosts: Sequence[Reached]) -> str:
+    """Name of the file that a study of these hosts is written to by default."""
+    return os.extsep.join(("-".join(host.name for host in hosts), "yml"))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Tuning as a transaction: read, plan, apply, verify, revert."""
 
-from netlab.tuning.diff import plan_html, plan_text
 from netlab.tuning.knobs import Choice, HostSetting, Knob, KnobOption
-from netlab.tuning.plan import Change, make_plan
+from netlab.tuning.plan import Change, make_plan, plan_html, plan_text
 from netlab.tuning.profiles import (
     AS_FOUND,
     Profile,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -15,7 +17,267 @@ from pydantic import (
     model_validator,
 )
 
-from netlab.tuning import commands, values
+# Shell lines that do what a knob does, for people who set it without netlab.
+
+IN_SYSFS = ("defer", "napi")
+"""Kinds that are files of the interface in sysfs."""
+
+_ETHTOOL_FEATURE = {"rx-checksum": "rx", "tx-checksum": "tx", "scatter-gather": "sg"}
+_ETHTOOL_FLAG = {
+    "ring": "-G",
+    "coalesce": "-C",
+    "adaptive": "-C",
+    "pause": "-A",
+    "channels": "-L",
+    "feature": "-K",
+}
+_PCI_REGISTERS = {"max-read-request": ("CAP_EXP+8", 7, 12), "mmrbc": ("CAP_PCIX+2", 9, 2)}
+"""Register as setpci names it, exponent of the field's 0, and its lowest bit."""
+_PCI_MASKS = {"max-read-request": 0x7000, "mmrbc": 0xC}
+
+
+def command(kind: str, name: str | None, value: str, interface: str) -> str:
+    """Shell line that sets a knob, every word quoted."""
+    if kind == "sysctl":
+        return shlex.join(["sysctl", "-w", f"{name}={value}"])
+    if kind == "module":
+        return shlex.join(["modprobe", *(["-r"] if value == "absent" else []), str(name)])
+    if kind in ("mtu", "txqueuelen"):
+        return shlex.join(["ip", "link", "set", "dev", interface, kind, value])
+    if kind == "offload":
+        return shlex.join(["ip", "link", "set", "dev", interface, str(name), value])
+    if kind == "qdisc":
+        return _qdisc(value, interface)
+    if kind == "governor":
+        files = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
+        return f"for f in {files}; do echo {shlex.quote(value)} > $f; done"
+    if kind == "irq":
+        return _irq(value, interface)
+    if kind == "pci":
+        return _pci(str(name), value, interface)
+    if kind in IN_SYSFS:
+        path = shlex.quote(f"/sys/class/net/{interface}/{name}")
+        return f"echo {shlex.quote(value)} > {path}"
+    word = _ETHTOOL_FEATURE.get(str(name), str(name))
+    word = f"adaptive-{word}" if kind == "adaptive" else word
+    return shlex.join(["ethtool", _ETHTOOL_FLAG[kind], interface, word, value])
+
+
+def _qdisc(value: str, interface: str) -> str:
+    root, *leaf = value.split()
+    replace = ["tc", "qdisc", "replace", "dev", interface]
+    if root != "mq" or not leaf:
+        return shlex.join([*replace, "root", root, *leaf])
+    queues = shlex.quote(f"/sys/class/net/{interface}/queues")
+    return (
+        f"{shlex.join([*replace, 'root', 'handle', '6e6c:', 'mq'])}; n=1; "
+        f"for q in {queues}/tx-*; do {shlex.join(replace)} parent 6e6c:$(printf %x $n) "
+        f"{shlex.join(leaf)}; n=$((n + 1)); done"
+    )
+
+
+def _irq(value: str, interface: str) -> str:
+    """One interrupt after the other, those that are not requested passed over."""
+    items = irq_items(value)
+    where = shlex.quote(f"/sys/class/net/{interface}/device/msi_irqs")
+    advance = "shift" if len(items) > 1 else ":"
+    return (
+        f"set -- {shlex.join(items)}; for n in $(ls {where} | sort -n); do "
+        "if ls -d /proc/irq/$n/*/ >/dev/null 2>&1; then "
+        f"echo $1 > /proc/irq/$n/smp_affinity_list; {advance}; fi; done"
+    )
+
+
+def irq_items(value: str) -> list[str]:
+    """CPU list of each interrupt: ``0..2`` is 0, 1, 2; ``0-3*2`` is 0-3 twice."""
+    items: list[str] = []
+    for item in value.split("/"):
+        cpus, _, times = item.partition("*")
+        first, dots, last = item.partition("..")
+        if dots:
+            items += [str(cpu) for cpu in range(int(first), int(last) + 1)]
+        else:
+            items += [cpus] * int(times or 1)
+    return items
+
+
+def _pci(name: str, value: str, interface: str) -> str:
+    register, exponent, low = _PCI_REGISTERS[name]
+    field = (int(value).bit_length() - 1 - exponent) << low
+    device = shlex.quote(f"/sys/class/net/{interface}/device")
+    mask = _PCI_MASKS[name]
+    return f"setpci -s $(basename $(readlink -f {device})) {register}.w={field:x}:{mask:x}"
+
+
+# Forms of a knob's value: what is allowed, and the notation that the host reads back.
+
+QDISCS = (
+    *("noqueue", "pfifo_fast", "pfifo", "bfifo", "mq"),
+    *("fq", "fq_codel", "codel", "sfq", "cake"),
+)
+"""Queueing disciplines that carry traffic without classes."""
+
+IRQ_WORDS = ("spread", "local")
+"""Values that the plan replaces by CPUs: queue i to the i-th of all CPUs, or of the card's node."""
+
+PCI_SIZES_B = (128, 256, 512, 1024, 2048, 4096)
+
+_GOVERNOR = re.compile(r"[a-z_]{1,15}")
+_CPUS = r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*"
+_IRQ_ITEM = rf"({_CPUS}(\*[1-9]\d{{0,2}})?|\d{{1,4}}\.\.\d{{1,4}})"
+_IRQS = re.compile(rf"{_IRQ_ITEM}(/{_IRQ_ITEM})*")
+_RATE = re.compile(r"(\d+(?:\.\d+)?)([kmg]?bit)?")
+_SCALE = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+_MOST_RATE_bps = 8 * (2**32 - 2)
+_MOST = {"limit": 2**32 - 1, "flow_limit": 2**32 - 1, "buckets": 2**18}
+_DEFAULT = {"limit": 10_000, "flow_limit": 100, "buckets": 1024}
+
+
+def governor(text: str) -> str:
+    """A frequency governor."""
+    if not _GOVERNOR.fullmatch(text):
+        raise ValueError(f"a governor is a word such as performance or powersave, not {text!r}")
+    return text
+
+
+def irq_affinity(text: str) -> str:
+    """CPUs of the interrupts of an interface, or a word of :data:`IRQ_WORDS`."""
+    if text not in IRQ_WORDS and not _IRQS.fullmatch(text):
+        raise ValueError(
+            f"the CPUs of interrupts are {' or '.join(IRQ_WORDS)}, one list for all as in 0-3, or "
+            f"one for each as in 0/1/2-3, not {text!r}"
+        )
+    if text not in IRQ_WORDS:
+        irq_lists(text)
+    return text
+
+
+def cpus(text: str) -> list[int]:
+    """CPUs of a list in the kernel's notation, ``0,2-3``, ascending."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.extend(range(int(first), int(last or first) + 1))
+        if int(last or first) < int(first):
+            raise ValueError(f"the range {part} of CPUs descends")
+    if len(set(found)) < len(found):
+        raise ValueError(f"a CPU is named twice in {text!r}")
+    return sorted(found)
+
+
+def cpu_list(numbers: Iterable[int]) -> str:
+    """The kernel's notation of ascending CPUs."""
+    runs: list[list[int]] = []
+    for cpu in numbers:
+        if runs and cpu == runs[-1][1] + 1:
+            runs[-1][1] = cpu
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def governors_text(of: dict[int, str]) -> str:
+    """The governor that all CPUs have, else ``powersave:0,3 performance:1-2``."""
+    words = list(dict.fromkeys(of.values()))
+    if len(words) == 1:
+        return words[0]
+    each = ((word, [cpu for cpu, other in of.items() if other == word]) for word in words)
+    return " ".join(f"{word}:{cpu_list(numbers)}" for word, numbers in each)
+
+
+def irq_lists(text: str) -> list[str]:
+    """CPU list of each interrupt, of a value that :func:`irq_affinity` takes."""
+    lists: list[str] = []
+    for item in text.split("/"):
+        if ".." in item:
+            lists.extend(str(cpu) for cpu in cpus(item.replace("..", "-")))
+        else:
+            listed, _, times = item.partition("*")
+            lists.extend([cpu_list(cpus(listed))] * int(times or 1))
+    return lists
+
+
+def irq_text(lists: Iterable[str]) -> str:
+    """Short notation: ``X*N`` for N interrupts with the same CPUs, ``A..B`` for A, A+1, .. B."""
+    left, items = list(lists), []
+    while left:
+        same = next((i for i, one in enumerate(left) if one != left[0]), len(left))
+        rises = 1
+        while left[0].isdecimal() and left[rises : rises + 1] == [str(int(left[0]) + rises)]:
+            rises += 1
+        if rises >= 3:
+            items.append(f"{left[0]}..{left[rises - 1]}")
+        else:
+            items.append(f"{left[0]}*{same}" if same > 1 else left[0])
+        del left[: rises if rises >= 3 else same]
+    return "/".join(items)
+
+
+def pci_size(text: str, name: str) -> str:
+    """A size of transactions in bytes."""
+    if name == "max-payload":
+        raise ValueError("max-payload is set by the system for all devices of a path; read only")
+    sizes = [str(size) for size in PCI_SIZES_B if name != "mmrbc" or size >= 512]
+    if text not in sizes:
+        raise ValueError(f"{name} is one of {', '.join(sizes)} bytes, not {text!r}")
+    return text
+
+
+def qdisc(text: str) -> str:
+    """A queueing discipline with its parameters, in the notation that a host reads back."""
+    words = text.split()
+    kinds = words[: 2 if words[:1] == ["mq"] else 1]
+    if not kinds or any(kind not in QDISCS for kind in kinds) or kinds[1:] in (["mq"], ["noqueue"]):
+        raise ValueError(
+            f"a qdisc is one of {', '.join(QDISCS)}, or mq and that of each queue, not {text!r}"
+        )
+    parameters = words[len(kinds) :]
+    if parameters and kinds[-1] != "fq":
+        raise ValueError(f"{kinds[-1]} takes no parameters here, as in {text!r}; fq does")
+    return " ".join([*kinds, *_fq(iter(parameters), text)])
+
+
+def _fq(words: Iterable[str], text: str) -> list[str]:
+    found: dict[str, int] = {}
+    paced = True
+    words = iter(words)
+    for word in words:
+        if word == "nopacing":
+            paced = False
+        elif word == "maxrate":
+            found[word] = _rate_bps(next(words, ""))
+        elif word in _MOST:
+            found[word] = _number(word, next(words, ""))
+        else:
+            raise ValueError(
+                f"fq takes limit, flow_limit, buckets, maxrate and nopacing, not {word!r} "
+                f"(in {text!r})"
+            )
+    order = ("limit", "flow_limit", "buckets", "maxrate")
+    kept = [key for key in order if key in found and found[key] != _DEFAULT.get(key)]
+    return [part for key in kept for part in (key, str(found[key]))] + (
+        [] if paced else ["nopacing"]
+    )
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST[name]:
+        raise ValueError(f"{name} of fq is a whole number, 1 to {_MOST[name]}, not {text!r}")
+    if name == "buckets" and int(text) & (int(text) - 1):
+        raise ValueError(f"buckets of fq are a power of two, not {text!r}")
+    return int(text)
+
+
+def _rate_bps(text: str) -> int:
+    match = _RATE.fullmatch(text)
+    rate_bps = float(match[1]) * _SCALE[match[2] or "bit"] if match else 0.0
+    if not 8 <= rate_bps <= _MOST_RATE_bps:
+        raise ValueError(
+            f"maxrate of fq is a rate of a flow such as 2gbit, at most {_MOST_RATE_bps / 1e9:.1f} "
+            f"Gbit/s, not {text!r}"
+        )
+    return int(rate_bps) // 8 * 8
+
 
 RX_INT_DELAY_UNIT_NS = 819.2
 """One unit of the ixgb driver's RxIntDelay (preliminary notes, appendix)."""
@@ -131,7 +393,7 @@ class Knob(HostSetting, title="A knob"):
     Runs of blanks become one. MTU in bytes, queue length in packets, ring sizes in descriptors,
     ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; ``on`` or ``off`` for a
     switch; ``loaded`` or ``absent`` for the module of a congestion control; see
-    :mod:`netlab.tuning.values` for ``qdisc``, ``irq``, ``pci`` and ``governor``.
+    :mod:`netlab.tuning.knobs` for ``qdisc``, ``irq``, ``pci`` and ``governor``.
     """
 
     value: Annotated[
@@ -156,13 +418,13 @@ class Knob(HostSetting, title="A knob"):
                 what = "an offload" if self.kind == "feature" else f"{self.kind} {self.name}"
                 raise ValueError(f"{what} is on or off, not {folded!r}")
         elif self.kind == "qdisc":
-            folded = values.qdisc(folded)
+            folded = qdisc(folded)
         elif self.kind == "governor":
-            folded = values.governor(folded)
+            folded = governor(folded)
         elif self.kind == "irq":
-            folded = values.irq_affinity(folded)
+            folded = irq_affinity(folded)
         elif self.kind == "pci":
-            folded = values.pci_size(folded, str(self.name))
+            folded = pci_size(folded, str(self.name))
         elif self.kind == "module":
             if folded not in ("loaded", "absent"):
                 raise ValueError(f"a module is loaded or absent, not {folded!r}")
@@ -179,7 +441,7 @@ class Knob(HostSetting, title="A knob"):
 
     def command(self, interface: str) -> str:
         """Shell line that sets the knob, every word quoted."""
-        return commands.command(self.kind, self.name, self.value, interface)
+        return command(self.kind, self.name, self.value, interface)
 
 
 class KnobOption(Frozen, title="`first_supported` of a choice"):

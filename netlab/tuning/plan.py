@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from netlab.errors import TuningError
-from netlab.tuning.knobs import HOSTWIDE, RESOLVED, Choice, Knob, KnobOption
+from netlab.tuning.knobs import (
+    HOSTWIDE,
+    IN_SYSFS,
+    IRQ_WORDS,
+    RESOLVED,
+    Choice,
+    HostSetting,
+    Knob,
+    KnobOption,
+    cpu_list,
+    cpus,
+    governors_text,
+    irq_lists,
+    irq_text,
+)
 from netlab.tuning.profiles import Profile
-from netlab.tuning.values import IRQ_WORDS
 
 NO_INTERFACE = "no such interface"
 _NO_PRIVILEGE = "no privilege"
@@ -184,3 +200,141 @@ def make_plan(
         for parameter, options in ways
         for change in _choose(read, resolve, options, interface, parameter)
     )
+
+
+# Plans as diffs, in text and in HTML.
+
+
+def _lines(changes: Iterable[Change]) -> list[tuple[str, str]]:
+    """(class, text) of each line; the class is `old`, `new`, `same` or `unsupported`."""
+    lines = []
+    changes = tuple(changes)
+    if not changes:
+        lines.append(("same", "  no setting is changed"))
+    for change in changes:
+        label = change.knob.label
+        if change.interface:
+            label = f"{change.interface} {label}"
+        remark = f"   # {change.source}"
+        if change.parameter:
+            remark += f", {change.parameter}"
+        if not change.supported:
+            text = f"! {label} = {change.new}   # unsupported: {change.reason} ({change.source})"
+            lines.append(("unsupported", text))
+        elif change.changes:
+            lines.append(("old", f"- {label} = {change.old}"))
+            lines.append(("new", f"+ {label} = {change.new}{remark}"))
+        else:
+            lines.append(("same", f"  {label} = {change.new}{remark}"))
+    return lines
+
+
+def plan_text(changes: Iterable[Change]) -> str:
+    """The plan as a diff, one or two lines a knob, each ended by a newline."""
+    return "".join(f"{text}\n" for _, text in _lines(changes))
+
+
+_COLOUR = {"old": "#8b1a1a", "new": "#14601f", "same": "#555", "unsupported": "#7a5200"}
+
+
+def plan_html(changes: Iterable[Change]) -> str:
+    """The plan as a diff for a notebook, in a ``pre`` element; every value is escaped."""
+    body = "\n".join(
+        f'<span style="color:{_COLOUR[kind]}">{escape(text)}</span>'
+        for kind, text in _lines(changes)
+    )
+    return f'<pre class="netlab-tuning-plan">{body}</pre>'
+
+
+# Settings of a host that need no tool to read: sysctls and files of the interface.
+
+_OF_INTERFACE = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
+
+
+def reading(settings: Iterable[HostSetting], interface: str) -> tuple[str, ...]:
+    """Command that prints one line for each setting: its label, a tab and its value.
+
+    Settings that only ethtool reads are left out, and so are those that the host lacks.
+    """
+    files = ((setting.label, _file(setting, interface)) for setting in settings)
+    pairs = " ".join(shlex.quote(f"{label}\t{file}") for label, file in files if file)
+    script = (
+        f"for pair in {pairs}; do "
+        'file=${pair#*\t}; [ -r "$file" ] && printf "%s\\t" "${pair%%\t*}" && cat "$file"; '
+        "done; :"
+    )
+    return ("sh", "-c", script)
+
+
+def _file(setting: HostSetting, interface: str) -> str | None:
+    if setting.kind == "sysctl":
+        # as in sysctl(8): a slash stands for a dot inside of a name
+        return f"/proc/sys/{str(setting.name).translate(str.maketrans('./', '/.'))}"
+    name = setting.name if setting.kind in IN_SYSFS else _OF_INTERFACE.get(setting.kind)
+    return f"/sys/class/net/{interface}/{name}" if name else None
+
+
+def parsed(text: str) -> dict[str, str]:
+    """Value of each setting by its label, from what :func:`reading` prints."""
+    lines = (line.partition("\t") for line in text.splitlines() if "\t" in line)
+    return {label: " ".join(value.split()) for label, _, value in lines}
+
+
+# Settings of which a host has many: the governor of a CPU, the CPUs of an interrupt of a card.
+#
+# `gensink tune` reads and sets one of them at a time; here they are one value of a knob.
+
+MEMBERED = ("governor", "irq")
+"""Kinds with many members on a host."""
+
+_QUEUE = re.compile(r"rx|tx|comp|input|output|queue|ntfy-|fp-", re.IGNORECASE)
+"""In a driver's name of an interrupt: a queue's, not that of link changes or commands."""
+
+_WORST_LAST = ("unchanged", "applied", "differs", "unsupported", "refused")
+
+
+def value_text(listed: Mapping[str, Any]) -> str:
+    """All members as one value, from the ``listed`` answer of the tune protocol."""
+    if listed["knob"] == "irq":
+        return irq_text(listed["values"].values())
+    return governors_text({int(cpu): word for cpu, word in listed["values"].items()})
+
+
+def wanted(listed: Mapping[str, Any], text: str) -> dict[str, str]:
+    """Value of each member by its number, for the value of a knob."""
+    values: dict[str, str] = listed["values"]
+    if listed["knob"] == "governor":
+        return dict.fromkeys(values, text)
+    if text in IRQ_WORDS:
+        return _spread(listed, near=text == "local")
+    lists = irq_lists(text)
+    if len(lists) == 1:
+        lists *= len(values)
+    if len(lists) != len(values):
+        raise ValueError(
+            f"{listed['interface']} has {len(values)} interrupts, and the value has CPUs for "
+            f"{len(lists)}"
+        )
+    return dict(zip(values, lists, strict=True))
+
+
+def _spread(listed: Mapping[str, Any], *, near: bool) -> dict[str, str]:
+    """Queue i to the i-th CPU; an interrupt that is not a queue's keeps its CPUs."""
+    online = cpus(listed["online"]) if listed["online"] else []
+    if not online:
+        raise ValueError("the CPUs that are online cannot be read")
+    local = cpus(listed["near"]) if near and listed["near"] else []
+    targets = [cpu for cpu in local if cpu in online] or online
+    spread = dict(listed["values"])
+    names = {number: name.split("@")[0] for number, name in listed["handlers"].items()}
+    queues = {number: name for number, name in names.items() if _QUEUE.search(name)}
+    for seen, (number, name) in enumerate((queues or names).items()):
+        last = re.search(r"\d+$", name) if queues else None
+        spread[number] = cpu_list([targets[(int(last[0]) if last else seen) % len(targets)]])
+    return spread
+
+
+def one_answer(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Status and reason of a change of several members: those of the worst."""
+    worst = max(answers, key=lambda answer: _WORST_LAST.index(answer["status"]))
+    return {"status": worst["status"], "reason": worst["reason"]}

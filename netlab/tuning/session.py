@@ -2,22 +2,204 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
+from urllib.parse import quote
 
 from netlab.errors import BadInput, TuningError
-from netlab.tuning.channel import Requests, TuneChannel, TuneFault, knob_words
-from netlab.tuning.knobs import HostSetting, Knob
-from netlab.tuning.members import MEMBERED, one_answer, value_text, wanted
-from netlab.tuning.plan import NO_INTERFACE, Change, make_plan
+from netlab.tuning.knobs import HOSTWIDE, HostSetting, Knob
+from netlab.tuning.plan import (
+    MEMBERED,
+    NO_INTERFACE,
+    Change,
+    make_plan,
+    one_answer,
+    value_text,
+    wanted,
+)
 from netlab.tuning.profiles import Profile
-from netlab.tuning.result import Collected, Drift, TuningResult
 
-__all__ = ["Drift", "TuneChannel", "TuningResult", "TuningSession"]
+# Outcome of a tuning session: knobs applied, found, recovered, in conflict.
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A knob whose value differs from the applied one; ``found`` is None where it is gone."""
+
+    knob: str
+    name: str | None
+    interface: str | None
+    expected: str
+    found: str | None
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """Outcome of a session, as data for every run's record."""
+
+    profile: str
+    applied: tuple[dict[str, Any], ...] = ()
+    unchanged: tuple[dict[str, Any], ...] = ()
+    unsupported: tuple[dict[str, Any], ...] = ()
+    found: tuple[dict[str, Any], ...] = ()
+    recovered: tuple[dict[str, Any], ...] = ()
+    conflicts: tuple[dict[str, Any], ...] = ()
+    failed: tuple[dict[str, Any], ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {
+            "profile": self.profile,
+            **{
+                name: [dict(entry) for entry in getattr(self, name)]
+                for name in (
+                    "applied",
+                    "unchanged",
+                    "unsupported",
+                    "found",
+                    "recovered",
+                    "conflicts",
+                    "failed",
+                )
+            },
+        }
+
+
+@dataclass
+class Collected:
+    """Lists behind a :class:`TuningResult` while the session runs."""
+
+    applied: list[dict[str, Any]] = field(default_factory=list)
+    unchanged: list[dict[str, Any]] = field(default_factory=list)
+    unsupported: list[dict[str, Any]] = field(default_factory=list)
+    found: list[dict[str, Any]] = field(default_factory=list)
+    recovered: list[dict[str, Any]] = field(default_factory=list)
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[dict[str, Any]] = field(default_factory=list)
+
+
+# Requests to `gensink tune` and its answers, over any channel of lines.
+
+_FINAL = {
+    "read": "value",
+    "list": "listed",
+    "begin": "begun",
+    "set": "set",
+    "verify": "verified",
+    "revert": "reverted_all",
+    "recover": "reverted_all",
+    "keepalive": "alive",
+    "end": "ended",
+}
+
+
+AFTERWARDS = (
+    "the guard on the host reverts the tuning; if it was killed too, `netlab tune recover` does"
+)
+"""Fate of the tuning of a host whose connection is gone, as a message states it."""
+
+
+class TuneChannel(Protocol):
+    """Lines to a `gensink tune` and back."""
+
+    def send(self, line: str) -> None:
+        """Send one request; the newline is added. Raises OSError when the other end is gone."""
+
+    def receive(self, timeout_s: float) -> dict[str, Any]:
+        """Next answer. Raises TimeoutError, or EOFError when the other end is gone."""
+
+
+class TuneFault(TuningError):
+    """The host answered a request with an error; ``reason`` is its word for it."""
+
+    def __init__(self, message: str, *, reason: str, code: str | None = None):
+        self.reason = reason
+        super().__init__(message, code=code)
+
+
+def request_line(verb: str, **words: str | None) -> str:
+    """One request; values are percent-encoded, words that are None are left out."""
+    encoded = (
+        f"{key}={quote(value, safe='/._-:,+@')}"
+        for key, value in words.items()
+        if value is not None
+    )
+    return " ".join([verb, *encoded])
+
+
+def knob_words(knob: HostSetting, interface: str) -> dict[str, str | None]:
+    """The words of a request that name a knob."""
+    where = None if knob.kind in HOSTWIDE else interface
+    return {"knob": knob.kind, "name": knob.name, "interface": where}
+
+
+class Requests:
+    """Send one request at a time, from any thread.
+
+    An interrupted request (Ctrl-C) leaves its answer in the channel. The next request drains it
+    first, so that no answer is taken for another request's.
+    """
+
+    def __init__(self, channel: TuneChannel, *, timeout_s: float = 20.0):
+        self._channel, self._timeout_s = channel, timeout_s
+        self._lock = threading.Lock()
+        self._owed: str | None = None
+
+    def ready(self) -> dict[str, Any]:
+        """First line of the host: its version and state."""
+        with self._lock:
+            return self._until("ready")[-1]
+
+    def ask(self, verb: str, **words: str | None) -> list[dict[str, Any]]:
+        """Every answer to one request, the final one last."""
+        with self._lock:
+            if self._owed:
+                owed, self._owed = self._owed, None
+                with contextlib.suppress(TuneFault):  # of the interrupted request
+                    self._until(owed)
+            line = request_line(verb, **words)
+            self._owed = _FINAL[verb]
+            try:
+                self._channel.send(line)
+            except OSError as error:
+                raise TuningError(
+                    f"the connection to the host is gone: {error}; {AFTERWARDS}",
+                    code="E-TUNING-001",
+                ) from error
+            return self._until(_FINAL[verb])
+
+    def _until(self, final: str) -> list[dict[str, Any]]:
+        answers = []
+        while True:
+            try:
+                answer = self._channel.receive(self._timeout_s)
+            except TimeoutError as error:
+                raise TuningError(
+                    f"the host did not answer in {self._timeout_s:g} s", code="E-TUNING-002"
+                ) from error
+            except (EOFError, OSError, ValueError) as error:
+                raise TuningError(
+                    f"the connection to the host is gone: {error}; {AFTERWARDS}",
+                    code="E-TUNING-003",
+                ) from error
+            if answer.get("event") == "error":
+                self._owed = None
+                raise TuneFault(
+                    f"{answer.get('message')} ({answer.get('code')})",
+                    reason=str(answer.get("code")),
+                    code="E-TUNING-017",
+                )
+            answers.append(answer)
+            if answer.get("event") == final:
+                self._owed = None
+                return answers
+
 
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
 _LEFT = {"failed", "absent"}

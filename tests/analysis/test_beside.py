@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from synthetic import record
 
-from netlab.analysis import beside
+from netlab.analysis import then_and_now
 from netlab.analysis.measured import from_frames
 from netlab.analysis.then_and_now import DOES_NOT, RECURS
-from netlab.report import beside as shown
+from netlab.report import then_and_now as shown
 from netlab.report.publish import BESIDE_A_TABLE, measured_notebooks
 from netlab.results import frame_of
 from netlab.study import Study
@@ -60,7 +60,7 @@ def both(tmp_path):
 
 
 def test_cells_pair_by_the_columns_of_the_table(both):
-    pairs = beside.paired(both)
+    pairs = then_and_now.paired(both)
     assert len(pairs) == 4
     first = pairs[(pairs["mtu_B"] == 1500) & (pairs["record_length_B"] == 1024)].iloc[0]
     assert first["then_MBps"] == 200 and first["now_MBps"] == pytest.approx(400, rel=0.01)
@@ -68,7 +68,7 @@ def test_cells_pair_by_the_columns_of_the_table(both):
 
 
 def test_each_step_has_a_verdict_by_the_measured_interval(both):
-    found = beside.steps(both).set_index("factor")
+    found = then_and_now.steps_beside(both).set_index("factor")
     assert found.loc["mtu_B", "then_ratio"] == pytest.approx(1.2)
     assert found.loc["record_length_B", "then_ratio"] == pytest.approx(1.5)
     assert found.loc["record_length_B", "cases"] == 2
@@ -84,5 +84,5 @@ def test_a_report_of_such_a_study_has_its_page(both):
 def test_a_table_that_fits_several_cells_says_so(tmp_path):
     cells = [{"streams": 1, "goodput_MBps": 100.0}]
     found = measured(study(cells), tmp_path)
-    assert beside.paired(found).empty and beside.steps(found).empty
+    assert then_and_now.paired(found).empty and then_and_now.steps_beside(found).empty
     assert "no published cell fits" in repr(shown.cells(found))

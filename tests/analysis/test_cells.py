@@ -1,13 +1,21 @@
 """Runs become cells with intervals, and every exclusion is reported."""
 
+from __future__ import annotations
+
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+from openlab import OPENLAB
 from scipy import stats
 
+from netlab.analysis import cells
 from netlab.analysis.cells import (
     FROM_BATCHES,
     FROM_NOTHING,
@@ -16,10 +24,16 @@ from netlab.analysis.cells import (
     batch_interval,
     disturbed,
     empty,
+    half_width_percent,
+    is_symmetric,
+    log_interval,
     mean_interval,
+    nominal_level,
+    rounds_needed,
     window_rates,
 )
 from netlab.errors import BadInput
+from netlab.study import load
 
 
 def _cell(cells, **levels):
@@ -217,3 +231,110 @@ def test_a_study_without_a_bus_has_no_per_cent_of_it(foreign):
     cells = Cells()(synthetic.runs_of(foreign), study=foreign)
     assert cells["percent_of_bus"].isna().all() and cells["table"].isna().all()
     assert cells["goodput_MBps"].notna().all()
+
+
+# Intervals on logarithms: never below 0, and they contain the true value as often as they say.
+
+ROUNDS = (3, 4, 6, 12)
+
+
+def simulated(rounds: int, cells: int, scatter: float, rng: np.random.Generator) -> np.ndarray:
+    """Goodput of cells in rounds whose true geometric mean is 1, shape (cells, rounds).
+
+    Each value carries an effect of its round and of its block within the round, a drift over the
+    order within the round, and noise with heavy tails (Student t, 4 degrees of freedom).
+    """
+    of_round = rng.normal(0, 0.5 * scatter, (cells, rounds))
+    of_block = rng.normal(0, 0.5 * scatter, (cells, rounds))
+    of_order = scatter * rng.uniform(-0.5, 0.5, (cells, rounds))
+    noise = 0.7 * scatter * rng.standard_t(4, (cells, rounds)) / math.sqrt(2)
+    return np.exp(of_round + of_block + of_order + noise)
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_95_of_100_intervals_contain_the_true_value(rounds, scatter):
+    values = simulated(rounds, 4000, scatter, np.random.default_rng(rounds))
+    found = [log_interval(row) for row in values]
+    covered = np.mean([one.low <= 1 <= one.high for one in found])
+    assert 0.93 <= covered <= 0.97
+
+
+@given(st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=12))
+def test_no_interval_reaches_below_0_and_each_contains_its_mean(values):
+    found = log_interval(np.array(values))
+    assert 0 <= found.low <= found.mean * (1 + 1e-9)
+    assert found.high >= found.mean * (1 - 1e-9)
+
+
+def test_a_wide_interval_stays_above_0_where_the_arithmetic_one_did_not():
+    found = log_interval(np.array([500.0, 937.0, 1374.0]))
+    assert 0 < found.low < found.mean < found.high
+    assert not is_symmetric(found.mean, found.low, found.high)
+
+
+@pytest.mark.parametrize("values", [[], [5.0], [0.0, 4.0, 5.0]])
+def test_values_that_carry_no_interval_give_none(values):
+    found = log_interval(np.array(values))
+    assert math.isnan(found.low) and math.isnan(found.high)
+    assert math.isnan(found.mean) == (not values)
+
+
+# Precision of a cell, and the number of rounds needed.
+
+
+def test_a_study_with_looks_has_wider_intervals():
+    assert nominal_level(load(OPENLAB, rounds=3)) == 0.95
+    assert nominal_level(load(OPENLAB)) == pytest.approx(0.965)
+
+
+def test_half_of_a_known_interval():
+    # geometric mean 10, standard deviation of logarithms ln 2, t(2 degrees) = 4.30265
+    values = np.array([5.0, 10.0, 20.0])
+    half = 4.30265 * math.log(2) / math.sqrt(3)
+    assert half_width_percent(values, 0.95) == pytest.approx(100 * math.sinh(half), rel=1e-4)
+
+
+@pytest.mark.parametrize("values", [[], [3.0], [1.0, 1.0], [1.0, 2.0, 0.0]])
+def test_too_few_values_have_no_precision(values):
+    assert math.isnan(half_width_percent(np.array(values), 0.95))
+    assert math.isnan(rounds_needed(np.array(values), 5, 0.95))
+
+
+def test_equal_values_need_three_rounds_and_wild_ones_no_number():
+    assert rounds_needed(np.array([7.0, 7.0, 7.0]), 5, 0.95) == 3
+    assert rounds_needed(np.array([1.0, 1e6, 1.0]), 0.1, 0.95) == math.inf
+
+
+@given(
+    st.lists(st.floats(50, 150), min_size=2, max_size=12),
+    st.sampled_from([1.0, 5.0, 20.0]),
+)
+def test_the_rounds_needed_agree_with_the_width_that_is_there(values, target):
+    found = np.array(values)
+    enough = rounds_needed(found, target, 0.95) <= len(found)
+    assert enough == (half_width_percent(found, 0.95) <= target)
+
+
+@given(st.floats(0.001, 0.5), st.floats(1, 20))
+def test_a_narrower_target_takes_no_fewer_rounds(sd, target):
+    values = np.exp(sd * np.array([-1.0, 0.0, 1.0]))
+    assert rounds_needed(values, target / 2, 0.95) >= rounds_needed(values, target, 0.95)
+
+
+# Quantiles and shares of Student's t distribution.
+
+
+@pytest.mark.parametrize(("degrees", "t"), [(1, 12.7062), (2, 4.30265), (11, 2.20099)])
+def test_it_agrees_with_printed_tables(degrees, t):
+    assert cells.t_quantile(degrees, 0.975) == pytest.approx(t, rel=1e-5)
+    assert cells.t_cumulative(degrees, t) == pytest.approx(0.975, abs=1e-6)
+
+
+def test_degrees_may_be_an_array():
+    assert np.round(cells.t_quantile(np.array([1, 2]), 0.975), 2).tolist() == [12.71, 4.3]
+
+
+def test_scipy_is_not_loaded_before_a_first_call():
+    code = "import sys, netlab.experiment.campaign, netlab.face; assert 'scipy' not in sys.modules"
+    subprocess.run((sys.executable, "-c", code), check=True)

@@ -1,13 +1,29 @@
 """Flags, knobs, overhead and noise are reported completely."""
 
+from __future__ import annotations
+
 import json
+import math
 
 import pandas as pd
 import pytest
 import synthetic
 
 from netlab.analysis import conditions
+from netlab.analysis.cells import CELL_KEYS, Cells, window_rates
+from netlab.analysis.conditions import (
+    CEILING_COLUMNS,
+    ceilings,
+    ceilings_table,
+    collisions,
+    counters,
+    cpu_cost,
+    explain,
+    timelines,
+    verdicts,
+)
 from netlab.errors import NetlabError
+from netlab.measure.bottleneck import VERDICTS, bottleneck
 
 
 def test_flagged_runs_are_listed_with_flag_and_reason(openlab):
@@ -87,3 +103,273 @@ def test_no_runs_give_empty_tables(runs):
     none = runs.head(0)
     assert conditions.flagged(none).empty and conditions.overhead(none).empty
     assert conditions.noise(none).empty and conditions.unsupported(none).empty
+
+
+# The bottleneck of a cell, and the evidence for that of a run in a sentence.
+
+RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "mss_B": 8948.0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"bus_MBps": 510.0}, "bus: 99 % of the 506 MB/s of payload it carries"),
+        ({"link_MBps": 510.0}, "link: 99 % of the 506 MB/s of payload it carries"),
+        ({"pacing_MBps": 520.0}, "pacing: 96 % of the 520 MB/s of the pacing rate"),
+        ({"busiest_core_percent": 99.0}, "CPU: one core was 99 % busy"),
+        (
+            {"busiest_core_percent": 99.0, "sender_softirq_percent": 25.0},
+            "CPU: one core was 99 % busy; softirq takes 25 % of all cores",
+        ),
+        (
+            {"sndbuf_limited_share": 0.7},
+            "send buffer: the send buffer was the limit in 70 % of the busy time",
+        ),
+        (
+            {"rwnd_limited_share": 0.8},
+            "window: the receiver's was the limit in 80 % of the busy time",
+        ),
+        (
+            {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5},
+            "window: 50 % of the smaller socket buffer was in flight (bound 1000 MB/s)",
+        ),
+        (
+            {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5, "buffer_B": 50_000},
+            "window, asked for by the study: 50 % of the smaller socket buffer was in flight "
+            "(bound 1000 MB/s)",
+        ),
+        (  # the host granted less: its limit is the bottleneck
+            {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5, "buffer_B": 60_000},
+            "window: 50 % of the smaller socket buffer was in flight (bound 1000 MB/s)",
+        ),
+        (
+            {"sndbuf_limited_share": 0.7, "sndbuf_B": 1e5, "buffer_B": 50_000},
+            "window, asked for by the study: the send buffer was the limit in 70 % of the busy "
+            "time",
+        ),
+        (  # the receiver's buffer is the kernel's
+            {"rwnd_limited_share": 0.8, "buffer_B": 50_000, "receive_buffer_B": 0},
+            "window: the receiver's was the limit in 80 % of the busy time",
+        ),
+        (
+            {"retransmits": 200, "sent_B": 6e8, "interface_drops": 3, "softnet_drops": 0},
+            "loss: 0.3 % of the segments were retransmitted, 3 packets dropped on the hosts",
+        ),
+        (
+            {"retransmits": 200, "sent_B": 6e8},
+            "loss: 0.3 % of the segments were retransmitted, "
+            "an unknown number of packets dropped on the hosts",
+        ),
+        ({}, "unknown: no ceiling is known, no core, window or loss stands out"),
+        (
+            {"bus_MBps": 1000.0},
+            "unknown: 50 % of the bus, no core, window or loss stands out",
+        ),
+        ({"goodput_MBps": math.nan}, "unknown: the run has no goodput"),
+        ({"goodput_MBps": None}, "unknown: the run has no goodput"),
+        ({"goodput_MBps": pd.NA}, "unknown: the run has no goodput"),
+    ],
+)
+def test_a_sentence_gives_the_word_and_its_evidence(fields, sentence):
+    row = RUN | fields
+    assert explain(row) == sentence
+    assert bottleneck(row) in VERDICTS and sentence.startswith(f"{bottleneck(row)}: ")
+
+
+@pytest.mark.parametrize("stored", ["kept", "other words", "without the column"])
+def test_a_stored_bottleneck_is_not_needed_and_changes_nothing(runs, stored):
+    changed = {
+        "kept": runs,
+        "other words": runs.assign(bottleneck="loss"),
+        "without the column": runs.drop(columns="bottleneck"),
+    }[stored]
+    pd.testing.assert_frame_equal(verdicts(changed), verdicts(runs))
+
+
+def test_a_cell_takes_the_word_of_most_of_its_runs(runs):
+    spoilt = runs.copy()
+    first = spoilt[spoilt["bottleneck"] == "CPU"].index[0]
+    spoilt.loc[first, "busiest_core_percent"] = 10.0
+    found = verdicts(spoilt)
+    assert len(found) == 140
+    row = spoilt.loc[first]
+    keys = ["group", "tuning", "mtu_B", "streams"]
+    cell = found[(found[keys] == row[keys]).all(axis=1)].iloc[0]
+    assert (cell.bottleneck, cell.agreeing, cell.n) == ("CPU", 2, 3)
+    assert "99" in cell.because or "100" in cell.because
+
+
+def test_the_verdicts_name_the_bottlenecks_of_the_synthetic_runs(runs):
+    one_way = runs[runs["direction"] == "->"]
+    merged = one_way.merge(
+        verdicts(one_way), on=["group", "tuning", "mtu_B", "streams"], suffixes=("_made", "")
+    )
+    assert (merged["bottleneck"] == merged["bottleneck_made"]).all()
+
+
+def test_flagged_runs_have_no_word(openlab, runs):
+    assert verdicts(runs.assign(flags="stalled")).empty
+    assert len(verdicts(runs.assign(flags="stalled"), keep_flagged=True)) == 140
+
+
+# Counters of cards are summed up by name, and shared receive queues by cell.
+
+
+def runs(*rows: dict) -> pd.DataFrame:
+    empty = {
+        "group": "a -> b",
+        "streams": 4,
+        "card_counters": None,
+        "receive_cpus": None,
+        "receive_queues": None,
+        "streams_per_queue": None,
+    }
+    return pd.DataFrame([empty | row for row in rows])
+
+
+def grown(**ends: dict[str, int]) -> dict:
+    return {"card_counters": json.dumps(ends)}
+
+
+def test_growth_of_a_counter_is_summarised_over_the_runs_in_which_it_grew():
+    table = counters(
+        runs(
+            grown(sender={"tx_pause": 4}, receiver={}),
+            grown(sender={"tx_pause": 10}, receiver={"rx_missed_errors": 1}),
+            grown(sender={}, receiver={}),
+        )
+    )
+    assert table.values.tolist() == [
+        ["receiver", "rx_missed_errors", 1, 1.0, 1],
+        ["sender", "tx_pause", 2, 7.0, 10],
+    ]
+
+
+def test_cards_that_lost_nothing_differ_from_cards_without_counters():
+    assert counters(runs(grown(sender={}))).empty
+    assert counters(runs({})) is None
+
+
+def test_only_runs_with_a_shared_queue_are_collisions():
+    apart = {"receive_cpus": 4, "receive_queues": 4, "streams_per_queue": 1}
+    shared = {"receive_cpus": 2, "receive_queues": 2, "streams_per_queue": 3}
+    table = collisions(runs(apart, shared, shared | {"streams": 12}))
+    assert table["streams"].tolist() == [4, 12]
+    assert table["runs"].tolist() == [1, 1]
+    assert table["streams_per_queue"].tolist() == [3.0, 3.0]
+    assert collisions(runs(apart)).empty
+    assert collisions(runs({})) is None
+
+
+# Each measured cell has the lowest ceiling of its runs, and where that is from.
+
+
+@pytest.fixture
+def cells(runs, openlab):
+    return Cells()(runs, study=openlab)
+
+
+def test_a_cell_has_the_ceiling_of_its_runs(runs, cells):
+    found = ceilings(runs, cells)
+    assert tuple(found) == CEILING_COLUMNS
+    assert set(found["ceiling_kind"]) == {"bus"}
+    assert set(found["ceiling_source"]) == {"PCI-X, as the study states"}
+    share = 100 * found["goodput_MBps"] / found["ceiling_MBps"]
+    assert found["percent_of_ceiling"].to_numpy() == pytest.approx(share.to_numpy())
+    measured = cells.dropna(subset=["goodput_MBps"])
+    assert len(found) == len(measured) == len(found.groupby(list(CELL_KEYS)))
+
+
+def test_a_flagged_run_sets_no_ceiling(runs, cells):
+    odd = runs.index[:1]
+    runs = runs.copy()
+    runs.loc[odd, "flags"], runs.loc[odd, "ceiling_MBps"] = "implausible", 1.0
+    assert ceilings(runs, cells)["ceiling_MBps"].min() > 1.0
+
+
+def test_groups_with_different_limits_have_a_row_each(runs, cells):
+    linux32 = runs["group"] == "Linux64 -> Linux32"
+    slower = runs.assign(
+        ceiling_kind=runs["ceiling_kind"].mask(linux32, "link"),
+        ceiling_source=runs["ceiling_source"].mask(linux32, "a link of 125 MB/s"),
+    )
+    table = ceilings_table(slower, cells)
+    frame = table.frame.set_index("group")
+    assert frame.loc["Linux64 → Linux32", "source"] == "a link of 125 MB/s"
+    assert frame.loc["Linux64 → Linux64", "kind"] == "bus"
+    assert (frame["low"] <= frame["high"]).all() and (frame["best"] > 0).all()
+
+
+def test_without_a_known_ceiling_there_is_no_table(runs, cells):
+    unknown = runs.assign(ceiling_MBps=pd.Series(float("nan"), index=runs.index))
+    assert ceilings_table(unknown, cells) is None
+
+
+# CPU time for every GB: all cores of both machines, one machine counted once.
+
+
+def test_the_machine_of_a_lab_is_counted_once(runs, openlab):
+    frame = cpu_cost(runs, openlab)
+    part = runs[(runs["group"] == "Linux64 -> Linux64") & (runs["tuning"] == "full")]
+    part = part[(part["mtu_B"] == 9000) & (part["streams"] == 4)]
+    expected = 0.6 * 2 / (part["goodput_MBps"] / 1e3)
+    row = frame[
+        (frame["group"] == "Linux64 -> Linux64")
+        & (frame["tuning"] == "full")
+        & (frame["mtu_B"] == 9000)
+        & (frame["streams"] == 4)
+    ].iloc[0]
+    assert row["cpu_s_per_GB"] == pytest.approx(expected.median())
+    assert (row["low"], row["high"]) == pytest.approx((expected.min(), expected.max()))
+    assert row["n"] == 3
+
+
+def test_two_machines_are_added_and_flagged_runs_left_out(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    hosts = {"left": {"cpus": 4}, "right": {"cpus": 8}}
+    runs = synthetic.runs_of(study).assign(provenance=json.dumps({"hosts": hosts}))
+    cost = cpu_cost(runs, study)
+    busy = 0.6 * 4 + 0.6 * 8
+    assert cost["cpu_s_per_GB"].to_numpy() == pytest.approx(
+        (busy / (runs["goodput_MBps"] / 1e3)).to_numpy()
+    )
+    assert len(cpu_cost(runs.assign(flags="stalled"), study)) == 0
+    one = {host: facts | {"boot_id": "1-a"} for host, facts in hosts.items()}
+    once = cpu_cost(runs.assign(provenance=json.dumps({"hosts": one})), study)
+    assert once["cpu_s_per_GB"].to_numpy() * 3 == pytest.approx(cost["cpu_s_per_GB"].to_numpy())
+
+
+def test_a_host_without_a_number_of_cpus_or_a_meter_has_no_cost(runs, openlab):
+    assert set(cpu_cost(runs, openlab)["group"]) == {
+        "Linux64 -> Linux64",
+        "Linux64 <-> Linux64",
+        "Linux64 -> Linux32",
+    }
+    assert cpu_cost(runs.assign(sender_cpu_percent=float("nan")), openlab).empty
+
+
+# The samples of all streams of a run add up, sample by sample.
+
+
+def test_the_window_of_a_timeline_is_what_cells_use(runs, openlab):
+    some = runs[runs["direction"] == "<->"].head(3)
+    samples = synthetic.intervals_of(some, openlab)
+    lines = timelines(samples)
+    for run_id, part in samples.groupby("run_id"):
+        line = lines[lines["run_id"] == run_id]
+        inside = line.loc[line["in_window"], "goodput_MBps"].to_numpy()
+        assert inside == pytest.approx(window_rates(part))
+        timing = openlab.timing
+        samples_each = round(1000 * (timing.warmup_at() + timing.seconds) / timing.interval_ms)
+        assert len(line) == samples_each and line["t_s"].is_monotonic_increasing
+
+
+def test_a_sample_that_a_stream_lacks_is_left_out(runs, openlab):
+    run = runs[(runs["streams"] == 4) & (runs["direction"] == "->")].head(1)
+    samples = synthetic.intervals_of(run, openlab)
+    last = samples[samples["stream"] == 3].index[-1]
+    assert len(timelines(samples.drop(last))) == len(timelines(samples)) - 1
+
+
+def test_no_samples_give_no_lines(runs, openlab):
+    assert timelines(synthetic.intervals_of(runs.head(0), openlab).head(0)).empty

@@ -11,8 +11,7 @@ import synthetic
 
 from netlab import study as studies
 from netlab.analysis.cells import CELL_KEYS
-from netlab.analysis.contrast import mean_ratio, without_rounds
-from netlab.analysis.effects import paired_ratio
+from netlab.analysis.effects import mean_ratio, paired_ratio, without_rounds
 from netlab.errors import BadInput
 
 

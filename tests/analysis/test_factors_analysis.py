@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from netlab.analysis import factors
+from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, Cells
 from netlab.analysis.compare import compare
 from netlab.analysis.effects import effects
@@ -16,8 +16,8 @@ from netlab.analysis.printed import as_printed
 from netlab.analysis.sides import ComparedSide, split
 from netlab.errors import BadInput
 from netlab.report import tables
-from netlab.report.factors import charts, has_factors, levels, stack
-from netlab.report.views import view_pages
+from netlab.report.explore import charts, has_factors, levels, stack
+from netlab.report.pages import view_pages
 from netlab.results import frame_of
 from netlab.study import Study
 from netlab.study.schedule import visits
@@ -72,25 +72,25 @@ def test_cells_are_apart_by_every_factor(measured, study):
     assert len(cells) == len(study.combinations(study.groups[0])) == 2 * 6 * 2
     assert (cells["n_valid"] == 4).all()
     assert not cells.duplicated(list(CELL_KEYS)).any()
-    wide = factors.expanded(cells, study)
+    wide = printed.expanded(cells, study)
     assert wide[["record_length_B", "send", "rtt_ms", "kernel"]].notna().all(axis=None)
     assert wide["record_length_B"].dtype == "int64"
 
 
 def test_a_cell_that_was_not_measured_is_in_the_design(measured, study):
     runs = measured.runs[
-        [factors.levels_of(text)["kernel"] == "smp" for text in measured.runs.factors]
+        [printed.levels_of(text)["kernel"] == "smp" for text in measured.runs.factors]
     ]
     cells = Cells.of(study)(runs, None, study)
     assert len(cells) == 24
-    missing = factors.expanded(cells[cells["n_valid"] == 0])
+    missing = printed.expanded(cells[cells["n_valid"] == 0])
     assert set(missing["kernel"]) == {"up"} and len(missing) == 12
     assert set(missing["missing_because"]) == {"not measured"}
 
 
 def test_any_two_factors_make_a_table(measured):
     at = {"mtu_B": 9000, "kernel": "up", "rtt_ms": 0.0}
-    found = factors.table(measured.cells, "record_length_B", "send", at=at, study=measured.study)
+    found = printed.table(measured.cells, "record_length_B", "send", at=at, study=measured.study)
     assert found.index.tolist() == ["1024", "65536"]
     assert found.columns.tolist() == ["send copy", "send zerocopy"]
     assert found.loc["1024", "send zerocopy"] == ""  # left out of the design
@@ -99,13 +99,13 @@ def test_any_two_factors_make_a_table(measured):
 
 def test_a_factor_that_varies_needs_a_level(measured):
     with refused(BadInput, "E-ANALYSIS-035", match="mtu_B, rtt_ms, kernel"):
-        factors.table(measured.cells, "record_length_B", "send")
+        printed.table(measured.cells, "record_length_B", "send")
     with refused(BadInput, "E-ANALYSIS-032", match="smp, up"):
-        factors.at_levels(measured.cells, {"kernel": "xen"})
+        printed.at_levels(measured.cells, {"kernel": "xen"})
     with refused(BadInput, "E-ANALYSIS-033", match="rtt_ms"):
-        factors.of_two(measured.cells, "colour", "send")
+        printed.of_two(measured.cells, "colour", "send")
     with refused(BadInput, "E-ANALYSIS-034"):
-        factors.of_two(measured.cells, "send", "send")
+        printed.of_two(measured.cells, "send", "send")
 
 
 def test_the_effect_of_a_factor_is_within_equal_levels_of_the_others(measured):

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
 import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
 
-from netlab.analysis import findings
-from netlab.analysis.headline import arrows, best, headline, listed
+from netlab import study as studies
+from netlab.analysis import answers, findings
+from netlab.analysis.answers import arrows, best, headline, listed
 from netlab.analysis.measured import from_frames
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import show
+from netlab.errors import BadInput
+from netlab.files.paths import data_dir
 from netlab.measure.bottleneck import ASKED
 from netlab.report import tables
 from netlab.study import load
@@ -91,3 +97,109 @@ def test_a_window_that_the_study_asked_for_is_named_in_headline_table_and_chart(
     assert count and sentence in tables.of_group(m, group).note
     chart = show(over_streams(m.cells, group, study=openlab))
     assert sentence in chart.caption
+
+
+# Generators are compared cell by cell, and the verdict follows from the interval alone.
+
+CELLS = 4 + 2  # shaped at two MTUs, unshaped at one, each with two stream counts
+OFF_PERCENT = {"netlab": 0.0, "iperf3": 0.5, "iperf2": -0.5, "nuttcp": 20.0}
+
+
+@pytest.fixture(scope="module")
+def study():
+    return studies.load(data_dir() / "studies" / "agreement.yml")
+
+
+def runs_of(study, *, noise=0.001, change=None, seed=1):
+    def value(_study, group, _tuning, mtu_B, streams):
+        base = 100.0 * (1 + mtu_B / 9000) * streams**0.1
+        return base * (1 + OFF_PERCENT[group.generator] / 100), "link"
+
+    return synthetic.runs_of(study, noise=noise, value=value, change=change, seed=seed)
+
+
+def test_every_cell_holds_every_other_generator_against_netlabs_own(study):
+    compared = answers.compare_generators(runs_of(study))
+    assert len(compared) == 3 * CELLS
+    assert set(compared["reference"]) == {"netlab"}
+    for name, part in compared.groupby("generator"):
+        assert np.allclose(part["difference_percent"], OFF_PERCENT[name], atol=0.4)
+        assert set(part["verdict"]) == {"differ" if name == "nuttcp" else "agree"}
+        assert (part["low_percent"] < part["difference_percent"]).all()
+        assert (part["difference_percent"] < part["high_percent"]).all()
+
+
+def test_rounds_that_are_unlike_leave_it_undecided(study):
+    compared = answers.compare_generators(runs_of(study, noise=0.1, seed=5))
+    assert (compared[compared["generator"] != "nuttcp"]["verdict"] == "undecided").all()
+
+
+def test_without_netlab_the_first_generator_is_the_reference(study):
+    without = runs_of(study, change=lambda row: row["generator"] != "netlab")
+    compared = answers.compare_generators(without)
+    assert set(compared["reference"]) == {"iperf2"}
+    assert set(compared["generator"]) == {"iperf3", "nuttcp"}
+
+
+def test_single_runs_have_a_difference_and_no_interval(study):
+    single = runs_of(study, change=lambda row: row["round"] == 1)
+    compared = answers.compare_generators(single)
+    assert len(compared) == 3 * CELLS and compared["low_percent"].isna().all()
+    assert set(compared["verdict"]) == {"undecided"}
+
+
+def test_runs_of_other_settings_are_not_compared(study):
+    def change(row):
+        row["buffer_B"] = 65536 if row["generator"] == "netlab" else 0
+
+    compared = answers.compare_generators(runs_of(study, change=change))
+    assert "netlab" not in set(compared["generator"]) | set(compared["reference"])
+
+
+def test_flagged_runs_are_left_out_unless_they_are_asked_for(study):
+    def change(row):
+        row["flags"] = "interference" if row["generator"] == "iperf3" else ""
+
+    runs = runs_of(study, change=change)
+    assert "iperf3" not in set(answers.compare_generators(runs)["generator"])
+    assert "iperf3" in set(answers.compare_generators(runs, keep_flagged=True)["generator"])
+    assert answers.meters(runs)["generator"].nunique() == 3
+
+
+def test_a_study_of_one_generator_has_nothing_to_compare(study):
+    alone = runs_of(study, change=lambda row: row["generator"] == "netlab")
+    assert not answers.several(alone) and answers.several(runs_of(study))
+    assert (
+        answers.compare_generators(alone).empty
+        and answers.summary(answers.compare_generators(alone)).empty
+    )
+
+
+def test_the_summary_counts_every_comparison_once(study):
+    compared = answers.compare_generators(runs_of(study))
+    whole = answers.summary(compared)
+    assert whole["cells"].sum() == len(compared)
+    assert (whole[list(answers.VERDICTS)].sum(axis=1) == whole["cells"]).all()
+    assert (whole["least_percent"] <= whole["greatest_percent"]).all()
+
+
+@pytest.mark.parametrize("bound", [0, -1, math.nan])
+def test_an_impossible_bound_is_bad_input(study, bound):
+    with pytest.raises(BadInput, match="bound_percent: must be above 0"):
+        answers.compare_generators(runs_of(study), bound_percent=bound)
+
+
+percents = st.floats(-50, 50)
+
+
+@given(percents, percents, st.floats(0.01, 20))
+def test_a_verdict_says_where_its_interval_lies(one, other, bound):
+    low, high = sorted((one, other))
+    found = answers.verdict(low, high, bound)
+    assert found == answers.verdict(-high, -low, bound)
+    if found == "agree":
+        assert max(abs(low), abs(high)) <= bound
+    elif found == "differ":
+        assert min(abs(low), abs(high)) > bound and low * high > 0
+    else:
+        assert low <= bound <= high or low <= -bound <= high

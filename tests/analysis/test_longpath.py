@@ -8,18 +8,31 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+import synthetic
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_path import STEP_S, intervals_of, trace_of, windows
 
+from netlab.analysis import longpath_study
 from netlab.analysis.longpath import (
     after_slow_start,
     batched_interval,
+    beside_law,
     carried,
+    fairness,
+    jain,
+    law_growth,
+    recoveries,
+    recovery,
+    shares,
     single_changes,
     slow_start,
     stack_of_stream,
 )
+from netlab.analysis.longpath_study import on_long_path, samples_of, seconds_mean, thinned
+from netlab.analysis.measured import load_measured
+from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
+from netlab.errors import BadInput, NetlabError
 
 RTT_S = 0.183
 T_S = STEP_S * np.arange(101)
@@ -140,3 +153,212 @@ def test_runs_that_differ_in_one_setting_are_found_and_others_are_not():
         ["memory", "longer", "other"],
     ]
     assert pairs.iloc[1]["to_level"] == "32 M/128 M"
+
+
+# Jain's index follows its definition, and shares are those of a run's flows.
+
+rates = st.lists(st.floats(0, 1e12, allow_subnormal=False), min_size=1, max_size=20).filter(any)
+
+
+@given(rates)
+def test_the_index_lies_between_one_over_n_and_one(values):
+    assert 1 / len(values) - 1e-9 <= float(jain(np.array(values))) <= 1 + 1e-9
+
+
+@given(rates, st.floats(1, 1e6))
+def test_the_index_has_no_unit_and_no_order(values, factor):
+    whole = float(jain(np.array(values)))
+    assert float(jain(factor * np.array(values[::-1]))) == pytest.approx(whole, rel=1e-6)
+
+
+@given(st.integers(1, 20), st.floats(1e-300, 1e300))
+def test_equal_shares_are_fair_and_one_taker_is_not(flows, rate):
+    assert float(jain(np.full(flows, rate))) == pytest.approx(1.0)
+    assert float(jain(np.eye(flows)[0] * rate)) == pytest.approx(1 / flows)
+
+
+def test_an_idle_path_has_no_index_and_zero_flows_are_refused():
+    assert math.isnan(float(jain(np.zeros(3))))
+    assert jain(np.array([[1.0, 1.0], [1.0, 0.0]])).tolist() == [1.0, 0.5]
+    for bad in (np.empty(0), np.array([1.0, -1.0])):
+        with pytest.raises(BadInput):
+            jain(bad)
+
+
+def two(first_Mbps, second_Mbps, n: int = 100) -> pd.DataFrame:
+    ones = np.ones(n)
+    return pd.concat(
+        [
+            intervals_of(first_Mbps * ones, warmup_s=2.0),
+            intervals_of(second_Mbps * ones, warmup_s=2.0, stream=1),
+        ]
+    )
+
+
+def test_shares_over_time_are_running_means_of_each_flow():
+    frame = two(300.0, 100.0)
+    over = shares(frame, rtt_s=0.03)
+    assert over[0].to_numpy() == pytest.approx(300.0)
+    assert over[1].to_numpy() == pytest.approx(100.0)
+    assert over["jain"].to_numpy() == pytest.approx(400**2 / (2 * (300**2 + 100**2)))
+    assert over.index[0] == pytest.approx(1.0)
+    assert shares(frame, rtt_s=0.5).index[0] == pytest.approx(2.5)
+    assert shares(frame.head(3), rtt_s=0.03).empty
+
+
+def test_a_run_of_two_flows_has_its_index_in_the_window_and_each_flows_stack():
+    runs = pd.DataFrame({"run_id": ["r", "alone"], "streams": [2, 1], "congestion": "fast+reno"})
+    frame = two(400.0, 100.0)
+    # before the window the other had everything
+    frame.loc[(frame["stream"] == 0) & ~frame["in_window"], "bytes"] = 0
+    t_s = STEP_S * np.arange(101)
+    (row,) = fairness(runs, frame, trace_of(np.ones(101), t_s, rtt_s=0.03)).to_dict("records")
+    assert row["flows"] == ["FAST", "Reno"]
+    assert row["flows_Mbps"] == pytest.approx([400.0, 100.0])
+    assert row["jain_of_means"] == pytest.approx(500**2 / (2 * (400**2 + 100**2)))
+    assert 0.5 < row["jain"] < 1 and row["half_width"] >= 0
+
+
+# Remaining share, growth and recovery time are found for windows that follow a law.
+
+LOSS_S = 4.0
+
+
+def followed(law, top: float, rtt_s: float, until_s: float) -> pd.DataFrame:
+    """A trace of a stream that loses one packet at `top` and then follows a law."""
+    t_s = STEP_S * np.arange(round(until_s / STEP_S) + 1)
+    window = windows(
+        t_s, rtt_s=rtt_s, top=top, loss_s=LOSS_S, kept=law.kept(top), growth=law.growth
+    )
+    return trace_of(window, t_s, rtt_s=rtt_s, lost_s=LOSS_S + rtt_s)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    law=st.sampled_from(LAWS),
+    top=st.floats(60, 600),
+    rtt_s=st.floats(0.03, 0.2),
+)
+def test_a_law_that_is_followed_is_found(law, top, rtt_s):
+    takes_s = law.recovery_s(top, 1e3 * rtt_s)
+    found = recovery(followed(law, top, rtt_s, LOSS_S + takes_s + 3), LOSS_S)
+    assert found.before_segments == pytest.approx(top, abs=1)
+    expected = beside_law(law.name, found)
+    # the first sample of the fallen window may come an interval late
+    late = (STEP_S / rtt_s + 2) * law.growth(top) / top
+    assert law.kept(top) - 1 / top <= found.kept <= law.kept(top) + late
+    assert expected["law_kept"] == pytest.approx(law.kept(top), abs=0.01)
+    # back at 99 % of it, seen at samples, and a round trip passes before the loss is known
+    near_s = law.growth(top) and (0.02 * top / law.growth(top) + 3) * rtt_s + 3 * STEP_S
+    assert found.recovery_s == pytest.approx(takes_s + rtt_s, abs=near_s)
+    assert expected["law_recovery_s"] == pytest.approx(takes_s, rel=0.05)
+
+
+def test_a_recovery_that_is_cut_short_has_no_time_but_the_growth_is_seen():
+    found = recovery(followed(RENO, 6400, 0.183, 12.0), LOSS_S)
+    assert math.isnan(found.recovery_s)
+    assert found.seen_s == pytest.approx(8.0)
+    assert found.kept == pytest.approx(0.5, abs=0.001)
+    assert found.growth_segments == pytest.approx(1.0, abs=0.05)
+    # Reno at 2.5 Gb/s and 183 ms: 3200 round trips
+    assert beside_law("Reno", found)["law_recovery_s"] == pytest.approx(585.6, rel=0.01)
+
+
+def test_growth_over_some_round_trips_is_the_laws():
+    assert law_growth(RENO, 3200.0, 50) == 1.0
+    assert law_growth(SCALABLE, 5600.0, 8) == pytest.approx(5600 * (1.01**8 - 1) / 8)
+    low, high = HIGHSPEED.growth(4200.0), HIGHSPEED.growth(4600.0)
+    assert low < law_growth(HIGHSPEED, 4200.0, 8) < high
+
+
+def test_a_window_that_did_not_fall_has_no_recovery():
+    t_s = STEP_S * np.arange(100)
+    flat = trace_of(np.full(100, 500.0), t_s, rtt_s=0.183)
+    assert recovery(flat, LOSS_S) is None
+    assert recovery(flat, 50.0) is None
+    assert recovery(flat, -1.0) is None
+
+
+def test_a_stack_without_a_window_law_has_none_beside_it():
+    found = recovery(followed(RENO, 300, 0.05, 10.0), LOSS_S)
+    assert all(math.isnan(value) for value in beside_law("FAST", found).values())
+
+
+def test_every_run_with_a_forced_loss_has_a_row():
+    rows = {"run_id": ["r", "calm", "two"], "streams": [1, 1, 2], "congestion": "reno"}
+    runs = pd.DataFrame({**rows, "forced_loss_s": [LOSS_S, np.nan, LOSS_S]})
+    traces = followed(RENO, 300, 0.05, 20.0)
+    found = recoveries(runs, pd.concat([traces.assign(run_id=name) for name in rows["run_id"]]))
+    assert found["run_id"].tolist() == ["r"]
+    assert found.iloc[0]["stack"] == "Reno"
+    assert found.iloc[0]["recovery_s"] == pytest.approx(150 * 0.05, rel=0.1)
+    assert recoveries(runs.drop(columns="forced_loss_s"), traces).empty
+
+
+# A study of a long path is loaded by part, with series on common axes.
+
+
+def test_the_parts_have_the_studys_runs_in_its_order(lp):
+    assert lp.part("comparison")["label"].tolist() == [
+        *("Reno", "Reno", "HighSpeed", "HighSpeed"),
+        *("Scalable", "Scalable", "FAST", "FAST"),
+    ]
+    assert lp.part("fairness (scaled down)")["label"].tolist() == [
+        *("Reno and Reno", "HighSpeed and HighSpeed", "Scalable and Scalable", "FAST and FAST"),
+        *("HighSpeed and Reno", "Scalable and Reno", "FAST and Reno"),
+    ]
+    assert sorted(lp.part("memory")["label"]) == [
+        "FAST with memory settings, buffer_B 0",
+        "FAST with memory settings, buffer_B 0",
+        "FAST with memory settings, buffer_B 41943040",
+    ]
+    assert lp.of("comparison", 1500)["mtu_B"].unique().tolist() == [1500]
+    assert len(lp.part("configurations")) == 10
+    assert lp.has("transfer") and not lp.has("fairness")
+    assert lp.short
+    assert lp.rtt_ms("wide-area") == pytest.approx(183.022)
+
+
+def test_a_run_has_every_quantity_over_time(lp):
+    run = lp.part("comparison").iloc[0].to_dict()
+    series = lp.series(run)
+    assert set(series) == set(longpath_study.QUANTITIES)
+    assert all(len(frame) for frame in series.values())
+    assert series["rtt"]["value"].unique() == pytest.approx([183.022])
+    two = lp.part("fairness (scaled down)").iloc[0].to_dict()
+    assert set(lp.series(two)["goodput"]["stream"]) == {0, 1}
+    assert lp.shares(two)["jain"].iloc[-1] == pytest.approx(1.0)
+
+
+def test_long_lines_are_thinned_and_keep_their_mean():
+    samples = pd.DataFrame({"t_s": np.arange(6000) / 10, "stream": 0, "value": np.arange(6000)})
+    few = thinned(samples)
+    assert len(few) == longpath_study.MOST_POINTS
+    assert few["value"].mean() == pytest.approx(samples["value"].mean())
+    assert thinned(samples.head(10))["value"].tolist() == list(range(10))
+
+
+def test_means_of_a_second_end_with_it():
+    samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
+    assert seconds_mean(samples).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
+    assert seconds_mean(samples.head(25)).to_numpy().tolist()[-1] == [2.5, 9]
+    assert seconds_mean(samples.head(24)).to_numpy().tolist() == [[1, 1], [2, 2]]
+    assert seconds_mean(samples.head(3)).to_numpy().tolist() == [[0.3, 1]]
+
+
+def test_a_sample_taken_late_still_ends_its_second():
+    """The last sample of a run is late by microseconds, one on a busy processor by more."""
+    samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
+    samples["t_s"] += np.tile([0.0004, 0.02], 15)
+    rate = seconds_mean(samples)
+    assert rate["t_s"].tolist() == [1, 2, 3]
+    assert rate["value"].tolist() == [1, 2, 9]
+
+
+def test_results_without_traces_are_not_a_long_path(tmp_path, lp):
+    synthetic.store_of(tmp_path / "store", synthetic.foreign(tmp_path))
+    other = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
+    assert not on_long_path(other)
+    assert on_long_path(lp.measured)
+    with pytest.raises(NetlabError, match="trace: true"):
+        samples_of(other)

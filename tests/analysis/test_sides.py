@@ -10,13 +10,13 @@ from face_home import home_at
 
 import netlab
 from netlab import study as studies
-from netlab.analysis.differences import NetlabError, differences
-from netlab.analysis.sides import comparison, levels_of, side_of
+from netlab.analysis.sides import NetlabError, comparison, differences, levels_of, side_of
 from netlab.errors import BadInput
 from netlab.files import paths
-from netlab.results import Store, campaigns
-from netlab.results.campaigns import CampaignLog
-from netlab.study.frozen import freeze
+from netlab.results import Store
+from netlab.results import store as results_store
+from netlab.results.store import CampaignLog
+from netlab.study.file import freeze
 
 FIRST, SECOND = "20260102T030405Z", "20260203T040506Z"
 
@@ -34,8 +34,8 @@ def measure(directory, study, campaign, *, seed, factor=1.0, adopted=None):
     digest = study.digest()
     kept = {f"{FIRST}~all@r1": tuple(adopted)} if adopted else {}
     log = CampaignLog(campaign, "k", "then", study.name, digest, "0.1.0", adopted=kept)
-    campaigns.write_log(directory, log)
-    freeze(study, campaigns.folder(directory, campaign))
+    results_store.write_log(directory, log)
+    freeze(study, results_store.folder(directory, campaign))
     Store(directory).write(f"{campaign}~all@r1", runs, synthetic.intervals_of(runs[:0], study))
     return runs
 
@@ -123,9 +123,9 @@ def test_incomparable_sides_are_refused_with_their_code(store, given, by, code):
 
 def test_a_campaign_without_runs_is_named(store, study):
     third = "20260304T050607Z"
-    campaigns.write_log(store, CampaignLog(third, "k", "t", study.name, "d", "0.1.0"))
-    freeze(study, campaigns.folder(store, third))
-    shutil.rmtree(campaigns.folder(store, FIRST))
+    results_store.write_log(store, CampaignLog(third, "k", "t", study.name, "d", "0.1.0"))
+    freeze(study, results_store.folder(store, third))
+    shutil.rmtree(results_store.folder(store, FIRST))
     with pytest.raises(NetlabError):
         side_of(f"{store}@{third}")
 

@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis import effects, findings, headline, printed, then_and_now, trust
+from netlab.analysis import answers, effects, findings, printed, then_and_now, trust
 from netlab.analysis.cells import FROM_BATCHES
 from netlab.analysis.cells import empty as is_empty
 from netlab.analysis.measured import from_frames
+from netlab.analysis.trust import machines, stored
+from netlab.errors import NetlabError
 from netlab.files import paths
-from netlab.files.dated import new_directory
+from netlab.files.writing import new_directory
 from netlab.study import load
 
 EMULATOR = {"round_trips": [{"verdict": "within"}], "rates": [{"verdict": "outside"}]}
@@ -87,7 +89,7 @@ def test_a_disturbed_cell_is_to_every_analysis_what_an_empty_one_is(openlab):
     ]
     assert (ones[0].cells["disturbed"] != "").sum() == 35 and not is_empty(ones[0].cells).any()
     assert (ones[1].cells["disturbed"] == "").all() and is_empty(ones[1].cells).sum() == 35
-    assert headline.headline(ones[0]) == headline.headline(ones[1])
+    assert answers.headline(ones[0]) == answers.headline(ones[1])
     assert trust.precision(ones[0]) == trust.precision(ones[1])
     frames = (
         lambda m: printed.best(m.cells, m.study)[["group", "tuning", "mtu_B", "streams"]],
@@ -144,7 +146,7 @@ def test_an_interval_within_one_run_reaches_no_precision_and_no_rank():
     assert concern.reason == "5 % was asked; 140 cells have no interval over rounds"
     assert concern.command == "netlab study openlab-2003", "its own rounds are to come"
     assert printed.best(m.cells, study).empty and len(printed.best(m.cells)) == 5
-    assert headline.best(m) == "No cell is precise enough to be called the best."
+    assert answers.best(m) == "No cell is precise enough to be called the best."
 
 
 def test_a_study_that_asks_no_precision_has_no_concern_for_it(openlab):
@@ -225,3 +227,113 @@ def test_rates_are_still_stated_after_another_part_was_calibrated(tmp_path: Path
         "1 of 1 known rate met on 2026-01-05 (netlab 0.1.0); "
         "path emulator: 1 of 2 cells within the bound on 2026-01-06 (netlab 0.1.0)"
     )
+
+
+# The latest measurement of each part of a calibration is found, whatever came after it.
+
+RATES = {"cells": [{"rate_Mbps": 100.0, "verdict": "within"}]}
+CALIBRATED_EMULATOR = {
+    "emulator": {"round_trips": [{"rtt_ms": 1.0, "verdict": ""}], "rates": [{"verdict": "outside"}]}
+}
+
+
+def save(directory: Path, day: int, *parts: dict, **more: object) -> Path:
+    started_at = f"2026-01-{day:02}T10:00:00Z"
+    content = {"netlab_calibration": 3, "started_at": started_at, "netlab": "0.1.0"}
+    content["machine"] = {"kernel": f"6.{day}"}
+    for part in parts:
+        content |= part
+    file = new_directory(directory, started_at) / "calibration.json"
+    file.write_text(json.dumps(content | more))
+    return file
+
+
+def test_each_part_is_of_the_latest_run_that_has_it(tmp_path):
+    first = save(tmp_path, 1, RATES, CALIBRATED_EMULATOR)
+    second = save(tmp_path, 2, RATES)
+    parts = stored(tmp_path).parts
+    assert list(parts) == ["rates", "emulator"]
+    assert [part.date for part in parts.values()] == ["2026-01-02", "2026-01-01"]
+    assert [part.file for part in parts.values()] == [second, first]
+    assert parts["rates"].machine == {"kernel": "6.2"}
+    assert parts["emulator"].verdicts == ["outside"]
+
+
+def test_a_part_of_a_wrong_shape_gives_way_to_the_one_before(tmp_path):
+    save(tmp_path, 1, RATES, CALIBRATED_EMULATOR)
+    for day, cells in enumerate(([], {}, [3], [{"verdict": None}], None), start=2):
+        save(tmp_path, day, {"cells": cells, "emulator": 7})
+    parts = stored(tmp_path).parts
+    assert {part.date for part in parts.values()} == {"2026-01-01"}
+    assert list(parts) == ["rates", "emulator"]
+
+
+def test_a_damaged_file_does_not_hide_the_good_ones(tmp_path):
+    save(tmp_path, 1, RATES)
+    damaged = save(tmp_path, 2, RATES)
+    damaged.write_text(damaged.read_text()[:40])
+    found = stored(tmp_path)
+    assert found.parts["rates"].date == "2026-01-01"
+    assert found.damaged == (damaged,)
+
+
+def test_a_calibration_of_an_older_version_is_read(tmp_path):
+    content = {"started_at": "2026-01-05T10:00:00Z", "netlab": "0.1.0", **RATES}
+    (tmp_path / "calibration.json").write_text(json.dumps(content))
+    (part,) = stored(tmp_path).parts.values()
+    assert (part.name, part.date, part.verdicts) == ("rates", "2026-01-05", ["within"])
+
+
+def test_nothing_is_stored_before_the_first_calibration(tmp_path):
+    assert stored(tmp_path / "none") == stored(tmp_path)
+    assert stored(tmp_path).parts == {}
+
+
+# Provenance has a column a host; facts that differ are apart from those that do not.
+
+FACTS = {"kernel": "6.12.0", "cpu_model": "Some CPU", "cpus": 2, "nic_firmware": None}
+
+
+def with_hosts(runs, **hosts):
+    content = {"netlab": "0.1.0", "agent": "5f" * 32, "hosts": hosts, "path_check": "PING " * 99}
+    return runs.assign(provenance=json.dumps(content))
+
+
+def test_a_fact_is_a_row_and_a_host_a_column_in_the_studys_order(runs, openlab):
+    hosts = {name: FACTS | {"hostname": name} for name in ("linux32", "linux64-b", "linux64-a")}
+    found = machines(with_hosts(runs, **hosts), openlab)
+    assert list(found.hosts.columns) == ["linux64-a", "linux64-b", "linux32"]
+    assert found.differing.index.tolist() == ["hostname"]
+    equal = found.equal.set_index("item")["value"]
+    assert equal["CPU"] == "Some CPU" and equal["NIC firmware"] == "not recorded"
+    assert found.fact("kernel") == ["6.12.0"] and found.fact("NIC firmware") == []
+
+
+def test_a_host_that_changed_shows_both_values(runs, openlab):
+    changed = with_hosts(runs, linux32=FACTS)
+    other = json.loads(changed["provenance"].iloc[0])
+    other["hosts"]["linux32"]["kernel"] = "6.13.0"
+    changed.loc[0, "provenance"] = json.dumps(other)
+    assert set(machines(changed, openlab).hosts.loc["kernel", "linux32"].split("; ")) == {
+        "6.12.0",
+        "6.13.0",
+    }
+
+
+def test_the_campaign_has_digest_times_and_seed_and_no_printed_ping(runs, openlab):
+    shared = machines(with_hosts(runs, linux32=FACTS), openlab).shared.set_index("item")["value"]
+    assert shared["study digest (SHA-256)"] == openlab.digest()
+    assert shared["seed"] == "2003" and shared["first run"] == "2026-01-05 10:00:00 UTC"
+    assert shared["runs"] == "420, of which 420 valid"
+    assert not shared.str.contains("PING").any()
+
+
+def test_records_without_provenance_give_empty_tables(runs, openlab):
+    found = machines(runs.assign(provenance=""), openlab)
+    assert found.hosts.empty and found.differing.empty and found.equal.empty
+
+
+def test_provenance_that_is_not_json_is_an_error(runs, openlab):
+    with pytest.raises(NetlabError) as caught:
+        machines(runs.assign(provenance="{half"), openlab)
+    assert caught.value.code == "E-ANALYSIS-040"

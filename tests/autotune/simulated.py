@@ -4,11 +4,9 @@ import math
 import random
 from dataclasses import dataclass, field
 
-from netlab.autotune.candidates import Candidate
-from netlab.autotune.race import SearchResult
-from netlab.autotune.request import OBJECTIVES, SearchRequest, default_study
+from netlab.autotune.request import OBJECTIVES, Candidate, SearchRequest, default_study
 from netlab.autotune.run import Tuned
-from netlab.autotune.search import Search
+from netlab.autotune.search import Search, SearchResult
 from netlab.study import Timing
 
 START = Candidate(65536, 0, 1, (("receive", "copy"),))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.autotune.race import LOOKS, MAX_ROUNDS, Race, Rules
+from netlab.autotune.search import LOOKS, MAX_ROUNDS, Race, Rules
 from netlab.errors import BadInput
 
 

@@ -7,7 +7,6 @@ import pytest
 import yaml
 from autotune.simulated import Simulated, tuned
 
-from netlab.autotune.candidates import Candidate, engine_options
 from netlab.autotune.report import (
     COLUMNS,
     as_json,
@@ -19,9 +18,9 @@ from netlab.autotune.report import (
     to_text,
     write_fragment,
 )
-from netlab.autotune.request import default_study, objective
+from netlab.autotune.request import Candidate, default_study, engine_options, objective
 from netlab.errors import BadInput
-from netlab.files.json_file import write_json
+from netlab.files.writing import write_json
 from netlab.study import Study, load
 
 

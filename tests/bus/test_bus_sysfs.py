@@ -3,7 +3,7 @@
 import pytest
 
 from netlab import bus
-from netlab.bus.sysfs import parallel_of
+from netlab.bus import parallel_of
 from netlab.errors import BadInput
 
 

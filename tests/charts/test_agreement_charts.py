@@ -3,11 +3,11 @@
 import synthetic
 
 from netlab import study as studies
-from netlab.analysis import agreement
+from netlab.analysis import answers
 from netlab.analysis.measured import from_frames
-from netlab.charts.agreement import differences
+from netlab.charts.compare import differences
 from netlab.files.paths import data_dir
-from netlab.report import agreement as tables
+from netlab.report import compare as tables
 
 
 def measured(noise=0.002, change=None):
@@ -22,7 +22,7 @@ def measured(noise=0.002, change=None):
 
 def test_each_path_has_a_chart_that_says_every_difference_in_its_alt_text():
     m = measured()
-    compared = agreement.compare(m.runs)
+    compared = answers.compare_generators(m.runs)
     shaped, unshaped = differences(compared, 2.0).charts
     assert shaped.alt.count(" to ") >= 12 and unshaped.alt.count(" to ") >= 6
     for name in ("iperf3", "iperf2", "nuttcp"):
@@ -33,7 +33,7 @@ def test_each_path_has_a_chart_that_says_every_difference_in_its_alt_text():
 
 
 def test_intervals_beyond_the_axis_do_not_stretch_it():
-    compared = agreement.compare(measured(noise=0.2).runs)
+    compared = answers.compare_generators(measured(noise=0.2).runs)
     compared["low_percent"], compared["high_percent"] = -5000.0, 5000.0
     for chart in differences(compared, 2.0).charts:
         assert ">5000<" not in chart.svg and ">2000<" not in chart.svg
@@ -41,7 +41,7 @@ def test_intervals_beyond_the_axis_do_not_stretch_it():
 
 def test_differences_without_intervals_are_drawn_and_described():
     m = measured(change=lambda row: row["round"] == 1)
-    shaped, _ = differences(agreement.compare(m.runs), 2.0).charts
+    shaped, _ = differences(answers.compare_generators(m.runs), 2.0).charts
     assert shaped.alt.count("(no interval), undecided") == 12
 
 
@@ -52,23 +52,23 @@ def test_tables_have_versions_verdicts_and_meters():
         )
 
     m = measured(change=change)
-    compared = agreement.compare(m.runs)
+    compared = answers.compare_generators(m.runs)
     assert "iperf3 9.9" in tables.opening(m)._repr_html_()
     assert "netlab 0.1.0" in tables.opening(m)._repr_html_()
-    said = tables.statement(m, compared, 2.0).text
+    said = tables.agreement_statement(m, compared, 2.0).text
     assert "Path shaped: of 12 comparisons" in said and "Path unshaped: of 6 comparisons" in said
-    assert len(tables.cells(m, compared).frame) == 18
+    assert len(tables.agreement_cells(m, compared).frame) == 18
     assert len(tables.summary(compared).frame) == 6
     assert len(tables.meters(m).frame) == 24
 
 
 def test_a_study_with_one_generator_says_so_in_every_place():
     m = measured(change=lambda row: row["generator"] == "iperf2")
-    compared = agreement.compare(m.runs)
+    compared = answers.compare_generators(m.runs)
     assert differences(compared, 2.0).charts == ()
     for shown in (
-        tables.statement(m, compared, 2.0),
+        tables.agreement_statement(m, compared, 2.0),
         tables.summary(compared),
-        tables.cells(m, compared),
+        tables.agreement_cells(m, compared),
     ):
         assert shown.text == tables.NOTHING

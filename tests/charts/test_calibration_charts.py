@@ -9,9 +9,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from calibrated_samples import CELLS, RATE, ROUND_TRIPS
 
-from netlab.charts.calibration import rates, round_trips
 from netlab.charts.chart import show
-from netlab.charts.palette import mtu_styles
+from netlab.charts.experiments import rates, round_trips
+from netlab.charts.theme import mtu_styles
 
 
 def dots(ax, label):

@@ -7,7 +7,7 @@ import pytest
 from refusals import refused
 
 from netlab.charts.chart import show
-from netlab.charts.host_matrix import host_matrix
+from netlab.charts.fleet import host_matrix
 from netlab.errors import BadInput
 
 LINKS = pd.DataFrame(

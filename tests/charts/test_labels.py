@@ -1,13 +1,24 @@
 """Names of lines: at their ends or in a legend."""
 
+from __future__ import annotations
+
+import io
 import itertools
+import re
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
+import synthetic
 
-from netlab.charts.labels import label_lines, legend_below, spread
-from netlab.charts.palette import PALETTE, line_style, text_colour
-from netlab.charts.theme import theme
+from netlab.analysis import printed
+from netlab.analysis.measured import from_frames
+from netlab.charts import measured as charts
+from netlab.charts import views
+from netlab.charts.chart import Chart, Gallery, describe, save_svg, show
+from netlab.charts.labels import csv_in, data_of, figure_of, label_lines, legend_below, spread
+from netlab.charts.theme import PALETTE, line_style, new_axes, text_colour, theme
 from netlab.errors import BadInput
 
 
@@ -73,3 +84,146 @@ def test_labels_of_another_length_are_refused():
     with pytest.raises(BadInput, match="2 labels for 3 lines"):
         label_lines(ax, ["a", "b"])
     plt.close(fig)
+
+
+# A figure carries its data, and every mark its value.
+
+GROUP = "Linux64 -> Linux64"
+
+
+@pytest.fixture(scope="module")
+def m():
+    study = synthetic.openlab()
+    return from_frames(study, synthetic.runs_of(study), None, None)
+
+
+def test_lines_with_bars_carry_values_and_intervals(m):
+    chart = show(charts.panels(m.cells, GROUP, study=m.study))
+    data = pd.read_csv(io.StringIO(csv_in(chart.svg)))
+    whole = m.cells[m.cells["group"] == GROUP]
+    part = whole[whole["tuning"] == "full"]
+    drawn = data[data["series"].str.startswith("MTU")]
+    assert len(drawn) == len(whole) == 28
+    drawn = drawn[drawn["panel"] == printed.tuning_labels(whole, m.study)["full"]]
+    assert len(drawn) == len(part) == 12
+    for row in part.itertuples():
+        (found,) = drawn[
+            drawn["series"].str.contains(f"MTU {row.mtu_B}") & (drawn["x"] == row.streams)
+        ].itertuples()
+        assert (found.y, found.low, found.high) == pytest.approx(
+            (row.goodput_MBps, row.low_MBps, row.high_MBps)
+        )
+
+
+def test_every_mark_of_a_line_has_a_hover_text_with_its_value(m):
+    svg = show(charts.panels(m.cells, GROUP, study=m.study)).svg
+    titles = re.findall(r"<use [^>]*><title>([^<]*)</title></use>", svg)
+    value = m.cells[
+        (m.cells["group"] == GROUP)
+        & (m.cells["tuning"] == "none")
+        & (m.cells["mtu_B"] == 9000)
+        & (m.cells["streams"] == 4)
+    ]["goodput_MBps"].iloc[0]
+    assert len(titles) == 28
+    assert any(f"TCP streams 4: {value:.5g} (" in text and "MB/s" in text for text in titles)
+
+
+def test_a_heat_map_carries_its_fields(m):
+    data = pd.read_csv(io.StringIO(csv_in(show(views.ceiling(m.cells, GROUP)).svg)))
+    assert len(data) == 28 and set(data["x"]) == {1, 4, 12, 20}
+    part = m.cells[m.cells["group"] == GROUP]
+    assert sorted(data["y"]) == pytest.approx(sorted(part["percent_of_bus"]))
+
+
+def test_a_histogram_carries_its_bars(m):
+    data = data_of(charts.overhead(m.runs).figure)
+    assert data["y"].sum() == 420
+
+
+def test_a_figure_without_data_carries_none():
+    ax = new_axes()
+    assert csv_in(show(ax, "An empty chart.").svg) == ""
+
+
+# Figures with their alt text, shown and saved.
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path):
+    for name in ("a.svg", "b.svg"):
+        fig, ax = _figure()
+        label_lines(ax)
+        save_svg(fig, tmp_path / name, "Three lines")
+        plt.close(fig)
+    first, second = ((tmp_path / n).read_bytes() for n in ("a.svg", "b.svg"))
+    assert first == second
+    assert b"<dc:date>" not in first
+
+
+def test_a_saved_figure_carries_its_alt_text(tmp_path):
+    fig, _ = _figure()
+    text = save_svg(fig, tmp_path / "deep" / "a.svg", 'Rate < "limit" & more').read_text()
+    plt.close(fig)
+    assert 'role="img" aria-label="Rate &lt; &quot;limit&quot; &amp; more"' in text
+    assert '<title>Rate &lt; "limit" &amp; more</title>' in text
+
+
+def test_a_shown_figure_is_html_with_alt_text_and_caption():
+    fig, _ = _figure()
+    html = show(fig, 'A "quoted" alt', "Caption <1>")._repr_html_()
+    assert re.search(r"<figure[^>]*><img [^>]*/><figcaption>Caption &lt;1&gt;</figcaption>", html)
+    assert 'role="img" alt="A &quot;quoted&quot; alt"' in html
+    assert not plt.fignum_exists(fig.number)
+
+
+def test_described_axes_are_shown_with_their_words():
+    fig, ax = _figure()
+    chart = show(describe(ax, "Three lines", "of their own"))
+    assert (chart.alt, chart.caption) == ("Three lines", "of their own")
+    assert not plt.fignum_exists(fig.number)
+    _, bare = _figure()
+    with pytest.raises(BadInput, match="alt text"):
+        show(bare)
+
+
+def test_a_gallery_shows_its_charts():
+    fig, ax = _figure()
+    gallery = Gallery.of(describe(ax, "one"), describe(_figure()[0], "two"))
+    assert [chart.alt for chart in gallery.charts] == ["one", "two"]
+    assert not plt.fignum_exists(fig.number)
+
+
+@pytest.mark.parametrize("alt", ["", "  "])
+def test_a_figure_without_alt_text_is_refused(alt):
+    fig, _ = _figure()
+    with pytest.raises(BadInput, match="alt text"):
+        show(fig, alt)
+    plt.close(fig)
+
+
+def test_a_gallery_holds_its_charts_in_order():
+    fig, _ = _figure()
+    one = show(fig, "one")
+    html = Gallery((one, Chart(one.svg, "two")))._repr_html_()
+    assert html.index('alt="one"') < html.index('alt="two"')
+
+
+def test_lines_on_a_part_of_a_figure_are_labelled_and_shown():
+    fig = plt.figure()
+    ax = fig.subfigures(1, 2)[0].subplots()
+    ax.plot([0, 1], [0, 1], label="one")
+    assert [text.get_text() for text in label_lines(ax)] == ["one"]
+    legend_below(ax)
+    assert figure_of(ax) is fig
+    assert "<svg" in show(ax, "a line").svg
+
+
+# The theme of all figures.
+
+
+def test_the_theme_is_set_inside_its_context_only():
+    before = dict(mpl.rcParams)
+    with theme():
+        assert mpl.rcParams["svg.hashsalt"] == "netlab"
+        inside = mpl.rcParams["axes.spines.top"]
+    assert inside is False
+    assert dict(mpl.rcParams) == before

@@ -30,7 +30,7 @@ def test_runs_without_figures_leave_gaps_and_only_the_latest_are_drawn():
     assert f"Runs {400 - MOST_RUNS + 1} to 400: no goodput" in svg.attrib["aria-label"]
 
 
-@pytest.mark.parametrize("module", ["charts.live", "experiment.display", "experiment.progress"])
+@pytest.mark.parametrize("module", ["charts.live", "experiment.progress"])
 def test_progress_loads_without_matplotlib(module):
     code = f"import sys, netlab.{module}; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,7 +7,7 @@ import pytest
 
 from netlab import published
 from netlab.charts import published as charts
-from netlab.charts import published_gigabit, published_windows
+from netlab.charts import published as charts_published
 from netlab.charts.chart import Chart, show
 from netlab.errors import BadInput
 
@@ -84,19 +84,19 @@ def test_burst_efficiency_rises():
 
 
 def test_the_window_chart_shows_the_window_needed():
-    chart = show(published_windows.windows_needed_and_given())
+    chart = show(charts_published.windows_needed_and_given())
     assert "needed, 57 MB" in _texts(chart)
     assert "Tests, 40 MiB 42" in chart.alt
 
 
 def test_recovery_has_a_chart_for_each_mtu():
-    jumbo, standard = published_windows.recovery_charts().charts
+    jumbo, standard = charts_published.recovery_charts().charts
     assert "Reno 584.9 s, HighSpeed 12.6 s, Scalable 2.5 s" in jumbo.alt
     assert "Reno 3614.6 s" in standard.alt
 
 
 def test_before_and_after_carry_their_limits():
-    alt = show(published_gigabit.before_and_after()).alt
+    alt = show(charts_published.before_and_after()).alt
     assert "390 to 955" in alt and "230 to 895" in alt and "1064" in alt
 
 
@@ -107,9 +107,9 @@ def test_before_and_after_carry_their_limits():
         lambda ax: charts.preliminary_set("kernel", ax=ax),
         lambda ax: charts.best_percent_of_bus(ax=ax),
         lambda ax: charts.burst_efficiency(ax=ax),
-        lambda ax: published_windows.windows_needed_and_given(ax=ax),
-        lambda ax: published_windows.recovery(9000, ax=ax),
-        lambda ax: published_gigabit.before_and_after(ax=ax),
+        lambda ax: charts_published.windows_needed_and_given(ax=ax),
+        lambda ax: charts_published.recovery(9000, ax=ax),
+        lambda ax: charts_published.before_and_after(ax=ax),
     ],
 )
 def test_a_chart_is_drawn_on_the_axes_given(draw):
@@ -122,7 +122,7 @@ def test_a_chart_is_drawn_on_the_axes_given(draw):
 
 
 def test_a_line_of_an_hour_of_round_trips_is_thinned_and_ends_where_it_did():
-    ax = published_windows.recovery(1500)
+    ax = charts_published.recovery(1500)
     lines = {line.get_label(): line for line in ax.get_lines()}
     x, y = lines["Reno"].get_data()
     assert len(x) < 400 and x[-1] == pytest.approx(3615, rel=0.01) and max(y) >= 99.9

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis.cost import cpu_cost
+from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.measured import from_frames
 from netlab.charts import views
 from netlab.charts.chart import show
-from netlab.charts.palette import HOLLOW_COLOUR
+from netlab.charts.theme import HOLLOW_COLOUR
 from netlab.report import tables
 
 GROUP = "Linux64 -> Linux64"

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 from refusals import refused
 
-from netlab.cli.init import _reached
 from netlab.cli.main import main
+from netlab.cli.studies import _reached
 from netlab.errors import BadInput
 
 NAMES = {

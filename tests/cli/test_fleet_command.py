@@ -12,9 +12,8 @@ from fleet_effects import fleet_runs
 from fleet_study import TEMPLATE
 
 from netlab.cli import main
-from netlab.fleet.controller import controlling
+from netlab.fleet.controller import controlling, fleet_status
 from netlab.fleet.plan import read_plan
-from netlab.fleet.status import fleet_status
 from netlab.study import load
 
 INVENTORY = "[rack1]\nn[1:4]\n[rack2]\nn[5:6]\n"
@@ -102,7 +101,7 @@ def test_a_notebook_shows_the_status_as_a_table(invoke, tmp_path):
 
 def test_hosts_whose_links_all_differ_are_named_below_the_links(invoke, tmp_path, monkeypatch):
     invoke("plan")
-    monkeypatch.setattr("netlab.fleet.results.fleet_runs", lambda plan: fleet_runs(8, 3))
+    monkeypatch.setattr("netlab.fleet.records.fleet_runs", lambda plan: fleet_runs(8, 3))
     words = ("fleet", "links", str(tmp_path / "results"), "--most", "1")
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
@@ -131,7 +130,7 @@ def test_the_slowest_links_come_first_and_are_written_to_files(invoke, tmp_path,
             "flags": [""] * 4,
         }
     )
-    monkeypatch.setattr("netlab.fleet.results.fleet_runs", lambda plan: runs)
+    monkeypatch.setattr("netlab.fleet.records.fleet_runs", lambda plan: runs)
     files = (tmp_path / "cells.csv", tmp_path / "matrix.svg")
     words = ["--csv", str(files[0]), "--chart", str(files[1]), "--most", "2"]
     done = CliRunner().invoke(main, ["fleet", "links", str(tmp_path / "results"), *words])

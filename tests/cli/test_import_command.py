@@ -1,19 +1,32 @@
 """`netlab import`: all files or none, once, without invented values."""
 
+from __future__ import annotations
+
+import csv
+import io
 import json
 import re
 from pathlib import Path
 
+import click
 import pytest
+import synthetic
+import yaml
 from click.testing import CliRunner
 from refusals import refused
 from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 
-from netlab.cli.import_results import import_command
+from netlab import study as studies
+from netlab.analysis.sides import comparison
+from netlab.charts.compare import forest, panels
+from netlab.cli import main
+from netlab.cli.options import asked_outer
+from netlab.cli.results import compare_command, import_command
 from netlab.errors import BadInput
+from netlab.face.results import Comparison
 from netlab.results import Store
-from netlab.results.imports.batch import import_files
-from netlab.results.imports.rows import Facts, mtu_of
+from netlab.results.imports.formats import Facts, import_files, mtu_of
+from netlab.study import Study
 
 HOSTS = ("--study-name", "old", "--sender", "a", "--receiver", "b")
 REST = ("--mtu", "9000", "--started-at", "2026-11-21T02:00:00Z", "--streams", "1")
@@ -185,3 +198,185 @@ def test_a_bad_option_is_bad_input(tmp_path, words):
 def test_a_file_that_is_not_there_is_bad_input(tmp_path):
     result = run(Path("absent.json"), *HOSTS, "--into", tmp_path)
     assert result.exit_code == 2 and "absent.json: cannot be read" in result.output
+
+
+# netlab compare: outputs, and the exit code for continuous integration.
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """Two made-up results: B lacks a cell, has another kernel, and is slower with 64 streams."""
+    base = tmp_path_factory.mktemp("compare")
+    file = synthetic.foreign_file(base)
+    file.write_text(
+        file.read_text().replace("[1, 64]", "[1, 2, 64]").replace("rounds: 1", "rounds: 4")
+    )
+    study = studies.load(file)
+
+    def changed(row):
+        if row["streams"] == 64:
+            row["goodput_MBps"] *= 0.7
+        row["provenance"] = row["provenance"].replace("6.12.0", "7.0.0")
+        return row["streams"] != 2
+
+    for name, change in (("a", None), ("b", changed)):
+        runs = synthetic.runs_of(study, noise=0.002, seed=ord(name), change=change)
+        synthetic.store_of(base / name, study, runs)
+        (base / name / "study.yml").write_text(file.read_text())
+    return str(base / "a"), str(base / "b")
+
+
+def ran(*argv):
+    return CliRunner().invoke(compare_command, argv)
+
+
+def test_the_text_has_conditions_then_the_effect_then_every_cell(places):
+    done = ran(*places)
+    assert done.exit_code == 0
+    order = ["Compared: B against A", "linux64-a, kernel", "geometric mean", "Cell by cell", "only"]
+    at = [done.stdout.index(text) for text in order]
+    assert at == sorted(at)
+    assert "1 slower, 0 faster, 1 the same within 5 %, 0 cannot tell" in done.stdout
+    assert "1 cells are on one side only" in done.stdout and "not measured" in done.stdout
+
+
+def test_csv_has_every_cell_and_the_differences_go_to_standard_error(places):
+    done = ran(*places, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["verdict"] for row in rows] == ["slower", "the same", "only in A"]
+    assert float(rows[0]["ratio"]) == pytest.approx(0.7, abs=0.01)
+    assert "kernel: A 6.12.0, B 7.0.0" in done.stderr
+
+
+def test_json_has_everything(places):
+    found = json.loads(ran(*places, "--format", "json").stdout)
+    assert found["netlab_comparison"] == 1 and found["counts"]["slower"] == 1
+    assert found["settings"]["method"] == "Bonferroni intervals, Holm tests of differences"
+    assert {row["item"] for row in found["differences"]} >= {"linux64-a, kernel"}
+    assert [row["side"] for row in found["only"]] == ["A"] and len(found["cells"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("conditions", "code"),
+    [
+        ((), 0),
+        (("slower > 5 %",), 3),
+        (("slower > 40 %",), 0),
+        (("faster",), 0),
+        (("cannot tell",), 0),
+        (("missing",), 3),
+        (("faster", "not the same"), 3),
+        (("ratio < 0.8",), 3),
+    ],
+)
+def test_the_exit_code_says_whether_a_condition_is_met(places, conditions, code):
+    argv = [word for condition in conditions for word in ("--fail-if", condition)]
+    done = ran(*places, *argv)
+    assert done.exit_code == code
+    if code:
+        assert f"netlab: {conditions[-1]}: " in done.stderr
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_the_exit_code_does_not_depend_on_the_format(places, form):
+    assert ran(*places, "--fail-if", "missing", "--format", form).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (("--fail-if", "slow"), "E-ANALYSIS-031"),
+        (("--same-within", "0"), "E-ANALYSIS-021"),
+        (("--by", "streams=1,64"), "E-ANALYSIS-029"),
+    ],
+)
+def test_a_mistake_is_bad_input_and_not_a_met_condition(places, argv, code):
+    done = ran(*places, *argv)
+    assert done.exit_code == 2 and code in done.stderr
+
+
+def test_the_forest_plot_has_every_cell_and_takes_axes(places):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found = comparison(places)
+    before = dict(plt.rcParams)
+    _, ax = plt.subplots()
+    assert forest(found.compared, ax=ax) is ax
+    assert Comparison(found).plot(ax=ax) is ax
+    assert dict(plt.rcParams) == before
+    assert len(ax.get_yticklabels()) == 2
+    (chart,) = panels(found.compared).charts
+    assert "64 streams: -30" in chart.alt and "slower" in chart.alt and "the same" in chart.alt
+
+
+# A factor that a person sets is given on the command line, or the command is refused.
+
+HOST = {"kind": "lab"}
+CONTENT = {
+    "netlab": 1,
+    "name": "kernels",
+    "title": "Kernels",
+    "hosts": {"left": HOST, "right": HOST},
+    "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
+    "groups": [{"name": "one", "path": "cable", "sender": "left"}],
+    "streams": [1],
+    "outer": {"kernel": ["smp", "up"]},
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "kernels.yml"
+    path.write_text(yaml.safe_dump(CONTENT))
+    return path
+
+
+@pytest.mark.parametrize("command", ["run", "study"])
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), "E-STUDY-073"),
+        (("--outer", "kernel=xen"), "E-STUDY-074"),
+        (("--outer", "kernel=up", "--outer", "firmware=3"), "E-STUDY-072"),
+    ],
+)
+def test_a_level_must_be_given_and_known(command, options, code, file, tmp_path):
+    done = CliRunner().invoke(
+        main, [command, str(file), "--results", str(tmp_path / "r"), *options]
+    )
+    assert done.exit_code == 2
+    assert code in done.output and "outer." in done.output
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("text", ["kernel", "=up", "kernel="])
+def test_another_syntax_is_refused(text, file):
+    done = CliRunner().invoke(main, ["run", str(file), "--outer", text])
+    assert done.exit_code == 2 and "NAME=LEVEL" in done.output
+    twice = ["run", str(file), "--outer", "kernel=up", "--outer", "kernel=smp"]
+    assert "given twice" in CliRunner().invoke(main, twice).output
+
+
+def test_on_a_terminal_the_level_is_asked_for(monkeypatch):
+    study = Study.model_validate(CONTENT)
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    asked = []
+    monkeypatch.setattr(click, "prompt", lambda text, **options: asked.append(text) or "up")
+    assert asked_outer(study, {}) == {"kernel": "up"}
+    assert len(asked) == 1 and "kernel" in asked[0]
+    assert asked_outer(study, {"kernel": "smp"}) == {"kernel": "smp"} and len(asked) == 1
+
+
+def test_without_a_terminal_nothing_is_asked(monkeypatch):
+    with open("/dev/null") as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        with refused(BadInput, "E-STUDY-073"):
+            asked_outer(Study.model_validate(CONTENT), {})

@@ -1,4 +1,4 @@
-"""The command as a whole: one module a command, help for all, no heavy imports for help."""
+"""The command as a whole: help for all, no heavy imports for help."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import sys
 from pathlib import Path
 
 import click
+import guide
 import pytest
 from click.testing import CliRunner
 
 from netlab.cli import main
 
 CLI = Path(__file__).resolve().parents[2] / "netlab" / "cli"
-MODULES = {"import": "import_results"}
-"""Commands whose name cannot be that of a module."""
-
 HEAVY = ("pandas", "numpy", "pydantic", "matplotlib", "fabric", "papermill", "scipy", "nbformat")
 
 
@@ -29,18 +27,13 @@ def all_commands() -> list[tuple[str, ...]]:
     return found
 
 
-def test_there_is_a_module_for_every_command():
+def test_every_command_is_there():
     assert set(main.commands) == {
         *("init", "study", "run", "report", "check", "tune", "lab", "notebooks", "guide"),
         *("compare", "results"),
         *("autotune", "screen", "bench", "calibrate", "hosts", "import"),
         *("bundle", "verify", "rerun", "schema", "fleet"),
     }
-    for name, command in main.commands.items():
-        module = f"netlab.cli.{MODULES.get(name, name)}"
-        inside = command.commands.values() if isinstance(command, click.Group) else [command]
-        for one in inside:
-            assert one.callback.__module__ in (module, f"{module}_report", f"{module}_stores")
 
 
 @pytest.mark.parametrize("words", all_commands(), ids=" ".join)
@@ -107,3 +100,30 @@ def test_a_directory_that_is_given_is_made_absolute(tmp_path, monkeypatch):
     for name in ("--results", "--into"):
         assert CliRunner().invoke(show, [name, "here"]).output == f"{tmp_path / 'here'}\n"
     assert CliRunner().invoke(show, []).output == "\n"
+
+
+# ``netlab guide`` shows a page of the documentation, and refuses an unknown one.
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ((), "Guide"),
+        (("columns",), "Flags and columns"),
+        (("study.md",), "Writing a study"),
+        (("PROTOCOL",), "protocol"),
+    ],
+)
+def test_a_page_is_shown_without_its_markup(words, title):
+    done = CliRunner().invoke(main, ["guide", *words], env={"COLUMNS": "100"})
+    assert done.exit_code == 0, done.output
+    assert title in "\n".join(done.stdout.splitlines()[:4])
+    assert "\n# " not in done.stdout and "```" not in done.stdout and "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_another_word_is_refused_with_the_names_of_the_pages():
+    done = CliRunner().invoke(main, ["guide", "columms"])
+    assert done.exit_code == 2 and "E-CLI-034" in done.stderr
+    for page in guide.DOCS.glob("*.md"):
+        assert page.stem in done.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netlab.congestion.choice import CcChoice, choose
+from netlab.congestion import CcChoice, choose
 from netlab.errors import Unsupported
 from netlab.study import Stack
 

@@ -7,30 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.congestion import window_laws
-from netlab.congestion.window_laws import HIGHSPEED, LAWS, RENO, SCALABLE
+from netlab import congestion
+from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
 from netlab.errors import BadInput
 
 
 def test_a_window_is_needed_of_rate_times_round_trip():
-    assert window_laws.bdp_B(2500, 183.022) == pytest.approx(57_194_375)
-    assert window_laws.bdp_B(1000, 100) == pytest.approx(12.5e6)
+    assert congestion.bdp_B(2500, 183.022) == pytest.approx(57_194_375)
+    assert congestion.bdp_B(1000, 100) == pytest.approx(12.5e6)
 
 
 @given(st.floats(1, 1e6), st.floats(0.01, 1e4))
 def test_a_window_of_one_bdp_allows_the_rate(rate_Mbps, rtt_ms):
-    window = window_laws.bdp_B(rate_Mbps, rtt_ms)
-    assert window_laws.window_limit_Mbps(window, rtt_ms) == pytest.approx(rate_Mbps)
+    window = congestion.bdp_B(rate_Mbps, rtt_ms)
+    assert congestion.window_limit_Mbps(window, rtt_ms) == pytest.approx(rate_Mbps)
 
 
 def test_the_segment_is_the_mtu_less_headers():
-    assert window_laws.mss_B(9000) == 8948
-    assert window_laws.mss_B(1500, timestamps=False) == 1460
+    assert congestion.mss_B(9000) == 8948
+    assert congestion.mss_B(1500, timestamps=False) == 1460
 
 
 def test_gigabit_ethernet_has_the_known_payload_rate():
-    assert window_laws.ethernet_goodput_Mbps(1000, 1500) == pytest.approx(941.48, abs=0.01)
-    assert window_laws.ethernet_goodput_Mbps(1000, 9000) == pytest.approx(990.04, abs=0.01)
+    assert congestion.ethernet_goodput_Mbps(1000, 1500) == pytest.approx(941.48, abs=0.01)
+    assert congestion.ethernet_goodput_Mbps(1000, 9000) == pytest.approx(990.04, abs=0.01)
 
 
 def test_reno_recovers_in_half_the_window():
@@ -78,7 +78,7 @@ def test_a_trajectory_rises_from_the_loss_to_the_old_window(law, window):
 
 
 def test_the_stacks_keep_their_order_on_the_wide_area_path():
-    window = window_laws.bdp_B(2500, 183.022) / window_laws.mss_B(9000)
+    window = congestion.bdp_B(2500, 183.022) / congestion.mss_B(9000)
     seconds = [law.recovery_s(window, 183.022) for law in LAWS]
     assert seconds == sorted(seconds, reverse=True)
     assert seconds[0] == pytest.approx(585, abs=1)
@@ -87,12 +87,12 @@ def test_the_stacks_keep_their_order_on_the_wide_area_path():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: window_laws.bdp_B(-1, 10),
-        lambda: window_laws.bdp_B(10, 0),
-        lambda: window_laws.bdp_B(math.nan, 10),
-        lambda: window_laws.window_limit_Mbps(math.inf, 10),
-        lambda: window_laws.mss_B(40),
-        lambda: window_laws.mss_B("1500"),
+        lambda: congestion.bdp_B(-1, 10),
+        lambda: congestion.bdp_B(10, 0),
+        lambda: congestion.bdp_B(math.nan, 10),
+        lambda: congestion.window_limit_Mbps(math.inf, 10),
+        lambda: congestion.mss_B(40),
+        lambda: congestion.mss_B("1500"),
         lambda: RENO.trajectory(1),
         lambda: RENO.trajectory(-5),
         lambda: RENO.trajectory(1e12),

@@ -16,7 +16,7 @@ import yaml
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from netlab.files.dated import documents
+from netlab.files.writing import documents
 from netlab.lab.reaper import processes_in
 from tests.e2e import dumps
 

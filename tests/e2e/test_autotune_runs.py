@@ -9,9 +9,9 @@ from pathlib import Path
 import yaml
 from lab_study import lab_study
 
-from netlab.autotune.race import NO_CONCLUSION
 from netlab.autotune.request import SearchRequest
 from netlab.autotune.run import SLACK_S, autotune
+from netlab.autotune.search import NO_CONCLUSION
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
 from tests.e2e.conftest import run_netlab

@@ -7,7 +7,7 @@ from notebook_page import executed_page
 from netlab import study as studies
 from netlab.files.paths import data_dir
 from netlab.report import publish
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 NOTEBOOK = data_dir().parent / "notebooks" / "18-compare.ipynb"
 

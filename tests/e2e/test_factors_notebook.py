@@ -14,7 +14,7 @@ from netlab.report.front import picture
 from netlab.report.pages import measured_pages
 from netlab.report.publish import measured_notebooks
 from netlab.results import frame_of
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 from netlab.study.published import Published
 from netlab.study.schedule import visits
 

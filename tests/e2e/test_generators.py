@@ -17,7 +17,7 @@ from netlab.experiment.preflight import preflight
 from netlab.experiment.visit import run_visit
 from netlab.generators import run_trial, tool_named
 from netlab.generators.tools import TOOLS
-from netlab.hosts.opening import close_hosts
+from netlab.hosts.path import close_hosts
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
 from netlab.measure import RunEnd
@@ -99,7 +99,7 @@ def test_both_directions_are_two_transfers_at_the_same_time(tmp_path, machine_un
 def test_a_tool_that_is_missing_is_found_before_anything_is_changed(tmp_path, monkeypatch):
     """By the check, and by a run, which names the package and the host."""
     gone = tuple(replace(tool, program=f"no-such-{tool.program}") for tool in TOOLS)
-    monkeypatch.setattr("netlab.generators.installed.TOOLS", gone)
+    monkeypatch.setattr("netlab.generators.tools.TOOLS", gone)
     study = Study.model_validate(study_of(streams=(1,), mtus_B=(1500,)))
     lines = [finding.line() for finding in preflight(study)]
     assert "fail  right: nuttcp is not installed; Debian's package of it is nuttcp" in lines

@@ -11,7 +11,7 @@ import pytest
 from subprocess_pipe import SubprocessPipe
 
 from netlab import core
-from netlab.hosts.lines import LineProcess
+from netlab.hosts.host import LineProcess
 from netlab.measure import RunEnd, RunSetting, audit, interval_rows, measure, record
 from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of

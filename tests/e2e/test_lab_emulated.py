@@ -12,7 +12,7 @@ import pytest
 from lab_study import lab_study
 
 from netlab.errors import BadInput, HostError
-from netlab.experiment.inventory import data_address
+from netlab.experiment.endpoint import data_address
 from netlab.lab import reaper
 from netlab.lab.lab import Lab
 

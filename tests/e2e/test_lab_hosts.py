@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from lab_study import lab_study
 
 from netlab.errors import BadInput, HostError
-from netlab.experiment.inventory import data_address, host_of, open_hosts
-from netlab.hosts.opening import close_hosts
-from netlab.hosts.push import push_agent
+from netlab.experiment.endpoint import data_address, host_of, open_hosts
+from netlab.hosts.agent import push_agent
+from netlab.hosts.path import close_hosts
 from netlab.hosts.ssh import SshHost
-from netlab.lab import reaper, taskgroup
+from netlab.lab import reaper, sshd
 from netlab.lab.lab import Lab
 
 AGENT = (sys.executable, str(Path(line_agent.__file__)))
@@ -64,9 +64,9 @@ def test_each_host_has_its_own_name_and_no_open_port(hosts):
 def test_the_hosts_of_a_lab_share_a_task_group(hosts, lab):
     groups = {host.run(("cat", "/proc/self/cgroup")).stdout for host in hosts.values()}
     assert len(groups) == 1
-    assert (f"/nlab-{lab.id}\n" in groups.pop()) == (lab.task_group == taskgroup.OWN)
-    if taskgroup.found().hierarchy is not None:
-        assert lab.task_group == taskgroup.OWN
+    assert (f"/nlab-{lab.id}\n" in groups.pop()) == (lab.task_group == sshd.OWN)
+    if sshd.found().hierarchy is not None:
+        assert lab.task_group == sshd.OWN
     same = subprocess.run(
         lab.inside("a", ("cat", "/proc/self/cgroup")), capture_output=True, text=True, check=True
     )

@@ -12,10 +12,9 @@ from lab_study import bus, lab_study
 from refusals import refused
 
 from netlab.errors import HostError
-from netlab.experiment.inventory import data_address
+from netlab.experiment.endpoint import data_address
 from netlab.lab.lab import Lab
-from netlab.lab.link import wait_until_up
-from netlab.lab.queues import sending_masks
+from netlab.lab.link import sending_masks, wait_until_up
 
 STREAM = (sys.executable, str(Path(tcp_stream.__file__)))
 RATE_Mbps = 1000.0

@@ -11,12 +11,12 @@ import yaml
 
 from netlab.analysis.measured import load_measured
 from netlab.files.archive import pack
-from netlab.files.json_file import write_json, write_text
-from netlab.report import crate
+from netlab.files.writing import write_json, write_text
+from netlab.report import bundle
 from netlab.report.bundle import PROVENANCE, RESULTS, STUDY, provenance
 from netlab.results import Store
 from netlab.study import load
-from netlab.study.frozen import frozen_text
+from netlab.study.file import frozen_text
 from tests.e2e.conftest import measured_through, run_netlab, small_study
 
 
@@ -30,9 +30,9 @@ def bundle_of(place: Path) -> Path:
     study = measured_store.campaign_of(work / RESULTS, load(place / "small.yml"))
     write_text(work / STUDY, frozen_text(study))
     write_json(work / PROVENANCE, provenance(load_measured(work / RESULTS)))
-    about = crate.About(study.title, "", study.name, "2026-01-05T10:00:00+00:00", "0.1.0")
-    write_json(work / crate.METADATA, crate.metadata(work, about))
-    write_text(work / crate.MANIFEST, crate.manifest(work))
+    about = bundle.About(study.title, "", study.name, "2026-01-05T10:00:00+00:00", "0.1.0")
+    write_json(work / bundle.METADATA, bundle.metadata(work, about))
+    write_text(work / bundle.MANIFEST, bundle.manifest(work))
     return pack(work, place / "small.zip")
 
 

@@ -11,7 +11,7 @@ from calibrated_samples import store_calibration
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.report.site import ExecutedNotebook, build_site
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 RUNS = "runs-linux64-to-linux64.html"

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+from datetime import UTC, datetime, timedelta
+
+import pytest
 import synthetic
 
-from netlab.cli.run import summary
-from netlab.experiment.campaign import Campaign, empty_cells, first_reason
-from netlab.study.schedule import rounds
+from netlab.analysis.measured import load_measured
+from netlab.cli.studies import summary
+from netlab.errors import BadInput
+from netlab.experiment.campaign import (
+    Campaign,
+    _Rounds,
+    empty_cells,
+    first_reason,
+    open_record,
+    open_visit,
+    run_study,
+)
+from netlab.experiment.visit import context_of
+from netlab.experiment.watcher import Watcher
+from netlab.files.yaml_file import read_yaml, validated
+from netlab.report.gate import box
+from netlab.results import Store, store
+from netlab.study import Study, load
+from netlab.study.schedule import provenance_key, rounds, visits
 
 
 def test_a_cell_with_a_valid_run_is_not_empty_and_the_others_give_the_first_reason():
@@ -42,3 +62,197 @@ def test_the_summary_names_the_first_failed_run_and_its_reason(tmp_path):
     counts = "420 runs measured in 7 visits, 0 kept from before; 2 failed, 0 flagged"
     assert summary(done) == f"{counts}; the first failed run is {said}"
     assert summary(Campaign(study, tmp_path, 7, 420, 0)) == counts.replace("2 failed", "0 failed")
+
+
+# A campaign goes on, begins anew or adopts; no record of an earlier one is changed.
+
+FACTS = {
+    "rack": {
+        host: {
+            "kernel": "6.1",
+            "cpu_model": "Some CPU",
+            "mtu_B": 1500,
+            "generators": {"netlab": "1"},
+        }
+        for host in ("left", "right")
+    }
+}
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return synthetic.foreign_file(tmp_path)
+
+
+def open_at(directory, study, minutes=0, facts=FACTS):
+    return open_record(study, directory, facts, None, now=NOW + timedelta(minutes=minutes))
+
+
+def measure(record, *, flags="", facts=FACTS, only=None):
+    """Write a synthetic record of every run that has no valid one."""
+    study = record.study
+    runs = synthetic.runs_of(study)
+    for visit in visits(study):
+        visit = dataclasses.replace(visit, mtu_B=visit.mtu_B)
+        context = context_of(study, visit, facts[visit.path], None)
+        keys = {
+            run.run_id: provenance_key(study, visit, run, context)
+            for run in visit.runs
+            if run.run_id not in record.kept and (only is None or run.run_id in only)
+        }
+        part = runs[runs["run_id"].isin(keys)]
+        if part.empty:
+            continue
+        part = part.assign(
+            provenance_key=part["run_id"].map(keys).astype("string"),
+            campaign=record.log.campaign,
+            flags=flags,
+        )
+        intervals = synthetic.intervals_of(part, study)
+        record.store.write(record.new_part(visit), part.reset_index(drop=True), intervals)
+
+
+def test_a_campaign_goes_on_under_the_same_conditions(tmp_path, file):
+    study = load(file, rounds=2)
+    first = open_at(tmp_path / "r", study)
+    assert first.kept == frozenset()
+    some = {run.run_id for run in visits(study)[0].runs[:1]}
+    measure(first, only=some)
+    again = open_at(tmp_path / "r", study, 10)
+    assert again.log.campaign == first.log.campaign and again.kept == some
+    measure(again)
+    assert len(again.store.runs()) == 4 and not again.store.records()["superseded"].any()
+    assert len(again.store.parts()) == 3
+
+
+def test_results_of_another_study_are_refused_before_a_host_is_reached(tmp_path, file):
+    short = load(file, quick=True)
+    measure(open_at(tmp_path / "r", short))
+    files = sorted(path for path in (tmp_path / "r").rglob("*") if path.name != ".lock")
+    study = load(file)
+    for begin in (
+        lambda: run_study(study, directory=tmp_path / "r"),
+        lambda: open_visit(study, visits(study)[0], tmp_path / "r"),
+    ):
+        with pytest.raises(BadInput, match="holds results of 'two-racks-quick'") as caught:
+            begin()
+        assert caught.value.code == "E-RUN-016"
+    assert files == sorted(path for path in (tmp_path / "r").rglob("*") if path.name != ".lock")
+
+
+def test_a_flagged_run_is_measured_again_and_stays_on_record(tmp_path, file):
+    study = load(file, rounds=1)
+    first = open_at(tmp_path / "r", study)
+    measure(first, flags="stalled")
+    again = open_at(tmp_path / "r", study, 1)
+    assert again.kept == frozenset()
+    measure(again)
+    records = again.store.records()
+    assert len(records) == 4 and records["superseded"].sum() == 2
+
+
+def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):
+    whole, short = load(file, rounds=2), load(file, rounds=2, seconds=0.2)
+    measure(open_at(tmp_path / "r", whole))
+    files = {path: path.read_bytes() for path in (tmp_path / "r").rglob("*.parquet")}
+    trial = open_at(tmp_path / "r", short, 1)
+    assert trial.kept == frozenset() and trial.store.runs().empty
+    measure(trial)
+    assert load(store.study_file(tmp_path / "r")).timing.seconds == 0.2
+    assert all(path.read_bytes() == content for path, content in files.items())
+    assert len(Store(tmp_path / "r").runs(superseded=True)) == 8
+    back = open_at(tmp_path / "r", whole, 2)
+    assert len(back.kept) == 4 and len(back.store.runs()) == 4
+    assert load(store.study_file(tmp_path / "r")).timing.seconds == 1.0
+    assert len(store.ids(tmp_path / "r")) == 3
+
+
+@pytest.mark.parametrize(
+    "change", [{"kernel": "6.2"}, {"cpu_model": "Another"}, {"nic_driver": "e1000e"}]
+)
+def test_a_changed_host_begins_a_campaign_without_adopted_records(tmp_path, file, change):
+    study = load(file, rounds=1)
+    first = open_at(tmp_path / "r", study)
+    measure(first)
+    facts = {"rack": {host: found | change for host, found in FACTS["rack"].items()}}
+    other = open_at(tmp_path / "r", study, 1, facts)
+    assert other.log.campaign != first.log.campaign and other.kept == frozenset()
+    measure(other, facts=facts)
+    assert open_at(tmp_path / "r", study, 2).kept == {run.run_id for run in visits(study)[0].runs}
+
+
+def test_more_rounds_adopt_those_that_were_made(tmp_path, file):
+    measure(open_at(tmp_path / "r", load(file, rounds=2)))
+    more = open_at(tmp_path / "r", load(file, rounds=3), 1)
+    assert len(more.kept) == 4 and len(more.store.runs()) == 4
+    measure(more)
+    assert sorted(more.store.runs()["round"]) == [1, 1, 2, 2, 3, 3]
+
+
+def test_another_version_of_netlab_begins_a_campaign(tmp_path, file, monkeypatch):
+    study = load(file, rounds=1)
+    first = open_at(tmp_path / "r", study)
+    measure(first)
+    monkeypatch.setattr("netlab.__version__", "99.0")
+    other = open_at(tmp_path / "r", study, 1)
+    assert other.log.campaign != first.log.campaign and other.kept == frozenset()
+
+
+def test_the_looks_are_on_record_once_a_round(tmp_path, file):
+    study = load(file, precision=5)
+    record = open_at(tmp_path / "r", study)
+    record.note_look({"round": 3, "going": 2})
+    record.note_look({"round": 3, "going": 1})
+    record.note_look({"round": 5, "going": 0})
+    read = store.read_log(tmp_path / "r", record.log.campaign)
+    assert read.looks == ({"round": 3, "going": 1}, {"round": 5, "going": 0})
+
+
+def test_levels_that_a_person_sets_share_a_campaign_though_the_kernel_differs(tmp_path):
+    content = {**read_yaml(synthetic.foreign_file(tmp_path)), "outer": {"kernel": ["smp", "up"]}}
+    study = validated(Study, content, "two-racks.yml")
+    smp, up = (("kernel", "smp"),), (("kernel", "up"),)
+    of_up = {"rack": {h: {**facts, "kernel": "6.1-up"} for h, facts in FACTS["rack"].items()}}
+    first = open_record(study, tmp_path / "r", FACTS, None, outer=smp, now=NOW)
+    measure(first, only={r.run_id for v in visits(study) if v.outer == smp for r in v.runs})
+    second = open_record(study, tmp_path / "r", of_up, None, outer=up, now=NOW)
+    assert second.log.campaign == first.log.campaign
+    assert second.kept == frozenset()
+    measure(
+        second, facts=of_up, only={r.run_id for v in visits(study) if v.outer == up for r in v.runs}
+    )
+    assert len(second.store.runs()) == len({r.run_id for v in visits(study) for r in v.runs})
+    again = open_record(study, tmp_path / "r", FACTS, None, outer=smp, now=NOW)
+    assert again.log.campaign == first.log.campaign
+    assert again.kept == {r.run_id for v in visits(study) if v.outer == smp for r in v.runs}
+    another = {"rack": {h: {**facts, "kernel": "7.0"} for h, facts in FACTS["rack"].items()}}
+    later = open_record(study, tmp_path / "r", another, None, outer=smp, now=NOW)
+    assert later.log.campaign != first.log.campaign and later.kept == frozenset()
+
+
+class Notes(Watcher):
+    def __init__(self):
+        self.said = []
+
+    def note(self, text):
+        self.said.append(text)
+
+
+def test_a_stated_bus_that_a_host_contradicts_is_noted_by_the_campaign_and_in_the_box_of_trust(
+    tmp_path, file
+):
+    stated = "left.example, bus: {bandwidth_MBps: 1064.0, label: PCI-X}}"
+    file.write_text(file.read_text().replace("left.example}", stated))
+    study = load(file, rounds=1)
+    x8 = {"bus_speed": "8.0 GT/s PCIe", "bus_width": 8}
+    facts = {"rack": {host: found | x8 for host, found in FACTS["rack"].items()}}
+    measure(open_at(tmp_path / "r", study, facts=facts), facts=facts)
+    record, watcher = open_at(tmp_path / "r", study, 1, facts=facts), Notes()
+    _Rounds(record, None, None, watcher, lambda: 0.0).measure()
+    (note,) = watcher.said
+    assert note.startswith("left: bus: the study states 1064 MB/s (PCI-X), and the host reports")
+    (shown,) = [text for item, text in box(load_measured(tmp_path / "r")) if item == "Bus"]
+    assert "1064 MB/s (PCI-X)" in shown and "PCIe 3.0 x8" in shown
+    other = open_at(tmp_path / "r", study, 2)  # with hosts that report no bus
+    assert not other.log.contradictions

@@ -14,11 +14,10 @@ from rich.console import Console
 from traitlets.config import Config
 
 from netlab.errors import BadInput
-from netlab.experiment import display
-from netlab.experiment.display import LinesDisplay, NotebookDisplay, TerminalDisplay, as_html
-from netlab.experiment.stopped import Stopped
-from netlab.experiment.tally import DONE, Tally
-from netlab.experiment.watcher import RunDone
+from netlab.experiment import progress
+from netlab.experiment.campaign import Stopped
+from netlab.experiment.progress import LinesDisplay, NotebookDisplay, TerminalDisplay, as_html
+from netlab.experiment.watcher import DONE, RunDone, Tally
 
 
 class Clock:
@@ -111,7 +110,7 @@ def test_lines_come_at_most_every_ten_seconds_and_at_the_end(tally, capsys):
 
 
 def test_without_a_notebook_or_terminal_there_are_lines():
-    assert isinstance(display.choose(), LinesDisplay)
+    assert isinstance(progress.choose(), LinesDisplay)
 
 
 def shown_by(code, **names):
@@ -142,7 +141,7 @@ def test_bad_input_shows_one_line_in_a_notebook():
 def test_a_display_is_chosen_without_importing_ipython():
     """A worker that executes a notebook may be importing it: two imports at once deadlock."""
     code = (
-        "import sys; from netlab.experiment.display import choose; choose(); "
+        "import sys; from netlab.experiment.progress import choose; choose(); "
         "sys.exit(any(name.split('.')[0] == 'IPython' for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

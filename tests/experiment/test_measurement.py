@@ -8,9 +8,11 @@ import pytest
 from lab_study import lab_study
 from measure.scripted import Clock, ScriptedAgent, good_agent
 
-from netlab.errors import RunError
-from netlab.experiment.lab_pair import RECEIVER, SENDER, lab_pair
-from netlab.experiment.measurement import (
+from netlab.errors import HostError, RunError
+from netlab.experiment import endpoint as module
+from netlab.experiment.endpoint import Endpoint
+from netlab.experiment.trial import (
+    Emulation,
     core_run,
     link_MBps,
     measured,
@@ -19,7 +21,9 @@ from netlab.experiment.measurement import (
     side_of,
     sides_of,
 )
+from netlab.lab.topology import RECEIVER, SENDER, lab_pair
 from netlab.study import Study, Timing
+from netlab.study.schedule import visits
 
 FACTS = {name: {"boot_id": "1-a"} for name in "ab"}
 TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.3, drain_s=2.0)
@@ -151,3 +155,115 @@ def test_an_agent_that_does_not_answer_fails_the_run():
     _, _, run = run_on({"a": good_agent(clock), "b": ScriptedAgent(clock)})
     with pytest.raises(RunError, match="in time"):
         run()
+
+
+# The emulator reports before and after each run, and gets the order for a forced loss.
+
+
+class Listener:
+    """An emulator double: records its calls, and reports their number."""
+
+    def __init__(self):
+        self.calls: list[tuple] = []
+
+    def force_loss(self, direction: str, after_s: float) -> None:
+        self.calls.append(("force", direction, after_s))
+
+    def forget_losses(self, direction: str) -> None:
+        self.calls.append(("forget", direction))
+
+    def report(self, *, samples: bool = False, restart_ms: int | None = None) -> dict:
+        self.calls.append(("report", samples, restart_ms))
+        return {"calls": len(self.calls)}
+
+
+def emulation_study(sender: str = "a", **group) -> Study:
+    link = {"emulator": {"with": "netlab", "delay_ms": [20.0, 70.0]}}
+    made = lab_study(paths={"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": link}})
+    content = made.model_dump()
+    content["groups"] = [{"name": "only", "path": "a-b", "sender": sender, **group}]
+    return Study.model_validate(content)
+
+
+def up(emulated_with: str | None) -> tuple[SimpleNamespace, Listener]:
+    """A lab double with that kind of emulation, and its emulator."""
+    listener = Listener()
+    return SimpleNamespace(
+        emulated_with=lambda path: emulated_with, emulator=lambda path: listener
+    ), listener
+
+
+@pytest.mark.parametrize(("sender", "forward", "way_s"), [("a", "ab", 0.02), ("b", "ba", 0.07)])
+def test_a_loss_is_ordered_for_the_forward_direction_of_the_run_and_no_other(
+    sender, forward, way_s
+):
+    """The first data packet reaches the emulator one way after the common start."""
+    asked = emulation_study(sender, force_loss_at_s=0.5)
+    visit = visits(asked)[0]
+    lab, listener = up("netlab")
+    emulation = Emulation.of(asked, visit.path, lab)
+    made, emulated = emulation.around(visit.runs[0].group, lambda: "a result")
+    assert made == "a result"
+    assert listener.calls == [
+        ("force", forward, pytest.approx(0.5 + way_s)),
+        ("report", False, asked.timing.interval_ms),
+        ("report", True, None),
+        ("forget", forward),
+    ]
+    assert emulated.forward == forward
+    assert (emulated.before, emulated.after) == ({"calls": 2}, {"calls": 3})
+
+
+def test_a_run_that_wants_no_loss_orders_none():
+    asked = emulation_study()
+    visit = visits(asked)[0]
+    lab, listener = up("netlab")
+    Emulation.of(asked, visit.path, lab).around(visit.runs[0].group, lambda: None)
+    assert [word for word, *_ in listener.calls] == ["report", "report"]
+
+
+def test_a_run_that_fails_leaves_no_order_for_a_loss():
+    asked = emulation_study(force_loss_at_s=0.5)
+    visit = visits(asked)[0]
+    lab, listener = up("netlab")
+
+    def fails():
+        raise RunError("failed")
+
+    with pytest.raises(RunError):
+        Emulation.of(asked, visit.path, lab).around(visit.runs[0].group, fails)
+    assert listener.calls[-1] == ("forget", "ab")
+
+
+@pytest.mark.parametrize("emulated_with", ["netem", None])
+def test_a_path_without_netlabs_own_emulator_is_not_asked(emulated_with):
+    asked = emulation_study()
+    visit = visits(asked)[0]
+    assert Emulation.of(asked, visit.path, up(emulated_with)[0]) is None
+    assert Emulation.of(asked, visit.path, None) is None
+
+
+# Details that an endpoint adds to the errors of its host.
+
+
+def waiting(monkeypatch, code):
+    def lost(host, interface):
+        raise HostError(host.name, f"no answer about {interface}", code=code)
+
+    monkeypatch.setattr(module, "wait_for_carrier", lost)
+    end = SimpleNamespace(
+        software_deferral=False, host=SimpleNamespace(name="b"), interface="data0"
+    )
+    with pytest.raises(HostError) as caught:
+        Endpoint.wait_for_carrier(end)
+    return caught.value
+
+
+def test_a_host_lost_while_its_link_comes_up_is_left_to_its_guard(monkeypatch):
+    error = waiting(monkeypatch, "E-HOST-023")
+    assert str(error).startswith("b: no answer about data0; the guard on the host reverts")
+    assert error.code == "E-HOST-023"
+
+
+def test_a_link_that_stays_down_is_told_as_it_is(monkeypatch):
+    assert str(waiting(monkeypatch, "E-HOST-038")) == "b: no answer about data0"

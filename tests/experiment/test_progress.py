@@ -12,8 +12,7 @@ import pytest
 
 from netlab.experiment.adaptive import Look
 from netlab.experiment.progress import Progress, Steady
-from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, duration
-from netlab.experiment.watcher import RunDone
+from netlab.experiment.watcher import DONE, PUBLISHING, STOPPED, Estimate, RunDone, duration
 from netlab.study.schedule import VISIT_S
 
 

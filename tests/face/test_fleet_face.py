@@ -10,8 +10,8 @@ from fleet_effects import EFFECTS, fleet_runs
 from fleet_study import TEMPLATE
 
 import netlab
-from netlab.analysis.links import link_cells, links
-from netlab.charts.host_spread import MOST, host_spread
+from netlab.analysis.fleet import link_cells, links
+from netlab.charts.fleet import MOST, host_spread
 from netlab.cli import main
 from netlab.errors import BadInput, NetlabError
 

@@ -13,9 +13,9 @@ import tempfile
 
 import pytest
 
-from netlab.files.scratch import Scratch, remove_abandoned
+from netlab.files.writing import Scratch, remove_abandoned
 
-KEEP = "from netlab.files.scratch import Scratch; import sys, time; from pathlib import Path\n"
+KEEP = "from netlab.files.writing import Scratch; import sys, time; from pathlib import Path\n"
 KEEP += (
     "with Scratch('t', *map(Path, sys.argv[1:])) as path: print(path, flush=True); time.sleep(60)"
 )

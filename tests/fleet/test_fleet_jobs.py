@@ -15,21 +15,20 @@ from refusals import refused
 from test_fleet_plan import planned, write_result
 
 from netlab.errors import HostError, NetlabError, TuningError, Unsupported
-from netlab.fleet import asides, job
+from netlab.fleet import events, job
 from netlab.fleet.controller import (
     FleetOptions,
     controller_name,
     controlling,
+    fleet_status,
     open_campaign,
     wait_for_jobs,
 )
-from netlab.fleet.events import log_event, read_events
+from netlab.fleet.events import end_with_parent, log_event, read_events
 from netlab.fleet.job import JobOutcome, run_job
 from netlab.fleet.measured import outcome_of, while_busy
 from netlab.fleet.plan import FleetPlan
-from netlab.fleet.status import fleet_status
-from netlab.fleet.tether import end_with_parent
-from netlab.hosts.lease import LeaseRefused
+from netlab.hosts.agent import LeaseRefused
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ def test_a_failure_is_a_result_that_blames_its_hosts(plan, error, blamed):
     assert plan.result(first)["error"]["code"] == getattr(error, "code", None)
     (failed,) = [e for e in read_events(plan.folder) if e["event"] == "job_failed"]
     assert failed["hosts"] == blamed
-    assert [host for host in first.pair if asides.failures(plan.folder, host)] == blamed
+    assert [host for host in first.pair if events.failures(plan.folder, host)] == blamed
 
 
 def test_a_host_is_put_aside_after_failures_in_a_row_until_the_next_pass(plan):
@@ -91,13 +90,13 @@ def test_a_host_is_put_aside_after_failures_in_a_row_until_the_next_pass(plan):
     own = [each for each in plan.jobs if "h0" in each.pair]
     run_job(plan, own[0], gone)
     run_job(plan, own[1], lambda *_: JobOutcome())
-    assert asides.failures(plan.folder, "h0") == 0
+    assert events.failures(plan.folder, "h0") == 0
     run_job(plan, own[2], gone)
     run_job(plan, own[3], gone)
     assert names(plan)[-1] == "host_put_aside"
     run_job(plan, own[4], lambda *_: pytest.fail("the host is put aside"))
     assert plan.result(own[4])["error"]["code"] == "E-FLEET-030"
-    asides.forgive(plan.folder)
+    events.forgive(plan.folder)
     run_job(plan, own[4], lambda *_: JobOutcome(measured=1))
     assert plan.result(own[4])["status"] == "done"
 
@@ -127,7 +126,7 @@ def test_a_job_of_a_former_lease_does_not_start(plan, capsys, monkeypatch):
 
 def test_a_job_ends_with_its_parent_also_with_one_that_is_dead(tmp_path):
     code = (
-        "import sys, time\nfrom netlab.fleet.tether import end_with_parent\n"
+        "import sys, time\nfrom netlab.fleet.events import end_with_parent\n"
         "end_with_parent(parent=int(sys.argv[1]))\nprint('alive', flush=True)\ntime.sleep(60)\n"
     )
     late = subprocess.run((sys.executable, "-c", code, "1"), capture_output=True, timeout=60)

@@ -13,13 +13,22 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import BadInput, NetlabError
-from netlab.files.json_file import write_json
-from netlab.fleet.batches import batches
-from netlab.fleet.inventory import FleetHost, Inventory
-from netlab.fleet.pairs import pairs_of
-from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, FleetVisit, make_plan, read_plan
-from netlab.fleet.template import pair_study
-from netlab.fleet.workflow import require_engine, resource, write_workflow
+from netlab.files.writing import write_json
+from netlab.fleet.inventory import FleetHost, Inventory, pairs_of
+from netlab.fleet.plan import (
+    DONE,
+    FAILED,
+    FleetJob,
+    FleetPlan,
+    FleetVisit,
+    batches,
+    make_plan,
+    pair_study,
+    read_plan,
+    require_engine,
+    resource,
+    write_workflow,
+)
 from netlab.study import load, schedule
 
 STUDY = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -9,13 +11,14 @@ import pytest
 from local_host import LocalHost
 
 from netlab.errors import HostError
-from netlab.hosts import carrier
+from netlab.hosts import path
+from netlab.hosts.path import together
 
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     """A host whose sysfs is a directory with the interface eth0, which has no carrier."""
-    monkeypatch.setattr(carrier, "WAIT", carrier.WAIT.replace("/sys/class/net", str(tmp_path)))
+    monkeypatch.setattr(path, "WAIT", path.WAIT.replace("/sys/class/net", str(tmp_path)))
     (tmp_path / "eth0").mkdir()
     (tmp_path / "eth0" / "carrier").write_text("0\n")
     return LocalHost(tmp_path / "home")
@@ -25,18 +28,70 @@ def test_a_link_that_comes_up_ends_the_wait(host, tmp_path):
     began = time.monotonic()
     timer = threading.Timer(0.5, (tmp_path / "eth0" / "carrier").write_text, ("1\n",))
     timer.start()
-    carrier.wait_for_carrier(host, "eth0")
+    path.wait_for_carrier(host, "eth0")
     timer.join()
     assert 0.5 <= time.monotonic() - began < 10
 
 
 def test_a_link_that_stays_down_is_an_error(host):
     with pytest.raises(HostError, match="eth0 has no link 1 s after") as caught:
-        carrier.wait_for_carrier(host, "eth0", timeout_s=1)
+        path.wait_for_carrier(host, "eth0", timeout_s=1)
     assert caught.value.code == "E-HOST-038"
 
 
 def test_an_interface_that_is_missing_is_not_waited_for(host):
     began = time.monotonic()
-    carrier.wait_for_carrier(host, "eth1")
+    path.wait_for_carrier(host, "eth1")
     assert time.monotonic() - began < 10
+
+
+# Calls at the same time, and what a signal does to them.
+
+
+def test_results_come_in_the_order_of_the_calls():
+    first_waits = threading.Event()
+    calls = [lambda: first_waits.wait(5) and "slow", lambda: first_waits.set() or "quick"]
+    assert [done.result() for done in together(calls, at_once=2)] == ["slow", "quick"]
+
+
+def test_no_call_is_no_result():
+    assert together([], at_once=3) == []
+
+
+def test_a_call_that_fails_is_told_and_the_others_end():
+    done = together([lambda: 1 // 0, lambda: "fine"], at_once=1)
+    assert isinstance(done[0].exception(), ZeroDivisionError)
+    assert done[1].result() == "fine"
+
+
+IN_A_LOCK = """
+import signal, sys, threading
+from netlab.hosts.path import together
+
+left = int(sys.argv[1])
+main = threading.get_ident()
+
+def enter(condition):
+    global left
+    held = condition._lock.__enter__()
+    if threading.get_ident() == main:
+        left -= 1
+        if left == 0:
+            signal.raise_signal(signal.SIGINT)
+    return held
+
+threading.Condition.__enter__ = enter
+try:
+    together([int] * 4, at_once=2)
+except KeyboardInterrupt:
+    print("interrupted", len(threading.enumerate()))
+"""
+
+
+@pytest.mark.parametrize("at", range(1, 7))
+def test_an_interrupt_between_a_lock_and_its_use_leaves_no_lock_behind(at):
+    """A pool whose lock the main thread had taken, and not yet used, hung for ever."""
+    done = subprocess.run(
+        (sys.executable, "-c", IN_A_LOCK, str(at)), capture_output=True, text=True, timeout=30
+    )
+    assert done.stdout == "interrupted 1\n", done.stderr

@@ -9,7 +9,7 @@ import pytest
 from local_host import LocalHost
 
 from netlab.errors import HostError
-from netlab.hosts.clean import clean_host
+from netlab.hosts.agent import clean_host
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ import line_agent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from local_host import LocalHost
 from refusals import refused
 from subprocess_pipe import SubprocessPipe
 
 from netlab import core
 from netlab.errors import HostError
-from netlab.hosts.lines import LineProcess, request_line
+from netlab.hosts.host import LineProcess, request_line
 
 ARGV = (sys.executable, str(Path(line_agent.__file__)))
 
@@ -139,3 +140,98 @@ def test_a_program_that_cannot_be_executed_is_told_from_one_that_ended(status):
     with process, pytest.raises(HostError, match="cannot be executed on this host") as caught:
         process.receive(5)
     assert caught.value.code == "E-HOST-009" and "Exec format error" in str(caught.value)
+
+
+# A host runs commands to their end or says why it could not.
+
+
+@pytest.fixture
+def host(tmp_path):
+    with LocalHost(tmp_path / "home") as here:
+        yield here
+
+
+def test_a_command_that_ends_is_reported_whole(host):
+    done = host.run(("sh", "-c", "printf out; printf err >&2; exit 3"), check=False)
+    assert (done.stdout, done.stderr, done.exit_status) == ("out", "err", 3)
+
+
+def test_a_command_that_fails_is_an_error_with_its_output(host):
+    with refused(HostError, "E-HOST-002") as caught:
+        host.run(("sh", "-c", "echo why >&2; exit 4"))
+    assert (caught.value.host, caught.value.exit_status, caught.value.output) == ("here", 4, "why")
+
+
+def test_a_script_is_not_spelled_out_in_a_message(host):
+    with refused(HostError, "E-HOST-002", match=r"command: sh -c SCRIPT; exit status 1"):
+        host.run(("sh", "-c", "true\nexit 1"))
+
+
+def test_input_larger_than_any_pipe_goes_through(host):
+    text = b"0123456789abcdef" * 100_000
+    assert host.run(("cat",), input=text).stdout.encode() == text
+
+
+def test_unread_input_is_not_an_error(host):
+    assert host.run(("true",), input=b"x" * 1_000_000).exit_status == 0
+
+
+def test_without_input_a_command_reads_end_of_file(host):
+    assert host.run(("cat",)).stdout == ""
+
+
+def test_a_command_that_takes_too_long_is_an_error(host):
+    begun = time.monotonic()
+    with refused(HostError, "E-HOST-004"):
+        host.run(("sleep", "30"), timeout_s=0.3)
+    assert time.monotonic() - begun < 5
+
+
+def test_a_command_that_closes_its_output_and_stays_is_an_error(host):
+    with refused(HostError, "E-HOST-004"):
+        host.run(("sh", "-c", "exec >&- 2>&-; exec sleep 30"), timeout_s=0.5)
+
+
+def test_a_command_that_prints_without_end_is_an_error(host):
+    with refused(HostError, "E-HOST-005"):
+        host.run(("cat", "/dev/zero"))
+
+
+@pytest.mark.parametrize("argv", [(), ("",), ("true", "a\0b"), "true"])
+def test_an_invalid_argv_is_refused(host, argv):
+    with pytest.raises(ValueError):
+        host.run(argv)
+
+
+def _login(tmp_path, sudo):
+    """A host whose login is not root, with a configurable sudo."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in {"id": "echo 1000", "sudo": sudo}.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    return LocalHost(tmp_path / "home", path=f"{programs}:/usr/bin:/bin")
+
+
+def test_without_root_a_command_goes_through_sudo_without_a_prompt(tmp_path):
+    with _login(tmp_path, 'test "$1 $2" = "-n --" && shift 2 && PRIVILEGED=1 exec "$@"') as host:
+        assert not host.is_root and host.can_sudo
+        assert host.run(("sh", "-c", "echo $PRIVILEGED"), sudo=True).stdout == "1\n"
+        assert host.run(("sh", "-c", "echo $PRIVILEGED")).stdout == "\n"
+
+
+def test_a_sudo_that_would_prompt_is_an_error_before_any_command(tmp_path):
+    with _login(tmp_path, "echo 'sudo: a password is required' >&2; exit 1") as host:
+        for attempt in (host.run, host.start):
+            with refused(HostError, "E-HOST-003"):
+                attempt(("touch", str(tmp_path / "ran")), sudo=True)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_facts_of_this_machine_are_json_scalars(host):
+    facts = host.facts("lo")
+    assert facts["interface_exists"] is True
+    assert facts["mtu_B"] > 0 and facts["cpus"] > 0 and facts["kernel"]
+    assert all(value is None or isinstance(value, str | int) for value in facts.values())
+    assert host.facts("nosuch0")["interface_exists"] is False
+    assert host.facts()["interface"] is None

@@ -9,7 +9,7 @@ from local_host import LocalHost
 from refusals import refused
 
 from netlab.errors import HostError
-from netlab.hosts.push import machine_of, push_agent
+from netlab.hosts.agent import machine_of, push_agent
 
 SOURCES = {
     "BUILD": "cc -O1 -std=c11 -Iinclude -Isrc -o gensink src/main.c src/agent.c\n",

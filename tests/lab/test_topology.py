@@ -7,7 +7,7 @@ from lab_study import bus, lab_study
 from refusals import refused
 
 from netlab.errors import BadInput
-from netlab.experiment.inventory import data_address, interface
+from netlab.experiment.endpoint import data_address, interface
 from netlab.lab.topology import IPV4, IPV6, Topology, topology
 
 THREE = {"a": bus(2128.0), "b": bus(2128.0), "c": bus(1600.0)}

@@ -10,7 +10,7 @@ from subprocess_pipe import SubprocessPipe
 
 from netlab import core, results
 from netlab.errors import RunError
-from netlab.hosts.lines import LineProcess
+from netlab.hosts.host import LineProcess
 from netlab.measure import RunEnd, RunSetting, audit, interval_rows, measure, record
 from netlab.measure.exchange import Request
 from netlab.study import Socket

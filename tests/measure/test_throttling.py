@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netlab.measure.exchange import Direction, RunOutcome
-from netlab.measure.throttling import Throttling, throttling
+from netlab.measure.flags import Throttling, throttling
 
 
 def cpu(first_kHz=None, last_kHz=None, throttled=None, busy_us=900_000) -> dict:

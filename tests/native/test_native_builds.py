@@ -20,7 +20,7 @@ from cc_runs import cc_session
 from spoken_agent import request
 
 from netlab import core
-from netlab.hosts.push import _sources
+from netlab.hosts.agent import _sources
 
 NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ import time
 import pytest
 from test_native_agent import assert_ledger_closes, hello
 
-from netlab.measure.transfer import transfer_of
+from netlab.measure.ledger import transfer_of
 
 INTERVALS_MS = (10, 100, 1000, 60_000)
 RATE_BPS = 20_000_000

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netlab.analysis.intervals import Interval, log_interval
-from netlab.analysis.precision import LOOK_SHARE, half_width_percent
-from netlab.study.precision import Precision
+from netlab.analysis.cells import LOOK_SHARE, Interval, half_width_percent, log_interval
+from netlab.study.base import Precision
 
 CELLS = 4000
 NOISES = ("normal", "heavy tails", "skewed")

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from coverage_simulation import NOISES
 
-from netlab.analysis.cells import CELL_KEYS
-from netlab.analysis.contrast import mean_ratio, without_rounds
-from netlab.analysis.precision import LOOK_SHARE, half_width_percent
-from netlab.study.precision import Precision
+from netlab.analysis.cells import CELL_KEYS, LOOK_SHARE, half_width_percent
+from netlab.analysis.effects import mean_ratio, without_rounds
+from netlab.study.base import Precision
 
 STEPS = 600
 CELLS, VISIT = 24, 4

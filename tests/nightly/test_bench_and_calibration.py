@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netlab.lab.queues import queue_a_cpu
+from netlab.lab.link import queue_a_cpu
 from tests.e2e.conftest import run_netlab, stored
 from tests.e2e.test_bench_runs import calibrated
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from tests.qualify.bench.test_bench_compare import compared, samples
 
 from netlab.analysis.compare import FASTER, SAME, SLOWER
-from netlab.qualify.bench.compare import ComparisonRule
-from tests.qualify.bench.test_bench_compare import compared, samples
+from netlab.qualify.bench_report import ComparisonRule
 
 
 @pytest.mark.parametrize("rounds", [3, 5, 7])

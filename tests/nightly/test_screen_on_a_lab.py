@@ -10,7 +10,8 @@ from lab_study import lab_study
 
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import inside, tool
-from netlab.results import Store, campaigns
+from netlab.results import Store
+from netlab.results import store as results_store
 from netlab.study import load
 from netlab.tuning.profiles import read_tuning
 from tests.e2e.conftest import run_netlab
@@ -113,5 +114,5 @@ def test_every_run_is_in_a_store_and_the_chart_is_drawn(screened):
     found = document(screened)
     store = Store(screened[1] / "effects")
     assert len(store.runs()) == found["runs"] == 2 * len(found["rows"]) == 16
-    assert len(campaigns.ids(screened[1] / "effects")) == 1
+    assert len(results_store.ids(screened[1] / "effects")) == 1
     assert "tcp_rmem" in (screened[1] / "effects.svg").read_text()

@@ -6,12 +6,22 @@ import ast
 import importlib
 import json
 import pkgutil
+import re
+import shlex
+import subprocess
 from pathlib import Path
 
+import nbformat
+import openings
 import pandas as pd
+import papermill
 import pytest
+import yaml
+from papermill.cli import papermill as command
 
 import netlab.face
+from netlab.notebooks import progress
+from netlab.notebooks.execution import execute
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
@@ -84,3 +94,180 @@ def test_a_notebook_uses_the_face_alone(notebook):
 def test_an_import_past_the_face_is_found():
     code = ast.parse("import netlab\nif 1:\n    from netlab.report import tables as t")
     assert imported(code) - {"netlab"} == {"netlab.report.tables"}
+
+
+# Every notebook: question, chart, one sentence of answer, table, method; in words of the guide.
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK_ORDER_NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PASTED = re.compile(r"`(papermill [^`\n]*)`")
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+@pytest.mark.parametrize("path", NOTEBOOK_ORDER_NOTEBOOKS, ids=lambda path: path.stem)
+def test_question_chart_answer_table_and_method_come_in_this_order(path):
+    assert openings.order_of(read(path)) == ["question", "chart", "answer", "table", "method"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOK_ORDER_NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_says_goodput_where_payload_is_meant(path):
+    """The report of 2003 counts headers too and calls that throughput; no other page does."""
+    text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+    allowed = {"10-openlab-2003": 1}.get(path.stem, 0)
+    assert len(re.findall("throughput", text, re.IGNORECASE)) == allowed
+    assert not re.search(r"(?<!`)\b\d{4,5}B\b", text)
+    words = re.sub(r"`[^`]*`|```.*?```", "", text, flags=re.DOTALL)
+    assert "->" not in words
+
+
+def test_start_here_explains_every_word_that_a_study_uses():
+    text = "\n".join(cell.source for cell in read(ROOT / "notebooks/00-start-here.ipynb").cells)
+    for word in ("goodput", "MTU", "window", "offload", "stream", "bus", "ceiling", "knob",
+                 "tuning", "cell", "block", "round", "ledger"):  # fmt: skip
+        assert re.search(rf"^\| {word} \| .+ \|$", text, re.MULTILINE), word
+
+
+def printed_commands() -> list[str]:
+    texts = [cell.source for path in NOTEBOOK_ORDER_NOTEBOOKS for cell in read(path).cells]
+    texts += [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
+    return [command for text in texts for command in PASTED.findall(text)]
+
+
+def test_papermill_commands_that_are_printed_name_notebooks_and_their_parameters():
+    found = printed_commands()
+    assert len(found) >= 2
+    for line in found:
+        _, *argv = shlex.split(line)
+        given = command.make_context("papermill", argv).params
+        names = {name for name, _ in given["parameters"]}
+        names |= {name for text in given["parameters_yaml"] for name in yaml.safe_load(text)}
+        known = papermill.inspect_notebook(str(ROOT / given["notebook_path"]))
+        assert names and names <= set(known), line
+
+
+# Prose of notebooks that show measured results states no figure that another campaign changes.
+
+FIGURE = re.compile(
+    r"(?<![\w.,])(\d[\d,.]*(?: to \d[\d,.]*)? (?:[GMk]?B/s|[GMk]b/s|[GMk]B|ms|µs|s|min|minutes|%))"
+    r"(?![\w/])"
+)
+
+STATED = {
+    "03-openlab-measured": {"95 %": "rule", "0.3 s": "goal"},
+    "15-then-and-now": {
+        **{"3 %": "assumption on 2003", "4 to 5 %": "headers", "1 %": "headers", "4 %": "headers"},
+        **{"80 %": "report of 2003", "70 %": "report of 2003"},
+    },
+    "16-agreement": {"0.1 s": "interval of other tools"},
+    "17-slac-measured": {
+        **{"183.022 ms": "setting", "2.5 Gb/s": "setting", "57 MB": "product of both"},
+        **{"30 ms": "setting", "500 Mb/s": "setting"},
+        **{"2185 Mb/s": "figure of 2003", "50 MB": "figure of 2003"},
+        "67 MB": "buffer of 32 M, doubled",
+    },
+    "21-fleet": {"10 %": "rule", "2 %": "rule"},
+}
+"""Figures that are settings, rules or published, by notebook: no campaign changes them."""
+
+
+def prose(path: Path) -> str:
+    cells = nbformat.read(path, as_version=4).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+def shows_results(path: Path) -> bool:
+    cells = nbformat.read(path, as_version=4).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    return bool(re.search(r"netlab\.(Results|Fleet)\(|\bcomparison\(|\.compare\(", code))
+
+
+SHOWN = [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if shows_results(path)]
+
+
+def test_the_notebooks_of_measured_results_are_known():
+    names = [path.stem[:2] for path in SHOWN]
+    assert names == ["03", "15", "16", "17", "18", "19", "20", "21"]
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
+def test_a_figure_in_prose_is_a_setting_a_rule_or_published(path):
+    found = set(FIGURE.findall(prose(path)))
+    assert found == set(STATED.get(path.stem, {}))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "figures"),
+    [
+        ("28 MB arrive at once, every 93 to 97 ms", ["28 MB", "93 to 97 ms"]),
+        ("23 s to fill this path with frames of 9000 B", ["23 s"]),
+        ("these rows stay below 100 %", ["100 %"]),
+        ("frames of 1500 B and `tcp_wmem`", []),
+    ],
+)
+def test_a_measured_figure_is_found(sentence, figures):
+    assert FIGURE.findall(sentence) == figures
+
+
+# Notebooks in git have no outputs and no traces of an execution.
+
+
+def tracked_notebooks() -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "*.ipynb"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [name for name in listed.stdout.split("\0") if name]
+
+
+@pytest.mark.parametrize("name", tracked_notebooks())
+def test_a_notebook_has_no_output_and_is_valid(name):
+    notebook = nbformat.read(ROOT / name, as_version=nbformat.NO_CONVERT)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        assert not cell.get("outputs"), cell.source[:60]
+        assert cell.get("execution_count") is None, cell.source[:60]
+        assert not {"papermill", "execution", "scrolled", "collapsed"} & set(cell.metadata)
+    assert set(notebook.metadata) <= {"kernelspec", "language_info"}
+
+
+@pytest.mark.parametrize("name", tracked_notebooks())
+def test_a_notebook_begins_with_words_and_keeps_its_cells_short(name):
+    notebook = nbformat.read(ROOT / name, as_version=nbformat.NO_CONVERT)
+    assert notebook.cells[0].cell_type == "markdown"
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()):
+            assert len(cell.source.splitlines()) <= 10, cell.source[:60]
+
+
+def test_there_is_one_notebook_to_start_with():
+    assert "notebooks/00-start-here.ipynb" in tracked_notebooks()
+
+
+# A message for the user leaves a notebook's kernel, or goes to standard error without one.
+
+PYTHON = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
+def test_without_an_executor_a_note_goes_to_standard_error(capsys):
+    progress.note("waiting for process 1")
+    assert capsys.readouterr().err == "netlab: waiting for process 1\n"
+
+
+def test_a_note_reaches_the_executor_and_not_the_notebook(tmp_path):
+    cell = nbformat.v4.new_code_cell(
+        "from netlab.notebooks import progress\n"
+        "progress.listen()\n"
+        "progress.note('waiting for process 1')\n"
+        "progress.announce('a-run')"
+    )
+    parameters = nbformat.v4.new_code_cell("number = 1", metadata={"tags": ["parameters"]})
+    source = tmp_path / "in.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[parameters, cell], metadata=PYTHON), source)
+    said: list[str] = []
+    done = execute(source, tmp_path / "out.ipynb", {"number": 2}, on_progress=said.append)
+    assert said == [progress.NOTE + "waiting for process 1", "a-run"]
+    assert "waiting" not in "".join(
+        str(output) for each in nbformat.read(done, 4).cells for output in each.get("outputs", [])
+    )

@@ -1,10 +1,15 @@
 """Tables of the documents have their printed layout."""
 
+import shlex
+
+import pandas as pd
 import pytest
 
 from netlab import published
 from netlab.errors import BadInput
-from netlab.published import layout
+from netlab.published import layout, windows
+from netlab.published import layout as hosts
+from netlab.published.layout import SystemSetting
 
 
 @pytest.mark.parametrize("number, rows, columns", [(1, 7, 3), (2, 7, 4), (3, 7, 4), (6, 7, 4)])
@@ -82,3 +87,173 @@ def test_the_half_speed_slot_has_half_the_bandwidth():
     frame = layout.slot_table().frame
     assert list(frame["Bandwidth, MB/s"]) == [532, 1064, 1064]
     assert list(frame["One stream, MB/s"]) == [470, 755, 940]
+
+
+# Gigabit hosts before and after tuning, and their limits.
+
+
+def test_before_and_after_have_their_ratio():
+    frame = hosts.tuning_table().frame
+    assert list(frame["Times"].round(2)) == [2.45, 3.89]
+    assert frame.loc[0, "Sender window, KiB"] == "27.5 → 192"
+    assert pd.isna(frame.loc[1, "Sender window, KiB"])
+
+
+def test_no_tuned_host_is_above_its_link():
+    limits = hosts.ceilings().set_index("name")["ceiling_Mbps"]
+    after = hosts.tuning_table().frame["After, Mb/s"]
+    assert after[0] < limits["TCP on the link, MTU 9000"]
+    assert after[1] < limits["TCP on the link, MTU 1500"]
+    assert limits["PCI 32 bit, 33 MHz, in practice"] == 640
+
+
+def test_ceilings_are_shown_in_both_units():
+    frame = hosts.ceilings_table().frame
+    assert (frame["Mb/s"] == 8 * frame["MB/s"]).all()
+
+
+def test_pcie_generations_grow():
+    frame = hosts.pcie_table(lanes=4, payload_B=128).frame
+    assert frame["After the code, MB/s"].is_monotonic_increasing
+    assert len(frame) == 6
+    with pytest.raises(BadInput):
+        hosts.pcie_table(lanes=5)
+
+
+# Published settings as commands of each system.
+
+
+def test_linux_takes_sysctl_w_with_the_value_quoted():
+    lines = layout.commands(system="Linux", document="solaris-linux")
+    assert lines == [
+        "sysctl -w 'net.ipv4.tcp_rmem=40960 1048560 4194304'",
+        "sysctl -w 'net.ipv4.tcp_wmem=40960 196608 4194304'",
+        "sysctl -w net.core.rmem_max=4194304",
+        "sysctl -w net.core.wmem_max=4194304",
+    ]
+
+
+def test_freebsd_takes_sysctl_without_w():
+    assert layout.commands(system="FreeBSD")[0] == "sysctl kern.ipc.maxsockbuf=262144"
+    assert len(layout.commands(system="FreeBSD")) == 5
+
+
+def test_solaris_takes_ndd():
+    assert layout.commands(system="Solaris") == [
+        "ndd -set /dev/tcp tcp_xmit_hiwat 983040",
+        "ndd -set /dev/tcp tcp_recv_hiwat 983040",
+        "ndd -set /dev/tcp tcp_max_buf 4194304",
+    ]
+
+
+def test_windows_takes_reg_add_with_the_backslashes_put_back():
+    assert layout.commands(system="Windows")[0] == (
+        r'reg add "HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters" '
+        r'/v "TcpWindowSize" /t REG_DWORD /d 131400 /f'
+    )
+
+
+def test_the_sender_of_the_wide_area_tests_is_printed_too():
+    lines = layout.commands("slac-2003-settings", host="sender")
+    assert len(lines) == 15
+    assert "sysctl -w 'vm.bdflush=100 1200 128 512 15 5000 500 1884 2'" in lines
+
+
+@pytest.mark.parametrize("system", layout.SYSTEMS)
+def test_every_system_has_settings(system):
+    assert layout.settings(system=system)
+
+
+@pytest.mark.parametrize(
+    "where", [{"system": "Plan 9"}, {"document": "another"}, {"colour": "blue"}]
+)
+def test_an_unknown_name_is_refused_with_the_choices(where):
+    with pytest.raises(BadInput, match="must be one of"):
+        layout.settings(**where)
+
+
+@pytest.mark.parametrize("value", ["1; reboot", "$(reboot)", "a b", "'", "`x`"])
+def test_no_value_breaks_out_of_its_word(value):
+    line = SystemSetting("Linux", "sysctl", "", "net.core.rmem_max", value).command()
+    assert shlex.split(line) == ["sysctl", "-w", f"net.core.rmem_max={value}"]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        SystemSetting("Windows", "registry", r"HKLM\X", "A", "1 & del"),
+        SystemSetting("Windows", "registry", r"HKLM\X", "A", str(2**32)),
+        SystemSetting("Windows", "registry", 'HKLM\\X" /v "B', "A", "1"),
+        SystemSetting("Windows", "registry", "HKLM\\%PATH%", "A", "1"),
+        SystemSetting("Windows", "sysctl", "", "A", "1"),
+        SystemSetting("Linux", "ndd", "/dev/tcp", "A", "1"),
+    ],
+)
+def test_a_setting_that_a_system_lacks_is_refused(setting):
+    with pytest.raises(BadInput):
+        setting.command()
+
+
+def test_a_listing_has_each_system_and_source_once():
+    text = layout.listing()
+    heads = [line for line in text.splitlines() if line.startswith(("#", "rem"))]
+    assert heads == [
+        "# Linux (document solaris-linux)",
+        "# Linux (document gigabit-nic)",
+        "# FreeBSD (document gigabit-nic)",
+        "# Solaris (document solaris-linux)",
+        "rem Windows (document gigabit-nic)",
+    ]
+    assert len([line for line in text.splitlines() if line]) == len(heads) + 21
+
+
+# Windows of the wide-area tests.
+
+
+def test_the_path_needs_fifty_seven_megabytes():
+    figures = windows.path_figures()
+    assert figures["bdp_B"] == pytest.approx(2500e6 / 8 * 0.183022)
+    assert figures["rtt_near_ms"] == 64.879
+
+
+def test_each_configuration_has_window_needed_and_given():
+    frame = windows.windows()
+    assert len(frame) == len(windows.windows_each_table().frame) == 26
+    assert frame["given_B"].isna().sum() == 3
+    known = frame.dropna(subset="given_B")
+    assert set(known["given_B"]) == {32 << 20, 40 << 20}
+    assert (known["limit_Mbps"] < known["bottleneck_Mbps"]).all()
+    assert (known["doubled_Mbps"] == known["bottleneck_Mbps"]).all()
+
+
+def test_the_summary_counts_every_known_window():
+    frame = windows.windows_table().frame
+    assert frame["Configurations"].sum() == 23
+    assert list(frame["Given, % of needed"].round()) == [73, 59]
+
+
+def test_the_memory_settings_are_named_as_on_the_page():
+    table = windows.configurations_table()
+    assert set(table.frame["tcp memory"].dropna()) == {"A", "B"}
+    assert table.frame.loc[0, "tcp memory"] == "A"
+    assert "B: tcp_rmem 4096 87380 67108864 B" in table.note
+
+
+def test_the_path_table_has_both_ends():
+    frame = windows.path_table().frame
+    assert len(frame) == 11
+    assert frame.loc[("GVA", "ping, average 183.022"), "Largest, ms"] == 183.044
+
+
+def test_recovery_is_slowest_for_reno_and_standard_frames():
+    frame = windows.recovery().set_index(["mtu_B", "law"])["recovery_s"]
+    assert frame.idxmax() == (1500, "Reno")
+    assert frame[(1500, "Reno")] == pytest.approx(3614.6, abs=0.1)
+    assert frame[(9000, "Scalable")] == pytest.approx(frame[(1500, "Scalable")])
+    assert len(windows.recovery_table().frame) == 6
+
+
+def test_the_transfer_is_recomputed():
+    frame = windows.transfer_table().frame.set_index("Quantity")
+    assert frame.loc["Goodput, Mb/s", "Recomputed"] == pytest.approx(2185.476, abs=0.001)
+    assert frame.loc["Amount, GB", "Recomputed"] == 16.388608

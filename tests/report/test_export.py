@@ -15,8 +15,7 @@ from netlab.charts.chart import show
 from netlab.charts.theme import new_axes
 from netlab.files.tables import Table
 from netlab.report import tables
-from netlab.report.export import Exporter
-from netlab.report.picture import Rasteriser
+from netlab.report.export import Exporter, Rasteriser
 
 GROUP = "Linux64 -> Linux64"
 

@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner
 from nbformat import v4
 
-from netlab.cli import main, rerun
+from netlab.cli import main, results
 from netlab.errors import NetlabError
 from netlab.files.archive import pack, unpack
-from netlab.files.json_file import write_json
-from netlab.report import crate, verify
+from netlab.files.writing import write_json
+from netlab.report import bundle as report_bundle
+from netlab.report import verify
 from netlab.report.bundle import bundle
-from netlab.study.pages import report_notebooks
+from netlab.study.published import report_notebooks
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -62,11 +63,11 @@ def naming(study, *names):
 
 def sealed(directory, target):
     """A bundle of a changed directory with digests made anew, as a forger would."""
-    for name in (crate.METADATA, crate.MANIFEST):
+    for name in (report_bundle.METADATA, report_bundle.MANIFEST):
         (directory / name).unlink()
-    about = crate.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
-    write_json(directory / crate.METADATA, crate.metadata(directory, about))
-    (directory / crate.MANIFEST).write_text(crate.manifest(directory))
+    about = report_bundle.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
+    write_json(directory / report_bundle.METADATA, report_bundle.metadata(directory, about))
+    (directory / report_bundle.MANIFEST).write_text(report_bundle.manifest(directory))
     return pack(directory, target)
 
 
@@ -146,7 +147,7 @@ def test_rerun_takes_the_study_of_a_bundle_without_any_file_that_it_names(
         measured.append(study)
         raise NetlabError("not measured here")
 
-    monkeypatch.setattr(rerun, "measure", measure)
+    monkeypatch.setattr(results, "measure", measure)
     file = sealed(forged, tmp_path / "forged.zip")
     done = netlab("rerun", file, "--results", tmp_path / "again")
     assert done.exit_code == 1 and "not measured here" in done.output

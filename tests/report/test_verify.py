@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.files.archive import names_in
-from netlab.report import crate
+from netlab.report import bundle
 from netlab.report.verify import changed_files, compare_sites, compare_texts
 
 CELLS = "group,streams,goodput_MBps\n" + "".join(
     f"left -> right,{n},{100.123456789 * n}\n" for n in range(1, 9)
 )
-ABOUT = crate.About("A study", "", "small", "2026-01-05T10:00:00+00:00", "0.1.0")
+ABOUT = bundle.About("A study", "", "small", "2026-01-05T10:00:00+00:00", "0.1.0")
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def whole(tmp_path_factory):
     ):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text)
-    (made / crate.METADATA).write_text(json.dumps(crate.metadata(made, ABOUT)))
-    (made / crate.MANIFEST).write_text(crate.manifest(made))
+    (made / bundle.METADATA).write_text(json.dumps(bundle.metadata(made, ABOUT)))
+    (made / bundle.MANIFEST).write_text(bundle.manifest(made))
     return made
 
 
@@ -50,7 +50,7 @@ def test_a_whole_bundle_has_no_changed_file(whole):
 
 
 def test_the_manifest_is_what_sha256sum_reads(whole):
-    argv = ("sha256sum", "--check", "--quiet", "--strict", crate.MANIFEST)
+    argv = ("sha256sum", "--check", "--quiet", "--strict", bundle.MANIFEST)
     subprocess.run(argv, cwd=whole, check=True)
 
 
@@ -64,7 +64,7 @@ def test_a_changed_byte_of_any_file_is_found(whole, tmp_path_factory, data):
     (copy / name).write_bytes(content)
     found = changed_files(copy)
     assert found
-    if name != crate.MANIFEST:
+    if name != bundle.MANIFEST:
         assert name in {difference.file for difference in found}
 
 
@@ -78,23 +78,23 @@ def test_files_that_are_missing_or_new_are_found(copy):
 def test_a_manifest_that_was_made_anew_does_not_hide_a_changed_file(copy):
     """The digests in the metadata differ then."""
     (copy / "study.yml").write_text("netlab: 2\n")
-    (copy / crate.MANIFEST).write_text(crate.manifest(copy))
+    (copy / bundle.MANIFEST).write_text(bundle.manifest(copy))
     (found,) = changed_files(copy)
-    assert (found.file, found.place) == (crate.METADATA, "study.yml")
+    assert (found.file, found.place) == (bundle.METADATA, "study.yml")
 
 
 def test_a_manifest_with_other_lines_is_found(copy):
-    with open(copy / crate.MANIFEST, "a") as manifest:
+    with open(copy / bundle.MANIFEST, "a") as manifest:
         manifest.write("# a remark\n")
     (found,) = changed_files(copy)
-    assert found.file == crate.MANIFEST
+    assert found.file == bundle.MANIFEST
 
 
 def test_metadata_that_cannot_be_read_are_found(copy):
-    (copy / crate.METADATA).write_text('{"@graph": [{"@type": "File", "sha256": "1"}]}')
-    (copy / crate.MANIFEST).write_text(crate.manifest(copy))
+    (copy / bundle.METADATA).write_text('{"@graph": [{"@type": "File", "sha256": "1"}]}')
+    (copy / bundle.MANIFEST).write_text(bundle.manifest(copy))
     (found,) = changed_files(copy)
-    assert found.file == crate.METADATA and "unreadable" in found.now
+    assert found.file == bundle.METADATA and "unreadable" in found.now
 
 
 def test_the_same_site_has_no_difference(whole):

@@ -6,10 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import pytest
+from refusals import refused
 
 from netlab.errors import NetlabError
-from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, Damaged, Store, campaigns, frame_of
-from netlab.results.campaigns import CampaignLog
+from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, Damaged, Store, checked, frame_of, store
+from netlab.results.columns import Column
+from netlab.results.store import CampaignLog
 
 VALUES = {"int64": 0, "Int64": 0, "float64": 0.0, "string": "", "bool": False, "boolean": False}
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -38,7 +40,7 @@ def add(store: Store, part: str, *rows: dict) -> None:
 def begin(directory, campaign: str, **adopted: tuple[str, ...]) -> None:
     given = {part.replace("_", "~"): runs for part, runs in adopted.items()}
     log = CampaignLog(campaign, "key", "then", "s", "digest", "0.1.0", adopted=given)
-    campaigns.write_log(directory, log)
+    store.write_log(directory, log)
 
 
 FIRST, SECOND = "20260102T030405Z", "20260102T030406Z"
@@ -108,7 +110,7 @@ def test_a_block_is_read_from_its_own_parts(tmp_path):
 def test_ids_ascend_though_the_clock_is_set_back(tmp_path):
     found = []
     for minutes in (0, 0, -60, 1):
-        found.append(campaigns.new_id(tmp_path, NOW + timedelta(minutes=minutes)))
+        found.append(store.new_id(tmp_path, NOW + timedelta(minutes=minutes)))
         begin(tmp_path, found[-1])
     assert found == [
         "20260102T030405Z",
@@ -116,29 +118,29 @@ def test_ids_ascend_though_the_clock_is_set_back(tmp_path):
         "20260102T030405Z-2",
         "20260102T030505Z",
     ]
-    assert campaigns.ids(tmp_path) == found and campaigns.latest(tmp_path) == found[-1]
+    assert store.ids(tmp_path) == found and store.latest(tmp_path) == found[-1]
 
 
 def test_eleven_campaigns_in_a_second_keep_their_order(tmp_path):
     for _ in range(11):
-        begin(tmp_path, campaigns.new_id(tmp_path, NOW))
-    assert campaigns.latest(tmp_path) == f"{FIRST}-10"
+        begin(tmp_path, store.new_id(tmp_path, NOW))
+    assert store.latest(tmp_path) == f"{FIRST}-10"
 
 
 def test_a_visit_made_again_is_another_part():
     taken = ["c~b@r1", "c~b@r1~2"]
-    assert campaigns.part_name("c", "b@r1", taken) == "c~b@r1~3"
-    assert campaigns.part_name("c", "b@r2", taken) == "c~b@r2"
-    assert campaigns.campaign_of("c~b@r1") == "c" and campaigns.campaign_of("imported@1") == ""
+    assert store.part_name("c", "b@r1", taken) == "c~b@r1~3"
+    assert store.part_name("c", "b@r2", taken) == "c~b@r2"
+    assert store.campaign_of("c~b@r1") == "c" and store.campaign_of("imported@1") == ""
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"adopted": 3}', '{"adopted": {}, "looks": []}'])
 def test_a_damaged_log_is_named(tmp_path, text):
     begin(tmp_path, FIRST)
-    path = campaigns.folder(tmp_path, FIRST) / "campaign.json"
+    path = store.folder(tmp_path, FIRST) / "campaign.json"
     path.write_text(text)
     with pytest.raises(NetlabError) as caught:
-        campaigns.read_log(tmp_path, FIRST)
+        store.read_log(tmp_path, FIRST)
     assert caught.value.code == "E-RESULTS-011" and str(path) in str(caught.value)
 
 
@@ -146,8 +148,8 @@ def test_a_log_is_read_as_it_was_written(tmp_path):
     log = CampaignLog(
         FIRST, "k", "t", "s", "d", "v", {"h": "1"}, {"p": ("a", "b")}, ({"round": 3, "going": 2},)
     )
-    campaigns.write_log(tmp_path, log)
-    assert campaigns.read_log(tmp_path, FIRST) == log
+    store.write_log(tmp_path, log)
+    assert store.read_log(tmp_path, FIRST) == log
 
 
 def test_a_damaged_file_is_set_aside_with_its_part_and_the_rest_is_read(tmp_path):
@@ -179,8 +181,26 @@ def test_a_second_damaged_file_does_not_replace_the_first(tmp_path):
 def test_a_file_of_a_later_schema_is_refused_and_stays(tmp_path, monkeypatch):
     store = Store(tmp_path)
     with monkeypatch.context() as later:
-        later.setattr("netlab.results.files.SCHEMA_VERSION", 99)
+        later.setattr("netlab.results.frames.SCHEMA_VERSION", 99)
         add(store, "a", run("r", 0))
     with pytest.raises(NetlabError) as caught:
         store.runs()
     assert caught.value.code == "E-RESULTS-008" and store.parts() == ["a"]
+
+
+# Records become a frame with the types of a schema, or are refused.
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=["None", "NaN", "NA"])
+@pytest.mark.parametrize("dtype", ["Int64", "float64", "string", "boolean"])
+def test_what_is_missing_is_so_whatever_stands_for_it(missing, dtype):
+    columns = (Column("a", dtype, "", "", nullable=True),)
+    objects = pd.DataFrame({"a": pd.Series([missing], dtype=object)})
+    for frame in (frame_of([{"a": missing}], columns), checked(objects, columns)):
+        assert frame["a"].isna().all() and str(frame["a"].dtype) == dtype
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "float64", "string", "boolean"])
+def test_a_time_that_is_missing_stands_for_no_other_value(dtype):
+    with refused(NetlabError, "E-RESULTS-002"):
+        frame_of([{"a": pd.NaT}], (Column("a", dtype, "", "", nullable=True),))

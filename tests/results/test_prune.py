@@ -6,8 +6,9 @@ from test_campaigns import FIRST, SECOND, add, begin, run
 
 from netlab.cli.results import results_group
 from netlab.errors import BadInput, NetlabError
-from netlab.results import Store, campaigns
-from netlab.results.prune import IMPORTS, OLDER, planned, prune, summaries, summary
+from netlab.results import Store
+from netlab.results import store as results_store
+from netlab.results.store import IMPORTS, OLDER, planned, prune, summaries, summary
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_only_parts_without_a_record_that_counts_go(store):
     prune(plan)
     assert store.runs().equals(before) and store.intervals().equals(samples)
     assert len(store.runs(superseded=True)) == len(every) - 3
-    assert campaigns.ids(store.directory) == [FIRST, SECOND]
+    assert results_store.ids(store.directory) == [FIRST, SECOND]
     assert planned(store.directory).files == ()
 
 
@@ -65,7 +66,10 @@ def test_a_campaign_without_records_is_removed_with_its_log(tmp_path):
     begin(tmp_path, SECOND)
     add(store, f"{SECOND}~b@r1", run("r", 9, SECOND))
     prune(planned(tmp_path))
-    assert campaigns.ids(tmp_path) == [SECOND] and not campaigns.folder(tmp_path, FIRST).exists()
+    assert (
+        results_store.ids(tmp_path) == [SECOND]
+        and not results_store.folder(tmp_path, FIRST).exists()
+    )
 
 
 def test_the_latest_campaign_stays_though_it_has_no_run_yet(tmp_path):
@@ -74,7 +78,7 @@ def test_the_latest_campaign_stays_though_it_has_no_run_yet(tmp_path):
     add(store, f"{FIRST}~b@r1", run("r", 0, FIRST))
     begin(tmp_path, SECOND)
     prune(planned(tmp_path))
-    assert campaigns.ids(tmp_path) == [SECOND]
+    assert results_store.ids(tmp_path) == [SECOND]
 
 
 def test_an_outdated_plan_removes_no_file(store):

@@ -6,10 +6,8 @@ import pytest
 from screened import SYSCTLS, screened_study
 
 from netlab.errors import BadInput
-from netlab.screen.design import FOLDED, design
-from netlab.screen.probe import Probed, probed
-from netlab.screen.request import ScreenRequest
-from netlab.screen.run import screen
+from netlab.screen.design import FOLDED, ScreenRequest, design
+from netlab.screen.run import Probed, probed, screen
 from netlab.study.schedule import rounds
 from netlab.tuning.plan import Change
 

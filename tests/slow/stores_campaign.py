@@ -156,7 +156,7 @@ def within_percent(low: pd.Series, truth: np.ndarray | float, high: pd.Series) -
 
 def step(name: str, directory: Path, size: Size) -> dict:
     """Do one step, and return what is to be reported of it."""
-    from netlab.fleet.stores.stores import stores_below
+    from netlab.fleet.records import stores_below
 
     if name == "generate":
         generate(directory, size)

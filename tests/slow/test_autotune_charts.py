@@ -6,7 +6,7 @@ from autotune.simulated import Simulated, tuned
 from matplotlib.collections import LineCollection
 
 from netlab.autotune.report import conclusion, table
-from netlab.charts.autotune import save_chart, search_alt, search_panels
+from netlab.charts.experiments import save_chart, search_alt, search_panels
 from netlab.errors import BadInput
 
 

@@ -23,16 +23,14 @@ from screened import screened
 
 import netlab.charts
 from netlab import study as studies
-from netlab.analysis import agreement, then_and_now
+from netlab.analysis import answers, then_and_now
 from netlab.analysis.compare import compare
-from netlab.analysis.cost import cpu_cost
-from netlab.analysis.links import link_cells, links
+from netlab.analysis.conditions import cpu_cost, timelines
+from netlab.analysis.fleet import link_cells, links
 from netlab.analysis.measured import Measured, from_frames
-from netlab.analysis.timeline import timelines
 from netlab.autotune.report import table
-from netlab.charts import rows
-from netlab.charts.chart import Gallery, show
-from netlab.charts.panels import Panels
+from netlab.charts import cells
+from netlab.charts.chart import Gallery, Panels, show
 from netlab.face.study import Study
 from netlab.files.paths import data_dir
 from netlab.published import claims
@@ -63,7 +61,7 @@ FIGURE_LEVEL = OF_PANELS | {name for name, returned in RETURNS.items() if return
 
 
 def test_the_walk_finds_the_charts():
-    assert {"views.cost", "design.order", "host_matrix.host_matrix"} <= AXES_LEVEL
+    assert {"views.cost", "measured.order", "fleet.host_matrix"} <= AXES_LEVEL
     assert {"measured.panels", "views.repeat_panels", "compare.panels"} <= FIGURE_LEVEL
     assert len(AXES_LEVEL) > 30 and len(FIGURE_LEVEL) > 10
 
@@ -102,7 +100,7 @@ def data(m, lp) -> SimpleNamespace:
     """What the functions draw."""
     plan = Study("openlab-2003", quick=True)
     of_agreement = studies.load(data_dir() / "studies" / "agreement.yml")
-    agreed = agreement.compare(synthetic.runs_of(of_agreement))
+    agreed = answers.compare_generators(synthetic.runs_of(of_agreement))
     run_id = m.runs["run_id"].iloc[0]
     samples = synthetic.intervals_of(m.runs.head(1), m.study)
     bench = {"mode": "same", "offloads": "on", "mtu_B": 1500, "streams": 1, "other": "plain"}
@@ -122,7 +120,7 @@ def data(m, lp) -> SimpleNamespace:
         then=then[then["factor"] == "tuning"].head(2),
         shares=both[(both["group"] == GROUP) & (both["tuning"] == "full")],
         part=part,
-        labels=rows.row_labels(part, m.study),
+        labels=cells.row_labels(part, m.study),
         cost=cost,
         part_cost=cost[cost["group"] == GROUP],
         links=links(link_cells(fleet_runs(4, 3), 0.95)),
@@ -149,32 +147,32 @@ def given(*arguments: object, **keywords: object) -> tuple[tuple, dict]:
 
 
 EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
-    "agreement.of_path": lambda d: given(d.agreed, d.agreed["generator"].unique().tolist(), 2.0),
-    "autotune.race": lambda d: given(d.search[d.search["stage"] == d.search["stage"].iloc[0]]),
-    "bench.ratios_of": lambda d: given(d.bench, "same"),
-    "calibration.rates": lambda d: given(pd.DataFrame(CELLS)),
-    "calibration.round_trips": lambda d: given(pd.DataFrame(ROUND_TRIPS)),
+    "compare.of_path": lambda d: given(d.agreed, d.agreed["generator"].unique().tolist(), 2.0),
+    "experiments.race": lambda d: given(d.search[d.search["stage"] == d.search["stage"].iloc[0]]),
+    "experiments.ratios_of": lambda d: given(d.bench, "same"),
+    "experiments.rates": lambda d: given(pd.DataFrame(CELLS)),
+    "experiments.round_trips": lambda d: given(pd.DataFrame(ROUND_TRIPS)),
     "cells.over_streams": lambda d: given(d.m.cells, GROUP),
-    "claims.verdicts": lambda d: given(claims.check_all()),
+    "published.verdicts": lambda d: given(claims.check_all()),
     "compare.forest": lambda d: given(d.sides),
     "compare.forest_of": lambda d: given(
         d.sides.frame.head(2), ["one", "two"], 5.0, title="A title", quantity="Goodput, %"
     ),
-    "design.order": lambda d: given(d.plan, d.study),
-    "design.cells": lambda d: given(d.plan, d.study, "a group"),
-    "design.knob_values": lambda d: given({"None": {"a": 1.0}, "Full": {"a": 9.0}}, "Full"),
-    "design.samples": lambda d: given(d.line, d.run_id),
-    "factors.over_factor": lambda d: given(
+    "measured.order": lambda d: given(d.plan, d.study),
+    "measured.cells": lambda d: given(d.plan, d.study, "a group"),
+    "measured.knob_values": lambda d: given({"None": {"a": 1.0}, "Full": {"a": 9.0}}, "Full"),
+    "measured.samples": lambda d: given(d.line, d.run_id),
+    "cells.over_factor": lambda d: given(
         d.m.cells, "streams", "mtu_B", at={"group": GROUP, "tuning": "full"}
     ),
-    "host_matrix.host_matrix": lambda d: given(d.links),
-    "host_spread.host_spread": lambda d: given(d.links),
+    "fleet.host_matrix": lambda d: given(d.links),
+    "fleet.host_spread": lambda d: given(d.links),
     "longpath.goodput_over_time": lambda d: given(d.lp, d.lp.of("comparison", 9000), "Frames"),
     "longpath.goodput_by_run": lambda d: given(d.lp, d.lp.part("configurations"), "Plots"),
-    "longpath_runs.quantity_over_time": lambda d: given(d.lp, one_of(d, "comparison"), "window"),
-    "longpath_runs.recovery": lambda d: given(d.lp, one_of(d, "recovery")),
-    "longpath_runs.flows": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
-    "longpath_runs.fairness_index": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
+    "longpath.quantity_over_time": lambda d: given(d.lp, one_of(d, "comparison"), "window"),
+    "longpath.recovery": lambda d: given(d.lp, one_of(d, "recovery")),
+    "longpath.flows": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
+    "longpath.fairness_index": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
     "measured.panel": lambda d: given(d.m.cells, GROUP, "full", study=d.m.study),
     "measured.drift": lambda d: given(d.m.runs),
     "measured.overhead": lambda d: given(d.m.runs),
@@ -182,13 +180,13 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "published.best_percent_of_bus": lambda d: given(),
     "published.preliminary_set": lambda d: given("kernel"),
     "published.burst_efficiency": lambda d: given(),
-    "published_gigabit.before_and_after": lambda d: given(),
-    "published_windows.windows_needed_and_given": lambda d: given(),
-    "published_windows.recovery": lambda d: given(9000),
-    "rows.repeats": lambda d: given(d.part, d.labels),
-    "rows.cost": lambda d: given(d.part_cost, d.labels),
-    "screen.knob_forest": lambda d: given(screened().effects, 5.0),
-    "slow_links.slow_links": lambda d: given(d.links),
+    "published.before_and_after": lambda d: given(),
+    "published.windows_needed_and_given": lambda d: given(),
+    "published.recovery": lambda d: given(9000),
+    "cells.repeats": lambda d: given(d.part, d.labels),
+    "cells.cost": lambda d: given(d.part_cost, d.labels),
+    "compare.knob_forest": lambda d: given(screened().effects, 5.0),
+    "fleet.slow_links": lambda d: given(d.links),
     "then_and_now.forest": lambda d: given(d.then, "a step", ["one", "two"], (0.5, 2)),
     "then_and_now.shares": lambda d: given(d.shares, "now"),
     "views.ceiling": lambda d: given(d.m.cells, GROUP),
@@ -196,14 +194,14 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "views.repeats": lambda d: given(d.part, GROUP, "full", study=d.m.study),
     "views.cost": lambda d: given(d.cost, GROUP, study=d.m.study),
     "views.trend": lambda d: given(d.trend),
-    "autotune.search_panels": lambda d: given(d.search),
-    "bench.ratio_panels": lambda d: given(d.bench),
+    "experiments.search_panels": lambda d: given(d.search),
+    "experiments.ratio_panels": lambda d: given(d.bench),
     "measured.panels": lambda d: given(d.m.cells, GROUP, study=d.m.study),
     "views.repeat_panels": lambda d: given(d.part, GROUP, study=d.m.study),
 }
 """Arguments of each function that returns axes or panels."""
 
-WITH_A_SCALE = {"views.ceiling", "host_matrix.host_matrix"}
+WITH_A_SCALE = {"views.ceiling", "fleet.host_matrix"}
 """A colour scale takes axes of its own from those given."""
 
 

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.files.archive import names_in, pack, unpack
-from netlab.files.json_file import write_json
 from netlab.files.paths import notebook, own_file
-from netlab.report import crate
+from netlab.files.writing import write_json
+from netlab.report import bundle as report_bundle
 from netlab.report.bundle import (
     bundle,
     keep_records,
@@ -41,8 +41,8 @@ from netlab.report.verify import (
 )
 from netlab.results import Store
 from netlab.study import load
-from netlab.study.frozen import freeze
-from netlab.study.pages import ReportPages
+from netlab.study.file import freeze
+from netlab.study.published import ReportPages
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -89,11 +89,11 @@ def again(whole, tmp_path_factory):
 
 def sealed(directory, target):
     """A bundle of a changed directory with digests made anew, as a forger would."""
-    for name in (crate.METADATA, crate.MANIFEST):
+    for name in (report_bundle.METADATA, report_bundle.MANIFEST):
         (directory / name).unlink()
-    about = crate.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
-    write_json(directory / crate.METADATA, crate.metadata(directory, about))
-    (directory / crate.MANIFEST).write_text(crate.manifest(directory))
+    about = report_bundle.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
+    write_json(directory / report_bundle.METADATA, report_bundle.metadata(directory, about))
+    (directory / report_bundle.MANIFEST).write_text(report_bundle.manifest(directory))
     return pack(directory, target)
 
 
@@ -148,12 +148,12 @@ def test_the_last_visit_is_found_by_name(tmp_path):
 
 
 def test_the_metadata_list_every_file_with_its_digest(whole):
-    graph = json.loads((whole / crate.METADATA).read_text())["@graph"]
+    graph = json.loads((whole / report_bundle.METADATA).read_text())["@graph"]
     files = {one["@id"]: one for one in graph if one["@type"] == "File"}
-    assert set(files) == set(names_in(whole)) - {crate.METADATA}
+    assert set(files) == set(names_in(whole)) - {report_bundle.METADATA}
     for name, entity in files.items():
-        if name != crate.MANIFEST:
-            assert entity["sha256"] == crate.digest_of(whole / name)
+        if name != report_bundle.MANIFEST:
+            assert entity["sha256"] == report_bundle.digest_of(whole / name)
             assert entity["contentSize"] == str((whole / name).stat().st_size)
     actions = {one["@id"]: one for one in graph if one["@type"] == "CreateAction"}
     assert set(actions) == {f"#measurement-{measured_store.CAMPAIGN}", "#report"}

@@ -10,13 +10,14 @@ import pytest
 import synthetic
 
 from netlab.analysis import then_and_now
-from netlab.analysis.cost import cpu_cost
+from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.measured import from_frames
-from netlab.charts import factors, measured, views
+from netlab.charts import cells as charts_cells
+from netlab.charts import measured, views
 from netlab.charts import then_and_now as beside
-from netlab.charts.bounds import ratio_axis, within
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show
+from netlab.charts.labels import ratio_axis, within
 from netlab.charts.theme import new_axes
 from netlab.report import tables
 
@@ -38,7 +39,7 @@ def drawn(m):
     charts = [show(views.effects(steps, labels, names))]
     for group in m.groups[:2]:
         at = {"group": group, "tuning": "full"}
-        over = factors.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
+        over = charts_cells.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
         charts += Gallery.of(
             measured.panels(m.cells, group, study=m.study),
             views.ceiling(m.cells, group, study=m.study),
@@ -119,7 +120,7 @@ def test_no_bar_crosses_zero_or_the_bus(m):
     drawn = [
         over_streams(cells, m.groups[0], study=m.study),
         over_streams(cells, m.groups[0], y="percent_of_bus", study=m.study),
-        factors.over_factor(
+        charts_cells.over_factor(
             cells, "mtu_B", "tuning", at={"group": m.groups[0], "streams": 4}, study=m.study
         ),
     ]

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from netlab.cli import main
 from netlab.errors import NetlabError, Unsupported
 from netlab.experiment import endpoint, preflight
-from netlab.face import changes
+from netlab.face import parts
 from netlab.study import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -209,7 +209,7 @@ def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(m
     def refuse(study, path, host):
         raise Unsupported("left: its kernel has no congestion control 'bbx'")
 
-    monkeypatch.setattr(changes, "_require_congestions", refuse)
+    monkeypatch.setattr(parts, "_require_congestions", refuse)
     done = CliRunner().invoke(main, ["tune", "plan", str(STUDY)])
     assert done.exit_code == 1
     assert done.stdout == ""
@@ -236,9 +236,9 @@ def test_the_congestion_controls_of_a_path_are_the_kernels_a_modules_or_netlabs_
 
     host = KernelHost("tcp_htcp")
     for known in ("cubic", "htcp", "scalable", "cubic+fast"):
-        changes._require_congestions(of(known), "64-64", host)
+        parts._require_congestions(of(known), "64-64", host)
     with pytest.raises(Unsupported, match="no congestion control 'bbx'"):
-        changes._require_congestions(of("cubic+bbx"), "64-64", host)
+        parts._require_congestions(of("cubic+bbx"), "64-64", host)
 
 
 def test_check_prints_only_after_all_is_checked(monkeypatch):

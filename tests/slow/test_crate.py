@@ -14,7 +14,7 @@ from rocrate_validator import services
 from rocrate_validator.models import Severity, ValidationSettings
 
 from netlab.files.archive import pack
-from netlab.report import crate
+from netlab.report import bundle as report_bundle
 
 SCHEMA_ORG = "http://schema.org/"
 TERMS = {
@@ -62,17 +62,17 @@ def directory_of(made, **more):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(name)
     times = ("2026-01-05T10:00:00+00:00", "2026-01-05T10:20:00+00:00")
-    about = crate.About(
+    about = report_bundle.About(
         "A study: results and report",
         "A description.",
         "small",
         times[1],
         "0.1.0",
-        [crate.CampaignAction("20260105T100000Z", "0.0.9", *times)],
+        [report_bundle.CampaignAction("20260105T100000Z", "0.0.9", *times)],
         **more,
     )
-    (made / crate.METADATA).write_text(json.dumps(crate.metadata(made, about)))
-    (made / crate.MANIFEST).write_text(crate.manifest(made))
+    (made / report_bundle.METADATA).write_text(json.dumps(report_bundle.metadata(made, about)))
+    (made / report_bundle.MANIFEST).write_text(report_bundle.manifest(made))
     return made
 
 
@@ -80,7 +80,7 @@ def issues(bundle, tmp_path, severity=Severity.REQUIRED):
     """Findings of the validator, without the network."""
     cache = tmp_path / "cache"
     with CachedSession(str(cache), backend="sqlite", expire_after=-1) as session:
-        session.cache.save_response(context_response(f"{crate.SPECIFICATION}/context"))
+        session.cache.save_response(context_response(f"{report_bundle.SPECIFICATION}/context"))
     settings = ValidationSettings(
         rocrate_uri=str(bundle),
         profile_identifier="process-run-crate",
@@ -110,17 +110,17 @@ def test_a_zip_file_and_one_without_an_author_conform_as_well(tmp_path):
 
 
 def test_the_validator_finds_what_is_wrong(bundle, tmp_path):
-    content = json.loads((bundle / crate.METADATA).read_text())
+    content = json.loads((bundle / report_bundle.METADATA).read_text())
     graph = content["@graph"]
     del graph[1]["datePublished"]
     graph[1]["conformsTo"] = []
     del next(one for one in graph if "instrument" in one)["instrument"]
     graph.append({"@id": "gone.csv", "@type": "File"})
     graph[1]["hasPart"].append({"@id": "gone.csv"})
-    (bundle / crate.METADATA).write_text(json.dumps(content))
+    (bundle / report_bundle.METADATA).write_text(json.dumps(content))
     found = "\n".join(issues(bundle, tmp_path))
     for message in ("datePublished", "permalink of the profile", "instrument", "gone.csv"):
         assert message in found
     del graph[0]["about"]
-    (bundle / crate.METADATA).write_text(json.dumps(content))
+    (bundle / report_bundle.METADATA).write_text(json.dumps(content))
     assert any("about" in issue for issue in issues(bundle, tmp_path))

@@ -12,10 +12,10 @@ import synthetic
 
 from netlab.analysis.measured import load_measured
 from netlab.files.tables import Table
-from netlab.report import document, typst_source
-from netlab.report.document import write_pdf
+from netlab.report import export
+from netlab.report.export import write_pdf
 from netlab.report.site import build_site
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_the_same_results_give_the_same_bytes_and_leave_no_source(site, measured
     for target in (first, second):
         assert write_pdf(measured, site, target, "A title") == ""
     assert first.read_bytes() == second.read_bytes()
-    assert not (site / document.SOURCE).exists()
+    assert not (site / export.DOCUMENT_SOURCE).exists()
 
 
 def test_the_title_page_names_the_author(site, measured, tmp_path):
@@ -79,17 +79,17 @@ def test_the_title_page_names_the_author(site, measured, tmp_path):
 
 
 def test_a_short_table_stays_with_its_caption_and_note():
-    short = typst_source.table(Table(pd.DataFrame({"n": range(30)}), "c", note="below"))
+    short = export.table(Table(pd.DataFrame({"n": range(30)}), "c", note="below"))
     assert short.startswith("#block(breakable: false)[") and short.rstrip().endswith("]")
     assert short.index("below") < short.rindex("]")
-    long = typst_source.table(Table(pd.DataFrame({"n": range(31)}), "c", note="below"))
+    long = export.table(Table(pd.DataFrame({"n": range(31)}), "c", note="below"))
     assert long.startswith("#figure(")
 
 
 def test_a_column_of_sentences_leaves_room_for_the_others():
     frame = pd.DataFrame({"a": ["net.core.netdev_max_backlog"], "b": ["word " * 60], "c": [1]})
-    assert "columns: (27fr, 60fr, auto,)" in typst_source.table(Table(frame, "c"))
-    assert "net.\u200bcore.\u200brmem_\u200bmax" in typst_source._breakable("net.core.rmem_max")
+    assert "columns: (27fr, 60fr, auto,)" in export.table(Table(frame, "c"))
+    assert "net.\u200bcore.\u200brmem_\u200bmax" in export._breakable("net.core.rmem_max")
 
 
 def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
@@ -101,9 +101,9 @@ def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
 
 
 def test_markup_of_a_text_is_shown_and_not_obeyed():
-    shown = typst_source.table(Table(pd.DataFrame({"#a": ['"] #panic("x")', "\\"]}), "*c*"))
+    shown = export.table(Table(pd.DataFrame({"#a": ['"] #panic("x")', "\\"]}), "*c*"))
     assert r'[#"\"] #panic(\"x\")"]' in shown and r'[#"\\"]' in shown
-    assert typst_source.paragraph('a "b"\\').startswith(r'#"a \"b\"\\"')
+    assert export.paragraph('a "b"\\').startswith(r'#"a \"b\"\\"')
 
 
 def test_a_long_table_is_cut_and_says_so(measured):

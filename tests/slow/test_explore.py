@@ -11,7 +11,7 @@ from netlab.analysis.measured import from_frames
 from netlab.errors import BadInput
 from netlab.report import explore as module
 from netlab.report.explore import explore
-from netlab.report.scripts import script
+from netlab.report.page import script
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from netlab import study as studies
 from netlab.charts.chart import Chart, Gallery
 from netlab.errors import BadInput
 from netlab.face.documents import DOCUMENTS
-from netlab.face.longpath import LongPathResults
+from netlab.face.views import LongPathResults
 from netlab.files.tables import Table
 from netlab.report.tables import Sentence, Tables
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 
 def shown(one: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import synthetic
 
 from netlab.analysis.measured import from_frames
-from netlab.report import factors, front
+from netlab.report import explore, front
 from netlab.study import load
 
 
@@ -57,4 +57,4 @@ def test_of_factors_the_first_combination_with_a_valid_run_is_drawn():
     m = measured(study, lambda row: '"up"' in row["factors"])
     (chart,) = front.picture(m).charts
     assert "kernel up" in chart.alt
-    assert all("kernel up" in one.alt for one in factors.charts(m).charts)
+    assert all("kernel up" in one.alt for one in explore.charts(m).charts)

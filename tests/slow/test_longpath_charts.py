@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from netlab.charts import longpath as charts
-from netlab.charts import longpath_runs as of_runs
+from netlab.charts import longpath as of_runs
 
 
 def test_runs_over_time_are_columns_of_all_that_is_known(lp):

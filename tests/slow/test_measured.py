@@ -11,7 +11,7 @@ from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
-from netlab.charts.palette import HOLLOW_COLOUR
+from netlab.charts.theme import HOLLOW_COLOUR
 from netlab.errors import BadInput
 
 

@@ -22,9 +22,10 @@ from netlab import results, study
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.report import publish
-from netlab.report.method import recorded_by
-from netlab.results import Store, campaigns
-from netlab.study.frozen import freeze
+from netlab.report.gate import recorded_by
+from netlab.results import Store
+from netlab.results import store as results_store
+from netlab.study.file import freeze
 
 LATER = "20260105T110000Z"
 
@@ -111,12 +112,12 @@ def test_a_report_after_an_edit_of_the_study_states_what_was_recorded(home, meas
 
 def test_runs_of_an_earlier_campaign_that_count_are_stated_as_such(measured):
     first = netlab.Results(measured).runs
-    log = campaigns.read_log(measured, measured_store.CAMPAIGN)
+    log = results_store.read_log(measured, measured_store.CAMPAIGN)
     (part, *_) = Store(measured).parts()
     taken = tuple(Store(measured).part("runs", part)["run_id"])
-    later = campaigns.CampaignLog(**{**vars(log), "campaign": LATER, "adopted": {part: taken}})
-    freeze(load_measured(measured).study, campaigns.folder(measured, LATER))
-    campaigns.write_log(measured, later)
+    later = results_store.CampaignLog(**{**vars(log), "campaign": LATER, "adopted": {part: taken}})
+    freeze(load_measured(measured).study, results_store.folder(measured, LATER))
+    results_store.write_log(measured, later)
     m = load_measured(measured)
     assert sorted(m.runs["run_id"]) == sorted(taken)
     recorded = recorded_by(m)
@@ -156,15 +157,15 @@ class Campaign:
             time.sleep(0.01)
 
     def _write(self) -> None:
-        log = campaigns.CampaignLog(
+        log = results_store.CampaignLog(
             *(self.campaign, "other", "2026-01-05T11:00:00+00:00", self.study.name),
             *(self.study.digest(), "0.1.0"),
         )
-        freeze(self.study, campaigns.folder(self.directory, self.campaign))
-        campaigns.write_log(self.directory, log)
+        freeze(self.study, results_store.folder(self.directory, self.campaign))
+        results_store.write_log(self.directory, log)
         store = Store(self.directory)
         for (block, number), part in self.runs.groupby(["block_id", "round"]):
-            name = campaigns.part_name(self.campaign, f"{block}@r{number}", ())
+            name = results_store.part_name(self.campaign, f"{block}@r{number}", ())
             for rows in range(1, len(part) + 1):
                 if self._end.wait(0.02):
                     return
@@ -205,7 +206,7 @@ def test_a_campaign_that_begins_while_a_report_is_made_is_not_part_of_it(measure
     def step(text: str, share: float) -> None:
         if not begun:
             begun.append(writer.__enter__())
-            while campaigns.latest(measured) != LATER:
+            while results_store.latest(measured) != LATER:
                 time.sleep(0.01)
 
     try:
@@ -231,11 +232,11 @@ def test_results_are_read_while_parts_are_written_again(measured):
 
 
 def test_a_campaign_without_a_row_yet_names_those_before_it(measured):
-    log = campaigns.read_log(measured, measured_store.CAMPAIGN)
-    freeze(load_measured(measured).study, campaigns.folder(measured, LATER))
-    campaigns.write_log(measured, campaigns.CampaignLog(**{**vars(log), "campaign": LATER}))
+    log = results_store.read_log(measured, measured_store.CAMPAIGN)
+    freeze(load_measured(measured).study, results_store.folder(measured, LATER))
+    results_store.write_log(measured, results_store.CampaignLog(**{**vars(log), "campaign": LATER}))
     with pytest.raises(NetlabError) as caught:
         load_measured(measured)
     assert caught.value.code == "E-ANALYSIS-042" and measured_store.CAMPAIGN in str(caught.value)
-    earlier = campaigns.study_file(measured, measured_store.CAMPAIGN)
+    earlier = results_store.study_file(measured, measured_store.CAMPAIGN)
     assert len(load_measured(measured, earlier).runs) == 6

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import matplotlib.colors
 
-from netlab.charts import palette
-from netlab.charts.palette import (
+from netlab.charts import theme
+from netlab.charts.theme import (
     OTHERS,
     PALETTE,
     SECOND_SERIES,
@@ -26,7 +26,7 @@ from netlab.charts.palette import (
     text_colour,
 )
 
-CHARTS = Path(palette.__file__).parent
+CHARTS = Path(theme.__file__).parent
 MEANINGS = {
     "MTU": PALETTE[:SECOND_SERIES],
     "tuning": PALETTE[SECOND_SERIES:],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from local_host import LocalHost
 
-from netlab.hosts import pathcheck
+from netlab.hosts import path as hosts_path
 
 IPUTILS = """PING 198.18.0.2 (198.18.0.2) from 198.18.0.1 : 56(84) bytes of data.
 64 bytes from 198.18.0.2: icmp_seq=1 ttl=64 time=10.1 ms
@@ -36,7 +36,7 @@ UNANSWERED = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
     ],
 )
 def test_the_sums_of_ping_are_read(printed, sums):
-    found = pathcheck.parse(printed, "")
+    found = hosts_path.parse(printed, "")
     assert found.ping == printed
     assert (found.min_ms, found.avg_ms, found.max_ms, found.mdev_ms, found.loss_percent) == sums
 
@@ -57,13 +57,13 @@ def tools(folder: Path, **scripts: str) -> str:
 def bare(monkeypatch):
     """Programs are searched in the given directory alone."""
     for name in ("PING", "TRACEROUTE"):
-        script = getattr(pathcheck, name).replace(":/usr/local/sbin:/usr/sbin:/sbin", "")
-        monkeypatch.setattr(pathcheck, name, script)
+        script = getattr(hosts_path, name).replace(":/usr/local/sbin:/usr/sbin:/sbin", "")
+        monkeypatch.setattr(hosts_path, name, script)
 
 
 def test_a_host_without_the_programs_is_not_a_failure(tmp_path, bare):
     host = LocalHost(tmp_path / "home", tools(tmp_path / "bin"))
-    found = pathcheck.probe_path(host, "127.0.0.1", "127.0.0.1")
+    found = hosts_path.probe_path(host, "127.0.0.1", "127.0.0.1")
     assert found.ping == "ping: not installed"
     assert found.traceroute == "traceroute and tracepath: not installed"
     assert found.avg_ms is None
@@ -71,7 +71,7 @@ def test_a_host_without_the_programs_is_not_a_failure(tmp_path, bare):
 
 def test_each_program_is_given_both_addresses_and_tracepath_stands_in(tmp_path, bare):
     path = tools(tmp_path / "bin", ping='echo "ping $*"', tracepath='echo "tracepath $*"')
-    found = pathcheck.probe_path(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
+    found = hosts_path.probe_path(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
     assert found.ping == "ping -n -c 5 -i 0.05 -I 192.0.2.1 192.0.2.2"
     assert found.traceroute == "tracepath -n -m 16 192.0.2.2"
 
@@ -81,19 +81,19 @@ def test_a_slow_check_is_cut_short_and_its_output_recorded(tmp_path, bare):
     slow = "echo one hop\nexec sleep 30"
     path = tools(tmp_path / "bin", ping=slow, traceroute=slow)
     started = time.monotonic()
-    found = pathcheck.probe_path(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
+    found = hosts_path.probe_path(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
     assert time.monotonic() - started < 10
     assert found.ping == found.traceroute == "one hop"
 
 
 def test_this_machine_is_seen_over_its_loopback(tmp_path):
-    found = pathcheck.probe_path(LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1")
+    found = hosts_path.probe_path(LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1")
     assert 0 < found.min_ms <= found.avg_ms <= found.max_ms and found.loss_percent == 0
     assert "127.0.0.1" in found.traceroute
 
 
 def test_many_pings_report_their_summary_only(tmp_path):
-    found = pathcheck.ping(
+    found = hosts_path.ping(
         LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1", count=5, interval_s=0.02
     )
     assert 0 < found.min_ms <= found.avg_ms <= found.max_ms and found.loss_percent == 0
@@ -103,5 +103,5 @@ def test_many_pings_report_their_summary_only(tmp_path):
 def test_pings_without_an_answer_have_the_output(tmp_path):
     path = tools(tmp_path / "bin", ping="echo 'connect: Network is unreachable' >&2; exit 2")
     host = LocalHost(tmp_path / "home", path)
-    found = pathcheck.ping(host, "192.0.2.1", "192.0.2.2", count=5, interval_s=0.02)
+    found = hosts_path.ping(host, "192.0.2.1", "192.0.2.2", count=5, interval_s=0.02)
     assert found.avg_ms is None and found.ping == "connect: Network is unreachable"

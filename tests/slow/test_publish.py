@@ -9,10 +9,10 @@ from nbformat import v4
 
 from netlab.errors import NetlabError
 from netlab.files import paths
-from netlab.report import execution, publish
-from netlab.report.execution import Executions, Job
+from netlab.report import publish
+from netlab.report.publish import Executions, Job
 from netlab.study import load
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def foreign(tmp_path):
 
 
 def jobs_of(measured, named=()):
-    folder = measured.results / execution.EXECUTED
+    folder = measured.results / publish.EXECUTED
     study = measured.results / "study.yml"
     return list(publish._jobs(measured, study, "", named, folder))
 
@@ -67,7 +67,7 @@ def notebook(path, *sources):
 @pytest.fixture
 def job(tmp_path, monkeypatch):
     """Makes a job of some cells, whose last prints; kernels of jobs import no chart."""
-    monkeypatch.setattr(execution, "PREPARE", "")
+    monkeypatch.setattr(publish, "PREPARE", "")
 
     def make(name, *sources):
         source = notebook(tmp_path / f"{name}.ipynb", "level = 0", *sources)
@@ -125,7 +125,7 @@ def test_a_kernel_that_cannot_start_is_the_error_of_the_first_notebook(job, monk
     def refused(kernel):
         raise NetlabError("no kernel")
 
-    monkeypatch.setattr(execution.Kernel, "__enter__", refused)
+    monkeypatch.setattr(publish.Kernel, "__enter__", refused)
     only = job("only", PID)
     with pytest.raises(NetlabError, match="no kernel"), Executions() as running:
         running.add(only)

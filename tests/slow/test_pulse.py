@@ -9,8 +9,7 @@ import pytest
 from subprocess_pipe import SubprocessPipe
 
 from netlab import core
-from netlab.hosts.lines import LineProcess
-from netlab.hosts.pulse import Pulse
+from netlab.hosts.host import LineProcess, Pulse
 
 
 class Counted:

@@ -23,8 +23,8 @@ from netlab import results
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, NetlabError
 from netlab.report import render, tables
-from netlab.report.downloads import write_downloads
-from netlab.report.place import replacing
+from netlab.report.export import write_downloads
+from netlab.report.page import replacing
 from netlab.report.site import ExecutedNotebook, build_site
 
 PNG = (
@@ -287,7 +287,7 @@ def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
 
 def test_what_a_killed_build_left_is_removed_by_the_next_one(notebook, tmp_path):
     target = tmp_path / "out" / "site"
-    build = "import os, sys; from pathlib import Path; from netlab.report.place import replacing\n"
+    build = "import os, sys; from pathlib import Path; from netlab.report.page import replacing\n"
     build += "with replacing(Path(sys.argv[1])) as work:\n"
     build += "    (work / 'page').touch(); os.kill(os.getpid(), 9)"
     subprocess.run((sys.executable, "-c", build, target), check=False)

@@ -13,7 +13,7 @@ from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput
 from netlab.report.calibration import FILE, calibration_pages
 from netlab.report.site import ExecutedNotebook, build_site
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 LINK = f'<dt><a href="{FILE}">Calibration</a></dt>'
 

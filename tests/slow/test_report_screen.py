@@ -15,8 +15,8 @@ from netlab.errors import BadInput
 from netlab.report.bundle import _copy_results
 from netlab.report.screen import PAGE
 from netlab.report.site import ExecutedNotebook, build_site
-from netlab.screen.report import write_files
-from netlab.study.frozen import freeze
+from netlab.screen.run import write_files
+from netlab.study.file import freeze
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from nbformat import v4
 from netlab.analysis import printed
 from netlab.analysis.measured import load_measured
 from netlab.report.site import ExecutedNotebook, build_site
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 
 IDS = re.compile(r'\sid="([^"]+)"')
 LINKS = re.compile(r'<a [^>]*href="([^"]+)"')

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis import stability as module
-from netlab.analysis.stability import stability
+from netlab.analysis import measured as module
+from netlab.analysis.measured import stability
 
 
 @pytest.fixture(scope="module")

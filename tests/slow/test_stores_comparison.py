@@ -11,10 +11,10 @@ import pytest
 import synthetic
 
 from netlab import study as studies
+from netlab.analysis.cells import nominal_level
 from netlab.analysis.compare import Asked, compare
-from netlab.analysis.precision import nominal_level
 from netlab.errors import BadInput, NetlabError
-from netlab.fleet.stores.stores import Stores
+from netlab.fleet.records import Stores
 from netlab.results import Store
 
 STUDY = synthetic.FOREIGN.replace("[1, 64]", "[1, 2, 4]")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import synthetic
 
-from netlab.analysis.measured import load_measured
-from netlab.analysis.trend import trend
-from netlab.results import Store, campaigns
-from netlab.results.campaigns import CampaignLog
-from netlab.study.frozen import freeze
+from netlab.analysis.measured import load_measured, trend
+from netlab.results import Store
+from netlab.results import store as results_store
+from netlab.results.store import CampaignLog
+from netlab.study.file import freeze
 
 IDS = ("20260101T000000Z", "20260102T000000Z", "20260103T000000Z")
 
@@ -18,14 +18,14 @@ def directory_of(tmp_path, study, factors):
     """Results of one campaign a factor, whose goodput is multiplied by it."""
     store = Store(tmp_path)
     for number, (campaign, factor) in enumerate(zip(IDS, factors, strict=False)):
-        freeze(study, campaigns.folder(tmp_path, campaign))
+        freeze(study, results_store.folder(tmp_path, campaign))
         log = CampaignLog(campaign, "k", "2026-01-01T00:00:00", study.name, study.digest(), "0.1.0")
-        campaigns.write_log(tmp_path, log)
+        results_store.write_log(tmp_path, log)
         runs = synthetic.runs_of(study, seed=number)
         runs = runs.assign(campaign=campaign, goodput_MBps=runs["goodput_MBps"] * factor)
         runs["campaign"] = runs["campaign"].astype("string")
         for block_id, part in runs.groupby("block_id"):
-            name = campaigns.part_name(campaign, f"{block_id}@r1", store.parts())
+            name = results_store.part_name(campaign, f"{block_id}@r1", store.parts())
             store.write(name, part, synthetic.intervals_of(part.head(0), study))
     return load_measured(tmp_path)
 

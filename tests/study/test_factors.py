@@ -12,7 +12,7 @@ from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.files.yaml_file import validated
 from netlab.study import Noise, Study, load
-from netlab.study.levels import chosen_outer
+from netlab.study.groups import chosen_outer
 from netlab.study.schedule import provenance_key, rounds, visit, visits
 
 CONTEXT = {"version": "0.1.0"}
@@ -201,7 +201,7 @@ def test_a_study_without_factors_has_the_digest_it_always_had():
 
 
 def test_a_frozen_study_with_factors_plans_the_same(tmp_path):
-    from netlab.study.frozen import freeze
+    from netlab.study.file import freeze
 
     study = crossed(
         factors={"send": ["copy", "zerocopy"], "rtt_ms": [0, 10]},

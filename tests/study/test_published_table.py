@@ -7,7 +7,7 @@ from refusals import refused
 
 from netlab.errors import BadInput
 from netlab.study import load
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 from netlab.study.schedule import provenance_key, visits
 
 STUDY = """\

@@ -8,8 +8,8 @@ import synthetic
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.study import load, load_stored
-from netlab.study.frozen import freeze, frozen_text
-from netlab.study.pages import ReportPages, report_notebooks
+from netlab.study.file import freeze, frozen_text
+from netlab.study.published import ReportPages, report_notebooks
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,8 +12,9 @@ from openlab import CONTENT, OPENLAB, changed, study_with
 
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
+from netlab.files.yaml_file import validated
 from netlab.study import Study, load, slug
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze, short_form
 
 # The committed design of the 2003 report.
 
@@ -206,3 +209,155 @@ def test_the_options_of_sockets_are_read_and_one_cpu_may_be_a_number():
     study = study_with("socket", asked)
     assert study.socket.model_dump(exclude_defaults=True) == {**asked, "cpus_sender": "0"}
     assert study_with("socket", {}).socket.model_dump(exclude_defaults=True) == {}
+
+
+# Every study has a short form: its own, or one derived from its timing.
+
+WITHOUT = {key: value for key, value in CONTENT.items() if key != "quick"}
+
+
+def written(tmp_path: Path, content: dict) -> Path:
+    path = tmp_path / "mine.yml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def timed(tmp_path: Path, **timing: float) -> Path:
+    """A study without ``quick``, with this timing."""
+    return written(tmp_path, {**WITHOUT, "timing": timing})
+
+
+def test_a_study_without_quick_has_fewer_and_shorter_runs(tmp_path):
+    path = timed(tmp_path, rounds=5, seconds=8.0, warmup_s=1.5, interval_ms=100, drain_s=7.0)
+    short = load(path, quick=True)
+    assert short.name == "openlab-2003-quick"
+    assert short.timing.model_dump() == {
+        "rounds": 2,
+        "seconds": 2.0,
+        "warmup_s": 1.5,
+        "interval_ms": 100,
+        "drain_s": 7.0,
+    }
+    assert short.groups == load(path).groups
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0.2, 0.2), (0.5, 0.5), (1.0, 0.5), (4.0, 1.0), (3600.0, 10.0)]
+)
+def test_a_short_run_has_a_quarter_of_the_seconds_within_limits(tmp_path, seconds, expected):
+    assert load(timed(tmp_path, seconds=seconds), quick=True).timing.seconds == expected
+
+
+def test_a_short_form_never_has_more_rounds_than_the_study(tmp_path):
+    assert load(timed(tmp_path, rounds=1), quick=True).timing.rounds == 1
+
+
+def test_a_short_run_has_samples_enough(tmp_path):
+    timing = load(timed(tmp_path, seconds=1.0, interval_ms=1000), quick=True).timing
+    assert timing.interval_ms * 5 <= timing.seconds * 1000
+
+
+def test_a_short_run_is_long_enough_for_the_loss_that_it_forces():
+    slac = load(data_dir() / "studies" / "slac-2003.yml")
+    assert any(group.force_loss_at_s is not None for group in slac.groups)
+    at_s = 0.9 * slac.timing.seconds
+    late = tuple(
+        group.model_copy(update={"force_loss_at_s": at_s if group.force_loss_at_s else None})
+        for group in slac.groups
+    )
+    short = short_form(slac.model_copy(update={"quick": None, "groups": late}), "slac")
+    assert short.timing.seconds == slac.timing.seconds
+    assert short.timing.rounds <= 2
+
+
+def test_the_form_that_a_study_gives_itself_comes_first():
+    assert load(OPENLAB, quick=True).timing.seconds == CONTENT["quick"]["seconds"]
+
+
+def test_a_derived_form_and_given_timing_go_together(tmp_path):
+    study = load(timed(tmp_path, rounds=5, seconds=8.0), quick=True, seconds=0.7)
+    assert (study.timing.rounds, study.timing.seconds) == (2, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("content", "key", "said"),
+    [
+        ({**WITHOUT, "name": "x" * 43}, "name", "shorten it to 42"),
+        ({**WITHOUT, "name": "mine-quick"}, "name", "already"),
+        (
+            {**WITHOUT, "groups": [{**group, "short": False} for group in CONTENT["groups"]]},
+            "groups",
+            "no group",
+        ),
+    ],
+)
+def test_a_study_that_cannot_be_shortened_is_refused(tmp_path, content, key, said):
+    path = written(tmp_path, content)
+    assert load(path)
+    with pytest.raises(BadInput, match=said) as caught:
+        load(path, quick=True)
+    assert caught.value.key == key
+
+
+def test_the_longest_name_has_a_derived_form(tmp_path):
+    path = written(tmp_path, {**changed("name", "x" * 42), "quick": None})
+    assert load(path, quick=True).name == "x" * 42 + "-quick"
+
+
+# A study that asks of another tool what it cannot do is refused when it is read.
+
+
+def study_of(generator: str, *, streams=(1, 4), congestion="cubic", **more) -> dict:
+    content = copy.deepcopy(CONTENT)
+    content["streams"], content["congestion"] = list(streams), congestion
+    content["groups"] = [{**content["groups"][0], "generator": generator, **more}]
+    return content
+
+
+REFUSED = {
+    "streams": ({"streams": (1, 129)}, ("iperf3", "nuttcp"), "at most 128 streams, not 129"),
+    "record": ({"record_length_B": 2**20 + 1}, ("iperf3",), "at most 1048576 B, not 1048577"),
+    "buffers": ({"receive_buffer_B": 65536}, ("iperf3",), "takes no receive_buffer_B"),
+    "mixture": (
+        {"congestion": "cubic+reno"},
+        ("iperf3", "iperf2", "nuttcp"),
+        "one congestion control, not 'cubic+reno'",
+    ),
+}
+
+
+@pytest.mark.parametrize("generator", ["netlab", "iperf3", "iperf2", "nuttcp"])
+@pytest.mark.parametrize("what", REFUSED)
+def test_only_options_that_a_generator_lacks_are_refused(what, generator):
+    change, unable, sentence = REFUSED[what]
+    content = study_of(generator, **change)
+    if generator not in unable:
+        assert validated(Study, content, "my.yml").groups[0].generator == generator
+        return
+    with pytest.raises(BadInput, match="groups: Linux64 -> Linux64") as caught:
+        validated(Study, content, "my.yml")
+    assert f"{generator} " in str(caught.value) and sentence in str(caught.value)
+
+
+def test_a_loss_is_timed_by_netlabs_own_start_alone():
+    content = study_of("iperf2", force_loss_at_s=0.1)
+    content["paths"]["64-64"]["link"] = {"emulator": {"rtt_ms": 10.0}}
+    with pytest.raises(BadInput, match="start, so no loss can be timed"):
+        validated(Study, content, "my.yml")
+    content["groups"][0]["generator"] = "netlab"
+    assert validated(Study, content, "my.yml").groups[0].force_loss_at_s == 0.1
+
+
+def test_streams_that_a_group_leaves_out_do_not_count_against_its_tool():
+    content = study_of("iperf3", streams=(1, 500))
+    content["groups"][0]["streams"] = [1]
+    assert validated(Study, content, "my.yml").generators("64-64") == ("iperf3",)
+
+
+def test_a_path_names_the_tools_that_its_hosts_must_have():
+    content = study_of("nuttcp")
+    own = {**content["groups"][0], "name": "ours", "generator": "netlab"}
+    content["groups"] += [own, {**content["groups"][0], "name": "again"}]
+    study = validated(Study, content, "my.yml")
+    assert study.generators("64-64") == ("nuttcp",)
+    assert study.generators("32-64") == ()

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from netlab import published
-from netlab.congestion.window_laws import bdp_B
+from netlab.congestion import bdp_B
 from netlab.files.paths import data_dir
 from netlab.study import Group, Study, load
 from netlab.study.factors import Combination
-from netlab.study.levels import group_at
+from netlab.study.groups import group_at
 from netlab.study.schedule import measuring_s, visits
-from netlab.study.wad_conf import parse_wad
+from netlab.study.stacks import parse_wad
 from netlab.tuning.profiles import Profile, load_profile
 
 CELLS = Path(__file__).with_name("slac_cells.csv")

@@ -11,7 +11,7 @@ from openlab import CONTENT
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load
-from netlab.study.frozen import freeze
+from netlab.study.file import freeze
 from netlab.study.schedule import provenance_key, rounds, visit, visits
 from netlab.tuning import Knob
 

@@ -11,8 +11,8 @@ from netlab.errors import BadInput
 from netlab.published import load
 from netlab.study import Stack
 from netlab.study import load as load_study
-from netlab.study.frozen import freeze
-from netlab.study.wad_conf import UNMODELLED, WadEntry, parse_wad, read_wad
+from netlab.study.file import freeze
+from netlab.study.stacks import UNMODELLED, WadEntry, parse_wad, read_wad
 
 
 def printed() -> str:

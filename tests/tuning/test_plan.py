@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from netlab.errors import TuningError
-from netlab.tuning.diff import plan_html, plan_text
-from netlab.tuning.plan import make_plan
-from netlab.tuning.profiles import Knob, Profile, load_profile
+from netlab.tuning.plan import make_plan, parsed, plan_html, plan_text, reading
+from netlab.tuning.profiles import HostSetting, Knob, Profile, load_profile
 
 
 class Host:
@@ -108,3 +109,48 @@ def test_values_are_escaped_in_html():
     host = Host({"net.ipv4.tcp_sack": "<script>"})
     shown = plan_html(make_plan(host, profile(sysctl("a&b")), "eth0"))
     assert "&lt;script&gt;" in shown and "a&amp;b" in shown and "<script>" not in shown
+
+
+# Settings that are read from files of a host: the command and its output.
+
+SETTINGS = (
+    HostSetting(kind="mtu"),
+    HostSetting(kind="txqueuelen"),
+    HostSetting(kind="sysctl", name="net.ipv4.tcp_rmem"),
+    HostSetting(kind="sysctl", name="net.ipv4.no_such_setting"),
+    HostSetting(kind="ring", name="rx"),
+    HostSetting(kind="defer", name="gro_flush_timeout"),
+)
+
+
+def test_settings_in_files_are_read_and_missing_ones_are_left_out():
+    done = subprocess.run(reading(SETTINGS, "lo"), capture_output=True, text=True, check=True)
+    found = parsed(done.stdout)
+    assert done.stderr == ""
+    assert set(found) == {"mtu", "txqueuelen", "net.ipv4.tcp_rmem", "defer gro_flush_timeout"}
+    with open("/sys/class/net/lo/mtu") as file:
+        assert found["mtu"] == file.read().strip()
+    with open("/proc/sys/net/ipv4/tcp_rmem") as file:
+        assert found["net.ipv4.tcp_rmem"] == " ".join(file.read().split())
+
+
+def test_an_interface_name_never_reaches_the_shell_as_code(tmp_path):
+    mark = tmp_path / "mark"
+    command = reading(SETTINGS, f"x;touch${{IFS}}{mark}")
+    subprocess.run(command, capture_output=True, check=True)
+    assert not mark.exists()
+
+
+def test_without_settings_the_command_prints_an_empty_answer():
+    done = subprocess.run(reading((), "lo"), capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_as_found_records_without_setting():
+    profile = load_profile("as-found")
+    assert profile.items == ()
+    labels = [setting.label for setting in profile.records]
+    assert len(labels) == len(set(labels))
+    assert {"mtu", "ring rx", "feature tso", "net.ipv4.tcp_rmem", "coalesce rx-usecs"} <= set(
+        labels
+    )

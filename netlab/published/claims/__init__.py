@@ -14,14 +14,11 @@ from typing import Any
 import pandas as pd
 
 from netlab import bus
-from netlab.congestion.window_laws import (
-    IP_TCP_HEADER_B,
-    ethernet_goodput_Mbps,
-    mss_B,
-    window_limit_Mbps,
-)
+from netlab.congestion import IP_TCP_HEADER_B, ethernet_goodput_Mbps, mss_B, window_limit_Mbps
+from netlab.errors import BadInput
+from netlab.files.tables import Table
 from netlab.files.yaml_file import read_yaml
-from netlab.published.claims import gigabit, openlab, preliminary, slac
+from netlab.published.claims import values
 from netlab.published.claims.model import CheckResult, Claim, PrintedValue, Verdict, claims_of
 from netlab.units import GIB, KIB, MIB
 
@@ -72,11 +69,11 @@ _COMMON: dict[str, Any] = {
     "window_limit_Mbps": window_limit_Mbps,
 }
 _NAMES_OF: dict[str, Mapping[str, Any]] = {
-    "openlab-report": openlab.NAMES,
-    "openlab-preliminary": preliminary.NAMES,
-    "slac": slac.NAMES,
-    "solaris-linux": gigabit.NAMES,
-    "gigabit-nic": gigabit.NAMES,
+    "openlab-report": values.OPENLAB_NAMES,
+    "openlab-preliminary": values.NAMES,
+    "slac": values.SLAC_NAMES,
+    "solaris-linux": values.GIGABIT_NAMES,
+    "gigabit-nic": values.GIGABIT_NAMES,
 }
 
 
@@ -89,8 +86,8 @@ def all_claims() -> tuple[Claim, ...]:
     """All claims, by document and in the order of its text."""
     claims: list[Claim] = []
     for document in DOCUMENTS:
-        if document == preliminary.DOCUMENT:
-            claims += preliminary.totals()
+        if document == values.DOCUMENT:
+            claims += values.totals()
         claims += claims_of(_file_of(document), _COMMON | dict(_NAMES_OF[document]))
     return tuple(claims)
 
@@ -112,3 +109,77 @@ def check_all() -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+# The claims as tables for a reader.
+
+_HEADS = {
+    "place": "Where", "statement": "What is said", "claimed": "Claimed",
+    "recomputed": "Recomputed", "verdict": "Verdict", "why": "Why",
+}  # fmt: skip
+
+
+_DONE = {
+    Verdict.HOLDS: "hold",
+    Verdict.ROUNDS: "hold when rounded",
+    Verdict.CONTRADICTED: "are contradicted",
+    Verdict.NOT_CHECKABLE: "cannot be checked",
+}
+
+
+def verdict_counts(found: pd.DataFrame | None = None) -> Table:
+    """Number of claims by document and verdict."""
+    frame = check_all() if found is None else found
+    counts = pd.crosstab(frame["document"], frame["verdict"])
+    counts = counts.reindex(index=list(DOCUMENTS), columns=[str(v) for v in Verdict], fill_value=0)
+    counts.index = pd.Index([DOCUMENTS[name] for name in counts.index], name="Document")
+    counts.columns.name = None
+    counts["all"] = counts.sum(axis=1)
+    counts.loc["All documents"] = counts.sum()
+    counts.index.name = "Document"
+    return Table(counts, "Verdicts by document")
+
+
+def sentence(found: pd.DataFrame) -> str:
+    """A sentence on the number of claims of each verdict."""
+    counts = found["verdict"].value_counts()
+    parts = [f"{counts.get(str(verdict), 0)} {_DONE[verdict]}" for verdict in Verdict]
+    return f"Of {len(found)} claims {', '.join(parts[:-1])} and {parts[-1]}."
+
+
+def claims_table(
+    found: pd.DataFrame | None = None,
+    *,
+    document: str | None = None,
+    verdict: Verdict | str | None = None,
+) -> Table:
+    """Claims with their recomputed values, verdicts and reasons."""
+    frame = check_all() if found is None else found
+    caption = "Claims"
+    if document is not None:
+        if document not in DOCUMENTS:
+            raise BadInput(
+                f"must be one of {', '.join(DOCUMENTS)}",
+                key="document",
+                value=document,
+                code="E-PUBLISHED-008",
+            )
+        frame = frame[frame["document"] == document]
+        caption = f"Claims of “{DOCUMENTS[document]}”"
+    if verdict is not None:
+        choices = [str(v) for v in Verdict]
+        if verdict not in choices:
+            raise BadInput(
+                f"must be one of {', '.join(choices)}",
+                key="verdict",
+                value=verdict,
+                code="E-PUBLISHED-009",
+            )
+        frame = frame[frame["verdict"] == verdict]
+        caption += f" that are {verdict}" if verdict != "holds" else " that hold"
+    columns = [*(["document"] if document is None else []), *_HEADS]
+    return Table(
+        frame[columns].reset_index(drop=True),
+        f"{caption} ({len(frame)})",
+        heads={"document": "Document", **_HEADS},
+    )

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from netlab.errors import BadInput
-from netlab.results.imports import flent, gensink, iperf2, iperf3, nuttcp, rapid
-from netlab.results.imports.records import Record, damaged
+import pandas as pd
+
+from netlab.errors import BadInput, NetlabError
+from netlab.files.writing import take
+from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION, Store, frame_of
+from netlab.results.imports import gensink, json_output, text_output
+from netlab.results.imports.records import MAX_COUNT, Record, damaged
+from netlab.version import version
 
 MAX_FILE_B = 16 * 2**20
 MAX_TEXT_B = 64 * 2**20
@@ -29,12 +38,12 @@ class Format:
 
 
 FORMATS = (
-    Format("iperf3 JSON", iperf3.detect, iperf3.parse),
-    Format("flent data file", flent.detect, flent.parse),
-    Format("iperf 2 text", iperf2.detect, iperf2.parse),
-    Format("rapid statistics", rapid.detect, rapid.parse),
-    Format("GenSink report", gensink.detect, gensink.parse),
-    Format("nuttcp or ttcp lines", nuttcp.detect, nuttcp.parse),
+    Format("iperf3 JSON", json_output.detect_iperf3, json_output.parse_iperf3),
+    Format("flent data file", json_output.detect_flent, json_output.parse_flent),
+    Format("iperf 2 text", text_output.detect_iperf2, text_output.parse_iperf2),
+    Format("rapid statistics", gensink.detect_rapid, gensink.parse_rapid),
+    Format("GenSink report", gensink.detect_gensink, gensink.parse_gensink),
+    Format("nuttcp or ttcp lines", text_output.detect_nuttcp, text_output.parse_nuttcp),
 )
 
 
@@ -104,3 +113,369 @@ def read_file(path: Path) -> ReadFile:
     except BadInput as error:
         raise BadInput(str(error), where=str(path), code=error.code) from None
     return ReadFile(path, hashlib.sha256(content).hexdigest(), records)
+
+
+# Rows of the results from records of other tools and facts given by the user.
+
+UNKNOWN = "unknown"
+"""Unknown tuning or congestion control; unknown bytes are 0."""
+
+HEADERS_B = (40, 52, 60, 72)
+"""IPv4 and TCP headers without and with timestamps, then IPv6."""
+
+USUAL_MTUS_B = (576, 1280, 1492, 1500, 4470, 8000, 8192, 9000, 9180, 9216, 16114, 16384, 65520)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts of imported runs given by the user. A fact that contradicts its file is refused."""
+
+    study: str
+    sender: str
+    receiver: str
+    path: str | None = None
+    group: str | None = None
+    tuning: str = UNKNOWN
+    mtu_B: int | None = None
+    streams: int | None = None
+    record_length_B: int | None = None
+    buffer_B: int | None = None
+    congestion: str | None = None
+    started_at: datetime | str | None = None
+    measured_at: str | None = None
+
+    @property
+    def path_name(self) -> str:
+        """Name of the path."""
+        return self.path or f"{self.sender}-{self.receiver}"
+
+
+def mtu_of(mss_B: int) -> tuple[int, int] | None:
+    """The usual MTU that a maximum segment size is of, and the headers between; None if unclear."""
+    fits = [(mss_B + h, h) for h in HEADERS_B if mss_B + h in USUAL_MTUS_B]
+    return fits[0] if len(fits) == 1 else None
+
+
+def row_of(
+    record: Record, source: ReadFile, facts: Facts, *, block_id: str, order: int, round_of: dict
+) -> dict:
+    """One row of :data:`netlab.results.RUN_COLUMNS`; None where the tool gives no value."""
+    where = f"{source.path}: line {record.line}"
+
+    def fact(name: str, option: str, own: Any, given: Any) -> Any:
+        if own is not None and given is not None and own != given:
+            raise BadInput(
+                f"the file says {own}, {option} says {given}",
+                where=where,
+                key=name,
+                code="E-IMPORT-090",
+            )
+        return own if own is not None else given
+
+    def needed(name: str, option: str, own: Any, given: Any) -> Any:
+        value = fact(name, option, own, given)
+        if value is None:
+            raise BadInput(
+                f"the file does not give it; use {option}",
+                where=where,
+                key=name,
+                code="E-IMPORT-091",
+            )
+        return value
+
+    streams = needed("streams", "--streams", record.streams, facts.streams)
+    mtu_B, mtu_from = _mtu(record, facts, where)
+    started_unix_s = record.started_unix_s
+    started_from = "file"
+    if started_unix_s is None:
+        started_unix_s, started_from = _started(source, facts, where)
+    measured_at = [
+        needed("measured_at", "--measured-at", flow.measured_at, facts.measured_at)
+        if flow.measured_at is None
+        else flow.measured_at
+        for flow in record.flows
+    ]
+    congestion = fact("congestion", "--congestion", record.congestion, facts.congestion)
+    length_B = fact(
+        "record_length_B", "--record-length", record.record_length_B, facts.record_length_B
+    )
+    buffer_B = fact("buffer_B", "--buffer", record.buffer_B, facts.buffer_B)
+    unknown = [
+        name
+        for name, value in (
+            ("congestion", congestion),
+            ("record_length_B", length_B),
+            ("buffer_B", buffer_B),
+            ("tuning", None if facts.tuning == UNKNOWN else facts.tuning),
+        )
+        if value is None
+    ]
+    group = facts.group or record.tool
+    direction = "->" if record.reverse is None else "<->"
+    cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}"
+    number = round_of[cell] = round_of.get(cell, 0) + 1
+    named = f"{record.tool} {record.version}" if record.version else record.tool
+    rates = [flow.goodput_MBps for flow in record.flows]
+    window_s = sum(flow.window_s for flow in record.flows) / len(rates)
+    wall_s = record.wall_s if record.wall_s is not None else record.warmup_s + window_s
+    side = {"sender": "sent_B", "receiver": "received_B"}
+    amounts = {
+        name: _sum(
+            [
+                getattr(flow, name)
+                if getattr(flow, name) is not None or side[at] != name or record.warmup_s
+                else flow.window_B
+                for flow, at in zip(record.flows, measured_at, strict=True)
+            ]
+        )
+        for name in ("sent_B", "received_B")
+    }
+    samples = [sample for flow in record.flows for sample in flow.samples]
+    interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
+    if interval_sum_B is not None and interval_sum_B > 2 * MAX_COUNT:
+        raise BadInput(
+            f"intervals of {interval_sum_B} bytes in all", where=where, code="E-IMPORT-092"
+        )
+    imported = {
+        "tool": record.tool,
+        "version": record.version,
+        "file": source.path.name,
+        "sha256": source.sha256,
+        "line": record.line,
+        "measured_at": measured_at[0] if len(set(measured_at)) == 1 else measured_at,
+        "rounded": record.rounded,
+        "mtu_from": mtu_from,
+        "started_from": started_from,
+        "unknown": unknown,
+        **({"told": record.extras} if record.extras else {}),
+    }
+    row: dict[str, object] = {column.name: None for column in RUN_COLUMNS}
+    row.update(
+        schema_version=SCHEMA_VERSION,
+        study=facts.study,
+        study_digest="",
+        provenance_key=hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest(),
+        run_id=f"imported@{cell}@{number}",
+        block_id=block_id,
+        order=order,
+        group=group,
+        path=facts.path_name,
+        sender=facts.sender,
+        receiver=facts.receiver,
+        direction=direction,
+        tuning=facts.tuning,
+        mtu_B=mtu_B,
+        streams=streams,
+        round=number,
+        seed=0,
+        record_length_B=length_B or 0,
+        buffer_B=buffer_B or 0,
+        congestion=congestion or UNKNOWN,
+        generator=record.tool,
+        generator_version=record.version,
+        engine=record.tool,
+        started_at=pd.Timestamp(round(started_unix_s * 1e6), unit="us", tz="UTC"),
+        wall_s=wall_s,
+        overhead_s=max(0.0, wall_s - record.warmup_s - window_s),
+        warmup_s=record.warmup_s,
+        window_s=window_s,
+        goodput_MBps=sum(rates),
+        goodput_forward_MBps=rates[0],
+        goodput_reverse_MBps=rates[1] if record.reverse is not None else None,
+        **amounts,
+        interval_sum_B=interval_sum_B,
+        window_B=_sum([flow.window_B for flow in record.flows]),
+        rtt_us=record.rtt_us,
+        min_rtt_us=record.min_rtt_us,
+        cwnd_segments=record.cwnd_segments,
+        mss_B=record.mss_B,
+        retransmits=record.retransmits,
+        sndbuf_B=record.sndbuf_B,
+        rcvbuf_B=record.rcvbuf_B,
+        flags="",
+        message=f"imported from {named}",
+        unsupported="[]",
+        knobs="{}",
+        provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
+    )
+    return row
+
+
+def interval_rows_of(run_id: str, record: Record) -> list[dict]:
+    """Rows of :data:`netlab.results.INTERVAL_COLUMNS` for the samples that the tool gave."""
+    return [
+        {
+            "run_id": run_id,
+            "direction": name,
+            "stream": sample.stream,
+            "t_s": sample.t_s,
+            "interval_s": sample.interval_s,
+            "bytes": sample.bytes,
+            "in_window": sample.in_window,
+        }
+        for name, flow in zip(("forward", "reverse"), record.flows, strict=False)
+        for sample in flow.samples
+    ]
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
+    if facts.mtu_B is not None:
+        if record.path_mtu_B is not None and record.path_mtu_B > facts.mtu_B:
+            raise BadInput(
+                f"the file says a path MTU of {record.path_mtu_B} B, --mtu says {facts.mtu_B}",
+                where=where,
+                key="mtu_B",
+                code="E-IMPORT-093",
+            )
+        return facts.mtu_B, "option"
+    if record.path_mtu_B is not None:
+        return record.path_mtu_B, "path MTU"
+    if record.mss_B is None:
+        raise BadInput(
+            "the file does not give it; use --mtu", where=where, key="mtu_B", code="E-IMPORT-094"
+        )
+    found = mtu_of(record.mss_B)
+    if found is None:
+        raise BadInput(
+            f"a segment size of {record.mss_B} B does not fit a usual MTU; use --mtu",
+            where=where,
+            key="mtu_B",
+            code="E-IMPORT-095",
+        )
+    return found[0], f"MSS {record.mss_B} and {found[1]} B of headers"
+
+
+def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
+    if facts.started_at is None:
+        raise BadInput(
+            "the file does not give it; use --started-at",
+            where=where,
+            key="started_at",
+            code="E-IMPORT-096",
+        )
+    if isinstance(facts.started_at, datetime):
+        return facts.started_at.astimezone(UTC).timestamp(), "option"
+    try:
+        return source.path.stat().st_mtime, "file's modification time"
+    except OSError as error:
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=where, code="E-IMPORT-097"
+        ) from None
+
+
+# Import files into a results directory: parse all of them, then write one block.
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Result of an import."""
+
+    block_id: str | None
+    run_ids: tuple[str, ...]
+    known: tuple[Path, ...]
+
+
+def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Imported:
+    """Import files into the results in `directory`, all of them or none."""
+    read = [read_file(path) for path in files]
+    _each_once(read)
+    _one_way(read)
+    with _held(directory):
+        store = Store(directory)
+        before = store.runs()
+        digests = {_digest(text) for text in before["provenance"]}
+        new = [one for one in read if one.sha256 not in digests]
+        known = tuple(one.path for one in read if one.sha256 in digests)
+        if not new:
+            return Imported(None, (), known)
+        batch = hashlib.sha256("".join(sorted(one.sha256 for one in new)).encode()).hexdigest()
+        block_id = f"imported@{batch[:16]}"
+        order = int(before["order"].max()) + 1 if len(before) else 0
+        round_of = _rounds(before["run_id"])
+        rows: list[dict] = []
+        intervals: list[dict] = []
+        for source in new:
+            for record in source.records:
+                row = row_of(
+                    record,
+                    source,
+                    facts,
+                    block_id=block_id,
+                    order=order + len(rows),
+                    round_of=round_of,
+                )
+                rows.append(row)
+                intervals += interval_rows_of(row["run_id"], record)
+        store.write(block_id, frame_of(rows), intervals=frame_of(intervals, INTERVAL_COLUMNS))
+    return Imported(block_id, tuple(row["run_id"] for row in rows), known)
+
+
+def _each_once(read: list[ReadFile]) -> None:
+    seen: dict[str, Path] = {}
+    for one in read:
+        if one.sha256 in seen:
+            raise BadInput(
+                f"has the same content as {seen[one.sha256]}",
+                where=str(one.path),
+                code="E-IMPORT-001",
+            )
+        seen[one.sha256] = one.path
+
+
+def _one_way(read: list[ReadFile]) -> None:
+    """Check that all files have the same sender, since --sender and --receiver apply to all."""
+    first: tuple[str, int, bool] | None = None
+    for one in read:
+        for record in one.records:
+            if record.client_sends is None:
+                continue
+            if first is None:
+                first = (str(one.path), record.line, record.client_sends)
+            elif record.client_sends != first[2]:
+                raise BadInput(
+                    "the direction of the data differs from "
+                    f"{first[0]}; import the two separately, with --sender and --receiver swapped",
+                    where=f"{one.path}: line {record.line}",
+                    code="E-IMPORT-002",
+                )
+
+
+def _digest(provenance: str) -> str | None:
+    try:
+        return json.loads(provenance).get("imported", {}).get("sha256")
+    except (ValueError, AttributeError):
+        return None
+
+
+def _rounds(run_ids: Iterable[str]) -> dict[str, int]:
+    """Count the imported runs of each cell."""
+    found: dict[str, int] = {}
+    for run_id in run_ids:
+        if run_id.startswith("imported@"):
+            cell, _, number = run_id.removeprefix("imported@").rpartition("@")
+            found[cell] = max(found.get(cell, 0), int(number))
+    return found
+
+
+@contextmanager
+def _held(directory: Path) -> Iterator[None]:
+    """Lock the results directory against another import or a campaign."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = open(directory / ".lock", "a+b")  # noqa: SIM115
+    except OSError as error:
+        raise NetlabError(
+            f"cannot write {directory}: {error.strerror}", code="E-IMPORT-003"
+        ) from None
+    with lock:
+        holder = take(lock.fileno())
+        if holder is not None:
+            raise NetlabError(
+                f"another netlab is writing into {directory}: {holder}", code="E-IMPORT-004"
+            )
+        yield

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 from fleet_lab import FleetLab, fleet_lab
 
-from netlab.analysis import student
+from netlab.analysis import cells
 from netlab.fleet.plan import read_plan
-from netlab.fleet.results import fleet_runs
+from netlab.fleet.records import fleet_runs
 
 DEFAULTS = {"hosts": 40, "pacing-MBps": 20, "rounds": 3, "alone-rounds": 1, "alone-pairs": 20}
 
@@ -59,7 +59,7 @@ def sentence(alone: pd.DataFrame, beside: pd.DataFrame) -> str:
     logs = [np.log(frame.groupby(["sender", "receiver"])["goodput_MBps"].mean())
             for frame in (alone, beside)]  # fmt: skip
     ratio = (logs[1] - logs[0]).dropna()
-    half = student.quantile(len(ratio) - 1, 0.975) * ratio.std() / np.sqrt(len(ratio))
+    half = cells.t_quantile(len(ratio) - 1, 0.975) * ratio.std() / np.sqrt(len(ratio))
     low, mean, high = (100 * np.exp(ratio.mean() + by) for by in (-half, 0.0, half))
     least, most = (100 * np.exp(value) for value in (ratio.min(), ratio.max()))
     others = company(beside)

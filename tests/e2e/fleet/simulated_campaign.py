@@ -23,13 +23,18 @@ from pathlib import Path
 
 from simulated_fleet import holds, job_argv, overlaps, simulated_hosts, study_text
 
-from netlab.fleet.batches import BATCH_S, batches
-from netlab.fleet.controller import FleetOptions, run_fleet
+from netlab.fleet.controller import FleetOptions, fleet_status, run_fleet
 from netlab.fleet.events import read_events
-from netlab.fleet.pairs import pairs_of
-from netlab.fleet.plan import FleetPlan, make_plan, read_plan
-from netlab.fleet.status import fleet_status
-from netlab.fleet.workflow import engine_argv, write_workflow
+from netlab.fleet.inventory import pairs_of
+from netlab.fleet.plan import (
+    BATCH_S,
+    FleetPlan,
+    batches,
+    engine_argv,
+    make_plan,
+    read_plan,
+    write_workflow,
+)
 from netlab.study import load
 
 PR_SET_CHILD_SUBREAPER = 36

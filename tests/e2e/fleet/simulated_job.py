@@ -18,7 +18,7 @@ from netlab.core import gensink_path
 from netlab.errors import HostError
 from netlab.fleet.job import JobOutcome, main
 from netlab.fleet.plan import FleetJob, FleetPlan
-from netlab.hosts.lease import HostLease
+from netlab.hosts.agent import HostLease
 
 
 def held(host: str, netns: str, folder: Path, lease: HostLease, stack: ExitStack) -> None:

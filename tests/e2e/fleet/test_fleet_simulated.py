@@ -16,12 +16,10 @@ from refusals import refused
 from simulated_fleet import holds, job_argv, overlaps, simulated_hosts, study_text
 
 from netlab.errors import NetlabError
-from netlab.fleet.batches import batches
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.events import read_events
-from netlab.fleet.inventory import Inventory
-from netlab.fleet.pairs import pairs_of
-from netlab.fleet.plan import FleetJob, FleetPlan, make_plan
+from netlab.fleet.inventory import Inventory, pairs_of
+from netlab.fleet.plan import FleetJob, FleetPlan, batches, make_plan
 from netlab.study import load
 
 HOSTS, ROUNDS, BLOCKS = 6, 2, 3
@@ -32,7 +30,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from simulated_fleet import job_argv
-from netlab.fleet.batches import batches
+from netlab.fleet.plan import batches
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.plan import read_plan
 plan = read_plan(Path({directory!r}))

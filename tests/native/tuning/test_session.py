@@ -11,7 +11,7 @@ import pytest
 
 from netlab.errors import BadInput, TuningError
 from netlab.tuning import Knob, TuningSession, load_profile
-from netlab.tuning.channel import Requests, TuneFault, request_line
+from netlab.tuning.session import Requests, TuneFault, request_line
 from tests.tuning.test_profiles import OPENLAB
 
 from .conftest import ROOT

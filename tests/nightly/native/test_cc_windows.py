@@ -24,12 +24,7 @@ import pytest
 from cc_runs import Trace, cc_session, grown, load, trace_of
 
 from netlab import core
-from netlab.congestion.window_laws import (
-    HIGHSPEED,
-    RENO,
-    SCALABLE,
-    WindowLaw,
-)
+from netlab.congestion import HIGHSPEED, RENO, SCALABLE, WindowLaw
 
 PATH = {"rate_bps": 400_000_000, "rtt_ms": 40}
 INITIAL_WINDOW = 10

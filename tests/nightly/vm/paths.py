@@ -18,9 +18,9 @@ from faults.site import until
 from lab_study import lab_study
 
 from netlab import core
-from netlab.lab import emulator, making
+from netlab.lab import emulator, lab
+from netlab.lab.emulator import KernelFeatures
 from netlab.lab.namespaces import inside
-from netlab.lab.netem import KernelFeatures
 from netlab.lab.topology import LabPath, Topology, topology
 
 from .guest import Guest
@@ -184,7 +184,7 @@ def up(guest: Guest, plan: Topology) -> Iterator[GuestPath]:
     try:
         _run_all(guest, [(("ip", "netns", "add", name), []) for name in SIDES.values()])
         if lab_path.emulator is None:
-            run_in(guest, making.pair_argv(lab_path, SIDES))
+            run_in(guest, lab.pair_argv(lab_path, SIDES))
         else:
             _emulate(guest, lab_path)
         _run_all(
@@ -192,7 +192,7 @@ def up(guest: Guest, plan: Topology) -> Iterator[GuestPath]:
             (
                 command
                 for host, name in SIDES.items()
-                for command in making.set_up_commands(host, name, plan, ipv6=True)
+                for command in lab.set_up_commands(host, name, plan, ipv6=True)
             ),
         )
         made = GuestPath(guest, lab_path)

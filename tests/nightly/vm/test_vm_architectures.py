@@ -12,7 +12,7 @@ from refusals import refused
 
 from netlab import core
 from netlab.errors import HostError
-from netlab.hosts.push import machine_of, push_agent
+from netlab.hosts.agent import machine_of, push_agent
 
 pytestmark = pytest.mark.timeout(900)
 CACHE = "/root/.cache/netlab"

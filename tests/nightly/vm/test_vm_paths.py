@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import pytest
 
-from netlab.lab import netem
-from netlab.lab.netem import KernelFeatures
+from netlab.lab import emulator
+from netlab.lab.emulator import KernelFeatures
 
 from . import paths
 from .guest import Guest
@@ -39,7 +39,7 @@ def guest(two_machines: Machines) -> Iterator[Guest]:
 
 def test_the_probe_finds_netem_and_a_rate_but_no_seeds(guest):
     """Linux 6.1 and iproute2 6.1."""
-    there = netem.probed(lambda argv: paths.run_in(guest, argv))
+    there = emulator.probed(lambda argv: paths.run_in(guest, argv))
     assert there == KernelFeatures(netem=True, rate=True, seed=False)
 
 

@@ -1,11 +1,23 @@
 """Comparison of a printed number with a recomputed one, and claims built from data."""
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netlab import published
 from netlab.errors import BadInput
-from netlab.published.claims.model import CheckResult, PrintedValue, Verdict, claims_of
+from netlab.published import claims
+from netlab.published.claims import claims_table, values, verdict_counts
+from netlab.published.claims.model import (
+    CheckResult,
+    PrintedValue,
+    Verdict,
+    claims_of,
+    evaluate,
+    fill,
+)
 
 
 def claim(text, **rule):
@@ -97,3 +109,225 @@ def test_claims_keep_their_order_and_document():
 def test_an_unusable_claim_is_refused(record, problem):
     with pytest.raises(BadInput, match=problem):
         claims_of({"document": "a document", "claims": [record]}, {})
+
+
+# Expressions are evaluated without being executed.
+
+NAMES = {"x": 3.0, "line": {4: 10.0}, "values": np.array([1.0, 2.0]), "twice": lambda v, n=2: n * v}
+
+
+@pytest.mark.parametrize(
+    "expression, value",
+    [
+        ("1 + 2 * x", 7),
+        ("-x ** 2 / 2", -4.5),
+        ("2 < x <= 3", True),
+        ("1 < x < 2", False),
+        ("x == 3 and not x > 4", True),
+        ("x > 4 or x < 4", True),
+        ("line[4] - 1", 9),
+        ("twice(x) + twice(1, n=5)", 11),
+        ('twice("ab")', "abab"),
+        ("[1, x] == [1, 3]", True),
+        (5, 5),
+    ],
+)
+def test_an_expression_has_its_value(expression, value):
+    assert evaluate(expression, NAMES) == value
+
+
+def test_arithmetic_on_arrays_is_element_by_element():
+    assert list(evaluate("100 * values - 1", NAMES)) == [99, 199]
+    assert list(evaluate("values > 1", NAMES)) == [False, True]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1, 1e6))
+def test_arithmetic_is_that_of_python(a, b):
+    assert evaluate("(a + b) * a / b - a", {"a": a, "b": b}) == (a + b) * a / b - a
+
+
+@pytest.mark.parametrize(
+    "expression, problem",
+    [
+        ("unknown", "unknown name; known are line, twice, values, x"),
+        ("open('/etc/passwd')", "unknown name"),
+        ("__import__('os')", "unknown name"),
+        ("x.__class__", "not allowed"),
+        ("twice(x).real", "not allowed"),
+        ("(lambda: x)()", "not allowed"),
+        ("[v for v in values]", "not allowed"),
+        ("twice(*values)", "not allowed"),
+        ("x if x else 1", "not allowed"),
+        ("x % 2", "not allowed"),
+        ("x in values", "comparison not allowed"),
+        ("x +", "not an expression"),
+        ("x = 1", "not an expression"),
+    ],
+)
+def test_anything_else_is_refused(expression, problem):
+    with pytest.raises(BadInput, match=problem):
+        evaluate(expression, NAMES)
+
+
+def test_the_fields_of_a_text_are_expressions():
+    assert fill("{x:.1f} of {twice(x):g} {{MB/s}}", NAMES) == "3.0 of 6 {MB/s}"
+    assert fill("nothing to fill in", {}) == "nothing to fill in"
+    with pytest.raises(BadInput, match="not allowed"):
+        fill("{x.real}", NAMES)
+
+
+# Tables of the claims.
+
+FOUND = claims.check_all()
+
+
+def test_counts_add_up():
+    frame = verdict_counts(FOUND).frame
+    assert list(frame.columns) == ["holds", "rounds", "contradicted", "not checkable", "all"]
+    assert frame.loc["All documents", "all"] == len(FOUND)
+    assert (frame.iloc[:, :4].sum(axis=1) == frame["all"]).all()
+
+
+def test_a_table_may_be_of_one_document_or_verdict():
+    assert len(claims_table(FOUND).frame) == len(FOUND)
+    wrong = claims_table(FOUND, verdict="contradicted")
+    assert set(wrong.frame["verdict"]) == {"contradicted"}
+    assert wrong.caption == f"Claims that are contradicted ({len(wrong.frame)})"
+    slac = claims_table(FOUND, document="slac")
+    assert "document" not in slac.frame
+    assert sum(len(claims_table(FOUND, document=d).frame) for d in claims.DOCUMENTS) == len(FOUND)
+
+
+def test_another_document_or_verdict_is_refused():
+    with pytest.raises(BadInput, match="document"):
+        claims_table(FOUND, document="another")
+    with pytest.raises(BadInput, match="verdict"):
+        claims_table(FOUND, verdict="true")
+
+
+# Verdicts of all claims, recomputed from the published data.
+
+CONTRADICTED = {
+    ("openlab-report", "4.1.2", "1500 B with kernel tuning drops after"),
+    ("openlab-report", "4.2.1", "Curves for kernel tuning lie in between"),
+    ("openlab-report", "4.2.2", "Charts for kernel tuning and no tuning are almost identical"),
+    ("openlab-report", "4.2.3", "With all tuning the throughput is almost constant"),
+    ("openlab-preliminary", "Set 2, MTU 16114, 4 streams", "Total of 4 streams of 179 MB/s"),
+    (
+        "openlab-preliminary",
+        "Preliminary conclusions",
+        "With MTU 1500 improved parameters degrade the rate",
+    ),
+    ("slac", "tcp memory comparison", "The left plot has bigger tcp memory values"),
+    ("slac", "Top and rapid", "The equivalent of high quality DVD movies in a minute"),
+    ("slac", "ping at Sunnyvale", "Round trip of the path to Geneva"),
+    ("slac", "ping at Sunnyvale", "mdev of the replies"),
+    ("slac", "ping at Geneva", "mdev of the replies"),
+    ("solaris-linux", "ENV", "Data transferred by iperf"),
+    ("solaris-linux", "Before Tuning", "The MTU iperf prints"),
+}
+
+
+def _one(statement, document=None):
+    chosen = FOUND["statement"] == statement
+    if document:
+        chosen &= FOUND["document"] == document
+    assert chosen.any(), statement
+    return FOUND[chosen].iloc[0]
+
+
+def test_there_are_claims_of_all_five_documents():
+    counts = FOUND["document"].value_counts()
+    assert set(counts.index) == set(claims.DOCUMENTS)
+    assert counts.min() >= 9
+    assert len(FOUND) >= 40
+
+
+def test_every_claim_has_a_place_a_value_a_verdict_and_a_reason():
+    assert list(FOUND.columns) == [
+        "document", "place", "statement", "claimed", "recomputed", "verdict", "why",
+    ]  # fmt: skip
+    assert not FOUND.isna().any(axis=None)
+    assert (FOUND.map(str.strip) != "").all(axis=None)
+    assert set(FOUND["verdict"]) == {str(verdict) for verdict in Verdict}
+    assert not FOUND["why"].str.contains("\n").any()
+
+
+def test_no_claim_is_listed_twice():
+    assert not FOUND.duplicated(["document", "place", "statement", "claimed"]).any()
+
+
+def test_exactly_these_claims_are_contradicted():
+    wrong = FOUND[FOUND["verdict"] == "contradicted"]
+    assert set(wrong[["document", "place", "statement"]].itertuples(index=False, name=None)) == (
+        CONTRADICTED
+    )
+
+
+def test_the_misprint_in_the_notes_is_found():
+    found = values.misprints()
+    assert len(found) == 1
+    row = found.iloc[0]
+    assert (row["tuning"], row["mtu_B"], row["streams"]) == ("kernel", 16114, 4)
+    assert (row["stated_total_MBps"], row["streams_times_MBps"]) == (614, 716)
+
+
+def test_every_stated_total_is_a_claim():
+    totals = FOUND[FOUND["claimed"].str.startswith("tot:")]
+    stated = published.load("openlab-2003-preliminary")["stated_total_MBps"].dropna()
+    assert list(totals["claimed"]) == [f"tot:{total:g}" for total in stated]
+    assert totals["verdict"].value_counts().to_dict() == {
+        "rounds": 21, "holds": 5, "contradicted": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "each, streams, total, verdict",
+    [
+        (100, 4, 400, "holds"),
+        (100, 4, 404, "rounds"),
+        (100, 4, 396, "rounds"),
+        (100, 4, 405, "contradicted"),
+        (58, 12, 708, "rounds"),
+        (58, 12, 709, "contradicted"),
+    ],
+)
+def test_a_total_may_be_one_MBps_a_stream_off(each, streams, total, verdict):
+    result = values.check_total(each, streams, PrintedValue(f"tot:{total}"))
+    assert result.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "statement, recomputed, verdict",
+    [
+        ("64 bit at 133 MHz, in bits", "8512 Mb/s", "holds"),
+        ("The goal of 80% of PCI-X speed was not reached", "72.7 %", "holds"),
+        ("The most is this much of the 800 MB/s", "55.5 %", "rounds"),
+        ("Twice the half-speed slot's 470 MB/s is", "940 MB/s", "holds"),
+        ("Throughput", "2185.47555 Mb/s", "rounds"),
+        ("Total time", "59.991 s", "holds"),
+        ("Data transferred in one minute", "16.39 GB", "holds"),
+        ("The equivalent of high quality DVD movies in a minute", "3.49 discs", "contradicted"),
+        ("Bandwidth of 900 MBytes in 7.9 s", "955.7 Mb/s", "rounds"),
+        ("Improvement over the initial test", "3.89 times", "holds"),
+        ("80MB/s works out to", "640 Mb/s", "holds"),
+    ],
+)
+def test_well_known_claims_come_out(statement, recomputed, verdict):
+    row = _one(statement)
+    assert (row["recomputed"], row["verdict"]) == (recomputed, verdict)
+
+
+def test_verdicts_follow_the_data(monkeypatch):
+    """A changed table 3 changes its maximum, its per cent and the verdicts on them."""
+    changed = published.load("openlab-2003")
+    changed.loc[changed["table"] == 3, "throughput_MBps"] *= 1.2
+    changed["percent_of_bus"] = 100 * changed["throughput_MBps"] / changed["bus_MBps"]
+    monkeypatch.setattr(values, "report", lambda: changed)
+    again = claims.check_all()
+    moved = again[again["verdict"] != FOUND["verdict"]]
+    assert "Highest value of table 3" in set(moved["statement"])
+    assert "The goal of 80% of PCI-X speed was not reached" in set(moved["statement"])
+    pd.testing.assert_frame_equal(
+        again[again["document"] == "slac"], FOUND[FOUND["document"] == "slac"]
+    )

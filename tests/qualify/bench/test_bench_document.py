@@ -5,17 +5,17 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from netlab.charts.bench import ratio_panels, ratios_alt
+from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER
 from netlab.charts.chart import show
+from netlab.charts.experiments import ratio_panels, ratios_alt
 from netlab.errors import BadInput
-from netlab.qualify.bench.document import Conclusions
-from netlab.qualify.bench.heats import Standing
-from netlab.qualify.bench.limits import CopyLimits, copy_limits
-from netlab.qualify.bench.rounds import LeftOut, Matrix
-from netlab.qualify.bench.run import Bench
+from netlab.qualify.bench_contenders import CopyLimits, LeftOut, Matrix, copy_limits
+from netlab.qualify.bench_report import BEST_PEER, ComparisonRule, Conclusions, summary
+from netlab.qualify.bench_run import Bench, Standing
 
 MATRIX = Matrix(("on",), (1500,), (1, 200), ("same", "best"), rounds=4, seconds=1)
 
@@ -216,3 +216,183 @@ def test_the_limits_are_of_one_core_and_of_all():
     assert min(limits.one_hot_MBps, limits.one_cold_MBps) > 0
     # under any load all cores together are not far below one of them
     assert limits.all_cold_MBps > 0.3 * limits.one_cold_MBps
+
+
+# Ratios and verdicts from samples with a known truth.
+
+CELL = {"mode": "same", "offloads": "on", "mtu_B": 1500, "streams": 4}
+
+
+def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: float) -> pd.DataFrame:
+    """Samples of contenders with given rates, and noise in each round."""
+    generator = np.random.default_rng(seed)
+    rows = [
+        {
+            **CELL,
+            "contender": name,
+            "variant": "copy 1 MiB",
+            "round": number,
+            "goodput_MBps": rate * math.exp(noise * generator.standard_normal()),
+            "cpu_s_per_GB": 1000 / rate,
+            "steal_percent": 0.0,
+            "foreign_percent": 1.0,
+            "flags": "",
+        }
+        for number in range(1, rounds + 1)
+        for name, rate in rates.items()
+    ]
+    return pd.DataFrame.from_records(rows)
+
+
+def compared(frame: pd.DataFrame) -> pd.DataFrame:
+    return ComparisonRule().ratios(frame).set_index("other")
+
+
+def test_a_clear_difference_is_stated_with_an_interval_that_holds_it():
+    row = compared(samples(0.01, gensink=3000.0, iperf3=2500.0)).loc["iperf3"]
+    assert row["verdict"] == FASTER
+    assert row["low"] < 1.2 < row["high"]
+    assert row["high"] - row["low"] < 0.1
+    assert row["cpu_ratio"] == pytest.approx(2500 / 3000)
+
+
+def test_being_slower_is_stated_as_plainly():
+    assert compared(samples(0.01, gensink=900.0, iperf3=1000.0)).loc["iperf3", "verdict"] == SLOWER
+
+
+def test_equal_contenders_are_seldom_found_different():
+    verdicts = [
+        compared(samples(0.05, seed=seed, gensink=1000.0, iperf3=1000.0)).loc["iperf3", "verdict"]
+        for seed in range(40)
+    ]
+    assert verdicts.count(CANNOT_TELL) + verdicts.count(SAME) >= 36
+
+
+def test_noise_larger_than_the_difference_cannot_be_told_from_none():
+    row = compared(samples(0.2, gensink=1050.0, iperf3=1000.0)).loc["iperf3"]
+    assert row["verdict"] == CANNOT_TELL
+    assert row["reason"]
+    assert row["noise_percent"] > 5
+
+
+def test_a_drift_common_to_all_contenders_is_not_noise():
+    frame = samples(0.0, gensink=1100.0, iperf3=1000.0)
+    frame["goodput_MBps"] *= 1 + 0.3 * frame["round"]
+    row = compared(frame).loc["iperf3"]
+    assert row["ratio"] == pytest.approx(1.1)
+    assert row["noise_percent"] == pytest.approx(0.0, abs=1e-9)
+    assert row["verdict"] == FASTER
+
+
+def test_fewer_than_three_rounds_make_no_statement():
+    row = compared(samples(0.0, rounds=2, gensink=2000.0, iperf3=1000.0)).loc["iperf3"]
+    assert (row["verdict"], row["ratio"]) == (CANNOT_TELL, pytest.approx(2.0))
+    assert "2 undisturbed rounds" in row["reason"]
+    assert row[["low", "high", "cpu_low", "cpu_high", "p_holm"]].isna().all()
+
+
+def test_disturbed_rounds_are_left_out_and_fewer_than_three_others_make_no_statement():
+    frame = samples(0.0, gensink=2000.0, iperf3=1000.0)
+    hit = frame["round"] <= 4
+    frame.loc[hit, "flags"] = "interference"
+    frame.loc[hit & (frame["contender"] == "gensink"), "goodput_MBps"] /= 4
+    row = compared(frame).loc["iperf3"]
+    assert (row["verdict"], row["pairs"], row["disturbed"]) == (FASTER, 3, 4)
+    assert row["ratio"] == pytest.approx(2.0)
+    frame.loc[(frame["round"] == 5) & (frame["contender"] == "iperf3"), "flags"] = "interference"
+    row = compared(frame).loc["iperf3"]
+    assert (row["verdict"], row["pairs"]) == (CANNOT_TELL, 2)
+    assert "steal or foreign load in 5" in row["reason"]
+    frame["flags"] = "interference"
+    assert math.isnan(compared(frame).loc["iperf3", "ratio"])
+
+
+def test_an_interval_within_five_percent_is_the_same_and_a_wider_one_is_not():
+    row = compared(samples(0.005, gensink=1010.0, iperf3=1000.0)).loc["iperf3"]
+    assert row["verdict"] == SAME
+    assert row["low"] >= 0.95 and row["high"] <= 1.05
+    assert compared(samples(0.1, gensink=1010.0, iperf3=1000.0)).loc["iperf3", "verdict"] == (
+        CANNOT_TELL
+    )
+
+
+def test_intervals_widen_with_the_pairs_of_their_mode_and_plain_does_not_count():
+    pair = samples(0.02, gensink=1000.0, iperf3=1000.0)
+    alone = compared(pair).loc["iperf3"]
+
+    def width(*further: pd.DataFrame) -> float:
+        rows = ComparisonRule().ratios(pd.concat([pair, *further]))
+        first = rows[(rows["mode"] == "same") & (rows["streams"] == 4)].set_index("other")
+        return math.log(first.loc["iperf3", "high"] / first.loc["iperf3", "low"])
+
+    narrow = math.log(alone["high"] / alone["low"])
+    plain = pair[pair["contender"] == "iperf3"].assign(contender="plain")
+    assert width(plain) == pytest.approx(narrow)
+    assert width(pair.assign(mode="best")) == pytest.approx(narrow)
+    assert width(pair.assign(streams=1)) > 1.1 * narrow
+    assert width(plain.assign(contender="nuttcp")) > 1.1 * narrow
+
+
+def test_a_failed_transfer_takes_its_round_from_the_comparison_alone():
+    frame = samples(0.01, gensink=2000.0, iperf3=1000.0, nuttcp=500.0)
+    frame.loc[(frame["contender"] == "iperf3") & (frame["round"] == 2), "goodput_MBps"] = None
+    rows = compared(frame)
+    assert (rows.loc["iperf3", "pairs"], rows.loc["nuttcp", "pairs"]) == (6, 7)
+    medians = ComparisonRule().medians(frame).set_index("contender")
+    assert (medians.loc["iperf3", "n"], medians.loc["iperf3", "failed"]) == (6, 1)
+
+
+def test_a_peer_that_always_failed_has_no_ratio_and_no_verdict():
+    frame = samples(0.01, gensink=2000.0, iperf3=1000.0)
+    frame.loc[frame["contender"] == "iperf3", "goodput_MBps"] = None
+    row = compared(frame).loc["iperf3"]
+    assert math.isnan(row["ratio"])
+    assert row["verdict"] == CANNOT_TELL
+    assert BEST_PEER not in compared(frame).index
+
+
+def test_the_best_peer_is_the_one_with_the_highest_median():
+    rows = compared(samples(0.01, gensink=2000.0, iperf3=1000.0, iperf2=1800.0, nuttcp=900.0))
+    assert rows.loc[BEST_PEER, "against"] == "iperf2"
+    assert rows.loc[BEST_PEER, "ratio"] == rows.loc["iperf2", "ratio"]
+
+
+def test_plain_is_compared_and_is_never_the_best_peer():
+    rows = compared(samples(0.01, gensink=2000.0, plain=1900.0, iperf3=1000.0))
+    assert rows.loc["plain", "ratio"] == pytest.approx(2000 / 1900, rel=0.02)
+    assert (rows.loc["plain", "against"], rows.loc[BEST_PEER, "against"]) == ("plain", "iperf3")
+    alone = compared(samples(0.01, gensink=2000.0, plain=1900.0))
+    assert list(alone.index) == ["plain"]
+
+
+def test_medians_are_shown_as_shares_of_the_memory_copy_rate():
+    frame = samples(0.0, gensink=2000.0, iperf3=1000.0)
+    medians = ComparisonRule().medians(frame, 40_000.0, 10_000.0).set_index("contender")
+    assert medians.loc["gensink", "percent_of_hot_copy"] == pytest.approx(5.0)
+    assert medians.loc["iperf3", "percent_of_cold_copy"] == pytest.approx(10.0)
+    assert medians.loc["gensink", "least_MBps"] <= 2000 <= medians.loc["gensink", "most_MBps"]
+
+
+def test_the_same_samples_give_the_same_intervals():
+    frame = samples(0.1, gensink=2000.0, iperf3=1000.0)
+    pd.testing.assert_frame_equal(compared(frame), compared(frame))
+
+
+def test_the_summary_counts_verdicts_against_the_best_peer():
+    best = samples(0.01, gensink=900.0, iperf3=1000.0).assign(mode="best")
+    frame = pd.concat(
+        [
+            samples(0.01, gensink=2000.0, iperf3=1000.0, iperf2=500.0),
+            samples(0.5, gensink=1000.0, iperf3=1000.0).assign(streams=1),
+            best,
+        ]
+    )
+    rows = summary(ComparisonRule().ratios(frame)).set_index("mode")
+    assert list(rows.loc["same", ["cells", "faster", "the_same", "cannot_tell"]]) == [2, 1, 0, 1]
+    assert list(rows.loc["best", ["cells", "slower"]]) == [1, 1]
+    assert rows.loc["same", "highest_ratio"] == pytest.approx(2.0, rel=0.05)
+
+
+def test_a_level_of_confidence_that_cannot_be_is_refused():
+    with pytest.raises(BadInput, match="confidence"):
+        ComparisonRule(confidence=1.0)

@@ -1,11 +1,40 @@
 """Known rates, their expected goodput, and the verdict of a figure."""
 
-import pytest
+import json
 
+import pytest
+from click.testing import CliRunner
+from emulator_samples import filled, pinged
+
+from netlab.analysis.trust import stored
+from netlab.cli.experiments import calibrate_command
 from netlab.errors import BadInput
+from netlab.lab import emulator as lab_emulator
 from netlab.lab.topology import topology
-from netlab.qualify.calibration.rate_cells import QUICK, RateCell, RatePlan, calibration_study
-from netlab.qualify.calibration.rate_run import CELL_COLUMNS, Calibration, judge, repeated
+from netlab.qualify import calibration_run
+from netlab.qualify.calibration_emulator import (
+    IDLE,
+    LOADED,
+    LOADED_LINK,
+    QUICK_EMULATOR,
+    RATE_COLUMNS,
+    ROUND_TRIP_COLUMNS,
+    EmulatedRate,
+    EmulatorAccuracy,
+    EmulatorPlan,
+    RoundTrip,
+    emulator_study,
+    judge_emulator,
+)
+from netlab.qualify.calibration_paths import QUICK, RateCell, RatePlan, calibration_study
+from netlab.qualify.calibration_run import (
+    CELL_COLUMNS,
+    Calibration,
+    CalibrationDocument,
+    judge,
+    repeated,
+    tried,
+)
 
 ONE = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
 
@@ -142,3 +171,239 @@ def test_the_calibration_has_text_table_and_json():
 def test_a_level_that_cannot_be_is_refused_by_name(wrong, key):
     with pytest.raises(BadInput, match=key):
         RatePlan(**wrong)
+
+
+# A calibration's document has the measured parts, and its command selects them.
+
+RATE = EmulatedRate(100.0, 20.0, 1500)
+PLAN = EmulatorPlan(rtts_ms=(10.0,), rates=(RATE,))
+AT, MACHINE = "2026-01-01T00:00:00Z", {"kernel": "6.1"}
+
+
+def accuracy(off_us: float = 0.0) -> EmulatorAccuracy:
+    samples = [pinged(cell, off_us) for cell in PLAN.round_trips]
+    return EmulatorAccuracy.of(PLAN, [*samples, filled(RATE, 0)], MACHINE)
+
+
+def rates() -> Calibration:
+    plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
+    return Calibration(plan, judge(plan, []), [], MACHINE)
+
+
+def test_a_part_that_was_not_measured_is_not_in_the_document(tmp_path):
+    path = CalibrationDocument(AT, emulator=accuracy()).save(tmp_path)
+    written = json.loads(path.read_text())
+    assert len(written["emulator"]["round_trips"]) == 3 and "cells" not in written
+    assert written["machine"] == MACHINE and written["started_at"] == AT
+    assert "emulator" not in CalibrationDocument(AT, rates=rates()).as_json()
+
+
+def test_every_table_is_saved(tmp_path):
+    CalibrationDocument(AT, rates(), accuracy()).save(tmp_path)
+    tables = ("calibration", "calibration-round-trips", "calibration-emulated-rates")
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "calibration.json",
+        *(f"{table}.{suffix}" for table in tables for suffix in ("csv", "tex")),
+    }
+
+
+def test_cells_off_their_bound_are_counted_by_verdict():
+    assert CalibrationDocument(AT, emulator=accuracy()).complaint is None
+    assert CalibrationDocument(AT, rates(), accuracy(900)).complaint == (
+        "4 of 5 cells are not within their bound: 1 not measured, 3 outside"
+    )
+
+
+def test_a_later_calibration_of_another_part_leaves_the_rates_as_they_are(tmp_path, monkeypatch):
+    cell = {"rate_Mbps": 100.0, "mtu_B": 1500}
+    plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
+    sample = {**cell, "goodput_MBps": plan.cells[0].expected_MBps, "flags": ""}
+    done = Calibration(plan, judge(plan, [sample]), [sample], MACHINE)
+    monkeypatch.setattr(calibration_run, "calibrate", lambda plan, progress: done)
+    monkeypatch.setattr(calibration_run, "calibrate_emulator", lambda plan, progress: accuracy(900))
+    monkeypatch.setattr(lab_emulator, "check", lambda: None)
+    out = ("--out", str(tmp_path))
+    first = CliRunner().invoke(calibrate_command, ["--only", "rates", *out])
+    assert first.exit_code == 0, first.output
+    (file,) = tmp_path.glob("*/calibration.json")
+    assert str(file) in first.stdout
+    before = file.read_bytes()
+    second = CliRunner().invoke(calibrate_command, ["--only", "emulator", *out])
+    assert second.exit_code == 1, second.output
+    assert file.read_bytes() == before
+    parts = stored(tmp_path).parts
+    assert list(parts) == ["rates", "emulator"]
+    assert parts["rates"].file == file != parts["emulator"].file
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (("--only", "emulator", "--rate", "100"), "--only emulator does not use --rate"),
+        (("--only", "rates", "--rtt", "10"), "--only rates does not use --rtt"),
+    ],
+)
+def test_an_option_of_a_part_left_out_is_refused(argv, says):
+    done = CliRunner().invoke(calibrate_command, argv)
+    assert done.exit_code == 2 and says in done.output
+
+
+# The cells of the emulator's calibration, and their verdicts.
+
+QUIET, BUSY = RoundTrip(10.0, IDLE), RoundTrip(10.0, LOADED)
+LINK = RoundTrip(10.0, LOADED_LINK)
+
+
+def test_a_mean_may_be_off_by_the_larger_of_200_us_and_half_a_per_cent():
+    assert RoundTrip(0.5, IDLE).bound_us == RoundTrip(40.0, LOADED).bound_us == 200.0
+    assert RoundTrip(183.2, IDLE).bound_us == pytest.approx(916.0)
+
+
+def test_each_round_trip_is_measured_idle_and_loaded_and_then_the_rates():
+    assert PLAN.cells == (QUIET, BUSY, LINK, RATE)
+    assert EmulatorPlan(rtts_ms=(2, 0.5, 2.0)).round_trips[::3] == (
+        RoundTrip(0.5, IDLE),
+        RoundTrip(2.0, IDLE),
+    )
+    assert len(QUICK_EMULATOR.cells) < len(EmulatorPlan().cells)
+    assert QUICK_EMULATOR.pings >= 40
+
+
+def test_the_paths_are_emulated_by_netlab_as_long_as_asked_and_only_rates_have_a_queue():
+    paths = {path.name: path for path in topology(emulator_study(EmulatorPlan())).paths}
+    for cell in EmulatorPlan().cells:
+        path = paths[cell.path]
+        assert path.emulated_with == "netlab"
+        assert sum(path.emulator.delay_us) == pytest.approx(1e3 * cell.rtt_ms)
+        rate_Mbps = getattr(cell, "rate_Mbps", 0) or getattr(cell, "load", IDLE).rate_Mbps or 0
+        assert path.emulator.rate_bps == 1e6 * rate_Mbps
+        assert (path.emulator.queue_B > 0) == (rate_Mbps > 0)
+
+
+def test_the_load_lasts_longer_than_the_pings_and_fills_no_more_than_its_pace():
+    stream = RoundTrip(183.2, LOADED).stream(2.0)
+    assert stream.window_s > 2.3
+    assert stream.pacing_MBps == 62.5
+    assert stream.buffer_B >= 62.5e6 * 0.1832
+    link = RoundTrip(183.2, LOADED_LINK)
+    assert link.stream(2.0).pacing_MBps == 125.0 < link.load.rate_Mbps / 8
+    assert link.link["emulator"]["queue_B"] >= 2 * link.stream(2.0).buffer_B
+
+
+def test_a_rate_is_compared_with_tcps_maximum_and_the_buffers_fit_the_window():
+    assert RATE.expected_MBps == pytest.approx(12.5 * 1448 / 1514)
+    assert RATE.stream(1.0).buffer_B >= 12.5e6 * 0.02
+    assert RATE.link["emulator"]["queue_B"] >= 2 * RATE.buffer_B - 12.5e6 * 0.02
+
+
+@pytest.mark.parametrize("off_us", [150.0, -150.0])
+def test_a_mean_near_enough_is_within(off_us):
+    assert judge_emulator(QUIET, [pinged(QUIET, off_us, "interference")]) == "within"
+
+
+def test_every_try_counts_and_the_median_decides():
+    assert judge_emulator(QUIET, [pinged(QUIET, off) for off in (900, 300, 20)]) == "outside"
+    assert judge_emulator(QUIET, [pinged(QUIET, off) for off in (900, 100, 20)]) == "within"
+    assert judge_emulator(BUSY, [pinged(BUSY, 0, "load_short"), pinged(BUSY, 900)]) == "outside"
+
+
+def test_an_error_under_foreign_load_alone_is_disturbed():
+    disturbed = [
+        pinged(QUIET, 900, "interference"),
+        pinged(QUIET, 400, "interference,emulator_late"),
+    ]
+    assert judge_emulator(QUIET, disturbed) == "disturbed"
+    assert judge_emulator(QUIET, [*disturbed, pinged(QUIET, 500)]) == "outside"
+    assert judge_emulator(RATE, [filled(RATE, -5, "interference")]) == "disturbed"
+    assert judge_emulator(RATE, [filled(RATE, -5)]) == "outside"
+
+
+def test_no_load_makes_a_round_trip_short_or_a_rate_high():
+    assert judge_emulator(QUIET, [pinged(QUIET, -250, "interference")]) == "outside"
+    assert judge_emulator(RATE, [filled(RATE, 1.5, "interference")]) == "outside"
+
+
+def test_a_cell_without_a_figure_is_not_measured():
+    assert judge_emulator(QUIET, []) == "not measured"
+    assert judge_emulator(QUIET, [pinged(QUIET, 0, "failed", mean_ms=None)]) == "not measured"
+    assert judge_emulator(RATE, [filled(RATE, 0, "failed", goodput_MBps=None)]) == "not measured"
+
+
+def test_emulator_the_successful_half_of_the_tries_does_not_save_a_cell():
+    failed = pinged(QUIET, 0, "failed", mean_ms=None)
+    assert judge_emulator(QUIET, [pinged(QUIET, 50), failed]) == "not measured"
+    assert judge_emulator(QUIET, [pinged(QUIET, 50), pinged(QUIET, 60), failed]) == "within"
+
+
+def test_every_cell_has_a_row_with_its_measurements():
+    samples = [
+        pinged(QUIET, 900, "interference"),
+        pinged(QUIET, 50),
+        pinged(QUIET, 60),
+        pinged(BUSY, 80, "load_short"),
+        pinged(LINK, 250),
+    ]
+    done = EmulatorAccuracy.of(PLAN, [*samples, filled(RATE, -0.5)], {})
+    idle, loaded, link = done.round_trips.to_dict("records")
+    assert tuple(idle) == ROUND_TRIP_COLUMNS
+    assert (idle["load"], idle["tries"], idle["verdict"]) == ("idle", 3, "within")
+    assert idle["flags"] == "interference"
+    assert idle["deviation_us"] == pytest.approx(60)
+    assert (idle["least_us"], idle["greatest_us"]) == pytest.approx((50, 900))
+    assert idle["pings"] == 3 * 41
+    assert (loaded["goodput_Mbps"], loaded["flags"]) == (500.0, "load_short")
+    assert (link["load"], link["verdict"]) == ("loaded link", "outside")
+    (rate,) = done.rates.to_dict("records")
+    assert tuple(rate) == RATE_COLUMNS
+    assert rate["error_percent"] == pytest.approx(-0.5)
+    assert done.verdicts == ["within", "within", "outside", "within"]
+
+
+def test_the_accuracy_has_text_tables_and_json_with_any_part_missing():
+    samples = [pinged(QUIET, 50), filled(RATE, 0, "failed", goodput_MBps=None)]
+    done = EmulatorAccuracy.of(PLAN, samples, {})
+    text = done.to_text()
+    assert "Loaded link: beside one stream paced at 1000 Mb/s, on a path of 2500 Mb/s." in text
+    assert "Every try counts" in text and "least, us" in text
+    assert "+50" in text and "10.050" in text and "not measured" in text and "nan" not in text
+    trips, rates = done.tables().values()
+    assert "least, us" in trips._repr_html_() and "TCP can carry" in rates._repr_html_()
+    assert done.as_json()["samples"] == samples
+    assert done.verdicts == ["within", *["not measured"] * 3]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "key"),
+    [({"rtts_ms": ()}, "rtt"), ({"rtts_ms": (-1.0,)}, "rtt"), ({"pings": 1}, "pings")],
+)
+def test_emulator_a_level_that_cannot_be_is_refused_by_name(wrong, key):
+    with pytest.raises(BadInput, match=key):
+        EmulatorPlan(**wrong)
+
+
+# Every cell of the emulator's calibration is measured the same number of times.
+
+TRIP, EMULATOR_RUN_RATE = RoundTrip(10.0, IDLE), EmulatedRate(100.0, 20.0, 1500)
+
+
+@pytest.mark.parametrize(
+    ("cell", "samples"),
+    [
+        (TRIP, [pinged(TRIP, 0)] * 3),
+        (TRIP, [pinged(TRIP, 900), pinged(TRIP, 0), pinged(TRIP, 0, mean_ms=None)]),
+        (
+            EMULATOR_RUN_RATE,
+            [
+                filled(EMULATOR_RUN_RATE, -9, "interference"),
+                filled(EMULATOR_RUN_RATE, 0),
+                filled(EMULATOR_RUN_RATE, 0),
+            ],
+        ),
+    ],
+)
+def test_no_figure_ends_the_tries_early_or_adds_one(cell, samples):
+    left = iter(samples)
+    made = tried(cell, lambda: next(left), 3)
+    assert [one["try"] for one in made] == [1, 2, 3]
+    assert all(cell.key.items() <= one.items() for one in made)
+    assert next(left, None) is None

@@ -11,9 +11,8 @@ from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 
 from netlab.errors import BadInput
 from netlab.results import INTERVAL_COLUMNS, frame_of
-from netlab.results.imports.formats import ReadFile, parse, text_of
+from netlab.results.imports.formats import Facts, ReadFile, interval_rows_of, parse, row_of, text_of
 from netlab.results.imports.records import MAX_COUNT, MAX_SECONDS, Record
-from netlab.results.imports.rows import Facts, interval_rows_of, row_of
 
 CONTENT = {name: (RECORDED / name).read_bytes() for name in ACCEPTED}
 CONTENT |= {"rapid": RAPID.encode(), "iperf2-2010": IPERF2_2010.encode()}

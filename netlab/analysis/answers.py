@@ -1,0 +1,300 @@
+"""Answers of a study: its result in five sentences, and the agreement of its generators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from netlab.analysis import printed
+from netlab.analysis.cells import valid
+from netlab.analysis.effects import paired_ratio
+from netlab.analysis.longpath_study import on_long_path
+from netlab.analysis.measured import Measured, computed_once
+from netlab.analysis.then_and_now import comparable
+from netlab.analysis.trust import Machines, counted, machines
+from netlab.errors import BadInput
+from netlab.measure.bottleneck import ASKED
+from netlab.units import arrows
+
+# The result of a study in five sentences, computed from its records.
+
+DIRECTIONS = {"->": "in one direction", "<->": "both directions together"}
+
+
+@computed_once
+def headline(m: Measured) -> tuple[str, ...]:
+    """Sentences: the measurement, the machines, the best results, the limits, the findings.
+
+    The last one is absent where the study repeats nothing of 2003.
+    """
+    said = [_design(m), _machines(m), best(m), _limits(m)]
+    if len(comparable(m)):
+        said.append(_findings(m))
+    return tuple(said)
+
+
+def listed(words: Sequence[str], joint: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    words = [str(word) for word in words]
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def span(values: Sequence[int], noun: str) -> str:
+    """``1 to 20 streams`` of numbers that are all in the study."""
+    low, high = int(min(values)), int(max(values))
+    return counted(low, noun) if low == high else f"{low} to {high} {noun}s"
+
+
+def _design(m: Measured) -> str:
+    runs, cells = m.runs, m.cells
+    mtus = sorted({int(v) for v in cells["mtu_B"] if v})
+    labels = list(printed.tuning_labels(cells, m.study).values())
+    rounds = runs.groupby("run_id")["round"].first()
+    started = runs["started_at"]
+    when = f"{started.min():%Y-%m-%d}"
+    if f"{started.max():%Y-%m-%d}" != when:
+        when += f" to {started.max():%Y-%m-%d}"
+    tunings = f"{counted(len(labels), 'tuning')} ({listed(labels)})"
+    frames = f"MTU {listed([str(v) for v in mtus])} B" if mtus else "an unknown MTU"
+    return (
+        f"{counted(len(cells), 'cell')} in {counted(len(m.groups), 'group')} of host pairs: "
+        f"{tunings}, {frames}, {span(cells['streams'], 'TCP stream')}; "
+        f"{counted(len(runs), 'run')} of {m.study.timing.seconds:g} s in up to "
+        f"{counted(int(rounds.max()), 'round')}, measured on {when}."
+    )
+
+
+def _machines(m: Measured) -> str:
+    found = machines(m.runs, m.study)
+    kinds = {m.study.hosts[end.host].kind for path in m.study.paths.values() for end in path.ends}
+    parts = []
+    cpus, processors = found.fact("CPUs"), found.fact("CPU")
+    if processors:
+        each = f"{cpus[0]} × " if len(cpus) == 1 else ""
+        parts.append(each + listed(processors, "or"))
+    if kernels := found.fact("kernel"):
+        parts.append(f"Linux {listed(kernels, 'and')}")
+    machine = ", ".join(parts) or "a machine that was not recorded"
+    if kinds == {"lab"}:
+        return (
+            f"This is netlab's emulated lab, not hardware: {counted(len(m.study.hosts), 'host')} "
+            f"as network namespaces of one machine ({machine}), with modelled buses and links."
+            + _without_root(found)
+        )
+    drivers = found.fact("NIC driver")
+    cards = f"; network cards with driver {listed(drivers)}" if drivers else ""
+    return f"The hosts {listed(list(m.study.hosts))} are real machines: {machine}{cards}."
+
+
+def _without_root(found: Machines) -> str:
+    """A sentence on a lab in a user namespace, with a leading blank; empty for a lab of root."""
+    values = found.shared.loc[found.shared["item"] == "user_namespace", "value"]
+    if not values.str.contains("True").any():
+        return ""
+    which = "of some runs " if values.str.contains("False").any() else ""
+    return (
+        f" The lab {which}was made without root and defers no interrupts; Precision and flags "
+        "lists what it lacks."
+    )
+
+
+def best(m: Measured) -> str:
+    """The highest goodput in each direction, and where it was reached."""
+    highest = printed.best(m.cells, m.study)
+    if m.cells["goodput_MBps"].isna().all():
+        return "No cell has a valid run, so none is called the best."
+    if highest.empty:
+        return "No cell is precise enough to be called the best."
+    labels = printed.tuning_labels(m.cells, m.study)
+    parts = []
+    for direction, words in DIRECTIONS.items():
+        of = highest[highest["direction"] == direction]
+        if of.empty:
+            continue
+        cell = of.loc[of["goodput_MBps"].idxmax()]
+        where = (
+            f"{arrows(cell.group)}, {labels[cell.tuning]}, {cell.mtu_B} B, "
+            f"{counted(int(cell.streams), 'stream')}"
+        )
+        if cell.bottleneck == ASKED:
+            where += f"; {ASKED}"
+        parts.append(f"{words} {_goodput(m, cell)} ({where})")
+    return f"Highest goodput: {'; '.join(parts)}."
+
+
+def _goodput(m: Measured, cell: pd.Series) -> str:
+    factor, unit = (8.0, "Mb/s") if on_long_path(m) else (1.0, "MB/s")
+    value = printed.with_interval(*(factor * cell[c] for c in _INTERVAL))
+    if math.isnan(cell.percent_of_bus):
+        return f"{value} {unit}"
+    twice = cell.direction == "<->" and not m.study.bus_shared(cell.path)
+    ceiling = "twice the bus" if twice else "the bus"
+    return f"{value} {unit}, {cell.percent_of_bus:.0f} % of {ceiling}"
+
+
+_INTERVAL = ("goodput_MBps", "low_MBps", "high_MBps")
+
+
+def _limits(m: Measured) -> str:
+    counts = m.bottlenecks["bottleneck"].value_counts()
+    known = counts.drop("unknown", errors="ignore")
+    if known.empty:
+        return "No cell shows what limited it."
+    total = len(m.bottlenecks)
+    names = [f"{_WITHOUT_ARTICLE.get(name, f'the {name}')} in {n}" for name, n in known.items()]
+    said = f"Of {counted(total, 'cell')} with a valid run, goodput was limited by {listed(names)}"
+    unknown = int(counts.get("unknown", 0))
+    return said + (f"; {counted(unknown, 'cell', _SHOWS)} no single limit." if unknown else ".")
+
+
+_WITHOUT_ARTICLE = {"loss": "loss", "pacing": "pacing", ASKED: f"the {ASKED},"}
+_SHOWS = ("shows", "show")
+
+
+def _findings(m: Measured) -> str:
+    frame = m.findings
+    parts = []
+    for verdict, words in (
+        ("seen", ("recurs", "recur")),
+        ("not seen", ("does not", "do not")),
+        ("undecided", ("is undecided", "are undecided")),
+    ):
+        n = int((frame["verdict"] == verdict).sum())
+        if n:
+            parts.append(f"{n} {words[0] if n == 1 else words[1]}")
+    seen = frame.loc[frame["verdict"] == "seen", "finding"].tolist()
+    lines = "; ".join(text[0].lower() + text[1:] for text in seen[:3])
+    named = f" Among those that recur: {lines}." if seen else ""
+    return f"Of {len(frame)} findings of 2003, {listed(parts)}.{named}"
+
+
+# Agreement of a study's generators on one path, cell by cell.
+#
+# A cell here is a set of levels without the generator: path, direction, tuning, MTU, streams,
+# congestion control, record length and buffers. In each cell every generator is compared with a
+# reference, netlab's own where it was measured. The difference is that of the geometric means of
+# the rounds, in per cent: the mean ratio within a round, with its interval. Two generators
+#
+# - *agree* where the whole interval lies within a bound that the reader chooses,
+# - *differ* where the whole interval lies outside the bound,
+# - and are *undecided* otherwise, also with too few rounds for an interval.
+
+OWN = "netlab"
+BOUND_PERCENT = 2.0
+"""Default bound: two generators agree if the interval lies within it."""
+
+AGREE, DIFFER, UNDECIDED = "agree", "differ", "undecided"
+VERDICTS = (AGREE, DIFFER, UNDECIDED)
+
+CELL = (
+    *("path", "sender", "direction", "tuning", "mtu_B", "streams"),
+    *("congestion", "record_length_B", "buffer_B", "receive_buffer_B"),
+)
+"""Levels that two compared runs share."""
+
+COMPARED_COLUMNS = (
+    *CELL,
+    *("generator", "reference", "n", "n_reference", "goodput_MBps", "reference_MBps"),
+    *("difference_percent", "low_percent", "high_percent", "verdict"),
+)
+
+
+def generators(runs: pd.DataFrame) -> list[str]:
+    """Generators of some runs: netlab's own first, then in the order of the study's groups."""
+    found = runs.sort_values("group")["generator"].drop_duplicates().tolist()
+    return sorted(found, key=lambda name: name != OWN)
+
+
+def several(runs: pd.DataFrame) -> bool:
+    """True if any cell was measured with more than one generator."""
+    counts = runs.groupby(list(CELL), dropna=False)["generator"].nunique()
+    return bool((counts > 1).any())
+
+
+def verdict(low_percent: float, high_percent: float, bound_percent: float) -> str:
+    """Verdict on an interval of a difference: within a bound, outside it, or across its end."""
+    if math.isnan(low_percent) or math.isnan(high_percent):
+        return UNDECIDED
+    if -bound_percent <= low_percent and high_percent <= bound_percent:
+        return AGREE
+    outside = low_percent > bound_percent or high_percent < -bound_percent
+    return DIFFER if outside else UNDECIDED
+
+
+def compare_generators(
+    runs: pd.DataFrame,
+    *,
+    confidence: float = 0.95,
+    bound_percent: float = BOUND_PERCENT,
+    keep_flagged: bool = False,
+) -> pd.DataFrame:
+    """Compare every generator with the reference of its cell."""
+    if not bound_percent > 0:
+        raise BadInput(
+            "must be above 0", key="bound_percent", value=bound_percent, code="E-ANALYSIS-001"
+        )
+    usable = runs[runs["goodput_MBps"].notna()] if keep_flagged else valid(runs)
+    usable = usable[usable["goodput_MBps"] > 0]
+    order = generators(usable)
+    rows = []
+    usable = usable.set_index("round")[[*CELL, "generator", "goodput_MBps"]]
+    for key, cell in usable.groupby(list(CELL), dropna=False):
+        goodputs = {name: part["goodput_MBps"] for name, part in cell.groupby("generator")}
+        reference, *others = [name for name in order if name in goodputs]
+        for name in others:
+            found = paired_ratio(goodputs[reference], goodputs[name], confidence)
+            ends = [100 * (end - 1) for end in (found.ratio, found.low, found.high)]
+            rows.append(
+                dict(zip(CELL, key, strict=True))
+                | {
+                    "generator": name,
+                    "reference": reference,
+                    "n": len(goodputs[name]),
+                    "n_reference": len(goodputs[reference]),
+                    "goodput_MBps": float(goodputs[name].mean()),
+                    "reference_MBps": float(goodputs[reference].mean()),
+                    "difference_percent": ends[0],
+                    "low_percent": ends[1],
+                    "high_percent": ends[2],
+                    "verdict": verdict(ends[1], ends[2], bound_percent),
+                }
+            )
+    return pd.DataFrame.from_records(rows, columns=list(COMPARED_COLUMNS))
+
+
+def summary(compared: pd.DataFrame) -> pd.DataFrame:
+    """Counts and extremes for each path and generator."""
+    rows = [
+        {
+            "path": path,
+            "generator": generator,
+            "cells": len(part),
+            **{word: int((part["verdict"] == word).sum()) for word in VERDICTS},
+            "least_percent": part["difference_percent"].min(),
+            "greatest_percent": part["difference_percent"].max(),
+        }
+        for (path, generator), part in compared.groupby(["path", "generator"], sort=False)
+    ]
+    columns = ["path", "generator", "cells", *VERDICTS, "least_percent", "greatest_percent"]
+    return pd.DataFrame.from_records(rows, columns=columns)
+
+
+def meters(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
+    """Means of the hosts' meters for each generator."""
+    usable = runs[runs["goodput_MBps"].notna()] if keep_flagged else valid(runs)
+    usable = usable.assign(cpu_s_per_GB=usable["agent_cpu_s"] / usable["received_B"] * 1e9)
+    keys = ["path", "mtu_B", "streams", "generator"]
+    values = ["goodput_MBps", "sender_cpu_percent", "receiver_cpu_percent", "cpu_s_per_GB"]
+    values += ["header_share"]
+    grouped = usable.groupby(keys)
+    found = grouped[values].mean().astype("float64")
+    found.insert(0, "n", grouped.size())
+    found = found.reset_index()
+    rank = {name: place for place, name in enumerate(generators(runs))}
+    return found.sort_values(
+        keys, key=lambda c: c.map(rank) if c.name == "generator" else c, ignore_index=True
+    )

@@ -1,0 +1,148 @@
+"""Charts of a fleet: the matrix of its hosts, the spread of their links, and the slowest links."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+
+from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric
+from netlab.charts.chart import describe
+from netlab.charts.theme import CEILING_COLOUR, new_axes, other_style, theme
+from netlab.errors import BadInput
+
+# Matrix of hosts: the share of every link of a fleet, senders as rows, receivers as columns.
+
+CELL_IN, MARGIN_IN, LARGEST_IN = 0.32, 1.8, 16.0
+ANNOTATED = 20
+"""Most hosts whose cells have a number."""
+NAMED = 3
+"""Slowest links that the alt text names."""
+
+
+@theme()
+def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Heat map of the links of a fleet."""
+    if links.empty:
+        raise BadInput("no link has a valid run", key="links", code="E-CHARTS-010")
+    names = sorted({*links["sender"], *links["receiver"]})
+    at = {name: position for position, name in enumerate(names)}
+    rows, columns = links["sender"].map(at), links["receiver"].map(at)
+    values = np.full((len(names), len(names)), np.nan)
+    values[rows, columns] = 100 * links["share"]
+    side_in = min(LARGEST_IN, MARGIN_IN + CELL_IN * len(names))
+    ax = ax or new_axes((side_in + 0.8, side_in))
+    span = max(10.0, float(np.nanmax(np.abs(values - 100))))
+    sns.heatmap(
+        values,
+        ax=ax,
+        vmin=100 - span,
+        vmax=100 + span,
+        cmap="cividis",
+        annot=len(names) <= ANNOTATED,
+        fmt=".0f",
+        annot_kws={"fontsize": 7},
+        square=True,
+        cbar_kws={
+            "label": "goodput, % of the median link",
+            "shrink": 0.6,
+            "aspect": 30,
+            "pad": 0.02,
+        },
+        xticklabels=names,
+        yticklabels=names,
+    )
+    ax.grid(visible=False)
+    slower = asymmetric(links)
+    ax.plot(
+        columns[slower] + 0.85, rows[slower] + 0.2, linestyle="", marker="v", ms=4, color="white",
+        markeredgecolor="black",
+    )  # fmt: skip
+    ax.tick_params(axis="y", rotation=0, length=0, labelsize=7)
+    ax.tick_params(axis="x", rotation=90, length=0, labelsize=7)
+    ax.set_xlabel("receiver")
+    ax.set_ylabel("sender")
+    slowest = links.sort_values("share").head(NAMED)
+    named = ", ".join(
+        f"{row.sender} to {row.receiver} {100 * row.share:.0f} %" for row in slowest.itertuples()
+    )
+    alt = (
+        f"Heat map of {len(links)} links between {len(names)} hosts, goodput in per cent of the "
+        f"median link. The slowest: {named}. {int(slower.sum())} of {len(links)} are slower than "
+        f"their other direction by {ASYMMETRIC_PERCENT:.0f} % or more."
+    )
+    return describe(ax, alt)
+
+
+# Spread of every host's links: each link as a dot, as sender above and as receiver below.
+
+ROW_IN, SPREAD_MARGIN_IN, WIDTH_IN = 0.24, 1.2, 6.4
+MOST = 60
+"""Hosts drawn: those whose median link is the slowest."""
+ROLES = (("sender", "sends", -0.16), ("receiver", "receives", 0.16))
+
+
+@theme()
+def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the links of each host."""
+    if links.empty:
+        raise BadInput("no link has a valid run", key="links", code="E-CHARTS-011")
+    both = pd.concat([links.assign(host=links[column]) for column, *_ in ROLES])
+    medians = both.groupby("host", observed=True)["share"].median().sort_values()
+    names = list(medians.index[:MOST])
+    rows = {name: row for row, name in enumerate(names)}
+    ax = ax or new_axes((WIDTH_IN, SPREAD_MARGIN_IN + ROW_IN * len(names)))
+    for place, (column, role, offset) in enumerate(ROLES):
+        look = other_style(place)
+        drawn = links[links[column].isin(names)]
+        ax.plot(
+            100 * drawn["share"], drawn[column].map(rows) + offset, linestyle="",
+            marker=look["marker"], color=look["color"], markersize=3.5, alpha=0.7, label=role,
+        )  # fmt: skip
+    ax.axvline(100, color=CEILING_COLOUR, linewidth=0.8)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel("goodput of a link, % of the median link")
+    ax.grid(axis="x")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    of = f"{len(names)} hosts" if len(names) == len(medians) else f"{MOST} of {len(medians)} hosts"
+    alt = (
+        f"Links of {of} as dots, goodput in per cent of the median link. The host with the slowest "
+        f"median link is {names[0]} ({100 * medians.iloc[0]:.0f} %), the one with the fastest of "
+        f"those drawn {names[-1]} ({100 * medians.iloc[len(names) - 1]:.0f} %)."
+    )
+    return describe(ax, alt)
+
+
+# The slowest links of a fleet: each beside its other direction.
+
+LINK_ROW_IN, LINK_MARGIN_IN, LINK_WIDTH_IN = 0.24, 1.2, 6.4
+MOST_LINKS = 20
+
+
+@theme()
+def slow_links(links: pd.DataFrame, *, most: int = MOST_LINKS, ax: Axes | None = None) -> Axes:
+    """Draw the slowest links."""
+    if links.empty:
+        raise BadInput("no link has a valid run", key="links", code="E-CHARTS-012")
+    shown = links.sort_values("share").head(most)
+    names = list(shown["sender"] + " → " + shown["receiver"])
+    rows = range(len(shown))
+    ax = ax or new_axes((LINK_WIDTH_IN, LINK_MARGIN_IN + LINK_ROW_IN * len(shown)))
+    for place, (column, label) in enumerate((("share", "link"), ("reverse", "other direction"))):
+        look = other_style(place) | {"linestyle": "", "markersize": 5}
+        ax.plot(100 * shown[column], rows, label=label, **look)
+    ax.axvline(100, color=CEILING_COLOUR, linewidth=0.8)
+    ax.set_yticks(rows, names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel("goodput, % of the median link")
+    ax.grid(axis="x")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    words = "; ".join(
+        f"{name} {100 * row.share:.0f} %"
+        + ("" if pd.isna(row.reverse) else f" (other direction {100 * row.reverse:.0f} %)")
+        for name, row in zip(names, shown.itertuples(), strict=True)
+    )
+    alt = f"Dots of the {len(names)} slowest of {len(links)} links, per cent of the median link."
+    return describe(ax, f"{alt} {words}.")

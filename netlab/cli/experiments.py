@@ -1,0 +1,523 @@
+"""``netlab autotune | screen | bench | calibrate``: measurements that need more than a study."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netlab.cli.options import (
+    guarded,
+    load_measurable,
+    load_study,
+    results_option,
+    study_argument,
+    timing_options,
+)
+from netlab.errors import BadInput, NetlabError
+
+if TYPE_CHECKING:
+    from netlab.experiment.progress import Progress
+    from netlab.qualify.calibration_emulator import EmulatorAccuracy
+    from netlab.qualify.calibration_run import Calibration
+    from netlab.screen.design import ScreenRequest
+    from netlab.screen.run import Screened
+
+
+# ``netlab autotune``: find the best setting of a path within a budget.
+
+CHARTS = (".svg", ".png")
+CHART_S = 3.0
+"""Part of the budget reserved for drawing."""
+
+
+@click.command("autotune")
+@click.argument("path", default="lab")
+@click.option("--study", help="Study file or name. Default: two hosts of the lab.")
+@click.option(
+    "--for",
+    "aim",
+    type=click.Choice(["goodput", "cpu"]),
+    default="goodput",
+    show_default=True,
+    help="Highest goodput, or least CPU time per byte of both hosts.",
+)
+@click.option(
+    "--seconds", type=float, default=120.0, show_default=True, help="Budget of the search."
+)
+@click.option(
+    "--direction",
+    type=click.Choice(["->", "<->"]),
+    help="One way or both. Default: as in the study's group.",
+)
+@click.option("--sender", help="Host that sends. Default: as in the study's group.")
+@click.option("--tuning", help="Apply this tuning of the study to both hosts.")
+@click.option("--mtu", "mtu_B", type=int, help="Set this MTU at both ends.")
+@click.option(
+    "--record-length", "record_length_B", multiple=True, type=int, help="B to try; repeatable."
+)
+@click.option(
+    "--buffer",
+    "buffer_B",
+    multiple=True,
+    type=int,
+    help="Socket buffer to try, B; 0: the kernel's; repeatable.",
+)
+@click.option("--streams", multiple=True, type=int, help="Streams to try; repeatable.")
+@click.option(
+    "--engines",
+    type=click.Choice(["same", "all"]),
+    default="same",
+    show_default=True,
+    help="all: also try to send and receive without copying every byte.",
+)
+@click.option(
+    "--noisy", is_flag=True, help="Use runs with steal, foreign load or a late emulator too."
+)
+@click.option("--seed", type=int, help="Seed of the shuffled order. Default: the study's.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="YAML file for the winner, JSON beside it. Default: STUDY-PATH.yml in --results.",
+)
+@results_option(place="autotune")
+@click.option(
+    "--chart",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the search into this .svg or .png.",
+)
+@guarded
+def autotune_command(
+    path: str,
+    study: str | None,
+    record_length_B: tuple[int, ...],
+    buffer_B: tuple[int, ...],
+    streams: tuple[int, ...],
+    output: Path | None,
+    results: Path | None,
+    chart: Path | None,
+    **asked: object,
+) -> None:
+    """Find the best record length, socket buffer, streams and engine of PATH.
+
+    PATH is the name of a path of the study; without a study, "lab" is an unshaped path between two
+    lab hosts. The search starts from the settings of the study: record length and buffer of the
+    path's group, and the first of its stream counts.
+
+    Candidates race in shuffled rounds of short runs, one factor at a time. A candidate is dropped
+    as soon as the interval of its difference to the leader shows that it is worse. A last race
+    compares the best few with what you had; "no better than what you had" is a valid result.
+    Flagged runs are not used, and are repeated as time allows.
+
+    --record-length, --buffer and --streams replace netlab's own levels; the present value is tried
+    as well. The budget of --seconds is for everything; if a host hangs, the end may come up to 30 s
+    late. Each round is reported on standard error, the table and the conclusion on standard
+    output. Files: the winner as keys of a study (YAML), and every run (JSON). Exit code 1 if the
+    budget allows no conclusion.
+    """
+    given = {"record_length_B": record_length_B, "buffer_B": buffer_B, "streams": streams}
+    given = {name: levels for name, levels in given.items() if levels}
+    began_s = time.monotonic()
+    for key, file, suffixes in (("chart", chart, CHARTS), ("output", output, (".yml", ".yaml"))):
+        if file is not None and file.suffix.lower() not in suffixes:
+            raise BadInput(
+                f"must end in {' or '.join(suffixes)}", key=key, value=str(file), code="E-CLI-001"
+            )
+    _autotune(began_s, path, study, {**asked, "given": given}, output, results, chart)
+
+
+def _autotune(
+    began_s: float,
+    path: str,
+    study: str | None,
+    asked: dict,
+    output: Path | None,
+    results: Path | None,
+    chart: Path | None,
+) -> None:
+    from netlab.autotune.request import SearchRequest, default_study
+    from netlab.files import paths
+
+    loaded = default_study() if study is None else load_measurable(study)
+    ask = SearchRequest(study=loaded, path=path, **asked)
+    # Import what takes long after the options are validated.
+    from netlab.autotune.report import as_json, conclusion, table, to_text, write_fragment
+    from netlab.autotune.run import CLOSING_S, autotune
+    from netlab.autotune.search import NO_CONCLUSION
+    from netlab.files.writing import write_json
+
+    if chart is not None:
+        from netlab.charts.experiments import save_chart, search_alt, search_panels
+    tuned = autotune(
+        ask,
+        began_s=began_s,
+        closing_s=CLOSING_S + (CHART_S if chart is not None else 0.0),
+        say=lambda line: click.echo(f"netlab: {line}", err=True),
+    )
+    target = output or (results or paths.results_dir("autotune")) / f"{loaded.name}-{path}.yml"
+    document = write_json(target.with_suffix(".json"), as_json(tuned))
+    concluded = tuned.outcome.verdict != NO_CONCLUSION
+    if concluded:
+        write_fragment(tuned, target, document.name)
+    click.echo(to_text(tuned))
+    frame = table(tuned)
+    if chart is not None and len(frame):
+        drawn = search_panels(frame, conclusion(tuned))
+        click.echo(save_chart(drawn.figure, chart, search_alt(frame)))
+    if not concluded:
+        raise NetlabError(
+            f"no conclusion within {ask.seconds:g} s; every run is in {document}", code="E-CLI-002"
+        )
+    click.echo(target)
+
+
+# ``netlab screen``: find the knobs of a tuning that matter, and the least set of them.
+
+
+@click.command("screen")
+@study_argument
+@click.option("--tuning", required=True, help="Tuning of the study, or one that netlab brings.")
+@click.option("--group", "group_name", help="Group to measure. Default: the study's only one.")
+@click.option("--streams", type=int, help="TCP streams. Default: the group's first.")
+@click.option("--mtu", "mtu_B", type=int, help="MTU of all rows. Default: the tuning's first.")
+@click.option(
+    "--design",
+    type=click.Choice(["auto", "full", "folded", "leave-one-out"]),
+    default="auto",
+    show_default=True,
+    help="Rows to measure; auto: full for up to 4 knobs, else folded.",
+)
+@click.option(
+    "--same-within",
+    "same_within_percent",
+    type=float,
+    default=5.0,
+    show_default=True,
+    help="Bound of 'the same', per cent.",
+)
+@click.option(
+    "--confirm-rounds",
+    type=int,
+    default=10,
+    show_default=True,
+    help="Rounds that compare the least set with the whole tuning.",
+)
+@timing_options
+@results_option(place="STUDY/screens/TUNING")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="YAML file for the least set. Default: TUNING-least.yml in --results.",
+)
+@click.option("--plan", "only_plan", is_flag=True, help="Show rows and time; measure nothing.")
+@guarded
+def screen_command(
+    study: str,
+    tuning: str,
+    group_name: str | None,
+    streams: int | None,
+    mtu_B: int | None,
+    design: str,
+    same_within_percent: float,
+    confirm_rounds: int,
+    results: Path | None,
+    output: Path | None,
+    only_plan: bool,
+    **timing: Any,
+) -> None:
+    """Find the knobs of a tuning that matter, on a path of STUDY.
+
+    Each knob of the tuning is a factor with two levels: set, or left as found. The rows of a
+    two-level design are measured in the study's rounds, each in a visit of its own. A knob that
+    neither host has, or that both have at its value, is listed and is not a factor.
+
+    Designs: full (all combinations; every pair), folded (Plackett-Burman and its mirror image;
+    effects of knobs are free of pairs), leave-one-out. The least set is then compared with the
+    whole tuning and with no knob in rounds of its own.
+
+    Runs are stored like those of a study, and are not repeated by a second call. Files in
+    --results: screen.json, effects.svg, and the least set as a tuning. In its default place the
+    screen is a page of the study's report. Exit code 1 if the least set is not confirmed.
+    """
+    if output is not None and output.suffix.lower() not in (".yml", ".yaml"):
+        raise BadInput(
+            "must end in .yml or .yaml", key="output", value=str(output), code="E-CLI-025"
+        )
+    from netlab.screen.design import ScreenRequest
+
+    ask = ScreenRequest(
+        study=load_study(study, **timing),
+        tuning=tuning,
+        group_name=group_name,
+        streams=streams,
+        mtu_B=mtu_B,
+        design=design,
+        same_within_percent=same_within_percent,
+        confirm_rounds=confirm_rounds,
+    )
+    if only_plan:
+        _show_plan(ask)
+        return
+    _screen(ask, results or ask.directory, output)
+
+
+def _screen(ask: ScreenRequest, place: Path, output: Path | None) -> None:
+    from netlab.report.screen import to_text
+    from netlab.screen.run import record_of, screen, write_files
+
+    found = screen(
+        ask, place, watch=_progress, say=lambda line: click.echo(f"netlab: {line}", err=True)
+    )
+    files = write_files(found, place, output)
+    click.echo(f"{to_text(record_of(found))}\n")
+    click.echo("\n".join(map(str, files)))
+    refuse_unconfirmed(found)
+
+
+def refuse_unconfirmed(found: Screened) -> None:
+    """End with exit code 1 if the least set is not confirmed."""
+    if not found.concluded:
+        raise NetlabError(f"the least set is not confirmed: {found.verdict}", code="E-CLI-026")
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    from netlab.experiment.progress import Progress
+
+    with Progress(report=False) as progress:
+        yield progress
+
+
+def _show_plan(ask: ScreenRequest) -> None:
+    """Print the rows of the design and the estimated time; hosts are read only."""
+    from netlab.experiment.adaptive import LEAST
+    from netlab.screen.design import design
+    from netlab.screen.run import probe
+    from netlab.study.schedule import VISIT_S, run_s
+
+    found = probe(ask)
+    for knob, why in found.left_out.items():
+        click.echo(f"not a factor: {knob}: {why}")
+    if not found.factors:
+        return
+    plan = design(found.factors, ask.design)
+    for name, chosen in plan.rows.items():
+        click.echo(f"{name}: {', '.join(chosen) or 'as found'}")
+    study = ask.screen_study(plan)
+    each_s = run_s(study) + VISIT_S
+    rounds = f"{study.min_rounds}"
+    if study.max_rounds > study.min_rounds:
+        rounds += f" to {study.max_rounds}"
+    seconds = each_s * (len(plan.rows) * study.min_rounds + 3 * ask.confirm_rounds)
+    again_s = each_s * study.noise.retries * (len(plan.rows) + 3) * LEAST + study.noise.wait
+    click.echo(
+        f"{plan.kind} design: {len(plan.rows)} rows x {rounds} rounds, then 3 x "
+        f"{ask.confirm_rounds} runs: about {seconds / 60:.0f} min at least, and up to "
+        f"{again_s / 60:.0f} min more if other work disturbs the runs"
+    )
+
+
+# ``netlab bench``: compare netlab with the other tools that are installed.
+
+
+@click.command("bench")
+@click.option("--quick", is_flag=True, help="Measure a few cells, in three rounds of one second.")
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    help="Name of a tool; repeatable. Default: all.",
+)
+@click.option("--streams", multiple=True, type=int, help="Instead of 1, 4, 20, 200; repeatable.")
+@click.option("--mtu", "mtus_B", multiple=True, type=int, help="Instead of 1500 and 9000.")
+@click.option("--offloads", multiple=True, type=click.Choice(["on", "off"]), help="Default: both.")
+@click.option(
+    "--mode",
+    "modes",
+    multiple=True,
+    type=click.Choice(["same", "best"]),
+    help="same: one record length, bytes copied; best: the best variant of each tool.",
+)
+@click.option("--rounds", type=int, help="Transfers of each tool in each cell.")
+@click.option("--seconds", type=int, help="Length of a transfer in whole seconds.")
+@click.option("--heats", type=int, help="Transfers of 1 s of each variant, to choose the best.")
+@click.option(
+    "--queues",
+    type=int,
+    help="Pairs of queues of the links. Default: one for each CPU.",
+)
+@click.option("--seed", type=int, help="Seed of the shuffled order.")
+@results_option("--out", place="bench")
+@guarded
+def bench_command(
+    quick: bool, peers: tuple[str, ...], results: Path | None, **levels: object
+) -> None:
+    """Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.
+
+    netlab takes part twice: as gensink, and as plain, its engine of send() and recv() in a loop
+    and nothing else. plain is compared with gensink, and is not counted among the peers.
+
+    A tool is used if it is on PATH or NETLAB_IPERF3, NETLAB_IPERF2, NETLAB_NUTTCP or NETLAB_NEPER
+    names it. In mode best each tool has variants (record length, ways to avoid copies). Heats
+    before the rounds choose one variant for each cell and are not part of any figure. With --quick
+    each tool has its first two variants, and one heat. Everything runs in a lab of its own, which
+    is removed at the end. Each run is stored in a directory of its own, named by its date; every
+    transfer is in its transfers.jsonl as soon as it ends.
+    """
+    _bench(quick, peers, results, levels)
+
+
+def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: dict) -> None:
+    from netlab.qualify.bench_contenders import QUICK, Matrix, find_tools
+
+    given = {key: value for key, value in levels.items() if value not in (None, ())}
+    matrix = replace(QUICK if quick else Matrix(), **given)
+    installed = find_tools(peers)
+    # Import what takes long after the options are validated.
+    from netlab.charts.chart import save_svg
+    from netlab.charts.experiments import ratio_panels, ratios_alt
+    from netlab.experiment.progress import Steady
+    from netlab.files import paths
+    from netlab.qualify.bench_report import Conclusions
+    from netlab.qualify.bench_run import TransferLog, run_bench
+
+    started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    log = TransferLog(results or paths.results_dir("bench"), started_at)
+    try:
+        with Steady(desc="netlab bench", unit="transfer") as bar:
+
+            def progress(turn, sample, turns):
+                bar.total = turns
+                bar.update()
+                if sample is None:
+                    return
+                log.write(sample)
+                if sample["error"]:
+                    who = f"{turn.contender}, {sample['variant']}"
+                    bar.write(f"netlab: {who}: {sample['error']}", file=sys.stderr)
+
+            bench = run_bench(matrix, installed, started_at=started_at, progress=progress)
+    except BaseException:
+        if log.count:
+            said = f"netlab: {log.count} transfers were made before that, see {log.path}"
+            click.echo(said, err=True)
+        raise
+    conclusions = Conclusions.of(bench)
+    path = conclusions.save(log.directory)
+    if conclusions.ratios["ratio"].notna().any():
+        drawn = ratio_panels(conclusions.ratios)
+        save_svg(drawn.figure, log.directory / "bench.svg", ratios_alt(conclusions.ratios))
+    click.echo(conclusions.to_text())
+    click.echo(path)
+
+
+# ``netlab calibrate``: compare netlab's figures and emulated paths with known values.
+
+RATES, EMULATOR = "rates", "emulator"
+OF_RATES = {
+    "rates_Mbps": "--rate",
+    "mtus_B": "--mtu",
+    "seconds": "--seconds",
+    "repeats": "--repeats",
+}
+OF_EMULATOR = {"rtts_ms": "--rtt"}
+
+
+@click.command("calibrate")
+@click.option("--quick", is_flag=True, help="Measure a few cells of each part, one short run each.")
+@click.option(
+    "--only",
+    type=click.Choice([RATES, EMULATOR]),
+    help="rates: shaped lab paths; emulator: the path emulator. Default: both.",
+)
+@click.option(
+    "--rate", "rates_Mbps", multiple=True, type=float, help="Rate of frames, Mb/s; repeatable."
+)
+@click.option(
+    "--mtu", "mtus_B", multiple=True, type=int, help="MTU of the shaped paths, B; repeatable."
+)
+@click.option("--seconds", type=float, help="Measured seconds of each run; long frames take more.")
+@click.option("--repeats", type=int, help="Runs of each rate.")
+@click.option(
+    "--rtt", "rtts_ms", multiple=True, type=float, help="Emulated round trip, ms; repeatable."
+)
+@results_option("--out", place="calibration")
+@guarded
+def calibrate_command(
+    quick: bool,
+    only: str | None,
+    results: Path | None,
+    **levels: object,
+) -> None:
+    """Measure lab paths of known rate, then the path emulator; exit code 1 if a cell is off.
+
+    Limits: goodput within 0.5 % of what TCP can carry at the rate, 1 % from 10 Gb/s; the mean round
+    trip of the emulator, idle and under load, within 0.2 ms or 0.5 %, whichever is more; its rates
+    within 1 %.
+
+    Each run is stored in a directory of its own, named by its date; reports use the latest run that
+    has each part.
+    """
+    given = {key: value for key, value in levels.items() if value not in (None, ())}
+    for part, options in ((EMULATOR, OF_RATES), (RATES, OF_EMULATOR)):
+        unused = [options[key] for key in options if key in given]
+        if only == part and unused:
+            raise BadInput(
+                f"--only {part} does not use {', '.join(unused)}; leave out one or the other",
+                code="E-CLI-003",
+            )
+    _calibrate(quick, only, results, given)
+
+
+def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict) -> None:
+    from netlab.files import paths, writing
+    from netlab.lab import emulator
+    from netlab.qualify.calibration_emulator import QUICK_EMULATOR, EmulatorPlan
+    from netlab.qualify.calibration_paths import QUICK, RatePlan
+    from netlab.qualify.calibration_run import CalibrationDocument, calibrate, calibrate_emulator
+
+    parts: dict[str, Callable] = {}
+    if only in (None, RATES):
+        levels = {key: given[key] for key in OF_RATES if key in given}
+        rates = replace(QUICK if quick else RatePlan(), **levels)
+        parts[RATES] = partial(calibrate, rates)
+    if only in (None, EMULATOR):
+        # Fail before minutes of rates, not after them.
+        emulator.check()
+        levels = {key: given[key] for key in OF_EMULATOR if key in given}
+        plan = replace(QUICK_EMULATOR if quick else EmulatorPlan(), **levels)
+        parts[EMULATOR] = partial(calibrate_emulator, plan)
+    root = results or paths.results_dir("calibration")
+    directory = None
+    document = CalibrationDocument(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    for name, measure in parts.items():
+        part = _with_bar(name, measure)
+        # Save each part before the next one, which may fail.
+        measured: dict[str, Any] = {name: part}
+        document = replace(document, **measured)
+        directory = directory or writing.new_directory(root, document.started_at)
+        path = document.save(directory)
+        click.echo(part.to_text())
+    click.echo(path)
+    if document.complaint:
+        raise NetlabError(document.complaint, code="E-CLI-004")
+
+
+def _with_bar(name: str, measure: Callable) -> Calibration | EmulatorAccuracy:
+    """Measure a part, with a progress bar."""
+    from netlab.experiment.progress import Steady
+
+    with Steady(desc=f"netlab calibrate: {name}", unit="cell") as bar:
+
+        def progress(sample: dict, runs: int) -> None:
+            bar.total = runs
+            bar.update()
+
+        return measure(progress=progress)

@@ -1,0 +1,507 @@
+"""Commands on a study and its hosts: from ``init`` to ``report``, ``lab``, ``hosts``, ``tune``."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netlab.cli.options import (
+    BELOW_GATE,
+    asked_outer,
+    author_option,
+    guarded,
+    load_measurable,
+    load_study,
+    notebooks_of,
+    outer_option,
+    quick_option,
+    require_known,
+    results_option,
+    site_option,
+    study_argument,
+    timing_options,
+)
+from netlab.errors import BadInput, HostError, NetlabError
+
+if TYPE_CHECKING:
+    from netlab.analysis.trust import Concern
+    from netlab.experiment.campaign import Campaign
+    from netlab.experiment.progress import Progress
+    from netlab.lab.lab import Lab
+    from netlab.report.publish import PublishedReport
+    from netlab.study import Study
+
+
+# ``netlab init``: from two SSH names to a study.
+
+_HOST = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<address>\[[^\]]+\]|[^@:\[\]]+)(?::(?P<port>\d+))?")
+
+
+@click.command("init")
+@click.argument("left")
+@click.argument("right")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write; LEFT-RIGHT.yml by default.",
+)
+@click.option("--data", nargs=2, metavar="ADDRESS ADDRESS", help="Data addresses of both ends.")
+@click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
+@click.option("--force", is_flag=True, help="Write over an existing file.")
+@guarded
+def init_command(
+    left: str,
+    right: str,
+    output: Path | None,
+    data: tuple[str, str] | None,
+    identity_file: str | None,
+    force: bool,
+) -> None:
+    """Look at two hosts, and write a study of the path between them.
+
+    LEFT and RIGHT are SSH names: HOST, USER@HOST or HOST:PORT, or aliases of ~/.ssh/config. The
+    interfaces that join them are found by their addresses and a ping. What would spoil a
+    measurement is listed with the command or the knob that helps; nothing is changed on the hosts.
+    """
+    from netlab.survey.init import init_study
+
+    written = init_study(
+        tuple(_reached(text, identity_file) for text in (left, right)),
+        output=output,
+        data=data,
+        force=force,
+    )
+    for finding in written.findings:
+        for line in finding.lines():
+            click.echo(line)
+    click.echo(f"{written.file}: a study of {written.path}; next: netlab check {written.file}")
+
+
+def _reached(text: str, identity_file: str | None) -> dict[str, str | int | None]:
+    """Parts of an SSH name, as keys of a study's host."""
+    user, at, address = text.rpartition("@")
+    if address.count(":") > 1 and "[" not in address:  # IPv6 without a port
+        text = f"{user}{at}[{address}]"
+    parts = _HOST.fullmatch(text)
+    if parts is None:
+        raise BadInput("is not HOST, USER@HOST or HOST:PORT", value=text, code="E-CLI-024")
+    return {
+        "address": parts["address"].strip("[]"),
+        "user": parts["user"],
+        "port": int(parts["port"]) if parts["port"] else None,
+        "identity_file": identity_file,
+    }
+
+
+# ``netlab check``: whether a study can run on its hosts.
+
+
+@click.command("check")
+@study_argument
+@timing_options
+@results_option()
+@guarded
+def check_command(study: str, results: Path | None, **timing: Any) -> None:
+    """Check that STUDY can run: hosts, keys, sudo, interfaces, MTUs, space, limits, ceilings.
+
+    Nothing stays changed. All is checked before the first line is printed. Exit code 1 if a check
+    failed, 2 if the study cannot be used.
+    """
+    loaded = load_measurable(study, **timing)
+    from netlab.experiment.preflight import preflight
+
+    findings = list(preflight(loaded, results))
+    for finding in findings:
+        click.echo(finding.line())
+    failed = sum(finding.status == "fail" for finding in findings)
+    if failed:
+        raise NetlabError(f"{failed} of {len(findings)} checks failed", code="E-CLI-005")
+
+
+# ``netlab run``: measure a study.
+
+
+@click.command("run")
+@study_argument
+@timing_options
+@outer_option
+@results_option()
+@guarded
+def run_command(study: str, results: Path | None, outer: dict[str, str], **timing: Any) -> None:
+    """Measure every run of STUDY that has no valid record yet.
+
+    Print the directory of the results. STUDY is the name of a study or the path of its file. Exit
+    code 1: all runs of a cell failed; 4: measured, and a cell has only disturbed runs, or none yet.
+    """
+    loaded = load_measurable(study, **timing)
+    outer = asked_outer(loaded, outer)
+    from netlab.experiment.progress import Progress
+
+    with Progress(report=False) as progress:
+        campaign = measure(loaded, results, progress, outer)
+    click.echo(campaign.directory)
+    sys.exit(exit_code(campaign))
+
+
+def exit_code(campaign: Campaign) -> int:
+    """0 if every cell has a valid run; else say on standard error which has none, and why.
+
+    1 if all runs of a cell failed, 4 if they were disturbed or are still to come.
+    """
+    without = campaign.empty_cells
+    if not without:
+        return 0
+    click.echo(
+        f"netlab: {len(without)} cell{'s have' if len(without) > 1 else ' has'} no valid run, "
+        f"the first is {without[0]}",
+        err=True,
+    )
+    from netlab.analysis.cells import empty
+    from netlab.analysis.measured import load_measured
+
+    cells = load_measured(campaign.directory).cells
+    failed = empty(cells) & (cells["n_flagged"] > 0)
+    return 1 if failed.any() else BELOW_GATE
+
+
+def summary(campaign: Campaign) -> str:
+    """One line about a campaign: numbers of runs, and the first that failed."""
+    return (
+        f"{campaign.measured} runs measured in {campaign.visits} visits, "
+        f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged"
+        + (f"; the first failed run is {campaign.first_failed}" if campaign.first_failed else "")
+    )
+
+
+def measure(
+    loaded: Study, results: Path | None, progress: Progress, outer: Mapping[str, str]
+) -> Campaign:
+    """Measure a study, and note what was measured."""
+    from netlab.notebooks.kernel import Kernel
+
+    with Kernel("import netlab.face.block") as kernel:  # imports while this process does
+        from netlab.experiment.campaign import run_study
+
+        campaign = run_study(
+            loaded, directory=results, outer=outer, watcher=progress, kernel=kernel
+        )
+    progress.note(summary(campaign))
+    if campaign.disturbed:
+        progress.note(
+            f"{campaign.disturbed} runs are flagged interference, also after "
+            f"{loaded.noise.retries} retries"
+            + (f" and {campaign.waited_s:.0f} s of waiting" if campaign.waited_s else "")
+            + ": these hosts are noisy; quiet them, or set other limits under `noise`"
+        )
+    if campaign.looks and loaded.precision is not None:
+        last = campaign.looks[-1]
+        progress.note(
+            f"{last.reached} of {last.cells} cells are within "
+            f"{loaded.precision.half_width_percent:g} % after {last.round} rounds at most"
+            + ("; the budget ended first" if campaign.out_of_time else "")
+        )
+    return campaign
+
+
+# ``netlab report``: publish what a study has measured.
+
+
+@click.command("report")
+@study_argument
+@quick_option
+@results_option()
+@site_option
+@author_option
+@click.option("--against", default="", help="Add a page that compares with these other results.")
+@guarded
+def report_command(
+    study: str,
+    quick: bool,
+    results: Path | None,
+    site: Path | None,
+    author: str,
+    against: str,
+) -> None:
+    """Write the report of what STUDY has measured, and print its path.
+
+    STUDY is the name of a study or the path of its file. The report is of the study as it was
+    measured last, whatever its file says by now. Exit code 4: it is written, with a banner: below
+    the quality gate, cells are empty, disturbed or less precise than asked, or more than 5 % of the
+    runs are flagged.
+    """
+    loaded = load_study(study, quick=quick)
+    notebooks = notebooks_of(loaded, study)
+    from netlab.experiment.progress import Progress
+
+    with Progress() as progress:
+        published = publish_site(loaded, notebooks, results, site, progress, against, author)
+    click.echo(published.index)
+    sys.exit(gate_code(published.concerns))
+
+
+def gate_code(found: Iterable[Concern]) -> int:
+    """0, or 4 below the quality gate; then say why on standard error.
+
+    A short form alone gives 0, since it was asked for.
+    """
+    from netlab.analysis.trust import SHORT
+    from netlab.report.gate import in_words
+
+    concerns = [concern for concern in found if concern.kind != SHORT]
+    for concern in concerns:
+        click.echo(f"netlab: below the quality gate: {in_words(concern)}", err=True)
+    return BELOW_GATE if concerns else 0
+
+
+def publish_site(
+    loaded: Study,
+    notebooks: Sequence[Path] | None,
+    results: Path | None,
+    site: Path | None,
+    progress: Progress,
+    against: str = "",
+    author: str = "",
+) -> PublishedReport:
+    """Write the site of a measured study, and say which notebooks of its own it executes."""
+    from netlab.files import paths
+    from netlab.report.publish import Executions
+    from netlab.study.published import is_own
+
+    if own := [str(file) for file in notebooks or () if is_own(file)]:
+        progress.note(f"runs the study's own notebooks: {', '.join(own)}")
+
+    directory = (results or paths.results_dir(loaded.name)).absolute()
+    target = site or paths.site_dir()
+    with Executions() as running:
+        from netlab.report.publish import publish  # seconds, in which the kernel imports as well
+
+        published = publish(
+            *(directory, target, progress.step),
+            against=against,
+            notebooks=notebooks,
+            author=author,
+            running=running,
+        )
+    if published.left_out:
+        progress.note(
+            f"left out {', '.join(map(repr, published.left_out))}: notebooks of a study's own run "
+            f"with its own file, `netlab report FILE --results {directory}`"
+        )
+    return published
+
+
+# ``netlab study``: a whole study, from the first run to the report.
+
+
+@click.command("study")
+@study_argument
+@timing_options
+@outer_option
+@results_option()
+@site_option
+@guarded
+def study_command(
+    study: str, results: Path | None, site: Path | None, outer: dict[str, str], **timing: Any
+) -> None:
+    """Measure STUDY and write its report: `run`, then `report`.
+
+    Print the path of the report. STUDY is the name of a study or the path of its file. Exit code 4:
+    the report is written, with a banner: below the quality gate, see `netlab report`; 1: all runs
+    of a cell failed.
+    """
+    loaded = load_measurable(study, **timing)
+    notebooks, outer = notebooks_of(loaded, study), asked_outer(loaded, outer)
+    from netlab.experiment.progress import Progress
+
+    with Progress() as progress:
+        campaign = measure(loaded, results, progress, outer)
+        published = publish_site(loaded, notebooks, campaign.directory, site, progress)
+    click.echo(published.index)
+    below = gate_code(published.concerns)
+    sys.exit(exit_code(campaign) or below)
+
+
+# ``netlab lab``: the lab of network namespaces that comes with netlab.
+
+
+@click.group("lab")
+def lab_group() -> None:
+    """Make, show and remove labs of network namespaces.
+
+    Without root a lab is made in a user namespace, and is the user's own.
+    """
+
+
+@lab_group.command("up")
+@click.argument("study", default="openlab-2003")
+@guarded
+def up_command(study: str) -> None:
+    """Make the hosts and links of STUDY; they stay until `netlab lab down`."""
+    loaded = load_study(study)
+    from netlab.lab.lab import Lab, find
+
+    click.echo(_shown(find(loaded) or Lab.up(loaded)))
+
+
+@lab_group.command("down")
+@click.argument("lab_id", required=False)
+@guarded
+def down_command(lab_id: str | None) -> None:
+    """Remove the lab LAB_ID, or all that no running netlab owns."""
+    from netlab.lab.lab import down
+
+    removed = down(lab_id)
+    click.echo(f"removed: {', '.join(removed)}" if removed else "no lab is up")
+
+
+@lab_group.command("status")
+@guarded
+def status_command() -> None:
+    """List what the labs of this machine consist of."""
+    from netlab.lab.lab import labs
+
+    click.echo("\n".join(map(_shown, labs())) or "no lab is up")
+
+
+@lab_group.command("shell", context_settings={"ignore_unknown_options": True})
+@click.argument("host")
+@click.argument("argv", nargs=-1)
+@guarded
+def shell_command(host: str, argv: tuple[str, ...]) -> None:
+    """Run a command, or a shell, on HOST of the lab that is up."""
+    from netlab.lab.lab import labs
+    from netlab.lab.reaper import SEARCH_PATH
+
+    known: list[str] = []
+    for there in labs():
+        if host in there.hosts:
+            program = argv or (os.environ.get("SHELL", "/bin/sh"),)
+            words = there.inside(host, program)
+            os.execvpe(words[0], words, {**os.environ, "PATH": SEARCH_PATH})
+        known += there.hosts
+    hosts = f"the labs have {', '.join(known)}" if known else "no lab is up; `netlab lab up`"
+    raise NetlabError(f"no lab that is up has a host called {host!r}: {hosts}", code="E-CLI-008")
+
+
+def _shown(lab: Lab) -> str:
+    """Parts of a lab and its completeness, as lines."""
+    from netlab.lab import sshd
+
+    if lab.foreign:
+        return f"lab {lab.id}: made by root"
+    status = lab.status()
+    whole = "complete" if status["complete"] else "NOT complete"
+    owner = f", owned by process {status['owner_pid']}" if status["owner_pid"] else ""
+    where = ", in a user namespace" if lab.user_namespace else ""
+    lines = [f"lab {status['id']}: study {status['study']}, {whole}{where}{owner}"]
+    lines.append(f"  processes: {sshd.IN_WORDS[status['task_group']]}")
+    for name, host in status["hosts"].items():
+        up = "up" if host["up"] else "gone"
+        lines.append(f"  host {name}: {up}, namespace {host['namespace']}")
+    for name, path in status["paths"].items():
+        ends = " -- ".join(
+            f"{end['host']} {end['interface']} {' '.join(end['addresses'])}" for end in path["ends"]
+        )
+        rate = f", {path['rate_bps'] / 1e6:.0f} Mb/s of frames" if path["rate_bps"] else ""
+        lines.append(f"  path {name}: {ends}{rate}")
+    return "\n".join(lines)
+
+
+# ``netlab hosts``: what netlab leaves on the hosts of a study.
+
+
+@click.group("hosts")
+def hosts_group() -> None:
+    """Clean hosts."""
+
+
+@hosts_group.command("clean")
+@study_argument
+@click.option(
+    "--journals", is_flag=True, help="Also remove journals of settings that were not reverted."
+)
+@guarded
+def clean_command(study: str, journals: bool) -> None:
+    """Remove the agent, its cache and its journals from every SSH host of STUDY.
+
+    `netlab check` and `netlab run` leave the agent in ~/.cache/netlab of the user on each host, so
+    that the next run need not copy it. Prints what was found. Hosts of the lab have nothing of
+    their own. Every host is tried; exit code 1 if one failed.
+    """
+    loaded = load_study(study)
+    from netlab.experiment.endpoint import host_of
+    from netlab.hosts.agent import clean_host
+
+    names = [name for name, host in loaded.hosts.items() if host.kind != "lab"]
+    failed = 0
+    for name in names:
+        try:
+            with host_of(loaded, name) as host:
+                click.echo(f"{name}: {clean_host(host, journals=journals).text()}")
+        except HostError as error:
+            failed += 1
+            click.echo(f"netlab: {error.with_code()}", err=True)
+    if not names:
+        click.echo("all hosts are of the lab: `netlab lab down` removes it")
+    if failed:
+        raise NetlabError(f"{failed} of {len(names)} hosts failed", code="E-CLI-018")
+
+
+# ``netlab tune``: changes of a study's tunings, and recovery after a dead netlab.
+
+
+@click.group("tune")
+def tune_group() -> None:
+    """Show the changes of tunings; recover hosts."""
+
+
+@tune_group.command("plan")
+@study_argument
+@click.option("--tuning", help="Only this tuning of the study.")
+@click.option("--path", "path_name", help="Only this path of the study.")
+@click.option("--commands", is_flag=True, help="Print shell commands instead of a diff.")
+@guarded
+def plan_command(study: str, tuning: str | None, path_name: str | None, commands: bool) -> None:
+    """Show the changes of each tuning of STUDY on each host as a diff, without making them.
+
+    Everything is read and planned before the first line is printed.
+    """
+    loaded = load_measurable(study)
+    require_known("tuning", tuning, (level.name for level in loaded.tunings))
+    require_known("path", path_name, loaded.paths)
+    from netlab.face.parts import Changes, planned_changes
+
+    planned = Changes(tuple(planned_changes(loaded, tuning, path_name)))
+    click.echo(planned.commands() if commands else planned)
+
+
+@tune_group.command("recover")
+@study_argument
+@guarded
+def recover_command(study: str) -> None:
+    """Revert what a dead netlab left changed on the hosts of STUDY."""
+    for line in _recovered(load_study(study)):
+        click.echo(line)
+
+
+def _recovered(study: Study) -> Iterator[str]:
+    """Revert on every host the changes of a netlab that was killed together with its guard."""
+    from netlab.experiment.endpoint import open_endpoints, study_lab
+
+    with study_lab(study) as lab:
+        for path in study.paths:
+            with open_endpoints(study, study.first_link(path), lab=lab) as endpoints:
+                for host, endpoint in endpoints.items():
+                    answers = endpoint.recover()
+                    for answer in answers:
+                        words = [answer.get(key) for key in ("knob", "name", "status", "reason")]
+                        yield f"{host}: {' '.join(str(word) for word in words if word)}"
+                    if not answers:
+                        yield f"{host}: nothing to recover"

@@ -1,0 +1,342 @@
+"""Limits of a path: its bus, the memory copy rate of its machines, and its largest packet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from netlab import core
+from netlab.bus import PACKET_PAYLOADS_B, link_of, parallel_of
+from netlab.experiment.endpoint import Endpoint
+from netlab.files.writing import write_json
+from netlab.measure import RunEnd, measure
+from netlab.measure.exchange import Request
+from netlab.measure.ledger import one_machine, with_controller
+from netlab.results import store
+from netlab.study import Study
+from netlab.study.schedule import Run
+
+# Bus of a path: what the study states, else what the hosts report.
+
+CONTRADICTS = 0.02
+"""A stated bandwidth further from the reported one than this share contradicts it."""
+
+
+@dataclass(frozen=True)
+class HostBus:
+    """Bus of a host's card."""
+
+    bandwidth_MBps: float
+    shared: bool
+    label: str
+    source: str
+    line_MBps: float | None = None
+
+    def text(self) -> str:
+        """Its name, and who says so."""
+        return (
+            f"{self.label}, as the {'study states' if self.source == 'study' else 'host reports'}"
+        )
+
+
+def reported_bus(facts: Mapping) -> HostBus | None:
+    """The bus that a host's kernel reports for the interface; None if it reports none.
+
+    The directions of PCI Express do not share it. PCI and PCI-X are shared by both directions and
+    all devices of the bus; their clock is that of the card's slot, their width the device's.
+    """
+    link = link_of(facts.get("bus_speed"), facts.get("bus_width"))
+    if link is None:
+        return _parallel(facts)
+    payload_B = facts.get("bus_max_payload_B")
+    if payload_B not in PACKET_PAYLOADS_B:
+        return HostBus(link.bandwidth_MBps, False, link.name, "sysfs", link.bandwidth_MBps)
+    return HostBus(
+        link.most_payload_MBps(payload_B),
+        False,
+        f"{link.name} ({link.encoding}) in packets of {payload_B} B",
+        "sysfs",
+        link.bandwidth_MBps,
+    )
+
+
+def _parallel(facts: Mapping) -> HostBus | None:
+    bus = parallel_of(facts.get("bus_slot_speed"), facts.get("bus_pci_x_bits"))
+    if bus is None:
+        return None
+    label = f"{bus.name} {bus.width_bit} bit at {bus.clock_MHz:g} MHz"
+    devices = facts.get("bus_devices") or 1
+    if devices > 1:
+        label += f", shared by {devices} devices"
+    return HostBus(bus.bandwidth_MBps, True, label, "sysfs")
+
+
+def host_bus(study: Study, host: str, facts: Mapping) -> HostBus | None:
+    """The bus that the study states for a host, else the reported one."""
+    stated = study.hosts[host].bus
+    if stated is None:
+        return reported_bus(facts)
+    return HostBus(stated.bandwidth_MBps, stated.shared, stated.label, "study")
+
+
+def contradiction(study: Study, host: str, facts: Mapping) -> str | None:
+    """Describe a stated bus that the host's kernel contradicts; None if there is none."""
+    stated, reported = study.hosts[host].bus, reported_bus(facts)
+    if stated is None or reported is None:
+        return None
+    for bandwidth_MBps in (reported.bandwidth_MBps, reported.line_MBps or 0.0):
+        if abs(stated.bandwidth_MBps - bandwidth_MBps) <= CONTRADICTS * bandwidth_MBps:
+            return None
+    return (
+        f"the study states {stated.bandwidth_MBps:.0f} MB/s ({stated.label}), and the host reports "
+        f"{reported.label}, {reported.bandwidth_MBps:.0f} MB/s; leave out hosts.{host}.bus to use "
+        "that"
+    )
+
+
+@dataclass(frozen=True)
+class PathBus:
+    """The slower of the two buses of a path."""
+
+    bandwidth_MBps: float | None
+    shared: bool
+    source: str = ""
+
+
+def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> PathBus:
+    """Bus of a path."""
+    buses = [host_bus(study, end.host, facts.get(end.host, {})) for end in study.path(path).ends]
+    known = [bus for bus in buses if bus is not None]
+    shared = any(bus.shared for bus in known)
+    if len(known) < len(buses):
+        return PathBus(None, shared)
+    slower = min(known, key=lambda bus: bus.bandwidth_MBps)
+    return PathBus(slower.bandwidth_MBps, shared, slower.text())
+
+
+# Memory copy rate of one core of each machine: a ceiling of what its programs send and receive.
+#
+# One machine with both ends is measured before each visit. On two machines each host measures
+# itself once a campaign, while no run uses it, and the campaign keeps the figure.
+
+BUDGET_MS, OWN_BUDGET_MS = 100, 60
+TIMEOUT_S = 15.0
+"""For a host that is busy or slow; with 100 ms of copying it takes about 0.2 s."""
+
+LEAST_MEMORY_kB = 1 << 20
+"""The copies take 128 MiB."""
+
+FILE = "copies.json"
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Copy rates of a path's machines."""
+
+    one_MBps: float | None = None
+    each_MBps: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        study: Study,
+        path: str,
+        endpoints: Mapping[str, Endpoint],
+        directory: Path,
+        campaign: str = "",
+    ) -> Copies:
+        """Measure the machines of a path, or take what the campaign has of them.
+
+        The figure of each host, or the reason that there is none, goes to its facts as
+        ``copy_MBps``.
+        """
+        facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
+        if with_controller(facts) == set(endpoints):
+            return cls(one_MBps=core.memory_copy_MBps(budget_ms=OWN_BUDGET_MS).cold_MBps)
+        if one_machine(facts):
+            rate = _measured(next(iter(endpoints.values())))
+            return cls(one_MBps=rate if isinstance(rate, float) else None)
+        file = store.folder(directory, campaign) / FILE if campaign else None
+        known = _read(file) if file else {}
+        found = {
+            name: known[name] if name in known else _measured(endpoint)
+            for name, endpoint in endpoints.items()
+        }
+        if file and not found.keys() <= known.keys():
+            write_json(file, {**known, **found})
+        for name, endpoint in endpoints.items():
+            endpoint.facts["copy_MBps"] = found[name]
+        return cls(each_MBps={n: rate for n, rate in found.items() if isinstance(rate, float)})
+
+    def ceiling(
+        self, study: Study, run: Run, facts: Mapping[str, Mapping]
+    ) -> tuple[float | None, str]:
+        """Most payload per second, MB/s, that the copies of both hosts allow; and its source.
+
+        A stream is served by one core at a time. An end that sends or receives without copying has
+        no such ceiling.
+        """
+        if self.one_MBps is not None:
+            return self.one_MBps, ""
+        both = run.group.direction == "<->"
+        copying = {run.group.sender: study.send, study.receiver(run.group): study.receive}
+        if both and (study.send, study.receive) != ("copy", "copy"):
+            return None, ""
+        limits = []
+        for host, rate_MBps in self.each_MBps.items():
+            if copying.get(host) == "copy":
+                cores = _cores(study, run.streams, facts[host].get("cpus"), both)
+                limits.append((rate_MBps * cores, host, cores))
+        if not limits:
+            return None, ""
+        most_MBps, host, cores = min(limits)
+        of = "one core" if cores == 1 else f"{cores} cores"
+        return most_MBps, f"copies of cold memory by {of} of {host}, measured there"
+
+
+def _cores(study: Study, streams: int, cpus: int | None, both: bool) -> int:
+    """Most cores of a host that copy at a time: one a stream, a thread and a CPU."""
+    threads = min(streams, study.threads or streams) * (2 if both else 1)
+    return min(threads, cpus or threads)
+
+
+def _measured(endpoint: Endpoint) -> float | str:
+    """Rate of a host, MB/s, or the reason that there is none."""
+    memory_kB = endpoint.facts.get("memory_kB")
+    if not memory_kB or memory_kB < LEAST_MEMORY_kB:
+        return "unsupported: less than 1 GiB of memory"
+    argv = (endpoint.binary, "copyrate", "--budget-ms", str(BUDGET_MS))
+    done = endpoint.host.run(argv, check=False, timeout_s=TIMEOUT_S)
+    try:
+        return round(int(json.loads(done.stdout)["cold_Bps"]) / 1e6, 1)
+    except (ValueError, KeyError, TypeError):
+        reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.exit_status}"]
+        return f"unsupported: {reason[0]}"
+
+
+def _read(file: Path) -> dict[str, float | str]:
+    """Figures of a campaign; those of a file that is absent or damaged are measured again."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return {str(name): value for name, value in content.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+# Largest packet that passes a path: single TCP segments, each on a connection of its own.
+#
+# One segment at a time cannot be part of a super-packet (TSO, GSO), so it has its true size on
+# every link. TCP sets don't-fragment. A segment that is lost without an answer of the network (a
+# path MTU black hole) is therefore lost here as well, with the ports and the firewall rules of a
+# run.
+
+TIMESTAMPS = 1
+"""Bit of TCP_INFO's options: each segment has 12 B of timestamps."""
+
+LOST_MS = 500
+"""A segment is lost without an acknowledgement in this time and four round trips: TCP has sent it
+at least twice by then."""
+
+ETHERNET_B = 1500
+"""The MTU tried first where full-size packets are lost."""
+
+
+@dataclass(frozen=True)
+class PacketSize:
+    """Packets of one direction of a path."""
+
+    sender: str
+    receiver: str
+    full_B: int
+    passed_B: int
+
+    @property
+    def passes(self) -> bool:
+        """True if full-size packets arrive."""
+        return self.passed_B >= self.full_B
+
+    def text(self) -> str:
+        """One sentence."""
+        where = f"from {self.sender} to {self.receiver}"
+        if self.passes:
+            return f"packets of {self.full_B} B pass {where}"
+        if not self.passed_B:
+            return f"no data arrive {where}"
+        return (
+            f"packets of {self.full_B} B are lost {where}, packets of up to {self.passed_B} B "
+            "arrive: a link between them has a smaller MTU"
+        )
+
+
+def packet_size(sender: RunEnd, receiver: RunEnd, request: Request) -> PacketSize:
+    """Send full-size packets one way; if they are lost, find the largest that arrives.
+
+    Takes two round trips on a sound path, and a few seconds on one that loses packets.
+    """
+    probe = _Probe(sender, receiver, request)
+    if not probe.arrives(1):
+        return PacketSize(sender.host, receiver.host, probe.packet_B(probe.mss_B), 0)
+    probe.wait_ms = LOST_MS + 4 * probe.rtt_us // 1000
+    full_B = probe.mss_B
+    passed_B = full_B if probe.arrives(full_B) else _largest(probe, full_B)
+    return PacketSize(sender.host, receiver.host, probe.packet_B(full_B), probe.packet_B(passed_B))
+
+
+def tcp_rtt_s(sender: RunEnd, receiver: RunEnd, request: Request) -> float:
+    """RTT of a connection that carries one byte, s, for a path that answers no ping; 0 if lost."""
+    probe = _Probe(sender, receiver, request)
+    return probe.rtt_us / 1e6 if probe.arrives(1) else 0.0
+
+
+def _largest(probe: _Probe, lost_B: int) -> int:
+    """Payload of the largest segment that arrives, below one that does not."""
+    passed_B = 1
+    guess_B = ETHERNET_B - probe.headers_B
+    first = [guess_B, guess_B + 1]
+    while lost_B - passed_B > 1:
+        size_B = (passed_B + lost_B) // 2
+        if first:
+            size_B = min(max(first.pop(0), passed_B + 1), lost_B - 1)
+        if probe.arrives(size_B):
+            passed_B = size_B
+        else:
+            lost_B = size_B
+    return passed_B
+
+
+class _Probe:
+    """Sends one segment of a size over a new connection."""
+
+    def __init__(self, sender: RunEnd, receiver: RunEnd, request: Request):
+        self._sender, self._receiver, self._request = sender, receiver, request
+        self.wait_ms = request.drain_ms
+        self.mss_B = self.rtt_us = 0
+        self.headers_B = 60 if ":" in sender.address else 40
+
+    def packet_B(self, payload_B: int) -> int:
+        return payload_B + self.headers_B if payload_B else 0
+
+    def arrives(self, payload_B: int) -> bool:
+        """True if a segment of this payload arrives whole; probes once."""
+        request = replace(
+            self._request,
+            streams=1,
+            both=False,
+            trace=False,
+            warmup_ms=0,
+            window_ms=0,
+            bytes_per_stream=payload_B,
+            record_length_B=payload_B,
+            drain_ms=self.wait_ms,
+        )
+        flow = measure(self._sender, self._receiver, request).flows[0]
+        stream = flow.gen["per_stream"][0]
+        tcp = stream.get("tcp") or {}
+        if not self.mss_B:
+            self.mss_B, self.rtt_us = stream["mss_B"], tcp.get("rtt_us") or 0
+            self.headers_B += 12 if (tcp.get("options") or 0) & TIMESTAMPS else 0
+        # TCP splits a segment when a router reports a smaller MTU, and some kernels when it is lost
+        whole = (tcp.get("mss_B") or 0) >= payload_B
+        return bool(flow.sink["total_bytes"] == payload_B and whole)

@@ -1,0 +1,348 @@
+"""What a notebook calls besides a study: a transfer, a display, published figures, a check."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+from urllib.parse import quote
+
+import pandas as pd
+
+from netlab import core, published
+from netlab.core import RunReport
+from netlab.files.tables import Table
+
+if TYPE_CHECKING:
+    from netlab.charts.chart import Chart
+    from netlab.charts.compare import Axes
+    from netlab.face.documents import (
+        Claims,
+        Document,
+        GigabitHosts,
+        OpenlabNotes,
+        OpenlabReport,
+        SlacPage,
+    )
+
+
+# What a notebook shows: HTML with a plain-text twin, a link to a site, a finished chart.
+
+
+@dataclass(frozen=True)
+class Html:
+    """A piece of HTML with a plain-text twin.
+
+    Parameters
+    ----------
+    markup : str
+        Escaped HTML.
+    text : str
+        The same as text.
+    """
+
+    markup: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.markup
+
+    def __repr__(self) -> str:
+        return self.text
+
+    @classmethod
+    def sentence(cls, text: str) -> Html:
+        """A paragraph of text."""
+        return cls(f"<p>{html.escape(text)}</p>", text)
+
+    @classmethod
+    def printed(cls, text: str) -> Html:
+        """Text as a program printed it."""
+        return cls(f"<pre>{html.escape(text)}</pre>", text)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A written report; shows itself as a link.
+
+    Parameters
+    ----------
+    index : Path
+        Its first page.
+    """
+
+    index: Path
+
+    def __fspath__(self) -> str:
+        return str(self.index)
+
+    def _repr_html_(self) -> str:
+        """A link that JupyterLab follows, relative to the notebook; and one for a file on disk."""
+        index = self.index.resolve()
+        relative = html.escape(quote(os.path.relpath(index)))
+        address = html.escape(index.as_uri())
+        name = html.escape(str(self.index))
+        return f'<a href="{relative}">{name}</a> (<a href="{address}">outside of JupyterLab</a>)'
+
+    def __repr__(self) -> str:
+        return str(self.index)
+
+
+def show(drawn: Axes, alt: str | None = None, caption: str = "") -> Chart:
+    """Turn axes into a finished chart, the value of a notebook cell; closes their figure.
+
+    Parameters
+    ----------
+    drawn : Axes
+        As a method ``plot`` returns them; for axes of your own with `alt`.
+    alt : str, optional
+        Content of the chart in words; by default the text that ``plot`` made.
+    caption : str, optional
+        Text under the chart.
+
+    Returns
+    -------
+    Chart
+        A deterministic SVG with its alt text.
+
+    Raises
+    ------
+    BadInput
+        Without alt text.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> netlab.show(netlab.Results("openlab-2003").plot("Linux64 -> Linux64", tuning="full"))
+    Chart: Line chart of goodput, MB/s over TCP streams, Linux64 → Linux64. ...
+    """
+    from netlab.charts import chart
+
+    return chart.show(drawn, alt, caption)
+
+
+# Check of a notebook's parameters, by the name that notebooks use.
+
+
+def check_parameters(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> None:
+    """Refuse unknown or mistyped parameters of a notebook.
+
+    Call it right after the cell tagged ``parameters``: papermill only warns of an unknown name.
+
+    Parameters
+    ----------
+    namespace : mapping
+        The notebook's ``globals()``.
+    **kinds : type or tuple of types
+        Type of each parameter. An int is accepted as a float; a bool is not an int.
+
+    Raises
+    ------
+    BadInput
+        An unknown parameter, a missing one, or a value of another type.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> netlab.check_parameters({"quick": True}, quick=bool)
+    >>> netlab.check_parameters({"quick": "yes"}, quick=bool)
+    Traceback (most recent call last):
+    netlab.errors.BadInput: parameters: quick: must be bool (found 'yes')
+    """
+    from netlab.notebooks.parameters import check
+
+    check(namespace, **kinds)
+
+
+# A transfer on this machine, in this process: the first thing to try.
+
+DEFAULTS = {"warmup_ms": 100, "window_ms": 1000, "congestion": "reno"}
+"""Every kernel has reno, and any user may choose it."""
+
+
+@dataclass(frozen=True)
+class LoopbackRun:
+    """A run between two sockets of this machine; shows its rate and its ledger.
+
+    Parameters
+    ----------
+    sink, gen : RunReport
+        Reports of the receiving and the sending end.
+    """
+
+    sink: RunReport
+    gen: RunReport
+
+    @property
+    def goodput_MBps(self) -> float:
+        """Payload that the sink read within its window, 10^6 B/s."""
+        return self.sink.goodput_MBps
+
+    @property
+    def ledger(self) -> dict[str, int]:
+        """Bytes of the run by the place where they were counted."""
+        return {
+            "given to send()": self.gen.total_bytes,
+            "read by the sink": self.sink.total_bytes,
+            "sum of the sink's intervals": self.sink.interval_sum_bytes,
+            "sum of the sender's intervals": self.gen.interval_sum_bytes,
+        }
+
+    @property
+    def closes(self) -> bool:
+        """True if all counts of the ledger agree."""
+        return len(set(self.ledger.values())) == 1
+
+    def _table(self) -> Table:
+        rtts_us = [stream["tcp"]["rtt_us"] for stream in self.gen.per_stream]
+        rows = [
+            ("goodput at the sink", f"{self.goodput_MBps:,.0f} MB/s"),
+            *((place, f"{count:,} B") for place, count in self.ledger.items()),
+            ("ledger", "closes to the byte" if self.closes else "does not close"),
+            ("RTT, mean of streams", f"{sum(rtts_us) / len(rtts_us):,.0f} us"),
+        ]
+        frame = pd.DataFrame(rows, columns=["quantity", "value"])
+        return Table(frame, f"A transfer over loopback, {self.sink.streams} streams")
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
+
+    def __repr__(self) -> str:
+        return repr(self._table())
+
+
+def transfer(streams: int = 1, **settings: object) -> LoopbackRun:
+    """Move bytes between two sockets of this machine.
+
+    Both ends run in this process, one thread a stream. No setting of the machine is changed.
+
+    Parameters
+    ----------
+    streams : int
+        Number of parallel TCP streams.
+    **settings
+        Further options of a run by name, such as ``window_ms`` or ``bytes``; see
+        :func:`netlab.core.options`. The default is a window of 1000 ms after a warm-up of 100 ms.
+
+    Returns
+    -------
+    LoopbackRun
+        Rate and ledger of the run.
+
+    Raises
+    ------
+    CoreError
+        Unknown option, refused value, or streams that could not be connected.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> run = netlab.transfer(streams=4, window_ms=200)
+    >>> run.goodput_MBps > 0
+    True
+    >>> run.ledger["given to send()"] == run.ledger["read by the sink"]
+    True
+    """
+    chosen: dict[str, Any] = {**DEFAULTS, **settings}
+    if settings.get("bytes"):
+        chosen = {"congestion": DEFAULTS["congestion"], **settings}
+    return LoopbackRun(*core.transfer(streams=streams, **chosen))
+
+
+# Published figures by name, the documents that have them, and what they state.
+
+
+def load_published(name: str) -> pd.DataFrame:
+    """Load a published data set as a tidy frame.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set; a wrong one lists those that exist.
+
+    Returns
+    -------
+    DataFrame
+        One row a measurement, units in the column names; a new frame at each call.
+
+    Raises
+    ------
+    BadInput
+        Unknown name, or a file that is not the one described.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> cells = netlab.load_published("openlab-2003")
+    >>> one_way = cells[cells["table"] == 2]
+    >>> float(one_way["throughput_MBps"].max())
+    744.0
+    """
+    return published.load(name)
+
+
+@overload
+def document(name: Literal["openlab-report"]) -> OpenlabReport: ...
+@overload
+def document(name: Literal["openlab-preliminary"]) -> OpenlabNotes: ...
+@overload
+def document(name: Literal["slac"]) -> SlacPage: ...
+@overload
+def document(name: Literal["gigabit-hosts"]) -> GigabitHosts: ...
+@overload
+def document(name: str) -> Document: ...
+def document(name: str) -> Document:
+    """Find a source document by name: its tables, charts and answer.
+
+    Parameters
+    ----------
+    name : {"openlab-report", "openlab-preliminary", "slac", "gigabit-hosts"}
+        Name of the document; the last are two articles.
+
+    Returns
+    -------
+    Document
+        One of the classes of :mod:`netlab.face.documents`. Its methods give tables; ``opening``
+        and ``charts`` are finished charts; ``export`` writes the tables as CSV and LaTeX.
+
+    Raises
+    ------
+    BadInput
+        Unknown name.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> report = netlab.document("openlab-report")
+    >>> report.answer
+    The goal of 80 % of PCI-X, 851 MB/s from Linux64 to Linux64, was not met: ...
+    >>> len(report.tables())
+    6
+    """
+    from netlab.face.documents import document_of
+
+    return document_of(name)
+
+
+def claims() -> Claims:
+    """Recompute every quantitative statement of the documents from their own data.
+
+    Returns
+    -------
+    Claims
+        Shows itself as the number of claims by document and verdict; its ``frame`` has one row a
+        claim.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> found = netlab.claims()
+    >>> found.frame["verdict"].value_counts().to_dict()["contradicted"]
+    13
+    """
+    from netlab.face.documents import Claims
+
+    return Claims()

@@ -1,0 +1,284 @@
+"""Files written whole or not at all: atomic replacement, locks, dated and scratch directories."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import math
+import os
+import pwd
+import re
+import shutil
+import signal
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+
+# Files that are replaced at once: a reader sees the old content or the new one.
+
+
+@contextlib.contextmanager
+def replaced(path: Path, *, durable: bool = False) -> Iterator[Path]:
+    """A hidden file beside another one, which takes its place at the end.
+
+    A failure leaves the old file as it is, and no other.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        if durable:
+            _flush(partial)
+        os.replace(partial, path)
+        if durable:
+            _flush(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+
+
+def _flush(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+# Results of commands that keep every run: a directory for each run, named by its date.
+#
+# ``calibration/2026-01-05T100000Z/calibration.json``. A later run makes a directory of its own, so
+# it changes no earlier result. A file right in ``calibration`` is of an older version, and is read
+# too.
+
+_NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)(?:-(\d{1,9}))?")
+
+
+@dataclass(frozen=True)
+class DatedDocument:
+    """A JSON document of one run."""
+
+    file: Path
+    started_at: str
+    content: dict
+
+
+def new_directory(parent: Path, started_at: str) -> Path:
+    """Make the directory of a run."""
+    parent.mkdir(parents=True, exist_ok=True)
+    stamp = started_at.replace(":", "")
+    number = 1
+    while True:
+        place = parent / (stamp if number == 1 else f"{stamp}-{number}")
+        try:
+            place.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return place
+
+
+def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]:
+    """All documents of a name, the latest first, and the damaged ones."""
+    found: list[tuple[tuple[str, int], DatedDocument]] = []
+    damaged = []
+    for file, number in _files(parent, name):
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, RecursionError):
+            content = None
+        started_at = content.get("started_at") if isinstance(content, dict) else None
+        if not isinstance(started_at, str):
+            damaged.append(file)
+            continue
+        found.append(((started_at, number), DatedDocument(file, started_at, content)))
+    found.sort(key=lambda one: one[0], reverse=True)
+    return [document for _, document in found], damaged
+
+
+def _files(parent: Path, name: str) -> list[tuple[Path, int]]:
+    """Possible files of all runs, each with the run's number within its second."""
+    files = [(parent / name, 0)]
+    try:
+        entries = sorted(parent.iterdir())
+    except OSError:
+        return files
+    for entry in entries:
+        if matched := _NAME.fullmatch(entry.name):
+            files.append((entry / name, int(matched[2] or 1)))
+    return files
+
+
+# Work that a signal must not cut in the middle.
+
+# SIGINT is the last whose handler comes back: an interrupt then finds the others in place
+_WAITING = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Keep a Ctrl-C, SIGTERM or SIGHUP until the end of the block, and act on it there.
+
+    An exception that a signal raises in the middle of a lock's own code leaves it locked for ever:
+    a thread pool, used by the main thread, then never ends. In other threads this does nothing, as
+    Python handles signals in the main one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {int(number): signal.getsignal(number) for number in _WAITING}
+    kept: list[int] = []
+
+    def keep(number: int, _frame: FrameType | None) -> None:
+        kept.append(number)
+
+    try:
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, keep)
+        yield
+    finally:
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
+        for number in dict.fromkeys(kept):
+            signal.raise_signal(number)
+
+
+# Atomic writing of text and JSON files.
+
+
+def write_text(path: Path, text: str, *, durable: bool = False) -> Path:
+    """Write a text file as UTF-8 atomically; create its directory."""
+    with replaced(path, durable=durable) as partial:
+        partial.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_json(path: Path, content: dict, *, durable: bool = False) -> Path:
+    """Write a JSON document atomically; create its directory.
+
+    numpy's scalars become Python's, and a number that is not finite becomes null.
+    """
+    return write_text(path, f"{json_text(content)}\n", durable=durable)
+
+
+def json_text(content: object) -> str:
+    """Format a JSON document, as :func:`write_json` does."""
+    return json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
+
+
+def json_line(content: object) -> str:
+    """Format a JSON document as one line, newline included, with the values of `write_json`."""
+    return json.dumps(_plain(content), allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+# Locks under flock that say which process has them, of which user and since when.
+
+HOLDER_B = 200
+
+
+def take(lock: int) -> str | None:
+    """Lock an open file, without waiting, and write the holder into it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.pread(lock, HOLDER_B, 0).decode("utf-8", "replace")
+        return "".join(c if c.isprintable() else "?" for c in text) or "another process"
+    # The lock counts, not the text: a full disk is not a failure.
+    with contextlib.suppress(OSError):
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, _this_process().encode(), 0)
+    return None
+
+
+def _this_process() -> str:
+    try:
+        user = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        user = str(os.geteuid())
+    since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+    return f"process {os.getpid()} of user {user} since {since}"
+
+
+# Temporary directories of a process, which the next start removes if the process was killed.
+
+PREFIX = "netlab-"
+
+
+class Scratch:
+    """A directory that only this user can enter; a context manager.
+
+    It is under flock as long as its process lives. Entering removes directories of this user and
+    purpose that no process has locked. A file system without locks keeps them.
+    """
+
+    def __init__(self, purpose: str, beside: Path | None = None):
+        hidden = f".{beside.name}." if beside else ""
+        self._prefix = f"{hidden}{PREFIX}{purpose}-"
+        self._parent = beside.parent if beside else Path(tempfile.gettempdir())
+        self._lock = -1
+        self.path = Path()
+
+    def __enter__(self) -> Path:
+        remove_abandoned(self._parent, self._prefix)
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=self._prefix, dir=self._parent))
+            # until it is locked, another start may remove it as abandoned
+            with contextlib.suppress(FileNotFoundError):
+                self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                with contextlib.suppress(OSError):
+                    fcntl.flock(self._lock, fcntl.LOCK_EX)
+                if os.fstat(self._lock).st_nlink:
+                    return self.path
+                os.close(self._lock)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def remove_abandoned(parent: Path, prefix: str) -> None:
+    """Remove directories with this prefix whose process was killed; never those of other users."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(parent):
+            if name.startswith(prefix):
+                with contextlib.suppress(OSError):
+                    _remove_abandoned(parent / name)
+
+
+def _remove_abandoned(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(directory)
+        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == 0o700:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(directory)

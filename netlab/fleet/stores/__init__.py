@@ -1,1 +1,0 @@
-"""Questions to the records of many stores, answered by DuckDB from their Parquet files."""

@@ -1,0 +1,376 @@
+"""The agent on a host: pushed, leased while it is used, and removed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import secrets
+import shlex
+import struct
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from netlab.errors import HostError
+from netlab.hosts.host import Host, LineProcess
+
+# Deploy the agent to a host: once, with its digest checked, into a cache of the user there.
+
+# e_machine of an ELF file -> output of uname -m. 32-bit names vary; these are the usual ones.
+ELF_MACHINES = {
+    3: ("i386", "i486", "i586", "i686"),
+    21: ("ppc64", "ppc64le"),
+    22: ("s390x",),
+    40: ("armv6l", "armv7l", "armv8l"),
+    62: ("x86_64",),
+    183: ("aarch64",),
+    243: ("riscv64",),
+    258: ("loongarch64",),
+}
+COMPILE_TIMEOUT_S = 300.0
+
+# Arguments: names of files in the cache. Prints the cache directory and the digest of each file.
+LOOK = r"""
+set -e
+umask 077
+d=${XDG_CACHE_HOME:-$HOME/.cache}/netlab
+mkdir -p "$d"
+if ! [ -O "$d" ]; then echo "$d belongs to another user" >&2; exit 1; fi
+chmod 700 "$d"
+cd "$d"
+printf 'directory %s\n' "$PWD"
+printf 'machine %s\n' "$(uname -m)"
+set +e
+for c in cc gcc clang; do
+  if command -v $c >/dev/null 2>&1; then printf 'compiler %s\n' $c; break; fi
+done
+if command -v sha256sum >/dev/null 2>&1; then echo 'sha256sum yes'; fi
+for f do
+  if [ -f "$f" ] && [ -x "$f" ]; then
+    printf 'file %s %s\n' "$f" "$(sha256sum "$f" 2>/dev/null | cut -c 1-64)"
+  fi
+  if [ -f "$f.sha256" ]; then printf 'noted %s %s\n' "$f" "$(cut -c 1-64 "$f.sha256")"; fi
+done
+set -- $(df -Pk . 2>/dev/null | tail -n 1)
+printf 'free_kB %s\n' "$4"
+set -- $(df -Pi . 2>/dev/null | tail -n 1)
+if [ "${2:-0}" -gt 0 ] 2>/dev/null; then printf 'free_inodes %s\n' "$4"; fi
+"""
+# Arguments: directory, partial name, final name.
+INSTALL = r"""
+set -e
+cd "$1"
+chmod 700 "$2"
+if ! [ -x "$2" ]; then echo "$1 is mounted so that no program can be run from it" >&2; exit 1; fi
+mv -f "$2" "$3"
+"""
+# Arguments: directory, a word for the work, final name, then the compiler's argv, which makes
+# `gensink` in the current directory. Reads a tar of the sources.
+COMPILE = r"""
+set -e
+umask 077
+d=$1
+w=$1/.build-$2
+name=$3
+shift 3
+trap 'rm -rf "$w"' EXIT
+trap 'exit 1' HUP INT TERM
+mkdir "$w"
+cd "$w"
+tar -xf -
+# A C library without its static half still makes an agent for this very host.
+"$@" -static 2>static.log || "$@"
+sha256sum gensink | cut -c 1-64 > gensink.sha256
+chmod 700 gensink
+mv -f gensink "$d/$name"
+mv -f gensink.sha256 "$d/$name.sha256"
+"""
+
+
+def push_agent(
+    host: Host,
+    binary: Path,
+    *,
+    source_dir: Path | None = None,
+    force_compile: bool = False,
+) -> str:
+    """Deploy the agent if the host lacks it, and return its path.
+
+    The agent lies in ``$XDG_CACHE_HOME/netlab`` or ``~/.cache/netlab`` of the login there, under
+    its SHA-256. One that is there and intact is not sent again; a damaged one is replaced. A host
+    of another machine type compiles it from the sources, if it has a compiler.
+    """
+    content = binary.read_bytes()
+    wanted = hashlib.sha256(content).hexdigest()
+    pushed = f"gensink-{wanted[:32]}"
+    seen = _look(host, pushed)
+    machines = machine_of(content)
+    if force_compile or (machines is not None and seen["machine"] not in machines):
+        return _compile(host, seen, machines, source_dir)
+    target = f"{seen['directory']}/{pushed}"
+    if _digest_there(host, seen, pushed) == wanted:
+        return target
+    partial = f".{pushed}.{secrets.token_hex(4)}"
+    path = f"{seen['directory']}/{partial}"
+    try:
+        try:
+            host.put(binary, path, 0o700)
+        except HostError:
+            _check_space(host, seen, path, len(content))
+            raise
+        arrived = _look(host, partial)
+        if _digest_there(host, arrived, partial) not in {wanted, None}:
+            raise HostError(
+                host.name,
+                f"the copy at {path} differs from the file that was sent",
+                code="E-HOST-012",
+            )
+        host.run(("sh", "-c", INSTALL, "install", seen["directory"], partial, pushed))
+    except BaseException:
+        _forget(host, path)
+        raise
+    return target
+
+
+def machine_of(content: bytes) -> tuple[str, ...] | None:
+    """Return ``uname -m`` of the machines that run an ELF program; None for another file."""
+    if content[:4] != b"\x7fELF" or len(content) < 20:
+        return None
+    order = "<" if content[5] == 1 else ">"
+    (number,) = struct.unpack_from(f"{order}H", content, 18)
+    return ELF_MACHINES.get(number, (f"ELF machine {number}",))
+
+
+def _look(host: Host, *names: str) -> dict[str, str]:
+    seen: dict[str, str] = {}
+    done = host.run(("sh", "-c", LOOK, "look", *names), check=False)
+    if done.exit_status != 0:
+        raise HostError(
+            host.name,
+            "the cache directory of the agent cannot be used",
+            output=done.stderr,
+            code="E-HOST-013",
+        )
+    for line in done.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        if key in {"file", "noted"}:
+            name, _, found = value.partition(" ")
+            key, value = f"{key} {name}", found
+        seen[key] = value
+    if not seen.get("directory", "").startswith("/") or not seen.get("machine"):
+        raise HostError(
+            host.name,
+            "a start-up file of the shell prints text or changes the output of commands",
+            code="E-HOST-014",
+        )
+    return seen
+
+
+def _digest_there(host: Host, seen: dict[str, str], name: str) -> str | None:
+    """Return the SHA-256 of an executable in the cache, computed there if possible, or None."""
+    if f"file {name}" not in seen:
+        return None
+    if "sha256sum" in seen:
+        return seen[f"file {name}"]
+    return hashlib.sha256(host.read_bytes(f"{seen['directory']}/{name}")).hexdigest()
+
+
+def _check_space(host: Host, seen: dict[str, str], path: str, size: int) -> None:
+    _forget(host, path)
+    seen = _look(host)
+    free_kB = seen.get("free_kB", "")
+    if seen.get("free_inodes") == "0":
+        raise HostError(
+            host.name,
+            f"no inode for the agent: the file system of {seen['directory']} has none left",
+            code="E-HOST-037",
+        ) from None
+    if free_kB.isdigit() and int(free_kB) * 1024 < size:
+        raise HostError(
+            host.name,
+            f"no space for the agent: {seen['directory']} has {free_kB} kB free, "
+            f"{-(-size // 1024)} kB are needed",
+            code="E-HOST-015",
+        ) from None
+
+
+def _forget(host: Host, path: str) -> None:
+    try:
+        host.run(("rm", "-f", "--", path), check=False)
+    except HostError:
+        # the host is gone; the error that led here is already on its way to the caller
+        return
+
+
+def _compile(
+    host: Host,
+    seen: dict[str, str],
+    machines: tuple[str, ...] | None,
+    source_dir: Path | None,
+) -> str:
+    why = (
+        f"is {seen['machine']}, the agent is built for {' or '.join(machines or ('any machine',))}"
+    )
+    if source_dir is None or not (source_dir / "BUILD").is_file():
+        raise HostError(
+            host.name,
+            f"{why}, and its sources are not available to build it there",
+            code="E-HOST-016",
+        )
+    packed = _sources(source_dir)
+    name = f"gensink-{hashlib.sha256(packed).hexdigest()[:32]}-{seen['machine']}"
+    seen = _look(host, name)
+    target = f"{seen['directory']}/{name}"
+    there = _digest_there(host, seen, name)
+    if there is not None and there == seen.get(f"noted {name}"):
+        return target
+    if "compiler" not in seen:
+        raise HostError(
+            host.name,
+            f"{why}, and the host has none of cc, gcc and clang to build it: install one",
+            code="E-HOST-017",
+        )
+    _, *rest = shlex.split((source_dir / "BUILD").read_text())
+    words = (seen["directory"], secrets.token_hex(4), name, seen["compiler"], *rest)
+    built = host.run(
+        ("sh", "-c", COMPILE, "compile", *words),
+        check=False,
+        input=packed,
+        timeout_s=COMPILE_TIMEOUT_S,
+    )
+    if built.exit_status != 0:
+        raise HostError(
+            host.name,
+            "the compiler failed to build the agent",
+            output=built.stderr,
+            code="E-HOST-018",
+        )
+    return target
+
+
+def _sources(source_dir: Path) -> bytes:
+    """Pack the sources in a tar whose bytes depend on their names and content only."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for folder in ("include", "src"):
+            for path in sorted((source_dir / folder).rglob("*.[ch]")):
+                entry = tarfile.TarInfo(path.relative_to(source_dir).as_posix())
+                entry.size = path.stat().st_size
+                entry.mode = 0o600
+                with path.open("rb") as source:
+                    archive.addfile(entry, source)
+    return packed.getvalue()
+
+
+# Remove what netlab leaves on a host: the agent, its cache, journals, locks and leases.
+
+# Prints the cache directory, then each file and its size.
+LIST = r"""
+d=${XDG_CACHE_HOME:-$HOME/.cache}/netlab
+if [ -L "$d" ] || { [ -e "$d" ] && ! [ -O "$d" ]; }; then
+  echo "$d is a link or belongs to another user" >&2; exit 1
+fi
+printf 'directory %s\n' "$d"
+if [ -d "$d" ]; then
+  cd "$d" && find . -type f | while IFS= read -r f; do
+    printf 'file %s %s\n' "$(wc -c <"$f")" "${f#./}"
+  done
+fi
+"""
+# Prints the journal of root's tune in this network namespace.
+JOURNALS = r"""
+for f in /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.journal; do
+  if [ -e "$f" ]; then echo "$f"; fi
+done
+"""
+# Arguments: the cache directory, journals. Locks that a process has stay.
+REMOVE = r"""
+rm -rf -- "$@" || exit 1
+for f in /run/netlab/*.lock "/run/user/$(id -u)"/agent-*.lock; do
+  [ -O "$f" ] || continue
+  if command -v flock >/dev/null 2>&1; then flock -n "$f" rm -f -- "$f"; fi
+done
+rmdir /run/netlab 2>/dev/null
+exit 0
+"""
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """Files removed from a host."""
+
+    directory: str
+    files: dict[str, int]
+    journals: tuple[str, ...]
+
+    def text(self) -> str:
+        """One sentence."""
+        noted = "".join(f"; removed {path}" for path in self.journals)
+        if not self.files:
+            return f"no files of netlab in {self.directory}{noted}"
+        size_kB = sum(self.files.values()) / 1000
+        return f"removed {self.directory}: {len(self.files)} files, {size_kB:.0f} kB{noted}"
+
+
+def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
+    """Remove netlab's files from an open host."""
+    privileged = host.can_sudo
+    listed = host.run(("sh", "-c", LIST), check=False)
+    if listed.exit_status != 0:
+        raise HostError(
+            host.name, "its cache cannot be listed", output=listed.stderr, code="E-HOST-032"
+        )
+    directory, files = "", {}
+    for line in listed.stdout.splitlines():
+        key, _, rest = line.partition(" ")
+        if key == "directory":
+            directory = rest
+        elif key == "file":
+            size, _, name = rest.partition(" ")
+            files[name] = int(size)
+    if not directory.startswith("/") or not directory.endswith("/netlab"):
+        raise HostError(
+            host.name,
+            "a start-up file of the shell prints text or changes the output of commands",
+            code="E-HOST-033",
+        )
+    listed = host.run(("sh", "-c", JOURNALS), check=False, sudo=privileged)
+    left = tuple(listed.stdout.splitlines())
+    if left and not journals:
+        raise HostError(
+            host.name,
+            f"{left[0]} names settings that are not reverted, or a netlab is at work: run "
+            "`netlab tune recover` first, or remove it too with --journals",
+            code="E-HOST-034",
+        )
+    done = host.run(("sh", "-c", REMOVE, "clean", directory, *left), check=False, sudo=privileged)
+    if done.exit_status != 0:
+        raise HostError(
+            host.name, f"{directory} cannot be removed", output=done.stderr, code="E-HOST-035"
+        )
+    return Cleaned(directory, files, left)
+
+
+# The lease of a host: the one controller that it serves, by a number that only grows.
+
+
+class LeaseRefused(HostError):
+    """A host has granted a later lease, or cannot record one."""
+
+
+@dataclass(frozen=True)
+class HostLease:
+    """A controller and its number, as a host records them."""
+
+    controller: str
+    number: int
+
+    def take(self, agent: LineProcess, binary: str, timeout_s: float) -> None:
+        """Ask the agent of a host, which has the host's lock, to record this lease."""
+        directory = str(PurePosixPath(binary).parent)
+        agent.send("lease", controller=self.controller, number=self.number, directory=directory)
+        answer = agent.receive(timeout_s)
+        if answer.get("event") != "lease":
+            raise LeaseRefused(
+                agent.host, f"{answer.get('message')} ({answer.get('code')})", code="E-HOST-042"
+            )

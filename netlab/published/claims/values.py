@@ -1,0 +1,423 @@
+"""Values of the documents, for the claims about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from netlab import published
+from netlab.published.claims.model import CheckResult, Claim, PrintedValue, Verdict
+from netlab.published.layout import HALF_SPEED_MBPS
+
+# Values from the openlab report's tables, for the claims about them.
+
+# The notes state fluctuations of a few per cent; smaller differences do not count.
+FLUCTUATION = 0.03
+# Largest over smallest value, less one, of a line called "almost constant" or "flat".
+FLAT = 0.10
+_LEVELS = ["tuning", "mtu_B", "streams"]
+
+
+@cache
+def report() -> pd.DataFrame:
+    """Tables 1 to 6, read once."""
+    return published.load("openlab-2003")
+
+
+def curve(table: int, tuning: str, mtu_B: int) -> pd.Series:
+    """Throughput in MB/s by stream count, one line of a chart."""
+    frame = report()
+    chosen = (frame["table"] == table) & (frame["tuning"] == tuning) & (frame["mtu_B"] == mtu_B)
+    return frame[chosen].set_index("streams")["throughput_MBps"]
+
+
+def curves(table: int, tuning: str) -> dict[int, pd.Series]:
+    """All lines of a chart, by MTU."""
+    frame = report()
+    mtus = frame.loc[(frame["table"] == table) & (frame["tuning"] == tuning), "mtu_B"].unique()
+    return {int(mtu_B): curve(table, tuning, mtu_B) for mtu_B in mtus}
+
+
+def best(table: int, tuning: str | None = None) -> float:
+    """Largest throughput of a table or of one of its tunings, MB/s."""
+    frame = report()
+    chosen = (frame["table"] == table) & ((frame["tuning"] == tuning) | (tuning is None))
+    return float(frame.loc[chosen, "throughput_MBps"].max())
+
+
+def best_percent(table: int) -> float:
+    """Largest per cent of the bus in a table."""
+    frame = report()
+    return float(frame.loc[frame["table"] == table, "percent_of_bus"].max())
+
+
+def ratios(table: int, other: int) -> np.ndarray:
+    """Throughput of a table over that of another, for every cell that both have."""
+    frame = report()
+    both = [
+        frame[frame["table"] == number].set_index(_LEVELS)["throughput_MBps"]
+        for number in (table, other)
+    ]
+    shared = pd.concat(both, axis=1, join="inner").to_numpy()
+    return shared[:, 0] / shared[:, 1]
+
+
+def swing(line: pd.Series) -> float:
+    """Largest over smallest value of a line, less one."""
+    return float(line.max() / line.min() - 1)
+
+
+def swings(table: int, tuning: str) -> np.ndarray:
+    """`swing` of every line of a chart."""
+    return np.array([swing(line) for line in curves(table, tuning).values()])
+
+
+def gains(table: int, tuning: str, before: int, after: int) -> np.ndarray:
+    """Relative change from one stream count to another, for every line of a chart."""
+    lines = curves(table, tuning).values()
+    return np.array([line[after] / line[before] - 1 for line in lines])
+
+
+def peak(table: int, tuning: str, mtu_B: int) -> int:
+    """`peak_of` one line of a chart."""
+    return peak_of(curve(table, tuning, mtu_B))
+
+
+def peaks(table: int, tuning: str) -> list[int]:
+    """`peak` of every line of a chart."""
+    return [peak(table, tuning, mtu_B) for mtu_B in curves(table, tuning)]
+
+
+def mtus_that_gain(table: int, tuning: str) -> list[int]:
+    """MTUs whose largest value is not the one of a single stream."""
+    return [mtu_B for mtu_B in curves(table, tuning) if peak(table, tuning, mtu_B) != 1]
+
+
+def rises(table: int, tuning: str) -> list[bool]:
+    """True if throughput never falls with more streams, for every line of a chart."""
+    return [bool(line.is_monotonic_increasing) for line in curves(table, tuning).values()]
+
+
+def listed(line: pd.Series) -> str:
+    """Values of a line as text, in the order of streams."""
+    return " ".join(f"{value:g}" for value in line)
+
+
+def lines(table: int, tuning: str) -> str:
+    """`listed` of every line of a chart."""
+    return " | ".join(map(listed, curves(table, tuning).values()))
+
+
+def same_as_notes() -> int:
+    """Number of cells of table 1 that equal the preliminary notes' sets 1 to 3."""
+    notes = published.load("openlab-2003-preliminary").set_index(_LEVELS)["throughput_MBps"]
+    table = report().query("table == 1").set_index(_LEVELS)["throughput_MBps"]
+    return int((notes.reindex(table.index) == table).sum())
+
+
+def outside(table: int) -> list[str]:
+    """Cells of kernel tuning that do not lie between those of none and of full tuning."""
+    found = []
+    for mtu_B in (1500, 9000):
+        cells = {tuning: curve(table, tuning, mtu_B) for tuning in ("none", "kernel", "full")}
+        for streams, none, kernel, full in pd.DataFrame(cells).itertuples():
+            if not min(none, full) <= kernel <= max(none, full):
+                text = f"{mtu_B} B, {streams} streams: {kernel:g} against {none:g} and {full:g}"
+                found.append(text)
+    return found
+
+
+def largest_change(table: int, before: str, after: str) -> pd.Series:
+    """Relative change between two tunings by stream count, of the MTU where it is largest."""
+    changes = [abs(curve(table, after, m) / curve(table, before, m) - 1) for m in (1500, 9000)]
+    return max(changes, key=lambda line: line.max())
+
+
+def peak_of(line: pd.Series) -> int:
+    """Stream count of the largest value of a line."""
+    return int(line.idxmax())
+
+
+def from_streams(line: pd.Series, least: int) -> pd.Series:
+    """Part of a line from a stream count on."""
+    return line[line.index >= least]
+
+
+def unchanged_or_better(table: int, mtu_B: int, tunings: Sequence[str]) -> CheckResult:
+    """20 streams against 12: a loss within the fluctuation of the notes counts as unchanged."""
+    lines = {tuning: curve(table, tuning, mtu_B) for tuning in tunings}
+    changes = {tuning: line[20] / line[12] - 1 for tuning, line in lines.items()}
+    text = ", ".join(f"{tuning} {100 * change:+.1f} %" for tuning, change in changes.items())
+    why = "20 against 12 streams; within the few per cent of fluctuation counts as unchanged"
+    worst = min(changes.values())
+    if worst >= 0:
+        return CheckResult(text, Verdict.HOLDS, why)
+    within = worst >= -FLUCTUATION
+    return CheckResult(text, Verdict.ROUNDS if within else Verdict.CONTRADICTED, why)
+
+
+OPENLAB_FUNCTIONS = (
+    *(best, best_percent, curve, from_streams, gains, largest_change, lines, listed),
+    *(mtus_that_gain, outside, peak, peak_of, peaks, ratios, rises, same_as_notes, swings),
+    unchanged_or_better,
+)
+OPENLAB_NAMES = {function.__name__: function for function in OPENLAB_FUNCTIONS} | {"FLAT": FLAT}
+"""Names for the expressions of the claims."""
+
+
+# Values from the preliminary notes, and one claim for each stated total.
+
+DOCUMENT = "openlab-preliminary"
+_SET_OF_TUNING = {"none": 1, "kernel": 2, "full": 3}
+# A per-stream figure is cut or rounded to 1 MB/s, so each stream may be 1 MB/s off.
+_PER_STREAM_TOLERANCE_MBPS = 1.0
+
+
+@cache
+def _notes() -> pd.DataFrame:
+    return published.load("openlab-2003-preliminary")
+
+
+def cells(tuning: str, mtus_B: int | list[int], streams: int | list[int]) -> np.ndarray:
+    """Throughputs of one set, MB/s, for several MTUs or several stream counts."""
+    frame = _notes()[_notes()["tuning"] == tuning].set_index(["mtu_B", "streams"])
+    pairs = np.broadcast(np.array(mtus_B), np.array(streams))
+    return np.array([float(frame.loc[pair, "throughput_MBps"]) for pair in pairs])
+
+
+def cell(tuning: str, mtu_B: int, streams: int) -> float:
+    """Throughput of one cell, MB/s."""
+    return float(cells(tuning, [mtu_B], streams)[0])
+
+
+def largest_total(tuning: str | None = None) -> float:
+    """Largest total of several streams in all sets or in one, without the misprints, MB/s."""
+    frame = _notes().drop(misprints().index)
+    chosen = (frame["streams"] > 1) & ((frame["tuning"] == tuning) | (tuning is None))
+    return float(frame.loc[chosen, "throughput_MBps"].max())
+
+
+def most_of_report() -> float:
+    """Largest throughput of the later report, MB/s."""
+    return float(report()["throughput_MBps"].max())
+
+
+def check_total(per_stream_MBps: float, streams: int, printed: PrintedValue) -> CheckResult:
+    """Compare a stated total with streams times the per-stream figure."""
+    each_MBps = printed.number / streams
+    result = printed.against(
+        per_stream_MBps * streams,
+        f"{streams} x {per_stream_MBps:g}; the total means {each_MBps:.2f} a stream",
+        unit="MB/s",
+        tolerance=streams * _PER_STREAM_TOLERANCE_MBPS,
+    )
+    if result.verdict is not Verdict.CONTRADICTED:
+        return result
+    off = abs(each_MBps - per_stream_MBps)
+    why = f"{result.why}, {off:.0f} MB/s off: a misprint in one of the two"
+    return CheckResult(result.recomputed, result.verdict, why)
+
+
+def totals() -> tuple[Claim, ...]:
+    """One claim for each stated total, in the order of the notes."""
+    return tuple(
+        Claim(
+            DOCUMENT,
+            f"Set {_SET_OF_TUNING[row.tuning]}, MTU {row.mtu_B}, {row.streams} streams",
+            f"Total of {row.streams} streams of {row.per_stream_MBps:g} MB/s",
+            PrintedValue(f"tot:{row.stated_total_MBps:g}"),
+            NAMES,
+            check=f"check_total({row.per_stream_MBps}, {row.streams}, printed)",
+        )
+        for row in _stated().itertuples(index=False)
+    )
+
+
+def misprints() -> pd.DataFrame:
+    """Rows whose stated total cannot be the sum of their streams."""
+    wrong = [claim.checked().verdict is Verdict.CONTRADICTED for claim in totals()]
+    found = _stated()[wrong]
+    return found.assign(streams_times_MBps=found["per_stream_MBps"] * found["streams"])
+
+
+def _stated() -> pd.DataFrame:
+    return _notes().dropna(subset="stated_total_MBps")
+
+
+FUNCTIONS = (cell, cells, check_total, largest_total, most_of_report)
+NAMES = {function.__name__: function for function in FUNCTIONS} | {
+    "HALF_SPEED_MBPS": HALF_SPEED_MBPS,
+    "MTUS_B": [1500, 9000, 16114],
+}
+"""Names for the expressions of the claims."""
+
+
+# Values from the wide-area page: the transfer, the windows, the path.
+
+# A single-sided single-layer 120 mm disc (type A): 4.7 Gbytes (Standard ECMA-267, 2001).
+DVD_CAPACITY_B = 4.7e9
+
+
+@cache
+def _rapid() -> dict[str, float]:
+    frame = published.load("slac-2003-rapid")
+    return dict(zip(frame["quantity"], frame["value"], strict=True))
+
+
+@cache
+def _configurations() -> pd.DataFrame:
+    return published.load("slac-2003")
+
+
+def rapid(quantity: str) -> float:
+    """A number that rapid was given or printed."""
+    return _rapid()[quantity]
+
+
+def elapsed_s() -> float:
+    """Stop less start of the transfer, s."""
+    # Printed to 1 ms at an epoch of 1e9 s; the difference of two floats is rounded back to that.
+    return round(rapid("stop") - rapid("start"), 3)
+
+
+def rate_Mbps() -> float:
+    """Amount over time of the transfer, Mb/s."""
+    return rapid("amount") * 8 / elapsed_s() / 1e6
+
+
+def sndbufs_B() -> list[int]:
+    """Every ``sndbuf`` of wad.conf, bytes."""
+    return [int(size) for size in _configurations()["wad_sndbuf_B"].dropna()]
+
+
+def receiver_setting(key: str) -> int:
+    """A sysctl of the receiver."""
+    settings = published.load("slac-2003-settings").query("host == 'receiver'")
+    return int(settings.set_index("key")["value"][key])
+
+
+def ping_ms(site: str, statistic: str) -> float:
+    """A statistic that ping printed, ms."""
+    frame = published.load("slac-2003-path")
+    chosen = (frame["tool"] == "ping") & (frame["from_site"] == site)
+    return float(frame[chosen].set_index("statistic")["rtt_ms"][statistic])
+
+
+def _hops_ms(site: str) -> pd.Series:
+    """Least round-trip time of each hop, ms."""
+    frame = published.load("slac-2003-path")
+    chosen = (frame["tool"] == "traceroute") & (frame["from_site"] == site)
+    return frame[chosen].groupby("number")["rtt_ms"].min()
+
+
+def hop_ms(site: str, hop: int) -> float:
+    """Least round-trip time to one hop of the traceroute, ms."""
+    return float(_hops_ms(site)[hop])
+
+
+def routers(site: str) -> int:
+    """Number of routers that the traceroute passes."""
+    return int(_hops_ms(site).index.max()) - 1
+
+
+def bigger_memory(printed: PrintedValue) -> CheckResult:
+    """Compare the tcp memory settings of the left plot with those of the right one."""
+    rows = _configurations().set_index("place")
+    left, right = (
+        rows.loc[f"tcp memory comparison, plot on the {side}", ["tcp_rmem", "tcp_wmem", "tcp_mem"]]
+        for side in ("left", "right")
+    )
+    pairs = [
+        (key, int(a), int(b))
+        for key in left.index
+        for a, b in zip(left[key].split(), right[key].split(), strict=True)
+    ]
+    smaller = [f"{key} {a} to {b}" for key, a, b in pairs if a < b]
+    bigger = sum(a > b for _, a, b in pairs)
+    return CheckResult(
+        f"{bigger} of {len(pairs)} {printed.text}",
+        Verdict.CONTRADICTED if smaller else Verdict.HOLDS,
+        f"Smaller: {'; '.join(smaller)}" if smaller else "The rest are equal",
+    )
+
+
+def average_of_replies(site: str, printed: PrintedValue) -> CheckResult:
+    """Compare a printed average with the mean of the replies, each cut to its last digit."""
+    frame = published.load("slac-2003-path")
+    chosen = frame.query("tool == 'ping' and from_site == @site and statistic == 'sample'")
+    mean = chosen["rtt_ms"].mean()
+    texts = published.read_raw("slac-2003-path").loc[chosen.index, "rtt"]
+    unit = 10.0 ** -max(len(text.partition(".")[2]) for text in texts)
+    return CheckResult(
+        f"{mean:g} to {mean + unit:g} ms",
+        Verdict.HOLDS if mean <= printed.number < mean + unit else Verdict.CONTRADICTED,
+        f"Mean of {len(chosen)} replies, each cut to {unit:g} ms",
+    )
+
+
+def date_shown() -> CheckResult:
+    """Compare the date on the page with the stop time of the transfer."""
+    shown = datetime(2003, 3, 3, 6, 11, 44, tzinfo=UTC)
+    stop = datetime.fromtimestamp(rapid("stop"), UTC)
+    minutes = (shown - stop).total_seconds() / 60
+    return CheckResult(
+        f"{stop:%Y-%m-%d %H:%M:%S} UTC",
+        Verdict.HOLDS if 0 < minutes < 60 else Verdict.CONTRADICTED,
+        f"rapid's stop time is {minutes:.1f} min before Sun Mar 2 22:11:44 PST 2003",
+    )
+
+
+SLAC_FUNCTIONS = (
+    *(average_of_replies, bigger_memory, date_shown, elapsed_s, hop_ms, ping_ms, rapid),
+    *(rate_Mbps, receiver_setting, routers, sndbufs_B),
+)
+SLAC_NAMES = {function.__name__: function for function in SLAC_FUNCTIONS} | {
+    "DVD_CAPACITY_B": DVD_CAPACITY_B
+}
+"""Names for the expressions of the claims."""
+
+
+# Values from the two articles on gigabit hosts.
+
+# iperf prints its interval to 0.1 s.
+_HALF_INTERVAL_UNIT_S = 0.05
+
+
+@cache
+def _tuning() -> pd.DataFrame:
+    return published.load("gigabit-tuning").set_index(["document", "phase"])
+
+
+def measured(document: str, phase: str, column: str) -> float:
+    """A number printed before or after tuning, such as ``rate_Mbps``."""
+    return float(_tuning().loc[(document, phase), column])
+
+
+def solaris_linux_setting(key: str) -> list[int]:
+    """The numbers of a setting of that article."""
+    frame = published.load("gigabit-settings").query("document == 'solaris-linux'")
+    return [int(part) for part in frame.set_index("key")["value"][key].split()]
+
+
+def iperf_rate(phase: str, printed: PrintedValue) -> CheckResult:
+    """Compare a bandwidth that iperf printed with its amount over its rounded interval."""
+    run = _tuning().loc[("solaris-linux", phase)]
+    megabits, seconds = run["transferred_B"] * 8 / 1e6, run["interval_s"]
+    least = megabits / (seconds + _HALF_INTERVAL_UNIT_S)
+    most = megabits / (seconds - _HALF_INTERVAL_UNIT_S)
+    low, high = printed.number - printed.half_unit, printed.number + printed.half_unit
+    return CheckResult(
+        f"{megabits / seconds:.1f} Mb/s",
+        Verdict.ROUNDS if high >= least and low <= most else Verdict.CONTRADICTED,
+        f"{run['transferred_B'] / 2**20:g} x 2^20 B in {seconds:g} s, printed to 0.1 s, "
+        f"is {least:.1f} to {most:.1f}",
+    )
+
+
+GIGABIT_FUNCTIONS = (iperf_rate, measured, solaris_linux_setting)
+GIGABIT_NAMES = {function.__name__: function for function in GIGABIT_FUNCTIONS}
+"""Names for the expressions of the claims."""

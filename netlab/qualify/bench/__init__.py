@@ -1,1 +1,0 @@
-"""Benchmark: netlab and other tools on one path with the same settings."""

@@ -1,0 +1,517 @@
+"""Samples of a benchmark as verdicts, tables, text and one JSON file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.compare import (
+    CANNOT_TELL,
+    FASTER,
+    SAME,
+    SAME_WITHIN_PERCENT,
+    SLOWER,
+    bonferroni,
+    compare_pairs,
+)
+from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio
+from netlab.errors import BadInput
+from netlab.files.tables import Table
+from netlab.files.writing import write_json
+from netlab.lab.sshd import IN_WORDS
+from netlab.measure.flags import INTERFERENCE
+from netlab.qualify.bench_contenders import GENSINK, OWN, RECORD_LENGTH_B
+from netlab.qualify.bench_run import CONGESTION, Bench
+
+# Turn samples of a benchmark into medians, ratios and verdicts.
+#
+# The verdicts follow the rules of :mod:`netlab.analysis.compare`. A family is all pairs of a cell
+# and a tool in one mode: intervals are simultaneous (Bonferroni) and differences tested by Holm's
+# steps over all of them, so that the best peer of a cell can be chosen after the measurement.
+# netlab's own engine ``plain`` is a family of its own in each mode. Rounds in which either transfer
+# was flagged for interference, such as steal or foreign load, are left out.
+
+CELL = ("mode", "offloads", "mtu_B", "streams")
+BEST_PEER = "best peer"
+"""Name for the peer with the highest median of a cell."""
+
+MEDIAN_COLUMNS = (
+    *CELL,
+    *("contender", "variant", "n", "failed", "goodput_MBps", "least_MBps", "most_MBps"),
+    *("cpu_s_per_GB", "steal_percent", "foreign_percent"),
+    *("percent_of_hot_copy", "percent_of_cold_copy"),
+)
+RATIO_COLUMNS = (
+    *CELL,
+    *("other", "against", "pairs", "disturbed", "ratio", "low", "high", "p_holm"),
+    *("noise_percent", "verdict", "reason"),
+    *("cpu_ratio", "cpu_low", "cpu_high"),
+)
+
+_FIGURES, _DISTURBED = ("goodput_MBps", "cpu_s_per_GB"), "disturbed"
+
+
+@dataclass(frozen=True)
+class ComparisonRule:
+    """Parameters of the comparison of samples."""
+
+    confidence: float = 0.95
+    same_within_percent: float = SAME_WITHIN_PERCENT
+
+    def __post_init__(self) -> None:
+        if not 0.5 < self.confidence < 1:
+            raise BadInput(
+                "lies between 0.5 and 1",
+                key="confidence",
+                value=self.confidence,
+                code="E-BENCH-001",
+            )
+
+    def medians(
+        self, samples: pd.DataFrame, hot_MBps: float = math.nan, cold_MBps: float = math.nan
+    ) -> pd.DataFrame:
+        """One row a cell and contender."""
+        rows = []
+        for key, part in samples.groupby([*CELL, "contender"], sort=False):
+            good = part[part["goodput_MBps"].notna()]
+            goodput = good["goodput_MBps"].to_numpy(dtype=float)
+            median = float(np.median(goodput)) if len(goodput) else math.nan
+            rows.append(
+                dict(zip((*CELL, "contender"), key, strict=True))
+                | {
+                    "variant": part["variant"].iloc[0],
+                    "n": len(good),
+                    "failed": len(part) - len(good),
+                    "goodput_MBps": median,
+                    "least_MBps": goodput.min() if len(goodput) else math.nan,
+                    "most_MBps": goodput.max() if len(goodput) else math.nan,
+                    "percent_of_hot_copy": 100 * median / hot_MBps,
+                    "percent_of_cold_copy": 100 * median / cold_MBps,
+                }
+                | {
+                    name: float(good[name].astype(float).median())
+                    for name in ("cpu_s_per_GB", "steal_percent", "foreign_percent")
+                }
+            )
+        return pd.DataFrame.from_records(rows, columns=list(MEDIAN_COLUMNS))
+
+    def ratios(self, samples: pd.DataFrame) -> pd.DataFrame:
+        """Compare gensink with every other contender, and with the best peer, in every cell.
+
+        Transfers of the same round are compared, so that a slow drift of the machine cancels. The
+        ratio is the geometric mean of the ratios within a round, with Student's interval on their
+        logarithms, simultaneous over the family.
+        """
+        good = samples[samples["goodput_MBps"].notna()]
+        figures = good.set_index("round")[[*_FIGURES]].astype(float)
+        figures[_DISTURBED] = _disturbed(good).to_numpy()
+        cells: dict[tuple, dict[str, pd.DataFrame]] = {}
+        for (*key, name), rows in good.reset_index().groupby([*CELL, "contender"]).indices.items():
+            cells.setdefault(tuple(key), {})[name] = figures.iloc[rows]
+        compared = self._compared(samples, cells)
+        rows = []
+        for key, others in compared.items():
+            cell = dict(zip(CELL, key, strict=True))
+            rows += [cell | {"other": name, "against": name} | row for name, row in others.items()]
+            known = {
+                name: float(cells[key][name]["goodput_MBps"].median())
+                for name in others
+                if name not in OWN and name in cells[key]
+            }
+            if known:
+                best = max(known, key=known.__getitem__)
+                rows.append(cell | {"other": BEST_PEER, "against": best} | others[best])
+        return pd.DataFrame.from_records(rows, columns=list(RATIO_COLUMNS))
+
+    def _compared(
+        self, samples: pd.DataFrame, cells: dict[tuple, dict[str, pd.DataFrame]]
+    ) -> dict[tuple, dict[str, dict]]:
+        """Rows by cell and contender, compared family by family."""
+        tried = samples.groupby(list(CELL), sort=False)["contender"].unique()
+        found: dict[tuple, dict[str, dict]] = {}
+        families: dict[tuple[str, bool], list[tuple[tuple, str, _Pair]]] = {}
+        for key, names in tried.items():
+            if GENSINK not in names:
+                continue
+            by_name = cells.get(key, {})
+            found[key] = {}
+            for name in sorted(set(names) - {GENSINK}):
+                pair = _Pair.of(by_name.get(GENSINK), by_name.get(name))
+                found[key][name] = pair.without_figures()
+                if pair.rounds:
+                    families.setdefault((key[0], name in OWN), []).append((key, name, pair))
+        for family in families.values():
+            rows = self._family([pair for *_, pair in family])
+            for (key, name, _), row in zip(family, rows, strict=True):
+                found[key][name] |= row
+        return found
+
+    def _family(self, pairs: list[_Pair]) -> list[dict]:
+        """Figures of each pair of one family."""
+        figures = compare_pairs(
+            [pair.series("goodput_MBps") for pair in pairs],
+            level=self.confidence,
+            same_within_percent=self.same_within_percent,
+        )
+        level = bonferroni(self.confidence, len(pairs))
+        rows = []
+        for pair, figure in zip(pairs, figures, strict=True):
+            row = {name: figure[name] for name in ("ratio", "low", "high", "p_holm", "verdict")}
+            reason = {} if pair.too_few else {"reason": figure["reason"]}
+            rows.append(row | reason | {"noise_percent": pair.noise_percent()} | pair.cpu(level))
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Transfers of another contender and of gensink in the undisturbed rounds that both have."""
+
+    other: pd.DataFrame
+    own: pd.DataFrame
+    disturbed: int
+
+    @classmethod
+    def of(cls, own: pd.DataFrame | None, other: pd.DataFrame | None) -> _Pair:
+        if own is None or other is None:
+            return cls(pd.DataFrame(), pd.DataFrame(), 0)
+        common = own.index.intersection(other.index)
+        own, other = own.loc[common], other.loc[common]
+        disturbed = own[_DISTURBED].to_numpy() | other[_DISTURBED].to_numpy()
+        return cls(other[~disturbed], own[~disturbed], int(disturbed.sum()))
+
+    @property
+    def rounds(self) -> int:
+        return len(self.own)
+
+    @property
+    def too_few(self) -> bool:
+        return self.rounds < COMMON_ROUNDS
+
+    def series(self, column: str) -> tuple[pd.Series, pd.Series]:
+        return self.other[column], self.own[column]
+
+    def noise_percent(self) -> float:
+        other, own = (side.to_numpy() for side in self.series("goodput_MBps"))
+        logs = np.log(own / other)
+        return 100 * math.expm1(float(np.std(logs, ddof=1))) if len(logs) > 1 else math.nan
+
+    def cpu(self, level: float) -> dict:
+        """Ratio of the CPU time for a byte, with an interval unless the rounds are too few."""
+        other, own = self.series("cpu_s_per_GB")
+        good = (own > 0) & (other > 0)
+        if not good.any():
+            return {}
+        found = paired_ratio(other[good], own[good], level)
+        if good.sum() < COMMON_ROUNDS:
+            return {"cpu_ratio": found.ratio}
+        return {"cpu_ratio": found.ratio, "cpu_low": found.low, "cpu_high": found.high}
+
+    def without_figures(self) -> dict:
+        """Row of a pair that has no round to compare."""
+        figures = ("ratio", "low", "high", "p_holm", "noise_percent")
+        reason = f"{self.rounds} undisturbed rounds in common, {COMMON_ROUNDS} needed"
+        if self.disturbed:
+            reason += f" (steal or foreign load in {self.disturbed})"
+        return {
+            "pairs": self.rounds,
+            "disturbed": self.disturbed,
+            **dict.fromkeys((*figures, "cpu_ratio", "cpu_low", "cpu_high"), math.nan),
+            "verdict": CANNOT_TELL,
+            "reason": reason,
+        }
+
+
+def _disturbed(samples: pd.DataFrame) -> pd.Series:
+    """Mask of the samples flagged for interference, such as steal or foreign load."""
+    return samples["flags"].map(lambda flags: INTERFERENCE in flags.split(",")).astype(bool)
+
+
+def summary(ratios: pd.DataFrame) -> pd.DataFrame:
+    """Compare gensink with the best peer over all cells of a mode."""
+    rows = []
+    against = ratios[ratios["other"] == BEST_PEER]
+    for mode, part in against.groupby("mode", sort=False):
+        counts = part["verdict"].value_counts()
+        rows.append(
+            {
+                "mode": mode,
+                "cells": len(part),
+                "median_ratio": part["ratio"].median(),
+                "lowest_ratio": part["ratio"].min(),
+                "highest_ratio": part["ratio"].max(),
+                "median_cpu_ratio": part["cpu_ratio"].median(),
+                "faster": int(counts.get(FASTER, 0)),
+                "slower": int(counts.get(SLOWER, 0)),
+                "the_same": int(counts.get(SAME, 0)),
+                "cannot_tell": int(counts.get(CANNOT_TELL, 0)),
+            }
+        )
+    return pd.DataFrame.from_records(rows)
+
+
+# Output of a benchmark: tables, text and one JSON file.
+
+SCHEMA = 5
+VARIANT_COLUMNS = (
+    *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
+)
+"""Columns of the table of variants, after those of the cell."""
+
+PLAIN_NOTE = (
+    "plain: netlab's own engine of send() and recv() in a loop and nothing else; it is not a peer."
+)
+MODES = {"same": "same settings", "best": "each at its best"}
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusions:
+    """A benchmark with its medians, ratios and verdicts."""
+
+    bench: Bench
+    medians: pd.DataFrame
+    ratios: pd.DataFrame
+    variants: pd.DataFrame
+    summary: pd.DataFrame
+    rule: ComparisonRule
+
+    @classmethod
+    def of(cls, bench: Bench, comparison: ComparisonRule | None = None) -> Conclusions:
+        """Compare the samples of a benchmark."""
+        comparison = comparison or ComparisonRule()
+        samples = pd.DataFrame.from_records(list(bench.samples))
+        limits = bench.limits
+        medians = comparison.medians(samples, limits.all_hot_MBps, limits.all_cold_MBps)
+        ratios = comparison.ratios(samples)
+        order = [*CELL]
+        return cls(
+            bench,
+            medians.sort_values([*order, "contender"], kind="stable", ignore_index=True),
+            ratios.sort_values(order, kind="stable", ignore_index=True),
+            pd.DataFrame.from_records(
+                [standing.as_dict() for standing in bench.standings],
+                columns=[*CELL, *VARIANT_COLUMNS],
+            ).sort_values([*order, "contender"], kind="stable", ignore_index=True),
+            summary(ratios),
+            comparison,
+        )
+
+    def medians_table(self) -> Table:
+        """Goodput and cost of every contender in every cell."""
+        frame = self.medians.set_index([*CELL, "contender"])
+        return Table(
+            frame,
+            caption="Goodput and CPU cost, medians over the rounds",
+            heads=_HEADS,
+            formats={
+                **dict.fromkeys(("goodput_MBps", "least_MBps", "most_MBps"), ".0f"),
+                **dict.fromkeys(("cpu_s_per_GB",), ".3f"),
+                **dict.fromkeys([c for c in frame if c.endswith(("percent", "_copy"))], ".1f"),
+            },
+            note=self.conditions(),
+        )
+
+    def ratios_table(self) -> Table:
+        """gensink's ratio to every other contender, with the verdict of each cell."""
+        frame = self.ratios.set_index([*CELL, "other"])
+        return Table(
+            frame,
+            caption="Goodput of gensink over that of each other contender",
+            heads=_HEADS,
+            formats={
+                **dict.fromkeys(("ratio", "low", "high", "cpu_ratio"), ".3f"),
+                **dict.fromkeys(("cpu_low", "cpu_high"), ".3f"),
+                "noise_percent": ".1f",
+                "p_holm": ".3g",
+            },
+            note=f"{self.method()} {PLAIN_NOTE}",
+        )
+
+    def method(self) -> str:
+        """Rules of the intervals and verdicts in a few sentences."""
+        rule = self.rule
+        return (
+            "Ratio: geometric mean of the ratios within a round, Student's interval on their "
+            f"logarithms; all intervals of a mode hold at once at {100 * rule.confidence:g} % "
+            "(Bonferroni), those for plain among themselves. Faster or slower: by Holm's test of "
+            "all of them. The same: the whole interval lies within "
+            f"{rule.same_within_percent:g} % of 1. Cannot tell: neither, which is not the same. "
+            "Rounds with steal or foreign load are left out; transfers that a study would flag for "
+            "anything else, such as an open ledger, are failed ones."
+        )
+
+    def variants_table(self) -> Table:
+        """The heats of every variant, and the chosen ones."""
+        matrix = self.bench.matrix
+        return Table(
+            self.variants.set_index([*CELL, "contender", "variant"]),
+            caption="Heats: goodput of each variant, median of those that succeeded",
+            heads=_HEADS,
+            formats={"goodput_MBps": ".0f"},
+            note=f"Before the rounds of each environment, {matrix.heats} of {matrix.heat_s} s; "
+            "they are in no median and no ratio.",
+        )
+
+    def conditions(self) -> str:
+        """Machine, limits, steal and foreign load in a few sentences."""
+        bench, limits = self.bench, self.bench.limits
+        machine = bench.machine
+        samples = pd.DataFrame.from_records(list(bench.samples))
+        versions = "; ".join(f"{name}: {tool['version']}" for name, tool in bench.tools.items())
+        parts = [
+            f"{bench.started_at}, {machine.get('cpu_model')}, {machine.get('cpus')} CPUs, "
+            f"Linux {machine.get('kernel')}; both ends on this machine, "
+            f"{IN_WORDS[machine['task_group']]}.",
+            f"{versions}.",
+            f"{bench.matrix.rounds} rounds of {bench.matrix.seconds} s, seed {bench.matrix.seed}, "
+            f"{CONGESTION}; {_queues(bench.matrix.queues, machine.get('cpus'))}; "
+            f"same settings: records of {RECORD_LENGTH_B >> 10} KiB.",
+            f"Memory copy, MB/s: one core {limits.one_hot_MBps:.0f} hot, "
+            f"{limits.one_cold_MBps:.0f} cold; all {limits.cores} cores "
+            f"{limits.all_hot_MBps:.0f} hot, {limits.all_cold_MBps:.0f} cold.",
+            _load(samples),
+            PLAIN_NOTE,
+        ]
+        if len(self.variants):
+            parts.append(self._choices())
+        parts += _failures(samples)
+        if bench.left_out:
+            reasons = {
+                f"{out.contender} with {out.cell.streams} streams ({out.reason})"
+                for out in bench.left_out
+            }
+            parts.append(f"Left out: {', '.join(sorted(reasons))}.")
+        return " ".join(parts)
+
+    def _choices(self) -> str:
+        """The chosen variants of each contender by number of cells, and the failed heats."""
+        matrix = self.bench.matrix
+        chosen = self.variants[self.variants["chosen"]]
+        said = []
+        for contender, part in chosen.groupby("contender", sort=True):
+            counts = part["variant"].value_counts().items()
+            cells = ", ".join(f"{variant} in {count}" for variant, count in counts)
+            said.append(f"{contender}: {cells} of {len(part)} cells")
+        heats = f"{matrix.heats} of {matrix.heat_s} s"
+        text = f"Each at its best as its heats say ({heats}): {'; '.join(said)}."
+        failed = self.variants[self.variants["failed"] > 0]
+        for (contender, variant), part in failed.groupby(["contender", "variant"], sort=True):
+            reason = part["reason"].iloc[-1]
+            text += f" {contender}, {variant}, failed heats: {part['failed'].sum()} ({reason})."
+        return text
+
+    def to_text(self) -> str:
+        """The document for a terminal."""
+        medians = self.medians.drop(columns=["least_MBps", "most_MBps"])
+        short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs", "disturbed"])
+        lines = [self.conditions(), "", "Medians", _text(medians), ""]
+        lines += [
+            "gensink over each other contender: goodput and CPU time per GB",
+            self.method(),
+            _text(short),
+            "",
+        ]
+        for row in self.summary.to_dict("records"):
+            lines.append(
+                f"{MODES[row['mode']]}, against the best peer of each of {row['cells']} cells: "
+                f"median ratio {row['median_ratio']:.3f} "
+                f"({row['lowest_ratio']:.3f} to {row['highest_ratio']:.3f}), "
+                f"CPU per GB {row['median_cpu_ratio']:.3f}; {row['faster']} faster, "
+                f"{row['slower']} slower, {row['the_same']} the same within "
+                f"{self.rule.same_within_percent:g} %, {row['cannot_tell']} cannot tell"
+            )
+        return "\n".join(lines)
+
+    def as_json(self) -> dict:
+        """The document as JSON values, with every sample."""
+        bench = self.bench
+        return {
+            "netlab_bench": SCHEMA,
+            "started_at": bench.started_at,
+            "machine": bench.machine,
+            "tools": bench.tools,
+            "settings": {
+                **asdict(bench.matrix),
+                "congestion": CONGESTION,
+                "record_length_B": RECORD_LENGTH_B,
+                "socket_buffers": "the kernel's own",
+                **asdict(self.rule),
+            },
+            "memory_copy": asdict(bench.limits),
+            "samples": list(bench.samples),
+            "heats": list(bench.heats),
+            "variants": self.variants.to_dict("records"),
+            "left_out": [
+                {**out.cell.as_dict(), "contender": out.contender, "reason": out.reason}
+                for out in bench.left_out
+            ],
+            "medians": self.medians.to_dict("records"),
+            "ratios": self.ratios.to_dict("records"),
+            "summary": self.summary.to_dict("records"),
+        }
+
+    def save(self, directory: Path) -> Path:
+        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path."""
+        self.medians_table().export(directory / "bench-medians")
+        self.ratios_table().export(directory / "bench-ratios")
+        if len(self.variants):
+            self.variants_table().export(directory / "bench-variants")
+        return write_json(directory / "bench.json", self.as_json(), durable=True)
+
+
+def _queues(queues: int, cpus: int | None) -> str:
+    if queues == cpus:
+        return "a pair of queues for each CPU"
+    return f"{queues} pairs of queues" if queues > 1 else "one pair of queues"
+
+
+def _failures(samples: pd.DataFrame) -> list[str]:
+    """The number of failed transfers, and the last reason of each contender; empty without one."""
+    failed = samples[samples["error"] != ""]
+    if failed.empty:
+        return []
+    said = [
+        f"{contender} {len(part)} ({part['error'].iloc[-1]})"
+        for contender, part in failed.groupby("contender", sort=True)
+    ]
+    return [f"{len(failed)} of {len(samples)} transfers failed: {'; '.join(said)}."]
+
+
+def _load(samples: pd.DataFrame) -> str:
+    parts = []
+    for name, label in (("steal_percent", "steal"), ("foreign_percent", "foreign load")):
+        known = samples.get(name, pd.Series(dtype=float)).astype(float).dropna()
+        if len(known):
+            parts.append(f"{label} {known.median():.1f} % (at most {known.max():.1f} %)")
+    return f"Of all CPU time: {', '.join(parts)}." if parts else "No meter readings."
+
+
+def _text(frame: pd.DataFrame) -> str:
+    """A frame as text, numbers to three or four digits."""
+
+    def number(value: float) -> str:
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+    heads = {name: _HEADS.get(name, name) for name in frame}
+    return frame.rename(columns=heads).to_string(index=False, float_format=number, na_rep="-")
+
+
+_HEADS = {
+    "mtu_B": "MTU",
+    "goodput_MBps": "MB/s",
+    "least_MBps": "least",
+    "most_MBps": "most",
+    "cpu_s_per_GB": "CPU s/GB",
+    "steal_percent": "steal %",
+    "foreign_percent": "foreign %",
+    "percent_of_hot_copy": "% of hot copy",
+    "percent_of_cold_copy": "% of cold copy",
+    "noise_percent": "noise %",
+    "p_holm": "p (Holm)",
+    "cpu_ratio": "CPU ratio",
+    "cpu_low": "CPU low",
+    "cpu_high": "CPU high",
+}

@@ -1,1 +1,0 @@
-"""Calibration: netlab's error on paths of known rates and round-trip times."""
