@@ -109,13 +109,7 @@ class Kernel:
     def execute(self, code: str) -> None:
         """Execute code outside any notebook."""
         try:
-            reply = run_sync(self.client.execute_interactive)(
-                code,
-                silent=True,
-                store_history=False,
-                output_hook=lambda message: None,
-                timeout=CODE_S,
-            )
+            reply = run_sync(self._reply)(code)
         except TimeoutError:
             raise NetlabError(
                 f"the kernel does not answer for {CODE_S:g} s", code="E-NOTEBOOKS-015"
@@ -123,6 +117,12 @@ class Kernel:
         if reply["content"]["status"] != "ok":
             reason = reply["content"].get("evalue", "")
             raise NetlabError(f"the kernel failed: {reason}", code="E-NOTEBOOKS-014")
+
+    async def _reply(self, code: str) -> dict:
+        # and not until it is idle: that comes on another channel, and is missed if it comes early
+        return await self.client.execute(
+            code, silent=True, store_history=False, reply=True, timeout=CODE_S
+        )
 
     @contextmanager
     def watched(self, limit_s: float | None) -> Iterator[SilenceWatch | None]:
