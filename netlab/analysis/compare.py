@@ -215,7 +215,7 @@ def compare_pairs(
     adjusted = holm([p_of_ratio(*pair) for pair in pairs])
     cell_level = bonferroni(level, len(pairs))
     return [
-        _row(*pair, asked, cell_level, same_within_percent, Difference(p, 1 - level))
+        _row(*pair, asked, cell_level, same_within_percent, p, 1 - level)
         for pair, p in zip(pairs, adjusted, strict=True)
     ]
 
@@ -246,6 +246,14 @@ def verdict(low: float, high: float, same_within_percent: float) -> str:
     return SLOWER if high < 1 else CANNOT_TELL
 
 
+def decide(found: Ratio, p_holm: float, alpha: float, same_within_percent: float) -> str:
+    """Verdict on an interval, or on Holm's test where the interval decides nothing."""
+    word = verdict(found.low, found.high, same_within_percent)
+    if word != CANNOT_TELL or not p_holm < alpha or found.ratio == 1:
+        return word
+    return FASTER if found.ratio > 1 else SLOWER
+
+
 def holm(p: Sequence[float]) -> list[float]:
     """Adjust p-values of several tests by Holm's step-down method.
 
@@ -263,20 +271,6 @@ def holm(p: Sequence[float]) -> list[float]:
     found = np.empty(len(values))
     found[order] = np.where(np.isinf(steps), np.nan, np.minimum(steps, 1.0))
     return found.tolist()
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Test of one cell for a ratio other than 1."""
-
-    p_holm: float
-    alpha: float
-
-    def verdict(self, found: Ratio) -> str:
-        """Faster or slower if the ratio is found to differ from 1."""
-        if not self.p_holm < self.alpha or found.ratio == 1:
-            return CANNOT_TELL
-        return FASTER if found.ratio > 1 else SLOWER
 
 
 def _measured(
@@ -319,7 +313,8 @@ def _row(
     asked: tuple[Asked, Asked],
     level: float,
     same_within_percent: float,
-    difference: Difference,
+    p_holm: float,
+    alpha: float,
 ) -> dict:
     found, paired = _compared(before, after, level)
     halves = [
@@ -328,14 +323,12 @@ def _row(
     ]
     few = _too_few(before, after)
     reason = few or imprecise(halves, asked)
-    word = CANNOT_TELL if reason else verdict(found.low, found.high, same_within_percent)
-    if word == CANNOT_TELL and not reason:
-        word = difference.verdict(found)
+    word = CANNOT_TELL if reason else decide(found, p_holm, alpha, same_within_percent)
     return {
         "ratio": found.ratio,
         "low": math.nan if few else found.low,
         "high": math.nan if few else found.high,
-        "p_holm": difference.p_holm,
+        "p_holm": p_holm,
         "verdict": word,
         "ranked": not reason,
         "reason": reason or ("the interval is too wide" if word == CANNOT_TELL else ""),

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis import cells, printed
-from netlab.analysis import cells as analysis_cells
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.errors import BadInput
 from netlab.study.factors import level_text
@@ -60,6 +59,14 @@ class Ratio:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, centre: float, error: float, degrees: float, confidence: float) -> Ratio:
+        """Ratio with Student's interval, from a logarithm and its standard error."""
+        half = float(cells.t_quantile(degrees, 0.5 + confidence / 2)) * error if error else 0.0
+        with np.errstate(over="ignore"):
+            ends = math.exp(centre - half), float(np.exp(centre + half))
+        return cls(math.exp(centre), *ends)
+
     @property
     def verdict(self) -> str:
         """``higher`` or ``lower`` if the interval lies on that side of 1, else ``open``."""
@@ -75,22 +82,24 @@ def ratio(before: np.ndarray, after: np.ndarray, confidence: float = 0.95) -> Ra
         raise BadInput("a ratio needs a value on both sides", code="E-ANALYSIS-004")
     if not (np.all(before > 0) and np.all(after > 0)):
         raise BadInput("a ratio needs positive values", code="E-ANALYSIS-005")
-    difference = np.log(after).mean() - np.log(before).mean()
+    logs = np.log(before), np.log(after)
     if len(before) < 2 or len(after) < 2:
-        return Ratio(math.exp(difference), math.nan, math.nan)
-    parts = np.array([np.log(v).var(ddof=1) / len(v) for v in (before, after)])
+        return Ratio(math.exp(logs[1].mean() - logs[0].mean()), math.nan, math.nan)
+    return Ratio.of(*_welch(*logs), confidence)
+
+
+def _welch(before: np.ndarray, after: np.ndarray) -> tuple[float, float, float]:
+    """Difference of two means, its standard error, and degrees of freedom after Satterthwaite."""
+    parts = np.array([values.var(ddof=1) / len(values) for values in (before, after)])
     freedom = np.array([len(before) - 1, len(after) - 1])
-    half = _half(parts, freedom, confidence)
-    return Ratio(math.exp(difference), math.exp(difference - half), math.exp(difference + half))
+    total = float(parts.sum())
+    degrees = total**2 / float((parts**2 / freedom).sum()) if total else 1.0
+    return float(after.mean() - before.mean()), math.sqrt(total), degrees
 
 
-def _half(variances: np.ndarray, freedom: np.ndarray, confidence: float) -> float:
-    """Half width for a sum of independent means, degrees of freedom after Satterthwaite."""
-    total = float(variances.sum())
-    if total == 0:
-        return 0.0
-    degrees = total**2 / float((variances**2 / freedom).sum())
-    return float(cells.t_quantile(degrees, 0.5 + confidence / 2) * math.sqrt(total))
+def _paired(logs: np.ndarray) -> tuple[float, float, float]:
+    """Mean of differences, its standard error, and degrees of freedom."""
+    return float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(len(logs)), len(logs) - 1
 
 
 def within_rounds(before: pd.Series, after: pd.Series) -> pd.Series:
@@ -117,7 +126,7 @@ def paired_ratio(before: pd.Series, after: pd.Series, confidence: float = 0.95) 
     """
     whole = ratio(before.to_numpy(), after.to_numpy(), confidence)
     logs = within_rounds(before, after)
-    return whole if logs.empty else _of_logs(logs.to_numpy(), confidence)
+    return whole if logs.empty else mean_ratio_of(logs.to_numpy(), confidence)
 
 
 def p_of_ratio(before: pd.Series, after: pd.Series) -> float:
@@ -128,29 +137,23 @@ def p_of_ratio(before: pd.Series, after: pd.Series) -> float:
     """
     if min(len(before), len(after)) < COMMON_ROUNDS:
         return math.nan
-    logs = within_rounds(before, after).to_numpy()
     if len(set(before.index) & set(after.index)) >= COMMON_ROUNDS:
-        centre, error = float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(len(logs))
-        degrees = float(len(logs) - 1)
-    else:
-        sides = [np.log(values.to_numpy(dtype=float)) for values in (before, after)]
-        parts = np.array([v.var(ddof=1) / len(v) for v in sides])
-        freedom = np.array([len(v) - 1 for v in sides])
-        centre, error = float(sides[1].mean() - sides[0].mean()), math.sqrt(parts.sum())
-        degrees = error**4 / float((parts**2 / freedom).sum()) if error else 1.0
+        return p_value(*_paired(within_rounds(before, after).to_numpy()))
+    return p_value(*_welch(*(np.log(values.to_numpy(dtype=float)) for values in (before, after))))
+
+
+def p_value(centre: float, error: float, degrees: float) -> float:
+    """Two-sided p-value of a ratio of 1, from a logarithm and its standard error."""
     if not error:
         return float(centre == 0)
     return 2 * cells.t_cumulative(degrees, -abs(centre) / error)
 
 
-def _of_logs(logs: np.ndarray, confidence: float) -> Ratio:
-    """Ratio with Student t interval from logarithms, one a round."""
-    centre, n = float(logs.mean()), len(logs)
-    if n < 2:
-        return Ratio(math.exp(centre), math.nan, math.nan)
-    half = float(cells.t_quantile(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
-    with np.errstate(over="ignore"):
-        return Ratio(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))
+def mean_ratio_of(logs: np.ndarray, confidence: float) -> Ratio:
+    """Geometric mean of ratios with Student's interval from their logarithms."""
+    if len(logs) < 2:
+        return Ratio(math.exp(float(logs.mean())), math.nan, math.nan)
+    return Ratio.of(*_paired(logs), confidence)
 
 
 def effects(
@@ -216,20 +219,16 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     rows = []
     for (factor, a, b), part in frame.groupby(["factor", "from_level", "to_level"], sort=False):
         logs = np.log(part["ratio"].to_numpy(float))
-        half = math.nan
-        if len(logs) > 1:
-            t = cells.t_quantile(len(logs) - 1, 0.5 + confidence / 2)
-            half = t * logs.std(ddof=1) / math.sqrt(len(logs))
+        mean = mean_ratio_of(logs, confidence)
         verdicts = [Ratio(*row).verdict for row in part[["ratio", "low", "high"]].to_numpy()]
-        centre = float(logs.mean())
         rows.append(
             {
                 "factor": factor,
                 "from_level": a,
                 "to_level": b,
-                "ratio": math.exp(centre),
-                "low": math.exp(centre - half),
-                "high": math.exp(centre + half),
+                "ratio": mean.ratio,
+                "low": mean.low,
+                "high": mean.high,
                 "contexts": len(logs),
                 **{word: verdicts.count(word) for word in ("higher", "lower", "open")},
             }
@@ -297,9 +296,7 @@ def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float =
         return Ratio(math.exp(centre), math.nan, math.nan)
     weights = np.tile([-1.0, 1.0], len(pairs)) / len(pairs)
     error, degrees = _standard_error(logs, cell, place, weights)
-    half = float(analysis_cells.t_quantile(degrees, 0.5 + confidence / 2)) * error if error else 0.0
-    with np.errstate(over="ignore"):
-        return Ratio(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))
+    return Ratio.of(centre, error, degrees, confidence)
 
 
 def _standard_error(

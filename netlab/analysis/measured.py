@@ -16,6 +16,7 @@ from netlab import study as studies
 from netlab.analysis import cells, printed
 from netlab.analysis.cells import CELL_KEYS, Cells, valid
 from netlab.analysis.conditions import verdicts
+from netlab.analysis.effects import mean_ratio_of
 from netlab.analysis.findings import findings
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
@@ -473,21 +474,12 @@ def trend(m: Measured) -> pd.DataFrame:
         if before is not None:
             change = (cells - before).dropna().to_numpy()
             common = len(change)
-            ratio, low, high = _ratio(change, m.study.confidence)
-            level = level * ratio if common else math.nan
+            if common:
+                found = mean_ratio_of(change, m.study.confidence)
+                ratio, low, high = found.ratio, found.low, found.high
+            level *= ratio
         step = bool(low > 1 or high < 1)
         started = own["started_at"].min()
         rows.append((campaign, started, len(cells), common, ratio, low, high, level, step))
         before = cells
     return pd.DataFrame.from_records(rows, columns=list(TREND_COLUMNS))
-
-
-def _ratio(logs: np.ndarray, confidence: float) -> tuple[float, float, float]:
-    if not len(logs):
-        return math.nan, math.nan, math.nan
-    centre = float(logs.mean())
-    if len(logs) < 2:
-        return math.exp(centre), math.nan, math.nan
-    spread = float(logs.std(ddof=1)) / math.sqrt(len(logs))
-    half = float(cells.t_quantile(len(logs) - 1, 0.5 + confidence / 2)) * spread
-    return math.exp(centre), math.exp(centre - half), math.exp(centre + half)

@@ -75,35 +75,38 @@ def forest_of(
     """Draw ratios with intervals, a row each."""
     rows = frame.to_dict("records")
     ax = ax or new_axes((WIDTH_IN, 1.5 + ROW_IN * len(rows)))
-    ax.axvspan(-bound, bound, color=BAND_COLOUR, zorder=0)
-    ax.axvline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
     reach = _reach(frame, bound)
+    draw_rows(ax, names, reach, bound)
     labelled: set[str] = set()
     for y, row in enumerate(rows):
         style = STYLES[row["verdict"]]
-        _interval(ax, row, -y, reach, style["color"])
+        ends = _percent(row["low"]), _percent(row["high"])
+        draw_interval(ax, *ends, -y, reach, style["color"])
         at = np.clip(_percent(row["ratio"]), -reach[0], reach[1])
         label = "_" if row["verdict"] in labelled else _legend(row["verdict"], bound)
         labelled.add(row["verdict"])
         ax.plot(at, -y, linestyle="none", markersize=6.5, zorder=3, label=label, **style)
-    ax.set_yticks([-y for y in range(len(rows))], names)
+    ax.set(title=title, xlabel=quantity)
+    legend_below(ax, ncols=len(labelled))
+    return ax
+
+
+def draw_rows(ax: Axes, names: Sequence[str], reach: tuple[float, float], bound: float) -> None:
+    """Draw the band of *the same*, the line of no difference, and a name a row, from 0 down."""
+    ax.axvspan(-bound, bound, color=BAND_COLOUR, zorder=0)
+    ax.axvline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.set_yticks([-y for y in range(len(names))], names)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", visible=False)
     ax.grid(axis="x", visible=True)
-    ax.set(
-        xlim=(-reach[0], reach[1]),
-        ylim=(0.6 - len(rows), 0.6),
-        title=title,
-        xlabel=quantity,
-    )
-    legend_below(ax, ncols=len(labelled))
-    return ax
+    ax.set(xlim=(-reach[0], reach[1]), ylim=(0.6 - len(names), 0.6))
 
 
 def in_words(frame: pd.DataFrame, names: Sequence[str]) -> str:
     """Rows of a forest plot for its alternative text."""
     return "; ".join(
-        f"{name}: {_percent(row['ratio']):+.1f} %{_span(row)}, {row['verdict']}"
+        f"{name}: {_percent(row['ratio']):+.1f} %"
+        f"{span(_percent(row['low']), _percent(row['high']))}, {row['verdict']}"
         for name, row in zip(names, frame.to_dict("records"), strict=True)
     )
 
@@ -159,8 +162,10 @@ def _reach(frame: pd.DataFrame, bound: float) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def _interval(ax: Axes, row: dict, y: float, reach: tuple[float, float], colour: str) -> None:
-    low, high = _percent(row["low"]), _percent(row["high"])
+def draw_interval(
+    ax: Axes, low: float, high: float, y: float, reach: tuple[float, float], colour: str
+) -> None:
+    """Draw an interval in per cent, with an arrow at an end beyond the axis."""
     if math.isnan(low) or math.isnan(high):
         return
     shown = max(low, -reach[0]), min(high, reach[1])
@@ -173,10 +178,9 @@ def _interval(ax: Axes, row: dict, y: float, reach: tuple[float, float], colour:
         )  # fmt: skip
 
 
-def _span(row: dict) -> str:
-    if math.isnan(row["low"]):
-        return " (no interval)"
-    return f" ({_percent(row['low']):+.1f} to {_percent(row['high']):+.1f})"
+def span(low: float, high: float) -> str:
+    """An interval in per cent for an alternative text."""
+    return " (no interval)" if math.isnan(low) else f" ({low:+.1f} to {high:+.1f})"
 
 
 # Difference of generators from a reference: a dot and an interval each, cell by cell.
@@ -203,9 +207,8 @@ def of_path(
     cells = part["cell"].drop_duplicates().tolist()
     step = AGREEMENT_ROW_IN + DOT_IN * len(names)
     ax = ax or new_axes((AGREEMENT_WIDTH_IN, 1.5 + step * len(cells)))
-    ax.axvspan(-bound_percent, bound_percent, color=BAND_COLOUR, zorder=0)
-    ax.axvline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
-    reach = _agreement_reach(part, bound_percent)
+    reach = (_agreement_reach(part, bound_percent),) * 2
+    draw_rows(ax, cells, reach, bound_percent)
     for place, name in enumerate(names):
         rows = part[part["generator"] == name]
         centres = np.array([-cells.index(cell) for cell in rows["cell"]], dtype=float)
@@ -213,20 +216,12 @@ def of_path(
         style = other_style(place) | {"linestyle": "none", "markeredgewidth": 1.0}
         ax.plot(rows["difference_percent"], centres, markersize=6.5, label=name, zorder=3, **style)
         for row, y in zip(rows.itertuples(), centres, strict=True):
-            _agreement_interval(ax, row.low_percent, row.high_percent, y, reach, style["color"])
-    ax.set_yticks([-i for i in range(len(cells))], cells)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
-    ax.grid(axis="x", visible=True)
-    ax.set(
-        xlim=(-reach, reach),
-        ylim=(0.5 - len(cells), 0.5),
-        title=f"Path {path}",
-        xlabel=f"Goodput against {reference}, %",
-    )
+            draw_interval(ax, row.low_percent, row.high_percent, y, reach, style["color"])
+    ax.set(title=f"Path {path}", xlabel=f"Goodput against {reference}, %")
     legend_below(ax, ncols=len(names))
     words = "; ".join(
-        f"{row.generator}, {row.cell}: {row.difference_percent:+.1f} %{_range(row)}, {row.verdict}"
+        f"{row.generator}, {row.cell}: {row.difference_percent:+.1f} %"
+        f"{span(row.low_percent, row.high_percent)}, {row.verdict}"
         for row in part.itertuples()
     )
     return describe(
@@ -235,20 +230,6 @@ def of_path(
         f"one row a cell, one dot a generator; a grey band marks {bound_percent:g} % either way. "
         f"{words}.",
     )
-
-
-def _agreement_interval(
-    ax: Axes, low: float, high: float, y: float, reach: float, colour: str
-) -> None:
-    if math.isnan(low):
-        return
-    ax.plot([max(low, -reach), min(high, reach)], [y, y], color=colour, linewidth=1.5, zorder=2)
-    for end, mark in ((low, "<"), (high, ">")):
-        cut = abs(end) > reach
-        ax.plot(
-            math.copysign(min(abs(end), reach), end), y, mark if cut else "|", color=colour,
-            markersize=5 if cut else 7, zorder=2, clip_on=False,
-        )  # fmt: skip
 
 
 def _cells(part: pd.DataFrame) -> list[str]:
@@ -272,12 +253,6 @@ def _agreement_reach(part: pd.DataFrame, bound_percent: float) -> float:
     least = max(part["difference_percent"].abs().max(), bound_percent)
     widest = np.nanmax([least, part["low_percent"].abs().max(), part["high_percent"].abs().max()])
     return HEADROOM * min(widest, AGREEMENT_CLIP_BEYOND * least)
-
-
-def _range(row) -> str:
-    if math.isnan(row.low_percent):
-        return " (no interval)"
-    return f" ({row.low_percent:+.1f} to {row.high_percent:+.1f})"
 
 
 # Forest plot of a screen: the effect of every knob, and of the pairs that were estimated.

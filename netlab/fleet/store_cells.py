@@ -26,16 +26,8 @@ from netlab.analysis.cells import (
     flags_in,
     missing_reason,
 )
-from netlab.analysis.compare import (
-    CANNOT_TELL,
-    Asked,
-    Difference,
-    bonferroni,
-    holm,
-    imprecise,
-    verdict,
-)
-from netlab.analysis.effects import COMMON_ROUNDS, Ratio
+from netlab.analysis.compare import CANNOT_TELL, FIGURES, Asked, bonferroni, decide, holm, imprecise
+from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_value
 from netlab.errors import BadInput, NetlabError
 
 if TYPE_CHECKING:
@@ -298,11 +290,6 @@ DROPPED = {"study": {"study", "source"}, "source": {"source"}}
 COMPARABLE = ("campaign", "study", "source", "tuning", "mtu_B", "streams", "group", "factors")
 TOO_FEW = f"{COMMON_ROUNDS} valid runs of each side are needed"
 
-FIGURES = (
-    *("ratio", "low", "high", "p_holm", "verdict", "ranked", "reason", "paired"),
-    *("n_a", "n_b", "a_MBps", "b_MBps", "a_half_percent", "b_half_percent"),
-)
-
 _SIDES = """
 CREATE OR REPLACE TEMP TABLE sides AS
 SELECT side, {keys}, ln(goodput_MBps) AS log,
@@ -406,7 +393,7 @@ def _with_verdicts(
     with np.errstate(over="ignore"):
         low, high = np.exp(centre - half), np.exp(centre + half)
     p_values = [
-        math.nan if skip else _p(*each)
+        math.nan if skip else p_value(*each)
         for skip, *each in zip(few, centre, error, degrees, strict=True)
     ]
     adjusted = holm(p_values)
@@ -415,19 +402,21 @@ def _with_verdicts(
         TOO_FEW if skip else imprecise(half, asked)
         for skip, half, asked in zip(few, halves, _asked(found), strict=True)
     ]
-    verdicts, reasons = [], []
-    for row in zip(np.exp(centre), low, high, adjusted, unranked, strict=True):
-        word, reason = _verdict(*row, 1 - confidence, same_within_percent)
-        verdicts.append(word)
-        reasons.append(reason)
+    words = [
+        CANNOT_TELL if why else decide(Ratio(*ends), p, 1 - confidence, same_within_percent)
+        for *ends, p, why in zip(np.exp(centre), low, high, adjusted, unranked, strict=True)
+    ]
     figures = found.assign(
         ratio=np.exp(centre),
         low=low,
         high=high,
         p_holm=adjusted,
-        verdict=verdicts,
+        verdict=words,
         ranked=[not reason for reason in unranked],
-        reason=reasons,
+        reason=[
+            why or ("the interval is too wide" if word == CANNOT_TELL else "")
+            for why, word in zip(unranked, words, strict=True)
+        ],
         paired=paired,
         a_MBps=np.exp(found["centre_a"]),
         b_MBps=np.exp(found["centre_b"]),
@@ -470,27 +459,3 @@ def _moments(found: pd.DataFrame, paired: np.ndarray) -> tuple[np.ndarray, np.nd
     within = found["step_sd"].to_numpy(float) / np.sqrt(rounds)
     error = np.where(paired, within, np.sqrt(total))
     return centre, error, np.where(paired, np.maximum(rounds - 1, 1), welch)
-
-
-def _p(centre: float, error: float, degrees: float) -> float:
-    """Two-sided p-value of a ratio of 1."""
-    if not error:
-        return float(centre == 0)
-    return 2 * cells.t_cumulative(degrees, -abs(centre) / error)
-
-
-def _verdict(
-    ratio: float,
-    low: float,
-    high: float,
-    p_holm: float,
-    unranked: str,
-    alpha: float,
-    same_within_percent: float,
-) -> tuple[str, str]:
-    if unranked:
-        return CANNOT_TELL, unranked
-    word = verdict(low, high, same_within_percent)
-    if word == CANNOT_TELL:
-        word = Difference(p_holm, alpha).verdict(Ratio(ratio, low, high))
-    return word, "the interval is too wide" if word == CANNOT_TELL else ""

@@ -17,12 +17,12 @@ from netlab.analysis.compare import (
     FASTER,
     SAME,
     SLOWER,
-    Difference,
+    bonferroni,
+    decide,
     holm,
     usable,
-    verdict,
 )
-from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, paired_ratio
+from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, p_value, paired_ratio
 from netlab.analysis.screened import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
@@ -219,8 +219,7 @@ def _estimate(centre: float, error: float, freedom: int, confidence: float) -> C
     if freedom < 1 or math.isnan(error):
         return Contrast(centre, math.nan, math.nan, math.nan)
     half = float(cells.t_quantile(freedom, 0.5 + confidence / 2)) * error
-    p = 2 * cells.t_cumulative(freedom, -abs(centre) / error) if error else float(centre == 0)
-    return Contrast(centre, centre - half, centre + half, p)
+    return Contrast(centre, centre - half, centre + half, p_value(centre, error, freedom))
 
 
 def knob_effects(
@@ -235,7 +234,7 @@ def knob_effects(
     good = usable(runs[runs["tuning"].isin(names)])
     if design.kind == LEAVE_ONE_OUT:
         terms: list[tuple[str, str]] = [(knob, "") for knob in design.knobs]
-        level = 1 - (1 - confidence) / len(terms)
+        level = bonferroni(confidence, len(terms))
         made = _left_out(good, design, level)
         return _frame(terms, made, confidence, same_within_percent)
     found = row_means(
@@ -274,7 +273,7 @@ def effects_of(
     terms = np.column_stack([design.levels, *products])
     names = [*((knob, "") for knob in design.knobs), *pairs]
     skipped = len(design.knobs) if alone else 0
-    level = 1 - (1 - confidence) / len(names[skipped:])
+    level = bonferroni(confidence, len(names[skipped:]))
     made = estimates(found, terms, level)
     # Half of a knob's effect with the other to half of that without: twice the contrast.
     made = [
@@ -314,9 +313,7 @@ def _frame(
     adjusted = holm([one.p for one in made])
     for (knob, second), one, p in zip(names, made, adjusted, strict=True):
         ratio, low, high = (float(np.exp(v)) for v in (one.centre, one.low, one.high))
-        word = verdict(low, high, same_within_percent)
-        if word == CANNOT_TELL:
-            word = Difference(p, 1 - confidence).verdict(Ratio(ratio, low, high))
+        word = decide(Ratio(ratio, low, high), p, 1 - confidence, same_within_percent)
         rows.append((knob, second, ratio, low, high, p, word))
     return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
 
