@@ -117,7 +117,7 @@ def check_command(study: str, results: Path | None, **timing: Any) -> None:
     loaded = load_measurable(study, **timing)
     from netlab.experiment.preflight import preflight
 
-    findings = list(preflight(loaded, results))
+    findings = list(dict.fromkeys(preflight(loaded, results)))  # a host may be on several paths
     for finding in findings:
         click.echo(finding.line())
     failed = sum(finding.status == "fail" for finding in findings)

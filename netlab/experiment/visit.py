@@ -34,6 +34,9 @@ from netlab.study.schedule import Run, Visit
 SPAN_S = 0.5
 """Span of a reading: CPU times are known in ticks of 10 ms."""
 
+NOTED_PERCENT = 0.5
+"""Load of others that is said although it is within the limits."""
+
 QUIET_SPANS = 6
 """Quiet readings in a row after a loud one: bursts of other work have pauses."""
 
@@ -52,6 +55,11 @@ class HostLoad:
         return (
             self.steal_percent or 0
         ) > noise.steal_percent or foreign > noise.foreign_cpu_percent
+
+    @property
+    def is_noted(self) -> bool:
+        """True if others use the host, or its processes cannot be read."""
+        return self.foreign is None or self.foreign.percent >= NOTED_PERCENT
 
     @property
     def text(self) -> str:
@@ -97,7 +105,8 @@ def wait_until_quiet(
         loud = [load for load in loads if load.is_beyond(noise)]
         if first:
             wait = f"; waiting for quiet, {at_most_s:.0f} s at most" if loud else ""
-            say("; ".join(load.text for load in loads) + wait)
+            if noted := [load.text for load in loads if load in loud or load.is_noted]:
+                say("; ".join(noted) + wait)
             if not loud:
                 return 0.0
         first, quiet = False, 0 if loud else quiet + 1

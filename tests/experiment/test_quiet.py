@@ -83,6 +83,7 @@ def waited(machine: Machine, at_most_s: float = 60.0, **noise: float) -> tuple[f
 
 def test_a_quiet_host_is_measured_at_once_and_its_load_is_said():
     assert waited(Machine(0.01)) == (0.0, [BUSY.format(1.0)])
+    assert waited(Machine(0.0)) == (0.0, [])
     # the agent of the other end is netlab's own
     assert waited(Machine(0.01, own=0.3)) == (0.0, [BUSY.format(1.0)])
 
