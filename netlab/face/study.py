@@ -239,7 +239,7 @@ class Study:
         if run.group.records is not None:
             return math.nan
         timing = run.study(self.design).timing
-        return timing.warmup_at(self.design.rtt_s(run.group.path)) + timing.seconds
+        return timing.warmup_at(self.design.rtt_s(run.link)) + timing.seconds
 
     def changes(self, *, tuning: str | None = None, path: str | None = None) -> Changes:
         """Read what each tuning would change on each host; change nothing.

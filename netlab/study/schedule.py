@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from netlab.errors import BadInput
 from netlab.study import Group, Study, slug
-from netlab.study.factors import Combination, Levels, id_part, levels_json, link_name
+from netlab.study.factors import OF_LINK, Combination, Levels, id_part, levels_json, link_name
 from netlab.study.groups import group_at, study_at
 
 FOUND = "found"
@@ -36,6 +36,11 @@ class Run:
     def cell_id(self) -> str:
         """Its run id without the round: the same for all runs of a cell."""
         return cell_of(self.run_id)
+
+    @property
+    def link(self) -> str:
+        """Link of its path at its levels."""
+        return link_name(self.group.path, tuple(p for p in self.levels if p[0] in OF_LINK))
 
     @property
     def factors(self) -> str:
@@ -202,7 +207,7 @@ def run_s(study: Study, run: Run | None = None) -> float:
     if run is None:
         return study.timing.warmup_at() + study.timing.seconds + RUN_OVERHEAD_S
     timing = run.study(study).timing
-    return timing.warmup_at(study.rtt_s(run.group.path)) + timing.seconds + RUN_OVERHEAD_S
+    return timing.warmup_at(study.rtt_s(run.link)) + timing.seconds + RUN_OVERHEAD_S
 
 
 def measuring_s(study: Study, runs: Iterable[Run]) -> float:

@@ -341,6 +341,11 @@ def test_a_warm_up_that_is_not_stated_follows_the_rtt():
         for path in ("64-64", "32-64")
     )
     assert s64 - s32 == pytest.approx(1.0 - 0.3)
+    content["factors"] = {"rtt_ms": [50, 183]}
+    del content["paths"]["64-64"]["link"]["emulator"]["rtt_ms"]
+    crossed = validated(Study, content, "my.yml")
+    times_s = {run_s(crossed, run) for each in visits(crossed) for run in each.runs}
+    assert max(times_s) - min(times_s) == pytest.approx(3.66 - 1.0)
 
 
 # A study says how precise its cells are to be, and the looks follow from it.
