@@ -1,4 +1,4 @@
-/* run: state of a sink or gen, shared by the files of this room. */
+/* run: state of a sink or gen, shared by the files of this folder. */
 #ifndef NL_RUN_H
 #define NL_RUN_H
 
