@@ -4,35 +4,19 @@
 #include "io/worker.h"
 
 #include <errno.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-
-/* The kernel wakes a blocked sender once a third of its buffer is free, and the acknowledgements
- * of a long path come in bursts: what was free before the burst's end would stay so for a whole
- * RTT. A sender that tries again keeps its buffer full. */
-enum { REFILL_US = 1000 };
-
-static void refill(struct nl_worker *worker, const struct nl_stream *stream)
-{
-	struct timeval soon = {.tv_usec = REFILL_US};
-
-	if (worker->transfer->engine != &nl_engine_plain)
-		setsockopt(stream->fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon));
-}
 
 static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 {
 	struct nl_io_ctx *ctx = &worker->ctx;
 	ssize_t (*const move)(struct nl_io_ctx *, struct nl_stream *, size_t) = ctx->method->move;
 
-	refill(worker, stream);
 	stream->t_first_ns = nl_now_ns();
 	while (stream->left > 0 && !nl_stream_quitting(stream)) {
 		ssize_t n = move(ctx, stream, nl_stream_next(stream, ctx->record_B));
 
 		if (n > 0)
 			nl_worker_sent(worker, stream, (uint64_t)n);
-		else if (errno != EINTR && errno != EAGAIN) /* EPIPE after the run has shut the socket down */
+		else if (errno != EINTR) /* EPIPE after the run has shut the socket down */
 			return nl_stream_quitting(stream) ? 0 : errno;
 	}
 	return 0;
