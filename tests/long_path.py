@@ -13,7 +13,7 @@ from netlab import study as studies
 from netlab.analysis.longpath_study import LongPath, samples_of
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study.file import freeze
 
 STEP_S = 0.1

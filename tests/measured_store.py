@@ -7,8 +7,8 @@ from nbformat import v4, write
 
 from netlab import __version__
 from netlab import study as studies
-from netlab.results import Store
 from netlab.results import store as results_store
+from netlab.results.store import Store
 from netlab.study import Study
 from netlab.study.file import freeze
 

@@ -9,7 +9,9 @@ import pandas as pd
 
 from netlab import study as studies
 from netlab.files.paths import data_dir
-from netlab.results import INTERVAL_COLUMNS, SCHEMA_VERSION, Store, frame_of
+from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
+from netlab.results.frames import frame_of
+from netlab.results.store import Store
 from netlab.study import schedule as plan
 
 PER_STREAM_WINDOW_MBps = {"none": 400.0, "kernel": 1400.0, "full": 4000.0}

@@ -15,7 +15,7 @@ import pandas as pd
 from netlab.analysis.longpath import after_slow_start, fairness, recoveries, shares, stack_of_stream
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import NetlabError
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study import QUICK
 from netlab.study.factors import crossed, levels_json, levels_text
 from netlab.study.groups import factors_of

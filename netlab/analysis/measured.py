@@ -20,8 +20,7 @@ from netlab.analysis.effects import mean_ratio_of
 from netlab.analysis.findings import findings
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results import Store
-from netlab.results.store import folder, ids, latest, study_file
+from netlab.results.store import Store, folder, ids, latest, study_file
 from netlab.study import QUICK, Study, is_name
 
 # Stability of a campaign: drift, a step, and carry-over from the run before.

@@ -27,7 +27,8 @@ from netlab.analysis.compare import (
 from netlab.analysis.measured import Measured, load_measured
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results import Store, store
+from netlab.results import store
+from netlab.results.store import Store
 from netlab.study import QUICK, Study
 
 # Differences between two sides of a comparison besides goodput: provenance and settings.

@@ -32,8 +32,7 @@ from netlab.experiment.trial import (
 )
 from netlab.experiment.visit import stable_facts, wait_for_quiet
 from netlab.generators import TrialResult
-from netlab.measure import RunOutcome
-from netlab.measure.exchange import TAIL_MS, AgentChannel
+from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
 from netlab.study import Group, Study, Timing
 
 # Run one candidate on the path with a time limit, and return one sample.

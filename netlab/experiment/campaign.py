@@ -30,9 +30,8 @@ from netlab.lab.lab import Lab
 from netlab.notebooks.execution import SilentNotebook, execute
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.progress import NOTE, WAITED
-from netlab.results import Store
 from netlab.results import store as results_store
-from netlab.results.store import CampaignLog
+from netlab.results.store import CampaignLog, Store
 from netlab.study import Study
 from netlab.study.factors import Levels, id_part
 from netlab.study.file import freeze, frozen_text

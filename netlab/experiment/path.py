@@ -11,10 +11,8 @@ from netlab import core
 from netlab.bus import PACKET_PAYLOADS_B, link_of, parallel_of
 from netlab.experiment.endpoint import Endpoint
 from netlab.files.writing import write_json
-from netlab.measure import RunEnd, measure
-from netlab.measure.exchange import Request
+from netlab.measure.exchange import Request, RunEnd, measure
 from netlab.measure.ledger import one_machine, with_controller
-from netlab.results import store
 from netlab.study import Study
 from netlab.study.schedule import Run
 
@@ -158,7 +156,9 @@ class Copies:
         if one_machine(facts):
             rate = _measured(next(iter(endpoints.values())))
             return cls(one_MBps=rate if isinstance(rate, float) else None)
-        file = store.folder(directory, campaign) / FILE if campaign else None
+        from netlab.results.store import folder  # loads pandas, which a check does not need
+
+        file = folder(directory, campaign) / FILE if campaign else None
         known = _read(file) if file else {}
         found = {
             name: known[name] if name in known else _measured(endpoint)

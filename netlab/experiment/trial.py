@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, TypeVar
-
-import pandas as pd
 
 from netlab import core
 from netlab.errors import RunError
@@ -21,23 +20,12 @@ from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.path import PathCheck, probe_path
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
-from netlab.measure import (
-    Emulated,
-    RunEnd,
-    RunOutcome,
-    RunSetting,
-    audit,
-    interval_rows,
-    measure,
-    record,
-    trace_rows,
-)
 from netlab.measure.bottleneck import bottleneck
-from netlab.measure.exchange import Request
+from netlab.measure.exchange import Emulated, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import LIMITS, flags_of, foreign_load
-from netlab.measure.ledger import one_machine, with_controller
-from netlab.measure.record import with_upper_bound
-from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
+from netlab.measure.ledger import audit, one_machine, with_controller
+from netlab.measure.record import RunSetting, interval_rows, record, trace_rows, with_upper_bound
+from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, Group, Noise, Study, Timing
 from netlab.study.groups import WARMUP_RTTS
 from netlab.study.schedule import Run, Visit, provenance_key
@@ -110,7 +98,7 @@ class Measurement:
 
     outcome: RunOutcome
     row: dict
-    intervals: pd.DataFrame
+    intervals: list[dict]
     emulated: Emulated | None
 
 
@@ -346,7 +334,7 @@ class Trials:
             return self.visit.mtu_B
         return min(endpoint.mtu_B() for endpoint in self.endpoints.values())
 
-    def measured(self, run: Run) -> tuple[dict, dict[str, pd.DataFrame]]:
+    def measured(self, run: Run) -> tuple[dict, dict[str, list[dict]]]:
         """Make a run."""
         started = time.monotonic()
         study, group = run.study(self.study), run.group
@@ -514,7 +502,7 @@ class Trials:
         row: dict[str, Any] = {column.name: None for column in RUN_COLUMNS}
         row.update(self._named(run))
         row.update(
-            started_at=pd.Timestamp.now(tz="UTC"),
+            started_at=datetime.now(UTC),
             wall_s=0.0,
             overhead_s=0.0,
             flags=flag,

@@ -20,12 +20,14 @@ from netlab.generators import require
 from netlab.generators.remote_process import difference, snapshot
 from netlab.hosts.agent import HostLease
 from netlab.lab.lab import Lab
-from netlab.measure import RunEnd
+from netlab.measure.exchange import RunEnd
 from netlab.measure.flags import ForeignLoad, load_of, own_processes
 from netlab.measure.ledger import one_machine
 from netlab.measure.record import others_load, own_us
 from netlab.notebooks.progress import WAITED, announce, note
-from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
+from netlab.results.columns import SCHEMA_VERSION, TABLES
+from netlab.results.frames import frame_of, joined
+from netlab.results.store import Store
 from netlab.study import Noise, Study
 from netlab.study.schedule import Run, Visit
 
@@ -245,7 +247,7 @@ class _Results:
     def __init__(self, visit: Visit, store: Store, part: str):
         self.visit, self.store, self.part = visit, store, part
         self._rows: list[dict] = []
-        self._samples: dict[str, list[pd.DataFrame]] = {table: [] for table in SAMPLES}
+        self._samples: dict[str, list[dict]] = {table: [] for table in SAMPLES}
         self._saved_at = time.monotonic()
         self._unsaved = False
 
@@ -278,10 +280,10 @@ class _Results:
             self._add(row, **samples)
             progress(RunDone.of(row))
 
-    def _add(self, row: dict, **samples: pd.DataFrame) -> None:
+    def _add(self, row: dict, **samples: list[dict]) -> None:
         self._rows.append(row)
-        for table, frame in samples.items():
-            self._samples[table].append(frame)
+        for table, parts in samples.items():
+            self._samples[table] += parts
         self._unsaved = True
         if time.monotonic() - self._saved_at > SAVE_EVERY_S:
             self.save()
@@ -292,8 +294,7 @@ class _Results:
 
     def samples(self, table: str) -> pd.DataFrame:
         """The samples so far of one of the store's tables."""
-        frames = [frame for frame in self._samples[table] if len(frame)]
-        return pd.concat(frames, ignore_index=True) if frames else frame_of([], TABLES[table])
+        return joined(self._samples[table], TABLES[table])
 
     def save(self) -> None:
         """Write all results, atomically."""

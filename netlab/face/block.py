@@ -23,8 +23,9 @@ from netlab.face.notebook import Html
 from netlab.face.parts import Changes, HostChanges
 from netlab.files.tables import Table
 from netlab.notebooks.progress import announce, listening
-from netlab.results import INTERVAL_COLUMNS, Store, frame_of
-from netlab.results.store import campaign_of
+from netlab.results.columns import INTERVAL_COLUMNS
+from netlab.results.frames import frame_of
+from netlab.results.store import Store, campaign_of
 from netlab.study import Study, schedule
 from netlab.units import arrows
 

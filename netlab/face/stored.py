@@ -13,7 +13,7 @@ from netlab.analysis.measured import Measured, load_measured
 from netlab.errors import BadInput
 from netlab.face.parts import Run
 from netlab.files import paths
-from netlab.results import Store
+from netlab.results.store import Store
 
 # Choose results by name, and runs by the levels of their factors.
 

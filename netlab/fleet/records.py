@@ -25,9 +25,8 @@ from netlab.fleet.store_cells import (
     quoted,
     samples_of,
 )
-from netlab.results import Store
 from netlab.results import store as results_store
-from netlab.results.store import IMPORTED
+from netlab.results.store import IMPORTED, Store
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

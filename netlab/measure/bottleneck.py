@@ -21,8 +21,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
-
 from netlab.units import HEADERS_B, payload_share
 
 ASKED = "window, asked for by the study"
@@ -77,8 +75,10 @@ class Evidence:
 
 
 def _number(row: Mapping, name: str) -> float:
-    value = row.get(name)
-    return math.nan if value is None or value is pd.NA else float(value)
+    try:
+        return float(row.get(name))  # type: ignore[arg-type]
+    except TypeError:  # None, or NA of a frame
+        return math.nan
 
 
 def _least(*values: float) -> float:
@@ -93,8 +93,7 @@ def _most(*values: float) -> float:
 
 def _own_bus_each_way(row: Mapping) -> bool:
     """True if each direction has the full bus to itself; on PCI and PCI-X both share it."""
-    shared = row.get("bus_shared")
-    return shared is not None and not pd.isna(shared) and not shared
+    return _number(row, "bus_shared") == 0
 
 
 def evidence(row: Mapping) -> Evidence:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import pandas as pd
 
 from netlab.errors import HostError, RunError, shown
 from netlab.study import Policy, Socket
@@ -335,8 +334,6 @@ def _stop(directions: list[tuple[RunEnd, RunEnd]], runs: list[int]) -> None:
 LATE_ONE_IN = 100
 """Lateness of an emulator: a bound that all but one in this many writes met."""
 
-PATH_FIELDS = ("run_id", "direction", "t_s", "queue_B", "queue_packets", "drops")
-
 
 @dataclass(frozen=True)
 class Emulated:
@@ -413,7 +410,7 @@ class Emulated:
         return float(end_us - begin_us)
 
     def columns(self, flows: tuple[Direction, ...]) -> dict:
-        """The columns of :data:`netlab.results.RUN_COLUMNS` that are the path's."""
+        """The columns of :data:`~netlab.results.columns.RUN_COLUMNS` that are the path's."""
         ways = list(self._ways())
         begin_ns, end_ns = self.before["t_ns"], self.after["t_ns"]
         forced = None
@@ -436,25 +433,22 @@ class Emulated:
             "emulator_waited_percent": self.waited_percent,
         }
 
-    def rows(self, run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
-        """The queues of both directions at every sample from the common start on."""
+    def rows(self, run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
+        """The queues of each direction at every sample from the common start on, as columns."""
         samples = self.after["samples"] or {}
         t_ns = np.asarray(samples.get("t_ns", []), dtype=np.int64)
         t_s = (t_ns - flows[0].sink["t_go_ns"]) / 1e9
-        frames = []
+        if not t_ns.size or not flows[0].sink["t_go_ns"]:
+            return []
+        parts = []
         for name, (way, then, _) in zip(("forward", "reverse"), self._ways(), strict=True):
-            if not t_ns.size or not flows[0].sink["t_go_ns"]:
-                continue
             dropped = np.asarray(samples[f"{way}_dropped"], dtype=np.int64)
             columns = {
-                "run_id": run_id,
-                "direction": name,
                 "t_s": t_s,
                 "queue_B": np.asarray(samples[f"{way}_queue_B"], dtype=np.int64),
                 "queue_packets": np.asarray(samples[f"{way}_queue_packets"], dtype=np.int64),
                 "drops": np.diff(dropped, prepend=sum(then["dropped"].values())),
             }
-            frames.append(pd.DataFrame(columns)[t_s >= 0])
-        if not frames:
-            return pd.DataFrame(columns=list(PATH_FIELDS))
-        return pd.concat(frames, ignore_index=True)
+            begun = {key: values[t_s >= 0] for key, values in columns.items()}
+            parts.append({"run_id": run_id, "direction": name, **begun})
+        return parts

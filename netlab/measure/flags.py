@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
 
 from netlab.measure.exchange import Emulated, RunOutcome
 from netlab.measure.ledger import controller_processes
@@ -287,7 +287,7 @@ def flags_of(
     outcome: RunOutcome,
     ledger_problems: list[str],
     drift: list[str],
-    intervals: pd.DataFrame,
+    intervals: Sequence[Mapping],
     timing: Timing,
     emulated: Emulated | None = None,
     noise: Noise = LIMITS,
@@ -420,17 +420,18 @@ def _late_watch(outcome: RunOutcome) -> str:
     )
 
 
-def _stall(intervals: pd.DataFrame, limit_s: float) -> str | None:
+def _stall(intervals: Sequence[Mapping], limit_s: float) -> str | None:
     """Describe the longest silence within the window; None if it is below the limit."""
-    window = intervals[intervals["in_window"]]
-    for direction, samples in window.groupby("direction"):
-        sums = samples.groupby("t_s").agg(moved=("bytes", "sum"), length_s=("interval_s", "max"))
+    for part in intervals:
+        inside = part["in_window"]
+        _, first, at = np.unique(part["t_s"][inside], return_index=True, return_inverse=True)
+        moved = np.bincount(at, part["bytes"][inside])
         silent_s = longest_s = 0.0
-        for moved, length_s in zip(sums["moved"], sums["length_s"], strict=True):
-            silent_s = 0.0 if moved else silent_s + length_s
+        for moved_B, length_s in zip(moved, part["interval_s"][inside][first], strict=True):
+            silent_s = 0.0 if moved_B else silent_s + length_s
             longest_s = max(longest_s, silent_s)
         if longest_s >= limit_s:
-            return f"{direction}: no byte for {longest_s:.2f} s"
+            return f"{part['direction']}: no byte for {longest_s:.2f} s"
     return None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import numpy as np
-import pandas as pd
 
 from netlab.measure.exchange import TRACED, Direction, Emulated, RunOutcome
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
@@ -249,7 +249,7 @@ def _emulator_us(emulated: Emulated | None, meter: dict | None) -> float:
 def record(
     outcome: RunOutcome, setting: RunSetting, ledger: Ledger, emulated: Emulated | None = None
 ) -> dict:
-    """The measured columns of one run, see :data:`netlab.results.RUN_COLUMNS`.
+    """The measured columns of one run, see :data:`~netlab.results.columns.RUN_COLUMNS`.
 
     The columns that name the run, its tuning and its provenance are the caller's; those of an
     emulated path are there if the run had one.
@@ -283,7 +283,7 @@ def record(
     return {
         "engine": _engine(flows),
         "policy": _policy(flows),
-        "started_at": pd.Timestamp(outcome.started_unix_ns, unit="ns", tz="UTC"),
+        "started_at": datetime.fromtimestamp(outcome.started_unix_ns / 1e9, UTC),
         "wall_s": outcome.wall_s,
         "window_s": _mean([window_s for _, window_s, _ in timed]),
         "window_error_s": _most([error_s for _, _, error_s in timed]),
@@ -365,34 +365,30 @@ def _percent(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else 100 * part / whole
 
 
-def trace_rows(run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
-    """TCP state of a run's senders at every sample, one row a stream and sample."""
-    frames = []
+def trace_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
+    """TCP state of a run's senders at every sample: columns of a direction, by stream."""
+    parts = []
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
         trace = flow.gen.get("trace")
         if trace is None:
             continue
         t_s = (np.asarray(flow.gen["samples"]["t_ns"], np.int64) - flow.gen["t_go_ns"]) / 1e9
-        values = {key: np.asarray(trace[key], dtype=np.int64) for key in TRACED}
         streams = len(trace["rtt_us"])
-        frames.append(
-            pd.DataFrame(
-                {
-                    "run_id": run_id,
-                    "direction": name,
-                    "stream": np.repeat(np.arange(streams), t_s.size),
-                    "t_s": np.tile(t_s, streams),
-                    **{key: value.ravel() for key, value in values.items()},
-                }
-            )
+        parts.append(
+            {
+                "run_id": run_id,
+                "direction": name,
+                "stream": np.repeat(np.arange(streams), t_s.size),
+                "t_s": np.tile(t_s, streams),
+                **{key: np.asarray(trace[key], dtype=np.int64).ravel() for key in TRACED},
+            }
         )
-    columns = ["run_id", "direction", "stream", "t_s", *TRACED]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+    return parts
 
 
-def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
-    """Interval samples of a run's sinks, one row a stream and interval."""
-    frames = []
+def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
+    """Interval samples of a run's sinks: columns of a direction, by stream."""
+    parts = []
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
         samples = flow.sink["samples"]
         t_ns = np.asarray(samples["t_ns"], dtype=np.int64)
@@ -402,18 +398,15 @@ def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
         window = flow.sink.get("window") or {"t0_ns": 0, "t1_ns": 0}
         inside = (t_ns[:-1] >= window["t0_ns"]) & (t_ns[1:] <= window["t1_ns"])
         streams, intervals = counts.shape[0], t_ns.size - 1
-        frames.append(
-            pd.DataFrame(
-                {
-                    "run_id": run_id,
-                    "direction": name,
-                    "stream": np.repeat(np.arange(streams), intervals),
-                    "t_s": np.tile((t_ns[1:] - flow.sink["t_go_ns"]) / 1e9, streams),
-                    "interval_s": np.tile(np.diff(t_ns) / 1e9, streams),
-                    "bytes": np.diff(counts, axis=1).ravel(),
-                    "in_window": np.tile(inside, streams),
-                }
-            )
+        parts.append(
+            {
+                "run_id": run_id,
+                "direction": name,
+                "stream": np.repeat(np.arange(streams), intervals),
+                "t_s": np.tile((t_ns[1:] - flow.sink["t_go_ns"]) / 1e9, streams),
+                "interval_s": np.tile(np.diff(t_ns) / 1e9, streams),
+                "bytes": np.diff(counts, axis=1).ravel(),
+                "in_window": np.tile(inside, streams),
+            }
         )
-    columns = ["run_id", "direction", "stream", "t_s", "interval_s", "bytes", "in_window"]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+    return parts

@@ -20,7 +20,7 @@ from netlab.files.tables import Table
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import ip, tool
 from netlab.lab.topology import RECEIVER, SENDER, lab_pair
-from netlab.measure import RunSetting
+from netlab.measure.record import RunSetting
 from netlab.study import Group, Socket, Study, Timing
 from netlab.units import ETHERNET_HEADER_B
 

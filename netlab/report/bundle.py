@@ -31,7 +31,8 @@ from netlab.files.writing import Scratch, write_json, write_text
 from netlab.report.page import MARKER
 from netlab.report.publish import last_visit, publish, report_of
 from netlab.report.render import copy_plain
-from netlab.results import TABLES, store
+from netlab.results import store
+from netlab.results.columns import TABLES
 from netlab.study.file import frozen_text
 from netlab.study.published import is_own, report_notebooks
 from netlab.study.schedule import rounds

@@ -18,7 +18,7 @@ from typing import Final
 import typst
 from markupsafe import Markup
 
-from netlab import __version__, results
+from netlab import __version__
 from netlab.analysis.answers import headline
 from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
@@ -31,6 +31,10 @@ from netlab.report import longpath, tables
 from netlab.report.gate import METHOD, box, in_words
 from netlab.report.page import Page
 from netlab.report.tables import provenance
+from netlab.results.columns import RUN_COLUMNS
+from netlab.results.columns import TABLES as RESULT_TABLES
+from netlab.results.frames import write_atomically
+from netlab.results.store import Store
 from netlab.study.schedule import slug
 from netlab.units import arrows
 
@@ -238,15 +242,15 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
         lineterminator="\n",
     )
     runs = note("runs.parquet", "every run, flagged ones included, units in the metadata")
-    results.write_atomically(measured.runs, runs, results.RUN_COLUMNS)
-    store = results.Store(measured.results)
+    write_atomically(measured.runs, runs, RUN_COLUMNS)
+    store = Store(measured.results)
     for table, what in SAMPLES.items():
         if not (measured.results / table).is_dir():
             continue
         known = measured.intervals if table == "intervals" else None
         rows = store.rows(table, campaign=measured.campaign) if known is None else known
         if len(rows):
-            results.write_atomically(rows, note(f"{table}.parquet", what), results.TABLES[table])
+            write_atomically(rows, note(f"{table}.parquet", what), RESULT_TABLES[table])
     taken: set[str] = set()
     for group in measured.groups:
         shown = tables.of_group(measured, group, "both")

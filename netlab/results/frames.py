@@ -38,6 +38,12 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     return pd.DataFrame(values)
 
 
+def joined(parts: list[dict], columns: tuple[Column, ...]) -> pd.DataFrame:
+    """Build a frame from several sets of columns, one below the other."""
+    frames = [frame for part in parts if len(frame := pd.DataFrame(part))]
+    return pd.concat(frames, ignore_index=True) if frames else frame_of([], columns)
+
+
 def _value(row: dict, column: Column) -> object:
     value = row.get(column.name)
     return column.default if value is None else value

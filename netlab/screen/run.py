@@ -32,7 +32,7 @@ from netlab.experiment.watcher import Watcher
 from netlab.files.writing import write_text
 from netlab.report.compare import interval, percent
 from netlab.report.screen import chart, least_yaml
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.screen.design import Design, ScreenRequest, design, growing_sets, knob_effects
 from netlab.tuning.knobs import Choice, Knob
 from netlab.tuning.plan import Change

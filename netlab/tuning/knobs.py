@@ -346,7 +346,7 @@ def _as_text(value: object) -> object:
 class Frozen(BaseModel):
     """Base of the models of a tuning: frozen, no unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def key(description: str, example: object, **limits: Any) -> Any:

@@ -11,7 +11,7 @@ from netlab.analysis.measured import from_frames
 from netlab.analysis.then_and_now import DOES_NOT, RECURS
 from netlab.report import then_and_now as shown
 from netlab.report.publish import BESIDE_A_TABLE, measured_notebooks
-from netlab.results import frame_of
+from netlab.results.frames import frame_of
 from netlab.study import Study
 from netlab.study.schedule import visits
 

@@ -18,7 +18,7 @@ from netlab.errors import BadInput
 from netlab.report import tables
 from netlab.report.explore import charts, has_factors, levels, stack
 from netlab.report.pages import view_pages
-from netlab.results import frame_of
+from netlab.results.frames import frame_of
 from netlab.study import Study
 from netlab.study.schedule import visits
 

@@ -11,7 +11,7 @@ from netlab.analysis.measured import load_measured
 from netlab.analysis.then_and_now import comparable
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results import Damaged
+from netlab.results.store import Damaged
 
 
 def test_a_store_is_loaded_with_its_study(tmp_path, foreign):

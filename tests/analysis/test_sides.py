@@ -13,9 +13,8 @@ from netlab import study as studies
 from netlab.analysis.sides import NetlabError, comparison, differences, levels_of, side_of
 from netlab.errors import BadInput
 from netlab.files import paths
-from netlab.results import Store
 from netlab.results import store as results_store
-from netlab.results.store import CampaignLog
+from netlab.results.store import CampaignLog, Store
 from netlab.study.file import freeze
 
 FIRST, SECOND = "20260102T030405Z", "20260203T040506Z"

@@ -24,8 +24,8 @@ from netlab.cli.options import asked_outer
 from netlab.cli.results import compare_command, import_command
 from netlab.errors import BadInput
 from netlab.face.results import Comparison
-from netlab.results import Store
 from netlab.results.imports.formats import Facts, import_files, mtu_of
+from netlab.results.store import Store
 from netlab.study import Study
 
 HOSTS = ("--study-name", "old", "--sender", "a", "--receiver", "b")

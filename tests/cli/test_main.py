@@ -16,6 +16,11 @@ from netlab.cli import main
 CLI = Path(__file__).resolve().parents[2] / "netlab" / "cli"
 HEAVY = ("pandas", "numpy", "pydantic", "matplotlib", "fabric", "papermill", "scipy", "nbformat")
 
+RESULTS_NEED = (
+    *("pandas", "pyarrow", "papermill", "nbformat", "jupyter_client", "IPython"),
+    *("matplotlib", "seaborn", "scipy"),
+)
+
 
 def all_commands() -> list[tuple[str, ...]]:
     """Every command and subcommand, by its words."""
@@ -69,6 +74,18 @@ def test_help_has_no_heavy_imports():
     )
     assert done.stderr.strip() == "[]"
     assert "Commands:" in done.stdout
+
+
+def test_a_check_loads_nothing_that_only_results_and_notebooks_need():
+    code = (
+        "import sys\nfrom netlab.cli.options import load_measurable\n"
+        "import netlab.experiment.preflight\nload_measurable('openlab-2003')\n"
+        f"print(sorted(set({RESULTS_NEED!r}) & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", code), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_ctrl_c_while_the_command_is_imported_is_one_sentence():

@@ -11,7 +11,7 @@ import guide
 import netlab
 from netlab.analysis.cells import CELL_COLUMNS
 from netlab.cli.options import BELOW_GATE, CONDITION_MET
-from netlab.results import FLAGS, TABLES
+from netlab.results.columns import FLAGS, TABLES
 from netlab.study.file import as_markdown
 from netlab.tuning.knobs import HOSTWIDE, NAMES
 from netlab.tuning.profiles import profile_names

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from netlab.lab.lab import Lab
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study import load
 from tests.e2e import dumps
 from tests.e2e.conftest import measured_through, run_netlab, small_study

@@ -17,7 +17,7 @@ from netlab.experiment.visit import run_visit
 from netlab.face.block import MeasuredBlock
 from netlab.lab import reaper
 from netlab.lab.lab import Lab
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study import Study
 from netlab.study.schedule import visits
 

@@ -13,7 +13,7 @@ from netlab.files.paths import data_dir
 from netlab.report.front import picture
 from netlab.report.pages import measured_pages
 from netlab.report.publish import measured_notebooks
-from netlab.results import frame_of
+from netlab.results.frames import frame_of
 from netlab.study.file import freeze
 from netlab.study.published import Published
 from netlab.study.schedule import visits

@@ -20,9 +20,8 @@ from netlab.generators.tools import TOOLS
 from netlab.hosts.path import close_hosts
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
-from netlab.measure import RunEnd
-from netlab.measure.exchange import Request
-from netlab.results import Store
+from netlab.measure.exchange import Request, RunEnd
+from netlab.results.store import Store
 from netlab.study import Study
 from netlab.study.schedule import visits
 from tests.e2e.conftest import measured_through, nothing_more, run_netlab

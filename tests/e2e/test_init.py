@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from faults.site import ADDRESSES, Site, run, standing
 
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study import load
 
 

@@ -12,9 +12,10 @@ from subprocess_pipe import SubprocessPipe
 
 from netlab import core
 from netlab.hosts.host import LineProcess
-from netlab.measure import RunEnd, RunSetting, audit, interval_rows, measure, record
-from netlab.measure.exchange import Request
+from netlab.measure.exchange import Request, RunEnd, measure
 from netlab.measure.flags import flags_of
+from netlab.measure.ledger import audit
+from netlab.measure.record import RunSetting, interval_rows, record
 from netlab.study import Timing
 
 MTU_B = 1500

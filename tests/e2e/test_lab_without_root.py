@@ -16,7 +16,7 @@ import pytest
 import unprivileged
 import yaml
 
-from netlab.results import Store
+from netlab.results.store import Store
 from tests.e2e import dumps
 from tests.e2e.conftest import measured_through, small_study
 

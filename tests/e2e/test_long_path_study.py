@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from netlab.results import Store
+from netlab.results.store import Store
 from tests.e2e.conftest import below_gate, measured_through, run_netlab
 
 SETTINGS = Path("/proc/sys/net/ipv4")

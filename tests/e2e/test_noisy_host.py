@@ -7,7 +7,7 @@ import sys
 
 import yaml
 
-from netlab.results import Store
+from netlab.results.store import Store
 from tests.e2e.conftest import run_netlab, small_study
 
 BURN = "while True: pass"

@@ -14,7 +14,7 @@ from netlab.files.archive import pack
 from netlab.files.writing import write_json, write_text
 from netlab.report import bundle
 from netlab.report.bundle import PROVENANCE, RESULTS, STUDY, provenance
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study import load
 from netlab.study.file import frozen_text
 from tests.e2e.conftest import measured_through, run_netlab, small_study

@@ -9,7 +9,7 @@ from pathlib import Path
 from netlab.experiment import campaign
 from netlab.experiment.watcher import Watcher
 from netlab.notebooks import kernel as kernels
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study import load
 from tests.e2e.conftest import small_study
 

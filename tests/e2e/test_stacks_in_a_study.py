@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from netlab.results import Store
+from netlab.results.store import Store
 from tests.e2e.conftest import measured_through, run_netlab, small_study
 
 LISTS = ("available", "allowed")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netlab.results import Store
+from netlab.results.store import Store
 from tests.e2e import dumps
 from tests.e2e.conftest import (
     ROOT,

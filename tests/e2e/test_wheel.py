@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from netlab.results import Store
+from netlab.results.store import Store
 from tests.e2e.conftest import ROOT, measured_through, small_study
 
 UV = shutil.which("uv") or str(ROOT / ".uv" / "bin" / "uv")

@@ -24,7 +24,8 @@ from netlab.experiment.visit import context_of
 from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.report.gate import box
-from netlab.results import Store, store
+from netlab.results import store
+from netlab.results.store import Store
 from netlab.study import Study, load
 from netlab.study.schedule import provenance_key, rounds, visits
 

@@ -123,7 +123,7 @@ def test_a_run_is_recorded_and_flagged():
     assert (result.row["run_id"], result.row["flows"]) == ("r1", 1)
     assert result.row["goodput_MBps"] == pytest.approx(20.0)
     assert result.row["flags"] == "tuning_drift" and "mtu was 9000" in result.row["message"]
-    assert set(result.intervals["run_id"]) == {"r1"}
+    assert {part["run_id"] for part in result.intervals} == {"r1"}
     assert result.emulated is None
 
 

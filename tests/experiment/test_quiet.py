@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netlab.experiment.visit import QUIET_SPANS, SPAN_S, HostLoad, wait_until_quiet
-from netlab.measure import RunEnd
+from netlab.measure.exchange import RunEnd
 from netlab.measure.flags import TICK_US, ForeignLoad
 from netlab.study import Noise
 

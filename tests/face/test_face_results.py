@@ -13,7 +13,7 @@ import synthetic
 
 import netlab
 from netlab.errors import BadInput, NetlabError
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study.file import freeze
 
 TIDY = {"mean", "low", "high", "n", "percent_of_bus", "bottleneck"}

@@ -19,7 +19,7 @@ from netlab.face.notebook import Site
 from netlab.face.parts import COLUMNS, Changes, HostChanges
 from netlab.face.study import design_table
 from netlab.files.yaml_file import read_yaml
-from netlab.results import RUN_COLUMNS
+from netlab.results.columns import RUN_COLUMNS
 from netlab.study import schedule
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Knob

@@ -10,11 +10,19 @@ from emulation import late, report
 from refusals import refused
 from scripted import Clock, ScriptedAgent, good_agent, request, result, side
 
-from netlab import results
 from netlab.errors import HostError, RunError
-from netlab.measure import Emulated
-from netlab.measure.exchange import ACCEPT_MS, FIXED_BYTES_S, GRACE_S, TAIL_MS, Direction, measure
+from netlab.measure.exchange import (
+    ACCEPT_MS,
+    FIXED_BYTES_S,
+    GRACE_S,
+    TAIL_MS,
+    Direction,
+    Emulated,
+    measure,
+)
 from netlab.measure.flags import EMULATOR_LATE_US, flags_of
+from netlab.results.columns import PATH_COLUMNS, RUN_COLUMNS
+from netlab.results.frames import checked, joined
 from netlab.study import Policy, Socket
 
 
@@ -386,7 +394,7 @@ def test_counts_are_of_the_run_alone_and_of_both_directions():
     assert columns["path_drops"] == 4 and columns["path_queue_drops"] == 2
     assert columns["path_queue_max_B"] == 99 and columns["path_rtt_us"] == 10_000
     assert columns["path_forced_drops"] == 0 and columns["forced_loss_s"] is None
-    assert set(columns) <= {column.name for column in results.RUN_COLUMNS}
+    assert set(columns) <= {column.name for column in RUN_COLUMNS}
 
 
 def test_a_forced_loss_is_timed_on_the_axis_of_the_intervals():
@@ -450,8 +458,8 @@ def test_queues_are_rows_from_the_common_start_on(forward):
         "ab_dropped": [1, 1, 4],
         "ba_dropped": [0, 0, 0],
     }
-    frame = between(report(), after, forward).rows("r", FLOWS)
-    frame = results.checked(frame, results.PATH_COLUMNS)
+    parts = between(report(), after, forward).rows("r", FLOWS)
+    frame = checked(joined(parts, PATH_COLUMNS), PATH_COLUMNS)
     assert frame["t_s"].tolist() == [0.0, 2.0, 0.0, 2.0]
     assert frame["queue_B"].tolist() == [20, 30, 20, 30]
     dropped = frame[frame["direction"] == ("forward" if forward == "ab" else "reverse")]
@@ -466,13 +474,12 @@ def test_a_run_that_never_started_has_no_time_to_count_from():
     )
     after["samples"] = {"t_ns": [5], "cpu_us": [0], **{key: [0] for key in zeros}}
     emulated, never = between(report(), after), (Direction(gen={}, sink={"t_go_ns": 0}),)
-    assert emulated.rows("r", never).empty
+    assert emulated.rows("r", never) == []
     assert emulated.columns(never)["forced_loss_s"] is None
 
 
-def test_a_report_without_samples_gives_no_rows_of_the_right_columns():
-    frame = between(report(), report()).rows("r", FLOWS)
-    assert results.checked(frame, results.PATH_COLUMNS).empty
+def test_a_report_without_samples_gives_no_rows():
+    assert between(report(), report()).rows("r", FLOWS) == []
 
 
 def faults(after: dict) -> str | None:

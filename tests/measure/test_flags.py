@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-import pandas as pd
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ from netlab.measure.flags import (
     most_percent,
 )
 from netlab.measure.ledger import controller_processes
-from netlab.results import FLAGS
+from netlab.results.columns import FLAGS
 from netlab.study import Timing
 
 TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.0, interval_ms=100)
@@ -44,13 +44,18 @@ def outcome(**result) -> RunOutcome:
     return RunOutcome((Direction(gen=answer, sink=answer),), started_unix_ns=0, wall_s=1.0)
 
 
-def intervals(moved: list[int], direction: str = "forward") -> pd.DataFrame:
-    """Samples of one stream, 100 ms each, all in the window."""
-    rows = [
-        {"direction": direction, "t_s": 0.1 * (k + 1), "interval_s": 0.1, "bytes": count}
-        for k, count in enumerate(moved)
+def intervals(*moved: list[int], direction: str = "forward") -> list[dict]:
+    """Samples of each stream, 100 ms each, all in the window."""
+    count = sum(map(len, moved))
+    return [
+        {
+            "direction": direction,
+            "t_s": np.concatenate([0.1 * np.arange(1, len(one) + 1) for one in moved]),
+            "interval_s": np.full(count, 0.1),
+            "bytes": np.concatenate(moved),
+            "in_window": np.full(count, True),
+        }
     ]
-    return pd.DataFrame(rows).assign(in_window=True, stream=0, run_id="r")
 
 
 BUSY = intervals([1000] * 10)
@@ -157,13 +162,12 @@ def test_a_silence_of_a_round_trip_is_none():
 
 
 def test_one_silent_direction_of_two_is_a_stall():
-    both = pd.concat([BUSY, intervals([0] * 10, "reverse")])
+    both = BUSY + intervals([0] * 10, direction="reverse")
     assert "reverse" in flagged(samples=both)["stalled"]
 
 
 def test_a_silent_stream_among_busy_ones_is_not_a_stall():
-    quiet = intervals([0] * 10).assign(stream=1)
-    assert flagged(samples=pd.concat([BUSY, quiet])) == {}
+    assert flagged(samples=intervals([1000] * 10, [0] * 10)) == {}
 
 
 def test_unknown_shares_are_not_flagged():

@@ -8,11 +8,14 @@ import pytest
 from refusals import refused
 from subprocess_pipe import SubprocessPipe
 
-from netlab import core, results
+from netlab import core
 from netlab.errors import RunError
 from netlab.hosts.host import LineProcess
-from netlab.measure import RunEnd, RunSetting, audit, interval_rows, measure, record
-from netlab.measure.exchange import Request
+from netlab.measure.exchange import Request, RunEnd, measure
+from netlab.measure.ledger import audit
+from netlab.measure.record import RunSetting, interval_rows, record
+from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
+from netlab.results.frames import checked, joined
 from netlab.study import Socket
 
 MTU_B = 65536
@@ -58,7 +61,7 @@ def test_a_real_run_closes_its_ledger_and_fits_the_schema(end):
     assert ledger.problems == []
     assert ledger.error_B == 0
     row = record(outcome, RunSetting(MTU_B, None, None, None, False, True), ledger)
-    names = {column.name for column in results.RUN_COLUMNS}
+    names = {column.name for column in RUN_COLUMNS}
     assert set(row) <= names
     assert row["goodput_MBps"] > 1
     assert row["window_s"] == pytest.approx(0.3, rel=0.2)
@@ -71,7 +74,7 @@ def test_a_real_run_closes_its_ledger_and_fits_the_schema(end):
 
 def test_the_intervals_of_a_real_run_sum_to_the_bytes_received(end):
     outcome = measure(end, end, asked())
-    frame = results.checked(interval_rows("r", outcome.flows), results.INTERVAL_COLUMNS)
+    frame = checked(joined(interval_rows("r", outcome.flows), INTERVAL_COLUMNS), INTERVAL_COLUMNS)
     sink = outcome.flows[0].sink
     assert frame["bytes"].sum() == sink["total_bytes"]
     assert frame["stream"].nunique() == 3

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from scripted import SECOND_NS, result
 
-from netlab import results
 from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.ledger import audit
 from netlab.measure.record import (
@@ -23,6 +22,8 @@ from netlab.measure.record import (
     trace_rows,
     with_upper_bound,
 )
+from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, TRACE_COLUMNS
+from netlab.results.frames import checked, frame_of, joined
 
 SETTING = RunSetting(
     mtu_B=1500,
@@ -32,7 +33,7 @@ SETTING = RunSetting(
     bus_shared=False,
     one_machine=False,
 )
-KINDS = {column.name: column for column in results.RUN_COLUMNS}
+KINDS = {column.name: column for column in RUN_COLUMNS}
 
 
 def outcome(*, both: bool = False, **options) -> RunOutcome:
@@ -53,14 +54,14 @@ def recorded(of: RunOutcome, setting: RunSetting = SETTING) -> dict:
 def test_every_column_is_one_of_the_schema_and_holds_its_kind():
     whole = recorded(outcome(both=True))
     assert set(whole) <= set(KINDS)
-    names = {column.name for column in results.RUN_COLUMNS if column.dtype == "string"}
+    names = {column.name for column in RUN_COLUMNS if column.dtype == "string"}
     rest = dict.fromkeys(names, "text")
     rest |= {
         column.name: 1
-        for column in results.RUN_COLUMNS
+        for column in RUN_COLUMNS
         if column.dtype in ("int64", "float64") and not column.nullable
     }
-    frame = results.frame_of([{**rest, **whole}])
+    frame = frame_of([{**rest, **whole}])
     for name, value in whole.items():
         assert frame[name].iloc[0] == value or value is None, name
 
@@ -273,8 +274,8 @@ def test_without_an_mss_the_ceiling_supposes_timestamps():
 
 
 def test_intervals_are_differences_of_the_growing_counts():
-    frame = interval_rows("r", outcome().flows)
-    assert frame.columns.tolist() == [column.name for column in results.INTERVAL_COLUMNS]
+    frame = joined(interval_rows("r", outcome().flows), INTERVAL_COLUMNS)
+    assert frame.columns.tolist() == [column.name for column in INTERVAL_COLUMNS]
     assert len(frame) == 2 * 14
     assert frame["bytes"].sum() == 28_000_000
     assert set(frame["direction"]) == {"forward"}
@@ -285,7 +286,7 @@ def test_intervals_are_differences_of_the_growing_counts():
 
 def test_intervals_in_the_window_sum_to_the_windows_bytes():
     of = outcome()
-    frame = interval_rows("r", of.flows)
+    frame = joined(interval_rows("r", of.flows), INTERVAL_COLUMNS)
     inside = frame[frame["in_window"]]
     assert len(inside) == 2 * 10
     assert inside["bytes"].sum() == of.flows[0].sink["window"]["bytes"]
@@ -294,7 +295,7 @@ def test_intervals_in_the_window_sum_to_the_windows_bytes():
 def test_each_direction_has_its_own_intervals():
     of = outcome(both=True)
     of.flows[1].sink["samples"]["bytes"] = [[3 * n for n in range(15)], [0] * 15]
-    frame = interval_rows("r", of.flows)
+    frame = joined(interval_rows("r", of.flows), INTERVAL_COLUMNS)
     sums = frame.groupby(["direction", "stream"])["bytes"].sum()
     assert sums["forward", 0] == 14_000_000
     assert sums["reverse", 0] == 42
@@ -305,14 +306,14 @@ def test_counts_beyond_32_bits_stay_exact():
     of = outcome()
     big = [2**62 * (step == 14) for step in range(15)]
     of.flows[0].sink["samples"]["bytes"] = [big, [0] * 15]
-    assert interval_rows("r", of.flows)["bytes"].max() == 2**62
+    assert joined(interval_rows("r", of.flows), INTERVAL_COLUMNS)["bytes"].max() == 2**62
 
 
 @pytest.mark.parametrize("window", [None, {}])
 def test_a_run_without_a_window_has_no_interval_inside_it(window):
     of = copy.deepcopy(outcome())
     of.flows[0].sink["window"] = window
-    frame = interval_rows("r", of.flows)
+    frame = joined(interval_rows("r", of.flows), INTERVAL_COLUMNS)
     assert len(frame) == 28
     assert not frame["in_window"].any()
     assert recorded(of)["window_s"] is None
@@ -322,24 +323,24 @@ def test_a_run_without_a_window_has_no_interval_inside_it(window):
 def test_a_run_that_was_never_sampled_has_no_rows_and_fits_the_schema(t_ns):
     of = outcome()
     of.flows[0].sink["samples"] = {"t_ns": t_ns, "bytes": [[0] * len(t_ns)] * 2}
-    frame = results.checked(interval_rows("r", of.flows), results.INTERVAL_COLUMNS)
+    frame = checked(joined(interval_rows("r", of.flows), INTERVAL_COLUMNS), INTERVAL_COLUMNS)
     assert frame.empty
 
 
 def test_intervals_fit_the_schema():
-    frame = results.checked(interval_rows("r", outcome().flows), results.INTERVAL_COLUMNS)
+    frame = checked(joined(interval_rows("r", outcome().flows), INTERVAL_COLUMNS), INTERVAL_COLUMNS)
     assert math.isclose(frame["interval_s"].sum(), 2.8)
 
 
 def test_a_trace_becomes_a_row_a_stream_and_sample():
     of = outcome(streams=2)
-    assert trace_rows("r", of.flows).empty
+    assert trace_rows("r", of.flows) == []
     count = len(of.flows[0].gen["samples"]["t_ns"])
     of.flows[0].gen["trace"] = {
         name: [[first + 10 * stream + k for k in range(count)] for stream in range(2)]
         for name, first in (("rtt_us", 100), ("cwnd_segments", 200), ("retransmits", 300))
     }
-    rows = results.checked(trace_rows("r", of.flows), results.TRACE_COLUMNS)
+    rows = checked(joined(trace_rows("r", of.flows), TRACE_COLUMNS), TRACE_COLUMNS)
     assert len(rows) == 2 * count
     row = rows[(rows["stream"] == 1) & (rows["t_s"] == 0.3)].iloc[0]
     assert (row["rtt_us"], row["cwnd_segments"], row["retransmits"]) == (113, 213, 313)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from netlab.results import Store
+from netlab.results.store import Store
 from tests.e2e.conftest import run_netlab
 from tests.e2e.test_noisy_host import noisy_study
 

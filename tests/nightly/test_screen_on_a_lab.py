@@ -10,8 +10,8 @@ from lab_study import lab_study
 
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import inside, tool
-from netlab.results import Store
 from netlab.results import store as results_store
+from netlab.results.store import Store
 from netlab.study import load
 from netlab.tuning.profiles import read_tuning
 from tests.e2e.conftest import run_netlab

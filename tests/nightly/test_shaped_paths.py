@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from netlab.results import Store
+from netlab.results.store import Store
 from tests.e2e.conftest import measured_through, run_netlab, small_study
 from tests.e2e.test_generators import GENERATORS, RATE_MBPS, study_of
 

@@ -12,7 +12,7 @@ from netlab.measure.bottleneck import VERDICTS
 from netlab.report.export import write_downloads
 from netlab.report.gate import METHOD, READING, method_page, reading_page, settings
 from netlab.report.tables import summary
-from netlab.results import FLAGS
+from netlab.results.columns import FLAGS
 
 
 @pytest.fixture(scope="module")

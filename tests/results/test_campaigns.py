@@ -9,9 +9,10 @@ import pytest
 from refusals import refused
 
 from netlab.errors import NetlabError
-from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, Damaged, Store, checked, frame_of, store
-from netlab.results.columns import Column
-from netlab.results.store import CampaignLog
+from netlab.results import store
+from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, Column
+from netlab.results.frames import checked, frame_of
+from netlab.results.store import CampaignLog, Damaged, Store
 
 VALUES = {"int64": 0, "Int64": 0, "float64": 0.0, "string": "", "bool": False, "boolean": False}
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

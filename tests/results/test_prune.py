@@ -6,9 +6,8 @@ from test_campaigns import FIRST, SECOND, add, begin, run
 
 from netlab.cli.results import results_group
 from netlab.errors import BadInput, NetlabError
-from netlab.results import Store
 from netlab.results import store as results_store
-from netlab.results.store import IMPORTS, OLDER, planned, prune, summaries, summary
+from netlab.results.store import IMPORTS, OLDER, Store, planned, prune, summaries, summary
 
 
 @pytest.fixture

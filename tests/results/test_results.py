@@ -17,18 +17,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from netlab import results
 from netlab.errors import NetlabError
-from netlab.results import (
+from netlab.results.columns import (
     INTERVAL_COLUMNS,
     RUN_COLUMNS,
+    SCHEMA_VERSION,
     TABLES,
     TRACE_COLUMNS,
-    Store,
-    checked,
-    frame_of,
-    read,
 )
+from netlab.results.frames import checked, frame_of, read, write_atomically
+from netlab.results.store import Store
 
 EXAMPLES = {
     "int64": 3,
@@ -74,7 +72,7 @@ def test_any_records_come_back_exactly(columns, tmp_path_factory):
     @given(records(columns))
     def trip(rows):
         frame = frame_of(rows, columns)
-        results.write_atomically(frame, path, columns)
+        write_atomically(frame, path, columns)
         again = read(path, columns)
         pd.testing.assert_frame_equal(again, frame)
         for row, (_, back) in zip(rows, again.iterrows(), strict=True):
@@ -88,9 +86,9 @@ def test_any_records_come_back_exactly(columns, tmp_path_factory):
 @pytest.mark.parametrize("columns", TABLES.values(), ids=TABLES)
 def test_the_file_says_its_version_and_every_columns_unit_and_meaning(columns, tmp_path):
     path = tmp_path / "a.parquet"
-    results.write_atomically(frame_of([record(columns)], columns), path, columns)
+    write_atomically(frame_of([record(columns)], columns), path, columns)
     metadata = pyarrow.parquet.read_schema(path).metadata
-    assert metadata[b"netlab.schema_version"] == str(results.SCHEMA_VERSION).encode()
+    assert metadata[b"netlab.schema_version"] == str(SCHEMA_VERSION).encode()
     described = json.loads(metadata[b"netlab.columns"])
     assert list(described) == [column.name for column in columns]
     for column in columns:
@@ -191,7 +189,7 @@ def test_no_records_are_an_empty_frame_of_the_same_types():
 def stored(tmp_path):
     """Path of a stored runs table of two rows."""
     path = tmp_path / "a.parquet"
-    results.write_atomically(frame_of([record(), record(sent_B=None)]), path, RUN_COLUMNS)
+    write_atomically(frame_of([record(), record(sent_B=None)]), path, RUN_COLUMNS)
     return path
 
 
@@ -280,9 +278,7 @@ def test_a_flipped_bit_is_noticed_or_harmless(stored):
 def test_a_missing_or_unwritable_place_is_one_clear_message(tmp_path):
     (tmp_path / "file").write_text("")
     with refused(NetlabError, "E-RESULTS-006", match=r"cannot write .*: Not a directory"):
-        results.write_atomically(
-            frame_of([]), tmp_path / "file" / "runs" / "a.parquet", RUN_COLUMNS
-        )
+        write_atomically(frame_of([]), tmp_path / "file" / "runs" / "a.parquet", RUN_COLUMNS)
     with refused(NetlabError, "E-RESULTS-007", match="cannot be read as results"):
         read(tmp_path / "missing.parquet", RUN_COLUMNS)
 
@@ -290,7 +286,7 @@ def test_a_missing_or_unwritable_place_is_one_clear_message(tmp_path):
 def test_a_frame_that_does_not_fit_leaves_the_old_file(stored):
     before = stored.read_bytes()
     with refused(NetlabError, "E-RESULTS-001"):
-        results.write_atomically(pd.DataFrame({"a": [1]}), stored, RUN_COLUMNS)
+        write_atomically(pd.DataFrame({"a": [1]}), stored, RUN_COLUMNS)
     assert stored.read_bytes() == before
     assert [path.name for path in stored.parent.iterdir()] == ["a.parquet"]
 
@@ -303,7 +299,7 @@ def test_only_a_dead_writers_temporary_files_are_removed(stored):
     others = stored.with_name(f".b.parquet.{gone.pid}.partial")
     for path in (abandoned, live, others):
         path.write_bytes(b"half")
-    results.write_atomically(frame_of([]), stored, RUN_COLUMNS)
+    write_atomically(frame_of([]), stored, RUN_COLUMNS)
     assert not abandoned.exists()
     assert live.exists()
     assert others.exists()
@@ -314,7 +310,8 @@ WRITER = """
     from pathlib import Path
     import numpy as np
     import pandas as pd
-    from netlab import results
+    from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
+    from netlab.results.frames import checked, read, write_atomically
 
     path = Path(sys.argv[1])
     rows = 60_000
@@ -326,14 +323,14 @@ WRITER = """
         })
 
     # The frames are checked before the fork, so that a child does little but write.
-    frames = [results.checked(frame(mark), results.INTERVAL_COLUMNS) for mark in range(2)]
-    results.write_atomically(frames[0], path, results.INTERVAL_COLUMNS)
+    frames = [checked(frame(mark), INTERVAL_COLUMNS) for mark in range(2)]
+    write_atomically(frames[0], path, INTERVAL_COLUMNS)
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             while True:
                 for each in frames:
-                    results.write_atomically(each, path, results.INTERVAL_COLUMNS)
+                    write_atomically(each, path, INTERVAL_COLUMNS)
         time.sleep(float(line))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -367,7 +364,8 @@ FULL_DISK = """
     from pathlib import Path
     import numpy as np
     import pandas as pd
-    from netlab import results
+    from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
+    from netlab.results.frames import checked, read, write_atomically
     from netlab.errors import NetlabError
 
     def frame(rows):
@@ -378,15 +376,15 @@ FULL_DISK = """
         })
 
     path = Path(sys.argv[1]) / "intervals" / "a.parquet"
-    results.write_atomically(frame(10), path, results.INTERVAL_COLUMNS)
+    write_atomically(frame(10), path, INTERVAL_COLUMNS)
     try:
-        results.write_atomically(frame(100_000), path, results.INTERVAL_COLUMNS)
+        write_atomically(frame(100_000), path, INTERVAL_COLUMNS)
     except NetlabError as error:
         print(error)
-    assert len(results.read(path, results.INTERVAL_COLUMNS)) == 10
+    assert len(read(path, INTERVAL_COLUMNS)) == 10
     print([each.name for each in path.parent.iterdir()])
-    results.write_atomically(frame(20), path, results.INTERVAL_COLUMNS)
-    print(len(results.read(path, results.INTERVAL_COLUMNS)))
+    write_atomically(frame(20), path, INTERVAL_COLUMNS)
+    print(len(read(path, INTERVAL_COLUMNS)))
 """
 
 

@@ -19,7 +19,7 @@ from netlab.errors import NetlabError
 from netlab.experiment.watcher import Watcher
 from netlab.face.screening import Screening
 from netlab.report.screen import chart, to_text
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.screen.design import ScreenRequest
 from netlab.screen.run import Probed, Screened, record_of, screen, write_files, write_least
 from netlab.study import Study

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import synthetic
 
 from netlab import study as studies
-from netlab.results import Store
+from netlab.results.store import Store
 
 STUDY = """
 netlab: 1

@@ -39,7 +39,7 @@ from netlab.report.verify import (
     other_figures,
     other_versions,
 )
-from netlab.results import Store
+from netlab.results.store import Store
 from netlab.study import load
 from netlab.study.file import freeze
 from netlab.study.published import ReportPages

@@ -18,13 +18,15 @@ import synthetic
 import yaml
 
 import netlab
-from netlab import results, study
+from netlab import study
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.report import publish
 from netlab.report.gate import recorded_by
-from netlab.results import Store
 from netlab.results import store as results_store
+from netlab.results.columns import RUN_COLUMNS
+from netlab.results.frames import read
+from netlab.results.store import Store
 from netlab.study.file import freeze
 
 LATER = "20260105T110000Z"
@@ -181,7 +183,7 @@ def rows_of(runs) -> set[tuple[str, str]]:
 
 def site_rows(site: Path) -> set[tuple[str, str]]:
     file = site / "downloads" / "runs.parquet"
-    return rows_of(results.read(file, results.RUN_COLUMNS))
+    return rows_of(read(file, RUN_COLUMNS))
 
 
 def test_a_report_while_its_campaign_writes_is_of_complete_rows_and_loses_none(measured, home):

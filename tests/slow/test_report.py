@@ -19,13 +19,14 @@ import pytest
 import synthetic
 from nbformat import v4
 
-from netlab import results
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, NetlabError
 from netlab.report import render, tables
 from netlab.report.export import write_downloads
 from netlab.report.page import replacing
 from netlab.report.site import ExecutedNotebook, build_site
+from netlab.results.columns import RUN_COLUMNS
+from netlab.results.frames import read
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
@@ -253,7 +254,7 @@ def test_downloads_hold_the_results_and_every_table(measured, tmp_path):
     assert names == {p.name for p in (tmp_path / "downloads").iterdir()}
     assert {"cells.csv", "runs.parquet", "intervals.parquet"} <= names
     assert {"table-2-linux64-to-linux64.csv", "table-2-linux64-to-linux64.tex"} <= names
-    again = results.read(tmp_path / "downloads" / "runs.parquet", results.RUN_COLUMNS)
+    again = read(tmp_path / "downloads" / "runs.parquet", RUN_COLUMNS)
     pd.testing.assert_frame_equal(again, measured.runs)
     cells = pd.read_csv(tmp_path / "downloads" / "cells.csv")
     assert cells["goodput_MBps"].to_numpy() == pytest.approx(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from netlab.analysis.cells import CELL_COLUMNS, CELL_KEYS, Cells, valid, window_rates
 from netlab.errors import BadInput
 from netlab.fleet.records import Stores, stores_below
-from netlab.results import Store
+from netlab.results.store import Store
 
 STUDY = synthetic.FOREIGN.replace("streams: [1, 64]", "streams: [1, 4]")
 

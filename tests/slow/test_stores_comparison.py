@@ -15,7 +15,7 @@ from netlab.analysis.cells import nominal_level
 from netlab.analysis.compare import Asked, compare
 from netlab.errors import BadInput, NetlabError
 from netlab.fleet.records import Stores
-from netlab.results import Store
+from netlab.results.store import Store
 
 STUDY = synthetic.FOREIGN.replace("[1, 64]", "[1, 2, 4]")
 

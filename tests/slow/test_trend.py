@@ -6,9 +6,8 @@ import pytest
 import synthetic
 
 from netlab.analysis.measured import load_measured, trend
-from netlab.results import Store
 from netlab.results import store as results_store
-from netlab.results.store import CampaignLog
+from netlab.results.store import CampaignLog, Store
 from netlab.study.file import freeze
 
 IDS = ("20260101T000000Z", "20260102T000000Z", "20260103T000000Z")

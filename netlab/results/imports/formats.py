@@ -16,9 +16,11 @@ import pandas as pd
 
 from netlab.errors import BadInput, NetlabError
 from netlab.files.writing import take
-from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION, Store, frame_of
+from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION
+from netlab.results.frames import frame_of
 from netlab.results.imports import gensink, json_output, text_output
 from netlab.results.imports.records import MAX_COUNT, Record, damaged
+from netlab.results.store import Store
 from netlab.version import version
 
 MAX_FILE_B = 16 * 2**20
@@ -159,7 +161,7 @@ def mtu_of(mss_B: int) -> tuple[int, int] | None:
 def row_of(
     record: Record, source: ReadFile, facts: Facts, *, block_id: str, order: int, round_of: dict
 ) -> dict:
-    """One row of :data:`netlab.results.RUN_COLUMNS`; None where the tool gives no value."""
+    """One row of `RUN_COLUMNS`; None where the tool gives no value."""
     where = f"{source.path}: line {record.line}"
 
     def fact(name: str, option: str, own: Any, given: Any) -> Any:
@@ -302,7 +304,7 @@ def row_of(
 
 
 def interval_rows_of(run_id: str, record: Record) -> list[dict]:
-    """Rows of :data:`netlab.results.INTERVAL_COLUMNS` for the samples that the tool gave."""
+    """Rows of `INTERVAL_COLUMNS` for the samples that the tool gave."""
     return [
         {
             "run_id": run_id,

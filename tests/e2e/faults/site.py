@@ -21,7 +21,7 @@ from forked_controller import Controller, Controllers
 from sshd_config import SSHD, config_with
 
 from netlab.measure.flags import LATE_WATCH
-from netlab.results import Store
+from netlab.results.store import Store
 
 ADDRESSES = {
     "a": ("192.0.2.2", "192.0.2.1", "198.18.0.1"),

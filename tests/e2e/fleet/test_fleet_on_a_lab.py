@@ -14,7 +14,7 @@ from notebook_page import executed_page
 from netlab.files.paths import data_dir
 from netlab.fleet.events import read_events
 from netlab.fleet.plan import read_plan
-from netlab.results import Store
+from netlab.results.store import Store
 
 NOTEBOOK = data_dir().parent / "notebooks" / "21-fleet.ipynb"
 HOSTS, ROUNDS = 4, 2

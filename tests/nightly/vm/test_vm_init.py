@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from netlab.results import Store
+from netlab.results.store import Store
 
 pytestmark = pytest.mark.timeout(600)
 

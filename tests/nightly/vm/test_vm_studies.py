@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from faults.site import until
 
-from netlab.results import Store
+from netlab.results.store import Store
 
 from .cable import spoiled
 from .guest import Guest

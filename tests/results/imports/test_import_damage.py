@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 
 from netlab.errors import BadInput
-from netlab.results import INTERVAL_COLUMNS, frame_of
+from netlab.results.columns import INTERVAL_COLUMNS
+from netlab.results.frames import frame_of
 from netlab.results.imports.formats import Facts, ReadFile, interval_rows_of, parse, row_of, text_of
 from netlab.results.imports.records import MAX_COUNT, MAX_SECONDS, Record
 
