@@ -253,6 +253,14 @@ def test_check_prints_only_after_all_is_checked(monkeypatch):
     assert "the second host is lost" in done.stderr
 
 
+def test_what_is_the_same_on_all_paths_of_a_host_is_printed_once(monkeypatch):
+    said = [("left", "reached"), ("left", "data0 carries a"), ("left", "data1 carries b")]
+    findings = [preflight.Check("ok", *each) for each in (*said[:2], said[0], said[2])]
+    monkeypatch.setattr(preflight, "preflight", lambda study, directory: iter(findings))
+    done = CliRunner().invoke(main, ["check", str(STUDY)])
+    assert done.stdout.splitlines() == [f"ok    {host}: {text}" for host, text in said]
+
+
 def test_check_measures_free_space_at_the_directory_of_the_results(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
