@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -243,6 +244,9 @@ class Stopped(KeyboardInterrupt):
 
 VISIT_NOTEBOOK = "02-measure-block.ipynb"
 
+FIGURES = re.compile(r"[\d.]+ (?:%|s\b)")
+"""Shares and times in a visit's notes: notes that differ in these alone have one cause."""
+
 SILENCE_S = 240.0
 """Longest time in s without a finished run, beside the run's own: every wait below is shorter."""
 
@@ -360,6 +364,7 @@ class _Rounds:
         self.looks: list[Look] = []
         self.visits = self.measured = self.planned = self.silent = 0
         self.begun: set[str] = set()
+        self.noted: set[str] = set()
         self.tried: Counter[str] = Counter()
         self.retrying = True
         self.out_of_time = False
@@ -479,7 +484,10 @@ class _Rounds:
 
         def progressed(message: str) -> None:
             if message.startswith(NOTE):
-                self.watcher.note(message.removeprefix(NOTE))
+                text = message.removeprefix(NOTE)
+                if (cause := FIGURES.sub("", text)) not in self.noted:
+                    self.noted.add(cause)
+                    self.watcher.note(text)
                 return
             if message.startswith(WAITED):
                 self.waited_s += float(message.removeprefix(WAITED))

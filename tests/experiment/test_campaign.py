@@ -23,6 +23,8 @@ from netlab.experiment.campaign import (
 from netlab.experiment.visit import context_of
 from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated
+from netlab.notebooks import execution
+from netlab.notebooks.progress import NOTE
 from netlab.report.gate import box
 from netlab.results import store
 from netlab.results.store import Store
@@ -257,3 +259,18 @@ def test_a_stated_bus_that_a_host_contradicts_is_noted_by_the_campaign_and_in_th
     assert "1064 MB/s (PCI-X)" in shown and "PCIe 3.0 x8" in shown
     other = open_at(tmp_path / "r", study, 2)  # with hosts that report no bus
     assert not other.log.contradictions
+
+
+def test_what_a_visit_waits_for_is_said_once_whatever_its_share(tmp_path, file, monkeypatch):
+    study, watcher = load(file, rounds=1), Notes()
+    busy = "a: other programs use {} % of the CPUs, most of it {}; waiting for quiet, {} s at most"
+    notes = [("81.7", "make (process 8)", 20), ("9.0", "make (process 8)", 3), ("50.1", "cc", 2)]
+
+    def execute(*_paths, on_progress, **_settings):
+        on_progress(NOTE + busy.format(*notes.pop(0)))
+
+    monkeypatch.setattr(execution, "execute", execute)
+    campaign = _Rounds(open_at(tmp_path / "r", study), None, None, watcher, lambda: 0.0)
+    for _ in range(3):
+        campaign._visit(visits(study)[0])
+    assert watcher.said == [busy.format("81.7", "make (process 8)", 20), busy.format(50.1, "cc", 2)]
