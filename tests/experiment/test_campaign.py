@@ -23,7 +23,6 @@ from netlab.experiment.campaign import (
 from netlab.experiment.visit import context_of
 from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated
-from netlab.notebooks import execution
 from netlab.notebooks.progress import NOTE
 from netlab.report.gate import box
 from netlab.results import store
@@ -269,7 +268,7 @@ def test_what_a_visit_waits_for_is_said_once_whatever_its_share(tmp_path, file, 
     def execute(*_paths, on_progress, **_settings):
         on_progress(NOTE + busy.format(*notes.pop(0)))
 
-    monkeypatch.setattr(execution, "execute", execute)
+    monkeypatch.setattr("netlab.experiment.campaign.execute", execute)
     campaign = _Rounds(open_at(tmp_path / "r", study), None, None, watcher, lambda: 0.0)
     for _ in range(3):
         campaign._visit(visits(study)[0])
