@@ -238,8 +238,7 @@ class Study:
     def _seconds(self, run: schedule.Run) -> float:
         if run.group.records is not None:
             return math.nan
-        timing = run.study(self.design).timing
-        return timing.warmup_at(self.design.rtt_s(run.link)) + timing.seconds
+        return schedule.measuring_s(self.design, (run,))
 
     def changes(self, *, tuning: str | None = None, path: str | None = None) -> Changes:
         """Read what each tuning would change on each host; change nothing.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from netlab.errors import BadInput
-from netlab.study import Group, Study, slug
+from netlab.study import OWN, Group, Study, slug
 from netlab.study.factors import OF_LINK, Combination, Levels, id_part, levels_json, link_name
 from netlab.study.groups import group_at, study_at
 
@@ -195,24 +195,31 @@ def visit(study: Study, block_id: str, round: int = 1) -> Visit:
     )
 
 
-VISIT_S = 2.5
-"""Estimated time of a visit besides its runs: to connect to the hosts, tune and revert them."""
+# Estimated times, as measured in labs on two CPUs.
 
-RUN_OVERHEAD_S = 0.11
-"""Estimated time of a run besides warm-up and window."""
+VISIT_S = 2.0
+"""Time of a visit besides its runs: to connect to the hosts, tune and revert them, and to save."""
+
+OVERHEAD_S = {"netlab": 0.15, "iperf3": 1.0, "iperf2": 1.4, "nuttcp": 0.5}
+"""Time of a run besides warm-up and window on a path without RTT: to start and end the generator,
+its margin, and half a second where it measures whole seconds only."""
+
+OVERHEAD_RTTS = 3
+"""Round trips that it takes besides."""
 
 
 def run_s(study: Study, run: Run | None = None) -> float:
     """Estimated time of a run, s; of a run with the study's own timing unless given."""
     if run is None:
-        return study.timing.warmup_at() + study.timing.seconds + RUN_OVERHEAD_S
-    timing = run.study(study).timing
-    return timing.warmup_at(study.rtt_s(run.link)) + timing.seconds + RUN_OVERHEAD_S
+        return study.timing.warmup_at() + study.timing.seconds + OVERHEAD_S[OWN]
+    overhead_s = OVERHEAD_S[run.group.generator] + OVERHEAD_RTTS * study.rtt_s(run.link)
+    return measuring_s(study, (run,)) + overhead_s
 
 
 def measuring_s(study: Study, runs: Iterable[Run]) -> float:
     """Seconds of warm-up and window of runs."""
-    return sum(run_s(study, run) - RUN_OVERHEAD_S for run in runs)
+    timings = ((run.study(study).timing, study.rtt_s(run.link)) for run in runs)
+    return sum(timing.warmup_at(rtt_s) + timing.seconds for timing, rtt_s in timings)
 
 
 NOT_MEASURED = {

@@ -12,7 +12,7 @@ from openlab import OPENLAB
 
 from netlab.experiment.adaptive import disturbed, failed, held_up, look, next_lot
 from netlab.study import load
-from netlab.study.schedule import cell_of, rounds, run_s
+from netlab.study.schedule import VISIT_S, cell_of, rounds, run_s
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_a_short_budget_goes_to_the_cells_that_need_least(study):
     near, far = set(names[:4]), set(names[4:40])
     spread = dict.fromkeys(near, 0.04) | dict.fromkeys(far, 0.5)
     first = rounds(study)[0]
-    budget_s = 2 * 4 * (run_s(study) + 2.5)
+    budget_s = 2 * 4 * (run_s(study) + VISIT_S)
     found = look(study, runs_of(study, spread), 4, first, 2, budget_s)
     assert near <= found.going and len(found.going) < 40
     assert found.left_out == 40 - len(found.going) > 0 and "budget" in found.text
@@ -86,7 +86,7 @@ def test_a_short_budget_goes_first_to_cells_without_an_interval(study):
     runs = runs_of(study, dict.fromkeys(names[:40], 0.04))
     empty = names[7]
     runs.loc[runs["run_id"].str.startswith(f"{empty}@"), "flags"] = "interference"
-    budget_s = 2 * (run_s(study) + 2.5)
+    budget_s = 2 * (run_s(study) + VISIT_S)
     assert look(study, runs, 4, rounds(study)[0], 2, budget_s).going == {empty}
 
 

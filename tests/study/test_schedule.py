@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import random
 from collections import Counter
 
@@ -15,7 +16,16 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, Timing, load
 from netlab.study.base import Precision, duration_s
-from netlab.study.schedule import measuring_s, provenance_key, rounds, run_s, visit, visits
+from netlab.study.schedule import (
+    OVERHEAD_RTTS,
+    OVERHEAD_S,
+    measuring_s,
+    provenance_key,
+    rounds,
+    run_s,
+    visit,
+    visits,
+)
 
 CONTEXT = {"version": "0.1.0", "hosts": {"linux64-a": {"kernel": "6.1"}}}
 
@@ -340,12 +350,20 @@ def test_a_warm_up_that_is_not_stated_follows_the_rtt():
         )
         for path in ("64-64", "32-64")
     )
-    assert s64 - s32 == pytest.approx(1.0 - 0.3)
+    assert s64 - s32 == pytest.approx(1.0 - 0.3 + OVERHEAD_RTTS * 0.05)
     content["factors"] = {"rtt_ms": [50, 183]}
     del content["paths"]["64-64"]["link"]["emulator"]["rtt_ms"]
     crossed = validated(Study, content, "my.yml")
     times_s = {run_s(crossed, run) for each in visits(crossed) for run in each.runs}
-    assert max(times_s) - min(times_s) == pytest.approx(3.66 - 1.0)
+    assert max(times_s) - min(times_s) == pytest.approx(3.66 - 1.0 + OVERHEAD_RTTS * 0.133)
+
+
+def test_another_generator_takes_longer_besides_its_window(study):
+    run = visits(study)[0].runs[0]
+    other = dataclasses.replace(run, group=run.group.model_copy(update={"generator": "iperf3"}))
+    assert measuring_s(study, [other]) == measuring_s(study, [run])
+    took_s = OVERHEAD_S["iperf3"] - OVERHEAD_S["netlab"]
+    assert run_s(study, other) - run_s(study, run) == pytest.approx(took_s)
 
 
 # A study says how precise its cells are to be, and the looks follow from it.
