@@ -73,6 +73,26 @@ def test_no_stream_gets_more_than_the_rate(path):
     assert 50e6 < goodput_bps < 1.01 * 100e6 * 1448 / (1500 + OVERHEAD_B)
 
 
+def test_a_sender_keeps_its_buffer_full(path):
+    """Where the kernel wakes it, a third of the buffer is empty; acknowledgements come in bursts."""
+    path.both(delay_us=50_000)
+    path.open(1500)
+    with path.agents() as agents:
+        result = transfer(path, agents, window_ms=1000, warmup_ms=2000)
+    window, stream = result["sink"]["window"], result["gen"]["per_stream"][0]
+    per_rtt_B = window["bytes"] * 0.1e9 / (window["t1_ns"] - window["t0_ns"])
+    assert 0.87 < per_rtt_B / stream["sndbuf_B"] < 1.05
+
+
+def test_a_sender_goes_not_beyond_its_buffer(path):
+    path.both(rate_bps=100_000_000, delay_us=5_000)
+    path.open(1500)
+    with path.agents() as agents:
+        result = transfer(path, agents, window_ms=1500, warmup_ms=500)
+    most_B = path.report()["directions"][0]["max_queue_B"]
+    assert most_B < 1.1 * result["gen"]["per_stream"][0]["sndbuf_B"]
+
+
 @pytest.mark.parametrize("limit", [{"queue_packets": 40}, {"queue_B": 40 * (1028 + OVERHEAD_B)}])
 def test_the_tail_is_dropped_at_the_limit_of_the_queue(gensink, limit):
     """A burst of 300 packets; at 100 kb/s one leaves in 83 ms, so 40 wait and a few get by."""

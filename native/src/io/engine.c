@@ -107,7 +107,8 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 	*out = (struct nl_choice){.engine = engine,
 				  .method = method,
 				  .threads = threads,
-				  .blocking = engine->one_stream,
+				  .blocking = engine->one_stream &&
+					      (opts->role == NL_SINK || engine == &nl_engine_plain),
 				  .policy = policy_of(opts, engine, threads)};
 	return NL_OK;
 }

@@ -1,23 +1,63 @@
-/* The blocking engines: one thread per stream, blocking calls. `plain` has a policy without
- * batches, delays or yields: send() and recv() only. */
+/* The blocking engines: one thread per stream. `plain` has a policy without batches, delays or
+ * yields: blocking send() and recv() only. */
 #include "io/read_delay.h"
 #include "io/worker.h"
+#include "io/zc_pending.h"
+#include "net/sock.h"
 
 #include <errno.h>
+#include <linux/sock_diag.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+/* The kernel wakes a sender once a third of its buffer is free, and the acknowledgements of a long
+ * path come in bursts: what is free before the end of a burst would stay so for a whole RTT. */
+enum { REFILL_MS = 1 };
+
+/* Wait until the socket has room, at most for REFILL_MS; returns the bytes to send before the next
+ * wait. The kernel adds to a packet that it has not sent yet whatever the buffer holds already, so
+ * that a sender that only tries again goes many times beyond its buffer. */
+static uint64_t await_room(const struct nl_stream *stream, short events)
+{
+	struct pollfd wanted = {.fd = stream->fd, .events = events};
+	uint32_t memory[SK_MEMINFO_VARS] = {0};
+	socklen_t len = sizeof(memory);
+
+	if (poll(&wanted, 1, REFILL_MS) != 0)
+		return UINT64_MAX;
+	getsockopt(stream->fd, SOL_SOCKET, SO_MEMINFO, memory, &len);
+	return memory[SK_MEMINFO_SNDBUF] > memory[SK_MEMINFO_WMEM_QUEUED]
+		       ? memory[SK_MEMINFO_SNDBUF] - memory[SK_MEMINFO_WMEM_QUEUED]
+		       : 0;
+}
 
 static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 {
 	struct nl_io_ctx *ctx = &worker->ctx;
 	ssize_t (*const move)(struct nl_io_ctx *, struct nl_stream *, size_t) = ctx->method->move;
+	uint64_t room_B = UINT64_MAX;
 
 	stream->t_first_ns = nl_now_ns();
 	while (stream->left > 0 && !nl_stream_quitting(stream)) {
-		ssize_t n = move(ctx, stream, nl_stream_next(stream, ctx->record_B));
+		uint64_t most_B = room_B < ctx->record_B ? room_B : ctx->record_B;
+		ssize_t n;
 
-		if (n > 0)
+		if (!room_B) {
+			room_B = await_room(stream, POLLOUT);
+			continue;
+		}
+		n = move(ctx, stream, nl_stream_next(stream, most_B));
+		if (n > 0) {
 			nl_worker_sent(worker, stream, (uint64_t)n);
-		else if (errno != EINTR) /* EPIPE after the run has shut the socket down */
+			if (room_B != UINT64_MAX)
+				room_B -= (uint64_t)n;
+		} else if (errno == EAGAIN) {
+			room_B = 0;
+		} else if (errno == ENOBUFS && nl_zc_pending_any(stream)) {
+			await_room(stream, 0); /* a completion: POLLERR is always reported */
+		} else if (errno != EINTR) { /* EPIPE after the run has shut the socket down */
 			return nl_stream_quitting(stream) ? 0 : errno;
+		}
 	}
 	return 0;
 }
@@ -51,7 +91,7 @@ static void transfer(struct nl_worker *worker)
 					     : receive_all(worker, stream);
 
 	nl_worker_moved(worker, stream, errnum);
-	if (stream->phase == NL_CLOSING)
+	if (stream->phase == NL_CLOSING && nl_sock_blocking(stream->fd) == 0)
 		nl_worker_await_close(worker, stream);
 }
 

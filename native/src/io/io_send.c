@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/errqueue.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,8 +36,6 @@ static ssize_t send_copy(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t
 }
 
 /* -- zerocopy -------------------------------------------------------------------- */
-
-enum { FULL_WAIT_MS = 100 };
 
 static int probe_zerocopy(const char **what)
 {
@@ -108,14 +105,7 @@ static ssize_t send_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream, si
 		if (n >= 0 || errno != ENOBUFS || !nl_zc_pending_any(stream))
 			return n;
 	}
-	if (fcntl(stream->fd, F_GETFL) & O_NONBLOCK) {
-		errno = ENOBUFS;
-	} else {
-		struct pollfd errors = {.fd = stream->fd}; /* POLLERR is always reported */
-
-		poll(&errors, 1, FULL_WAIT_MS);
-		errno = EINTR;
-	}
+	errno = ENOBUFS;
 	return -1;
 }
 

@@ -59,7 +59,7 @@ struct nl_worker {
  * only. */
 struct nl_engine {
 	const char *name;
-	int one_stream; /* one thread per stream, on blocking sockets */
+	int one_stream; /* one thread per stream */
 	/* Allocate before the start. 0 or errno. NULL, as wait and finish: nothing to do. */
 	int (*prepare)(struct nl_worker *worker);
 	/* Block until a stream is ready, or has completed. 0 or errno. */
