@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -28,9 +29,7 @@ from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.files.writing import take
 from netlab.lab.lab import Lab
-from netlab.notebooks.execution import SilentNotebook, execute
-from netlab.notebooks.kernel import Kernel
-from netlab.notebooks.progress import NOTE, WAITED
+from netlab.notebooks.progress import NOTE, WAITED, SilentNotebook
 from netlab.results import store as results_store
 from netlab.results.store import CampaignLog, Store
 from netlab.study import Study
@@ -39,6 +38,9 @@ from netlab.study.file import freeze, frozen_text
 from netlab.study.groups import chosen_outer
 from netlab.study.schedule import Visit, cell_of, provenance_key, rounds, run_s, visits
 from netlab.version import version
+
+if TYPE_CHECKING:
+    from netlab.notebooks.kernel import Kernel
 
 # The record of a campaign in a directory of results: its study, its log and its valid runs.
 
@@ -288,6 +290,8 @@ def run_study(
             stack.enter_context(exclusive(directory))
             check_study(study, directory)
             if kernel is None:
+                from netlab.notebooks.kernel import Kernel
+
                 kernel = stack.enter_context(Kernel())
             lab = stack.enter_context(study_lab(study))
             stack.push(kernel)  # an interrupted notebook reverts its hosts before a lab is removed
@@ -479,6 +483,9 @@ class _Rounds:
                 self._visit_or_again(missing)
 
     def _visit(self, visit: Visit, wait_s: float = 0.0) -> None:
+        # papermill: loaded while the kernel still imports; the kernel itself does not need it
+        from netlab.notebooks.execution import execute
+
         record, part = self.record, self.record.new_part(visit)
         self.watcher.visit(visit)
 

@@ -17,14 +17,10 @@ from papermill.exceptions import PapermillExecutionError
 from netlab.errors import BadInput, NetlabError
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.parameters import names_checked
-from netlab.notebooks.progress import MIME, SilenceWatch
+from netlab.notebooks.progress import MIME, SilenceWatch, SilentNotebook
 
 ENGINE = "netlab"
 EXIT_CODE_OF = {"BadInput": BadInput}
-
-
-class SilentNotebook(NetlabError):
-    """A notebook sent no progress for too long; its kernel was ended."""
 
 
 def execute(

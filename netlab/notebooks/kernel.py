@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from queue import Empty
 from typing import Self
 
 import netlab.notebooks.format  # noqa: F401  isort: skip  # before jupyter_client imports jsonschema
@@ -27,6 +28,7 @@ progress.listen()
 
 START_S = 180.0
 """Time to start and to import, from a slow disk on a busy machine."""
+USUAL_START_S = 5.0
 CODE_S = 120.0
 """Time for code outside a notebook."""
 INTERRUPT_S = 20.0
@@ -102,9 +104,19 @@ class Kernel:
         if not run_sync(self.manager.is_alive)():
             self.restart()
         if not self._is_ready:
-            run_sync(self.client.wait_for_ready)(timeout=START_S)
+            run_sync(self._answers)()
             self._is_ready = True
         self.execute("get_ipython().reset()")
+
+    async def _answers(self) -> None:
+        """Wait until both channels carry its answers."""
+        self.client.kernel_info()
+        with suppress(Empty):
+            await self.client.get_shell_msg(timeout=USUAL_START_S)
+            await self.client.get_iopub_msg(timeout=1)
+            return
+        # sees whether it has died, and takes 0.2 s more
+        await self.client.wait_for_ready(timeout=START_S)
 
     def execute(self, code: str) -> None:
         """Execute code outside any notebook."""

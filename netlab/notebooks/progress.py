@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from netlab.errors import NetlabError
+
 # Progress of a notebook's work, sent to whoever executes the notebook.
 
 MIME = "application/vnd.netlab.progress"
@@ -60,6 +62,10 @@ faulthandler.register(signal.SIGUSR1, file=_stacks, all_threads=True)
 
 DUMP_S = 2.0
 """Time for a process to write its stacks."""
+
+
+class SilentNotebook(NetlabError):
+    """A notebook sent no progress for too long; its kernel was ended."""
 
 
 class SilenceWatch:

@@ -268,7 +268,7 @@ def test_what_a_visit_waits_for_is_said_once_whatever_its_share(tmp_path, file, 
     def execute(*_paths, on_progress, **_settings):
         on_progress(NOTE + busy.format(*notes.pop(0)))
 
-    monkeypatch.setattr("netlab.experiment.campaign.execute", execute)
+    monkeypatch.setattr("netlab.notebooks.execution.execute", execute)
     campaign = _Rounds(open_at(tmp_path / "r", study), None, None, watcher, lambda: 0.0)
     for _ in range(3):
         campaign._visit(visits(study)[0])

@@ -7,8 +7,9 @@ import pytest
 
 from netlab.errors import NetlabError
 from netlab.notebooks import kernel as kernels
-from netlab.notebooks.execution import SilentNotebook, execute
+from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
+from netlab.notebooks.progress import SilentNotebook
 
 LISTEN = "from netlab.notebooks import progress; progress.listen()"
 ASLEEP = "import time\ndef asleep():\n    time.sleep(600)\nasleep()"
