@@ -15,6 +15,7 @@ from collections.abc import Sequence
 CODE = re.compile(r"E-[A-Z]+-[0-9]{3}")
 SHOWN_CHARACTERS = 80
 OUTPUT_LINES = 10
+OUTPUT_CHARACTERS = 4096
 
 
 def shown(value: object) -> str:
@@ -43,8 +44,8 @@ def why(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _one_line(text: str) -> str:
-    """Escape what is not printable: a key may hold any character."""
+def printable(text: str) -> str:
+    """Escape what is not printable: the words of a file or a host may hold any character."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
@@ -59,7 +60,7 @@ class NetlabError(Exception):
 
     def __init__(self, message: str, *, code: str | None = None):
         self.code = code
-        super().__init__(message)
+        super().__init__("\n".join(printable(line) for line in message.split("\n")))
 
     def with_code(self) -> str:
         """Return the message with its code at the end of the first line; output may follow."""
@@ -88,7 +89,7 @@ class BadInput(NetlabError):
         code: str | None = None,
     ):
         self.where, self.key, self.value = where, key, value
-        place = ": ".join(part for part in (where, _cut(_one_line(key))) if part)
+        place = ": ".join(part for part in (where, _cut(printable(key))) if part)
         found = "" if value is None else f" (found {shown(value)})"
         text = f"{place}: {message}{found}" if place else f"{message}{found}"
         super().__init__(text, code=code)
@@ -128,14 +129,14 @@ class HostError(NetlabError):
         code: str | None = None,
     ):
         self.host, self.command, self.exit_status = host, command, exit_status
-        self.output = "\n".join(output.strip().splitlines()[-OUTPUT_LINES:])
+        self.output = "\n".join(output.strip()[-OUTPUT_CHARACTERS:].splitlines()[-OUTPUT_LINES:])
         text = f"{host}: {message}"
         if command:
             text += f"; command: {shlex.join(command)}"
         if exit_status is not None:
             text += f"; exit status {exit_status}"
-        if self.output:
-            text += f"\n{self.output}"
+        for line in self.output.splitlines():
+            text += f"\n| {line}"  # no line of the host's looks like one of netlab
         super().__init__(text, code=code)
 
 

@@ -82,8 +82,16 @@ def test_host_error_says_command_status_and_the_last_ten_lines():
     error = HostError("h", "sysctl failed", command=("ls", "-l"), exit_status=3, output=output)
     first, *rest = str(error).splitlines()
     assert first == "h: sysctl failed; command: ls -l; exit status 3"
-    assert rest == [f"line {number}" for number in range(21, 31)]
+    assert rest == [f"| line {number}" for number in range(21, 31)]
     assert error.command == ("ls", "-l")
+
+
+def test_the_words_of_a_host_are_marked_escaped_and_cut():
+    output = "x" * 9000 + "\nnetlab: all is well\x1b[2J\rnetlab: done"
+    first, *rest = str(HostError("h", "failed \x1b]0;t\x07", output=output)).split("\n")
+    assert first == r"h: failed \x1b]0;t\x07"
+    assert rest[1:] == [r"| netlab: all is well\x1b[2J", "| netlab: done"]
+    assert len(rest[0]) < 4100
 
 
 def test_host_error_shows_an_exit_status_of_zero_and_leaves_out_what_is_not_known():
@@ -122,7 +130,7 @@ def test_an_error_without_a_code_shows_none():
 
 def test_the_code_comes_before_the_output_of_a_command():
     error = HostError("h", "failed", exit_status=1, output="one\ntwo", code="E-HOST-001")
-    assert error.with_code() == "h: failed; exit status 1 [E-HOST-001]\none\ntwo"
+    assert error.with_code() == "h: failed; exit status 1 [E-HOST-001]\n| one\n| two"
 
 
 def test_the_mistakes_of_a_file_are_listed_each_with_its_code():
@@ -179,6 +187,8 @@ PROGRAMMING_ERRORS = {
     "TimeoutError",
     "TypeError",
     "UnknownHostKey",
+    "RevokedHostKey",
+    "BadHostKeyException",
     "ValueError",
 }
 """Raised for a caller, which handles them; click shows its BadParameter."""

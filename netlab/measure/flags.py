@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netlab.errors import printable
 from netlab.measure.exchange import Emulated, RunOutcome
 from netlab.measure.ledger import controller_processes
 from netlab.study import Noise, Timing
@@ -76,7 +77,7 @@ def load_of(
     return ForeignLoad(
         # many processes, each rounded to a tick, may be more than the CPUs had in a short window
         min(100.0, 100 * us / (cpus * span_us)),
-        f"{largest['name']} (process {largest['pid']})" if largest else "",
+        f"{printable(largest['name'])} (process {largest['pid']})" if largest else "",
     )
 
 
