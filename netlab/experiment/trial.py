@@ -115,6 +115,8 @@ def side_of(
         host=endpoint.name,
         channel=endpoint.agent,
         address=endpoint.address,
+        bind_address=endpoint.own_address,
+        ports=endpoint.ports,
         interface=endpoint.interface,
         sndbuf_B=min(buffer_B, send_max_B or buffer_B),
         rcvbuf_B=min(buffer_B, receive_max_B or buffer_B),
@@ -308,7 +310,7 @@ class Trials:
         sender, receiver = (
             self.endpoints[name] for name in (group.sender, self.study.receiver(group))
         )
-        self.path_check = probe_path(sender.host, sender.address, receiver.address)
+        self.path_check = probe_path(sender.host, sender.own_address, receiver.address)
         if self.path_check.avg_ms is not None:
             self.rtt_s = self.path_check.avg_ms / 1e3
             return

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -398,7 +398,7 @@ def _served(
 ) -> _Way:
     """Start a server on a free port."""
     for _ in range(PORT_TRIES):
-        port = draw.randrange(FIRST_PORT, LAST_PORT - request.streams - 1)
+        port = receiver.port or draw.randrange(FIRST_PORT, LAST_PORT - request.streams - 1)
         transfer = TransferRequest(
             address=receiver.address,
             port=port,
@@ -412,7 +412,7 @@ def _served(
             sndbuf_B=sender.sndbuf_B,
             rcvbuf_B=receiver.rcvbuf_B,
         )
-        server = stack.enter_context(calls.server(receiver, transfer))
+        server = stack.enter_context(calls.server(receiver, replace(transfer, address=receiver.own_address)))
         if server.wait_listening():
             return _Way(sender, receiver, transfer, server)
     raise RunError(

@@ -64,12 +64,28 @@ class RunEnd:
     congestion: str | None = None
     cpus: str | None = None
     may_force: bool = True
+    bind_address: str = ""  # the host's own, where the other end reaches it by another
+    ports: range | None = None
+
+    @property
+    def own_address(self) -> str:
+        """The address that its sockets bind."""
+        return self.bind_address or self.address
+
+    @property
+    def port(self) -> int:
+        """A port for a sink; 0 for one that the kernel chooses."""
+        return secrets.choice(self.ports) if self.ports else 0
 
     def congestion_of(self, request: Request) -> str:
         """Return the names in the agent's format: separated by commas, ``-`` for the host's own."""
         return (self.congestion or request.congestion or "-").replace("+", ",")
 
 
+FIREWALL = (
+    "; if a firewall lies between: `port` of the path's end fixes the TCP ports to open, and "
+    "`bind_address` is the host's own address behind NAT"
+)
 KERNELS_OWN = Socket()
 """No option of sockets or threads."""
 
@@ -147,8 +163,11 @@ class _Inbox:
             kind, of = answer.get("event"), answer.get("run")
             if kind == "error" and (of is None or of in self._runs):
                 code = str(answer.get("code") or "internal")
+                message = str(answer.get("message") or code)
+                if message.startswith("connect to"):
+                    message += FIREWALL
                 raise RunError(
-                    f"{self._side.host}: {answer.get('message') or code}",
+                    f"{self._side.host}: {message}",
                     reason=code,
                     code="E-MEASURE-002",
                 )
@@ -267,7 +286,8 @@ def measure(
             to.channel.send(
                 "sink",
                 run=number,
-                bind=to.address,
+                bind=to.own_address,
+                **({"port": to.port} if to.ports else {}),
                 **{"from": of.address},
                 token=token,
                 buffer_B=to.rcvbuf_B,
@@ -289,7 +309,7 @@ def measure(
                 "gen",
                 run=number,
                 to=to.address,
-                **{"from": of.address},
+                **{"from": of.own_address},
                 port=port,
                 token=token,
                 buffer_B=of.sndbuf_B,

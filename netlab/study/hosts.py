@@ -93,8 +93,41 @@ class End(Model, title="`paths.NAME.ends`"):
         InterfaceName | None,
         key("Interface that carries the data; the lab chooses its own.", "eth2"),
     ] = None
+    bind_address: Annotated[
+        str | None,
+        key("The host's own address where the other end reaches it by another (NAT).", "10.0.0.4"),
+    ] = None
+    port: Annotated[
+        int | str | None,
+        key("TCP port at which it receives, or a range, as a firewall allows.", "5201-5210"),
+    ] = None
 
-    @field_validator("address")
+    @model_serializer(mode="wrap")
+    def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict:
+        # runs stay valid that were measured before these keys existed
+        absent = {name for name in ("bind_address", "port") if getattr(self, name) is None}
+        return {name: value for name, value in dump(self).items() if name not in absent}
+
+    @property
+    def ports(self) -> range | None:
+        """The ports at which the host may receive; None for any."""
+        if self.port is None:
+            return None
+        first, _, last = str(self.port).partition("-")
+        return range(int(first), int(last or first) + 1)
+
+    @field_validator("port")
+    @classmethod
+    def _port(cls, value: int | str | None) -> int | str | None:
+        if value is not None:
+            first, _, last = str(value).partition("-")
+            if not (first.isdecimal() and (last or first).isdecimal()) or not (
+                1 <= int(first) <= int(last or first) <= 65535
+            ):
+                raise ValueError("is a port from 1 to 65535, or a range such as 5201-5210")
+        return value
+
+    @field_validator("address", "bind_address")
     @classmethod
     def _numeric(cls, value: str | None) -> str | None:
         if value is not None:

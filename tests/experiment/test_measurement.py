@@ -35,6 +35,8 @@ def endpoint(name: str, agent=None, clamps=(None, None), drift=()) -> SimpleName
         name=name,
         agent=agent,
         address=f"198.18.0.{ord(name)}",
+        own_address=f"198.18.0.{ord(name)}",
+        ports=None,
         interface=f"to-{name}",
         buffer_clamps=lambda: clamps,
         may_force=True,

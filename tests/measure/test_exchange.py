@@ -45,6 +45,28 @@ def test_the_sink_listens_first_and_the_sender_gets_its_port_and_token(clock):
     assert (sink["interface"], gen["interface"]) == ("data-b", "data-a")
 
 
+def test_an_end_behind_nat_and_a_firewall_binds_what_it_has(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    one = replace(side("a", a), bind_address="10.0.0.1")
+    other = replace(side("b", b), bind_address="10.0.0.2", ports=range(5201, 5204))
+    measure(one, other, request(), now=clock)
+    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
+    assert (sink["bind"], sink["from"]) == ("10.0.0.2", "198.18.0.1")
+    assert (gen["from"], gen["to"]) == ("10.0.0.1", "198.18.0.2")
+    assert sink["port"] in (5201, 5202, 5203)
+
+
+def test_a_sink_that_cannot_be_reached_is_named_with_what_to_open(clock):
+    message = "connect to 198.18.0.2 port 40000: Connection timed out"
+
+    def fail(words):
+        return [{"event": "error", "run": words["run"], "code": "timeout", "message": message}]
+
+    a, b = good_agent(clock, gen=fail), good_agent(clock)
+    with refused(RunError, "E-MEASURE-002", match=f"{message}; if a firewall.*`port`"):
+        measure(side("a", a), side("b", b), request(), now=clock)
+
+
 def test_both_ends_get_the_same_run(clock):
     a, b = good_agent(clock), good_agent(clock)
     measure(side("a", a), side("b", b), request(streams=3), now=clock)

@@ -80,6 +80,16 @@ def test_exact_bytes_are_sent_on_each_stream(agent, receive):
     assert sink["window"]["bytes"] == sink["total_bytes"]
 
 
+def test_a_sink_listens_at_the_port_that_it_is_given_again_and_again(agent):
+    free, _ = agent.sink(run=1)
+    assert agent.ask("stop run=1")["status"] == "stopped"
+    for run in (2, 3):
+        port, token = agent.sink(run=run, port=free)
+        assert port == free
+        agent.gen(port, token, run=run)
+        assert {agent.receive(10)["status"] for _ in range(2)} == {"ok"}
+
+
 def test_both_directions_at_once(agent):
     ends = [agent.sink(run=run, streams=4) for run in (1, 2)]
     for run, (port, token) in enumerate(ends, start=1):

@@ -404,8 +404,6 @@ int nl_options_from_request(struct nl_run_opts *opts, int role, struct nl_reques
 	nl_run_opts_init(opts, role);
 	if (nl_request_has(request, "bytes") && !nl_request_has(request, "window_ms"))
 		opts->window_ms = 0;
-	if (role == NL_SINK && nl_request_has(request, "port"))
-		return nl_fail_key(err, "port", "port: an agent's sink always binds a free port");
 	for (size_t i = 0; !code && i < request->count; i++)
 		code = nl_run_opts_set(opts, request->pair[i].key, request->pair[i].value, err);
 	if (!code)
