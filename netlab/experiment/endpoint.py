@@ -90,6 +90,15 @@ PROTOCOL = 1
 HOLD_S = 15
 """Dead-man timeout: the host reverts its tuning after this time without the controller."""
 
+# Arguments: the two data addresses, interface. Prints the interface that packets leave by; the
+# third argument if a bond, a bridge or a VLAN lies upon it.
+ROUTE = r"""
+PATH=$PATH:/usr/sbin:/sbin
+d=$(ip -o route get "$2" from "$1" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
+if [ -e "/sys/class/net/$d/lower_$3" ]; then d=$3; fi
+echo "$d"
+"""
+
 NO_KNOBS = Profile(
     name="mtu-only", title="MTU only", source="preflight", lineage=("mtu-only",), notes=(), items=()
 )
@@ -137,8 +146,10 @@ class Endpoint:
         self.name, self.host = name, host
         self.software_deferral = study.hosts[name].kind == "lab"
         self.address = data_address(study, path, name)
-        self.interface = interface(study, path, name)
-        self.facts = facts_of(host, self.interface, study, path)
+        end = next(end for end in study.path(path).ends if end.host == name)
+        self.own_address, self.ports = end.bind_address or self.address, end.ports
+        self.facts = facts_of(host, interface(study, path, name), study, path)
+        self.interface = str(self.facts["interface"])  # the study may use another name of it
         self.link: dict = {}
         self.may_force = self.is_privileged = True
         groups = study.run_groups(study.groups) if study.force_buffer else ()
@@ -180,6 +191,11 @@ class Endpoint:
     def close(self) -> None:
         """End the agent."""
         self.agent.close()
+
+    def leaves_by(self, peer: str) -> str:
+        """Interface by which the kernel sends to an address; empty if the host cannot tell."""
+        done = self.host.run(("sh", "-c", ROUTE, "route", self.own_address, peer, self.interface))
+        return done.stdout.strip()
 
     def open_files(self) -> int | None:
         """Hard limit of open files of a process on the host; None if unlimited."""
@@ -369,9 +385,11 @@ def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
     """
     levels = [level for level in study.tunings if level.mtus_B is None]
     records = [r for v in levels for r in study.tuning_profile(host.name, v.name).records]
-    found = host.run(found_settings.reading(records, card)).stdout if records else ""
+    facts = host.facts(card)
+    reading = found_settings.reading(records, str(facts["interface"])) if records else ()
+    found = host.run(reading).stdout if reading else ""
     return {
-        **host.facts(card),
+        **facts,
         "generators": versions(host, study.generators(path)),
         "found": found_settings.parsed(found),
     }

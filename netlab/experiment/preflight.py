@@ -79,6 +79,7 @@ def _space(study: Study, where: Path) -> Iterator[Check]:
 
 def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[Check]:
     most = max(study.streams) * 2
+    peers = dict(zip(endpoints, reversed(endpoints.values()), strict=True))
     if one_machine({name: endpoint.facts for name, endpoint in endpoints.items()}):
         yield Check("ok", f"path {path}", "both ends are one machine: its CPUs count once")
     for name, endpoint in endpoints.items():
@@ -97,7 +98,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         if facts.get("interface_exists") is False:
             yield Check("fail", name, f"has no interface {endpoint.interface}")
             continue
-        yield Check("ok", name, f"{endpoint.interface} carries {endpoint.address}")
+        yield route_check(endpoint, peers[name])
         limit = endpoint.open_files()
         short = limit is not None and limit < most + FILES_SPARE
         yield Check(
@@ -119,6 +120,19 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         key=lambda mtu_B: mtu_B or 0,
     ):
         yield _mtu(study, path, endpoints, mtu_B)
+
+
+def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
+    """Check that packets to the other end leave by the interface whose counters close the ledger."""
+    card, leaves = endpoint.interface, endpoint.leaves_by(peer.address)
+    own = endpoint.own_address
+    if leaves in {card, "", "lo"}:
+        return Check("ok", endpoint.name, f"{card} carries {own}")
+    text = (
+        f"packets from {own} to {peer.address} leave by {leaves}, not by {card}: name "
+        f"{leaves} in the study, or change the host's routes (`ip route get`)"
+    )
+    return Check("fail", endpoint.name, text)
 
 
 def _permissions(study: Study, path: str, endpoint: Endpoint) -> Iterator[Check]:
@@ -164,7 +178,7 @@ def _buffers(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterato
             text = fixed_buffer_text(study, groups[0], moot)
             yield Check("warn", f"tuning {level.name}", text)
     one, other = endpoints.values()
-    rtt_ms = ping(one.host, one.address, other.address, count=3, interval_s=0.2).avg_ms
+    rtt_ms = ping(one.host, one.own_address, other.address, count=3, interval_s=0.2).avg_ms
     card_MBps = min(end.facts.get("link_speed_Mbps") or 0 for end in endpoints.values()) / 8
     rate_MBps = link_MBps(study, path) or card_MBps
     if not rtt_ms or not rate_MBps:

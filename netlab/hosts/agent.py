@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import secrets
 import shlex
 import struct
@@ -29,18 +30,40 @@ ELF_MACHINES = {
 }
 COMPILE_TIMEOUT_S = 300.0
 
+# The cache, and where the agent lies if the cache's file system runs no programs.
+PLACES = r"""
+u=$(id -u)
+each() {
+  "$1" "${XDG_CACHE_HOME:-$HOME/.cache}/netlab" ||
+    "$1" "${XDG_RUNTIME_DIR:-/run/user/$u}/netlab-cache" ||
+    "$1" "/var/tmp/netlab-$u"
+}
+"""
 # Arguments: names of files in the cache. Prints the cache directory and the digest of each file.
-LOOK = r"""
-set -e
+LOOK = (
+    PLACES
+    + r"""
 umask 077
-d=${XDG_CACHE_HOME:-$HOME/.cache}/netlab
-mkdir -p "$d"
-if ! [ -O "$d" ]; then echo "$d belongs to another user" >&2; exit 1; fi
-chmod 700 "$d"
-cd "$d"
+use() {
+  [ -z "$first" ] || ! [ -L "$1" ] || return 1
+  if ! mkdir -p "$1" || ! [ -O "$1" ] || ! chmod 700 "$1" || ! cd "$1"; then
+    [ -z "$first" ] || return 1
+    if [ -d "$1" ]; then echo "$1 belongs to another user" >&2; fi
+    exit 1
+  fi
+  first=${first:-$1}
+  t=.runs-$$
+  (: >"$t") 2>/dev/null || return 0
+  chmod 700 "$t"
+  [ -x "$t" ]
+  s=$?
+  rm -f "$t"
+  return $s
+}
+first=
+each use || cd "$first" || exit 1
 printf 'directory %s\n' "$PWD"
 printf 'machine %s\n' "$(uname -m)"
-set +e
 for c in cc gcc clang; do
   if command -v $c >/dev/null 2>&1; then printf 'compiler %s\n' $c; break; fi
 done
@@ -56,6 +79,7 @@ printf 'free_kB %s\n' "$4"
 set -- $(df -Pi . 2>/dev/null | tail -n 1)
 if [ "${2:-0}" -gt 0 ] 2>/dev/null; then printf 'free_inodes %s\n' "$4"; fi
 """
+)
 # Arguments: directory, partial name, final name.
 INSTALL = r"""
 set -e
@@ -96,8 +120,8 @@ def push_agent(
 ) -> str:
     """Deploy the agent if the host lacks it, and return its path.
 
-    The agent lies in ``$XDG_CACHE_HOME/netlab`` or ``~/.cache/netlab`` of the login there, under
-    its SHA-256. One that is there and intact is not sent again; a damaged one is replaced. A host
+    The agent lies in ``$XDG_CACHE_HOME/netlab`` or ``~/.cache/netlab`` of the login there, or in
+    ``$XDG_RUNTIME_DIR`` or ``/var/tmp`` if only there programs run, under its SHA-256. One that is there and intact is not sent again; a damaged one is replaced. A host
     of another machine type compiles it from the sources, if it has a compiler.
     """
     content = binary.read_bytes()
@@ -264,26 +288,34 @@ def _sources(source_dir: Path) -> bytes:
 
 # Remove what netlab leaves on a host: the agent, its cache, journals, locks and leases.
 
-# Prints the cache directory, then each file and its size.
-LIST = r"""
-d=${XDG_CACHE_HOME:-$HOME/.cache}/netlab
-if [ -L "$d" ] || { [ -e "$d" ] && ! [ -O "$d" ]; }; then
-  echo "$d is a link or belongs to another user" >&2; exit 1
-fi
-printf 'directory %s\n' "$d"
-if [ -d "$d" ]; then
-  cd "$d" && find . -type f | while IFS= read -r f; do
-    printf 'file %s %s\n' "$(wc -c <"$f")" "${f#./}"
-  done
-fi
+# Prints each directory of netlab, then each file and its size.
+LIST = (
+    PLACES
+    + r"""
+list() {
+  if [ -L "$1" ] || { [ -e "$1" ] && ! [ -O "$1" ]; }; then
+    echo "$1 is a link or belongs to another user" >&2
+    [ -n "$later" ] || exit 1
+  elif [ -z "$later" ] || [ -d "$1" ]; then
+    printf 'directory %s\n' "$1"
+    [ -d "$1" ] && cd "$1" && find . -type f | while IFS= read -r f; do
+      printf 'file %s %s\n' "$(wc -c <"$f")" "${f#./}"
+    done
+  fi
+  later=yes
+  return 1
+}
+later=
+each list || exit 0
 """
+)
 # Prints the journal of root's tune in this network namespace.
 JOURNALS = r"""
 for f in /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.journal; do
   if [ -e "$f" ]; then echo "$f"; fi
 done
 """
-# Arguments: the cache directory, journals. Locks that a process has stay.
+# Arguments: netlab's directories, journals. Locks that a process has stay.
 REMOVE = r"""
 rm -rf -- "$@" || exit 1
 for f in /run/netlab/*.lock "/run/user/$(id -u)"/agent-*.lock; do
@@ -320,15 +352,16 @@ def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
         raise HostError(
             host.name, "its cache cannot be listed", output=listed.stderr, code="E-HOST-032"
         )
-    directory, files = "", {}
+    directories: list[str] = []
+    files: dict[str, int] = {}
     for line in listed.stdout.splitlines():
         key, _, rest = line.partition(" ")
         if key == "directory":
-            directory = rest
+            directories.append(rest)
         elif key == "file":
             size, _, name = rest.partition(" ")
             files[name] = int(size)
-    if not directory.startswith("/") or not directory.endswith("/netlab"):
+    if not directories or any(not re.fullmatch(r"/.*/netlab(-cache|-\d+)?", d) for d in directories):
         raise HostError(
             host.name,
             "a start-up file of the shell prints text or changes the output of commands",
@@ -343,12 +376,12 @@ def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
             "`netlab tune recover` first, or remove it too with --journals",
             code="E-HOST-034",
         )
-    done = host.run(("sh", "-c", REMOVE, "clean", directory, *left), check=False, sudo=privileged)
+    done = host.run(("sh", "-c", REMOVE, "clean", *directories, *left), check=False, sudo=privileged)
     if done.exit_status != 0:
         raise HostError(
-            host.name, f"{directory} cannot be removed", output=done.stderr, code="E-HOST-035"
+            host.name, f"{' or '.join(directories)} cannot be removed", output=done.stderr, code="E-HOST-035"
         )
-    return Cleaned(directory, files, left)
+    return Cleaned(" and ".join(directories), files, left)
 
 
 # The lease of a host: the one controller that it serves, by a number that only grows.

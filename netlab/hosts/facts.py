@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from netlab.errors import printable
+
 # Prints `NAME VALUE` for each fact it finds; uses only what every Linux host has.
 SCRIPT = r"""
 i=$1
@@ -29,8 +31,14 @@ has cpu_frequency "$c/cpufreq/scaling_cur_freq" cpufreq
 has thermal_throttling "$c/thermal_throttle/core_throttle_count" "count of throttling"
 if [ -n "$i" ]; then
   d=/sys/class/net/$i
+  if [ ! -e "$d" ]; then  # one of its other names
+    i=$(PATH=$PATH:/usr/sbin:/sbin ip -o link show dev "$i" 2>/dev/null |
+      sed -n 's/^[0-9]*: \([^:@]*\).*/\1/p')
+    d=/sys/class/net/${i:-/none}
+  fi
   if [ -e "$d" ]; then
     say interface_exists 1
+    say interface "$i"
     say mtu_B "$(first "$d/mtu")"
     say link_speed_Mbps "$(first "$d/speed")"
     say duplex "$(first "$d/duplex")"
@@ -139,11 +147,11 @@ def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool
     for line in text.splitlines():
         name, _, value = line.partition(" ")
         if value.strip():
-            said[name] = value.strip()
+            said[name] = printable(value.strip())
     found: dict[str, str | int | bool | None] = {name: said.get(name) for name in TEXTS}
     for name in INTEGERS:
         found[name] = _integer(name, said.get(name))
-    found["interface"] = interface
+    found["interface"] = interface and said.get("interface", interface)
     found["interface_exists"] = None if interface is None else said.get("interface_exists") == "1"
     if found["nic_driver"] == "veth":
         # veth reports 10 Gb/s at any rate, which would look like a limit

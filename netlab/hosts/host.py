@@ -282,6 +282,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 MAX_OUTPUT_BYTES = 16 << 20
+COPY_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -319,13 +320,15 @@ class Host(ABC):
     def close(self) -> None:
         """Disconnect from the host; do nothing if it is not connected."""
 
-    @abstractmethod
     def put(self, local: Path, remote: str, mode: int) -> None:
         """Copy a local file to the path `remote` with the permissions `mode`."""
+        argv = ("sh", "-c", 'umask 077; cat >"$1" && chmod "$2" "$1"', "put", remote, f"{mode:o}")
+        self.run(argv, input=local.read_bytes(), timeout_s=COPY_TIMEOUT_S)
 
-    @abstractmethod
     def read_bytes(self, remote: str) -> bytes:
         """Return the whole content of a file on the host."""
+        text = self.run(("cat", "--", remote), timeout_s=COPY_TIMEOUT_S).stdout
+        return text.encode("utf-8", "surrogateescape")
 
     @abstractmethod
     def _spawn(self, argv: tuple[str, ...]) -> Pipe:
@@ -341,7 +344,12 @@ class Host(ABC):
         """True if ``sudo -n`` works: for the superuser, and where sudo asks for no password."""
         if self.is_root:
             return True
-        return self.run(("sudo", "-n", "--", "true"), check=False).exit_status == 0
+        return not self._sudo_refusal
+
+    @cached_property
+    def _sudo_refusal(self) -> str:
+        done = self.run(("sudo", "-n", "--", "true"), check=False)
+        return "" if done.exit_status == 0 else done.stderr.strip() or "sudo failed"
 
     def run(
         self,
@@ -401,10 +409,15 @@ class Host(ABC):
         if self.is_root:
             return command
         if not self.can_sudo:
+            asks = "tty" not in self._sudo_refusal
             raise HostError(
                 self.name,
                 "the command needs root, and sudo would ask for a password; log in as root or "
-                "allow this user NOPASSWD in sudoers",
+                "allow this user NOPASSWD in sudoers"
+                if asks
+                else "the command needs root, and sudo wants a terminal; log in as root or take "
+                "`requiretty` out of sudoers for this user (`Defaults:USER !requiretty`)",
+                output="" if asks else self._sudo_refusal,
                 command=shown(command),
                 code="E-HOST-003",
             )

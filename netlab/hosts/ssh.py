@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import io
 import logging
 import os
+import pwd
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -23,33 +24,90 @@ import paramiko
 
 from netlab.errors import BadInput, HostError
 from netlab.hosts.host import STDERR_KEPT_BYTES, Host, Pipe, shown
+from netlab.hosts.known_hosts import KnownKeys, RevokedHostKey, UnknownHostKey
 
 CONNECT_TIMEOUT_S = 8.0
 KEEPALIVE_S = 5.0
 SILENCE_S = 15.0
-GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
-USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+GLOBAL_KNOWN_HOSTS = "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"
+USER_KNOWN_HOSTS = "~/.ssh/known_hosts ~/.ssh/known_hosts2"
 KEY_FILES = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ecdsa_sk", "id_ed25519_sk")
 
 # Errors are raised; without a handler paramiko would also print tracebacks into notebooks.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
-class UnknownHostKey(paramiko.SSHException):
-    """The server presented a key that is not in a known_hosts file."""
-
-    def __init__(self, hostname: str, key: paramiko.PKey):
-        self.hostname, self.key = hostname, key
-        super().__init__(f"{hostname} presented an unknown {key.get_name()} key")
-
-
 class KnownKeysOnly(paramiko.MissingHostKeyPolicy):
     """Policy: refuse every server whose key is not known."""
 
+    def __init__(self, known: KnownKeys):
+        self.known = known
+
     def missing_host_key(
         self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey
-    ) -> NoReturn:
-        raise UnknownHostKey(hostname, key)
+    ) -> None:
+        self.known.check(key)
+
+
+class Transport(paramiko.Transport):
+    """A transport that asks for the kinds of host keys that can be checked first, as ssh does."""
+
+    known: KnownKeys
+
+    @property
+    def preferred_keys(self) -> tuple[str, ...]:
+        return tuple(sorted(super().preferred_keys, key=self.known.rank))
+
+
+class ResolvedConfig(paramiko.SSHConfig):
+    """The user's SSH configuration as ssh reads it, with Include, Match, tokens and all."""
+
+    KEYS = (
+        *("hostname", "user", "port", "identitiesonly", "hostkeyalias", "proxyjump"),
+        *("proxycommand", "globalknownhostsfile", "userknownhostsfile", "identityfile"),
+    )
+
+    def __init__(self, address: str, user: str | None, port: int | None):
+        super().__init__()
+        self.address = address
+        named = {"-l": user, "-p": port}
+        self.options = [str(word) for item in named.items() if item[1] for word in item]
+
+    def lookup(self, hostname: str) -> paramiko.config.SSHConfigDict:
+        home, account = os.path.expanduser("~"), pwd_home()
+        file = f"{home}/.ssh/config"
+        # ssh asks the account for the home, not the environment
+        other = ["-F", file if os.path.exists(file) else os.devnull] if home != account else []
+        options = self.options if hostname == self.address else []
+        done = subprocess.run(
+            ["ssh", "-G", *other, *options, "--", hostname],
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            stdin=subprocess.DEVNULL,
+        )
+        if done.returncode != 0:
+            reason = done.stderr.strip().splitlines()[:1] or [f"exit code {done.returncode}"]
+            raise BadInput(reason[0], where=f"ssh -G {hostname}", code="E-HOST-043")
+        said = paramiko.config.SSHConfigDict(hostname=hostname)
+        keys = []
+        for line in done.stdout.splitlines():
+            key, _, value = line.partition(" ")
+            if key == "identityfile" and os.path.exists(os.path.expanduser(value)):
+                keys.append(value)
+            elif key in self.KEYS and key != "identityfile" and value != "none":
+                said[key] = value.replace(f"{account}/", f"{home}/") if other else value
+        if keys:
+            said["identityfile"] = keys
+        return said
+
+
+def pwd_home() -> str:
+    """Home directory of the account; that of the environment without an account."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return os.path.expanduser("~")
 
 
 class Connection(fabric.Connection):
@@ -66,11 +124,28 @@ class Connection(fabric.Connection):
         if self.ssh_config.get("identitiesonly", "no") == "yes":
             self.connect_kwargs.setdefault("allow_agent", False)
             self.connect_kwargs.setdefault("look_for_keys", False)
-        only_known_keys(self, known_hosts)
+        config = self.ssh_config
+        files = known_hosts or (
+            *shlex.split(config.get("globalknownhostsfile", GLOBAL_KNOWN_HOSTS)),
+            *shlex.split(config.get("userknownhostsfile", USER_KNOWN_HOSTS)),
+        )
+        known = KnownKeys.of(files, self.host, self.port, config.get("hostkeyalias"))
+        self.client.set_missing_host_key_policy(KnownKeysOnly(known))
+
+        def transport(sock: socket.socket, **options: object) -> Transport:
+            made = Transport(sock, **options)
+            made.known = known
+            return made
+
+        self.connect_kwargs["transport_factory"] = transport
 
     def get_gateway(self) -> Connection | str | None:
-        """Return the jump host or the proxy command that the SSH configuration names."""
-        return _own(super().get_gateway())
+        """Return the last jump host or the proxy command that the SSH configuration names."""
+        gateway = None
+        for hop in self.ssh_config.get("proxyjump", "").split(",") if self.ssh_config else ():
+            if hop and self.derive_shorthand(hop)["host"] != self.original_host:
+                gateway = Connection(hop, config=self.config, gateway=gateway)
+        return gateway or self.ssh_config.get("proxycommand") or self.config.gateway
 
     def open_gateway(self) -> socket.socket | paramiko.Channel:
         """Open the transport of the connection: a channel of a jump host or a proxy command."""
@@ -123,33 +198,21 @@ class Connection(fabric.Connection):
             self.gateway.close()
 
 
-def only_known_keys(
-    connection: fabric.Connection, known_hosts: tuple[str, ...] | None = None
-) -> None:
-    """Make a connection refuse unknown keys (fabric accepts any)."""
-    client = connection.client
-    client.set_missing_host_key_policy(KnownKeysOnly())
-    config = connection.ssh_config
-    files = known_hosts or (
-        *shlex.split(config.get("globalknownhostsfile", " ".join(GLOBAL_KNOWN_HOSTS))),
-        *shlex.split(config.get("userknownhostsfile", " ".join(USER_KNOWN_HOSTS))),
-    )
-    for name in files:
-        with contextlib.suppress(OSError):
-            client.load_system_host_keys(os.path.expanduser(name))
+BEGIN = b"netlab: what follows is of the command\n"
+UNSAFE = re.compile(rb"[^ -~]|[\\'!]")
+"""What a login shell may read in another way than sh within single quotes."""
+
+PRINTED_BYTES = 1 << 16
 
 
-def _own(gateway: fabric.Connection | str | None) -> Connection | str | None:
-    """The same jump hosts, made from this module's class."""
-    if not isinstance(gateway, fabric.Connection):
-        return gateway
-    return Connection(
-        gateway.original_host,
-        user=gateway.user,
-        port=gateway.port,
-        config=gateway.config.clone(),
-        gateway=_own(gateway.gateway),
-    )
+def command_line(argv: tuple[str, ...]) -> bytes:
+    """The one place where an argv becomes a command line, of the same meaning to any login shell.
+
+    What start-up files print comes before `BEGIN`.
+    """
+    words = f"exec {shlex.join(argv)}".encode("utf-8", "surrogateescape")
+    encoded = UNSAFE.sub(lambda byte: b"\\0%03o" % byte[0][0], words)
+    return b"""sh -c 'echo "%s"; eval "$(printf %%b "$1")"' sh '%s'""" % (BEGIN.strip(), encoded)
 
 
 class ChannelPipe:
@@ -158,6 +221,7 @@ class ChannelPipe:
     def __init__(self, channel: paramiko.Channel):
         self._channel = channel
         self._stderr = bytearray()
+        self._before: bytes | None = b""  # None once the command has begun
 
     def write(self, data: bytes) -> None:
         self._channel.sendall(data)
@@ -173,7 +237,16 @@ class ChannelPipe:
             # short waits: a process blocked on a full stderr would never write to stdout
             self._channel.settimeout(max(0.0, min(0.25, remaining)))
             try:
-                return self._channel.recv(size)
+                chunk = self._channel.recv(size)
+                if self._before is None:
+                    return chunk
+                printed, begins, output = (self._before + chunk).partition(BEGIN)
+                if begins or not chunk or len(printed) > PRINTED_BYTES:
+                    self._before = None
+                    if begins and not output:
+                        continue
+                    return output if begins else printed
+                self._before = printed
             except TimeoutError:
                 self._drain_stderr()
                 if remaining <= 0:
@@ -268,35 +341,18 @@ class SshHost(Host):
         connection, self._connection = self._connection, None
         connection.close()
 
-    def put(self, local: Path, remote: str, mode: int) -> None:
-        try:
-            with self.connection.client.open_sftp() as sftp:
-                sftp.put(str(local), remote)
-                sftp.chmod(remote, mode)
-        except (OSError, EOFError, paramiko.SSHException) as problem:
-            raise HostError(
-                self.name, f"{remote} cannot be written: {problem}", code="E-HOST-021"
-            ) from problem
-
-    def read_bytes(self, remote: str) -> bytes:
-        content = io.BytesIO()
-        try:
-            with self.connection.client.open_sftp() as sftp:
-                sftp.getfo(remote, content)
-        except (OSError, EOFError, paramiko.SSHException) as problem:
-            raise HostError(
-                self.name, f"{remote} cannot be read: {problem}", code="E-HOST-022"
-            ) from problem
-        return content.getvalue()
-
     def _spawn(self, argv: tuple[str, ...]) -> Pipe:
         transport = self.connection.transport
         try:
             channel = transport.open_session(timeout=self.connect_timeout_s)
-            # The one place where an argv becomes a command line.
-            channel.exec_command(shlex.join(argv).encode("utf-8", "surrogateescape"))
+            channel.exec_command(command_line(argv))
         except (OSError, EOFError, paramiko.SSHException) as problem:
             what = "cannot start a command" if transport.is_active() else "is no longer connected"
+            if isinstance(problem, paramiko.ChannelException):
+                what += (
+                    "; it may limit the sessions of a connection (MaxSessions in its sshd_config; "
+                    "netlab uses up to 6 at a time)"
+                )
             raise HostError(
                 self.name,
                 f"{what}: {problem or type(problem).__name__}",
@@ -317,16 +373,19 @@ class SshHost(Host):
         }
         if self.identity_file is not None:
             keys["key_filename"] = os.path.expanduser(self.identity_file)
+        config = None
         if isolated:
             keys |= {"allow_agent": False, "look_for_keys": False}
+            config = paramiko.SSHConfig()
+        elif shutil.which("ssh"):
+            config = ResolvedConfig(self.address, self.user, self.port)
+            keys["look_for_keys"] = False  # the configuration names them all
         return Connection(
             self.address,
             known_hosts=None if self.known_hosts is None else (str(self.known_hosts),),
             user=self.user,
             port=self.port,
-            config=fabric.Config(ssh_config=paramiko.SSHConfig(), lazy=True)
-            if isolated
-            else fabric.Config(),
+            config=fabric.Config(ssh_config=config, lazy=config is not None),
             gateway=self.proxy_command,
             connect_timeout=max(1, round(self.connect_timeout_s)),
             connect_kwargs=keys,
@@ -347,11 +406,17 @@ class SshHost(Host):
         """Return what went wrong, with the remedy, and the code of the error."""
         place = connection.host if connection.port == 22 else f"{connection.host}:{connection.port}"
         match problem:
+            case RevokedHostKey():
+                return (
+                    f"the host key of {problem.hostname} is revoked by a known_hosts file "
+                    f"({problem.key.get_name()} {problem.key.fingerprint})"
+                ), "E-HOST-044"
             case UnknownHostKey():
                 # the names come from the problem: it may be the key of a jump host
                 shown_by, option = _name_and_port_option(problem.hostname)
+                why = f", and {problem.why}" if problem.why else ""
                 return (
-                    f"the host key of {problem.hostname} is not known "
+                    f"the host key of {problem.hostname} is not known{why} "
                     f"({problem.key.get_name()} {problem.key.fingerprint}); log in once with "
                     f"`ssh{option} {shown_by}` and check it there, or accept it unchecked with "
                     f"`ssh-keyscan{option} {shown_by} >> ~/.ssh/known_hosts`"

@@ -160,7 +160,6 @@ X11Forwarding no
 PermitTunnel no
 PermitUserRC no
 SetEnv HOME={host}/home
-Subsystem sftp internal-sftp
 """
 
 

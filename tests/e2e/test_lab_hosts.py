@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from lab_study import lab_study
 
 from netlab.errors import BadInput, HostError
-from netlab.experiment.endpoint import data_address, host_of, open_hosts
-from netlab.hosts.agent import push_agent
+from netlab.experiment.endpoint import data_address, host_of, open_endpoints, open_hosts
+from netlab.experiment.preflight import Check, route_check
+from netlab.hosts.agent import clean_host, push_agent
 from netlab.hosts.path import close_hosts
 from netlab.hosts.ssh import SshHost
 from netlab.lab import reaper, sshd
@@ -116,9 +117,9 @@ def test_files_arrive_with_their_mode(hosts, tmp_path, lab):
     hosts["a"].put(local, remote, 0o640)
     assert hosts["a"].read_bytes(remote) == local.read_bytes()
     assert hosts["a"].run(("stat", "-c", "%a", remote)).stdout == "640\n"
-    with pytest.raises(HostError, match="cannot be read"):
+    with pytest.raises(HostError, match="/nosuch/file"):
         hosts["a"].read_bytes("/nosuch/file")
-    with pytest.raises(HostError, match="cannot be written"):
+    with pytest.raises(HostError, match="/nosuch/file"):
         hosts["a"].put(local, "/nosuch/file", 0o600)
 
 
@@ -227,7 +228,7 @@ def test_a_key_that_is_not_accepted_is_a_clear_error(lab, tmp_path):
 
 def test_a_proxy_command_that_fails_is_told_with_its_reason(lab):
     command = "sh -c 'echo no way >&2; exit 1'"
-    with pytest.raises(HostError, match=r"no SSH session with a.*\nno way"):
+    with pytest.raises(HostError, match=r"no SSH session with a.*\n\| no way"):
         _variant(lab, proxy_command=command).open()
     with pytest.raises(HostError, match="/nosuch/proxy does not exist"):
         _variant(lab, proxy_command="/nosuch/proxy").open()
@@ -364,12 +365,59 @@ def test_a_full_disk_is_one_clear_message_and_leaves_nothing(host, tmp_path):
     assert host.run(("sh", "-c", 'ls -A "$HOME/.cache/netlab"')).stdout == ""
 
 
-def test_a_cache_from_which_nothing_runs_is_one_clear_message(host, tmp_path):
+def test_where_no_program_runs_in_the_home_the_agent_lies_elsewhere(host, tmp_path):
     binary = tmp_path / "agent"
-    binary.write_text("#!/bin/sh\n")
-    host.run(("sh", "-c", 'mkdir -p "$HOME/.cache" && mount -t tmpfs -o noexec x "$HOME/.cache"'))
+    binary.write_text("#!/bin/sh\necho it runs\n")
+    noexec = 'mkdir -p "$1" && mount -t tmpfs -o noexec x "$1"'
+    home = host.run(("sh", "-c", "echo $HOME/.cache")).stdout.strip()
+    for place in (home, "/run/user", "/var/tmp"):
+        host.run(("sh", "-c", noexec, "mount", place))
     with pytest.raises(HostError, match="no program can be run from it"):
         push_agent(host, binary)
+    host.run(("mount", "-o", "remount,exec", "/var/tmp"))
+    assert host.run((push_agent(host, binary),)).stdout == "it runs\n"
+    assert clean_host(host).directory == f"{home}/netlab and /run/user/0/netlab-cache and " + (
+        "/var/tmp/netlab-0"
+    )
+    assert host.run(("ls", "-A", "/var/tmp", "/run/user/0")).stdout.split() == [
+        *("/run/user/0:", "/var/tmp:"),
+    ]
+
+
+def test_a_limit_of_sessions_is_named(lab, tmp_path):
+    shown = (lab.state / "hosts" / "a" / "sshd_config").read_text()
+    (tmp_path / "sshd_config").write_text(f"MaxSessions 1\n{shown}")
+    serve = f"/usr/sbin/sshd -i -f {tmp_path}/sshd_config"
+    with _variant(lab, proxy_command=serve) as host, host.start(("cat",)):
+        with pytest.raises(HostError, match="MaxSessions"):
+            host.run(("true",))
+
+
+def test_another_name_of_an_interface_is_accepted(host):
+    host.run(("ip", "link", "property", "add", "dev", "data0", "altname", "the-data-card"))
+    facts = host.facts("the-data-card")
+    assert (facts["interface_exists"], facts["interface"]) == (True, "data0")
+    assert facts == host.facts("data0")
+
+
+def test_a_path_whose_packets_leave_by_another_card_is_refused(lab, host):
+    def checked() -> Check:
+        with open_endpoints(STUDY, "a-b", lab=lab) as ends:
+            return route_check(ends["a"], ends["b"])
+
+    assert checked().status == "ok"
+    peer = data_address(STUDY, "a-b", "b")
+    host.run(("ip", "link", "add", "other0", "type", "bridge"))
+    host.run(("ip", "link", "set", "other0", "up"))
+    host.run(("ip", "route", "add", peer, "dev", "other0", "table", "77"))
+    host.run(("ip", "rule", "add", "to", peer, "lookup", "77"))
+    try:
+        check = checked()
+    finally:
+        host.run(("ip", "rule", "del", "to", peer, "lookup", "77"))
+        host.run(("ip", "link", "del", "other0"))
+    assert check.status == "fail"
+    assert f"to {peer} leave by other0, not by data0" in check.text
 
 
 def test_a_host_builds_the_agent_from_its_sources(host, tmp_path):

@@ -228,6 +228,15 @@ def test_a_sudo_that_would_prompt_is_an_error_before_any_command(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+def test_a_sudo_that_wants_a_terminal_is_named(tmp_path):
+    says = "echo 'sudo: sorry, you must have a tty to run sudo' >&2; exit 1"
+    with (
+        _login(tmp_path, says) as host,
+        pytest.raises(HostError, match="requiretty.*\\n.*sorry"),
+    ):
+        host.run(("true",), sudo=True)
+
+
 def test_facts_of_this_machine_are_json_scalars(host):
     facts = host.facts("lo")
     assert facts["interface_exists"] is True

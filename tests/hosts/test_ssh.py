@@ -3,11 +3,14 @@
 import getpass
 import os
 import pwd
+import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from netlab.errors import HostError
-from netlab.hosts.ssh import SshHost
+from netlab.errors import BadInput, HostError
+from netlab.hosts.ssh import BEGIN, ChannelPipe, ResolvedConfig, SshHost, command_line
 
 
 def test_a_login_without_an_account_is_no_traceback(monkeypatch):
@@ -22,3 +25,116 @@ def test_a_login_without_an_account_is_no_traceback(monkeypatch):
     with pytest.raises(HostError):
         SshHost("here", "127.0.0.1", port=1, connect_timeout_s=1).open()
     assert getpass.getuser() == str(os.getuid())
+
+
+SHELLS = ("bash", "dash", "fish", "tcsh", "zsh")
+ODD = [
+    "plain",
+    "it's",
+    'say "x"',
+    "$(id) `id` $HOME",
+    "!!",
+    "a\\b\\\\n",
+    "two\nlines\n",
+    "\ttab\x1b[2J",
+    "é\U0001f980",
+    "",
+    " ",
+    "~",
+    "{a,b}",
+    "%s",
+    "-n",
+]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_login_shell_runs_the_same_command(shell, tmp_path):
+    """sshd hands the line to the login shell with -c."""
+    line = command_line(("/usr/bin/env", "printf", r"%s\0", *ODD))
+    done = subprocess.run(
+        [shell, "-c", line.decode("ascii")], capture_output=True, check=True, cwd=tmp_path
+    )
+    printed, begins, output = done.stdout.partition(BEGIN)
+    assert (printed, begins) == (b"", BEGIN), done.stderr
+    assert output.decode().split("\0")[:-1] == ODD
+
+
+@given(st.lists(st.binary(max_size=40).filter(lambda word: b"\0" not in word), min_size=1))
+def test_any_words_arrive_as_they_are(words):
+    argv = ("/usr/bin/env", "printf", r"%s\0", *(os.fsdecode(word) for word in words))
+    output = subprocess.check_output(["sh", "-c", command_line(argv)]).partition(BEGIN)[2]
+    assert output.split(b"\0")[:-1] == words
+
+
+class Channel:
+    """A channel that receives some chunks, then nothing more."""
+
+    def __init__(self, *chunks: bytes):
+        self.chunks = list(chunks)
+
+    def settimeout(self, seconds: float) -> None:
+        return
+
+    def recv(self, size: int) -> bytes:
+        return self.chunks.pop(0) if self.chunks else b""
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        (b"Welcome!\n", BEGIN + b"output"),
+        (b"Welcome!\n" + BEGIN[:9], BEGIN[9:], b"output"),
+        (BEGIN + b"out", b"put"),
+        (b"\x1b[2J" + BEGIN + b"output",),
+    ],
+)
+def test_what_start_up_files_print_is_no_output(chunks):
+    pipe = ChannelPipe(Channel(*chunks))
+    read = iter(lambda: pipe.read(100, 1.0), b"")
+    assert b"".join(read) == b"output"
+
+
+def test_a_login_that_runs_no_command_shows_what_it_printed():
+    pipe = ChannelPipe(Channel(b"This account is ", b"closed.\n"))
+    assert pipe.read(100, 1.0) == b"This account is closed.\n"
+    assert pipe.read(100, 1.0) == b""
+
+
+CONFIG = """
+Include {place}/more
+Match originalhost gate user ops
+    IdentityFile {place}/key
+Host *.lab
+    ProxyJump hop
+"""
+MORE = """
+Host gate
+    HostName 198.18.0.7
+    HostKeyAlias the-gate
+    UserKnownHostsFile ~/.ssh/kept
+"""
+
+
+def test_the_configuration_is_what_ssh_reads(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text(CONFIG.format(place=tmp_path))
+    (tmp_path / "more").write_text(MORE)
+    (tmp_path / "key").touch()
+    said = ResolvedConfig("gate", "ops", 2022).lookup("gate")
+    assert (said["hostname"], said["user"], said["port"]) == ("198.18.0.7", "ops", "2022")
+    assert said["hostkeyalias"] == "the-gate"
+    assert said["userknownhostsfile"] == f"{tmp_path}/.ssh/kept"
+    assert said["identityfile"] == [f"{tmp_path}/key"]
+    jumped = ResolvedConfig("gate", "ops", 2022).lookup("a.lab")
+    assert jumped["proxyjump"] == "hop" and jumped["user"] != "ops"
+    gateway = SshHost("a", "a.lab")._made().get_gateway()
+    assert (gateway.host, gateway.original_host) == ("hop", "hop")
+
+
+def test_a_configuration_that_ssh_refuses_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text("Host a\n    NoSuchOption yes\n")
+    with pytest.raises(BadInput, match="line 2.*nosuchoption"):
+        SshHost("a", "a").open()
