@@ -30,7 +30,7 @@ from netlab.experiment.trial import (
     setting_of,
     sides_of,
 )
-from netlab.experiment.visit import stable_facts, wait_for_quiet
+from netlab.experiment.visit import LoadSpan, stable_facts, wait_until_quiet
 from netlab.generators import TrialResult
 from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
 from netlab.study import Group, Study, Timing
@@ -278,7 +278,7 @@ def autotune(
         )
         if ask.study.noise.wait:
             wait_s = min(ask.study.noise.wait, WAIT_SHARE * ask.seconds)
-            wait_for_quiet(ask.study, endpoints, wait_s, say=say)
+            wait_until_quiet(LoadSpan.of(endpoints), ask.study.noise, wait_s, say=say)
         if now() + path.run_s > end_s:
             raise NetlabError(
                 f"the hosts were ready only after {now() - began_s:.0f} s", code="E-AUTOTUNE-015"

@@ -507,6 +507,6 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
     from netlab.experiment.progress import Progress
 
     with Progress(report=False) as progress:
-        campaign = measure(loaded, target, progress, levels)
+        campaign = measure(loaded, target, levels, progress)
     click.echo(shlex.join(["netlab", "compare", str(before), str(campaign.directory)]))
     sys.exit(exit_code(campaign))

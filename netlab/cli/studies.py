@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,10 +143,7 @@ def run_command(study: str, results: Path | None, outer: dict[str, str], **timin
     """
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
-    from netlab.experiment.progress import Progress
-
-    with Progress(report=False) as progress:
-        campaign = measure(loaded, results, progress, outer)
+    campaign = measure(loaded, results, outer)
     click.echo(campaign.directory)
     sys.exit(exit_code(campaign))
 
@@ -181,17 +179,27 @@ def summary(campaign: Campaign) -> str:
 
 
 def measure(
-    loaded: Study, results: Path | None, progress: Progress, outer: Mapping[str, str]
+    loaded: Study,
+    results: Path | None,
+    outer: Mapping[str, str],
+    shown: Progress | None = None,
 ) -> Campaign:
-    """Measure a study, and note what was measured."""
+    """Measure a study, and note what was measured, in a display of its own if there is none."""
     from netlab.notebooks.kernel import Kernel
 
     with Kernel("import netlab.face.block") as kernel:  # imports while this process does
         from netlab.experiment.campaign import run_study
+        from netlab.experiment.progress import Progress
 
-        campaign = run_study(
-            loaded, directory=results, outer=outer, watcher=progress, kernel=kernel
-        )
+        with nullcontext(shown) if shown else Progress(report=False) as progress:
+            campaign = run_study(
+                loaded, directory=results, outer=outer, watcher=progress, kernel=kernel
+            )
+            _note(progress, loaded, campaign)
+    return campaign
+
+
+def _note(progress: Progress, loaded: Study, campaign: Campaign) -> None:
     progress.note(summary(campaign))
     if campaign.disturbed:
         progress.note(
@@ -207,7 +215,6 @@ def measure(
             f"{loaded.precision.half_width_percent:g} % after {last.round} rounds at most"
             + ("; the budget ended first" if campaign.out_of_time else "")
         )
-    return campaign
 
 
 # ``netlab report``: publish what a study has measured.
@@ -321,7 +328,7 @@ def study_command(
     from netlab.experiment.progress import Progress
 
     with Progress() as progress:
-        campaign = measure(loaded, results, progress, outer)
+        campaign = measure(loaded, results, outer, progress)
         published = publish_site(loaded, notebooks, campaign.directory, site, progress)
     click.echo(published.index)
     below = gate_code(published.concerns)

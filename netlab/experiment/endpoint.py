@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import netlab
@@ -14,7 +15,7 @@ from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_
 from netlab.generators import versions
 from netlab.hosts.agent import HostLease, push_agent
 from netlab.hosts.host import SILENCE_S, Host, LineProcess
-from netlab.hosts.path import NO_CARRIER, close_hosts, open_all, wait_for_carrier
+from netlab.hosts.path import NO_CARRIER, close_hosts, open_all, together, wait_for_carrier
 from netlab.hosts.ssh import SshHost
 from netlab.lab import lab as labs
 from netlab.lab.lab import Lab
@@ -141,20 +142,26 @@ class Endpoint:
     """One open end of a path; made by :func:`open_endpoints`."""
 
     def __init__(
-        self, name: str, host: Host, study: Study, path: str, lease: HostLease | None = None
+        self,
+        name: str,
+        host: Host,
+        study: Study,
+        path: str,
+        facts: dict,
+        binary: str,
+        lease: HostLease | None = None,
     ):
         self.name, self.host = name, host
         self.software_deferral = study.hosts[name].kind == "lab"
         self.address = data_address(study, path, name)
         end = next(end for end in study.path(path).ends if end.host == name)
         self.own_address, self.ports = end.bind_address or self.address, end.ports
-        self.facts = facts_of(host, interface(study, path, name), study, path)
+        self.facts, self.binary = facts, binary
         self.interface = str(self.facts["interface"])  # the study may use another name of it
         self.link: dict = {}
         self.may_force = self.is_privileged = True
         groups = study.run_groups(study.groups) if study.force_buffer else ()
         self._forced_B = max((max(g.buffer_B, g.receive_buffer_B or 0) for g in groups), default=0)
-        self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
         silence = ("--silence-s", str(SILENCE_S))
         self.agent = self.host.start((self.binary, "agent", *silence)).keep_alive()
         try:
@@ -403,13 +410,20 @@ def open_endpoints(
 
     Agents start in sorted order of host names, so that two controllers cannot deadlock.
     """
+
+    def prepared(host: Host) -> tuple[dict, str]:
+        facts = facts_of(host, interface(study, path, host.name), study, path)
+        return facts, push_agent(host, core.gensink_path(), source_dir=core.source_dir())
+
     names = [end.host for end in study.path(path).ends]
     hosts = open_hosts(study, names, lab)
     try:
         with ExitStack() as stack:
             endpoints = {}
+            ready = together([partial(prepared, hosts[name]) for name in names], at_once=len(names))
+            found = dict(zip(names, ready, strict=True))
             for name in sorted(names):
-                endpoint = Endpoint(name, hosts[name], study, path, lease)
+                endpoint = Endpoint(name, hosts[name], study, path, *found[name].result(), lease)
                 stack.callback(endpoint.close)
                 endpoints[name] = endpoint
             if lab is not None:

@@ -123,7 +123,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
 
 
 def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
-    """Check that packets to the other end leave by the interface whose counters close the ledger."""
+    """Check that packets to the other end leave by the interface that the ledger reads."""
     card, leaves = endpoint.interface, endpoint.leaves_by(peer.address)
     own = endpoint.own_address
     if leaves in {card, "", "lo"}:

@@ -36,8 +36,8 @@ from netlab.study.schedule import Run, Visit
 SPAN_S = 0.5
 """Span of a reading: CPU times are known in ticks of 10 ms."""
 
-NOTED_PERCENT = 0.5
-"""Load of others that is said although it is within the limits."""
+NOTED_PERCENT = 2.0
+"""Load of others that is said although it is within the limits; a login and a ping are less."""
 
 QUIET_SPANS = 6
 """Quiet readings in a row after a loud one: bursts of other work have pauses."""
@@ -75,35 +75,52 @@ class HostLoad:
         return f"{self.host}: {text}{steal}"
 
 
-def read_load(ends: Sequence[RunEnd], *, pause: Callable[[float], None]) -> list[HostLoad]:
-    """Work of others on each host over one span."""
-    before = [snapshot(end, others=True) for end in ends]
-    pause(SPAN_S)
-    after = [snapshot(end, others=True) for end in ends]
-    reports = [late["others"] for late in after]
-    own = own_processes([others for others in reports if others])
-    loads = []
-    for end, early, late, others in zip(ends, before, after, reports, strict=True):
-        meter = difference(early, late)
-        steal = others_load(meter, own_us(meter))["steal_percent"]
-        foreign = load_of(others, len(meter["cpu"]), own) if others else None
-        loads.append(HostLoad(end.host, steal, foreign))
-    return loads
+class LoadSpan:
+    """A span in which work of others is read on each host; it begins when it is made."""
+
+    def __init__(
+        self,
+        ends: Sequence[RunEnd],
+        *,
+        now: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+    ):
+        self.ends, self.now, self.pause = ends, now, pause
+        self.before = [snapshot(end, others=True) for end in ends]
+        self.began_s = now()
+
+    @classmethod
+    def of(cls, endpoints: dict[str, Endpoint]) -> LoadSpan:
+        """Begin one on the machines of a path."""
+        one = one_machine({name: endpoint.facts for name, endpoint in endpoints.items()})
+        return cls([side_of(endpoint) for endpoint in endpoints.values()][: 1 if one else None])
+
+    def again(self) -> LoadSpan:
+        """Begin another one."""
+        return LoadSpan(self.ends, now=self.now, pause=self.pause)
+
+    def loads(self) -> list[HostLoad]:
+        """Work of others on each host, over `SPAN_S` at least."""
+        self.pause(max(0.0, self.began_s + SPAN_S - self.now()))
+        after = [snapshot(end, others=True) for end in self.ends]
+        reports = [late["others"] for late in after]
+        own = own_processes([others for others in reports if others])
+        loads = []
+        for end, early, late, others in zip(self.ends, self.before, after, reports, strict=True):
+            meter = difference(early, late)
+            steal = others_load(meter, own_us(meter))["steal_percent"]
+            foreign = load_of(others, len(meter["cpu"]), own) if others else None
+            loads.append(HostLoad(end.host, steal, foreign))
+        return loads
 
 
 def wait_until_quiet(
-    ends: Sequence[RunEnd],
-    noise: Noise,
-    at_most_s: float,
-    *,
-    say: Callable[[str], None] = lambda text: None,
-    now: Callable[[], float] = time.monotonic,
-    pause: Callable[[float], None] = time.sleep,
+    span: LoadSpan, noise: Noise, at_most_s: float, *, say: Callable[[str], None]
 ) -> float:
     """Say what else uses the hosts; if that is beyond a limit, wait until it is not."""
-    began, quiet, first = now(), 0, True
+    began_s, quiet, first = span.began_s, 0, True
     while True:
-        loads = read_load(ends, pause=pause)
+        loads = span.loads()
         loud = [load for load in loads if load.is_beyond(noise)]
         if first:
             wait = f"; waiting for quiet, {at_most_s:.0f} s at most" if loud else ""
@@ -112,11 +129,12 @@ def wait_until_quiet(
             if not loud:
                 return 0.0
         first, quiet = False, 0 if loud else quiet + 1
-        waited_s = now() - began
+        waited_s = span.now() - began_s
         if quiet == QUIET_SPANS or waited_s + SPAN_S > at_most_s:
             if loud:
                 say(f"not quiet after {waited_s:.0f} s: {loud[0].text}; measuring all the same")
             return waited_s
+        span = span.again()
 
 
 SAVE_EVERY_S = 5.0
@@ -198,10 +216,10 @@ def run_visit(
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         context = context_of(study, visit, facts, lab)
         results = _Results(visit, store, part)
-        if wait_s >= SPAN_S:  # what a wait leaves is shorter than a reading
-            announce(f"{WAITED}{wait_for_quiet(study, endpoints, wait_s, say=note):.3f}")
         require({run.group.generator for run in visit.runs}, context["generators"])
         copies = Copies.of(study, visit.path, endpoints, store.directory, campaign)
+        # what a wait leaves is shorter than a reading
+        span = LoadSpan.of(endpoints) if wait_s >= SPAN_S else None
         trials = Trials(
             study,
             visit,
@@ -218,6 +236,9 @@ def run_visit(
         for endpoint in endpoints.values():
             endpoint.wait_for_carrier()
         trials.check_path()
+        if span is not None:
+            waited_s = wait_until_quiet(span, study.noise, wait_s, say=note)
+            announce(f"{WAITED}{waited_s:.3f}")
         try:
             results.measure_all(trials, visit.runs, progress)
         finally:
@@ -230,15 +251,6 @@ def run_visit(
         result.unsupported += endpoint.unsupported()
         result.conflicts += endpoint.conflicts()
     return result
-
-
-def wait_for_quiet(
-    study: Study, endpoints: dict[str, Endpoint], wait_s: float, *, say: Callable[[str], None]
-) -> float:
-    """Say what else uses the machines of a path, and wait for quiet; s waited."""
-    one = one_machine({name: endpoint.facts for name, endpoint in endpoints.items()})
-    ends = [side_of(endpoint) for endpoint in endpoints.values()][: 1 if one else None]
-    return wait_until_quiet(ends, study.noise, wait_s, say=say)
 
 
 class _Results:

@@ -412,7 +412,8 @@ def _served(
             sndbuf_B=sender.sndbuf_B,
             rcvbuf_B=receiver.rcvbuf_B,
         )
-        server = stack.enter_context(calls.server(receiver, replace(transfer, address=receiver.own_address)))
+        bound = replace(transfer, address=receiver.own_address)
+        server = stack.enter_context(calls.server(receiver, bound))
         if server.wait_listening():
             return _Way(sender, receiver, transfer, server)
     raise RunError(

@@ -121,8 +121,9 @@ def push_agent(
     """Deploy the agent if the host lacks it, and return its path.
 
     The agent lies in ``$XDG_CACHE_HOME/netlab`` or ``~/.cache/netlab`` of the login there, or in
-    ``$XDG_RUNTIME_DIR`` or ``/var/tmp`` if only there programs run, under its SHA-256. One that is there and intact is not sent again; a damaged one is replaced. A host
-    of another machine type compiles it from the sources, if it has a compiler.
+    ``$XDG_RUNTIME_DIR`` or ``/var/tmp`` if only there programs run, under its SHA-256. One that is
+    there and intact is not sent again; a damaged one is replaced. A host of another machine type
+    compiles it from the sources, if it has a compiler.
     """
     content = binary.read_bytes()
     wanted = hashlib.sha256(content).hexdigest()
@@ -309,6 +310,7 @@ later=
 each list || exit 0
 """
 )
+DIRECTORY = re.compile(r"/.*/netlab(-cache|-\d+)?")
 # Prints the journal of root's tune in this network namespace.
 JOURNALS = r"""
 for f in /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.journal; do
@@ -361,7 +363,7 @@ def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
         elif key == "file":
             size, _, name = rest.partition(" ")
             files[name] = int(size)
-    if not directories or any(not re.fullmatch(r"/.*/netlab(-cache|-\d+)?", d) for d in directories):
+    if not directories or not all(DIRECTORY.fullmatch(each) for each in directories):
         raise HostError(
             host.name,
             "a start-up file of the shell prints text or changes the output of commands",
@@ -376,10 +378,14 @@ def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
             "`netlab tune recover` first, or remove it too with --journals",
             code="E-HOST-034",
         )
-    done = host.run(("sh", "-c", REMOVE, "clean", *directories, *left), check=False, sudo=privileged)
+    words = ("sh", "-c", REMOVE, "clean", *directories, *left)
+    done = host.run(words, check=False, sudo=privileged)
     if done.exit_status != 0:
         raise HostError(
-            host.name, f"{' or '.join(directories)} cannot be removed", output=done.stderr, code="E-HOST-035"
+            host.name,
+            f"{' or '.join(directories)} cannot be removed",
+            output=done.stderr,
+            code="E-HOST-035",
         )
     return Cleaned(" and ".join(directories), files, left)
 

@@ -129,7 +129,7 @@ class KnownKeys:
 
 
 def matches(patterns: str, name: str) -> bool:
-    """True if a line's first field means a host: patterns with ``*``, ``?`` and ``!``, or a hash."""
+    """True if a line's first field means a host: patterns with `*`, `?` and `!`, or a hash."""
     if patterns.startswith("|1|"):
         try:
             salt, digest = (base64.b64decode(part) for part in patterns[3:].split("|"))

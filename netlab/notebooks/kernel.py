@@ -74,7 +74,8 @@ class Kernel:
             self._stacks = sockets / "stacks"
             self._pid = int(self.manager.provisioner.pid)  # type: ignore[union-attr]
             code = PREPARE.format(path=str(self._stacks)) + LISTEN + self._prepare
-            self.client.execute(code, silent=True, store_history=False)
+            # in a namespace of its own, so that the first notebook needs no reset
+            self.client.execute(f"exec({code!r}, {{}})", silent=True, store_history=False)
         except BaseException:
             self.__exit__()
             raise
@@ -106,7 +107,8 @@ class Kernel:
         if not self._is_ready:
             run_sync(self._answers)()
             self._is_ready = True
-        self.execute("get_ipython().reset()")
+        else:
+            self.execute("get_ipython().reset()")
 
     async def _answers(self) -> None:
         """Wait until both channels carry its answers."""

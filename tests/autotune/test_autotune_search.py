@@ -252,6 +252,8 @@ class ScriptedEndpoint:
     name: str
     agent: ScriptedAgent
     address: str = "198.18.0.1"
+    own_address: str = "198.18.0.1"
+    ports: range | None = None
     interface: str = "data0"
     facts: dict = field(default_factory=lambda: {"cpus": 2, "mtu_B": 1500, "boot_id": "1-a"})
     clamps: tuple = (None, None)

@@ -388,9 +388,12 @@ def test_a_limit_of_sessions_is_named(lab, tmp_path):
     shown = (lab.state / "hosts" / "a" / "sshd_config").read_text()
     (tmp_path / "sshd_config").write_text(f"MaxSessions 1\n{shown}")
     serve = f"/usr/sbin/sshd -i -f {tmp_path}/sshd_config"
-    with _variant(lab, proxy_command=serve) as host, host.start(("cat",)):
-        with pytest.raises(HostError, match="MaxSessions"):
-            host.run(("true",))
+    with (
+        _variant(lab, proxy_command=serve) as host,
+        host.start(("cat",)),
+        pytest.raises(HostError, match="MaxSessions"),
+    ):
+        host.run(("true",))
 
 
 def test_another_name_of_an_interface_is_accepted(host):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netlab.experiment.visit import QUIET_SPANS, SPAN_S, HostLoad, wait_until_quiet
+from netlab.experiment.visit import QUIET_SPANS, SPAN_S, HostLoad, LoadSpan, wait_until_quiet
 from netlab.measure.exchange import RunEnd
 from netlab.measure.flags import TICK_US, ForeignLoad
 from netlab.study import Noise
@@ -75,17 +75,16 @@ BUSY = "left: other programs use {:.1f} % of the CPUs, most of it make (process 
 def waited(machine: Machine, at_most_s: float = 60.0, **noise: float) -> tuple[float, list[str]]:
     said: list[str] = []
     end = RunEnd("left", machine, "198.18.0.1", "data", 0, 0)
-    wait = wait_until_quiet(
-        [end], Noise(**noise), at_most_s, say=said.append, now=machine.now, pause=machine.pause
-    )
+    span = LoadSpan([end], now=machine.now, pause=machine.pause)
+    wait = wait_until_quiet(span, Noise(**noise), at_most_s, say=said.append)
     return wait, said
 
 
 def test_a_quiet_host_is_measured_at_once_and_its_load_is_said():
-    assert waited(Machine(0.01)) == (0.0, [BUSY.format(1.0)])
-    assert waited(Machine(0.0)) == (0.0, [])
+    assert waited(Machine(0.03)) == (0.0, [BUSY.format(3.0)])
+    assert waited(Machine(0.01)) == (0.0, [])
     # the agent of the other end is netlab's own
-    assert waited(Machine(0.01, own=0.3)) == (0.0, [BUSY.format(1.0)])
+    assert waited(Machine(0.03, own=0.3)) == (0.0, [BUSY.format(3.0)])
 
 
 def test_the_wait_ends_when_the_load_has_ended():

@@ -232,7 +232,7 @@ def test_a_sudo_that_wants_a_terminal_is_named(tmp_path):
     says = "echo 'sudo: sorry, you must have a tty to run sudo' >&2; exit 1"
     with (
         _login(tmp_path, says) as host,
-        pytest.raises(HostError, match="requiretty.*\\n.*sorry"),
+        pytest.raises(HostError, match=r"requiretty.*\n.*sorry"),
     ):
         host.run(("true",), sudo=True)
 

@@ -136,5 +136,5 @@ def test_a_configuration_that_ssh_refuses_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".ssh").mkdir()
     (tmp_path / ".ssh" / "config").write_text("Host a\n    NoSuchOption yes\n")
-    with pytest.raises(BadInput, match="line 2.*nosuchoption"):
+    with pytest.raises(BadInput, match=r"line 2.*nosuchoption"):
         SshHost("a", "a").open()

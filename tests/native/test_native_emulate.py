@@ -74,7 +74,7 @@ def test_no_stream_gets_more_than_the_rate(path):
 
 
 def test_a_sender_keeps_its_buffer_full(path):
-    """Where the kernel wakes it, a third of the buffer is empty; acknowledgements come in bursts."""
+    """Where the kernel wakes it a third of the buffer is empty, and acknowledgements are bursts."""
     path.both(delay_us=50_000)
     path.open(1500)
     with path.agents() as agents:

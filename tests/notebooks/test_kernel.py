@@ -22,8 +22,8 @@ def test_a_kernel_of_the_same_name_in_the_users_directory_is_not_taken(tmp_path,
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
     argv = local_manager(str(tmp_path)).kernel_spec.argv
     assert argv[1:4] == ["-P", "-m", "ipykernel_launcher"]
-    with Kernel(f"import sys; assert sys.prefix == {sys.prefix!r}") as kernel:
-        kernel.execute("assert sys.prefix")
+    with Kernel() as kernel:
+        kernel.execute(f"import sys; assert sys.prefix == {sys.prefix!r}")
 
 
 def test_a_kernel_imports_nothing_from_the_current_directory(tmp_path, monkeypatch):

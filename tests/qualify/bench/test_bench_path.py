@@ -43,6 +43,8 @@ def endpoint(name: str, agent, host=None, drift=()) -> SimpleNamespace:
         agent=agent,
         host=host,
         address="127.0.0.1",
+        own_address="127.0.0.1",
+        ports=None,
         interface="data0",
         facts={"cpus": 2, "boot_id": "1-a"},
         may_force=True,
