@@ -484,6 +484,7 @@ def _watch(
 
 # Names of hosts in an SSH configuration, and what it says of each.
 
+RUNS_COMMAND = re.compile(r"^\s*match\b.*exec", re.IGNORECASE | re.MULTILINE)
 _HOST = re.compile(r"\s*host[\s=]+(?P<names>.*)", re.IGNORECASE)
 
 
@@ -503,6 +504,12 @@ def aliases(path: Path) -> dict[str, SshAlias]:
     """Hosts that an SSH configuration names, in its order; patterns are left out."""
     try:
         text = path.expanduser().read_text(encoding="utf-8")
+        if RUNS_COMMAND.search(text):
+            raise BadInput(
+                "`Match exec` runs a command, and an inventory is data: take it out",
+                where=str(path),
+                code="E-HOST-045",
+            )
         config = paramiko.SSHConfig.from_text(text)
     except OSError as error:
         raise BadInput(

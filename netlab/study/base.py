@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -35,12 +36,12 @@ Generator = Literal["netlab", "iperf3", "iperf2", "nuttcp"]
 RecordLength = Annotated[int, Field(ge=1, le=64 * 1024 * 1024)]
 Buffer = Annotated[int, Field(ge=0, le=2**30)]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
-INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-9;-~]{1,15}$")
+INTERFACE = re.compile(r"^(?!\.{1,2}$|-)[!-.0-9;-~]{1,15}$")
 
 
 def _interface_name(text: str) -> str:
     if not INTERFACE.fullmatch(text):
-        raise ValueError("the kernel refuses this interface name")
+        raise ValueError("is not the name of an interface")
     return text
 
 
@@ -61,6 +62,14 @@ class Model(Frozen):
     """Base of the models of a study: frozen, strict, no unknown keys."""
 
     model_config = ConfigDict(strict=True)
+
+    @field_validator("*")
+    @classmethod
+    def _printable(cls, value: object) -> object:
+        """Names reach terminals, files and pages: no line break, escape or mark of direction."""
+        if isinstance(value, str) and not value.isprintable():
+            raise ValueError("holds a character that is not printable")
+        return value
 
 
 def is_name(text: str) -> bool:

@@ -8,9 +8,17 @@ import subprocess
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from netlab.errors import BadInput, HostError
-from netlab.hosts.ssh import BEGIN, ChannelPipe, ResolvedConfig, SshHost, command_line
+from netlab.hosts.ssh import (
+    BEGIN,
+    ChannelPipe,
+    ResolvedConfig,
+    SshHost,
+    aliases,
+    command_line,
+)
 
 
 def test_a_login_without_an_account_is_no_traceback(monkeypatch):
@@ -138,3 +146,12 @@ def test_a_configuration_that_ssh_refuses_is_named(tmp_path, monkeypatch):
     (tmp_path / ".ssh" / "config").write_text("Host a\n    NoSuchOption yes\n")
     with pytest.raises(BadInput, match=r"line 2.*nosuchoption"):
         SshHost("a", "a").open()
+
+
+@pytest.mark.parametrize("line", ["Match exec {}", "  match host a EXEC {}", 'Match="exec" {}'])
+def test_an_inventory_that_would_run_a_command_is_refused(tmp_path, line):
+    ran = tmp_path / "ran"
+    (tmp_path / "config").write_text(f"Host a\n{line.format(f'touch {ran}')}\n    User x\n")
+    with refused(BadInput, "E-HOST-045"):
+        aliases(tmp_path / "config")
+    assert not ran.exists()
