@@ -66,7 +66,6 @@ static void send_ready(struct agent *agent)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	uname(&name);
-	nl_json_text(j, "hostname", name.nodename);
 	nl_json_text(j, "kernel", name.release);
 	nl_json_text(j, "machine", name.machine);
 	nl_json_i64(j, "cpus", cpus);
@@ -178,22 +177,10 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 	return NL_OK;
 }
 
-static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct agent *agent = context;
-
-	if (nl_request_only_known(request, err))
-		return err->code;
-	nl_serve_event(&agent->serve, "pong");
-	nl_json_u64(&agent->serve.json, "t_ns", nl_now_ns());
-	nl_serve_finish(&agent->serve);
-	return NL_OK;
-}
-
 static const struct nl_verb verbs[] = {
-	{"sink", request_sink},   {"gen", request_gen},	  {"stop", request_stop},
-	{"meter", request_meter}, {"ping", request_ping}, {"quit", NULL},
-	{"lease", request_lease},
+	{"sink", request_sink, 0},   {"gen", request_gen, 0},     {"stop", request_stop, 0},
+	{"meter", request_meter, 0}, {"lease", request_lease, 0}, {"ping", NULL, 1},
+	{"quit", NULL, 1},
 };
 
 /* -- start and end ------------------------------------------------------------------- */

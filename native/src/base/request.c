@@ -239,9 +239,9 @@ int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const 
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(verbs[i].name, request->verb) != 0)
 			continue;
-		if (verbs[i].handle)
-			return verbs[i].handle(context, request, err);
-		return nl_request_only_known(request, err) ? err->code : NL_DISPATCH_QUIT;
+		if (verbs[i].bare && nl_request_only_known(request, err))
+			return err->code;
+		return verbs[i].handle ? verbs[i].handle(context, request, err) : NL_DISPATCH_UNHANDLED;
 	}
 	return nl_fail(err, NL_BAD_REQUEST, "unknown request %s", request->verb);
 }

@@ -2,6 +2,7 @@
  *
  * The loop ends with the input, on a signal, when a handler sets `stop`, when its output has no
  * reader, or after a time without input. An empty line is input without an answer: a sign of life.
+ * Verbs without a handler are `ping`, which is answered here, and `quit`, which sets `stop`.
  * nl_serve_run is the whole loop. A subcommand that polls more descriptors makes its own loop of
  * nl_serve_fds, nl_serve_check and nl_serve_input. One thread. */
 #ifndef NL_SERVE_H
@@ -35,8 +36,10 @@ struct nl_serve {
 	size_t verb_count;
 	void *context; /* of the handlers and of put */
 	struct nl_json json; /* of the answers; free it at the end */
-	/* Write the JSON as one line and empty it. */
+	/* Write the JSON as one line and empty it. NULL: to out_fd; a reader that does not read for 2.5 s is
+	 * lost. */
 	void (*put)(void *context, struct nl_json *j);
+	int output_lost; /* by that; later answers are dropped */
 	int failed; /* for the exit code: set with an error other than bad_request */
 	int in_fd, out_fd;
 	int broken_fd; /* of an nl_async_out, or -1 */

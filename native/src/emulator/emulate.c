@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two polls of requests and signals */ };
@@ -206,19 +205,9 @@ static int request_report(void *context, struct nl_request *request, struct nl_e
 	return NL_OK;
 }
 
-static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct emulator *e = context;
-
-	if (nl_request_only_known(request, err))
-		return err->code;
-	answer(e, "pong");
-	return NL_OK;
-}
-
 static const struct nl_verb verbs[] = {
-	{"set", request_set},	{"open", request_open}, {"report", request_report},
-	{"ping", request_ping}, {"quit", NULL},
+	{"set", request_set, 0}, {"open", request_open, 0}, {"report", request_report, 0},
+	{"ping", NULL, 1},       {"quit", NULL, 1},
 };
 
 /* -- packets ------------------------------------------------------------------------- */
@@ -363,13 +352,11 @@ static void use_real_time(struct emulator *e)
 int nl_emulate_serve(int in_fd, int out_fd)
 {
 	struct emulator *e = calloc(1, sizeof(*e));
-	sigset_t signals;
 	int signal_fd, unwritten, failed;
 
 	if (!e)
 		return 1;
-	nl_signals_block(&signals);
-	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	signal_fd = nl_signals_open();
 	e->out = signal_fd < 0 ? NULL : nl_async_out_new(out_fd);
 	if (!e->out) {
 		if (signal_fd >= 0)

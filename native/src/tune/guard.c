@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -19,12 +18,6 @@
 
 enum { STUCK_MS = 5000, LEAVE_MS = 2000, DYING_STEPS = 100, STEP_MS = 5 };
 enum { ATTEMPTS = 5, ATTEMPT_MS = 200 }; /* of a revert that failed: a shortage may pass */
-
-struct nl_guard_shared {
-	_Atomic uint64_t last_request_ns;
-	_Atomic int ended, taken, finished;
-	struct nl_revert_sum sum; /* before `finished` */
-};
 
 /* Another open file description of the same memfd: flock belongs to the description. */
 static int memfd_again(int fd)
@@ -74,7 +67,7 @@ struct child {
 	pid_t parent;
 	int pipe, go, lock;
 	struct nl_host_lock session;
-	struct nl_journal_file file;
+	struct nl_journal journal;
 	size_t first;
 };
 
@@ -88,12 +81,22 @@ static void close_others(const struct child *c)
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)max)
 		max = (int)files.rlim_cur;
 	for (int fd = 0; fd < max; fd++)
-		if (fd != c->pipe && fd != c->go && fd != c->lock && fd != c->file.dir &&
+		if (fd != c->pipe && fd != c->go && fd != c->lock && fd != c->journal.dir &&
 		    fd != c->session.fd)
 			close(fd);
 	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
 		fd = dup(fd);
+}
+
+static uint64_t due_ns(const struct child *c)
+{
+	return atomic_load(&c->shared->last_request_ns) + c->hold_ns;
+}
+
+static int is_due(const struct child *c)
+{
+	return nl_now_ns() >= due_ns(c);
 }
 
 /* Returns with the lock taken. */
@@ -110,25 +113,22 @@ static void child_lock(const struct child *c, int timed_out)
 }
 
 /* 0, or -1 while something is left that another attempt may revert. */
-static int child_attempt(const struct child *c)
+static int child_attempt(struct child *c)
 {
 	struct nl_revert_sum sum;
-	struct nl_journal j;
 
 	nl_revert_release();
-	if (nl_journal_load(&c->file, &j) < 0)
+	if (nl_journal_load(&c->journal) < 0)
 		return -1;
-	sum = nl_revert_all(&j, &c->file, c->first, 1, NULL, NULL);
-	nl_journal_free(&j);
+	sum = nl_revert_all(&c->journal, c->first, 1, NULL, NULL);
 	/* each attempt counts what the one before left open */
-	sum.restored += c->shared->sum.restored;
-	sum.conflicts += c->shared->sum.conflicts;
-	c->shared->sum = sum;
+	c->shared->sum.of[NL_ABSENT] = c->shared->sum.of[NL_FAILED] = 0;
+	nl_revert_sum_add(&c->shared->sum, &sum);
 	atomic_store(&c->shared->finished, 1);
-	return sum.failed ? -1 : 0;
+	return sum.of[NL_FAILED] ? -1 : 0;
 }
 
-static void child_revert(const struct child *c)
+static void child_revert(struct child *c)
 {
 	atomic_store(&c->shared->taken, 1);
 	for (int i = 0; child_attempt(c) < 0 && i + 1 < ATTEMPTS; i++)
@@ -137,35 +137,23 @@ static void child_revert(const struct child *c)
 
 __attribute__((noreturn)) static void child_main(struct child *c)
 {
-	static const int ignored_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1,
-					      SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
 	struct pollfd parent = {.fd = c->pipe, .events = POLLIN};
-	sigset_t none;
+	sigset_t all;
 
-	for (size_t i = 0; i < sizeof(ignored_signals) / sizeof(ignored_signals[0]); i++)
-		signal(ignored_signals[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, "netlab-guard", 0, 0, 0);
 	if (chdir("/") < 0)
 		_exit(1);
 	for (;;) {
-		uint64_t due = atomic_load(&c->shared->last_request_ns) + c->hold_ns, now = nl_now_ns();
-		int timed_out = now >= due;
+		int timed_out = is_due(c);
 
-		if (!timed_out) {
-			uint64_t left_ms = (due - now) / NL_NS_PER_MS + 1;
-			int n = poll(&parent, 1, left_ms > 60000 ? 60000 : (int)left_ms);
-
-			if (n <= 0)
-				continue;
-		}
+		if (!timed_out && poll(&parent, 1, nl_poll_ms(due_ns(c))) <= 0)
+			continue;
 		child_lock(c, timed_out);
 		if (atomic_load(&c->shared->ended))
 			_exit(0);
-		now = nl_now_ns();
-		if (timed_out && poll(&parent, 1, 0) == 0 &&
-		    now < atomic_load(&c->shared->last_request_ns) + c->hold_ns) {
+		if (timed_out && poll(&parent, 1, 0) == 0 && !is_due(c)) {
 			flock(c->lock, LOCK_UN); /* a request arrived during the wait */
 			continue;
 		}
@@ -188,11 +176,11 @@ static void close_open(int fd)
 		close(fd);
 }
 
-int nl_guard_start(struct nl_guard *g, const struct nl_journal_file *file, size_t first,
+int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t first,
 		   const struct nl_host_lock *session, struct nl_err *why)
 {
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
-			  .lock = -1, .session = *session, .file = *file, .first = first};
+			  .lock = -1, .session = *session, .journal = *journal, .first = first};
 	int ends[2] = {-1, -1}, go[2] = {-1, -1};
 	char byte = 0;
 	pid_t pid = -1;
@@ -269,22 +257,6 @@ int nl_guard_lock(struct nl_guard *g)
 void nl_guard_unlock(struct nl_guard *g)
 {
 	flock(g->lock_fd, LOCK_UN);
-}
-
-int nl_guard_taken(const struct nl_guard *g)
-{
-	return atomic_load(&g->shared->taken);
-}
-
-int nl_guard_finished(const struct nl_guard *g, struct nl_revert_sum *sum)
-{
-	*sum = g->shared->sum;
-	return atomic_load(&g->shared->finished);
-}
-
-void nl_guard_ended(struct nl_guard *g)
-{
-	atomic_store(&g->shared->ended, 1);
 }
 
 void nl_guard_close(struct nl_guard *g)

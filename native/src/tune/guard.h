@@ -18,9 +18,16 @@
 #include "base/host_lock.h"
 #include "tune/tune_revert.h"
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
-struct nl_guard_shared;
+/* The page that parent and guard share. All but the time is for the holder of the lock. */
+struct nl_guard_shared {
+	_Atomic uint64_t last_request_ns;
+	_Atomic int ended, taken;
+	_Atomic int finished;     /* the guard has reverted; before it the sum is not whole */
+	struct nl_revert_sum sum; /* of the guard */
+};
 
 struct nl_guard {
 	struct nl_guard_shared *shared;
@@ -35,7 +42,7 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why);
 
 /* Fork the child, which reverts the entries of the journal from number `first` on. It inherits the
  * session's lock, which stays taken until the knobs are reverted. 0, or -1. */
-int nl_guard_start(struct nl_guard *g, const struct nl_journal_file *file, size_t first,
+int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t first,
 		   const struct nl_host_lock *session, struct nl_err *why);
 
 /* True if the child is alive; reaps a dead one. */
@@ -44,12 +51,6 @@ int nl_guard_alive(struct nl_guard *g);
 void nl_guard_keepalive(struct nl_guard *g); /* restart the hold time */
 int nl_guard_lock(struct nl_guard *g);   /* 0, or -1 with errno */
 void nl_guard_unlock(struct nl_guard *g);
-
-/* Under the lock: true if the guard took over; true if it has finished. */
-int nl_guard_taken(const struct nl_guard *g);
-int nl_guard_finished(const struct nl_guard *g, struct nl_revert_sum *sum);
-/* Under the lock: mark the session as ended, so that the guard does nothing. */
-void nl_guard_ended(struct nl_guard *g);
 
 /* Wait up to 2 s for the child to exit, then kill it; free everything. */
 void nl_guard_close(struct nl_guard *g);

@@ -15,25 +15,19 @@
  * off before (tx-tcp-mangleid-segmentation, on most cards) stay off. */
 enum { BLOCKS_MAX = 8 };
 
-struct group {
-	const char *name;
-	const char *bits[6];
-};
-
-static const struct group groups[] = {
-	{"rx-checksum", {"rx-checksum"}},
-	{"tx-checksum", {"tx-checksum-ipv4", "tx-checksum-ip-generic", "tx-checksum-ipv6",
-			 "tx-checksum-fcoe-crc", "tx-checksum-sctp"}},
-	{"tso", {"tx-tcp-segmentation", "tx-tcp-ecn-segmentation",
-		 "tx-tcp-mangleid-segmentation", "tx-tcp6-segmentation",
-		 "tx-tcp-accecn-segmentation"}},
-	{"gso", {"tx-generic-segmentation"}},
-	{"gro", {"rx-gro"}},
-	{"scatter-gather", {"tx-scatter-gather"}},
-};
-
 static const char *const feature_names[] = {"rx-checksum", "tx-checksum", "tso", "gso", "gro",
 					    "scatter-gather", NULL};
+
+static const char *const groups[][6] = {
+	{"rx-checksum"},
+	{"tx-checksum-ipv4", "tx-checksum-ip-generic", "tx-checksum-ipv6", "tx-checksum-fcoe-crc",
+	 "tx-checksum-sctp"},
+	{"tx-tcp-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation",
+	 "tx-tcp6-segmentation", "tx-tcp-accecn-segmentation"},
+	{"tx-generic-segmentation"},
+	{"rx-gro"},
+	{"tx-scatter-gather"},
+};
 
 struct features {
 	uint32_t blocks;
@@ -43,14 +37,11 @@ struct features {
 
 static int in_group(const struct nl_knob *k, const char *bit)
 {
-	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
-		if (strcmp(groups[g].name, k->name) != 0)
-			continue;
-		for (int i = 0; i < 6 && groups[g].bits[i]; i++)
-			if (strcmp(groups[g].bits[i], bit) == 0)
-				return 1;
-	}
-	return 0;
+	const char *const *bits = groups[nl_knob_name_index(k)];
+
+	while (*bits && strcmp(*bits, bit) != 0)
+		bits++;
+	return *bits != NULL;
 }
 
 /* Fill f->group for count feature bits. 0 or -errno. */
@@ -124,26 +115,24 @@ static int any_bit(const uint32_t *blocks)
 
 static const char no_feature[] = "the kernel does not know this offload";
 
-static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out,
-				      enum nl_knob_access *access, struct nl_err *why)
+static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
 {
 	struct features f;
 	int result = features_get(k, &f);
 	int on;
 	char *to = out->exact;
 
-	*access = NL_KNOB_READ_ONLY;
 	if (result < 0)
 		return nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
 	on = any_bit(f.active);
-	memcpy(out->text, on ? "on" : "off", on ? 3 : 4);
+	nl_knob_put_text(out, nl_knob_switch[!on]);
 	for (uint32_t i = 0; i < f.blocks; i++)
 		to += snprintf(to, 10, "%s%08" PRIx32, i ? "." : "", f.requested[i]);
 	if (!any_bit(f.available)) {
 		nl_fail(why, NL_REFUSED, "fixed: the device cannot switch this offload");
 		return NL_KNOB_OK;
 	}
-	*access = nl_knob_privilege(why);
+	out->access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
 
@@ -201,10 +190,9 @@ static enum nl_knob_code feature_restore(const struct nl_knob *k, const char *ex
 		char *end;
 
 		requested[i] = (uint32_t)strtoul(exact, &end, 16);
-		if (end == exact) {
-			nl_fail(why, NL_REFUSED, "the saved offload bits do not match this kernel");
-			return NL_KNOB_REFUSED;
-		}
+		if (end == exact)
+			return nl_knob_fail(why, NL_KNOB_REFUSED,
+					    "the saved offload bits do not match this kernel");
 		exact = *end == '.' ? end + 1 : end;
 	}
 	return features_set(k, &f, requested, why);

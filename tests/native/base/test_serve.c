@@ -24,7 +24,7 @@ static int request_add(void *context, struct nl_request *request, struct nl_err 
 	return NL_OK;
 }
 
-static const struct nl_verb verbs[] = {{"add", request_add}, {"quit", NULL}};
+static const struct nl_verb verbs[] = {{"add", request_add, 0}, {"quit", NULL, 1}};
 
 static void put(void *context, struct nl_json *j)
 {
