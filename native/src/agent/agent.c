@@ -34,20 +34,6 @@ struct agent {
 
 /* -- answers ------------------------------------------------------------------- */
 
-static void put(void *context, struct nl_json *j)
-{
-	struct agent *agent = context;
-
-	nl_async_out_put(agent->out, j);
-}
-
-static int is_full(void *context)
-{
-	struct agent *agent = context;
-
-	return nl_async_out_queued_B(agent->out) > UNREAD_MAX_B;
-}
-
 static int may_force_buffers(void)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), size = 65536, may;
@@ -205,12 +191,11 @@ static struct agent *agent_new(int in_fd, int out_fd)
 	agent->serve = (struct nl_serve){.verbs = verbs,
 					 .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 					 .context = agent,
-					 .put = put,
+					 .async_out = agent->out,
 					 .in_fd = in_fd,
 					 .out_fd = out_fd,
-					 .broken_fd = nl_async_out_broken_fd(agent->out),
 					 .signal_fd = -1,
-					 .is_full = is_full};
+					 .unread_max_B = UNREAD_MAX_B};
 	return agent;
 }
 

@@ -98,37 +98,37 @@ void nl_json_close(struct nl_json *j) { unbracket(j, "}"); }
 void nl_json_array(struct nl_json *j, const char *key) { bracket(j, key, "["); }
 void nl_json_array_end(struct nl_json *j) { unbracket(j, "]"); }
 
+/* A member whose value needs no quotes. */
+static void plain(struct nl_json *j, const char *key, const char *value)
+{
+	item(j, key);
+	put(j, value, strlen(value));
+}
+
 void nl_json_u64(struct nl_json *j, const char *key, uint64_t value)
 {
 	char digits[24];
-	int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
 
-	item(j, key);
-	put(j, digits, (size_t)n);
+	nl_decimal_format(digits, value);
+	plain(j, key, digits);
 }
 
 void nl_json_i64(struct nl_json *j, const char *key, int64_t value)
 {
 	char digits[24];
-	int n = snprintf(digits, sizeof(digits), "%" PRId64, value);
 
-	item(j, key);
-	put(j, digits, (size_t)n);
+	snprintf(digits, sizeof(digits), "%" PRId64, value);
+	plain(j, key, digits);
 }
 
 void nl_json_bool(struct nl_json *j, const char *key, int value)
 {
-	item(j, key);
-	if (value)
-		put(j, "true", 4);
-	else
-		put(j, "false", 5);
+	plain(j, key, value ? "true" : "false");
 }
 
 void nl_json_null(struct nl_json *j, const char *key)
 {
-	item(j, key);
-	put(j, "null", 4);
+	plain(j, key, "null");
 }
 
 void nl_json_text(struct nl_json *j, const char *key, const char *value)

@@ -122,23 +122,17 @@ enum nl_request_code nl_request_parse(struct nl_request *out, const char *line, 
 
 const char *nl_request_message(enum nl_request_code code)
 {
-	switch (code) {
-	case NL_REQUEST_OK:
-		return "ok";
-	case NL_REQUEST_EMPTY:
-		return "a request starts with a verb";
-	case NL_REQUEST_TOO_LONG:
-		return "the request is too long";
-	case NL_REQUEST_NO_EQUALS:
-		return "a word after the verb is key=value";
-	case NL_REQUEST_BAD_KEY:
-		return "not a key";
-	case NL_REQUEST_TWICE:
-		return "the key is given twice";
-	case NL_REQUEST_BAD_VALUE:
-		return "the value is not printable ASCII, percent-encoded";
-	}
-	return "unknown";
+	static const char *const message[] = {
+		[NL_REQUEST_OK] = "ok",
+		[NL_REQUEST_EMPTY] = "a request starts with a verb",
+		[NL_REQUEST_TOO_LONG] = "the request is too long",
+		[NL_REQUEST_NO_EQUALS] = "a word after the verb is key=value",
+		[NL_REQUEST_BAD_KEY] = "not a key",
+		[NL_REQUEST_TWICE] = "the key is given twice",
+		[NL_REQUEST_BAD_VALUE] = "the value is not printable ASCII, percent-encoded",
+	};
+
+	return message[code];
 }
 
 const char *nl_request_get(struct nl_request *r, const char *key)

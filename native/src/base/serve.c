@@ -74,7 +74,8 @@ void nl_serve_fds(const struct nl_serve *s, struct pollfd *fds)
 	fds[IN] = (struct pollfd){.fd = s->in_fd, .events = POLLIN};
 	/* poll() reports POLLERR of an output without a reader, whatever the events */
 	fds[OUT] = (struct pollfd){.fd = s->out_fd};
-	fds[BROKEN] = (struct pollfd){.fd = s->broken_fd, .events = POLLIN};
+	fds[BROKEN] = (struct pollfd){.fd = s->async_out ? nl_async_out_broken_fd(s->async_out) : -1,
+				      .events = POLLIN};
 	fds[SIGNAL] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
 }
 
@@ -115,7 +116,7 @@ enum nl_serve_end nl_serve_run(struct nl_serve *s)
 	nl_serve_fds(s, fds);
 	while (end == NL_SERVE_GOING) {
 		int left_ms = s->silence_ns ? nl_poll_ms(input_ns + s->silence_ns) : -1, timeout_ms = left_ms;
-		int full = s->is_full && s->is_full(s->context), n;
+		int full = s->unread_max_B && nl_async_out_queued_B(s->async_out) > s->unread_max_B, n;
 
 		/* While it is full, poll reports the end of the input only. */
 		fds[IN].events = full ? POLLRDHUP : POLLIN;
@@ -173,8 +174,8 @@ static void put_out(struct nl_serve *s)
 
 static void put(struct nl_serve *s)
 {
-	if (s->put)
-		s->put(s->context, &s->json);
+	if (s->async_out)
+		nl_async_out_put(s->async_out, &s->json);
 	else
 		put_out(s);
 }

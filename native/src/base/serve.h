@@ -9,6 +9,7 @@
 #define NL_SERVE_H
 
 #include "base/arguments.h"
+#include "base/async_out.h"
 #include "base/json.h"
 #include "base/request.h"
 
@@ -34,19 +35,16 @@ enum nl_serve_end {
 struct nl_serve {
 	const struct nl_verb *verbs;
 	size_t verb_count;
-	void *context; /* of the handlers and of put */
+	void *context; /* of the handlers */
 	struct nl_json json; /* of the answers; free it at the end */
-	/* Write the JSON as one line and empty it. NULL: to out_fd; a reader that does not read for 2.5 s is
-	 * lost. */
-	void (*put)(void *context, struct nl_json *j);
-	int output_lost; /* by that; later answers are dropped */
+	/* Writes the answers. NULL: they are written here; a reader that does not read for 2.5 s is lost. */
+	struct nl_async_out *async_out;
+	int output_lost; /* without async_out; later answers are dropped */
 	int failed; /* for the exit code: set with an error other than bad_request */
 	int in_fd, out_fd;
-	int broken_fd; /* of an nl_async_out, or -1 */
 	int signal_fd; /* or -1 */
 	int stop;
-	/* True if too many answers are unread: requests stay in the input meanwhile. May be NULL. */
-	int (*is_full)(void *context);
+	size_t unread_max_B; /* with more unread answers requests stay in the input; 0: no limit */
 	uint64_t silence_ns; /* end after this time without input; 0: never */
 	struct nl_line_reader reader;
 };

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void print_report(const struct nl_meter_span *span)
 {
@@ -36,19 +35,16 @@ static void print_report(const struct nl_meter_span *span)
 			(double)span->clock_step_ns / 1e9);
 }
 
-static int print_json(const struct nl_meter_span *span)
+static int print_json(const struct nl_meter_span *span, struct nl_err *err)
 {
 	struct nl_json json;
-	int failed;
 
 	nl_json_init(&json);
 	nl_json_open(&json, NULL);
 	nl_json_text(&json, "event", "meter");
 	nl_json_span(&json, span);
 	nl_json_close(&json);
-	failed = nl_json_line(&json, STDOUT_FILENO);
-	nl_json_free(&json);
-	return failed ? 1 : 0;
+	return nl_cli_print(&json, err);
 }
 
 /* Poll the counters until the time is up or a signal arrives. */
@@ -89,10 +85,10 @@ static int measure(const char *interface, uint64_t seconds, int json, struct nl_
 	if (!code) {
 		nl_meter_poll_mark(&meter_poll, &meter[1]);
 		nl_meter_diff(&meter[0], &meter[1], span);
-		if (!json)
+		if (json)
+			code = print_json(span, err);
+		else
 			print_report(span);
-		else if (print_json(span))
-			code = nl_fail_errno(err, errno, "write");
 	}
 	free(meter);
 	free(span);

@@ -126,7 +126,6 @@ int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 					     .context = s,
 					     .in_fd = in_fd,
 					     .out_fd = out_fd,
-					     .broken_fd = -1,
 					     .signal_fd = signal_fd,
 					     .silence_ns = silence_ns};
 		send_ready(s);

@@ -40,13 +40,6 @@ struct emulator {
 
 /* -- answers ------------------------------------------------------------------------- */
 
-static void put(void *context, struct nl_json *j)
-{
-	struct emulator *e = context;
-
-	nl_async_out_put(e->out, j);
-}
-
 static void answer(struct emulator *e, const char *event)
 {
 	nl_json_u64(nl_serve_event(&e->serve, event), "t_ns", nl_now_ns());
@@ -371,10 +364,9 @@ int nl_emulate_serve(int in_fd, int out_fd)
 	e->serve = (struct nl_serve){.verbs = verbs,
 				     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				     .context = e,
-				     .put = put,
+				     .async_out = e->out,
 				     .in_fd = in_fd,
 				     .out_fd = out_fd,
-				     .broken_fd = nl_async_out_broken_fd(e->out),
 				     .signal_fd = signal_fd};
 	send_ready(e);
 	serve(e);

@@ -335,7 +335,6 @@ int nl_tune_main(int argc, char **argv)
 				    .context = &t,
 				    .in_fd = STDIN_FILENO,
 				    .out_fd = STDOUT_FILENO,
-				    .broken_fd = -1,
 				    .signal_fd = -1};
 	code = parse_options(&t, argc, argv, &err);
 	if (code == NL_ARGUMENTS_HELP)
