@@ -30,6 +30,8 @@ struct agent {
 	struct nl_serve serve;
 	struct nl_host_lock lock;
 	struct nl_process_scan others; /* of the last request for them */
+	struct nl_meter meter; /* these two are large for a stack */
+	struct nl_meter_span work;
 };
 
 /* -- answers ------------------------------------------------------------------- */
@@ -101,37 +103,22 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 {
 	struct agent *agent = context;
 	const char *interface = nl_request_get(request, "interface");
-	struct nl_meter *meter;
-	struct nl_meter_span *work;
 	struct nl_others others;
 	uint64_t asked = 0;
-	int code;
 
 	if (nl_request_u64(request, "others", 0, 1, &asked) < 0)
 		return nl_fail_key(err, "others", "others: expected 0 or 1");
-	code = nl_request_only_known(request, err);
-	if (code)
-		return code;
-	meter = malloc(sizeof(*meter));
-	work = malloc(sizeof(*work));
-	if (!meter || !work)
-		code = nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
-	else
-		code = nl_meter_read(interface, meter, err);
-	if (!code) {
-		nl_serve_event(&agent->serve, "meter");
-		nl_json_snapshot(&agent->serve.json, meter, work);
-		if (asked) {
-			nl_process_since(&agent->others, &others);
-			nl_json_others(&agent->serve.json, &others);
-			nl_process_scan_free(&agent->others);
-			nl_process_scan(&agent->others, NL_SCAN_FIRST);
-		}
-		nl_serve_finish(&agent->serve);
+	if (nl_request_only_known(request, err) || nl_meter_read(interface, &agent->meter, err))
+		return err->code;
+	nl_serve_event(&agent->serve, "meter");
+	nl_json_snapshot(&agent->serve.json, &agent->meter, &agent->work);
+	if (asked) {
+		nl_process_since(&agent->others, &others);
+		nl_json_others(&agent->serve.json, &others);
+		nl_process_scan_free(&agent->others);
+		nl_process_scan(&agent->others, NL_SCAN_FIRST);
 	}
-	free(meter);
-	free(work);
-	return code;
+	return nl_serve_finish(&agent->serve);
 }
 
 static int request_lease(void *context, struct nl_request *request, struct nl_err *err)
@@ -159,8 +146,7 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 	nl_serve_event(&agent->serve, "lease");
 	nl_json_u64(&agent->serve.json, "number", lease.number);
 	nl_json_u64(&agent->serve.json, "previous", previous);
-	nl_serve_finish(&agent->serve);
-	return NL_OK;
+	return nl_serve_finish(&agent->serve);
 }
 
 static const struct nl_verb verbs[] = {

@@ -180,10 +180,11 @@ static void put(struct nl_serve *s)
 		put_out(s);
 }
 
-void nl_serve_finish(struct nl_serve *s)
+int nl_serve_finish(struct nl_serve *s)
 {
 	nl_json_close(&s->json);
 	put(s);
+	return NL_OK;
 }
 
 void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err)

@@ -69,7 +69,7 @@ enum nl_serve_end nl_serve_run(struct nl_serve *s);
 /* Begin an answer; add members, then call nl_serve_finish. `ready` has those that all subcommands share. */
 struct nl_json *nl_serve_event(struct nl_serve *s, const char *event);
 struct nl_json *nl_serve_ready(struct nl_serve *s);
-void nl_serve_finish(struct nl_serve *s);
+int nl_serve_finish(struct nl_serve *s); /* NL_OK, for the handler to return */
 
 /* Answer an error; run is the value of the key `run` of its request, or NULL. */
 void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err);

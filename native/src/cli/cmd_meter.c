@@ -1,16 +1,12 @@
 /* gensink meter: the report of the throughput program of 2003, from 64-bit counters. */
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/process.h"
 #include "cli/cli.h"
 #include "meter/meter_poll.h"
 #include "run/meter_json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void print_report(const struct nl_meter_span *span)
 {
@@ -68,31 +64,22 @@ static void wait_watching(struct nl_meter_poll *meter_poll, uint64_t end_ns)
 
 static int measure(const char *interface, uint64_t seconds, int json, struct nl_err *err)
 {
-	struct nl_meter *meter = calloc(2, sizeof(*meter));
-	struct nl_meter_span *span = calloc(1, sizeof(*span));
+	static struct nl_meter meter[2]; /* large for a stack */
+	static struct nl_meter_span span;
 	struct nl_meter_poll meter_poll;
-	int code;
 
-	if (!meter || !span)
-		code = nl_fail_errno(err, ENOMEM, "memory for meter snapshots");
-	else
-		code = nl_meter_read(interface, &meter[0], err);
-	if (!code) {
-		nl_meter_poll_begin(&meter_poll, &meter[0]);
-		wait_watching(&meter_poll, meter[0].t_ns + seconds * NL_NS_PER_S);
-		code = nl_meter_read(interface, &meter[1], err);
-	}
-	if (!code) {
-		nl_meter_poll_mark(&meter_poll, &meter[1]);
-		nl_meter_diff(&meter[0], &meter[1], span);
-		if (json)
-			code = print_json(span, err);
-		else
-			print_report(span);
-	}
-	free(meter);
-	free(span);
-	return code;
+	if (nl_meter_read(interface, &meter[0], err))
+		return err->code;
+	nl_meter_poll_begin(&meter_poll, &meter[0]);
+	wait_watching(&meter_poll, meter[0].t_ns + seconds * NL_NS_PER_S);
+	if (nl_meter_read(interface, &meter[1], err))
+		return err->code;
+	nl_meter_poll_mark(&meter_poll, &meter[1]);
+	nl_meter_diff(&meter[0], &meter[1], &span);
+	if (json)
+		return print_json(&span, err);
+	print_report(&span);
+	return NL_OK;
 }
 
 int nl_meter_main(int argc, char **argv)

@@ -73,8 +73,7 @@ static int request_load(void *context, struct nl_request *request, struct nl_err
 	for (size_t i = 0; i < nl_cc_table[cc].options; i++)
 		nl_json_u64(j, nl_cc_table[cc].option[i].key,
 			    nl_cc_option_value(&params, &nl_cc_table[cc].option[i]));
-	nl_serve_finish(&s->serve);
-	return NL_OK;
+	return nl_serve_finish(&s->serve);
 }
 
 static void unload(struct cc_session *s, int at)

@@ -257,27 +257,18 @@ static char *text_of(const struct nl_journal *j, size_t *len)
 
 int nl_journal_save(const struct nl_journal *j)
 {
-	char fresh[sizeof(j->name) + 4], *text;
 	size_t len;
-	int fd, err = 0;
+	char *text;
+	int failed, err;
 
 	if (j->count == 0)
 		return unlinkat(j->dir, j->name, 0) < 0 && errno != ENOENT ? -1 : 0;
 	text = text_of(j, &len);
 	if (!text)
 		return -1;
-	snprintf(fresh, sizeof(fresh), "%s.new", j->name);
-	/* One that a killed process left is of no use. */
-	fd = openat(j->dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 || nl_write_all(fd, text, len) < 0)
-		err = errno;
-	if (fd >= 0)
-		close(fd);
+	failed = nl_file_replace(j->dir, j->name, text, len, 0);
+	err = errno;
 	free(text);
-	if (!err && renameat(j->dir, fresh, j->dir, j->name) < 0)
-		err = errno;
-	if (err)
-		unlinkat(j->dir, fresh, 0);
 	errno = err;
-	return err ? -1 : 0;
+	return failed;
 }

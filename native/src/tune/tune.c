@@ -46,19 +46,19 @@ static void send_reverted(void *context, const struct nl_knob *k, enum nl_revert
 	nl_serve_finish(&t->serve);
 }
 
-static void put_sum(struct tune *t, const struct nl_revert_sum *sum, unsigned conflicts)
+static int put_sum(struct tune *t, const struct nl_revert_sum *sum, unsigned conflicts)
 {
 	PUT_MEMBERS(&t->serve.json, {"conflicts", conflicts}, {"absent", sum->of[NL_ABSENT]},
 		    {"failed", sum->of[NL_FAILED]});
 	if (sum->of[NL_FAILED] || sum->of[NL_ABSENT])
 		t->serve.failed = 1;
-	nl_serve_finish(&t->serve);
+	return nl_serve_finish(&t->serve);
 }
 
-static void send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
+static int send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
 {
 	nl_serve_event(&t->serve, "reverted_all");
-	put_sum(t, sum, sum->of[NL_CONFLICT]);
+	return put_sum(t, sum, sum->of[NL_CONFLICT]);
 }
 
 /* -- requests ----------------------------------------------------------------------- */
@@ -99,8 +99,7 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
 	nl_json_bool(j, "writable", code == NL_KNOB_OK && value.access == NL_KNOB_WRITABLE);
 	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 /* The members of a kind that has many, with their values: one answer instead of a read for each. */
@@ -149,8 +148,7 @@ static int do_list(void *context, struct nl_request *request, struct nl_err *err
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
 	nl_json_bool(j, "writable", code == NL_KNOB_OK && writable);
 	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 static int do_begin(void *context, struct nl_request *request, struct nl_err *err)
@@ -163,8 +161,7 @@ static int do_begin(void *context, struct nl_request *request, struct nl_err *er
 	if (nl_session_begin(&t->session, t->hold_ns, err))
 		return err->code;
 	nl_serve_event(&t->serve, "begun");
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 static int do_set(void *context, struct nl_request *request, struct nl_err *err)
@@ -193,8 +190,7 @@ static int do_set(void *context, struct nl_request *request, struct nl_err *err)
 	nl_json_text(j, "readback", r.has_readback ? r.readback : NULL);
 	nl_json_text(j, "status", names[r.status]);
 	nl_json_text(j, "reason", r.why.message[0] ? r.why.message : NULL);
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 static void send_drift(void *context, const struct nl_knob *k, const char *expected,
@@ -220,8 +216,7 @@ static int do_verify(void *context, struct nl_request *request, struct nl_err *e
 	drifted = nl_session_verify(&t->session, send_drift, t);
 	nl_session_leave(&t->session);
 	nl_json_u64(nl_serve_event(&t->serve, "verified"), "drifted", drifted);
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 static int do_revert(void *context, struct nl_request *request, struct nl_err *err)
@@ -234,8 +229,7 @@ static int do_revert(void *context, struct nl_request *request, struct nl_err *e
 		return err->code;
 	sum = nl_session_revert(&t->session, send_reverted, t);
 	nl_session_leave(&t->session);
-	send_reverted_all(t, &sum);
-	return NL_OK;
+	return send_reverted_all(t, &sum);
 }
 
 static int do_keepalive(void *context, struct nl_request *request, struct nl_err *err)
@@ -246,8 +240,7 @@ static int do_keepalive(void *context, struct nl_request *request, struct nl_err
 	if (nl_session_keepalive(&t->session, err))
 		return err->code;
 	nl_serve_event(&t->serve, "alive");
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 /* Revert, close the session and answer `ended`; also at the end of input. NL_OK or an error. */
@@ -262,8 +255,7 @@ static int do_end(void *context, struct nl_request *request, struct nl_err *err)
 	if (nl_session_end(&t->session, send_reverted, t, &sum, err))
 		return err->code;
 	nl_serve_event(&t->serve, "ended");
-	put_sum(t, &sum, t->session.sum.of[NL_CONFLICT]);
-	return NL_OK;
+	return put_sum(t, &sum, t->session.sum.of[NL_CONFLICT]);
 }
 
 static int do_recover(void *context, struct nl_request *request, struct nl_err *err)
@@ -276,8 +268,7 @@ static int do_recover(void *context, struct nl_request *request, struct nl_err *
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
 	if (nl_session_recover(&t->session, send_reverted, t, &sum, err))
 		return err->code;
-	send_reverted_all(t, &sum);
-	return NL_OK;
+	return send_reverted_all(t, &sum);
 }
 
 static const struct nl_verb verbs[] = {

@@ -50,7 +50,7 @@ MUTANTS = {
         "\treturn e;",
     ),
     "a journal that is not written takes the place of the old one": Mutant(
-        "journal.c", "\tif (!err && renameat(", "\tif (renameat("
+        "../base/file_read.c", "\tif (!err && renameat(", "\tif (renameat("
     ),
     "a failed read is taken for a conflict": Mutant(
         "tune_revert.c",
