@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,32 +30,19 @@ static int memfd_again(int fd)
 
 int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 {
-	void *page;
-	int map_fd;
-
 	memset(g, 0, sizeof(*g));
-	g->pipe_fd = -1;
+	g->socket_fd = -1;
 	g->hold_ns = hold_ns;
 	g->lock_fd = memfd_create("netlab-guard", 0);
-	if (g->lock_fd < 0 || ftruncate(g->lock_fd, (off_t)sizeof(*g->shared)) < 0)
-		goto fail;
-	/* A mapping, which the child inherits, references its open file description and thereby the
-	 * lock. So map the page through a description that is never locked. */
-	map_fd = memfd_again(g->lock_fd);
-	if (map_fd < 0)
-		goto fail;
-	page = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
-	close(map_fd);
-	if (page == MAP_FAILED)
-		goto fail;
-	g->shared = page;
-	nl_guard_keepalive(g);
-	return 0;
-fail:
+	g->shared = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (g->shared == MAP_FAILED)
+		g->shared = NULL;
+	if (g->lock_fd >= 0 && g->shared) {
+		nl_guard_keepalive(g);
+		return 0;
+	}
 	nl_fail(why, NL_REFUSED, "cannot allocate the guard's memory: %s", strerror(errno));
-	if (g->lock_fd >= 0)
-		close(g->lock_fd);
-	g->lock_fd = -1;
+	nl_guard_close(g);
 	return -1;
 }
 
@@ -65,7 +52,7 @@ struct child {
 	struct nl_guard_shared *shared;
 	uint64_t hold_ns;
 	pid_t parent;
-	int pipe, go, lock;
+	int socket, lock;
 	struct nl_host_lock session;
 	struct nl_journal journal;
 	size_t first;
@@ -81,8 +68,7 @@ static void close_others(const struct child *c)
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)max)
 		max = (int)files.rlim_cur;
 	for (int fd = 0; fd < max; fd++)
-		if (fd != c->pipe && fd != c->go && fd != c->lock && fd != c->journal.dir &&
-		    fd != c->session.fd)
+		if (fd != c->socket && fd != c->lock && fd != c->journal.dir && fd != c->session.fd)
 			close(fd);
 	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
@@ -137,7 +123,7 @@ static void child_revert(struct child *c)
 
 __attribute__((noreturn)) static void child_main(struct child *c)
 {
-	struct pollfd parent = {.fd = c->pipe, .events = POLLIN};
+	struct pollfd parent = {.fd = c->socket, .events = POLLIN};
 	sigset_t all;
 
 	sigfillset(&all);
@@ -159,7 +145,7 @@ __attribute__((noreturn)) static void child_main(struct child *c)
 		}
 		child_revert(c);
 		/* A parent that lives still has the lock, and releases it at its next request. One that
-		 * dies closes the pipe a moment before it is gone. */
+		 * dies closes its socket a moment before it is gone. */
 		for (int i = 0; !timed_out && getppid() == c->parent && i < DYING_STEPS; i++)
 			nl_sleep_ms(STEP_MS);
 		if (getppid() != c->parent)
@@ -181,50 +167,41 @@ int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t 
 {
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
 			  .lock = -1, .session = *session, .journal = *journal, .first = first};
-	int ends[2] = {-1, -1}, go[2] = {-1, -1};
+	int ends[2] = {-1, -1};
+	ssize_t n = 0;
 	char byte = 0;
 	pid_t pid = -1;
 
 	c.lock = memfd_again(g->lock_fd);
-	if (c.lock >= 0 && pipe2(ends, O_CLOEXEC) == 0 &&
-	    pipe2(go, O_CLOEXEC) == 0)
+	if (c.lock >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0)
 		pid = fork();
 	if (pid == 0) {
-		c.pipe = ends[0];
-		c.go = go[1];
+		c.socket = ends[1];
 		/* Leave the parent's group and session, and reserve the files of a revert, before
 		 * the parent writes a knob. */
 		if (setsid() < 0)
 			_exit(1);
 		close_others(&c);
 		nl_revert_reserve_child();
-		if (write(c.go, &byte, 1) != 1)
+		if (write(c.socket, &byte, 1) != 1)
 			_exit(1);
-		close(c.go);
 		child_main(&c);
 	}
 	if (pid < 0)
 		nl_fail(why, NL_REFUSED, "the guard cannot be started: %s", strerror(errno));
-	close_open(go[1]);
-	if (pid > 0) {
-		ssize_t n;
-
-		while ((n = read(go[0], &byte, 1)) < 0 && errno == EINTR)
-			;
-		if (n != 1) {
-			nl_fail(why, NL_REFUSED, "the guard died at its start");
-			waitpid(pid, NULL, 0);
-			pid = -1;
-		}
-	}
-	close_open(go[0]);
-	close_open(ends[0]);
+	close_open(ends[1]);
 	close_open(c.lock);
-	if (pid < 0) {
-		close_open(ends[1]);
+	while (pid > 0 && (n = read(ends[0], &byte, 1)) < 0 && errno == EINTR)
+		;
+	if (pid > 0 && n != 1) {
+		nl_fail(why, NL_REFUSED, "the guard died at its start");
+		waitpid(pid, NULL, 0);
+	}
+	if (n != 1) {
+		close_open(ends[0]);
 		return -1;
 	}
-	g->pipe_fd = ends[1];
+	g->socket_fd = ends[0];
 	g->pid = pid;
 	return 0;
 }
@@ -236,8 +213,8 @@ int nl_guard_alive(struct nl_guard *g)
 	if (waitpid(g->pid, NULL, WNOHANG) == 0)
 		return 1;
 	g->pid = 0;
-	close(g->pipe_fd);
-	g->pipe_fd = -1;
+	close(g->socket_fd);
+	g->socket_fd = -1;
 	return 0;
 }
 
@@ -261,8 +238,8 @@ void nl_guard_unlock(struct nl_guard *g)
 
 void nl_guard_close(struct nl_guard *g)
 {
-	close_open(g->pipe_fd);
-	g->pipe_fd = -1;
+	close_open(g->socket_fd);
+	g->socket_fd = -1;
 	for (int ms = 0; g->pid && ms < LEAVE_MS; ms += STEP_MS) {
 		if (waitpid(g->pid, NULL, WNOHANG) != 0)
 			g->pid = 0;

@@ -1,12 +1,12 @@
 /* guard: the watchdog of a tuning session.
  *
  * A child process in a session of its own, with no other descriptors of its parent open. It reverts
- * the journal and exits, when the parent has died without ending the session (its end of a pipe
+ * the journal and exits, when the parent has died without ending the session (its end of a socket
  * closes) or has sent no keepalive for hold_ns.
  *
  * Parent and guard exclude each other with an exclusive flock, on separate open file descriptions
  * of one memfd; the kernel releases it with its holder. A modprobe of either inherits it, so that the
- * other one waits for what it is about to do. The memfd's shared page has their state:
+ * other one waits for what it is about to do. A shared page has their state:
  * under the lock the parent sets `ended`, the guard `taken`, and the other one then does nothing. A
  * parent that still has the lock 5 s after the timeout is killed, since its knobs cannot be
  * reverted otherwise.
@@ -33,7 +33,7 @@ struct nl_guard {
 	struct nl_guard_shared *shared;
 	uint64_t hold_ns;
 	int lock_fd; /* the memfd; -1: not open */
-	int pipe_fd; /* closing it wakes the guard */
+	int socket_fd; /* closing it wakes the guard */
 	pid_t pid;   /* 0: no child */
 };
 

@@ -185,9 +185,9 @@ static int do_set(void *context, struct nl_request *request, struct nl_err *err)
 	nl_session_leave(&t->session);
 	j = nl_serve_event(&t->serve, "set");
 	put_knob(j, &k);
-	nl_json_text(j, "old", r.has_old ? r.old : NULL);
+	nl_json_text(j, "old", r.has_old ? r.old.text : NULL);
 	nl_json_text(j, "value", value);
-	nl_json_text(j, "readback", r.has_readback ? r.readback : NULL);
+	nl_json_text(j, "readback", r.has_readback ? r.readback.text : NULL);
 	nl_json_text(j, "status", names[r.status]);
 	nl_json_text(j, "reason", r.why.message[0] ? r.why.message : NULL);
 	return nl_serve_finish(&t->serve);

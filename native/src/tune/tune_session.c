@@ -56,7 +56,7 @@ unsigned nl_session_init(struct nl_session *s)
 
 	memset(s, 0, sizeof(*s));
 	s->lock.fd = s->lock.name_fd = s->journal.dir = -1;
-	s->guard.lock_fd = s->guard.pipe_fd = -1;
+	s->guard.lock_fd = s->guard.socket_fd = -1;
 	if (nl_journal_open(&s->journal, &why) != NL_OK)
 		return 1;
 	code = nl_journal_load(&s->journal);
@@ -262,41 +262,39 @@ void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *v
 {
 	const struct nl_knob_ops *ops = k->ops;
 	char wanted[NL_KNOB_VALUE_MAX + 1];
-	struct nl_value now, after;
+	struct nl_value *now = &out->old, *after = &out->readback;
 	enum nl_knob_code code;
 	struct nl_err why = {0};
 	struct nl_entry *e, *left;
 	int ifindex = ops->has_interface ? nl_ifindex_of(k->interface) : 0;
 
 	memset(out, 0, sizeof(*out));
+	out->status = NL_SET_REFUSED;
 	put_text(wanted, value);
 	nl_knob_fold(wanted);
 	if (ifindex < 0 && ifindex != -ENODEV) { /* read() names a missing interface */
-		out->status = NL_SET_REFUSED;
 		nl_knob_fail_errno(&out->why, k->interface, -ifindex);
 		return;
 	}
-	code = nl_knob_read(k, &now, &out->why);
+	code = nl_knob_read(k, now, &out->why);
 	if (code != NL_KNOB_OK) {
-		out->status = code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT
-				      ? NL_SET_UNSUPPORTED
-				      : NL_SET_REFUSED;
+		if (code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT)
+			out->status = NL_SET_UNSUPPORTED;
 		return;
 	}
-	put_text(out->old, now.text);
-	put_text(out->readback, now.text);
+	*after = *now;
 	out->has_old = out->has_readback = 1;
-	if (strcmp(now.text, wanted) == 0) {
+	if (strcmp(now->text, wanted) == 0) {
 		out->status = NL_SET_UNCHANGED;
 		out->why.message[0] = '\0';
-		watch(s, k, &now);
+		watch(s, k, now);
 		return;
 	}
-	if (now.access != NL_KNOB_WRITABLE) {
-		out->status = now.access == NL_KNOB_READ_ONLY ? NL_SET_UNSUPPORTED : NL_SET_REFUSED;
+	if (now->access != NL_KNOB_WRITABLE) {
+		if (now->access == NL_KNOB_READ_ONLY)
+			out->status = NL_SET_UNSUPPORTED;
 		return;
 	}
-	out->status = NL_SET_REFUSED;
 	left = nl_journal_find(&s->journal, k, ifindex);
 	if (!left)
 		left = nl_journal_find(&s->journal, k, 0);
@@ -304,19 +302,18 @@ void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *v
 		nl_fail(&out->why, NL_REFUSED, "a session that died left it changed: recover first");
 		return;
 	}
-	e = record_intent(s, k, ifindex > 0 ? ifindex : 0, &now, wanted, &out->why);
+	e = record_intent(s, k, ifindex > 0 ? ifindex : 0, now, wanted, &out->why);
 	if (!e || (ops->restore_probe && !e->written && probe_restore(s, e, &out->why) < 0))
 		return;
 	code = ops->write(k, value, &out->why);
-	if (nl_knob_read(k, &after, &why) != NL_KNOB_OK) {
+	if (nl_knob_read(k, after, &why) != NL_KNOB_OK) {
 		out->has_readback = 0;
 		if (!out->why.message[0])
 			out->why = why;
 		undo(s, e); /* a value that was never read cannot be recognised later */
 		return;
 	}
-	put_text(out->readback, after.text);
-	put_text(e->readback, after.exact);
+	put_text(e->readback, after->exact);
 	if (record_readback(s, e, &out->why) < 0)
 		return;
 	if (code != NL_KNOB_OK) {
@@ -326,8 +323,8 @@ void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *v
 			drop(s, e);
 		return;
 	}
-	watch(s, k, &after);
-	out->status = strcmp(after.text, wanted) == 0 ? NL_SET_APPLIED : NL_SET_DIFFERS;
+	watch(s, k, after);
+	out->status = strcmp(after->text, wanted) == 0 ? NL_SET_APPLIED : NL_SET_DIFFERS;
 	if (out->status == NL_SET_APPLIED)
 		out->why.message[0] = '\0';
 	else if (!out->why.message[0])
@@ -371,7 +368,7 @@ int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
 
 	memset(sum, 0, sizeof(*sum));
 	if (nl_guard_lock(&s->guard) < 0) {
-		/* Without the lock the guard reverts the knobs: it sees the pipe close. */
+		/* Without the lock the guard reverts the knobs: it sees the socket close. */
 		code = nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
 	} else {
 		if (atomic_load(&s->guard.shared->taken))

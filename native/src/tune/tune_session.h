@@ -32,7 +32,7 @@ struct nl_session {
 
 struct nl_set_result {
 	enum nl_set_status status;
-	char old[NL_KNOB_VALUE_MAX + 1], readback[NL_KNOB_VALUE_MAX + 1];
+	struct nl_value old, readback;
 	int has_old, has_readback;
 	struct nl_err why;
 };
