@@ -324,11 +324,12 @@ static void use_real_time(struct emulator *e)
 	e->real_time = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
 }
 
-int nl_emulate_serve(int in_fd, int out_fd)
+int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
 	struct emulator *e = calloc(1, sizeof(*e));
 	int signal_fd, unwritten, failed;
 
+	(void)silence_ns;
 	if (!e)
 		return 1;
 	signal_fd = nl_signals_open();

@@ -131,7 +131,9 @@ static void diff_cpus(const struct nl_meter *before, const struct nl_meter *afte
 		for (int field = NL_CPU_FIRST_TIME; field <= NL_CPU_LAST_TIME; field++)
 			((uint64_t *)to)[field] = grown(first[field], last[field]);
 		to->first_frequency_kHz = a->frequency_kHz;
-		to->throttled = nl_throttle_grown(a->throttled, b->throttled);
+		to->throttled -= a->throttled;
+		if (a->throttled < 0 || b->throttled < a->throttled)
+			to->throttled = -1;
 		out->cpus++;
 	}
 }

@@ -8,7 +8,8 @@
  *
  * Every change of it writes a new file and renames it over the old one, so it is whole at any moment.
  * `wanted` marks a write that began and was not read back, at most one after a crash: the knob has the
- * value of before, the wanted one, or a mixture, since a sysctl of several numbers stores each one as it is parsed.
+ * value of before, the wanted one, or a mixture, since a sysctl of several numbers stores each one as it
+ * is parsed.
  *
  * An inode of a namespace is used again, its cookie (Linux 5.14, else 0) is not. An interface is
  * identified by its index, which outlives a change of its name.

@@ -111,7 +111,8 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	code = nl_knob_read(&k, found, why);
 	if (code != NL_KNOB_OK) {
 		memset(found, 0, sizeof(*found));
-		if (code == NL_KNOB_FAILED || !(successor || (k.ops == &nl_knob_ops_irq && code == NL_KNOB_ABSENT)))
+		if (code == NL_KNOB_FAILED ||
+		    !(successor || (k.ops == &nl_knob_ops_irq && code == NL_KNOB_ABSENT)))
 			return reverted_code(code);
 		if (successor) /* without the setting it never had netlab's value */
 			nl_fail(why, NL_REFUSED, "%s", renewed);
