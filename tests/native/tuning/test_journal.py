@@ -1,4 +1,4 @@
-"""The journal's parser accepts any bytes, and refuses a journal with a line that is not an entry."""
+"""The journal's parser accepts any bytes, and refuses a line that is not an entry."""
 
 from __future__ import annotations
 
