@@ -121,7 +121,9 @@ MUTANTS = {
         "journal.c", "if (!e->ifindex || !ifindex)", "if (!e->ifindex || !ifindex || 1)"
     ),
     "a line that cannot be parsed is passed over": Mutant(
-        "journal.c", "if (!end || parse_line(", "if (end && 0 && parse_line("
+        "journal.c",
+        "parse_line(j, text + at, size) < 0) {",
+        "(parse_line(j, text + at, size) < 0 && 0)) {",
     ),
 }
 
