@@ -188,7 +188,8 @@ struct nl_cpu {
 };
 
 struct nl_interface {
-	uint64_t rx_bytes, tx_bytes, rx_packets, tx_packets;
+	/* in the kernel's order */
+	uint64_t rx_packets, tx_packets, rx_bytes, tx_bytes;
 	uint64_t rx_errors, tx_errors, rx_dropped, tx_dropped;
 };
 

@@ -13,50 +13,34 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Parse the command line of a subcommand that serves; silence_ns NULL: it has no such option. */
-static int serve_arguments(const char *about, int argc, char **argv, uint64_t *silence_ns)
+/* Subcommands that answer requests. */
+static const struct {
+	const char *name, *about;
+	int (*serve)(int in_fd, int out_fd, uint64_t silence_ns);
+	int ends_after_silence; /* has the option --silence-s */
+} server[] = {
+	{"agent", "Serves a controller; requests come from standard input.\n", nl_agent_serve, 1},
+	{"emulate", "Emulates the path between two hosts; requests come from standard input.\n",
+	 nl_emulate_serve, 0},
+	{"cc", "Registers BPF congestion controls until it ends; requests come from standard input.\n",
+	 nl_cc_session_serve, 1},
+};
+
+static int serve_main(int argc, char **argv)
 {
 	uint64_t silence_s = 0;
 	const struct nl_argument silence = nl_serve_silence_argument(&silence_s);
-	const struct nl_command_line line = {
-		.cmd = argv[0], .about = about, .row = &silence, .rows = silence_ns ? 1 : 0};
-	int code = nl_cli_arguments(&line, argc, argv, NULL);
+	struct nl_command_line line = {.cmd = argv[0], .row = &silence};
+	int which = 0, code;
 
-	if (silence_ns)
-		*silence_ns = silence_s * NL_NS_PER_S;
-	return code;
-}
-
-static int agent_main(int argc, char **argv)
-{
-	uint64_t silence_ns;
-	int code = serve_arguments("Serves a controller; requests come from standard input.\n", argc,
-				   argv, &silence_ns);
-
+	while (strcmp(server[which].name, argv[0]) != 0)
+		which++;
+	line.about = server[which].about;
+	line.rows = server[which].ends_after_silence ? 1 : 0;
+	code = nl_cli_arguments(&line, argc, argv, NULL);
 	if (code != NL_CLI_GO_ON)
 		return code;
-	return nl_agent_serve(STDIN_FILENO, STDOUT_FILENO, silence_ns);
-}
-
-static int emulate_main(int argc, char **argv)
-{
-	int code = serve_arguments("Emulates the path between two hosts; requests come from standard "
-				   "input.\n", argc, argv, NULL);
-
-	if (code != NL_CLI_GO_ON)
-		return code;
-	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO);
-}
-
-static int cc_main(int argc, char **argv)
-{
-	uint64_t silence_ns;
-	int code = serve_arguments("Registers BPF congestion controls until it ends; requests come from "
-				   "standard input.\n", argc, argv, &silence_ns);
-
-	if (code != NL_CLI_GO_ON)
-		return code;
-	return nl_cc_session_serve(STDIN_FILENO, STDOUT_FILENO, silence_ns);
+	return server[which].serve(STDIN_FILENO, STDOUT_FILENO, silence_s * NL_NS_PER_S);
 }
 
 static int version_main(int argc, char **argv)
@@ -78,9 +62,9 @@ static const struct {
 	{"sink", nl_sink_main, "receive from a gen and measure"},
 	{"meter", nl_meter_main, "measure the throughput of an interface from its counters"},
 	{"copyrate", nl_copyrate_main, "measure how fast one thread copies memory"},
-	{"agent", agent_main, "serve a controller over standard input and output"},
-	{"emulate", emulate_main, "emulate the path between two hosts: rate, delay, queue, loss"},
-	{"cc", cc_main, "register BPF congestion controls, driven over standard input"},
+	{"agent", serve_main, "serve a controller over standard input and output"},
+	{"emulate", serve_main, "emulate the path between two hosts: rate, delay, queue, loss"},
+	{"cc", serve_main, "register BPF congestion controls, driven over standard input"},
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
 	{"version", version_main, "print version and source digest"},
 	{"help", help_main, "print this help, or the options of a subcommand"},

@@ -20,5 +20,5 @@ ssize_t __wrap_read(int fd, void *into, size_t most_B)
 
 int main(void)
 {
-	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO);
+	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO, 0);
 }

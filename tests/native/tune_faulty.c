@@ -2,7 +2,7 @@
  *
  * The file named by NL_FAULTS is a shared page of int32: mask of calls, calls to skip, calls to fail
  * (-1: all), errno, number of failures so far. The test writes it; the process and its guard count.
- * Standard streams and pipes between the processes never fail. Link with --wrap of every call. */
+ * Standard streams and what is between the processes never fail. Link with --wrap of every call. */
 #include "tune/tune.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int is_stream(int fd)
 {
 	struct stat st;
 
-	return fd <= 2 || (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode));
+	return fd <= 2 || (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)));
 }
 
 int __real_open(const char *path, int flags, ...);

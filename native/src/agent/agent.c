@@ -30,23 +30,11 @@ struct agent {
 	struct nl_serve serve;
 	struct nl_host_lock lock;
 	struct nl_process_scan others; /* of the last request for them */
+	struct nl_meter meter; /* these two are large for a stack */
+	struct nl_meter_span work;
 };
 
 /* -- answers ------------------------------------------------------------------- */
-
-static void put(void *context, struct nl_json *j)
-{
-	struct agent *agent = context;
-
-	nl_async_out_put(agent->out, j);
-}
-
-static int is_full(void *context)
-{
-	struct agent *agent = context;
-
-	return nl_async_out_queued_B(agent->out) > UNREAD_MAX_B;
-}
 
 static int may_force_buffers(void)
 {
@@ -66,7 +54,6 @@ static void send_ready(struct agent *agent)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	uname(&name);
-	nl_json_text(j, "hostname", name.nodename);
 	nl_json_text(j, "kernel", name.release);
 	nl_json_text(j, "machine", name.machine);
 	nl_json_i64(j, "cpus", cpus);
@@ -116,37 +103,22 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 {
 	struct agent *agent = context;
 	const char *interface = nl_request_get(request, "interface");
-	struct nl_meter *meter;
-	struct nl_meter_span *work;
 	struct nl_others others;
 	uint64_t asked = 0;
-	int code;
 
 	if (nl_request_u64(request, "others", 0, 1, &asked) < 0)
 		return nl_fail_key(err, "others", "others: expected 0 or 1");
-	code = nl_request_only_known(request, err);
-	if (code)
-		return code;
-	meter = malloc(sizeof(*meter));
-	work = malloc(sizeof(*work));
-	if (!meter || !work)
-		code = nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
-	else
-		code = nl_meter_read(interface, meter, err);
-	if (!code) {
-		nl_serve_event(&agent->serve, "meter");
-		nl_json_snapshot(&agent->serve.json, meter, work);
-		if (asked) {
-			nl_process_since(&agent->others, &others);
-			nl_json_others(&agent->serve.json, &others);
-			nl_process_scan_free(&agent->others);
-			nl_process_scan(&agent->others, NL_SCAN_FIRST);
-		}
-		nl_serve_finish(&agent->serve);
+	if (nl_request_only_known(request, err) || nl_meter_read(interface, &agent->meter, err))
+		return err->code;
+	nl_serve_event(&agent->serve, "meter");
+	nl_json_snapshot(&agent->serve.json, &agent->meter, &agent->work);
+	if (asked) {
+		nl_process_since(&agent->others, &others);
+		nl_json_others(&agent->serve.json, &others);
+		nl_process_scan_free(&agent->others);
+		nl_process_scan(&agent->others, NL_SCAN_FIRST);
 	}
-	free(meter);
-	free(work);
-	return code;
+	return nl_serve_finish(&agent->serve);
 }
 
 static int request_lease(void *context, struct nl_request *request, struct nl_err *err)
@@ -174,26 +146,13 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 	nl_serve_event(&agent->serve, "lease");
 	nl_json_u64(&agent->serve.json, "number", lease.number);
 	nl_json_u64(&agent->serve.json, "previous", previous);
-	nl_serve_finish(&agent->serve);
-	return NL_OK;
-}
-
-static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct agent *agent = context;
-
-	if (nl_request_only_known(request, err))
-		return err->code;
-	nl_serve_event(&agent->serve, "pong");
-	nl_json_u64(&agent->serve.json, "t_ns", nl_now_ns());
-	nl_serve_finish(&agent->serve);
-	return NL_OK;
+	return nl_serve_finish(&agent->serve);
 }
 
 static const struct nl_verb verbs[] = {
-	{"sink", request_sink},   {"gen", request_gen},	  {"stop", request_stop},
-	{"meter", request_meter}, {"ping", request_ping}, {"quit", NULL},
-	{"lease", request_lease},
+	{"sink", request_sink, 0},   {"gen", request_gen, 0},     {"stop", request_stop, 0},
+	{"meter", request_meter, 0}, {"lease", request_lease, 0}, {"ping", NULL, 1},
+	{"quit", NULL, 1},
 };
 
 /* -- start and end ------------------------------------------------------------------- */
@@ -218,12 +177,11 @@ static struct agent *agent_new(int in_fd, int out_fd)
 	agent->serve = (struct nl_serve){.verbs = verbs,
 					 .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 					 .context = agent,
-					 .put = put,
+					 .async_out = agent->out,
 					 .in_fd = in_fd,
 					 .out_fd = out_fd,
-					 .broken_fd = nl_async_out_broken_fd(agent->out),
 					 .signal_fd = -1,
-					 .is_full = is_full};
+					 .unread_max_B = UNREAD_MAX_B};
 	return agent;
 }
 

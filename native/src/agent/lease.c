@@ -90,32 +90,12 @@ static int read_lease(int dir, const char *place, const char *file, const char *
 	return NL_OK;
 }
 
-/* Replace the file so that a crash leaves the old text or the new one. 0, or -1 with errno. */
-static int write_lease(int dir, const char *file, const char *boot,
-		       const struct nl_lease_request *request)
-{
-	char text[TEXT_MAX], partial[FILE_MAX + 8];
-	int len = snprintf(text, sizeof(text), "%llu %s %s\n", (unsigned long long)request->number,
-			   request->controller, boot);
-	int fd, failed;
-
-	snprintf(partial, sizeof(partial), "%s.new", file);
-	fd = openat(dir, partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -1;
-	errno = ENOSPC; /* of a short write */
-	failed = write(fd, text, (size_t)len) != len || fchmod(fd, 0600) < 0 || fsync(fd) < 0;
-	close(fd);
-	if (failed || renameat(dir, partial, dir, file) < 0)
-		return -1;
-	return fsync(dir);
-}
-
 static int take(int dir, const char *file, const struct nl_lease_request *request,
 		uint64_t *previous, struct nl_err *err)
 {
-	char boot[BOOT_MAX];
+	char boot[BOOT_MAX], text[TEXT_MAX];
 	struct lease found;
+	int len;
 
 	read_boot(boot);
 	if (read_lease(dir, request->directory, file, boot, &found, err))
@@ -128,7 +108,9 @@ static int take(int dir, const char *file, const struct nl_lease_request *reques
 			       "%llu to controller %s",
 			       (unsigned long long)request->number, request->controller,
 			       (unsigned long long)found.number, found.controller);
-	if (write_lease(dir, file, boot, request) < 0)
+	len = snprintf(text, sizeof(text), "%llu %s %s\n", (unsigned long long)request->number,
+		       request->controller, boot);
+	if (nl_file_replace(dir, file, text, (size_t)len, 1) < 0)
 		return nl_fail(err, NL_REFUSED, "the lease %s/%s: %s", request->directory, file,
 			       strerror(errno));
 	return NL_OK;

@@ -15,38 +15,6 @@ const char *nl_code_name(int code)
 	return name[code];
 }
 
-static int fill(struct nl_err *err, int code, const char *key, const char *format, va_list args)
-{
-	if (!err)
-		return code;
-	memset(err, 0, sizeof(*err));
-	err->code = code;
-	if (key)
-		snprintf(err->key, sizeof(err->key), "%s", key);
-	vsnprintf(err->message, sizeof(err->message), format, args);
-	return code;
-}
-
-int nl_fail(struct nl_err *err, int code, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fill(err, code, NULL, format, args);
-	va_end(args);
-	return code;
-}
-
-int nl_fail_key(struct nl_err *err, const char *key, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fill(err, NL_BAD_REQUEST, key, format, args);
-	va_end(args);
-	return NL_BAD_REQUEST;
-}
-
 static int code_of(int errnum)
 {
 	switch (errnum) {
@@ -69,36 +37,60 @@ static int code_of(int errnum)
 	}
 }
 
-static void add_key(struct nl_err *err)
-{
-	size_t at = strlen(err->message);
-
-	snprintf(err->message + at, sizeof(err->message) - at, " (%s)", err->key);
-}
-
-static void add_errno(struct nl_err *err, int errnum)
+/* A key is in brackets in the message unless the message is about it anyway, as that of a bad request. */
+__attribute__((format(printf, 5, 0))) static int fill(struct nl_err *err, int code, const char *key,
+						      int errnum, const char *format, va_list args)
 {
 	size_t at;
 	char text[96];
 
 	if (!err)
-		return;
+		return code;
+	memset(err, 0, sizeof(*err));
+	err->code = code;
+	if (key)
+		snprintf(err->key, sizeof(err->key), "%s", key);
+	vsnprintf(err->message, sizeof(err->message), format, args);
+	if (key && code != NL_BAD_REQUEST) {
+		at = strlen(err->message);
+		snprintf(err->message + at, sizeof(err->message) - at, " (%s)", err->key);
+	}
 	at = strlen(err->message);
 	/* the GNU strerror_r: may return static storage, never fails */
-	snprintf(err->message + at, sizeof(err->message) - at, ": %s (errno %d)",
-		 strerror_r(errnum, text, sizeof(text)), errnum);
+	if (errnum)
+		snprintf(err->message + at, sizeof(err->message) - at, ": %s (errno %d)",
+			 strerror_r(errnum, text, sizeof(text)), errnum);
+	return code;
+}
+
+int nl_fail(struct nl_err *err, int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fill(err, code, NULL, 0, format, args);
+	va_end(args);
+	return code;
+}
+
+int nl_fail_key(struct nl_err *err, const char *key, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fill(err, NL_BAD_REQUEST, key, 0, format, args);
+	va_end(args);
+	return NL_BAD_REQUEST;
 }
 
 int nl_fail_errno(struct nl_err *err, int errnum, const char *format, ...)
 {
-	int code = code_of(errnum);
 	va_list args;
 
 	va_start(args, format);
-	fill(err, code, NULL, format, args);
+	fill(err, code_of(errnum), NULL, errnum, format, args);
 	va_end(args);
-	add_errno(err, errnum);
-	return code;
+	return code_of(errnum);
 }
 
 int nl_fail_option(struct nl_err *err, const char *key, int errnum, const char *format, ...)
@@ -107,11 +99,7 @@ int nl_fail_option(struct nl_err *err, const char *key, int errnum, const char *
 	va_list args;
 
 	va_start(args, format);
-	fill(err, code, key, format, args);
+	fill(err, code, key, errnum, format, args);
 	va_end(args);
-	if (err)
-		add_key(err);
-	if (errnum)
-		add_errno(err, errnum);
 	return code;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 long nl_read_all(int fd, char *to, size_t len)
@@ -32,6 +33,27 @@ int nl_write_all(int fd, const char *from, size_t len)
 			done += (size_t)n;
 	}
 	return 0;
+}
+
+int nl_file_replace(int dir, const char *name, const char *text, size_t len, int sync)
+{
+	char fresh[80];
+	int fd, err = 0;
+
+	snprintf(fresh, sizeof(fresh), "%s.new", name);
+	/* One that a killed process left is of no use. */
+	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	if (nl_write_all(fd, text, len) < 0 || (sync && fsync(fd) < 0))
+		err = errno;
+	close(fd);
+	if (!err && renameat(dir, fresh, dir, name) < 0)
+		err = errno;
+	if (err)
+		unlinkat(dir, fresh, 0);
+	errno = err;
+	return err || (sync && fsync(dir) < 0) ? -1 : 0;
 }
 
 long nl_file_read(const char *path, char *buf, size_t cap)

@@ -1,4 +1,4 @@
-/* file_read: whole reads and writes; a small file as text, for procfs and sysfs. */
+/* file_read: whole reads and writes; a small file as text, for procfs and sysfs, or replaced as a whole. */
 #ifndef NL_FILE_READ_H
 #define NL_FILE_READ_H
 
@@ -13,5 +13,9 @@ long nl_read_all(int fd, char *to, size_t len);
 
 /* Write all bytes. 0, or -1 with errno. */
 int nl_write_all(int fd, const char *from, size_t len);
+
+/* Write NAME.new in a directory and rename it, so that a crash leaves the old file or the new one; with
+ * `sync` that of the machine too. 0, or -1 with errno and the old file. */
+int nl_file_replace(int dir, const char *name, const char *text, size_t len, int sync);
 
 #endif

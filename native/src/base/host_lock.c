@@ -65,7 +65,16 @@ static int write_holder(int fd)
 	return pwrite(fd, line, (size_t)len, 0) == len ? 0 : -1;
 }
 
-static int in_use(int fd, const char *what, struct nl_err *err)
+/* Fail with the holder, of whom `by` says what is known: empty, or with its process id. */
+static int in_use(const char *what, const char *by, long pid, struct nl_err *err)
+{
+	return nl_fail(err, NL_IN_USE, "%s this network namespace%s%s%s", what, *by ? ": " : "", by,
+		       pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH
+			       ? "; it died, and its guard is reverting its changes"
+			       : "");
+}
+
+static int file_in_use(int fd, const char *what, struct nl_err *err)
 {
 	char line[HOLDER_MAX] = "", *holder;
 	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
@@ -76,12 +85,7 @@ static int in_use(int fd, const char *what, struct nl_err *err)
 		if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
 			*c = '?';
 	pid = strtol(line, &holder, 10);
-	if (pid <= 0 || *holder != ' ')
-		return nl_fail(err, NL_IN_USE, "%s this network namespace", what);
-	if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-		return nl_fail(err, NL_IN_USE, "%s this network namespace:%s; it died, and its guard is "
-					       "reverting its changes", what, holder);
-	return nl_fail(err, NL_IN_USE, "%s this network namespace:%s", what, holder);
+	return pid > 0 && *holder == ' ' ? in_use(what, holder + 1, pid, err) : in_use(what, "", 0, err);
 }
 
 /* NL_OK, an error, or -1: the file or directory was removed meanwhile. */
@@ -103,7 +107,7 @@ static int attempt(struct nl_host_lock *lock, const struct nl_host_lock_kind *ki
 				       : nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path,
 						 strerror(errno));
 	else if (flock(lock->fd, LOCK_EX | LOCK_NB) < 0)
-		code = errno == EWOULDBLOCK ? in_use(lock->fd, kind->what, err)
+		code = errno == EWOULDBLOCK ? file_in_use(lock->fd, kind->what, err)
 					    : nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path,
 						      strerror(errno));
 	else if (fstat(lock->fd, &mine) < 0 ||
@@ -136,23 +140,20 @@ static int name_in_use(const struct sockaddr_un *address, socklen_t len, const c
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), known;
 	struct ucred peer = {0};
 	socklen_t size = sizeof(peer);
-	char user[40];
+	char user[40], by[80];
 
 	known = fd >= 0 && connect(fd, (const struct sockaddr *)address, len) == 0 &&
 		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
 	if (fd >= 0)
 		close(fd);
 	if (!known)
-		return nl_fail(err, NL_IN_USE, "%s this network namespace", what);
+		return in_use(what, "", 0, err);
 	user_name(peer.uid, user, sizeof(user));
 	if (peer.pid <= 0) /* of another process namespace */
-		return nl_fail(err, NL_IN_USE, "%s this network namespace: a process of user %s", what,
-			       user);
-	return nl_fail(err, NL_IN_USE, "%s this network namespace: process %ld of user %s%s", what,
-		       (long)peer.pid, user,
-		       kill(peer.pid, 0) < 0 && errno == ESRCH
-			       ? "; it died, and its guard is reverting its changes"
-			       : "");
+		snprintf(by, sizeof(by), "a process of user %s", user);
+	else
+		snprintf(by, sizeof(by), "process %ld of user %s", (long)peer.pid, user);
+	return in_use(what, by, peer.pid, err);
 }
 
 static int take_name(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
@@ -187,7 +188,7 @@ int nl_host_lock_take(struct nl_host_lock *lock, const struct nl_host_lock_kind 
 	for (int i = 0; i < ATTEMPTS && code == -1; i++)
 		code = attempt(lock, kind, (unsigned long long)st.st_ino, err);
 	if (code == -1)
-		return nl_fail(err, NL_IN_USE, "%s this network namespace", kind->what);
+		return in_use(kind->what, "", 0, err);
 	if (code == NL_OK && kind->of_all_users)
 		code = take_name(lock, kind, err);
 	if (code)

@@ -49,13 +49,32 @@ static void put(struct nl_json *j, const char *bytes, size_t len)
 	j->len += len;
 }
 
+/* Length of the character of UTF-8 at c if it is valid and longer than a byte, else 0. */
+static size_t utf8_len(const unsigned char *c)
+{
+	size_t len = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
+
+	/* overlong, a surrogate, or above U+10FFFF */
+	if (c[0] < 0xc2 || c[0] > 0xf4 || (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	return len;
+}
+
 static void quoted(struct nl_json *j, const char *text)
 {
 	put(j, "\"", 1);
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		size_t len = utf8_len(c);
 		char escape[8];
 
-		if (*c == '"' || *c == '\\') {
+		if (len) {
+			put(j, (const char *)c, len);
+			c += len - 1;
+		} else if (*c == '"' || *c == '\\') {
 			escape[0] = '\\';
 			escape[1] = (char)*c;
 			put(j, escape, 2);
@@ -98,37 +117,37 @@ void nl_json_close(struct nl_json *j) { unbracket(j, "}"); }
 void nl_json_array(struct nl_json *j, const char *key) { bracket(j, key, "["); }
 void nl_json_array_end(struct nl_json *j) { unbracket(j, "]"); }
 
+/* A member whose value needs no quotes. */
+static void plain(struct nl_json *j, const char *key, const char *value)
+{
+	item(j, key);
+	put(j, value, strlen(value));
+}
+
 void nl_json_u64(struct nl_json *j, const char *key, uint64_t value)
 {
 	char digits[24];
-	int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
 
-	item(j, key);
-	put(j, digits, (size_t)n);
+	nl_decimal_format(digits, value);
+	plain(j, key, digits);
 }
 
 void nl_json_i64(struct nl_json *j, const char *key, int64_t value)
 {
 	char digits[24];
-	int n = snprintf(digits, sizeof(digits), "%" PRId64, value);
 
-	item(j, key);
-	put(j, digits, (size_t)n);
+	snprintf(digits, sizeof(digits), "%" PRId64, value);
+	plain(j, key, digits);
 }
 
 void nl_json_bool(struct nl_json *j, const char *key, int value)
 {
-	item(j, key);
-	if (value)
-		put(j, "true", 4);
-	else
-		put(j, "false", 5);
+	plain(j, key, value ? "true" : "false");
 }
 
 void nl_json_null(struct nl_json *j, const char *key)
 {
-	item(j, key);
-	put(j, "null", 4);
+	plain(j, key, "null");
 }
 
 void nl_json_text(struct nl_json *j, const char *key, const char *value)

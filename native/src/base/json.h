@@ -29,7 +29,7 @@ void nl_json_array_end(struct nl_json *j);              /* `]` */
 void nl_json_u64(struct nl_json *j, const char *key, uint64_t value);
 void nl_json_i64(struct nl_json *j, const char *key, int64_t value);
 void nl_json_bool(struct nl_json *j, const char *key, int value);
-/* Any bytes: control characters, quotes and non-ASCII are escaped as \u00XX. NULL writes null. */
+/* Any bytes: control characters, quotes and what is not UTF-8 are escaped as \u00XX. NULL writes null. */
 void nl_json_text(struct nl_json *j, const char *key, const char *value);
 void nl_json_null(struct nl_json *j, const char *key);
 /* The value if it is known, else null. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 
 /* Two runs with the most streams, both ends, and a reserve. */
@@ -81,6 +82,14 @@ void nl_signals_block(sigset_t *set)
 	sigaddset(set, SIGHUP);
 	sigaddset(set, NL_SIGNAL_DONE);
 	pthread_sigmask(SIG_BLOCK, set, NULL);
+}
+
+int nl_signals_open(void)
+{
+	sigset_t signals;
+
+	nl_signals_block(&signals);
+	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* The inode that every kernel gives the first one (PROC_USER_INIT_INO). */

@@ -23,6 +23,9 @@ enum { NL_SIGNAL_DONE = SIGUSR1 };
  * receives them. */
 void nl_signals_block(sigset_t *set);
 
+/* The same, and a non-blocking descriptor that is readable after one of them. -1 with errno. */
+int nl_signals_open(void);
+
 /* True if this process is in the user namespace of the machine's start, also if the kernel has no
  * others. In any other one a capability does not reach what the kernel reserves for root of the
  * whole machine. */

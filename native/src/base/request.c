@@ -122,23 +122,17 @@ enum nl_request_code nl_request_parse(struct nl_request *out, const char *line, 
 
 const char *nl_request_message(enum nl_request_code code)
 {
-	switch (code) {
-	case NL_REQUEST_OK:
-		return "ok";
-	case NL_REQUEST_EMPTY:
-		return "a request starts with a verb";
-	case NL_REQUEST_TOO_LONG:
-		return "the request is too long";
-	case NL_REQUEST_NO_EQUALS:
-		return "a word after the verb is key=value";
-	case NL_REQUEST_BAD_KEY:
-		return "not a key";
-	case NL_REQUEST_TWICE:
-		return "the key is given twice";
-	case NL_REQUEST_BAD_VALUE:
-		return "the value is not printable ASCII, percent-encoded";
-	}
-	return "unknown";
+	static const char *const message[] = {
+		[NL_REQUEST_OK] = "ok",
+		[NL_REQUEST_EMPTY] = "a request starts with a verb",
+		[NL_REQUEST_TOO_LONG] = "the request is too long",
+		[NL_REQUEST_NO_EQUALS] = "a word after the verb is key=value",
+		[NL_REQUEST_BAD_KEY] = "not a key",
+		[NL_REQUEST_TWICE] = "the key is given twice",
+		[NL_REQUEST_BAD_VALUE] = "the value is not printable ASCII, percent-encoded",
+	};
+
+	return message[code];
 }
 
 const char *nl_request_get(struct nl_request *r, const char *key)
@@ -239,9 +233,9 @@ int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const 
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(verbs[i].name, request->verb) != 0)
 			continue;
-		if (verbs[i].handle)
-			return verbs[i].handle(context, request, err);
-		return nl_request_only_known(request, err) ? err->code : NL_DISPATCH_QUIT;
+		if (verbs[i].bare && nl_request_only_known(request, err))
+			return err->code;
+		return verbs[i].handle ? verbs[i].handle(context, request, err) : NL_DISPATCH_UNHANDLED;
 	}
 	return nl_fail(err, NL_BAD_REQUEST, "unknown request %s", request->verb);
 }

@@ -74,14 +74,16 @@ const char *nl_request_unread(const struct nl_request *r);
 
 struct nl_verb {
 	const char *name;
-	/* NL_OK, or an error code with *err filled. NULL: the verb takes no key and ends the serving. */
+	/* NL_OK, or an error code with *err filled. NULL: the caller of nl_dispatch handles it. */
 	int (*handle)(void *context, struct nl_request *request, struct nl_err *err);
+	int bare; /* takes no key */
 };
 
-enum { NL_DISPATCH_QUIT = -1 };
+enum { NL_DISPATCH_UNHANDLED = -1 };
 
 /* Parse a line (NULL: an overlong one) and call the handler among count verbs. NL_OK,
- * NL_DISPATCH_QUIT for a verb without a handler, or an error code with *err filled. *request receives the parsed line; no pairs if it was malformed. */
+ * NL_DISPATCH_UNHANDLED for a verb without a handler, or an error code with *err filled. *request receives
+ * the parsed line; no pairs if it was malformed. */
 int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const char *line,
 		size_t len, struct nl_request *request, struct nl_err *err);
 

@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 enum { IN, OUT, BROKEN, SIGNAL };
 enum { FULL_MS = 20 }; /* between two checks whether the answers are read */
+enum { OUT_WAIT_MS = 2500, OUT_CHUNK = 512 };
 
 /* Handle a line, without its newline; line is NULL for an overlong one. Nonzero stops the reading. */
 static int handle_line(struct nl_serve *s, const char *line, size_t len)
@@ -20,7 +22,10 @@ static int handle_line(struct nl_serve *s, const char *line, size_t len)
 	if (line && len == 0)
 		return s->stop;
 	code = nl_dispatch(s->verbs, s->verb_count, s->context, line, len, &request, &err);
-	if (code == NL_DISPATCH_QUIT)
+	if (code == NL_DISPATCH_UNHANDLED && strcmp(request.verb, "ping") == 0) {
+		nl_json_u64(nl_serve_event(s, "pong"), "t_ns", nl_now_ns());
+		nl_serve_finish(s);
+	} else if (code == NL_DISPATCH_UNHANDLED)
 		s->stop = 1;
 	else if (code)
 		nl_serve_error(s, nl_request_get(&request, "run"), &err);
@@ -69,7 +74,8 @@ void nl_serve_fds(const struct nl_serve *s, struct pollfd *fds)
 	fds[IN] = (struct pollfd){.fd = s->in_fd, .events = POLLIN};
 	/* poll() reports POLLERR of an output without a reader, whatever the events */
 	fds[OUT] = (struct pollfd){.fd = s->out_fd};
-	fds[BROKEN] = (struct pollfd){.fd = s->broken_fd, .events = POLLIN};
+	fds[BROKEN] = (struct pollfd){.fd = s->async_out ? nl_async_out_broken_fd(s->async_out) : -1,
+				      .events = POLLIN};
 	fds[SIGNAL] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
 }
 
@@ -101,18 +107,6 @@ struct nl_argument nl_serve_silence_argument(uint64_t *silence_s)
 				    .count = silence_s};
 }
 
-/* The timeout for poll() until the silence is too long, in ms; -1: none. */
-static int silence_left_ms(const struct nl_serve *s, uint64_t input_ns)
-{
-	enum { MAX_MS = 60000 };
-	uint64_t now = nl_now_ns(), due = input_ns + s->silence_ns, left_ms;
-
-	if (!s->silence_ns)
-		return -1;
-	left_ms = now >= due ? 0 : (due - now) / NL_NS_PER_MS + 1;
-	return left_ms > MAX_MS ? MAX_MS : (int)left_ms;
-}
-
 enum nl_serve_end nl_serve_run(struct nl_serve *s)
 {
 	enum nl_serve_end end = NL_SERVE_GOING;
@@ -121,8 +115,8 @@ enum nl_serve_end nl_serve_run(struct nl_serve *s)
 
 	nl_serve_fds(s, fds);
 	while (end == NL_SERVE_GOING) {
-		int left_ms = silence_left_ms(s, input_ns), timeout_ms = left_ms;
-		int full = s->is_full && s->is_full(s->context), n;
+		int left_ms = s->silence_ns ? nl_poll_ms(input_ns + s->silence_ns) : -1, timeout_ms = left_ms;
+		int full = s->unread_max_B && nl_async_out_queued_B(s->async_out) > s->unread_max_B, n;
 
 		/* While it is full, poll reports the end of the input only. */
 		fds[IN].events = full ? POLLRDHUP : POLLIN;
@@ -155,17 +149,49 @@ struct nl_json *nl_serve_event(struct nl_serve *s, const char *event)
 	return &s->json;
 }
 
-void nl_serve_finish(struct nl_serve *s)
+/* poll() before each small write, so that a reader that stopped reading cannot block the process. */
+static void put_out(struct nl_serve *s)
+{
+	struct pollfd out = {.fd = s->out_fd, .events = POLLOUT};
+	struct nl_json *j = &s->json;
+	size_t done = 0;
+
+	s->output_lost |= j->failed || !j->text;
+	if (!s->output_lost)
+		j->text[j->len++] = '\n'; /* the writer always leaves room for it */
+	while (done < j->len && !s->output_lost) {
+		size_t chunk = j->len - done < OUT_CHUNK ? j->len - done : OUT_CHUNK;
+		int ready = poll(&out, 1, OUT_WAIT_MS);
+		ssize_t n = ready > 0 && out.revents & POLLOUT ? write(s->out_fd, j->text + done, chunk) : 0;
+
+		if (n > 0)
+			done += (size_t)n;
+		else
+			s->output_lost = (ready >= 0 && n == 0) || errno != EINTR;
+	}
+	s->stop |= s->output_lost;
+}
+
+static void put(struct nl_serve *s)
+{
+	if (s->async_out)
+		nl_async_out_put(s->async_out, &s->json);
+	else
+		put_out(s);
+}
+
+int nl_serve_finish(struct nl_serve *s)
 {
 	nl_json_close(&s->json);
-	s->put(s->context, &s->json);
+	put(s);
+	return NL_OK;
 }
 
 void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err)
 {
 	nl_json_reset(&s->json);
 	nl_json_error(&s->json, run, err);
-	s->put(s->context, &s->json);
+	put(s);
 	if (err->code != NL_BAD_REQUEST)
 		s->failed = 1;
 }
@@ -173,10 +199,13 @@ void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *er
 struct nl_json *nl_serve_ready(struct nl_serve *s)
 {
 	struct nl_json *j = nl_serve_event(s, "ready");
+	struct utsname name;
 
+	uname(&name);
 	nl_json_u64(j, "protocol", 1);
 	nl_json_text(j, "version", nl_version());
 	nl_json_text(j, "digest", nl_source_digest());
 	nl_json_i64(j, "pid", getpid());
+	nl_json_text(j, "hostname", name.nodename);
 	return j;
 }

@@ -2,12 +2,14 @@
  *
  * The loop ends with the input, on a signal, when a handler sets `stop`, when its output has no
  * reader, or after a time without input. An empty line is input without an answer: a sign of life.
+ * Verbs without a handler are `ping`, which is answered here, and `quit`, which sets `stop`.
  * nl_serve_run is the whole loop. A subcommand that polls more descriptors makes its own loop of
  * nl_serve_fds, nl_serve_check and nl_serve_input. One thread. */
 #ifndef NL_SERVE_H
 #define NL_SERVE_H
 
 #include "base/arguments.h"
+#include "base/async_out.h"
 #include "base/json.h"
 #include "base/request.h"
 
@@ -33,17 +35,16 @@ enum nl_serve_end {
 struct nl_serve {
 	const struct nl_verb *verbs;
 	size_t verb_count;
-	void *context; /* of the handlers and of put */
+	void *context; /* of the handlers */
 	struct nl_json json; /* of the answers; free it at the end */
-	/* Write the JSON as one line and empty it. */
-	void (*put)(void *context, struct nl_json *j);
+	/* Writes the answers. NULL: they are written here; a reader that does not read for 2.5 s is lost. */
+	struct nl_async_out *async_out;
+	int output_lost; /* without async_out; later answers are dropped */
 	int failed; /* for the exit code: set with an error other than bad_request */
 	int in_fd, out_fd;
-	int broken_fd; /* of an nl_async_out, or -1 */
 	int signal_fd; /* or -1 */
 	int stop;
-	/* True if too many answers are unread: requests stay in the input meanwhile. May be NULL. */
-	int (*is_full)(void *context);
+	size_t unread_max_B; /* with more unread answers requests stay in the input; 0: no limit */
 	uint64_t silence_ns; /* end after this time without input; 0: never */
 	struct nl_line_reader reader;
 };
@@ -68,7 +69,7 @@ enum nl_serve_end nl_serve_run(struct nl_serve *s);
 /* Begin an answer; add members, then call nl_serve_finish. `ready` has those that all subcommands share. */
 struct nl_json *nl_serve_event(struct nl_serve *s, const char *event);
 struct nl_json *nl_serve_ready(struct nl_serve *s);
-void nl_serve_finish(struct nl_serve *s);
+int nl_serve_finish(struct nl_serve *s); /* NL_OK, for the handler to return */
 
 /* Answer an error; run is the value of the key `run` of its request, or NULL. */
 void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err);

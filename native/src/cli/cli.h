@@ -3,9 +3,13 @@
 #define NL_CLI_H
 
 #include "base/arguments.h"
+#include "base/json.h"
 
 /* Print the error on stderr. Returns the exit code: 2 for bad input, else 1. */
 int nl_cli_fail(const char *cmd, const struct nl_err *err);
+
+/* Print the JSON as a line on standard output and free it. NL_OK or an error. */
+int nl_cli_print(struct nl_json *j, struct nl_err *err);
 
 enum { NL_CLI_GO_ON = -1 };
 

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 struct classic {
@@ -193,7 +192,6 @@ int nl_classic_main(const char *name, int argc, char **argv)
 	struct classic classic = {.name = name, .signals = -1, .main = pthread_self()};
 	struct nl_err err = {0};
 	uint8_t *record;
-	sigset_t signals;
 	int code;
 
 	if (argc != 5)
@@ -201,8 +199,7 @@ int nl_classic_main(const char *name, int argc, char **argv)
 	code = parse(&classic, argv, &err);
 	if (code)
 		return nl_cli_fail(name, &err);
-	nl_signals_block(&signals);
-	classic.signals = signalfd(-1, &signals, SFD_CLOEXEC);
+	classic.signals = nl_signals_open();
 	classic.stream = aligned_alloc(NL_CACHE_LINE_B, sizeof(*classic.stream));
 	if (classic.signals < 0 || !classic.stream) {
 		nl_fail_errno(&err, errno, "set-up");

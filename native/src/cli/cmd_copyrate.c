@@ -1,10 +1,5 @@
 /* gensink copyrate: the copy rate of one thread on this machine, as a line of JSON. */
-#include "base/error.h"
-#include "base/json.h"
 #include "cli/cli.h"
-
-#include <errno.h>
-#include <unistd.h>
 
 static int measure(uint64_t budget_ms, struct nl_err *err)
 {
@@ -20,10 +15,7 @@ static int measure(uint64_t budget_ms, struct nl_err *err)
 	nl_json_u64(&json, "hot_Bps", report.hot_Bps);
 	nl_json_u64(&json, "cold_Bps", report.cold_Bps);
 	nl_json_close(&json);
-	if (nl_json_line(&json, STDOUT_FILENO))
-		code = nl_fail_errno(err, errno, "write");
-	nl_json_free(&json);
-	return code;
+	return nl_cli_print(&json, err);
 }
 
 int nl_copyrate_main(int argc, char **argv)

@@ -1,17 +1,12 @@
 /* gensink meter: the report of the throughput program of 2003, from 64-bit counters. */
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/process.h"
 #include "cli/cli.h"
 #include "meter/meter_poll.h"
 #include "run/meter_json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static void print_report(const struct nl_meter_span *span)
 {
@@ -36,19 +31,16 @@ static void print_report(const struct nl_meter_span *span)
 			(double)span->clock_step_ns / 1e9);
 }
 
-static int print_json(const struct nl_meter_span *span)
+static int print_json(const struct nl_meter_span *span, struct nl_err *err)
 {
 	struct nl_json json;
-	int failed;
 
 	nl_json_init(&json);
 	nl_json_open(&json, NULL);
 	nl_json_text(&json, "event", "meter");
 	nl_json_span(&json, span);
 	nl_json_close(&json);
-	failed = nl_json_line(&json, STDOUT_FILENO);
-	nl_json_free(&json);
-	return failed ? 1 : 0;
+	return nl_cli_print(&json, err);
 }
 
 /* Poll the counters until the time is up or a signal arrives. */
@@ -72,31 +64,22 @@ static void wait_watching(struct nl_meter_poll *meter_poll, uint64_t end_ns)
 
 static int measure(const char *interface, uint64_t seconds, int json, struct nl_err *err)
 {
-	struct nl_meter *meter = calloc(2, sizeof(*meter));
-	struct nl_meter_span *span = calloc(1, sizeof(*span));
+	static struct nl_meter meter[2]; /* large for a stack */
+	static struct nl_meter_span span;
 	struct nl_meter_poll meter_poll;
-	int code;
 
-	if (!meter || !span)
-		code = nl_fail_errno(err, ENOMEM, "memory for meter snapshots");
-	else
-		code = nl_meter_read(interface, &meter[0], err);
-	if (!code) {
-		nl_meter_poll_begin(&meter_poll, &meter[0]);
-		wait_watching(&meter_poll, meter[0].t_ns + seconds * NL_NS_PER_S);
-		code = nl_meter_read(interface, &meter[1], err);
-	}
-	if (!code) {
-		nl_meter_poll_mark(&meter_poll, &meter[1]);
-		nl_meter_diff(&meter[0], &meter[1], span);
-		if (!json)
-			print_report(span);
-		else if (print_json(span))
-			code = nl_fail_errno(err, errno, "write");
-	}
-	free(meter);
-	free(span);
-	return code;
+	if (nl_meter_read(interface, &meter[0], err))
+		return err->code;
+	nl_meter_poll_begin(&meter_poll, &meter[0]);
+	wait_watching(&meter_poll, meter[0].t_ns + seconds * NL_NS_PER_S);
+	if (nl_meter_read(interface, &meter[1], err))
+		return err->code;
+	nl_meter_poll_mark(&meter_poll, &meter[1]);
+	nl_meter_diff(&meter[0], &meter[1], &span);
+	if (json)
+		return print_json(&span, err);
+	print_report(&span);
+	return NL_OK;
 }
 
 int nl_meter_main(int argc, char **argv)

@@ -99,18 +99,6 @@ static void print_summary(const struct nl_report *report)
 		fprintf(stderr, "gensink: %s\n", report->err.message);
 }
 
-static int print_json(const struct nl_report *report)
-{
-	struct nl_json json;
-	int failed;
-
-	nl_json_init(&json);
-	nl_json_report(&json, report);
-	failed = nl_json_line(&json, STDOUT_FILENO);
-	nl_json_free(&json);
-	return failed;
-}
-
 static int run_cmd(const char *cmd, const struct nl_run_opts *opts, int json)
 {
 	struct execution execution = {.main = pthread_self()};
@@ -138,10 +126,15 @@ static int run_cmd(const char *cmd, const struct nl_run_opts *opts, int json)
 		return nl_cli_fail(cmd, &execution.err);
 	}
 	report = nl_run_report(execution.run);
-	if (json)
-		code = print_json(report);
-	else
+	if (json) {
+		struct nl_json line;
+
+		nl_json_init(&line);
+		nl_json_report(&line, report);
+		code = nl_cli_print(&line, &err);
+	} else {
 		print_summary(report);
+	}
 	if (report->status != NL_STATUS_OK)
 		code = 1;
 	nl_run_free(execution.run);

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { LOADED_MAX = 32 };
@@ -17,27 +16,17 @@ enum { LOADED_MAX = 32 };
 struct cc_session {
 	struct nl_serve serve;
 	struct nl_cc_loaded *loaded[LOADED_MAX]; /* without gaps, in the order of loading */
-	int count, output_lost;
+	int count;
 };
 
 /* -- answers ------------------------------------------------------------------------- */
 
-static void put(void *context, struct nl_json *j)
-{
-	struct cc_session *s = context;
-
-	if (nl_json_line(j, s->serve.out_fd))
-		s->output_lost = s->serve.stop = 1;
-}
-
 static void send_ready(struct cc_session *s)
 {
-	char hostname[256] = "", why[NL_MESSAGE_MAX];
+	char why[NL_MESSAGE_MAX];
 	int supported = nl_cc_supported(why);
 	struct nl_json *j = nl_serve_ready(&s->serve);
 
-	gethostname(hostname, sizeof(hostname) - 1);
-	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "supported", supported);
 	nl_json_text(j, "reason", supported ? NULL : why);
 	nl_json_array(j, "controls");
@@ -84,8 +73,7 @@ static int request_load(void *context, struct nl_request *request, struct nl_err
 	for (size_t i = 0; i < nl_cc_table[cc].options; i++)
 		nl_json_u64(j, nl_cc_table[cc].option[i].key,
 			    nl_cc_option_value(&params, &nl_cc_table[cc].option[i]));
-	nl_serve_finish(&s->serve);
-	return NL_OK;
+	return nl_serve_finish(&s->serve);
 }
 
 static void unload(struct cc_session *s, int at)
@@ -116,22 +104,11 @@ static int request_unload(void *context, struct nl_request *request, struct nl_e
 	return nl_fail_key(err, "name", "name: not loaded by this process");
 }
 
-static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct cc_session *s = context;
-
-	if (nl_request_only_known(request, err))
-		return err->code;
-	nl_serve_event(&s->serve, "pong");
-	nl_serve_finish(&s->serve);
-	return NL_OK;
-}
-
 static const struct nl_verb verbs[] = {
-	{"load", request_load},
-	{"unload", request_unload},
-	{"ping", request_ping},
-	{"quit", NULL},
+	{"load", request_load, 0},
+	{"unload", request_unload, 0},
+	{"ping", NULL, 1},
+	{"quit", NULL, 1},
 };
 
 /* -- start and end ----------------------------------------------------------------- */
@@ -139,28 +116,20 @@ static const struct nl_verb verbs[] = {
 int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
 	struct cc_session *s = calloc(1, sizeof(*s));
-	sigset_t signals;
-	int signal_fd, failed = 1;
+	int signal_fd = s ? nl_signals_open() : -1, failed = 1;
+	enum nl_serve_end end;
 
-	if (!s)
-		return 1;
-	nl_signals_block(&signals);
-	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signal_fd >= 0) {
-		enum nl_serve_end end;
-
 		s->serve = (struct nl_serve){.verbs = verbs,
 					     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 					     .context = s,
-					     .put = put,
 					     .in_fd = in_fd,
 					     .out_fd = out_fd,
-					     .broken_fd = -1,
 					     .signal_fd = signal_fd,
 					     .silence_ns = silence_ns};
 		send_ready(s);
 		end = s->serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&s->serve);
-		failed = s->output_lost || (end != NL_SERVE_INPUT_ENDED && end != NL_SERVE_STOPPED);
+		failed = s->serve.output_lost || (end != NL_SERVE_INPUT_ENDED && end != NL_SERVE_STOPPED);
 		while (s->count)
 			unload(s, s->count - 1);
 		nl_json_free(&s->serve.json);

@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two polls of requests and signals */ };
@@ -41,17 +40,10 @@ struct emulator {
 
 /* -- answers ------------------------------------------------------------------------- */
 
-static void put(void *context, struct nl_json *j)
-{
-	struct emulator *e = context;
-
-	nl_async_out_put(e->out, j);
-}
-
-static void answer(struct emulator *e, const char *event)
+static int answer(struct emulator *e, const char *event)
 {
 	nl_json_u64(nl_serve_event(&e->serve, event), "t_ns", nl_now_ns());
-	nl_serve_finish(&e->serve);
+	return nl_serve_finish(&e->serve);
 }
 
 static void send_ready(struct emulator *e)
@@ -91,8 +83,7 @@ static int request_set(void *context, struct nl_request *request, struct nl_err 
 		if (drops.drop_at_ms != UINT64_MAX)
 			nl_drop_plan_moment(&e->link[i].drop_plan, drops.drop_at_ms * NL_NS_PER_MS);
 	}
-	answer(e, "set");
-	return NL_OK;
+	return answer(e, "set");
 }
 
 static int make_here(const char *device, int *fd, struct nl_err *err)
@@ -106,20 +97,17 @@ static int make_here(const char *device, int *fd, struct nl_err *err)
 		return nl_fail_errno(err, errno, "open /dev/net/tun");
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", device);
 	if (ioctl(*fd, TUNSETIFF, &ifr) < 0)
-		nl_fail_errno(err, errno, "TUNSETIFF %s", device);
-	else if (ioctl(*fd, TUNSETVNETHDRSZ, &header_B) < 0)
-		nl_fail_errno(err, errno, "TUNSETVNETHDRSZ %s", device);
-	else if (ioctl(*fd, TUNSETOFFLOAD, offloads) < 0)
-		nl_fail_errno(err, errno, "TUNSETOFFLOAD %s", device);
-	else
-		return NL_OK;
-	close(*fd);
-	return err->code;
+		return nl_fail_errno(err, errno, "TUNSETIFF %s", device);
+	if (ioctl(*fd, TUNSETVNETHDRSZ, &header_B) < 0)
+		return nl_fail_errno(err, errno, "TUNSETVNETHDRSZ %s", device);
+	if (ioctl(*fd, TUNSETOFFLOAD, offloads) < 0)
+		return nl_fail_errno(err, errno, "TUNSETOFFLOAD %s", device);
+	return NL_OK;
 }
 
 /* Create the TUN device, with virtio headers and segmentation offload, in the namespace behind a path
  * (/run/netns/NAME, /proc/PID/ns/net) and open it, non-blocking; it exists until it is closed. The thread
- * returns to its own namespace. NL_OK and *fd, or a code. */
+ * returns to its own namespace. NL_OK or a code; *fd is to be closed in any case, unless it is negative. */
 static int open_device(const char *namespace, const char *device, int *fd, struct nl_err *err)
 {
 	int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC), there, code;
@@ -133,11 +121,8 @@ static int open_device(const char *namespace, const char *device, int *fd, struc
 		code = nl_fail_errno(err, errno, "setns %s", namespace);
 	} else {
 		code = make_here(device, fd, err);
-		if (setns(own, CLONE_NEWNET) < 0) {
-			if (code == NL_OK)
-				close(*fd);
+		if (setns(own, CLONE_NEWNET) < 0)
 			code = nl_fail_errno(err, errno, "setns back");
-		}
 	}
 	if (there >= 0)
 		close(there);
@@ -145,21 +130,26 @@ static int open_device(const char *namespace, const char *device, int *fd, struc
 	return code;
 }
 
-static int open_links(struct emulator *e, const struct nl_emulate_ends *ends, struct nl_err *err)
+static int open_path(struct emulator *e, const struct nl_emulate_ends *ends, struct nl_err *err)
+{
+	for (int i = 0; i < 2; i++)
+		if (open_device(ends->namespace[i], ends->device[i], &e->tun[i], err))
+			return err->code;
+	for (int i = 0; i < 2; i++)
+		if (nl_link_open(&e->link[i], &e->opts[i], nl_link_memory_B(&e->opts[i])))
+			return nl_fail_errno(err, errno, "memory for packets in flight");
+	return NL_OK;
+}
+
+/* Also one that is open in part. */
+static void close_path(struct emulator *e)
 {
 	for (int i = 0; i < 2; i++) {
-		if (nl_link_open(&e->link[i], &e->opts[i], nl_link_memory_B(&e->opts[i])) == 0)
-			continue;
-		nl_fail_errno(err, errno, "memory for packets in flight");
-		if (i)
-			nl_link_close(&e->link[0]);
-		return err->code;
+		if (e->tun[i] >= 0)
+			close(e->tun[i]);
+		e->tun[i] = -1;
+		nl_link_close(&e->link[i]);
 	}
-	if (nl_emulate_report_begin(&e->report, nl_now_ns(), ends->sample_ms, ends->late_us) == 0)
-		return NL_OK;
-	nl_link_close(&e->link[0]);
-	nl_link_close(&e->link[1]);
-	return nl_fail_errno(err, errno, "memory for samples");
 }
 
 static int request_open(void *context, struct nl_request *request, struct nl_err *err)
@@ -171,20 +161,13 @@ static int request_open(void *context, struct nl_request *request, struct nl_err
 		return nl_fail(err, NL_BAD_REQUEST, "the path is open already");
 	if (nl_emulate_ends_from_request(request, &ends, err))
 		return err->code;
-	if (open_device(ends.namespace[0], ends.device[0], &e->tun[0], err))
-		return err->code;
-	if (open_device(ends.namespace[1], ends.device[1], &e->tun[1], err)) {
-		close(e->tun[0]);
+	if (open_path(e, &ends, err)) {
+		close_path(e);
 		return err->code;
 	}
-	if (open_links(e, &ends, err)) {
-		close(e->tun[0]);
-		close(e->tun[1]);
-		return err->code;
-	}
+	nl_emulate_report_begin(&e->report, nl_now_ns(), ends.sample_ms, ends.late_us);
 	e->open = 1;
-	answer(e, "opened");
-	return NL_OK;
+	return answer(e, "opened");
 }
 
 static int request_report(void *context, struct nl_request *request, struct nl_err *err)
@@ -206,19 +189,9 @@ static int request_report(void *context, struct nl_request *request, struct nl_e
 	return NL_OK;
 }
 
-static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct emulator *e = context;
-
-	if (nl_request_only_known(request, err))
-		return err->code;
-	answer(e, "pong");
-	return NL_OK;
-}
-
 static const struct nl_verb verbs[] = {
-	{"set", request_set},	{"open", request_open}, {"report", request_report},
-	{"ping", request_ping}, {"quit", NULL},
+	{"set", request_set, 0}, {"open", request_open, 0}, {"report", request_report, 0},
+	{"ping", NULL, 1},       {"quit", NULL, 1},
 };
 
 /* -- packets ------------------------------------------------------------------------- */
@@ -341,15 +314,6 @@ static void serve(struct emulator *e)
 	}
 }
 
-static void close_path(struct emulator *e)
-{
-	for (int i = 0; i < 2; i++) {
-		close(e->tun[i]);
-		nl_link_close(&e->link[i]);
-	}
-	nl_emulate_report_free(&e->report);
-}
-
 /* Run before everything that is not real-time, with exact timers. Without the privilege, accuracy
  * depends on the load of the machine. */
 static void use_real_time(struct emulator *e)
@@ -360,16 +324,15 @@ static void use_real_time(struct emulator *e)
 	e->real_time = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
 }
 
-int nl_emulate_serve(int in_fd, int out_fd)
+int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
 	struct emulator *e = calloc(1, sizeof(*e));
-	sigset_t signals;
 	int signal_fd, unwritten, failed;
 
+	(void)silence_ns;
 	if (!e)
 		return 1;
-	nl_signals_block(&signals);
-	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	signal_fd = nl_signals_open();
 	e->out = signal_fd < 0 ? NULL : nl_async_out_new(out_fd);
 	if (!e->out) {
 		if (signal_fd >= 0)
@@ -377,17 +340,18 @@ int nl_emulate_serve(int in_fd, int out_fd)
 		free(e);
 		return 1;
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
+		e->tun[i] = -1;
 		e->opts[i].overhead_B = NL_LINK_OVERHEAD_B;
+	}
 	nl_wake_comp_init(&e->wake_comp);
 	use_real_time(e);
 	e->serve = (struct nl_serve){.verbs = verbs,
 				     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				     .context = e,
-				     .put = put,
+				     .async_out = e->out,
 				     .in_fd = in_fd,
 				     .out_fd = out_fd,
-				     .broken_fd = nl_async_out_broken_fd(e->out),
 				     .signal_fd = signal_fd};
 	send_ready(e);
 	serve(e);

@@ -4,7 +4,10 @@
 #ifndef NL_EMULATE_H
 #define NL_EMULATE_H
 
-/* Serve requests from in_fd, answer on out_fd until the input ends. The exit code. */
-int nl_emulate_serve(int in_fd, int out_fd);
+#include <stdint.h>
+
+/* Serve requests from in_fd, answer on out_fd until the input ends, however long it is silent. The exit
+ * code. */
+int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns);
 
 #endif

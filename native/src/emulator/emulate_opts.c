@@ -30,6 +30,7 @@ static const struct {
 
 enum { LANE_OPTIONS = sizeof(link_option) / sizeof(link_option[0]) };
 
+/* An absent key leaves *out as it is. */
 static int number(struct nl_request *request, const char *key, uint64_t min, uint64_t max,
 		  uint64_t *out, struct nl_err *err)
 {
@@ -84,8 +85,8 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	for (int i = 0; i < LANE_OPTIONS; i++) {
 		uint64_t value;
 
-		if (!nl_request_has(request, link_option[i].key))
-			continue;
+		memcpy(&value, (char *)&changed + link_option[i].at, sizeof(value));
+		value /= link_option[i].unit;
 		if (number(request, link_option[i].key, link_option[i].min, link_option[i].max, &value,
 			   err))
 			return err->code;

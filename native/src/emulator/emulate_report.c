@@ -1,9 +1,6 @@
 #include "emulator/emulate_report.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 /* Upper bounds of the bins; the last one is open. */
@@ -37,27 +34,14 @@ static uint64_t waited_ns(void)
 	return waited;
 }
 
-int nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint64_t sample_ms,
-			    uint64_t late_us)
+void nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint64_t sample_ms,
+			     uint64_t late_us)
 {
-	memset(r, 0, sizeof(*r));
-	r->sample = calloc(NL_EMULATE_SAMPLES, sizeof(*r->sample));
-	if (!r->sample) {
-		errno = ENOMEM;
-		return -1;
-	}
 	r->begun_ns = r->next_sample_ns = now_ns;
 	r->sample_ns = sample_ms * 1000000;
 	r->late_ns = late_us * 1000;
 	cpu_us(r->cpu0_us);
 	r->waited0_ns = waited_ns();
-	return 0;
-}
-
-void nl_emulate_report_free(struct nl_emulate_report *r)
-{
-	free(r->sample);
-	r->sample = NULL;
 }
 
 void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_link link[2],

@@ -23,15 +23,14 @@ struct nl_emulate_report {
 	uint64_t busy_max_ns; /* longest time between two polls of the devices while awake */
 	uint64_t wake_ns;     /* mean wake-up latency, as measured so far */
 	struct nl_lateness lateness[2];
-	struct nl_emulate_sample *sample; /* [NL_EMULATE_SAMPLES] */
 	size_t samples;
 	uint64_t cpu0_us[2], waited0_ns; /* of this process, at the start */
+	struct nl_emulate_sample sample[NL_EMULATE_SAMPLES];
 };
 
-/* 0, or -1 with errno. */
-int nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint64_t sample_ms,
-			    uint64_t late_us);
-void nl_emulate_report_free(struct nl_emulate_report *r);
+/* Begin a report whose memory is zero. */
+void nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint64_t sample_ms,
+			     uint64_t late_us);
 
 /* Restart the samples and every maximum; counts continue. */
 void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_link link[2],

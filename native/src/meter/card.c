@@ -43,33 +43,28 @@ static void take_name(char name[NL_CARD_NAME], const uint8_t *field)
 
 int nl_card_scan(const char *interface, struct nl_card_scan *out)
 {
-	struct ethtool_gstrings *names = NULL;
-	struct ethtool_stats *stats = NULL;
-	int count, result;
+	struct ethtool_gstrings *names;
+	struct ethtool_stats *stats;
+	size_t count;
+	int result = nl_ethtool_strings(interface, ETH_SS_STATS, NL_CARD_SCAN_MAX, &names);
 
 	memset(out, 0, sizeof(*out));
-	count = nl_ethtool_strings(interface, ETH_SS_STATS, NL_CARD_SCAN_MAX);
-	if (count < 0)
-		return count;
-	names = calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
-	stats = calloc(1, sizeof(*stats) + (size_t)count * sizeof(uint64_t));
-	out->value = calloc((size_t)count, sizeof(*out->value));
-	result = names && stats && out->value ? 0 : -ENOMEM;
-	if (result == 0) {
-		names->cmd = ETHTOOL_GSTRINGS;
-		names->string_set = ETH_SS_STATS;
-		names->len = (uint32_t)count;
-		result = nl_ethtool(interface, names);
-	}
-	if (result >= 0) {
+	if (result < 0)
+		return result;
+	count = names->len;
+	stats = calloc(1, sizeof(*stats) + count * sizeof(uint64_t));
+	out->value = calloc(count, sizeof(*out->value));
+	if (stats && out->value) {
 		stats->cmd = ETHTOOL_GSTATS;
 		stats->n_stats = (uint32_t)count;
 		result = nl_ethtool(interface, stats);
+	} else {
+		result = -ENOMEM;
 	}
 	/* the number of queues, and with it of counters, may have changed meanwhile */
-	if (result >= 0 && (names->len != (uint32_t)count || stats->n_stats != (uint32_t)count))
+	if (result >= 0 && stats->n_stats != count)
 		result = -EAGAIN;
-	for (size_t i = 0; result >= 0 && i < (size_t)count; i++) {
+	for (size_t i = 0; result >= 0 && i < count; i++) {
 		struct nl_card_value *to = &out->value[out->count];
 
 		take_name(to->name, names->data + i * ETH_GSTRING_LEN);

@@ -83,22 +83,15 @@ static uint64_t grown(uint64_t before, uint64_t after)
 static void diff_interface(const struct nl_meter *before, const struct nl_meter *after,
 			   struct nl_meter_span *out)
 {
-	const struct nl_interface *a = &before->interface, *b;
+	const uint64_t *first = (const uint64_t *)&before->interface;
+	uint64_t *grew = (uint64_t *)&out->interface;
 	struct nl_counters counters;
 
-	nl_counters_begin(&counters, before->ifindex, a);
+	nl_counters_begin(&counters, before->ifindex, &before->interface);
 	nl_counters_follow(&counters, after->ifindex, &after->interface);
-	b = &counters.steady;
-	out->interface = (struct nl_interface){
-		.rx_bytes = b->rx_bytes - a->rx_bytes,
-		.tx_bytes = b->tx_bytes - a->tx_bytes,
-		.rx_packets = b->rx_packets - a->rx_packets,
-		.tx_packets = b->tx_packets - a->tx_packets,
-		.rx_errors = b->rx_errors - a->rx_errors,
-		.tx_errors = b->tx_errors - a->tx_errors,
-		.rx_dropped = b->rx_dropped - a->rx_dropped,
-		.tx_dropped = b->tx_dropped - a->tx_dropped,
-	};
+	out->interface = counters.steady;
+	for (size_t i = 0; i < sizeof(out->interface) / sizeof(*grew); i++)
+		grew[i] -= first[i];
 	out->wraps = counters.wraps + after->wraps - before->wraps;
 	out->reset = counters.resets > 0 || after->resets != before->resets || after->ifindex == 0;
 }
@@ -128,30 +121,20 @@ static void diff_cpus(const struct nl_meter *before, const struct nl_meter *afte
 	for (uint64_t i = 0, k = 0; i < before->cpus && k < after->cpus;) {
 		const struct nl_cpu *a = &before->cpu[i], *b = &after->cpu[k];
 		struct nl_cpu *to = &out->cpu[out->cpus];
+		const uint64_t *first = (const uint64_t *)a, *last = (const uint64_t *)b;
 
-		if (a->cpu < b->cpu) {
-			i++;
+		i += a->cpu <= b->cpu;
+		k += b->cpu <= a->cpu;
+		if (a->cpu != b->cpu)
 			continue;
-		}
-		if (a->cpu > b->cpu) {
-			k++;
-			continue;
-		}
-		to->cpu = a->cpu;
-		to->user_us = grown(a->user_us, b->user_us);
-		to->nice_us = grown(a->nice_us, b->nice_us);
-		to->system_us = grown(a->system_us, b->system_us);
-		to->idle_us = grown(a->idle_us, b->idle_us);
-		to->iowait_us = grown(a->iowait_us, b->iowait_us);
-		to->irq_us = grown(a->irq_us, b->irq_us);
-		to->softirq_us = grown(a->softirq_us, b->softirq_us);
-		to->steal_us = grown(a->steal_us, b->steal_us);
-		to->frequency_kHz = b->frequency_kHz;
+		*to = *b;
+		for (int field = NL_CPU_FIRST_TIME; field <= NL_CPU_LAST_TIME; field++)
+			((uint64_t *)to)[field] = grown(first[field], last[field]);
 		to->first_frequency_kHz = a->frequency_kHz;
-		to->throttled = nl_throttle_grown(a->throttled, b->throttled);
+		to->throttled -= a->throttled;
+		if (a->throttled < 0 || b->throttled < a->throttled)
+			to->throttled = -1;
 		out->cpus++;
-		i++;
-		k++;
 	}
 }
 

@@ -89,29 +89,27 @@ void nl_counters_begin(struct nl_counters *c, int32_t ifindex, const struct nl_i
 	c->last = c->steady = *now;
 }
 
+/* The fields of an nl_interface, in its order. */
+enum { RX_PACKETS, TX_PACKETS, RX_BYTES, TX_BYTES, FIRST_RARE, FIELDS = sizeof(struct nl_interface) / 8 };
+
 static int follow(struct nl_counters *c, const struct nl_interface *now)
 {
-	const struct nl_interface *last = &c->last;
-	const struct growth rx_bytes = grow(last->rx_bytes, now->rx_bytes);
-	const struct growth tx_bytes = grow(last->tx_bytes, now->tx_bytes);
-	const struct growth rx_packets = grow(last->rx_packets, now->rx_packets);
-	const struct growth tx_packets = grow(last->tx_packets, now->tx_packets);
+	const uint64_t *before = (const uint64_t *)&c->last, *after = (const uint64_t *)now;
+	uint64_t *steady = (uint64_t *)&c->steady;
+	struct growth growth[FIELDS];
 
-	if (!fit(&rx_bytes, &rx_packets) || !fit(&tx_bytes, &tx_packets))
+	for (int i = 0; i < FIELDS; i++) {
+		growth[i] = grow(before[i], after[i]);
+		/* errors and drops never grow by 2^32 */
+		if (i >= FIRST_RARE && after[i] < before[i])
+			return -1;
+	}
+	if (!fit(&growth[RX_BYTES], &growth[RX_PACKETS]) || !fit(&growth[TX_BYTES], &growth[TX_PACKETS]))
 		return -1;
-	/* errors and drops never grow by 2^32 */
-	if (now->rx_errors < last->rx_errors || now->tx_errors < last->tx_errors ||
-	    now->rx_dropped < last->rx_dropped || now->tx_dropped < last->tx_dropped)
-		return -1;
-	c->steady.rx_bytes += rx_bytes.by;
-	c->steady.tx_bytes += tx_bytes.by;
-	c->steady.rx_packets += rx_packets.by;
-	c->steady.tx_packets += tx_packets.by;
-	c->steady.rx_errors += now->rx_errors - last->rx_errors;
-	c->steady.tx_errors += now->tx_errors - last->tx_errors;
-	c->steady.rx_dropped += now->rx_dropped - last->rx_dropped;
-	c->steady.tx_dropped += now->tx_dropped - last->tx_dropped;
-	c->wraps += rx_bytes.wrapped + tx_bytes.wrapped + rx_packets.wrapped + tx_packets.wrapped;
+	for (int i = 0; i < FIELDS; i++) {
+		steady[i] += growth[i].by;
+		c->wraps += growth[i].wrapped;
+	}
 	return 0;
 }
 

@@ -69,17 +69,14 @@ static int next_line(const char **text, const char *end, struct cursor *line)
 
 static int take_cpu(struct cursor *line, uint64_t tick_us, struct nl_cpu *cpu)
 {
-	uint64_t *const field[] = {&cpu->user_us,   &cpu->nice_us, &cpu->system_us,  &cpu->idle_us,
-				   &cpu->iowait_us, &cpu->irq_us,  &cpu->softirq_us, &cpu->steal_us};
-
 	if (take_decimal(line, &cpu->cpu))
 		return -1;
-	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
+	for (int i = NL_CPU_FIRST_TIME; i <= NL_CPU_LAST_TIME; i++) {
 		uint64_t ticks;
 
 		if (take_decimal(line, &ticks))
 			return -1;
-		*field[i] = ticks * tick_us;
+		((uint64_t *)cpu)[i] = ticks * tick_us;
 	}
 	return 0;
 }

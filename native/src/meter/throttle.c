@@ -37,10 +37,3 @@ void nl_throttle_read(const char *root, struct nl_meter *out)
 		cpu->throttled = no_core && no_package ? -1 : (int64_t)(core + package);
 	}
 }
-
-int64_t nl_throttle_grown(int64_t before, int64_t after)
-{
-	if (before < 0 || after < before)
-		return -1;
-	return after - before;
-}

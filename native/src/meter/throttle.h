@@ -11,7 +11,4 @@
  * or malformed frequency is 0; throttled is the sum of the counts that there are, -1 without one. */
 void nl_throttle_read(const char *root, struct nl_meter *out);
 
-/* Growth of a count; -1 where it is not known or went back. Pure. */
-int64_t nl_throttle_grown(int64_t before, int64_t after);
-
 #endif

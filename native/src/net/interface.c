@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -50,7 +51,7 @@ int nl_ethtool(const char *interface, void *data)
 	return nl_interface_ioctl(SIOCETHTOOL, interface, &ifr);
 }
 
-int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most)
+int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most, struct ethtool_gstrings **out)
 {
 	union {
 		struct ethtool_sset_info info;
@@ -68,7 +69,17 @@ int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most)
 	memcpy(&count, u.room + sizeof(u.info), sizeof(count));
 	if (!u.info.sset_mask || count == 0 || count > most)
 		return -EOPNOTSUPP;
-	return (int)count;
+	*out = calloc(1, sizeof(**out) + (size_t)count * ETH_GSTRING_LEN);
+	if (!*out)
+		return -ENOMEM;
+	(*out)->cmd = ETHTOOL_GSTRINGS;
+	(*out)->string_set = set;
+	(*out)->len = count;
+	result = nl_ethtool(interface, *out);
+	if (result >= 0 && (*out)->len == count)
+		return 0;
+	free(*out);
+	return result < 0 ? result : -EAGAIN;
 }
 
 int nl_ethtool_segments(const char *interface)

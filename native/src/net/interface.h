@@ -17,9 +17,11 @@ int nl_ifindex_name(int index, char name[IFNAMSIZ]);
 /* Execute the command at the start of data. The call's result, 0 or more, or -errno. */
 int nl_ethtool(const char *interface, void *data);
 
-/* Number of strings in a set (ETH_SS_...), at least 1. -errno: -EOPNOTSUPP without any, or with more
- * than `most`. */
-int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most);
+struct ethtool_gstrings;
+
+/* The strings of a set (ETH_SS_...), at least 1, which the caller frees. 0 or -errno: -EOPNOTSUPP without
+ * any, or with more than `most`; -EAGAIN if their number changed meanwhile. */
+int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most, struct ethtool_gstrings **out);
 
 /* True if TCP passes down multi-segment packets (TSO or GSO), or if unknown, as on almost every
  * device. */

@@ -11,21 +11,9 @@
 
 enum { SET_MAX = 4 };
 
-/* The fields read from rtnl_link_stats64; newer kernels only append to it. */
-static void take_stats(const uint8_t *from, struct nl_interface *out)
-{
-	struct rtnl_link_stats64 stats;
-
-	memcpy(&stats, from, offsetof(struct rtnl_link_stats64, multicast));
-	out->rx_packets = stats.rx_packets;
-	out->tx_packets = stats.tx_packets;
-	out->rx_bytes = stats.rx_bytes;
-	out->tx_bytes = stats.tx_bytes;
-	out->rx_errors = stats.rx_errors;
-	out->tx_errors = stats.tx_errors;
-	out->rx_dropped = stats.rx_dropped;
-	out->tx_dropped = stats.tx_dropped;
-}
+/* The first fields of rtnl_link_stats64, to which newer kernels only append. */
+_Static_assert(offsetof(struct nl_interface, tx_dropped) == offsetof(struct rtnl_link_stats64, tx_dropped),
+	       "nl_interface has the kernel's order");
 
 int nl_rtattr_next(const uint8_t *message, size_t len, size_t *at, struct nl_rtattr *out)
 {
@@ -86,10 +74,10 @@ int nl_rtnl_parse(const void *answer, size_t len, int32_t *ifindex, struct nl_in
 {
 	const uint8_t *stats;
 	int code = find_attribute(answer, len, IFLA_STATS64,
-				  offsetof(struct rtnl_link_stats64, multicast), ifindex, &stats);
+				  sizeof(*out), ifindex, &stats);
 
 	if (code == 0)
-		take_stats(stats, out);
+		memcpy(out, stats, sizeof(*out));
 	return code;
 }
 

@@ -6,25 +6,18 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { STUCK_MS = 5000, LEAVE_MS = 2000, DYING_STEPS = 100, STEP_MS = 5 };
 enum { ATTEMPTS = 5, ATTEMPT_MS = 200 }; /* of a revert that failed: a shortage may pass */
-
-struct nl_guard_shared {
-	_Atomic uint64_t last_request_ns;
-	_Atomic int ended, taken, finished;
-	struct nl_revert_sum sum; /* before `finished` */
-};
 
 /* Another open file description of the same memfd: flock belongs to the description. */
 static int memfd_again(int fd)
@@ -37,32 +30,19 @@ static int memfd_again(int fd)
 
 int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 {
-	void *page;
-	int map_fd;
-
 	memset(g, 0, sizeof(*g));
-	g->pipe_fd = -1;
+	g->socket_fd = -1;
 	g->hold_ns = hold_ns;
 	g->lock_fd = memfd_create("netlab-guard", 0);
-	if (g->lock_fd < 0 || ftruncate(g->lock_fd, (off_t)sizeof(*g->shared)) < 0)
-		goto fail;
-	/* A mapping, which the child inherits, references its open file description and thereby the
-	 * lock. So map the page through a description that is never locked. */
-	map_fd = memfd_again(g->lock_fd);
-	if (map_fd < 0)
-		goto fail;
-	page = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
-	close(map_fd);
-	if (page == MAP_FAILED)
-		goto fail;
-	g->shared = page;
-	nl_guard_keepalive(g);
-	return 0;
-fail:
+	g->shared = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (g->shared == MAP_FAILED)
+		g->shared = NULL;
+	if (g->lock_fd >= 0 && g->shared) {
+		nl_guard_keepalive(g);
+		return 0;
+	}
 	nl_fail(why, NL_REFUSED, "cannot allocate the guard's memory: %s", strerror(errno));
-	if (g->lock_fd >= 0)
-		close(g->lock_fd);
-	g->lock_fd = -1;
+	nl_guard_close(g);
 	return -1;
 }
 
@@ -72,9 +52,9 @@ struct child {
 	struct nl_guard_shared *shared;
 	uint64_t hold_ns;
 	pid_t parent;
-	int pipe, go, lock;
+	int socket, lock;
 	struct nl_host_lock session;
-	struct nl_journal_file file;
+	struct nl_journal journal;
 	size_t first;
 };
 
@@ -88,12 +68,21 @@ static void close_others(const struct child *c)
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)max)
 		max = (int)files.rlim_cur;
 	for (int fd = 0; fd < max; fd++)
-		if (fd != c->pipe && fd != c->go && fd != c->lock && fd != c->file.dir &&
-		    fd != c->session.fd)
+		if (fd != c->socket && fd != c->lock && fd != c->journal.dir && fd != c->session.fd)
 			close(fd);
 	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
 		fd = dup(fd);
+}
+
+static uint64_t due_ns(const struct child *c)
+{
+	return atomic_load(&c->shared->last_request_ns) + c->hold_ns;
+}
+
+static int is_due(const struct child *c)
+{
+	return nl_now_ns() >= due_ns(c);
 }
 
 /* Returns with the lock taken. */
@@ -110,25 +99,22 @@ static void child_lock(const struct child *c, int timed_out)
 }
 
 /* 0, or -1 while something is left that another attempt may revert. */
-static int child_attempt(const struct child *c)
+static int child_attempt(struct child *c)
 {
 	struct nl_revert_sum sum;
-	struct nl_journal j;
 
 	nl_revert_release();
-	if (nl_journal_load(&c->file, &j) < 0)
+	if (nl_journal_load(&c->journal) < 0)
 		return -1;
-	sum = nl_revert_all(&j, &c->file, c->first, 1, NULL, NULL);
-	nl_journal_free(&j);
+	sum = nl_revert_all(&c->journal, c->first, 1, NULL, NULL);
 	/* each attempt counts what the one before left open */
-	sum.restored += c->shared->sum.restored;
-	sum.conflicts += c->shared->sum.conflicts;
-	c->shared->sum = sum;
+	c->shared->sum.of[NL_ABSENT] = c->shared->sum.of[NL_FAILED] = 0;
+	nl_revert_sum_add(&c->shared->sum, &sum);
 	atomic_store(&c->shared->finished, 1);
-	return sum.failed ? -1 : 0;
+	return sum.of[NL_FAILED] ? -1 : 0;
 }
 
-static void child_revert(const struct child *c)
+static void child_revert(struct child *c)
 {
 	atomic_store(&c->shared->taken, 1);
 	for (int i = 0; child_attempt(c) < 0 && i + 1 < ATTEMPTS; i++)
@@ -137,41 +123,29 @@ static void child_revert(const struct child *c)
 
 __attribute__((noreturn)) static void child_main(struct child *c)
 {
-	static const int ignored_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1,
-					      SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
-	struct pollfd parent = {.fd = c->pipe, .events = POLLIN};
-	sigset_t none;
+	struct pollfd parent = {.fd = c->socket, .events = POLLIN};
+	sigset_t all;
 
-	for (size_t i = 0; i < sizeof(ignored_signals) / sizeof(ignored_signals[0]); i++)
-		signal(ignored_signals[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, "netlab-guard", 0, 0, 0);
 	if (chdir("/") < 0)
 		_exit(1);
 	for (;;) {
-		uint64_t due = atomic_load(&c->shared->last_request_ns) + c->hold_ns, now = nl_now_ns();
-		int timed_out = now >= due;
+		int timed_out = is_due(c);
 
-		if (!timed_out) {
-			uint64_t left_ms = (due - now) / NL_NS_PER_MS + 1;
-			int n = poll(&parent, 1, left_ms > 60000 ? 60000 : (int)left_ms);
-
-			if (n <= 0)
-				continue;
-		}
+		if (!timed_out && poll(&parent, 1, nl_poll_ms(due_ns(c))) <= 0)
+			continue;
 		child_lock(c, timed_out);
 		if (atomic_load(&c->shared->ended))
 			_exit(0);
-		now = nl_now_ns();
-		if (timed_out && poll(&parent, 1, 0) == 0 &&
-		    now < atomic_load(&c->shared->last_request_ns) + c->hold_ns) {
+		if (timed_out && poll(&parent, 1, 0) == 0 && !is_due(c)) {
 			flock(c->lock, LOCK_UN); /* a request arrived during the wait */
 			continue;
 		}
 		child_revert(c);
 		/* A parent that lives still has the lock, and releases it at its next request. One that
-		 * dies closes the pipe a moment before it is gone. */
+		 * dies closes its socket a moment before it is gone. */
 		for (int i = 0; !timed_out && getppid() == c->parent && i < DYING_STEPS; i++)
 			nl_sleep_ms(STEP_MS);
 		if (getppid() != c->parent)
@@ -188,55 +162,46 @@ static void close_open(int fd)
 		close(fd);
 }
 
-int nl_guard_start(struct nl_guard *g, const struct nl_journal_file *file, size_t first,
+int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t first,
 		   const struct nl_host_lock *session, struct nl_err *why)
 {
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
-			  .lock = -1, .session = *session, .file = *file, .first = first};
-	int ends[2] = {-1, -1}, go[2] = {-1, -1};
+			  .lock = -1, .session = *session, .journal = *journal, .first = first};
+	int ends[2] = {-1, -1};
+	ssize_t n = 0;
 	char byte = 0;
 	pid_t pid = -1;
 
 	c.lock = memfd_again(g->lock_fd);
-	if (c.lock >= 0 && pipe2(ends, O_CLOEXEC) == 0 &&
-	    pipe2(go, O_CLOEXEC) == 0)
+	if (c.lock >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0)
 		pid = fork();
 	if (pid == 0) {
-		c.pipe = ends[0];
-		c.go = go[1];
+		c.socket = ends[1];
 		/* Leave the parent's group and session, and reserve the files of a revert, before
 		 * the parent writes a knob. */
 		if (setsid() < 0)
 			_exit(1);
 		close_others(&c);
 		nl_revert_reserve_child();
-		if (write(c.go, &byte, 1) != 1)
+		if (write(c.socket, &byte, 1) != 1)
 			_exit(1);
-		close(c.go);
 		child_main(&c);
 	}
 	if (pid < 0)
 		nl_fail(why, NL_REFUSED, "the guard cannot be started: %s", strerror(errno));
-	close_open(go[1]);
-	if (pid > 0) {
-		ssize_t n;
-
-		while ((n = read(go[0], &byte, 1)) < 0 && errno == EINTR)
-			;
-		if (n != 1) {
-			nl_fail(why, NL_REFUSED, "the guard died at its start");
-			waitpid(pid, NULL, 0);
-			pid = -1;
-		}
-	}
-	close_open(go[0]);
-	close_open(ends[0]);
+	close_open(ends[1]);
 	close_open(c.lock);
-	if (pid < 0) {
-		close_open(ends[1]);
+	while (pid > 0 && (n = read(ends[0], &byte, 1)) < 0 && errno == EINTR)
+		;
+	if (pid > 0 && n != 1) {
+		nl_fail(why, NL_REFUSED, "the guard died at its start");
+		waitpid(pid, NULL, 0);
+	}
+	if (n != 1) {
+		close_open(ends[0]);
 		return -1;
 	}
-	g->pipe_fd = ends[1];
+	g->socket_fd = ends[0];
 	g->pid = pid;
 	return 0;
 }
@@ -248,8 +213,8 @@ int nl_guard_alive(struct nl_guard *g)
 	if (waitpid(g->pid, NULL, WNOHANG) == 0)
 		return 1;
 	g->pid = 0;
-	close(g->pipe_fd);
-	g->pipe_fd = -1;
+	close(g->socket_fd);
+	g->socket_fd = -1;
 	return 0;
 }
 
@@ -271,26 +236,10 @@ void nl_guard_unlock(struct nl_guard *g)
 	flock(g->lock_fd, LOCK_UN);
 }
 
-int nl_guard_taken(const struct nl_guard *g)
-{
-	return atomic_load(&g->shared->taken);
-}
-
-int nl_guard_finished(const struct nl_guard *g, struct nl_revert_sum *sum)
-{
-	*sum = g->shared->sum;
-	return atomic_load(&g->shared->finished);
-}
-
-void nl_guard_ended(struct nl_guard *g)
-{
-	atomic_store(&g->shared->ended, 1);
-}
-
 void nl_guard_close(struct nl_guard *g)
 {
-	close_open(g->pipe_fd);
-	g->pipe_fd = -1;
+	close_open(g->socket_fd);
+	g->socket_fd = -1;
 	for (int ms = 0; g->pid && ms < LEAVE_MS; ms += STEP_MS) {
 		if (waitpid(g->pid, NULL, WNOHANG) != 0)
 			g->pid = 0;

@@ -8,12 +8,13 @@
  *
  * Every change of it writes a new file and renames it over the old one, so it is whole at any moment.
  * `wanted` marks a write that began and was not read back, at most one after a crash: the knob has the
- * value of before, the wanted one, or a mixture, since a sysctl of several numbers stores each one as it is parsed.
+ * value of before, the wanted one, or a mixture, since a sysctl of several numbers stores each one as it
+ * is parsed.
  *
  * An inode of a namespace is used again, its cookie (Linux 5.14, else 0) is not. An interface is
  * identified by its index, which outlives a change of its name.
  *
- * Only the process that has the lock of the session (nl_session_lock) reads or changes it. */
+ * Only the process that has the lock of the session (tune_session.h) reads or changes it. */
 #ifndef NL_JOURNAL_H
 #define NL_JOURNAL_H
 
@@ -37,17 +38,14 @@ struct nl_entry {
 struct nl_journal {
 	struct nl_entry *entry;
 	size_t count, cap;
-	size_t bad_lines; /* lines of another version of netlab, or damaged ones */
-};
-
-struct nl_journal_file {
-	int dir; /* -1: not open, and no file */
+	int dir; /* of the file; -1: not open, and no file */
 	char name[64], path[128];
 };
 
-/* Parse len bytes into *out. Pure. 0, or -1 when out of memory. Free with nl_journal_free. */
-int nl_journal_parse(struct nl_journal *out, const char *text, size_t len);
-void nl_journal_free(struct nl_journal *j);
+/* Replace the entries by those of len bytes. Pure. 0, or -1 with errno: ENOMEM, or EBADMSG for a line of
+ * another version of netlab, or a damaged one. Free with nl_journal_free. */
+int nl_journal_parse(struct nl_journal *j, const char *text, size_t len);
+void nl_journal_free(struct nl_journal *j); /* the entries */
 
 /* The entry of a knob, or NULL. With ifindex (0: unknown) an interface is found under any name, and
  * another interface of the same name is not. */
@@ -61,13 +59,13 @@ void nl_journal_drop(struct nl_journal *j, size_t i);
 int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int at_once);
 
 /* Name the journal of this process's namespace and open its directory, if it is there. NL_OK or an error. */
-int nl_journal_open(struct nl_journal_file *file, struct nl_err *err);
-void nl_journal_close(struct nl_journal_file *file);
+int nl_journal_open(struct nl_journal *j, struct nl_err *err);
+void nl_journal_close(struct nl_journal *j); /* also frees the entries */
 
-/* Read and parse; an absent file has no entries. 0, or -1 with errno. */
-int nl_journal_load(const struct nl_journal_file *file, struct nl_journal *out);
+/* Read and parse; an absent file has no entries. 0, or -1 with errno as nl_journal_parse. */
+int nl_journal_load(struct nl_journal *j);
 
 /* Write all entries, or remove the file if there are none. 0, or -1 with errno and the file as it was. */
-int nl_journal_save(const struct nl_journal_file *file, const struct nl_journal *j);
+int nl_journal_save(const struct nl_journal *j);
 
 #endif

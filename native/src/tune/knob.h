@@ -15,27 +15,6 @@ enum {
 	NL_KNOB_VALUE_MAX = 800,
 };
 
-enum nl_knob_kind {
-	NL_KNOB_SYSCTL,
-	NL_KNOB_MTU,
-	NL_KNOB_TXQUEUELEN,
-	NL_KNOB_RING,
-	NL_KNOB_COALESCE,
-	NL_KNOB_FEATURE,
-	NL_KNOB_DEFER,
-	NL_KNOB_ADAPTIVE,
-	NL_KNOB_PAUSE,
-	NL_KNOB_CHANNELS,
-	NL_KNOB_NAPI,
-	NL_KNOB_OFFLOAD,
-	NL_KNOB_QDISC,
-	NL_KNOB_MODULE, /* a congestion control's module; global to the machine */
-	NL_KNOB_GOVERNOR, /* of a CPU; global to the machine */
-	NL_KNOB_IRQ, /* of one interrupt */
-	NL_KNOB_PCI,
-	NL_KNOB_KINDS,
-};
-
 enum nl_knob_code {
 	NL_KNOB_OK = 0,
 	NL_KNOB_ABSENT,      /* no such setting in this kernel or namespace */
@@ -52,7 +31,7 @@ enum nl_knob_access {
 };
 
 struct nl_knob {
-	enum nl_knob_kind kind;
+	const struct nl_knob_ops *ops;             /* of its kind */
 	char name[NL_KNOB_NAME_MAX + 1];           /* "" for mtu, txqueuelen, qdisc */
 	char interface[NL_KNOB_INTERFACE_MAX + 1]; /* "" for sysctl, module and governor */
 };
@@ -62,21 +41,23 @@ struct nl_knob {
 struct nl_value {
 	char text[NL_KNOB_VALUE_MAX + 1];
 	char exact[NL_KNOB_VALUE_MAX + 1];
+	enum nl_knob_access access; /* whether a write can succeed */
 };
 
 /* The operations of a kind. */
 struct nl_knob_ops {
 	const char *kind;
 	const char *const *names; /* NULL-terminated; NULL: free names, or none */
-	int has_number; /* the name is that of a CPU or interrupt: see knob_member.h */
+	int (*is_name)(const char *name); /* of free names; NULL: those above, or none */
+	const char *expected;             /* a free name, for messages */
 	int has_interface;
-	/* On OK *access says whether a write can succeed; otherwise *why has the reason. */
-	enum nl_knob_code (*read)(const struct nl_knob *k, struct nl_value *out,
-				  enum nl_knob_access *access, struct nl_err *why);
+	int has_members; /* the name is that of a CPU or interrupt: see knob_member.h */
+	const void *detail; /* what one implementation of several kinds needs of this one */
+	/* out->access is READ_ONLY before; unless it is WRITABLE, *why has the reason. */
+	enum nl_knob_code (*read)(const struct nl_knob *k, struct nl_value *out, struct nl_err *why);
 	enum nl_knob_code (*write)(const struct nl_knob *k, const char *text, struct nl_err *why);
-	/* Write back an earlier value. Applies no checks of its own: the kernel decides. */
-	enum nl_knob_code (*restore)(const struct nl_knob *k, const char *exact,
-				     struct nl_err *why);
+	/* Write back an earlier value. Applies no checks of its own: the kernel decides. NULL: as write. */
+	enum nl_knob_code (*restore)(const struct nl_knob *k, const char *exact, struct nl_err *why);
 	/* Probe by writing the present value again: a value that is refused could not be restored. */
 	int restore_probe;
 	/* After an interrupted write: true if `found` is partly `before` (exact) and partly `wanted`
@@ -84,8 +65,8 @@ struct nl_knob_ops {
 	int (*is_mixture)(const struct nl_value *found, const char *before, const char *wanted);
 	/* OK if this host can have the value, for a plan. NULL: only a write tells. */
 	enum nl_knob_code (*can)(const struct nl_knob *k, const char *text, struct nl_err *why);
-	/* The form of a value: one of the words, or a decimal number up to `most`; without both, one line of
-	 * printable ASCII, which write() parses. */
+	/* The form of a value: one of two words, or a decimal number up to `most`; without both, text that
+	 * write() parses. */
 	const char *const *words;
 	uint32_t least, most;
 };
@@ -104,7 +85,12 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 /* Validate the form of a value. NL_OK or NL_BAD_REQUEST. */
 int nl_knob_check_value(const struct nl_knob *k, const char *text, struct nl_err *err);
 
-const struct nl_knob_ops *nl_knob_ops_of(const struct nl_knob *k);
+/* The value and access of a knob, or why not. */
+enum nl_knob_code nl_knob_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why);
+enum nl_knob_code nl_knob_restore(const struct nl_knob *k, const char *exact, struct nl_err *why);
+
+/* The place of a knob's name in the names of its kind. */
+size_t nl_knob_name_index(const struct nl_knob *k);
 int nl_knob_same(const struct nl_knob *a, const struct nl_knob *b);
 
 /* Fold every run of blanks to one blank, and remove those at the ends; in place. */
@@ -119,7 +105,8 @@ enum nl_knob_access nl_knob_privilege(struct nl_err *why);
 
 extern const char *const nl_knob_switch[]; /* the words on and off */
 
-/* Fill text and exact with a number. */
+/* Fill text and exact alike. */
+void nl_knob_put_text(struct nl_value *out, const char *text);
 void nl_knob_put_number(struct nl_value *out, uint32_t value);
 
 /* Fill *why for an interface that is not there: NL_KNOB_GONE. */
@@ -130,6 +117,10 @@ enum nl_knob_code nl_knob_unreadable(struct nl_err *why, const char *what, int e
 /* The code of a failed SIOCETHTOOL; `lacks` says what a device without it has not. */
 enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *call,
 					 const char *lacks, int errnum, struct nl_err *why);
+
+/* Fill *why and return code. */
+enum nl_knob_code nl_knob_fail(struct nl_err *why, enum nl_knob_code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* True if errnum is a shortage of files or memory: the state of the knob is unknown. */
 int nl_knob_is_shortage(int errnum);

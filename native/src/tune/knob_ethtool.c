@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <linux/ethtool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +19,11 @@ union request {
 };
 
 struct field {
-	const char *name;
 	size_t at;
 	size_t most; /* of the device; 0: the request does not tell */
 };
 
+/* The `detail` of a kind. */
 struct family {
 	uint32_t get, set;
 	const char *get_call, *set_call;
@@ -32,56 +31,44 @@ struct family {
 	const char *fixed; /* said of a device that cannot change it */
 	const char *unit;  /* of a number; NULL for a switch */
 	int needs_most;    /* a field of which the device has at most 0 is not there */
-	const struct field *fields;
+	struct field field[4]; /* in the order of the kind's names */
 };
 
-#define RING(name, field, max) \
-	{name, offsetof(struct ethtool_ringparam, field), offsetof(struct ethtool_ringparam, max)}
-#define COALESCE(name, field) {name, offsetof(struct ethtool_coalesce, field), 0}
-#define PAUSE(name, field) {name, offsetof(struct ethtool_pauseparam, field), 0}
-#define CHANNELS(name, field, max) \
-	{name, offsetof(struct ethtool_channels, field), offsetof(struct ethtool_channels, max)}
+#define CALLS(name) ETHTOOL_G##name, ETHTOOL_S##name, "ETHTOOL_G" #name, "ETHTOOL_S" #name
+#define RING(field, max) {offsetof(struct ethtool_ringparam, field), offsetof(struct ethtool_ringparam, max)}
+#define COALESCE(field) {offsetof(struct ethtool_coalesce, field), 0}
+#define PAUSE(field) {offsetof(struct ethtool_pauseparam, field), 0}
+#define CHANNELS(field, max) \
+	{offsetof(struct ethtool_channels, field), offsetof(struct ethtool_channels, max)}
 
 static const struct family ring = {
-	ETHTOOL_GRINGPARAM, ETHTOOL_SRINGPARAM, "ETHTOOL_GRINGPARAM", "ETHTOOL_SRINGPARAM",
-	"the device has no ring sizes to set", "the device has no ring sizes to set",
-	"descriptors", 0,
-	(const struct field[]){RING("rx", rx_pending, rx_max_pending),
-			       RING("tx", tx_pending, tx_max_pending), {NULL, 0, 0}},
+	CALLS(RINGPARAM), "the device has no ring sizes to set", "the device has no ring sizes to set",
+	"descriptors", 0, {RING(rx_pending, rx_max_pending), RING(tx_pending, tx_max_pending)},
 };
 
 static const struct family coalesce = {
-	ETHTOOL_GCOALESCE, ETHTOOL_SCOALESCE, "ETHTOOL_GCOALESCE", "ETHTOOL_SCOALESCE",
-	"the device has no interrupt coalescing to set",
+	CALLS(COALESCE), "the device has no interrupt coalescing to set",
 	"the device cannot change this coalescing parameter", "us or frames", 0,
-	(const struct field[]){COALESCE("rx-usecs", rx_coalesce_usecs),
-			       COALESCE("rx-frames", rx_max_coalesced_frames),
-			       COALESCE("tx-usecs", tx_coalesce_usecs),
-			       COALESCE("tx-frames", tx_max_coalesced_frames), {NULL, 0, 0}},
+	{COALESCE(rx_coalesce_usecs), COALESCE(rx_max_coalesced_frames), COALESCE(tx_coalesce_usecs),
+	 COALESCE(tx_max_coalesced_frames)},
 };
 
 static const struct family adaptive = {
-	ETHTOOL_GCOALESCE, ETHTOOL_SCOALESCE, "ETHTOOL_GCOALESCE", "ETHTOOL_SCOALESCE",
-	"the device has no interrupt coalescing to set",
+	CALLS(COALESCE), "the device has no interrupt coalescing to set",
 	"the device has no adaptive coalescing", NULL, 0,
-	(const struct field[]){COALESCE("rx", use_adaptive_rx_coalesce),
-			       COALESCE("tx", use_adaptive_tx_coalesce), {NULL, 0, 0}},
+	{COALESCE(use_adaptive_rx_coalesce), COALESCE(use_adaptive_tx_coalesce)},
 };
 
 static const struct family pause = {
-	ETHTOOL_GPAUSEPARAM, ETHTOOL_SPAUSEPARAM, "ETHTOOL_GPAUSEPARAM", "ETHTOOL_SPAUSEPARAM",
-	"the device has no pause frames to set", "the device cannot change its pause frames",
-	NULL, 0,
-	(const struct field[]){PAUSE("autoneg", autoneg), PAUSE("rx", rx_pause),
-			       PAUSE("tx", tx_pause), {NULL, 0, 0}},
+	CALLS(PAUSEPARAM), "the device has no pause frames to set",
+	"the device cannot change its pause frames", NULL, 0,
+	{PAUSE(autoneg), PAUSE(rx_pause), PAUSE(tx_pause)},
 };
 
 static const struct family channels = {
-	ETHTOOL_GCHANNELS, ETHTOOL_SCHANNELS, "ETHTOOL_GCHANNELS", "ETHTOOL_SCHANNELS",
-	"the device has no such queues to set", "the device cannot change its queues", "queues", 1,
-	(const struct field[]){CHANNELS("combined", combined_count, max_combined),
-			       CHANNELS("rx", rx_count, max_rx), CHANNELS("tx", tx_count, max_tx),
-			       {NULL, 0, 0}},
+	CALLS(CHANNELS), "the device has no such queues to set", "the device cannot change its queues",
+	"queues", 1,
+	{CHANNELS(combined_count, max_combined), CHANNELS(rx_count, max_rx), CHANNELS(tx_count, max_tx)},
 };
 
 enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *call,
@@ -91,8 +78,7 @@ enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *ca
 		return nl_knob_gone(k, why);
 	if (errnum != EOPNOTSUPP)
 		return nl_knob_fail_errno(why, call, errnum);
-	nl_fail(why, NL_REFUSED, "%s", lacks);
-	return NL_KNOB_UNSUPPORTED;
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "%s", lacks);
 }
 
 static uint32_t *at(union request *r, size_t offset)
@@ -101,95 +87,70 @@ static uint32_t *at(union request *r, size_t offset)
 }
 
 /* Ask the device; the field of the knob in *field. */
-static enum nl_knob_code get(const struct nl_knob *k, const struct family *f, union request *r,
-			     const struct field **field, struct nl_err *why)
+static enum nl_knob_code get(const struct nl_knob *k, union request *r, const struct field **field,
+			     struct nl_err *why)
 {
+	const struct family *f = k->ops->detail;
 	int result;
 
 	memset(r, 0, sizeof(*r));
 	r->cmd = f->get;
-	for (*field = f->fields; (*field)->name; (*field)++)
-		if (strcmp((*field)->name, k->name) == 0)
-			break;
+	*field = &f->field[nl_knob_name_index(k)];
 	result = nl_ethtool(k->interface, r);
-	if (result < 0)
-		return nl_knob_ethtool_failed(k, f->get_call, f->lacks, -result, why);
-	if (f->needs_most && *at(r, (*field)->most) == 0)
-		return nl_knob_ethtool_failed(k, f->get_call, f->lacks, EOPNOTSUPP, why);
-	return NL_KNOB_OK;
+	if (result >= 0 && f->needs_most && *at(r, (*field)->most) == 0)
+		result = -EOPNOTSUPP;
+	return result < 0 ? nl_knob_ethtool_failed(k, f->get_call, f->lacks, -result, why) : NL_KNOB_OK;
 }
 
-static enum nl_knob_code read_field(const struct nl_knob *k, const struct family *f,
-				    struct nl_value *out, enum nl_knob_access *access,
-				    struct nl_err *why)
+static enum nl_knob_code field_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
 {
+	const struct family *f = k->ops->detail;
 	const struct field *field;
 	union request r;
-	enum nl_knob_code code;
-	uint32_t value;
+	enum nl_knob_code code = get(k, &r, &field, why);
 
-	*access = NL_KNOB_READ_ONLY;
-	code = get(k, f, &r, &field, why);
 	if (code != NL_KNOB_OK)
 		return code;
-	value = *at(&r, field->at);
-	nl_knob_put_number(out, value);
-	if (!f->unit) {
-		snprintf(out->text, sizeof(out->text), "%s", nl_knob_switch[!value]);
-		memcpy(out->exact, out->text, sizeof(out->exact));
-	}
-	*access = nl_knob_privilege(why);
+	if (f->unit)
+		nl_knob_put_number(out, *at(&r, field->at));
+	else
+		nl_knob_put_text(out, nl_knob_switch[!*at(&r, field->at)]);
+	out->access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
 
-static enum nl_knob_code write_field(const struct nl_knob *k, const struct family *f,
-				     const char *text, struct nl_err *why)
+static enum nl_knob_code field_write(const struct nl_knob *k, const char *text, struct nl_err *why)
 {
+	const struct family *f = k->ops->detail;
 	const struct field *field;
 	union request r;
-	enum nl_knob_code code = get(k, f, &r, &field, why);
+	enum nl_knob_code code = get(k, &r, &field, why);
 	uint32_t value = f->unit ? (uint32_t)strtoul(text, NULL, 10) : strcmp(text, "on") == 0;
 	int result;
 
 	if (code != NL_KNOB_OK)
 		return code;
-	if (field->most && value > *at(&r, field->most)) {
-		nl_fail(why, NL_REFUSED, "the device takes at most %" PRIu32 " %s",
-			*at(&r, field->most), f->unit);
-		return NL_KNOB_UNSUPPORTED;
-	}
+	if (field->most && value > *at(&r, field->most))
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "the device takes at most %" PRIu32 " %s",
+				    *at(&r, field->most), f->unit);
 	*at(&r, field->at) = value;
 	r.cmd = f->set;
 	result = nl_ethtool(k->interface, &r);
-	if (result == -EINVAL && f == &pause && r.pause.autoneg && strcmp(field->name, "autoneg") != 0) {
-		nl_fail(why, NL_REFUSED, "the card negotiates its pause frames: set autoneg to off first");
-		return NL_KNOB_UNSUPPORTED;
-	}
-	if (result < 0)
-		return nl_knob_ethtool_failed(k, f->set_call, f->fixed, -result, why);
-	return NL_KNOB_OK;
+	if (result == -EINVAL && f == &pause && r.pause.autoneg && field != pause.field)
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+				    "the card negotiates its pause frames: set autoneg to off first");
+	return result < 0 ? nl_knob_ethtool_failed(k, f->set_call, f->fixed, -result, why) : NL_KNOB_OK;
 }
 
-/* The operations of a kind: `ops_NAME` reads and writes the fields of the family NAME. */
 #define OPERATIONS(family, allowed, greatest, ...)                                                \
-	static enum nl_knob_code family##_read(const struct nl_knob *k, struct nl_value *out,     \
-					       enum nl_knob_access *access, struct nl_err *why)   \
-	{                                                                                         \
-		return read_field(k, &family, out, access, why);                                  \
-	}                                                                                         \
-	static enum nl_knob_code family##_write(const struct nl_knob *k, const char *text,        \
-						struct nl_err *why)                               \
-	{                                                                                         \
-		return write_field(k, &family, text, why);                                        \
-	}                                                                                         \
 	static const char *const family##_names[] = {__VA_ARGS__, NULL};                          \
 	const struct nl_knob_ops nl_knob_ops_##family = {                                         \
 		.kind = #family,                                                                  \
 		.names = family##_names,                                                          \
 		.has_interface = 1,                                                               \
-		.read = family##_read,                                                            \
-		.write = family##_write,                                                          \
-		.restore = family##_write,                                                        \
+		.detail = &(family),                                                              \
+		.read = field_read,                                                               \
+		.write = field_write,                                                             \
 		.words = allowed,                                                                 \
 		.most = greatest,                                                                 \
 	}

@@ -15,25 +15,19 @@
  * off before (tx-tcp-mangleid-segmentation, on most cards) stay off. */
 enum { BLOCKS_MAX = 8 };
 
-struct group {
-	const char *name;
-	const char *bits[6];
-};
-
-static const struct group groups[] = {
-	{"rx-checksum", {"rx-checksum"}},
-	{"tx-checksum", {"tx-checksum-ipv4", "tx-checksum-ip-generic", "tx-checksum-ipv6",
-			 "tx-checksum-fcoe-crc", "tx-checksum-sctp"}},
-	{"tso", {"tx-tcp-segmentation", "tx-tcp-ecn-segmentation",
-		 "tx-tcp-mangleid-segmentation", "tx-tcp6-segmentation",
-		 "tx-tcp-accecn-segmentation"}},
-	{"gso", {"tx-generic-segmentation"}},
-	{"gro", {"rx-gro"}},
-	{"scatter-gather", {"tx-scatter-gather"}},
-};
-
 static const char *const feature_names[] = {"rx-checksum", "tx-checksum", "tso", "gso", "gro",
 					    "scatter-gather", NULL};
+
+static const char *const groups[][6] = {
+	{"rx-checksum"},
+	{"tx-checksum-ipv4", "tx-checksum-ip-generic", "tx-checksum-ipv6", "tx-checksum-fcoe-crc",
+	 "tx-checksum-sctp"},
+	{"tx-tcp-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation",
+	 "tx-tcp6-segmentation", "tx-tcp-accecn-segmentation"},
+	{"tx-generic-segmentation"},
+	{"rx-gro"},
+	{"tx-scatter-gather"},
+};
 
 struct features {
 	uint32_t blocks;
@@ -41,66 +35,44 @@ struct features {
 		active[BLOCKS_MAX];
 };
 
+/* bit: a name of at most ETH_GSTRING_LEN bytes. */
 static int in_group(const struct nl_knob *k, const char *bit)
 {
-	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
-		if (strcmp(groups[g].name, k->name) != 0)
-			continue;
-		for (int i = 0; i < 6 && groups[g].bits[i]; i++)
-			if (strcmp(groups[g].bits[i], bit) == 0)
-				return 1;
-	}
-	return 0;
+	const char *const *bits = groups[nl_knob_name_index(k)];
+
+	while (*bits && strncmp(*bits, bit, ETH_GSTRING_LEN) != 0)
+		bits++;
+	return *bits != NULL;
 }
 
-/* Fill f->group for count feature bits. 0 or -errno. */
-static int features_name(const struct nl_knob *k, int count, struct features *f)
-{
-	struct ethtool_gstrings *names =
-		calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
-	int result;
+static const char no_feature[] = "the kernel does not know this offload";
 
-	if (!names)
-		return -ENOMEM;
-	names->cmd = ETHTOOL_GSTRINGS;
-	names->string_set = ETH_SS_FEATURES;
-	names->len = (uint32_t)count;
-	result = nl_ethtool(k->interface, names);
-	for (uint32_t i = 0; result >= 0 && i < (uint32_t)count && i < names->len; i++) {
-		char bit[ETH_GSTRING_LEN + 1];
-
-		memcpy(bit, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
-		bit[ETH_GSTRING_LEN] = '\0';
-		if (in_group(k, bit))
-			f->group[i / 32] |= UINT32_C(1) << (i % 32);
-	}
-	free(names);
-	return result < 0 ? result : 0;
-}
-
-static int features_get(const struct nl_knob *k, struct features *f)
+/* 0 or -errno. */
+static int ask_features(const struct nl_knob *k, struct features *f)
 {
 	union {
 		struct ethtool_gfeatures head;
 		char room[sizeof(struct ethtool_gfeatures) +
 			  BLOCKS_MAX * sizeof(struct ethtool_get_features_block)];
 	} u;
-	int count = nl_ethtool_strings(k->interface, ETH_SS_FEATURES, BLOCKS_MAX * 32), result;
+	struct ethtool_gstrings *names;
 	uint32_t any = 0;
+	int result = nl_ethtool_strings(k->interface, ETH_SS_FEATURES, BLOCKS_MAX * 32, &names);
 
 	memset(f, 0, sizeof(*f));
-	if (count < 0)
-		return count;
-	result = features_name(k, count, f);
 	if (result < 0)
 		return result;
+	f->blocks = (names->len + 31) / 32;
+	for (uint32_t i = 0; i < names->len; i++)
+		if (in_group(k, (const char *)names->data + (size_t)i * ETH_GSTRING_LEN))
+			f->group[i / 32] |= UINT32_C(1) << (i % 32);
+	free(names);
 	memset(&u, 0, sizeof(u));
 	u.head.cmd = ETHTOOL_GFEATURES;
 	u.head.size = BLOCKS_MAX;
 	result = nl_ethtool(k->interface, &u);
 	if (result < 0)
 		return result;
-	f->blocks = ((uint32_t)count + 31) / 32;
 	for (uint32_t i = 0; i < f->blocks; i++) {
 		struct ethtool_get_features_block block;
 
@@ -113,6 +85,14 @@ static int features_get(const struct nl_knob *k, struct features *f)
 	return any ? 0 : -EOPNOTSUPP;
 }
 
+static enum nl_knob_code features_get(const struct nl_knob *k, struct features *f, struct nl_err *why)
+{
+	int result = ask_features(k, f);
+
+	return result < 0 ? nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why)
+			  : NL_KNOB_OK;
+}
+
 static int any_bit(const uint32_t *blocks)
 {
 	uint32_t any = 0;
@@ -122,28 +102,22 @@ static int any_bit(const uint32_t *blocks)
 	return any != 0;
 }
 
-static const char no_feature[] = "the kernel does not know this offload";
-
-static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out,
-				      enum nl_knob_access *access, struct nl_err *why)
+static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
 {
 	struct features f;
-	int result = features_get(k, &f);
-	int on;
 	char *to = out->exact;
+	enum nl_knob_code code = features_get(k, &f, why);
 
-	*access = NL_KNOB_READ_ONLY;
-	if (result < 0)
-		return nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
-	on = any_bit(f.active);
-	memcpy(out->text, on ? "on" : "off", on ? 3 : 4);
+	if (code != NL_KNOB_OK)
+		return code;
+	nl_knob_put_text(out, nl_knob_switch[!any_bit(f.active)]);
 	for (uint32_t i = 0; i < f.blocks; i++)
 		to += snprintf(to, 10, "%s%08" PRIx32, i ? "." : "", f.requested[i]);
 	if (!any_bit(f.available)) {
 		nl_fail(why, NL_REFUSED, "fixed: the device cannot switch this offload");
 		return NL_KNOB_OK;
 	}
-	*access = nl_knob_privilege(why);
+	out->access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
 
@@ -176,15 +150,14 @@ static enum nl_knob_code features_set(const struct nl_knob *k, const struct feat
 	return NL_KNOB_OK;
 }
 
-static enum nl_knob_code feature_write(const struct nl_knob *k, const char *text,
-				       struct nl_err *why)
+static enum nl_knob_code feature_write(const struct nl_knob *k, const char *text, struct nl_err *why)
 {
 	static const uint32_t none[BLOCKS_MAX];
 	struct features f;
-	int result = features_get(k, &f);
+	enum nl_knob_code code = features_get(k, &f, why);
 
-	if (result < 0)
-		return nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
+	if (code != NL_KNOB_OK)
+		return code;
 	return features_set(k, &f, strcmp(text, "on") == 0 ? f.available : none, why);
 }
 
@@ -193,18 +166,17 @@ static enum nl_knob_code feature_restore(const struct nl_knob *k, const char *ex
 {
 	uint32_t requested[BLOCKS_MAX] = {0};
 	struct features f;
-	int result = features_get(k, &f);
+	enum nl_knob_code code = features_get(k, &f, why);
 
-	if (result < 0)
-		return nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
+	if (code != NL_KNOB_OK)
+		return code;
 	for (uint32_t i = 0; i < f.blocks; i++) {
 		char *end;
 
 		requested[i] = (uint32_t)strtoul(exact, &end, 16);
-		if (end == exact) {
-			nl_fail(why, NL_REFUSED, "the saved offload bits do not match this kernel");
-			return NL_KNOB_REFUSED;
-		}
+		if (end == exact)
+			return nl_knob_fail(why, NL_KNOB_REFUSED,
+					    "the saved offload bits do not match this kernel");
 		exact = *end == '.' ? end + 1 : end;
 	}
 	return features_set(k, &f, requested, why);

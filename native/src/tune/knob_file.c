@@ -1,5 +1,6 @@
 #include "tune/knob_file.h"
 
+#include "base/process.h"
 #include "net/interface.h"
 
 #include <errno.h>
@@ -8,10 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int nl_knob_file_read(int dir, const char *path, struct nl_value *out)
+int nl_knob_text_read(int dir, const char *path, struct nl_value *out)
 {
 	int fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	char text[4097];
@@ -32,12 +34,12 @@ int nl_knob_file_read(int dir, const char *path, struct nl_value *out)
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
 			return EILSEQ;
-	memcpy(out->text, text, strlen(text) + 1);
-	memcpy(out->exact, text, strlen(text) + 1);
+	nl_knob_put_text(out, text);
 	return 0;
 }
 
-int nl_knob_file_write(int dir, const char *path, const char *text)
+/* Write text and a newline in one write(2). 0, or errno. */
+static int text_write(int dir, const char *path, const char *text)
 {
 	char line[NL_KNOB_VALUE_MAX + 2];
 	int len = snprintf(line, sizeof(line), "%s\n", text);
@@ -56,9 +58,67 @@ int nl_knob_file_write(int dir, const char *path, const char *text)
 	return err;
 }
 
-enum nl_knob_access nl_knob_file_access(int dir, const char *path, const char *mount, struct nl_err *why)
+/* -- the operations ------------------------------------------------------------------ */
+
+enum nl_knob_code nl_knob_file_enter(const struct nl_knob *k, struct nl_knob_place *p, struct nl_err *why)
 {
-	if (faccessat(dir, path, W_OK, AT_EACCESS) == 0)
+	*p = (struct nl_knob_place){.dir = -1, .device = -1};
+	return ((const struct nl_knob_file *)k->ops->detail)->enter(k, p, why);
+}
+
+void nl_knob_file_leave(const struct nl_knob_place *p)
+{
+	close(p->dir);
+	if (p->device >= 0)
+		close(p->device);
+}
+
+enum nl_knob_code nl_knob_file_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
+{
+	const struct nl_knob_file *file = k->ops->detail;
+	struct nl_knob_place p;
+	int err;
+	enum nl_knob_code code = nl_knob_file_enter(k, &p, why);
+
+	if (code != NL_KNOB_OK)
+		return code;
+	err = p.absent ? ENOENT : nl_knob_text_read(p.dir, p.path, out);
+	if (!err)
+		out->access = file->access(k, &p, why);
+	nl_knob_file_leave(&p);
+	if (err == ENOENT || err == ENOTDIR)
+		return file->missing(k, why);
+	if (err == EISDIR)
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+				    "a directory of settings, not one setting");
+	return err ? nl_knob_unreadable(why, "it cannot be read", err) : NL_KNOB_OK;
+}
+
+enum nl_knob_code nl_knob_file_write(const struct nl_knob *k, const char *text, struct nl_err *why)
+{
+	const struct nl_knob_file *file = k->ops->detail;
+	struct nl_knob_place p;
+	int err = 0;
+	enum nl_knob_code code = nl_knob_file_enter(k, &p, why);
+
+	if (code != NL_KNOB_OK)
+		return code;
+	if (file->refusal)
+		code = file->refusal(k, &p, text, 0, why);
+	if (code == NL_KNOB_OK)
+		err = p.absent ? ENOENT : text_write(p.dir, p.path, text);
+	if (err && file->refusal)
+		code = file->refusal(k, &p, text, err, why);
+	if (err && code == NL_KNOB_OK)
+		code = nl_knob_fail_errno(why, "write", err);
+	nl_knob_file_leave(&p);
+	return code;
+}
+
+enum nl_knob_access nl_knob_file_access(const struct nl_knob_place *p, const char *mount,
+					struct nl_err *why)
+{
+	if (faccessat(p->dir, p->path, W_OK, AT_EACCESS) == 0)
 		return NL_KNOB_WRITABLE;
 	if (errno == EROFS) {
 		nl_fail(why, NL_REFUSED, "%s is mounted read-only here", mount);
@@ -67,6 +127,108 @@ enum nl_knob_access nl_knob_file_access(int dir, const char *path, const char *m
 	nl_fail(why, NL_REFUSED, "no privilege: the file is not writable for this user");
 	return NL_KNOB_NO_PRIVILEGE;
 }
+
+/* -- sysctl -------------------------------------------------------------------------- */
+
+/* Tests replace this path. */
+#ifndef NL_PROC_SYS
+#define NL_PROC_SYS "/proc/sys"
+#endif
+
+/* The notation of sysctl(8): dots separate the components, a slash is a dot within one. */
+static void sysctl_path(const char *name, char *path)
+{
+	do
+		*path++ = *name == '.' ? '/' : *name == '/' ? '.' : *name;
+	while (*name++);
+}
+
+static int sysctl_is_name(const char *name)
+{
+	char path[NL_KNOB_NAME_MAX + 2];
+	size_t len = strlen(name);
+
+	sysctl_path(name, path);
+	memcpy(path + len, "/", 2);
+	return strncmp(name, "net.", 4) == 0 && !strstr(path, "//") && !strstr(path, "/./") &&
+	       !strstr(path, "/../") &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == len;
+}
+
+static enum nl_knob_code sysctl_enter(const struct nl_knob *k, struct nl_knob_place *p,
+				      struct nl_err *why)
+{
+	sysctl_path(k->name, p->path);
+	p->dir = open(NL_PROC_SYS, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return p->dir < 0 ? nl_knob_unreadable(why, "/proc/sys", errno) : NL_KNOB_OK;
+}
+
+static enum nl_knob_access sysctl_access(const struct nl_knob *k, const struct nl_knob_place *p,
+					 struct nl_err *why)
+{
+	struct stat st;
+
+	(void)k;
+	if (fstatat(p->dir, p->path, &st, AT_SYMLINK_NOFOLLOW) < 0 || (st.st_mode & 0222) ||
+	    faccessat(p->dir, p->path, W_OK, AT_EACCESS) == 0)
+		return nl_knob_file_access(p, "/proc/sys", why);
+	nl_fail(why, NL_REFUSED, nl_knob_in_first_namespace()
+				   ? "read-only in this kernel"
+				   : "belongs to the whole machine; read-only in this network namespace");
+	return NL_KNOB_READ_ONLY;
+}
+
+static enum nl_knob_code sysctl_missing(const struct nl_knob *k, struct nl_err *why)
+{
+	(void)k;
+	return nl_knob_fail(why, NL_KNOB_ABSENT, "no such setting in this kernel%s",
+			    nl_knob_in_first_namespace() ? ""
+							 : ", or it belongs to the whole machine and "
+							   "is not shown in this network namespace");
+}
+
+/* The next field of *text, up to a blank; moves *text past it. Its length, 0 at the end. */
+static size_t field(const char **text, const char **start)
+{
+	size_t len;
+
+	*start = *text;
+	len = strcspn(*text, " ");
+	*text += len + ((*text)[len] == ' ');
+	return len;
+}
+
+/* True if each number of found equals that of before or of wanted. */
+static int sysctl_is_mixture(const struct nl_value *value, const char *before, const char *wanted)
+{
+	const char *found = value->text;
+
+	while (*found) {
+		const char *f, *b, *w;
+		size_t fl = field(&found, &f), bl = field(&before, &b), wl = field(&wanted, &w);
+		int same_b = fl == bl && memcmp(f, b, fl) == 0;
+		int same_w = fl == wl && memcmp(f, w, fl) == 0;
+
+		if (!same_b && !same_w)
+			return 0;
+	}
+	return *before == '\0';
+}
+
+static const struct nl_knob_file sysctl_file = {sysctl_enter, sysctl_access, sysctl_missing, NULL};
+
+const struct nl_knob_ops nl_knob_ops_sysctl = {
+	.kind = "sysctl",
+	.is_name = sysctl_is_name,
+	.expected = "a sysctl under net.",
+	.detail = &sysctl_file,
+	.read = nl_knob_file_read,
+	.write = nl_knob_file_write,
+	.restore_probe = 1,
+	.is_mixture = sysctl_is_mixture,
+};
+
+/* -- directories of sysfs ------------------------------------------------------------ */
 
 /* Tests replace this path. */
 #ifndef NL_SYS_CLASS_NET
@@ -86,7 +248,7 @@ static int sysfs_is_ours(int dir, const struct nl_knob *k)
 	if (ifindex < 0)
 		return ifindex;
 	snprintf(path, sizeof(path), "%s/ifindex", k->interface);
-	err = nl_knob_file_read(dir, path, &found);
+	err = nl_knob_text_read(dir, path, &found);
 	if (nl_knob_is_shortage(err))
 		return -err;
 	return err == 0 && strtol(found.text, NULL, 10) == ifindex;
@@ -137,9 +299,8 @@ enum nl_knob_code nl_knob_sysfs_interfaces(const struct nl_knob *k, int *dir, st
 	}
 	if (ours > 0)
 		return NL_KNOB_OK;
-	nl_fail(why, NL_REFUSED, "/sys shows another network namespace, and a sysfs of this one cannot "
-			   "be mounted");
-	return NL_KNOB_UNSUPPORTED;
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+			    "/sys shows another network namespace, and a sysfs of this one cannot be mounted");
 }
 
 /* True if dir is the directory of a device on a PCI bus. */
@@ -158,33 +319,85 @@ static int is_pci(int dir)
 
 enum nl_knob_code nl_knob_sysfs_pci(const struct nl_knob *k, int *device, struct nl_err *why)
 {
-	char path[NL_KNOB_INTERFACE_MAX + sizeof("/device")];
-	int dir, parent, err;
+	/* A virtio device is the child of its PCI device. */
+	static const char *const below[] = {"device", "device/.."};
+	char path[NL_KNOB_INTERFACE_MAX + sizeof("/device/..")];
+	int dir;
 	enum nl_knob_code code = nl_knob_sysfs_interfaces(k, &dir, why);
 
 	if (code != NL_KNOB_OK)
 		return code;
-	snprintf(path, sizeof(path), "%s/device", k->interface);
-	*device = openat(dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	err = *device < 0 ? errno : 0;
-	close(dir);
-	if (nl_knob_is_shortage(err))
-		return nl_knob_fail_errno(why, "device", err);
-	if (!err && !is_pci(*device)) {
-		/* A virtio device is the child of its PCI device. */
-		parent = openat(*device, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		err = parent < 0 ? errno : 0;
-		close(*device);
-		if (nl_knob_is_shortage(err))
-			return nl_knob_fail_errno(why, "device", err);
-		*device = parent;
-		if (!err && !is_pci(parent)) {
-			close(parent);
-			err = ENODEV;
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", k->interface, below[i]);
+		*device = openat(dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (*device >= 0 && is_pci(*device)) {
+			close(dir);
+			return NL_KNOB_OK;
 		}
+		if (*device < 0) { /* not to take the parent of a PCI device after a shortage */
+			if (nl_knob_is_shortage(errno))
+				code = nl_knob_fail_errno(why, "device", errno);
+			break;
+		}
+		close(*device);
 	}
-	if (!err)
-		return NL_KNOB_OK;
-	nl_fail(why, NL_REFUSED, "%s is not a device on a PCI bus", k->interface);
-	return NL_KNOB_UNSUPPORTED;
+	close(dir);
+	return code != NL_KNOB_OK ? code
+				  : nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+						 "%s is not a device on a PCI bus", k->interface);
 }
+
+/* -- interrupt deferral and threads of an interface ---------------------------------- */
+
+static enum nl_knob_code interface_enter(const struct nl_knob *k, struct nl_knob_place *p,
+					 struct nl_err *why)
+{
+	snprintf(p->path, sizeof(p->path), "%s/%s", k->interface, k->name);
+	return nl_knob_sysfs_interfaces(k, &p->dir, why);
+}
+
+static enum nl_knob_access interface_access(const struct nl_knob *k, const struct nl_knob_place *p,
+					    struct nl_err *why)
+{
+	if (faccessat(p->dir, p->path, W_OK, AT_EACCESS) < 0 && errno == EROFS)
+		nl_fail(why, NL_REFUSED, "/sys is mounted read-only here");
+	else if (k->ops == &nl_knob_ops_defer && !nl_in_first_user_namespace())
+		nl_fail(why, NL_REFUSED,
+			"only root of the machine may change it; this is root of a user namespace");
+	else
+		return nl_knob_privilege(why);
+	return NL_KNOB_READ_ONLY;
+}
+
+static enum nl_knob_code interface_missing(const struct nl_knob *k, struct nl_err *why)
+{
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "this kernel does not support %s",
+			    k->ops == &nl_knob_ops_defer ? "software interrupt deferral"
+							 : "threads of an interface");
+}
+
+static const struct nl_knob_file interface_file = {interface_enter, interface_access, interface_missing,
+						   NULL};
+static const char *const defer_names[] = {"gro_flush_timeout", "napi_defer_hard_irqs", NULL};
+
+const struct nl_knob_ops nl_knob_ops_defer = {
+	.kind = "defer",
+	.names = defer_names,
+	.has_interface = 1,
+	.detail = &interface_file,
+	.read = nl_knob_file_read,
+	.write = nl_knob_file_write,
+	.most = UINT32_MAX,
+};
+
+static const char *const napi_names[] = {"threaded", NULL};
+
+const struct nl_knob_ops nl_knob_ops_napi = {
+	.kind = "napi",
+	.names = napi_names,
+	.has_interface = 1,
+	.detail = &interface_file,
+	.read = nl_knob_file_read,
+	.write = nl_knob_file_write,
+	.most = 1,
+};

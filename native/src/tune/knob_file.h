@@ -1,19 +1,46 @@
-/* knob_file: values in small files under /proc and /sys, and the directories of sysfs that belong to an
- * interface of this network namespace. */
+/* knob_file: knobs that are small files under /proc and /sys, and the directories of sysfs that belong to
+ * an interface of this network namespace. */
 #ifndef NL_KNOB_FILE_H
 #define NL_KNOB_FILE_H
 
 #include "tune/knob.h"
 
-/* Read path, relative to dir, into out->text and out->exact, folded. 0, or errno (EMSGSIZE: longer
- * than NL_KNOB_VALUE_MAX; EILSEQ: not printable). */
-int nl_knob_file_read(int dir, const char *path, struct nl_value *out);
+/* The file of a knob. */
+struct nl_knob_place {
+	int dir;    /* path is relative to it */
+	int device; /* directory of the interface's PCI device; -1: not needed */
+	int absent; /* the knob's device has no such file */
+	char path[NL_KNOB_NAME_MAX + NL_KNOB_INTERFACE_MAX + 2];
+};
+
+/* The `detail` of a kind whose knobs are files. */
+struct nl_knob_file {
+	/* Open the directories and name the file. NL_KNOB_OK, or the code of a failure with nothing open. */
+	enum nl_knob_code (*enter)(const struct nl_knob *k, struct nl_knob_place *p, struct nl_err *why);
+	enum nl_knob_access (*access)(const struct nl_knob *k, const struct nl_knob_place *p,
+				      struct nl_err *why);
+	enum nl_knob_code (*missing)(const struct nl_knob *k, struct nl_err *why);
+	/* The reason that text cannot be written, before a write (errnum 0) and after a failed one;
+	 * NL_KNOB_OK: none that is known. May be NULL. */
+	enum nl_knob_code (*refusal)(const struct nl_knob *k, const struct nl_knob_place *p,
+				     const char *text, int errnum, struct nl_err *why);
+};
+
+/* The operations of such a kind. */
+enum nl_knob_code nl_knob_file_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why);
+enum nl_knob_code nl_knob_file_write(const struct nl_knob *k, const char *text, struct nl_err *why);
+
+/* Open the file's directories, and close them. */
+enum nl_knob_code nl_knob_file_enter(const struct nl_knob *k, struct nl_knob_place *p, struct nl_err *why);
+void nl_knob_file_leave(const struct nl_knob_place *p);
 
 /* WRITABLE, or why not; `mount` names the filesystem for the message. */
-enum nl_knob_access nl_knob_file_access(int dir, const char *path, const char *mount, struct nl_err *why);
+enum nl_knob_access nl_knob_file_access(const struct nl_knob_place *p, const char *mount,
+					struct nl_err *why);
 
-/* Write text and a newline in one write(2). 0, or errno. */
-int nl_knob_file_write(int dir, const char *path, const char *text);
+/* Read path, relative to dir, into out->text and out->exact, folded. 0, or errno (EMSGSIZE: longer
+ * than NL_KNOB_VALUE_MAX; EILSEQ: not printable). */
+int nl_knob_text_read(int dir, const char *path, struct nl_value *out);
 
 /* Open the directory of the interfaces (class/net) that has the knob's. NL_KNOB_OK and an fd in *dir,
  * which the caller closes; or the code of a failure and its reason. */

@@ -23,10 +23,8 @@ enum {
 
 enum { IPV6_MIN_MTU = 1280 };
 
-static const char *const names[] = {"gso_max_size", "gro_max_size", "gso_ipv4_max_size",
-				    "gro_ipv4_max_size", NULL};
-
-/* The kernel also changes `follower` where `type` is set to 65536 or less. */
+/* The `detail` of a kind: its attributes, in the order of its names. The kernel also changes `follower`
+ * where `type` is set to 65536 or less. */
 static const struct attribute {
 	uint16_t type, follower;
 } sizes[] = {{GSO_MAX_SIZE, GSO_IPV4_MAX_SIZE},
@@ -35,55 +33,44 @@ static const struct attribute {
 	     {GRO_IPV4_MAX_SIZE, 0}},
   mtu = {MTU, 0}, txqueuelen = {TXQLEN, 0};
 
+static const char *const names[] = {"gso_max_size", "gro_max_size", "gso_ipv4_max_size",
+				    "gro_ipv4_max_size", NULL};
+
 static const struct attribute *attribute_of(const struct nl_knob *k)
 {
-	for (size_t i = 0; names[i]; i++)
-		if (strcmp(names[i], k->name) == 0)
-			return &sizes[i];
-	return k->kind == NL_KNOB_MTU ? &mtu : &txqueuelen;
+	const struct attribute *first = k->ops->detail;
+
+	return k->ops->names ? first + nl_knob_name_index(k) : first;
 }
 
-/* Find the value of an attribute: found->type says which. */
-static enum nl_knob_code find(const struct nl_knob *k, const struct nl_rtnl_answer *answer,
-			      int32_t *ifindex, struct nl_rtnl_u32 *found, struct nl_err *why)
-{
-	int code = nl_rtnl_find_u32(answer->bytes, answer->len, ifindex, found);
-
-	if (code == 0)
-		return NL_KNOB_OK;
-	if (code == ENODEV)
-		return nl_knob_gone(k, why);
-	if (code > 0)
-		return nl_knob_fail_errno(why, "RTM_GETLINK", code);
-	nl_fail(why, NL_REFUSED, "this kernel has no %s of an interface",
-		k->name[0] ? k->name : nl_knob_ops_of(k)->kind);
-	return NL_KNOB_UNSUPPORTED;
-}
-
+/* Ask for the attributes of the interface, and find the knob's. */
 static enum nl_knob_code read_size(const struct nl_knob *k, struct nl_rtnl_answer *answer,
 				   int32_t *ifindex, struct nl_rtnl_u32 *found, struct nl_err *why)
 {
-	int err = nl_rtnl_link(k->interface, answer);
+	int code = nl_rtnl_link(k->interface, answer);
 
 	found->type = attribute_of(k)->type;
-	if (err)
-		return nl_knob_fail_errno(why, "RTM_GETLINK", err);
-	return find(k, answer, ifindex, found, why);
+	if (code == 0)
+		code = nl_rtnl_find_u32(answer->bytes, answer->len, ifindex, found);
+	if (code < 0)
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "this kernel has no %s of an interface",
+				    k->name[0] ? k->name : k->ops->kind);
+	if (code == ENODEV)
+		return nl_knob_gone(k, why);
+	return code ? nl_knob_fail_errno(why, "RTM_GETLINK", code) : NL_KNOB_OK;
 }
 
-static enum nl_knob_code link_read(const struct nl_knob *k, struct nl_value *out,
-				      enum nl_knob_access *access, struct nl_err *why)
+static enum nl_knob_code link_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
 {
 	struct nl_rtnl_answer answer;
 	struct nl_rtnl_u32 found;
 	int32_t ifindex;
 	enum nl_knob_code code = read_size(k, &answer, &ifindex, &found, why);
 
-	*access = NL_KNOB_READ_ONLY;
 	if (code != NL_KNOB_OK)
 		return code;
 	nl_knob_put_number(out, found.value);
-	*access = nl_knob_privilege(why);
+	out->access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
 
@@ -111,11 +98,10 @@ static enum nl_knob_code link_set(const struct nl_knob *k, const char *text,
 		return NL_KNOB_OK;
 	if (strncmp(k->name, "gso", 3) == 0 &&
 	    nl_rtnl_find_u32(answer.bytes, answer.len, &ifindex, &most) == 0 &&
-	    values[0].value > most.value) {
-		nl_fail(why, NL_REFUSED, "the device takes at most %" PRIu32 " B (tso_max_size)",
-			most.value);
-		return NL_KNOB_REFUSED;
-	}
+	    values[0].value > most.value)
+		return nl_knob_fail(why, NL_KNOB_REFUSED,
+				    "the device takes at most %" PRIu32 " B (tso_max_size)",
+				    most.value);
 	return nl_knob_fail_errno(why, "RTM_SETLINK", err);
 }
 
@@ -128,9 +114,9 @@ static enum nl_knob_code mtu_write(const struct nl_knob *k, const char *text, st
 	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s", k->interface);
 	if (strtoul(text, NULL, 10) >= IPV6_MIN_MTU || access(path, F_OK) < 0)
 		return link_set(k, text, why);
-	nl_fail(why, NL_REFUSED, "an MTU below %d removes IPv6 from %s, and a revert would not restore its "
-		"addresses", IPV6_MIN_MTU, k->interface);
-	return NL_KNOB_REFUSED;
+	return nl_knob_fail(why, NL_KNOB_REFUSED,
+			    "an MTU below %d removes IPv6 from %s, and a revert would not restore its addresses",
+			    IPV6_MIN_MTU, k->interface);
 }
 
 const struct nl_knob_ops nl_knob_ops_mtu = {
@@ -139,6 +125,7 @@ const struct nl_knob_ops nl_knob_ops_mtu = {
 	.read = link_read,
 	.write = mtu_write,
 	.restore = link_set,
+	.detail = &mtu,
 	.least = 1,
 	.most = INT32_MAX,
 };
@@ -147,8 +134,8 @@ const struct nl_knob_ops nl_knob_ops_txqueuelen = {
 	.kind = "txqueuelen",
 	.has_interface = 1,
 	.read = link_read,
+	.detail = &txqueuelen,
 	.write = link_set,
-	.restore = link_set,
 	.most = INT32_MAX,
 };
 
@@ -157,7 +144,7 @@ const struct nl_knob_ops nl_knob_ops_offload = {
 	.names = names,
 	.has_interface = 1,
 	.read = link_read,
+	.detail = sizes,
 	.write = link_set,
-	.restore = link_set,
 	.most = UINT32_MAX,
 };

@@ -1,5 +1,6 @@
 #include "tune/knob_member.h"
 
+#include "base/request.h"
 #include "tune/knob_file.h"
 
 #include <ctype.h>
@@ -24,43 +25,47 @@
 
 enum { PATH_SIZE = 64 };
 
-struct place {
-	int files;  /* the directory of the files */
-	int device; /* that of the PCI device; -1 for CPUs */
-};
-
-static void leave(const struct place *p)
+static int is_number(const char *name)
 {
-	close(p->files);
-	if (p->device >= 0)
-		close(p->device);
+	uint64_t number;
+
+	return strlen(name) <= 6 && nl_decimal_parse(name, 0, 999999, &number) == 0;
 }
 
-static enum nl_knob_code enter(const struct nl_knob *k, struct place *p, struct nl_err *why)
+static enum nl_knob_code enter_files(const char *path, struct nl_knob_place *p, struct nl_err *why)
 {
-	const char *path = k->kind == NL_KNOB_IRQ ? NL_PROC_IRQ : NL_SYS_CPU;
 	enum nl_knob_code code = NL_KNOB_OK;
 
-	p->device = -1;
-	if (k->kind == NL_KNOB_IRQ)
-		code = nl_knob_sysfs_pci(k, &p->device, why);
-	if (code != NL_KNOB_OK)
-		return code;
-	p->files = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->files >= 0)
-		return NL_KNOB_OK;
-	code = nl_knob_unreadable(why, path, errno);
-	if (p->device >= 0)
+	p->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->dir < 0)
+		code = nl_knob_unreadable(why, path, errno);
+	if (p->dir < 0 && p->device >= 0)
 		close(p->device);
 	return code;
 }
 
-static void file_of(const struct nl_knob *k, const char *number, char path[PATH_SIZE])
+static enum nl_knob_code governor_enter(const struct nl_knob *k, struct nl_knob_place *p,
+					struct nl_err *why)
 {
-	if (k->kind == NL_KNOB_IRQ)
-		snprintf(path, PATH_SIZE, "%.10s/smp_affinity_list", number);
-	else
-		snprintf(path, PATH_SIZE, "cpu%.10s/cpufreq/scaling_governor", number);
+	snprintf(p->path, sizeof(p->path), "cpu%.10s/cpufreq/scaling_governor", k->name);
+	return enter_files(NL_SYS_CPU, p, why);
+}
+
+static enum nl_knob_code irq_enter(const struct nl_knob *k, struct nl_knob_place *p, struct nl_err *why)
+{
+	char path[PATH_SIZE];
+	struct nl_value legacy;
+	enum nl_knob_code code = nl_knob_sysfs_pci(k, &p->device, why);
+
+	if (code != NL_KNOB_OK)
+		return code;
+	snprintf(p->path, sizeof(p->path), "%.10s/smp_affinity_list", k->name);
+	/* an interrupt of another device is none of this knob's */
+	snprintf(path, sizeof(path), "msi_irqs/%.10s", k->name);
+	p->absent = faccessat(p->device, path, F_OK, 0) < 0 &&
+		    (nl_knob_text_read(p->device, "irq", &legacy) != 0 ||
+		     strcmp(legacy.text, k->name) != 0);
+	return enter_files(NL_PROC_IRQ, p, why);
 }
 
 /* NULL with errno. */
@@ -114,7 +119,7 @@ static int list_interrupts(int device, struct nl_members *out)
 		return err;
 	if (out->count)
 		return 0;
-	err = nl_knob_file_read(device, "irq", &legacy);
+	err = nl_knob_text_read(device, "irq", &legacy);
 	if (err)
 		return err == ENOENT ? 0 : err;
 	out->of[0].number = (unsigned)strtoul(legacy.text, NULL, 10);
@@ -142,32 +147,31 @@ static int handlers_of(int irqs, unsigned number, char name[NL_HANDLER_MAX + 1])
 }
 
 /* True if the member has a file, and an interrupt a handler. -1 with errno. */
-static int is_member(const struct nl_knob *k, const struct place *p, struct nl_member *m)
+static int is_member(const struct nl_knob_place *p, struct nl_member *m)
 {
-	char path[PATH_SIZE], number[12];
+	char path[PATH_SIZE];
 
-	if (k->kind == NL_KNOB_IRQ)
-		return handlers_of(p->files, m->number, m->handler);
-	snprintf(number, sizeof(number), "%u", m->number);
-	file_of(k, number, path);
-	return faccessat(p->files, path, F_OK, 0) == 0;
+	if (p->device >= 0)
+		return handlers_of(p->dir, m->number, m->handler);
+	snprintf(path, sizeof(path), "cpu%u/cpufreq/scaling_governor", m->number);
+	return faccessat(p->dir, path, F_OK, 0) == 0;
 }
 
 enum nl_knob_code nl_knob_members(const struct nl_knob *k, struct nl_members *out, struct nl_err *why)
 {
+	struct nl_knob_place p;
 	struct nl_value cpus;
-	struct place p;
 	size_t kept = 0;
 	int err;
-	enum nl_knob_code code = enter(k, &p, why);
+	enum nl_knob_code code = nl_knob_file_enter(k, &p, why);
 
 	memset(out, 0, sizeof(*out));
 	if (code != NL_KNOB_OK)
 		return code;
-	err = p.device >= 0 ? list_interrupts(p.device, out) : add_numbers(p.files, ".", "cpu", out);
+	err = p.device >= 0 ? list_interrupts(p.device, out) : add_numbers(p.dir, ".", "cpu", out);
 	qsort(out->of, out->count, sizeof(out->of[0]), by_number);
 	for (size_t i = 0; !err && i < out->count; i++) {
-		int there = is_member(k, &p, &out->of[i]);
+		int there = is_member(&p, &out->of[i]);
 
 		if (there < 0)
 			err = errno;
@@ -175,133 +179,112 @@ enum nl_knob_code nl_knob_members(const struct nl_knob *k, struct nl_members *ou
 			out->of[kept++] = out->of[i];
 	}
 	out->count = kept;
-	if (nl_knob_file_read(AT_FDCWD, NL_CPUS_ONLINE, &cpus) == 0)
+	if (nl_knob_text_read(AT_FDCWD, NL_CPUS_ONLINE, &cpus) == 0)
 		memcpy(out->online, cpus.text, sizeof(out->online));
-	if (p.device >= 0 && nl_knob_file_read(p.device, "local_cpulist", &cpus) == 0)
+	if (p.device >= 0 && nl_knob_text_read(p.device, "local_cpulist", &cpus) == 0)
 		memcpy(out->near, cpus.text, sizeof(out->near));
-	leave(&p);
+	nl_knob_file_leave(&p);
 	if (err)
 		return nl_knob_unreadable(why, "it cannot be read", err);
 	if (kept)
 		return NL_KNOB_OK;
-	if (k->kind == NL_KNOB_IRQ)
-		nl_fail(why, NL_REFUSED, "%s has no interrupts; a card that is down has none", k->interface);
-	else
-		nl_fail(why, NL_REFUSED, "the CPUs have no frequency governor: the kernel does not set their "
-			"frequency, as in most virtual machines");
-	return NL_KNOB_UNSUPPORTED;
+	if (p.device >= 0)
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+				    "%s has no interrupts; a card that is down has none", k->interface);
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+			    "the CPUs have no frequency governor: the kernel does not set their frequency, as "
+			    "in most virtual machines");
 }
 
-/* An interrupt of another device is none of this knob's. */
-static int is_of_device(const struct nl_knob *k, const struct place *p)
+/* -- governor ------------------------------------------------------------------------ */
+
+static enum nl_knob_access governor_access(const struct nl_knob *k, const struct nl_knob_place *p,
+					   struct nl_err *why)
 {
-	struct nl_value legacy;
-	char path[PATH_SIZE];
-
-	if (p->device < 0)
-		return 1;
-	snprintf(path, sizeof(path), "msi_irqs/%.10s", k->name);
-	return faccessat(p->device, path, F_OK, 0) == 0 ||
-	       (nl_knob_file_read(p->device, "irq", &legacy) == 0 && strcmp(legacy.text, k->name) == 0);
-}
-
-static enum nl_knob_access access_of(const struct nl_knob *k, const struct place *p, const char *path,
-				     struct nl_err *why)
-{
-	char handler[NL_HANDLER_MAX + 1];
-
-	if (k->kind == NL_KNOB_GOVERNOR && !nl_knob_in_first_namespace())
-		nl_fail(why, NL_REFUSED, "belongs to the whole machine; read-only in this network namespace");
-	else if (k->kind == NL_KNOB_IRQ &&
-		 handlers_of(p->files, (unsigned)strtoul(k->name, NULL, 10), handler) > 1)
-		nl_fail(why, NL_REFUSED, "another device shares its interrupt");
-	else
-		return nl_knob_file_access(p->files, path, k->kind == NL_KNOB_IRQ ? "/proc" : "/sys", why);
+	(void)k;
+	if (nl_knob_in_first_namespace())
+		return nl_knob_file_access(p, "/sys", why);
+	nl_fail(why, NL_REFUSED, "belongs to the whole machine; read-only in this network namespace");
 	return NL_KNOB_READ_ONLY;
 }
 
-static enum nl_knob_code member_read(const struct nl_knob *k, struct nl_value *out,
-				     enum nl_knob_access *access, struct nl_err *why)
+static enum nl_knob_code governor_missing(const struct nl_knob *k, struct nl_err *why)
 {
-	char path[PATH_SIZE];
-	struct place p;
-	int err;
-	enum nl_knob_code code = enter(k, &p, why);
-
-	*access = NL_KNOB_READ_ONLY;
-	if (code != NL_KNOB_OK)
-		return code;
-	file_of(k, k->name, path);
-	err = is_of_device(k, &p) ? nl_knob_file_read(p.files, path, out) : ENOENT;
-	if (!err)
-		*access = access_of(k, &p, path, why);
-	leave(&p);
-	if (!err)
-		return NL_KNOB_OK;
-	if (err != ENOENT)
-		return nl_knob_unreadable(why, "it cannot be read", err);
-	nl_fail(why, NL_REFUSED, k->kind == NL_KNOB_IRQ ? "the interface has no interrupt %s"
-							: "no governor of CPU %s", k->name);
-	return NL_KNOB_ABSENT;
+	return nl_knob_fail(why, NL_KNOB_ABSENT, "no governor of CPU %s", k->name);
 }
 
-/* True if the CPU offers the governor, or does not list what it offers. */
-static int is_offered(int dir, const char *cpu, const char *governor, struct nl_value *offered)
+/* A CPU that does not list what it offers may have it. */
+static enum nl_knob_code governor_refusal(const struct nl_knob *k, const struct nl_knob_place *p,
+					  const char *text, int errnum, struct nl_err *why)
 {
 	char path[PATH_SIZE], padded[NL_KNOB_VALUE_MAX + 3], word[NL_KNOB_VALUE_MAX + 3];
-
-	snprintf(path, sizeof(path), "cpu%.10s/cpufreq/scaling_available_governors", cpu);
-	if (nl_knob_file_read(dir, path, offered) != 0)
-		return 1;
-	snprintf(padded, sizeof(padded), " %s ", offered->text);
-	snprintf(word, sizeof(word), " %s ", governor);
-	return strstr(padded, word) != NULL;
-}
-
-static enum nl_knob_code member_write(const struct nl_knob *k, const char *text, struct nl_err *why)
-{
 	struct nl_value offered;
-	char path[PATH_SIZE];
-	struct place p;
-	int err;
-	enum nl_knob_code code = enter(k, &p, why);
 
-	if (code != NL_KNOB_OK)
-		return code;
-	file_of(k, k->name, path);
-	if (k->kind == NL_KNOB_GOVERNOR && !is_offered(p.files, k->name, text, &offered)) {
-		nl_fail(why, NL_REFUSED, "CPU %.10s has no governor %.60s; it offers %.150s", k->name, text,
-			offered.text);
-		leave(&p);
-		return NL_KNOB_UNSUPPORTED;
-	}
-	err = is_of_device(k, &p) ? nl_knob_file_write(p.files, path, text) : ENOENT;
-	leave(&p);
-	if (k->kind == NL_KNOB_IRQ && err == EIO) {
-		nl_fail(why, NL_REFUSED, "the kernel itself manages the CPUs of interrupt %.10s", k->name);
-		return NL_KNOB_UNSUPPORTED;
-	}
-	if (k->kind == NL_KNOB_IRQ && (err == EINVAL || err == EOVERFLOW)) {
-		nl_fail(why, NL_REFUSED, "interrupt %.10s cannot be served by CPUs %.100s: none of them is "
-			"online", k->name, text);
-		return NL_KNOB_REFUSED;
-	}
-	return err ? nl_knob_fail_errno(why, path, err) : NL_KNOB_OK;
+	snprintf(path, sizeof(path), "cpu%.10s/cpufreq/scaling_available_governors", k->name);
+	if (errnum || nl_knob_text_read(p->dir, path, &offered) != 0)
+		return NL_KNOB_OK;
+	snprintf(padded, sizeof(padded), " %s ", offered.text);
+	snprintf(word, sizeof(word), " %s ", text);
+	return strstr(padded, word) ? NL_KNOB_OK
+				    : nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+						   "CPU %s has no governor %.60s; it offers %.150s", k->name,
+						   text, offered.text);
 }
+
+static const struct nl_knob_file governor_file = {governor_enter, governor_access, governor_missing,
+						  governor_refusal};
 
 const struct nl_knob_ops nl_knob_ops_governor = {
 	.kind = "governor",
-	.has_number = 1,
-	.read = member_read,
-	.write = member_write,
-	.restore = member_write,
+	.is_name = is_number,
+	.expected = "the number of a CPU or interrupt",
+	.has_members = 1,
+	.detail = &governor_file,
+	.read = nl_knob_file_read,
+	.write = nl_knob_file_write,
 };
+
+/* -- irq ----------------------------------------------------------------------------- */
+
+static enum nl_knob_access irq_access(const struct nl_knob *k, const struct nl_knob_place *p,
+				      struct nl_err *why)
+{
+	char handler[NL_HANDLER_MAX + 1];
+
+	if (handlers_of(p->dir, (unsigned)strtoul(k->name, NULL, 10), handler) <= 1)
+		return nl_knob_file_access(p, "/proc", why);
+	nl_fail(why, NL_REFUSED, "another device shares its interrupt");
+	return NL_KNOB_READ_ONLY;
+}
+
+static enum nl_knob_code irq_missing(const struct nl_knob *k, struct nl_err *why)
+{
+	return nl_knob_fail(why, NL_KNOB_ABSENT, "the interface has no interrupt %s", k->name);
+}
+
+static enum nl_knob_code irq_refusal(const struct nl_knob *k, const struct nl_knob_place *p,
+				     const char *text, int errnum, struct nl_err *why)
+{
+	(void)p;
+	if (errnum == EIO)
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+				    "the kernel itself manages the CPUs of interrupt %s", k->name);
+	if (errnum == EINVAL || errnum == EOVERFLOW)
+		return nl_knob_fail(why, NL_KNOB_REFUSED,
+				    "interrupt %s cannot be served by CPUs %.100s: none of them is online",
+				    k->name, text);
+	return NL_KNOB_OK;
+}
+
+static const struct nl_knob_file irq_file = {irq_enter, irq_access, irq_missing, irq_refusal};
 
 const struct nl_knob_ops nl_knob_ops_irq = {
 	.kind = "irq",
-	.has_number = 1,
+	.is_name = is_number,
+	.expected = "the number of a CPU or interrupt",
 	.has_interface = 1,
-	.read = member_read,
-	.write = member_write,
-	.restore = member_write,
+	.has_members = 1,
+	.detail = &irq_file,
+	.read = nl_knob_file_read,
+	.write = nl_knob_file_write,
 };

@@ -30,6 +30,15 @@ enum {
 	STDERR_MAX = 160,
 };
 
+/* Only modules of congestion controls may be loaded. */
+static int is_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && len < 56 && strncmp(name, "tcp_", 4) == 0 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
+}
+
 static int is_there(const char *name, const char *file)
 {
 	char path[PATH_MAX];
@@ -38,26 +47,21 @@ static int is_there(const char *name, const char *file)
 	return access(path, F_OK) == 0;
 }
 
-static enum nl_knob_code module_read(const struct nl_knob *k, struct nl_value *out,
-				     enum nl_knob_access *access_, struct nl_err *why)
+static enum nl_knob_code module_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
 {
 	int loaded = is_there(k->name, "");
 
-	snprintf(out->text, sizeof(out->text), "%s", loaded ? "loaded" : "absent");
-	memcpy(out->exact, out->text, sizeof(out->text));
+	nl_knob_put_text(out, loaded ? "loaded" : "absent");
 	if (loaded && !is_there(k->name, "/initstate")) {
 		nl_fail(why, NL_REFUSED, "built into the kernel");
-		*access_ = NL_KNOB_READ_ONLY;
 		return NL_KNOB_OK;
 	}
-	if (access(NL_PROC_MODULES, F_OK) < 0) {
-		nl_fail(why, NL_REFUSED, "this kernel takes no modules");
-		return NL_KNOB_UNSUPPORTED;
-	}
-	*access_ = NL_KNOB_WRITABLE;
+	if (access(NL_PROC_MODULES, F_OK) < 0)
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "this kernel takes no modules");
+	out->access = NL_KNOB_WRITABLE;
 	if (geteuid() != 0 || !nl_in_first_user_namespace()) {
 		nl_fail(why, NL_REFUSED, "no privilege: only root of the machine may load modules");
-		*access_ = NL_KNOB_NO_PRIVILEGE;
+		out->access = NL_KNOB_NO_PRIVILEGE;
 	}
 	return NL_KNOB_OK;
 }
@@ -154,17 +158,17 @@ static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
 			break;
 		nl_sleep_ms(POLL_MS);
 	}
-	nl_fail(why, NL_REFUSED, "modprobe %s%s: %s", load ? "" : "-r ", k->name,
-		message[0] ? message : status < 0 ? "it timed out" : "it had no effect");
-	return NL_KNOB_REFUSED;
+	return nl_knob_fail(why, NL_KNOB_REFUSED, "modprobe %s%s: %s", load ? "" : "-r ", k->name,
+			    message[0] ? message : status < 0 ? "it timed out" : "it had no effect");
 }
 
 static const char *const states[] = {"loaded", "absent", NULL};
 
 const struct nl_knob_ops nl_knob_ops_module = {
 	.kind = "module",
+	.is_name = is_name,
+	.expected = "a module tcp_...",
 	.read = module_read,
 	.write = module_write,
-	.restore = module_write,
 	.words = states,
 };

@@ -22,25 +22,21 @@ enum {
 
 /* A size of 2^(value + shift) bytes. */
 struct field {
-	const char *name;
 	uint8_t capability, at;
 	unsigned low, width, shift;
 	const char *lacks;
 };
 
 static const struct field fields[] = {
-	{"max-read-request", 0x10, 8, 12, 3, 7, "the device is not one of PCI Express"},
-	{"max-payload", 0x10, 8, 5, 3, 7, "the device is not one of PCI Express"},
-	{"mmrbc", 0x07, 2, 2, 2, 9, "the device is not one of PCI-X"},
+	{0x10, 8, 12, 3, 7, "the device is not one of PCI Express"},
+	{0x10, 8, 5, 3, 7, "the device is not one of PCI Express"},
+	{0x07, 2, 2, 2, 9, "the device is not one of PCI-X"},
 };
 static const char *const names[] = {"max-read-request", "max-payload", "mmrbc", NULL};
 
 static const struct field *field_of(const struct nl_knob *k)
 {
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (strcmp(fields[i].name, k->name) == 0)
-			return &fields[i];
-	return NULL;
+	return &fields[nl_knob_name_index(k)];
 }
 
 static unsigned word_at(const uint8_t config[CONFIG_B], size_t at)
@@ -89,9 +85,9 @@ static enum nl_knob_code open_config(const struct nl_knob *k, int flags, uint8_t
 	close(*fd);
 	if (err)
 		return nl_knob_unreadable(why, "configuration space", err);
-	nl_fail(why, NL_REFUSED, "%s", n <= FOR_USERS_B
-		? "no privilege: only root reads the capabilities of the device" : f->lacks);
-	return NL_KNOB_UNSUPPORTED;
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "%s",
+			    n > FOR_USERS_B ? f->lacks
+					    : "no privilege: only root reads the capabilities of the device");
 }
 
 static unsigned size_B(const struct field *f, unsigned word)
@@ -99,8 +95,7 @@ static unsigned size_B(const struct field *f, unsigned word)
 	return 1U << (((word >> f->low) & ((1U << f->width) - 1)) + f->shift);
 }
 
-static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out,
-				  enum nl_knob_access *access, struct nl_err *why)
+static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
 {
 	const struct field *f = field_of(k);
 	uint8_t config[CONFIG_B];
@@ -108,7 +103,6 @@ static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out,
 	int fd;
 	enum nl_knob_code code = open_config(k, O_RDONLY, config, &fd, &at, why);
 
-	*access = NL_KNOB_READ_ONLY;
 	if (code != NL_KNOB_OK)
 		return code;
 	close(fd);
@@ -120,7 +114,7 @@ static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out,
 	code = open_config(k, O_RDWR, config, &fd, &at, why);
 	if (code == NL_KNOB_OK) {
 		close(fd);
-		*access = NL_KNOB_WRITABLE;
+		out->access = NL_KNOB_WRITABLE;
 	} else if (code == NL_KNOB_UNSUPPORTED) {
 		struct nl_err reason = *why;
 
@@ -146,10 +140,9 @@ static enum nl_knob_code write_word(int fd, size_t at, unsigned word, struct nl_
 
 	if (n == sizeof(bytes))
 		return NL_KNOB_OK;
-	if (err == EPERM) {
-		nl_fail(why, NL_REFUSED, "the kernel allows no writes to configuration space (lockdown)");
-		return NL_KNOB_UNSUPPORTED;
-	}
+	if (err == EPERM)
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+				    "the kernel allows no writes to configuration space (lockdown)");
 	return nl_knob_fail_errno(why, "configuration space", err ? err : EIO);
 }
 
@@ -169,9 +162,8 @@ static enum nl_knob_code pci_write(const struct nl_knob *k, const char *text, st
 		value++;
 	if (1U << (value + f->shift) != wanted_B || wanted_B > most_B(f, config, at)) {
 		close(fd);
-		nl_fail(why, NL_REFUSED, "the device takes %u to %u B", 1U << f->shift,
-			most_B(f, config, at));
-		return NL_KNOB_UNSUPPORTED;
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "the device takes %u to %u B",
+				    1U << f->shift, most_B(f, config, at));
 	}
 	word = (word_at(config, at + f->at) & ~mask) | value << f->low;
 	code = write_word(fd, at + f->at, word, why);
@@ -191,7 +183,6 @@ const struct nl_knob_ops nl_knob_ops_pci = {
 	.has_interface = 1,
 	.read = pci_read,
 	.write = pci_write,
-	.restore = pci_write,
 	.least = 128,
 	.most = 4096,
 };

@@ -120,32 +120,29 @@ static enum nl_knob_code find_qdisc(const struct nl_knob *k, struct found *found
 		return nl_knob_fail_errno(why, "RTM_GETQDISC", err);
 	if (found->there && strcmp(found->tree.root.kind, "noop") != 0)
 		return NL_KNOB_OK;
-	nl_fail(why, NL_REFUSED, "the interface has no queueing discipline while it is down");
-	return NL_KNOB_UNSUPPORTED;
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
+			    "the interface has no queueing discipline while it is down");
 }
 
-/* text, with the root's handle after its kind in exact; then, of the kernel's own mq, its leaves' kind. */
+/* exact: the root's handle in hexadecimal digits, then text; of the kernel's own mq, its leaves' kind too. */
 static void render(const struct found *found, struct nl_value *out)
 {
-	size_t kind = strlen(found->tree.root.kind);
 	struct nl_qdisc_tree tree = found->tree;
+	const char *chosen = found->handle == 0 ? found->chosen : "";
 
 	if (found->handle == 0) /* the kernel's parameters are not compared */
-		nl_qdisc_init(&tree.root, found->tree.root.kind, kind);
-	if (nl_qdisc_render(&tree, out->text, sizeof(out->text) - 16) || found->mixed)
+		nl_qdisc_init(&tree.root, found->tree.root.kind, strlen(found->tree.root.kind));
+	if (nl_qdisc_render(&tree, out->text, sizeof(out->text) - 32) || found->mixed)
 		snprintf(out->text, sizeof(out->text), "%s mixed", tree.root.kind);
-	snprintf(out->exact, sizeof(out->exact), "%s %" PRIx32 "%s%s%s", tree.root.kind, found->handle,
-		 out->text + kind, found->handle == 0 && found->chosen[0] ? " " : "",
-		 found->handle == 0 ? found->chosen : "");
+	snprintf(out->exact, sizeof(out->exact), "%" PRIx32 " %.768s%s%s", found->handle, out->text,
+		 *chosen ? " " : "", chosen);
 }
 
-static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *out,
-				    enum nl_knob_access *access, struct nl_err *why)
+static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
 {
 	struct found found;
 	enum nl_knob_code code = find_qdisc(k, &found, why);
 
-	*access = NL_KNOB_READ_ONLY;
 	if (code != NL_KNOB_OK)
 		return code;
 	render(&found, out);
@@ -153,7 +150,7 @@ static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *ou
 		nl_fail(why, NL_REFUSED, "another program has set %s; a revert could not restore its "
 			"parameters", found.foreign ? "those below mq" : found.tree.root.kind);
 	else
-		*access = nl_knob_privilege(why);
+		out->access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
 
@@ -167,27 +164,7 @@ static int delete_root(int ifindex)
 	return nl_rtnl_change(&request);
 }
 
-/* Delete the root; the kernel then takes its own choice, below an mq too. */
-static enum nl_knob_code to_default(const struct nl_knob *k, const char *kind, const char *leaf,
-				    struct nl_err *why)
-{
-	struct found found;
-	int err;
-	enum nl_knob_code code = find_qdisc(k, &found, why);
-
-	if (code == NL_KNOB_OK && found.handle != 0) {
-		err = delete_root(found.ifindex);
-		if (err)
-			return nl_knob_fail_errno(why, "RTM_DELQDISC", err);
-		code = find_qdisc(k, &found, why);
-	}
-	if (code != NL_KNOB_OK ||
-	    (strcmp(found.tree.root.kind, kind) == 0 && strcmp(found.chosen, leaf) == 0))
-		return code;
-	nl_fail(why, NL_REFUSED, "the kernel's own choice (net.core.default_qdisc) was %s %s, and is %s %s now",
-		kind, leaf, found.tree.root.kind, found.chosen);
-	return NL_KNOB_REFUSED;
-}
+static const char one_queue[] = "mq needs an interface with several transmit queues";
 
 static enum nl_knob_code make(int ifindex, uint32_t parent, uint32_t handle,
 			      const struct nl_qdisc *q, struct nl_err *why)
@@ -208,14 +185,12 @@ static enum nl_knob_code make(int ifindex, uint32_t parent, uint32_t handle,
 	err = nl_rtnl_change(&request);
 	if (err == 0)
 		return NL_KNOB_OK;
-	if (err == EOPNOTSUPP && strcmp(q->kind, "mq") == 0) {
-		nl_fail(why, NL_REFUSED, "mq needs an interface with several transmit queues");
-		return NL_KNOB_UNSUPPORTED;
-	}
+	if (err == EOPNOTSUPP && strcmp(q->kind, "mq") == 0)
+		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "%s", one_queue);
 	if (err != ENOENT)
 		return nl_knob_fail_errno(why, "RTM_NEWQDISC", err);
-	nl_fail(why, NL_REFUSED, "this kernel has no queueing discipline %s", q->kind);
-	return NL_KNOB_UNSUPPORTED;
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "this kernel has no queueing discipline %s",
+			    q->kind);
 }
 
 static enum nl_knob_code qdisc_write(const struct nl_knob *k, const char *text,
@@ -246,41 +221,42 @@ static enum nl_knob_code qdisc_write(const struct nl_knob *k, const char *text,
 	return code;
 }
 
-/* exact: the kind, the handle in hexadecimal digits, the rest of the text. */
-static enum nl_knob_code qdisc_restore(const struct nl_knob *k, const char *exact,
-				       struct nl_err *why)
+/* Delete the root; the kernel then takes its own choice, below an mq too. */
+static enum nl_knob_code to_default(const struct nl_knob *k, const char *exact, struct nl_err *why)
 {
-	char text[NL_KNOB_VALUE_MAX + 1], kind[NL_QDISC_KIND_MAX + 1];
-	size_t len = strcspn(exact, " ");
-	struct nl_qdisc_tree tree;
-	unsigned long handle;
-	char *rest;
+	struct nl_value now;
+	struct found found;
+	int err;
+	enum nl_knob_code code = find_qdisc(k, &found, why);
 
-	if (len >= sizeof(kind) || !exact[len]) {
-		nl_fail(why, NL_REFUSED, "not a queueing discipline with its handle: %.40s", exact);
-		return NL_KNOB_REFUSED;
-	}
-	memcpy(kind, exact, len);
-	kind[len] = '\0';
-	handle = strtoul(exact + len, &rest, 16);
-	if (handle == 0)
-		return to_default(k, kind, rest + (*rest == ' '), why);
-	snprintf(text, sizeof(text), "%s%.700s", kind, rest);
-	if (nl_qdisc_parse(text, &tree)) {
-		nl_fail(why, NL_REFUSED, "not a queueing discipline with its handle: %.40s", exact);
-		return NL_KNOB_REFUSED;
-	}
-	return qdisc_write(k, text, why);
+	if (code != NL_KNOB_OK)
+		return code;
+	err = found.handle ? delete_root(found.ifindex) : 0;
+	if (err)
+		return nl_knob_fail_errno(why, "RTM_DELQDISC", err);
+	code = nl_knob_read(k, &now, why);
+	if (code != NL_KNOB_OK || strcmp(now.exact, exact) == 0)
+		return code;
+	return nl_knob_fail(why, NL_KNOB_REFUSED,
+			    "the kernel's own choice (net.core.default_qdisc) was %.40s, and is %.40s now",
+			    exact + 2, now.exact + 2);
+}
+
+static enum nl_knob_code qdisc_restore(const struct nl_knob *k, const char *exact, struct nl_err *why)
+{
+	char *text;
+
+	if (strtoul(exact, &text, 16) == 0 && *text == ' ')
+		return to_default(k, exact, why);
+	return qdisc_write(k, text + (*text == ' '), why);
 }
 
 /* An interrupted write leaves the kernel's own choice, or a root with our handle. */
 static int qdisc_is_mixture(const struct nl_value *found, const char *before, const char *wanted)
 {
-	const char *handle = strchr(found->exact, ' ');
-
 	(void)before;
 	(void)wanted;
-	return handle && strtoul(handle, NULL, 16) == OUR_HANDLE;
+	return strtoul(found->exact, NULL, 16) == OUR_HANDLE;
 }
 
 static enum nl_knob_code qdisc_can(const struct nl_knob *k, const char *text, struct nl_err *why)
@@ -296,8 +272,7 @@ static enum nl_knob_code qdisc_can(const struct nl_knob *k, const char *text, st
 	if (strcmp(tree.root.kind, "mq") != 0 ||
 	    nl_rtnl_find_u32(answer.bytes, answer.len, &ifindex, &queues) != 0 || queues.value > 1)
 		return NL_KNOB_OK;
-	nl_fail(why, NL_REFUSED, "mq needs an interface with several transmit queues");
-	return NL_KNOB_UNSUPPORTED;
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "%s", one_queue);
 }
 
 const struct nl_knob_ops nl_knob_ops_qdisc = {

@@ -10,10 +10,6 @@
 
 enum { BUCKETS_LOG_MAX = 18 };
 
-/* Those that carry traffic without parameters or classes. */
-static const char *const kinds[] = {"noqueue", "pfifo_fast", "pfifo", "bfifo", "mq",  "fq",
-				    "fq_codel", "codel",     "sfq",   "cake",  NULL};
-
 /* In the order of the text; `nopacing` has no number. */
 static const struct parameter {
 	const char *name;
@@ -62,15 +58,10 @@ static int take_kind(const char **text, struct nl_qdisc *out)
 {
 	char word[32];
 
-	if (next_word(text, word))
+	if (next_word(text, word) || strlen(word) > NL_QDISC_KIND_MAX)
 		return -1;
-	for (const char *const *kind = kinds; *kind; kind++) {
-		if (strcmp(*kind, word) == 0) {
-			nl_qdisc_init(out, word, strlen(word));
-			return 0;
-		}
-	}
-	return -1;
+	nl_qdisc_init(out, word, strlen(word));
+	return 0;
 }
 
 static int take_parameter(const char **text, struct nl_qdisc *q)

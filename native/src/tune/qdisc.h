@@ -28,7 +28,7 @@ struct nl_qdisc_tree {
 /* A discipline with the kernel's defaults. */
 void nl_qdisc_init(struct nl_qdisc *out, const char *kind, size_t len);
 
-/* Parse text. 0, or -1. */
+/* Parse text. 0, or -1. The kernel decides whether there is such a kind. */
 int nl_qdisc_parse(const char *text, struct nl_qdisc_tree *out);
 
 /* Write it, parameters in order. 0, or -1 if it needs more than `size` bytes. */

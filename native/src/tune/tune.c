@@ -1,6 +1,5 @@
 /* `gensink tune`: answers, requests, and the process with its signals and serve loop; see PROTOCOL.md. One
- * thread. An answer is one line on standard output; after the output has lost its reader, later answers are
- * dropped. */
+ * thread. */
 #include "tune/tune.h"
 
 #include "base/arguments.h"
@@ -13,61 +12,22 @@
 #include "tune/tune_session.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 struct tune {
 	struct nl_serve serve;
 	struct nl_session session;
 	uint64_t hold_ns;
-	int output_lost;
 };
 
 /* -- answers ------------------------------------------------------------------------ */
 
-enum { OUT_WAIT_MS = 2500, OUT_CHUNK = 512 };
-
-static void lose_output(struct tune *t)
-{
-	t->output_lost = t->serve.stop = 1;
-}
-
-/* poll() before each small write, so that a reader that stopped reading cannot block the process. */
-static void put(void *context, struct nl_json *j)
-{
-	struct tune *t = context;
-	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-	size_t done = 0, len;
-
-	if (j->failed || !j->text) {
-		lose_output(t);
-		return;
-	}
-	j->text[j->len] = '\n'; /* the writer always leaves room for it */
-	len = j->len + 1;
-	while (done < len && !t->output_lost) {
-		size_t chunk = len - done < OUT_CHUNK ? len - done : OUT_CHUNK;
-		ssize_t n = 0;
-		int ready = poll(&out, 1, OUT_WAIT_MS);
-
-		if (ready > 0 && !(out.revents & POLLOUT))
-			ready = 0;
-		if (ready > 0)
-			n = write(STDOUT_FILENO, j->text + done, chunk);
-		if (n > 0)
-			done += (size_t)n;
-		else if (ready >= 0 || errno != EINTR)
-			lose_output(t);
-	}
-}
-
 static void put_knob(struct nl_json *j, const struct nl_knob *k)
 {
-	nl_json_text(j, "knob", nl_knob_ops_of(k)->kind);
+	nl_json_text(j, "knob", k->ops->kind);
 	nl_json_text(j, "name", k->name[0] ? k->name : NULL);
 	nl_json_text(j, "interface", k->interface[0] ? k->interface : NULL);
 }
@@ -86,14 +46,19 @@ static void send_reverted(void *context, const struct nl_knob *k, enum nl_revert
 	nl_serve_finish(&t->serve);
 }
 
-static void send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
+static int put_sum(struct tune *t, const struct nl_revert_sum *sum, unsigned conflicts)
 {
-	struct nl_json *j = nl_serve_event(&t->serve, "reverted_all");
-
-	PUT_MEMBERS(j, {"conflicts", sum->conflicts}, {"absent", sum->absent}, {"failed", sum->failed});
-	if (sum->failed || sum->absent)
+	PUT_MEMBERS(&t->serve.json, {"conflicts", conflicts}, {"absent", sum->of[NL_ABSENT]},
+		    {"failed", sum->of[NL_FAILED]});
+	if (sum->of[NL_FAILED] || sum->of[NL_ABSENT])
 		t->serve.failed = 1;
-	nl_serve_finish(&t->serve);
+	return nl_serve_finish(&t->serve);
+}
+
+static int send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
+{
+	nl_serve_event(&t->serve, "reverted_all");
+	return put_sum(t, sum, sum->of[NL_CONFLICT]);
 }
 
 /* -- requests ----------------------------------------------------------------------- */
@@ -105,26 +70,10 @@ static int parse_knob(struct nl_request *request, struct nl_knob *k, struct nl_e
 	return nl_knob_parse(k, kind, name, nl_request_get(request, "interface"), err);
 }
 
-static int need_session(const struct tune *t, struct nl_err *err)
-{
-	if (t->session.live)
-		return NL_OK;
-	return nl_fail(err, NL_BAD_REQUEST, "no session is open: send `begin` first");
-}
-
-/* For the requests that take no key and need a session. */
-static int check_bare(const struct tune *t, const struct nl_request *request, struct nl_err *err)
-{
-	int code = nl_request_only_known(request, err);
-
-	return code ? code : need_session(t, err);
-}
-
 static int do_read(void *context, struct nl_request *request, struct nl_err *err)
 {
 	const char *text = NULL;
 	struct tune *t = context;
-	enum nl_knob_access access;
 	struct nl_err why = {0};
 	struct nl_value value;
 	enum nl_knob_code code;
@@ -133,25 +82,24 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 
 	if (parse_knob(request, &k, err))
 		return err->code;
-	if (nl_knob_ops_of(&k)->can)
+	if (k.ops->can)
 		text = nl_request_get(request, "value");
 	if (nl_request_only_known(request, err) || (text && nl_knob_check_value(&k, text, err)))
 		return err->code;
-	if (t->session.live && nl_session_keepalive(&t->session, err))
+	if (nl_session_keepalive(&t->session, err))
 		return err->code;
-	code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
+	code = nl_knob_read(&k, &value, &why);
 	if (code == NL_KNOB_OK && text)
-		code = nl_knob_ops_of(&k)->can(&k, text, &why);
+		code = k.ops->can(&k, text, &why);
 	if (code == NL_KNOB_FAILED)
 		return nl_fail(err, NL_LIMIT, "%s", why.message);
 	j = nl_serve_event(&t->serve, "value");
 	put_knob(j, &k);
 	nl_json_text(j, "value", code == NL_KNOB_OK ? value.text : NULL);
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
-	nl_json_bool(j, "writable", code == NL_KNOB_OK && access == NL_KNOB_WRITABLE);
+	nl_json_bool(j, "writable", code == NL_KNOB_OK && value.access == NL_KNOB_WRITABLE);
 	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 /* The members of a kind that has many, with their values: one answer instead of a read for each. */
@@ -160,7 +108,6 @@ static int do_list(void *context, struct nl_request *request, struct nl_err *err
 	static struct nl_members members; /* large for a stack */
 	const char *kind = nl_request_get(request, "knob");
 	struct tune *t = context;
-	enum nl_knob_access access;
 	struct nl_err why = {0};
 	struct nl_value value;
 	enum nl_knob_code code;
@@ -171,19 +118,19 @@ static int do_list(void *context, struct nl_request *request, struct nl_err *err
 	if (nl_knob_parse(&k, kind, "0", nl_request_get(request, "interface"), err) ||
 	    nl_request_only_known(request, err))
 		return err->code;
-	if (!nl_knob_ops_of(&k)->has_number)
+	if (!k.ops->has_members)
 		return nl_fail_key(err, "knob", "knob: expected governor or irq");
-	if (t->session.live && nl_session_keepalive(&t->session, err))
+	if (nl_session_keepalive(&t->session, err))
 		return err->code;
 	code = nl_knob_members(&k, &members, &why);
 	j = nl_serve_event(&t->serve, "listed");
 	nl_json_open(j, "values");
 	for (size_t i = 0; code == NL_KNOB_OK && i < members.count; i++) {
 		snprintf(k.name, sizeof(k.name), "%u", members.of[i].number);
-		code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
+		code = nl_knob_read(&k, &value, &why);
 		if (code == NL_KNOB_OK)
 			nl_json_text(j, k.name, value.text);
-		writable &= access == NL_KNOB_WRITABLE;
+		writable &= value.access == NL_KNOB_WRITABLE;
 	}
 	nl_json_close(j);
 	if (code == NL_KNOB_FAILED)
@@ -194,30 +141,27 @@ static int do_list(void *context, struct nl_request *request, struct nl_err *err
 		nl_json_text(j, k.name, members.of[i].handler);
 	}
 	nl_json_close(j);
-	nl_json_text(j, "knob", nl_knob_ops_of(&k)->kind);
+	nl_json_text(j, "knob", k.ops->kind);
 	nl_json_text(j, "interface", k.interface[0] ? k.interface : NULL);
 	nl_json_text(j, "online", members.online);
 	nl_json_text(j, "near", members.near);
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
 	nl_json_bool(j, "writable", code == NL_KNOB_OK && writable);
 	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 static int do_begin(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
 
-	if (nl_request_only_known(request, err))
-		return err->code;
+	(void)request;
 	if (t->session.live)
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open already: send `end` first");
 	if (nl_session_begin(&t->session, t->hold_ns, err))
 		return err->code;
 	nl_serve_event(&t->serve, "begun");
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 static int do_set(void *context, struct nl_request *request, struct nl_err *err)
@@ -234,19 +178,19 @@ static int do_set(void *context, struct nl_request *request, struct nl_err *err)
 		return err->code;
 	if (!value)
 		return nl_fail_key(err, "value", "the key `value` is missing");
-	if (nl_knob_check_value(&k, value, err) || check_bare(t, request, err))
+	if (nl_knob_check_value(&k, value, err) || nl_request_only_known(request, err) ||
+	    nl_session_enter(&t->session, err))
 		return err->code;
-	if (nl_session_set(&t->session, &k, value, &r, err))
-		return err->code;
+	nl_session_set(&t->session, &k, value, &r);
+	nl_session_leave(&t->session);
 	j = nl_serve_event(&t->serve, "set");
 	put_knob(j, &k);
-	nl_json_text(j, "old", r.has_old ? r.old : NULL);
+	nl_json_text(j, "old", r.has_old ? r.old.text : NULL);
 	nl_json_text(j, "value", value);
-	nl_json_text(j, "readback", r.has_readback ? r.readback : NULL);
+	nl_json_text(j, "readback", r.has_readback ? r.readback.text : NULL);
 	nl_json_text(j, "status", names[r.status]);
 	nl_json_text(j, "reason", r.why.message[0] ? r.why.message : NULL);
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 static void send_drift(void *context, const struct nl_knob *k, const char *expected,
@@ -266,12 +210,13 @@ static int do_verify(void *context, struct nl_request *request, struct nl_err *e
 	struct tune *t = context;
 	unsigned drifted;
 
-	if (check_bare(t, request, err) ||
-	    nl_session_verify(&t->session, send_drift, t, &drifted, err))
+	(void)request;
+	if (nl_session_enter(&t->session, err))
 		return err->code;
+	drifted = nl_session_verify(&t->session, send_drift, t);
+	nl_session_leave(&t->session);
 	nl_json_u64(nl_serve_event(&t->serve, "verified"), "drifted", drifted);
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 static int do_revert(void *context, struct nl_request *request, struct nl_err *err)
@@ -279,48 +224,38 @@ static int do_revert(void *context, struct nl_request *request, struct nl_err *e
 	struct tune *t = context;
 	struct nl_revert_sum sum;
 
-	if (check_bare(t, request, err) ||
-	    nl_session_revert(&t->session, send_reverted, t, &sum, err))
+	(void)request;
+	if (nl_session_enter(&t->session, err))
 		return err->code;
-	send_reverted_all(t, &sum);
-	return NL_OK;
+	sum = nl_session_revert(&t->session, send_reverted, t);
+	nl_session_leave(&t->session);
+	return send_reverted_all(t, &sum);
 }
 
 static int do_keepalive(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
 
-	if (nl_request_only_known(request, err))
-		return err->code;
-	if (t->session.live && nl_session_keepalive(&t->session, err))
+	(void)request;
+	if (nl_session_keepalive(&t->session, err))
 		return err->code;
 	nl_serve_event(&t->serve, "alive");
-	nl_serve_finish(&t->serve);
-	return NL_OK;
+	return nl_serve_finish(&t->serve);
 }
 
 /* Revert, close the session and answer `ended`; also at the end of input. NL_OK or an error. */
-static int end_session(struct tune *t, struct nl_err *err)
-{
-	struct nl_revert_sum sum;
-	struct nl_json *j;
-
-	if (nl_session_end(&t->session, send_reverted, t, &sum, err))
-		return err->code;
-	if (sum.failed || sum.absent)
-		t->serve.failed = 1;
-	j = nl_serve_event(&t->serve, "ended");
-	PUT_MEMBERS(j, {"conflicts", t->session.sum.conflicts}, {"absent", sum.absent},
-		    {"failed", sum.failed});
-	nl_serve_finish(&t->serve);
-	return NL_OK;
-}
-
 static int do_end(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
+	struct nl_revert_sum sum;
 
-	return check_bare(t, request, err) ? err->code : end_session(t, err);
+	(void)request;
+	if (!t->session.live)
+		return nl_session_enter(&t->session, err);
+	if (nl_session_end(&t->session, send_reverted, t, &sum, err))
+		return err->code;
+	nl_serve_event(&t->serve, "ended");
+	return put_sum(t, &sum, t->session.sum.of[NL_CONFLICT]);
 }
 
 static int do_recover(void *context, struct nl_request *request, struct nl_err *err)
@@ -328,20 +263,18 @@ static int do_recover(void *context, struct nl_request *request, struct nl_err *
 	struct tune *t = context;
 	struct nl_revert_sum sum;
 
-	if (nl_request_only_known(request, err))
-		return err->code;
+	(void)request;
 	if (t->session.live)
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
 	if (nl_session_recover(&t->session, send_reverted, t, &sum, err))
 		return err->code;
-	send_reverted_all(t, &sum);
-	return NL_OK;
+	return send_reverted_all(t, &sum);
 }
 
 static const struct nl_verb verbs[] = {
-	{"read", do_read},     {"list", do_list}, {"begin", do_begin},
-	{"set", do_set},       {"verify", do_verify},   {"revert", do_revert},
-	{"keepalive", do_keepalive}, {"end", do_end},   {"recover", do_recover},
+	{"read", do_read, 0},         {"list", do_list, 0},     {"set", do_set, 0},
+	{"begin", do_begin, 1},       {"verify", do_verify, 1}, {"revert", do_revert, 1},
+	{"keepalive", do_keepalive, 1}, {"end", do_end, 1},     {"recover", do_recover, 1},
 };
 
 /* -- the process -------------------------------------------------------------------- */
@@ -349,10 +282,7 @@ static const struct nl_verb verbs[] = {
 static void send_ready(struct tune *t, unsigned stale)
 {
 	struct nl_json *j = nl_serve_ready(&t->serve);
-	char hostname[256] = "";
 
-	gethostname(hostname, sizeof(hostname) - 1);
-	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "may_write", nl_knob_may_write());
 	nl_json_u64(j, "stale", stale);
 	nl_serve_finish(&t->serve);
@@ -384,19 +314,6 @@ static int parse_options(struct tune *t, int argc, char **argv, struct nl_err *e
 	return code;
 }
 
-static int open_tune(struct tune *t, struct nl_err *err)
-{
-	sigset_t signals;
-
-	nl_revert_reserve();
-	signal(SIGPIPE, SIG_IGN);
-	nl_signals_block(&signals);
-	t->serve.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (t->serve.signal_fd < 0)
-		return nl_fail_errno(err, errno, "signalfd");
-	return NL_OK;
-}
-
 int nl_tune_main(int argc, char **argv)
 {
 	static struct tune t; /* large for a stack; the process has one */
@@ -407,10 +324,8 @@ int nl_tune_main(int argc, char **argv)
 	t.serve = (struct nl_serve){.verbs = verbs,
 				    .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				    .context = &t,
-				    .put = put,
 				    .in_fd = STDIN_FILENO,
 				    .out_fd = STDOUT_FILENO,
-				    .broken_fd = -1,
 				    .signal_fd = -1};
 	code = parse_options(&t, argc, argv, &err);
 	if (code == NL_ARGUMENTS_HELP)
@@ -419,13 +334,17 @@ int nl_tune_main(int argc, char **argv)
 		nl_serve_error(&t.serve, NULL, &err);
 		return 2;
 	}
-	if (open_tune(&t, &err)) {
+	nl_revert_reserve();
+	signal(SIGPIPE, SIG_IGN);
+	t.serve.signal_fd = nl_signals_open();
+	if (t.serve.signal_fd < 0) {
+		nl_fail_errno(&err, errno, "signalfd");
 		nl_serve_error(&t.serve, NULL, &err);
 		return 1;
 	}
 	send_ready(&t, nl_session_init(&t.session));
 	end = t.serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&t.serve);
-	if (t.session.live && end_session(&t, &err))
+	if (t.session.live && do_end(&t, NULL, &err))
 		nl_serve_error(&t.serve, NULL, &err);
 	nl_json_free(&t.serve.json);
 	close(t.serve.signal_fd);

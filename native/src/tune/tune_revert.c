@@ -44,6 +44,12 @@ const char *nl_reverted_word(enum nl_reverted status)
 	return words[status];
 }
 
+void nl_revert_sum_add(struct nl_revert_sum *sum, const struct nl_revert_sum *more)
+{
+	for (int i = 0; i < NL_REVERTED_CODES; i++)
+		sum->of[i] += more->of[i];
+}
+
 int nl_reverted_done(enum nl_reverted status)
 {
 	return status == NL_RESTORED || status == NL_CONFLICT;
@@ -89,8 +95,6 @@ static const char renewed[] = "another one has its name since; left as found";
 enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct nl_value *found,
 				 struct nl_err *why)
 {
-	const struct nl_knob_ops *ops = nl_knob_ops_of(&e->knob);
-	enum nl_knob_access access;
 	enum nl_reverted status;
 	enum nl_knob_code code;
 	struct nl_value after;
@@ -104,10 +108,11 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	status = find_interface(e, &k, &successor, why);
 	if (status != NL_RESTORED)
 		return status;
-	code = ops->read(&k, found, &access, why);
+	code = nl_knob_read(&k, found, why);
 	if (code != NL_KNOB_OK) {
 		memset(found, 0, sizeof(*found));
-		if (code == NL_KNOB_FAILED || !(successor || (k.kind == NL_KNOB_IRQ && code == NL_KNOB_ABSENT)))
+		if (code == NL_KNOB_FAILED ||
+		    !(successor || (k.ops == &nl_knob_ops_irq && code == NL_KNOB_ABSENT)))
 			return reverted_code(code);
 		if (successor) /* without the setting it never had netlab's value */
 			nl_fail(why, NL_REFUSED, "%s", renewed);
@@ -121,8 +126,8 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 							     "left as found");
 		return NL_CONFLICT;
 	}
-	status = reverted_code(ops->restore(&k, e->old, why));
-	code = ops->read(&k, &after, &access, why);
+	status = reverted_code(nl_knob_restore(&k, e->old, why));
+	code = nl_knob_read(&k, &after, why);
 	if (code == NL_KNOB_OK && strcmp(after.exact, e->old) == 0) {
 		why->message[0] = '\0';
 		return NL_RESTORED;
@@ -135,13 +140,13 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 
 static int decides_for_others(const struct nl_knob *k)
 {
-	return k->kind == NL_KNOB_SYSCTL && strcmp(k->name, "net.core.default_qdisc") == 0;
+	return k->ops == &nl_knob_ops_sysctl && strcmp(k->name, "net.core.default_qdisc") == 0;
 }
 
-struct nl_revert_sum nl_revert_all(struct nl_journal *j, const struct nl_journal_file *file, size_t first,
-				   int at_once, nl_reverted_fn *report, void *context)
+struct nl_revert_sum nl_revert_all(struct nl_journal *j, size_t first, int at_once, nl_reverted_fn *report,
+				   void *context)
 {
-	struct nl_revert_sum sum = {0, 0, 0, 0};
+	struct nl_revert_sum sum = {{0}};
 
 	for (int decisive = 1; decisive >= 0; decisive--)
 		for (size_t i = j->count; i-- > first;) {
@@ -153,13 +158,10 @@ struct nl_revert_sum nl_revert_all(struct nl_journal *j, const struct nl_journal
 			if (decides_for_others(&e.knob) != decisive)
 				continue;
 			status = nl_revert_entry(&e, at_once, &found, &why);
-			sum.restored += status == NL_RESTORED;
-			sum.conflicts += status == NL_CONFLICT;
-			sum.absent += status == NL_ABSENT;
-			sum.failed += status == NL_FAILED;
+			sum.of[status]++;
 			if (nl_reverted_done(status)) {
 				nl_journal_drop(j, i);
-				nl_journal_save(file, j);
+				nl_journal_save(j);
 			}
 			if (report)
 				report(context, &e.knob, status, found.text,

@@ -10,11 +10,14 @@ enum nl_reverted {
 	NL_CONFLICT, /* changed by another process since: left as found */
 	NL_ABSENT,   /* its interface or setting is not there now: stays in the journal */
 	NL_FAILED,   /* it could not be read or restored: stays in the journal */
+	NL_REVERTED_CODES,
 };
 
 struct nl_revert_sum {
-	unsigned restored, conflicts, absent, failed;
+	unsigned of[NL_REVERTED_CODES]; /* number of knobs */
 };
+
+void nl_revert_sum_add(struct nl_revert_sum *sum, const struct nl_revert_sum *more);
 
 typedef void nl_reverted_fn(void *context, const struct nl_knob *k, enum nl_reverted status,
 			    const char *found, const char *reason);
@@ -31,8 +34,8 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 /* Revert the entries from number `first` on: net.core.default_qdisc, by which the kernel chooses in place
  * of a qdisc that is deleted, then the rest, newest first. What is done leaves *j and its file; a save
  * that fails is harmless, since reverting twice changes nothing. report may be NULL. */
-struct nl_revert_sum nl_revert_all(struct nl_journal *j, const struct nl_journal_file *file, size_t first,
-				   int at_once, nl_reverted_fn *report, void *context);
+struct nl_revert_sum nl_revert_all(struct nl_journal *j, size_t first, int at_once, nl_reverted_fn *report,
+				   void *context);
 
 /* Release the reserved descriptors, before opening files. */
 void nl_revert_release(void);

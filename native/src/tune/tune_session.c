@@ -17,8 +17,7 @@ static void close_session(struct nl_session *s)
 {
 	if (s->guard.lock_fd >= 0)
 		nl_guard_close(&s->guard);
-	nl_journal_free(&s->journal);
-	nl_journal_close(&s->file);
+	nl_journal_close(&s->journal);
 	nl_host_lock_release(&s->lock);
 	free(s->watch);
 	s->watch = NULL;
@@ -35,15 +34,16 @@ static int lock_journal(struct nl_session *s, struct nl_err *why)
 	if (nl_host_lock_take(&s->lock, &kind, why) != NL_OK)
 		return why->code;
 	fcntl(s->lock.fd, F_SETFD, 0); /* a modprobe inherits it, and ends before the next session begins */
-	if (nl_journal_open(&s->file, why) != NL_OK) /* the lock is in the same directory */
+	if (nl_journal_open(&s->journal, why) != NL_OK) /* the lock is in the same directory */
 		;
-	else if (nl_journal_load(&s->file, &s->journal) < 0)
-		nl_fail(why, NL_REFUSED, "the journal %s cannot be read: %s", s->file.path, strerror(errno));
-	else if (s->journal.bad_lines)
-		nl_fail(why, NL_REFUSED, "the journal %s is damaged, or of another version of netlab: revert "
-			"what it names by hand and remove it, or restart the host", s->file.path);
-	else
+	else if (nl_journal_load(&s->journal) == 0)
 		return NL_OK;
+	else if (errno == EBADMSG)
+		nl_fail(why, NL_REFUSED, "the journal %s is damaged, or of another version of netlab: revert "
+			"what it names by hand and remove it, or restart the host", s->journal.path);
+	else
+		nl_fail(why, NL_REFUSED, "the journal %s cannot be read: %s", s->journal.path,
+			strerror(errno));
 	close_session(s);
 	return why->code;
 }
@@ -55,12 +55,12 @@ unsigned nl_session_init(struct nl_session *s)
 	int code;
 
 	memset(s, 0, sizeof(*s));
-	s->lock.fd = s->lock.name_fd = s->file.dir = -1;
-	s->guard.lock_fd = s->guard.pipe_fd = -1;
-	if (nl_journal_open(&s->file, &why) != NL_OK)
+	s->lock.fd = s->lock.name_fd = s->journal.dir = -1;
+	s->guard.lock_fd = s->guard.socket_fd = -1;
+	if (nl_journal_open(&s->journal, &why) != NL_OK)
 		return 1;
-	code = nl_journal_load(&s->file, &s->journal);
-	stale = (unsigned)(s->journal.count + s->journal.bad_lines);
+	code = nl_journal_load(&s->journal);
+	stale = (unsigned)s->journal.count;
 	close_session(s);
 	if (code == 0 && stale == 0)
 		return 0;
@@ -78,7 +78,7 @@ int nl_session_begin(struct nl_session *s, uint64_t hold_ns, struct nl_err *why)
 		return why->code;
 	s->left = s->journal.count;
 	if (nl_guard_open(&s->guard, hold_ns, why) < 0 ||
-	    nl_guard_start(&s->guard, &s->file, s->left, &s->lock, why) < 0) {
+	    nl_guard_start(&s->guard, &s->journal, s->left, &s->lock, why) < 0) {
 		close_session(s);
 		return NL_REFUSED;
 	}
@@ -91,48 +91,39 @@ int nl_session_recover(struct nl_session *s, nl_reverted_fn *report, void *conte
 {
 	if (lock_journal(s, why) != NL_OK)
 		return why->code;
-	*sum = nl_revert_all(&s->journal, &s->file, 0, 0, report, context);
+	*sum = nl_revert_all(&s->journal, 0, 0, report, context);
 	close_session(s);
 	return NL_OK;
-}
-
-static void add_up(struct nl_session *s, struct nl_revert_sum sum)
-{
-	s->sum.restored += sum.restored;
-	s->sum.conflicts += sum.conflicts;
-	s->sum.absent += sum.absent;
-	s->sum.failed += sum.failed;
 }
 
 /* Under the lock, after the guard took over: complete its work and close the session. */
 static int lost(struct nl_session *s, struct nl_err *why)
 {
-	struct nl_revert_sum sum;
+	struct nl_revert_sum sum = s->guard.shared->sum;
 
-	if (!nl_guard_finished(&s->guard, &sum)) {
-		/* The guard was killed halfway; reverting twice is harmless. */
-		sum = nl_revert_all(&s->journal, &s->file, s->left, 1, NULL, NULL);
-	}
-	add_up(s, sum);
+	/* The guard may have been killed halfway; reverting twice is harmless. */
+	if (!atomic_load(&s->guard.shared->finished))
+		sum = nl_revert_all(&s->journal, s->left, 1, NULL, NULL);
+	nl_revert_sum_add(&s->sum, &sum);
 	nl_guard_unlock(&s->guard);
 	close_session(s);
 	return nl_fail(why, NL_TIMEOUT,
 		       "no request arrived within the hold time, so the guard reverted every knob: "
 		       "%u restored, %u conflicts, %u absent, %u failed",
-		       sum.restored, sum.conflicts, sum.absent, sum.failed);
+		       sum.of[NL_RESTORED], sum.of[NL_CONFLICT], sum.of[NL_ABSENT], sum.of[NL_FAILED]);
 }
 
-/* Lock a live session and ensure that its guard is alive. */
-static int lock_session(struct nl_session *s, struct nl_err *why)
+int nl_session_enter(struct nl_session *s, struct nl_err *why)
 {
-	if (nl_guard_lock(&s->guard) < 0) {
+	if (!s->live)
+		return nl_fail(why, NL_BAD_REQUEST, "no session is open: send `begin` first");
+	if (nl_guard_lock(&s->guard) < 0)
 		return nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
-	}
-	if (nl_guard_taken(&s->guard))
+	if (atomic_load(&s->guard.shared->taken))
 		return lost(s, why);
 	nl_guard_keepalive(&s->guard);
 	if (!nl_guard_alive(&s->guard) &&
-	    nl_guard_start(&s->guard, &s->file, s->left, &s->lock, why) < 0) {
+	    nl_guard_start(&s->guard, &s->journal, s->left, &s->lock, why) < 0) {
 		struct nl_revert_sum sum;
 		struct nl_err ignored;
 
@@ -143,7 +134,7 @@ static int lock_session(struct nl_session *s, struct nl_err *why)
 	return NL_OK;
 }
 
-static void unlock_session(struct nl_session *s)
+void nl_session_leave(struct nl_session *s)
 {
 	nl_guard_keepalive(&s->guard);
 	nl_guard_unlock(&s->guard);
@@ -151,10 +142,10 @@ static void unlock_session(struct nl_session *s)
 
 int nl_session_keepalive(struct nl_session *s, struct nl_err *why)
 {
-	int code = lock_session(s, why);
+	int code = s->live ? nl_session_enter(s, why) : NL_OK;
 
-	if (code == NL_OK)
-		unlock_session(s);
+	if (s->live && code == NL_OK)
+		nl_session_leave(s);
 	return code;
 }
 
@@ -208,7 +199,7 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 	}
 	put_text(e->wanted, wanted);
 	e->pending = 1;
-	if (nl_journal_save(&s->file, &s->journal) == 0)
+	if (nl_journal_save(&s->journal) == 0)
 		return e;
 	nl_fail(why, NL_REFUSED, "the journal cannot be written, so nothing was changed: %s",
 		strerror(errno));
@@ -222,7 +213,7 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 static void drop(struct nl_session *s, const struct nl_entry *e)
 {
 	nl_journal_drop(&s->journal, (size_t)(e - s->journal.entry));
-	nl_journal_save(&s->file, &s->journal); /* if that fails, the next revert does nothing */
+	nl_journal_save(&s->journal); /* if that fails, the next revert does nothing */
 }
 
 /* Revert the knob of a new entry or of a failed readback; the journal keeps it if that fails. */
@@ -242,7 +233,7 @@ static int probe_restore(struct nl_session *s, struct nl_entry *e, struct nl_err
 {
 	struct nl_err reason;
 
-	if (nl_knob_ops_of(&e->knob)->restore(&e->knob, e->old, &reason) == NL_KNOB_OK)
+	if (nl_knob_restore(&e->knob, e->old, &reason) == NL_KNOB_OK)
 		return 0;
 	nl_fail(why, NL_REFUSED, "the kernel does not accept its present value, %.150s, so a change "
 			   "could not be reverted: %s", e->old, reason.message);
@@ -257,7 +248,7 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 
 	e->written = 1;
 	e->pending = 0;
-	if (nl_journal_save(&s->file, &s->journal) == 0)
+	if (nl_journal_save(&s->journal) == 0)
 		return 0;
 	err = errno;
 	undo(s, e);
@@ -266,46 +257,44 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 	return -1;
 }
 
-static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *value,
-		     struct nl_set_result *out)
+void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *value,
+		    struct nl_set_result *out)
 {
-	const struct nl_knob_ops *ops = nl_knob_ops_of(k);
+	const struct nl_knob_ops *ops = k->ops;
 	char wanted[NL_KNOB_VALUE_MAX + 1];
-	struct nl_value now, after;
-	enum nl_knob_access access;
+	struct nl_value *now = &out->old, *after = &out->readback;
 	enum nl_knob_code code;
 	struct nl_err why = {0};
 	struct nl_entry *e, *left;
 	int ifindex = ops->has_interface ? nl_ifindex_of(k->interface) : 0;
 
+	memset(out, 0, sizeof(*out));
+	out->status = NL_SET_REFUSED;
 	put_text(wanted, value);
 	nl_knob_fold(wanted);
 	if (ifindex < 0 && ifindex != -ENODEV) { /* read() names a missing interface */
-		out->status = NL_SET_REFUSED;
 		nl_knob_fail_errno(&out->why, k->interface, -ifindex);
 		return;
 	}
-	code = ops->read(k, &now, &access, &out->why);
+	code = nl_knob_read(k, now, &out->why);
 	if (code != NL_KNOB_OK) {
-		out->status = code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT
-				      ? NL_SET_UNSUPPORTED
-				      : NL_SET_REFUSED;
+		if (code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT)
+			out->status = NL_SET_UNSUPPORTED;
 		return;
 	}
-	put_text(out->old, now.text);
-	put_text(out->readback, now.text);
+	*after = *now;
 	out->has_old = out->has_readback = 1;
-	if (strcmp(now.text, wanted) == 0) {
+	if (strcmp(now->text, wanted) == 0) {
 		out->status = NL_SET_UNCHANGED;
 		out->why.message[0] = '\0';
-		watch(s, k, &now);
+		watch(s, k, now);
 		return;
 	}
-	if (access != NL_KNOB_WRITABLE) {
-		out->status = access == NL_KNOB_READ_ONLY ? NL_SET_UNSUPPORTED : NL_SET_REFUSED;
+	if (now->access != NL_KNOB_WRITABLE) {
+		if (now->access == NL_KNOB_READ_ONLY)
+			out->status = NL_SET_UNSUPPORTED;
 		return;
 	}
-	out->status = NL_SET_REFUSED;
 	left = nl_journal_find(&s->journal, k, ifindex);
 	if (!left)
 		left = nl_journal_find(&s->journal, k, 0);
@@ -313,19 +302,18 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 		nl_fail(&out->why, NL_REFUSED, "a session that died left it changed: recover first");
 		return;
 	}
-	e = record_intent(s, k, ifindex > 0 ? ifindex : 0, &now, wanted, &out->why);
+	e = record_intent(s, k, ifindex > 0 ? ifindex : 0, now, wanted, &out->why);
 	if (!e || (ops->restore_probe && !e->written && probe_restore(s, e, &out->why) < 0))
 		return;
 	code = ops->write(k, value, &out->why);
-	if (ops->read(k, &after, &access, &why) != NL_KNOB_OK) {
+	if (nl_knob_read(k, after, &why) != NL_KNOB_OK) {
 		out->has_readback = 0;
 		if (!out->why.message[0])
 			out->why = why;
 		undo(s, e); /* a value that was never read cannot be recognised later */
 		return;
 	}
-	put_text(out->readback, after.text);
-	put_text(e->readback, after.exact);
+	put_text(e->readback, after->exact);
 	if (record_readback(s, e, &out->why) < 0)
 		return;
 	if (code != NL_KNOB_OK) {
@@ -335,86 +323,60 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 			drop(s, e);
 		return;
 	}
-	watch(s, k, &after);
-	out->status = strcmp(after.text, wanted) == 0 ? NL_SET_APPLIED : NL_SET_DIFFERS;
+	watch(s, k, after);
+	out->status = strcmp(after->text, wanted) == 0 ? NL_SET_APPLIED : NL_SET_DIFFERS;
 	if (out->status == NL_SET_APPLIED)
 		out->why.message[0] = '\0';
 	else if (!out->why.message[0])
 		nl_fail(&out->why, NL_REFUSED, "the kernel changed the value");
 }
 
-int nl_session_set(struct nl_session *s, const struct nl_knob *k,
-				    const char *value, struct nl_set_result *out,
-				    struct nl_err *why)
+unsigned nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context)
 {
-	int code = lock_session(s, why);
+	unsigned drifted = 0;
 
-	if (code != NL_OK)
-		return code;
-	memset(out, 0, sizeof(*out));
-	set_knob(s, k, value, out);
-	unlock_session(s);
-	return NL_OK;
-}
-
-int nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context,
-				       unsigned *drifted, struct nl_err *why)
-{
-	int code = lock_session(s, why);
-
-	if (code != NL_OK)
-		return code;
-	*drifted = 0;
 	for (size_t i = 0; i < s->watches; i++) {
 		const struct nl_watch *w = &s->watch[i];
 		struct nl_value now;
-		enum nl_knob_access access;
 		struct nl_err ignored;
-		int found = nl_knob_ops_of(&w->knob)->read(&w->knob, &now, &access, &ignored) ==
-			    NL_KNOB_OK;
+		int found = nl_knob_read(&w->knob, &now, &ignored) == NL_KNOB_OK;
 
 		if (found && strcmp(now.text, w->value.text) == 0 &&
 		    strcmp(now.exact, w->value.exact) == 0)
 			continue;
-		(*drifted)++;
+		drifted++;
 		report(context, &w->knob, w->value.text, found ? now.text : NULL);
 	}
-	unlock_session(s);
-	return NL_OK;
+	return drifted;
 }
 
-int nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context,
-				       struct nl_revert_sum *sum, struct nl_err *why)
+struct nl_revert_sum nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context)
 {
-	int code = lock_session(s, why);
+	struct nl_revert_sum sum = nl_revert_all(&s->journal, s->left, 1, report, context);
 
-	if (code != NL_OK)
-		return code;
-	*sum = nl_revert_all(&s->journal, &s->file, s->left, 1, report, context);
-	add_up(s, *sum);
+	nl_revert_sum_add(&s->sum, &sum);
 	free(s->watch);
 	s->watch = NULL;
 	s->watches = 0;
-	unlock_session(s);
-	return NL_OK;
+	return sum;
 }
 
 int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
-				    struct nl_revert_sum *sum, struct nl_err *why)
+		   struct nl_revert_sum *sum, struct nl_err *why)
 {
+	int code = NL_OK;
+
 	memset(sum, 0, sizeof(*sum));
-	if (nl_guard_lock(&s->guard) == 0) {
-		if (nl_guard_taken(&s->guard))
+	if (nl_guard_lock(&s->guard) < 0) {
+		/* Without the lock the guard reverts the knobs: it sees the socket close. */
+		code = nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
+	} else {
+		if (atomic_load(&s->guard.shared->taken))
 			return lost(s, why);
-		*sum = nl_revert_all(&s->journal, &s->file, s->left, 1, report, context);
-		add_up(s, *sum);
-		nl_guard_ended(&s->guard);
+		*sum = nl_session_revert(s, report, context);
+		atomic_store(&s->guard.shared->ended, 1);
 		nl_guard_unlock(&s->guard);
-		close_session(s);
-		return NL_OK;
 	}
-	/* Without the lock the guard reverts the knobs: it sees the pipe close. */
-	nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
 	close_session(s);
-	return NL_INTERNAL;
+	return code;
 }

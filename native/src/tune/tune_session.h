@@ -1,8 +1,7 @@
 /* tune_session: one controller's changes to this host, from begin to end.
  *
- * One thread. A live session has the lock of its network namespace, a journal, and a
- * guard. Every call on it takes the guard's lock. The error NL_TIMEOUT means
- * that the guard took over: the knobs are reverted and the session is closed. */
+ * One thread. A live session has the lock of its network namespace, a journal, and a guard. The error
+ * NL_TIMEOUT means that the guard took over: the knobs are reverted and the session is closed. */
 #ifndef NL_TUNE_SESSION_H
 #define NL_TUNE_SESSION_H
 
@@ -23,7 +22,6 @@ struct nl_watch; /* a knob and its expected value */
 struct nl_session {
 	int live;
 	struct nl_host_lock lock;
-	struct nl_journal_file file;
 	struct nl_journal journal;
 	size_t left; /* the first entries of the journal, of sessions that died */
 	struct nl_guard guard;
@@ -34,7 +32,7 @@ struct nl_session {
 
 struct nl_set_result {
 	enum nl_set_status status;
-	char old[NL_KNOB_VALUE_MAX + 1], readback[NL_KNOB_VALUE_MAX + 1];
+	struct nl_value old, readback;
 	int has_old, has_readback;
 	struct nl_err why;
 };
@@ -46,25 +44,29 @@ unsigned nl_session_init(struct nl_session *s);
  * netlab's, not an original. */
 int nl_session_begin(struct nl_session *s, uint64_t hold_ns, struct nl_err *why);
 
-/* Restart the hold time. NL_OK or NL_TIMEOUT; NL_REFUSED if a dead guard could not be replaced,
- * with everything reverted. */
+/* Take the guard's lock, which the calls below need, and ensure that the guard is alive. NL_OK;
+ * NL_BAD_REQUEST without a session; NL_TIMEOUT; or NL_REFUSED if a dead guard could not be replaced, with
+ * everything reverted. */
+int nl_session_enter(struct nl_session *s, struct nl_err *why);
+void nl_session_leave(struct nl_session *s); /* also restarts the hold time */
+
+/* Restart the hold time, if there is a session. As nl_session_enter. */
 int nl_session_keepalive(struct nl_session *s, struct nl_err *why);
 
-int nl_session_set(struct nl_session *s, const struct nl_knob *k,
-				    const char *value, struct nl_set_result *out,
-				    struct nl_err *why);
+void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *value,
+		    struct nl_set_result *out);
 
 typedef void nl_drift_fn(void *context, const struct nl_knob *k, const char *expected,
 			 const char *found);
-int nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context,
-				       unsigned *drifted, struct nl_err *why);
+/* The number of knobs that differ from their written value. */
+unsigned nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context);
 
-int nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context,
-				       struct nl_revert_sum *sum, struct nl_err *why);
+struct nl_revert_sum nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context);
 
-/* Revert the remaining changes (one that fails stays in the journal for `recover`), disarm the guard, release the lock. Closes the session whatever it returns. */
+/* Revert the remaining changes (one that fails stays in the journal for `recover`), disarm the guard,
+ * release the lock. Takes the guard's lock itself. Closes the session whatever it returns. */
 int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
-				    struct nl_revert_sum *sum, struct nl_err *why);
+		   struct nl_revert_sum *sum, struct nl_err *why);
 
 /* Revert what sessions that died left in the journal; refused if one is open. */
 int nl_session_recover(struct nl_session *s, nl_reverted_fn *report, void *context,

@@ -21,7 +21,7 @@ static int request_refuse(void *context, struct nl_request *request, struct nl_e
 	return nl_fail(err, BUSY, "%s is never done", request->verb);
 }
 
-static const struct nl_verb verbs[] = {{"add", request_add}, {"refuse", request_refuse}};
+static const struct nl_verb verbs[] = {{"add", request_add, 0}, {"refuse", request_refuse, 0}};
 
 static int take(uint64_t *sum, const char *line, struct nl_request *request, struct nl_err *err)
 {

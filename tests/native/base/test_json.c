@@ -29,7 +29,7 @@ TEST(objects_nest_with_commas_between_members)
 	nl_json_free(&j);
 }
 
-TEST(any_byte_is_escaped_to_ascii)
+TEST(any_byte_is_escaped_unless_it_is_of_utf8)
 {
 	struct nl_json j;
 
@@ -38,6 +38,29 @@ TEST(any_byte_is_escaped_to_ascii)
 	CHECK(j.len == strlen("\"a\\\"\\\\\\u000a\\u007f\\u00e9\""));
 	CHECK(memcmp(j.text, "\"a\\\"\\\\\\u000a\\u007f\\u00e9\"", j.len) == 0);
 	nl_json_free(&j);
+}
+
+TEST(names_in_utf8_stay_and_other_bytes_are_escaped)
+{
+	static const struct {
+		const char *text, *written;
+	} row[] = {
+		{"gr\xc3\xbc\xc3\x9f" "e", "\"gr\xc3\xbc\xc3\x9f" "e\""},
+		{"\xe2\x82\xac \xf0\x9f\x90\xa7", "\"\xe2\x82\xac \xf0\x9f\x90\xa7\""},
+		{"cut \xc3", "\"cut \\u00c3\""},
+		{"\xc0\xaf", "\"\\u00c0\\u00af\""},             /* overlong */
+		{"\xed\xa0\x80", "\"\\u00ed\\u00a0\\u0080\""}, /* a surrogate */
+		{"\xf4\x90\x80\x80", "\"\\u00f4\\u0090\\u0080\\u0080\""},
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct nl_json j;
+
+		nl_json_init(&j);
+		nl_json_text(&j, NULL, row[i].text);
+		CHECK(j.len == strlen(row[i].written) && memcmp(j.text, row[i].written, j.len) == 0);
+		nl_json_free(&j);
+	}
 }
 
 TEST(a_line_is_written_whole_or_fails)

@@ -12,7 +12,7 @@ static void check_entry(struct nl_journal *j, size_t i)
 	    strlen(e->readback) > NL_KNOB_VALUE_MAX || e->ifindex < 0 || (!e->written && !e->pending))
 		abort();
 	/* a knob that a journal names is one that a request may name */
-	if (nl_knob_parse(&again, nl_knob_ops_of(&e->knob)->kind, e->knob.name[0] ? e->knob.name : NULL,
+	if (nl_knob_parse(&again, e->knob.ops->kind, e->knob.name[0] ? e->knob.name : NULL,
 			  e->knob.interface[0] ? e->knob.interface : NULL, NULL) ||
 	    !nl_knob_same(&again, &e->knob))
 		abort();
@@ -29,7 +29,7 @@ static void check_entry(struct nl_journal *j, size_t i)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct nl_journal j;
+	struct nl_journal j = {.dir = -1};
 
 	if (nl_journal_parse(&j, (const char *)data, len) == 0) {
 		if (j.count > NL_JOURNAL_ENTRIES_MAX)

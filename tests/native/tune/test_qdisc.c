@@ -31,7 +31,7 @@ TEST(every_queue_of_mq_has_one)
 
 TEST(other_forms_are_refused)
 {
-	static const char *const bad[] = {"",	      "tbf",	       "fq limit",	"fq limit x",
+	static const char *const bad[] = {"",	      "pfifo_fast_sixteen", "fq limit",	"fq limit x",
 					  "fq rate 5", "fq maxrate 9", "fq buckets 3", "pfifo limit 5",
 					  "mq mq",     "mq noqueue",	"fq fq",	NULL};
 

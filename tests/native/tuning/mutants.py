@@ -46,11 +46,11 @@ class Mutant:
 MUTANTS = {
     "a write is not journalled": Mutant(
         "tune_session.c",
-        "\tif (nl_journal_save(&s->file, &s->journal) == 0)\n\t\treturn e;",
+        "\tif (nl_journal_save(&s->journal) == 0)\n\t\treturn e;",
         "\treturn e;",
     ),
     "a journal that is not written takes the place of the old one": Mutant(
-        "journal.c", "\tif (!err && renameat(", "\tif (renameat("
+        "../base/file_read.c", "\tif (!err && renameat(", "\tif (renameat("
     ),
     "a failed read is taken for a conflict": Mutant(
         "tune_revert.c",
@@ -114,14 +114,16 @@ MUTANTS = {
     "the guard tries once": Mutant("guard.c", "ATTEMPTS = 5,", "ATTEMPTS = 1,"),
     "the guard has no hold time": Mutant(
         "guard.c",
-        "int timed_out = now >= due;",
-        "int timed_out = 0; if (now >= due) due = now + 1000;",
+        "int timed_out = is_due(c);",
+        "int timed_out = 0 * is_due(c);",
     ),
     "an interface is found by its name only": Mutant(
         "journal.c", "if (!e->ifindex || !ifindex)", "if (!e->ifindex || !ifindex || 1)"
     ),
     "a line that cannot be parsed is passed over": Mutant(
-        "journal.c", "out->bad_lines += code != 0;", "out->bad_lines += 0;"
+        "journal.c",
+        "parse_line(j, text + at, size) < 0) {",
+        "(parse_line(j, text + at, size) < 0 && 0)) {",
     ),
 }
 

@@ -119,7 +119,7 @@ def test_other_queues_below_the_kernels_own_mq_are_not_restored(namespace):
     channel.kill_both()
     (journal,) = namespace.journals()
     line = journal.read_text()
-    assert f" old=mq%200%20{kind} " in line
+    assert f" old=0%20mq%20{kind} " in line
     journal.write_text(line.replace(f"%20{kind} ", "%20sfq "))
     again = namespace.tune()
     (answer, total) = again.ask_all("recover", "reverted_all")
