@@ -56,7 +56,7 @@ TEST(bad_requests_name_the_key)
 		const char *line, *key;
 	} row[] = {
 		{NL_SINK, "sink run=7", "bind"},
-		{NL_SINK, SINK " port=5", "port"},
+		{NL_SINK, SINK " port=70000", "port"},
 		{NL_SINK, SINK " bytes=5", "bytes"},
 		{NL_SINK, SINK " nonsense=5", "nonsense"},
 		{NL_SINK, SINK " interval_ms=9", "interval_ms"},
