@@ -176,12 +176,6 @@ def _remove_abandoned(path: Path) -> None:
             partial.unlink(missing_ok=True)
 
 
-def complete_files(directory: Path) -> list[Path]:
-    """Files below a directory, sorted, without those that are being written."""
-    found = (path for path in directory.rglob("*") if not path.name.startswith("."))
-    return sorted(path for path in found if path.is_file())
-
-
 def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
     """Read and check one Parquet file, checksums included.
 
