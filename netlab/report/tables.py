@@ -249,7 +249,7 @@ def findings(m: Measured) -> Table:
         frame,
         "Findings of 2003, tested on these runs",
         heads=heads,
-        bold=frame.apply(lambda column: column.map(lambda _: column.name == "verdict")),
+        bold="verdict",
     )
 
 
