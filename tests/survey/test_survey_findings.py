@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.study import is_name, load
+from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import Finding, cpus_of, findings
-from netlab.survey.init import Reached, name_of, study_text
+from netlab.survey.init import name_of, study_text
 from netlab.survey.probe import FoundEnd, FoundPath, HostSurvey, Interface, Interrupt
 from netlab.tuning import Knob
 
@@ -239,7 +239,10 @@ def test_it_is_valid(tmp_path_factory, os, cpu, driver, reason, rtt):
     left = HostSurvey("alpha", os=os, cpu_model=cpu, cpus=64)
     right = HostSurvey("beta", kernel=os)
     ends = (FoundEnd(left, card, "192.0.2.1"), FoundEnd(right, card, "192.0.2.2"))
-    hosts = (Reached("alpha", "alpha.example.org", port=2222), Reached("beta", "::1", user="me"))
+    hosts = {
+        "alpha": StudyHost(kind="ssh", address="alpha.example.org", port=2222),
+        "beta": StudyHost(kind="ssh", address="::1", user="me"),
+    }
     path = FoundPath(ends, rtt)
     text = study_text("mine", hosts, (path, path), (Finding("alpha", reason, reason),))
     study = written(tmp_path_factory.mktemp("text"), text)
@@ -254,7 +257,7 @@ def test_what_stands_in_comments_is_valid_too(tmp_path):
     card = Interface("eth2", speed_Mbps=10_000)
     left, right = HostSurvey("alpha"), HostSurvey("beta")
     ends = (FoundEnd(left, card, "192.0.2.1"), FoundEnd(right, card, "192.0.2.2"))
-    hosts = (Reached("alpha", "alpha"), Reached("beta", "beta"))
+    hosts = {name: StudyHost(kind="ssh", address=name) for name in ("alpha", "beta")}
     text = study_text("mine", hosts, (FoundPath(ends, 183.2),), ())
     lines = [
         line.replace("# ", "", 1) if "# -" in line or line.startswith("  #  ") else line
