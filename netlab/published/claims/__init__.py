@@ -15,7 +15,7 @@ import pandas as pd
 
 from netlab import bus
 from netlab.congestion import IP_TCP_HEADER_B, ethernet_goodput_Mbps, mss_B, window_limit_Mbps
-from netlab.errors import BadInput
+from netlab.errors import require
 from netlab.files.tables import Table
 from netlab.files.yaml_file import read_yaml
 from netlab.published.claims import values
@@ -139,24 +139,11 @@ def claims_table(
     frame = check_all() if found is None else found
     caption = "Claims"
     if document is not None:
-        if document not in DOCUMENTS:
-            raise BadInput(
-                f"must be one of {', '.join(DOCUMENTS)}",
-                key="document",
-                value=document,
-                code="E-PUBLISHED-008",
-            )
+        require(document, DOCUMENTS, key="document", code="E-PUBLISHED-008")
         frame = frame[frame["document"] == document]
         caption = f"Claims of “{DOCUMENTS[document]}”"
     if verdict is not None:
-        choices = [str(v) for v in Verdict]
-        if verdict not in choices:
-            raise BadInput(
-                f"must be one of {', '.join(choices)}",
-                key="verdict",
-                value=verdict,
-                code="E-PUBLISHED-009",
-            )
+        require(verdict, [str(v) for v in Verdict], key="verdict", code="E-PUBLISHED-009")
         frame = frame[frame["verdict"] == verdict]
         caption += f" that are {verdict}" if verdict != "holds" else " that hold"
     columns = [*(["document"] if document is None else []), *_HEADS]
