@@ -152,12 +152,12 @@ IN_A_TUNING = {
 
 
 @pytest.mark.parametrize("fault", [*OF_THE_HOST, *OF_THE_CARD])
-def test_what_a_knob_mends_names_it_in_the_words_of_a_tuning(fault):
-    change, *_ = (OF_THE_HOST | OF_THE_CARD)[fault]
-    of_host = fault in OF_THE_HOST
-    (found,) = findings(
-        (path(replace(HOST, **change)) if of_host else path(card=replace(CARD, **change)),)
-    )
+def test_a_fault_is_named_with_what_mends_it(fault):
+    change, reason, command = (OF_THE_HOST | OF_THE_CARD)[fault]
+    if fault in OF_THE_HOST:
+        found = only(path(replace(HOST, **change)), reason, command)
+    else:
+        found = only(path(card=replace(CARD, **change)), reason, command)
     assert found.knob == IN_A_TUNING.get(fault, "")
     if found.knob:
         knob = Knob(source="netlab init", **yaml.safe_load(found.knob))
@@ -170,20 +170,11 @@ def test_what_a_knob_mends_names_it_in_the_words_of_a_tuning(fault):
             assert knob.command("eth2") == found.command
 
 
-def only(path: FoundPath, reason: str, command: str) -> None:
+def only(path: FoundPath, reason: str, command: str) -> Finding:
     (found,) = findings((path,))
     assert reason in found.reason and found.command.startswith(command), found
     assert found.host in ("here", "here, there")
-
-
-@pytest.mark.parametrize(("change", "reason", "command"), OF_THE_HOST.values(), ids=OF_THE_HOST)
-def test_a_fault_of_the_host(change, reason, command):
-    only(path(replace(HOST, **change)), reason, command)
-
-
-@pytest.mark.parametrize(("change", "reason", "command"), OF_THE_CARD.values(), ids=OF_THE_CARD)
-def test_a_fault_of_the_card(change, reason, command):
-    only(path(card=replace(CARD, **change)), reason, command)
+    return found
 
 
 def test_a_path_that_carries_ssh_says_so():
