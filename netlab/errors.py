@@ -1,16 +1,16 @@
 """Errors that netlab raises on purpose, each with an exit status and a stable code.
 
-A code is ``E-ROOM-NNN``: the room that raises the error, and a number of three digits, for example
-``E-HOST-003``. It is a literal at the raise site and is written once, so that a search for it finds
-the line. Wording may change between versions; a code never does, and the number of a removed error
-is not used again. A new error takes the next free number of its room.
+A code is ``E-PART-NNN``: the part of netlab that raises it, and a number of three digits, for
+example ``E-HOST-003``. It is a literal at the raise site and is written once, so that a search for
+it finds the line. Wording may change between versions; a code never does, and the number of a
+removed error is not used again. A new error takes the next free number of its part.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 CODE = re.compile(r"E-[A-Z]+-[0-9]{3}")
 SHOWN_CHARACTERS = 80
@@ -93,6 +93,13 @@ class BadInput(NetlabError):
         found = "" if value is None else f" (found {shown(value)})"
         text = f"{place}: {message}{found}" if place else f"{message}{found}"
         super().__init__(text, code=code)
+
+
+def require(value: object, choices: Collection[object], *, key: str, code: str) -> None:
+    """Refuse a value that is not among the choices."""
+    if value not in choices:
+        allowed = ", ".join(map(str, choices))
+        raise BadInput(f"must be one of {allowed}", key=key, value=value, code=code)
 
 
 class Mistakes(BadInput):

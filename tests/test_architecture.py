@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-FLOORS = (
+LAYERS = (
     {"errors", "units", "version"},
     {"files", "core", "bus"},
     {"tuning"},
@@ -27,7 +27,7 @@ FLOORS = (
     {"cli"},
     {"__main__"},
 )
-"""The rooms of the package from the ground up: a room imports only from floors below its own."""
+"""The packages from the lowest layer up: one imports only from layers below its own."""
 
 MAX_LINES = 600
 
@@ -87,17 +87,17 @@ def test_the_reader_of_imports_sees_what_is_there():
     assert {"study", "hosts", "measure"} <= known_by()["experiment"]
 
 
-def test_every_room_has_a_floor():
-    rooms = set(known_by()) - {"__init__"}
-    assert rooms == set().union(*FLOORS)
-    assert sum(map(len, FLOORS)) == len(rooms)
+def test_every_package_has_a_layer():
+    packages = set(known_by()) - {"__init__"}
+    assert packages == set().union(*LAYERS)
+    assert sum(map(len, LAYERS)) == len(packages)
 
 
-@pytest.mark.parametrize("floor", range(len(FLOORS)))
-def test_a_room_imports_only_from_floors_below(floor):
-    below = set().union({"__init__"}, *FLOORS[:floor])
-    for room in FLOORS[floor]:
-        assert known_by()[room] <= below, room
+@pytest.mark.parametrize("layer", range(len(LAYERS)))
+def test_a_package_imports_only_from_layers_below(layer):
+    below = set().union({"__init__"}, *LAYERS[:layer])
+    for package in LAYERS[layer]:
+        assert known_by()[package] <= below, package
 
 
 ANALYSING = {"analysis", "charts", "report"}
@@ -105,8 +105,8 @@ ANALYSING = {"analysis", "charts", "report"}
 
 def test_a_measurement_does_not_depend_on_its_analysis():
     reached: set[str] = set()
-    for room in ("study", "hosts", "tuning", "measure", "results"):
-        reached |= known_by()[room]
+    for package in ("study", "hosts", "tuning", "measure", "results"):
+        reached |= known_by()[package]
     assert not reached & ANALYSING
     # These run between visits: they choose how long to go on, and show the progress.
     between = {"adaptive.py", "campaign.py", "progress.py"}
@@ -175,7 +175,7 @@ def test_a_class_name_has_one_meaning():
                 places.setdefault(node.name, []).append(part_of(path))
     shown = {"face"}
     assert {
-        name: rooms
-        for name, rooms in places.items()
-        if len([room for room in rooms if room not in shown]) > 1
+        name: packages
+        for name, packages in places.items()
+        if len([package for package in packages if package not in shown]) > 1
     } == {}

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netlab.cli.options import (
+    file_option,
     guarded,
     load_measurable,
     load_study,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 # ``netlab autotune``: find the best setting of a path within a budget.
 
-CHARTS = (".svg", ".png")
+CHARTS, YAML = (".svg", ".png"), (".yml", ".yaml")
 CHART_S = 3.0
 """Part of the budget reserved for drawing."""
 
@@ -82,17 +83,12 @@ CHART_S = 3.0
     "--noisy", is_flag=True, help="Use runs with steal, foreign load or a late emulator too."
 )
 @click.option("--seed", type=int, help="Seed of the shuffled order. Default: the study's.")
-@click.option(
+@file_option(
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
     help="YAML file for the winner, JSON beside it. Default: STUDY-PATH.yml in --results.",
 )
 @results_option(place="autotune")
-@click.option(
-    "--chart",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the search into this .svg or .png.",
-)
+@file_option("--chart", help="Draw the search into this .svg or .png.")
 @guarded
 def autotune_command(
     path: str,
@@ -103,7 +99,7 @@ def autotune_command(
     output: Path | None,
     results: Path | None,
     chart: Path | None,
-    **asked: object,
+    **asked: Any,
 ) -> None:
     """Find the best record length, socket buffer, streams and engine of PATH.
 
@@ -125,28 +121,13 @@ def autotune_command(
     given = {"record_length_B": record_length_B, "buffer_B": buffer_B, "streams": streams}
     given = {name: levels for name, levels in given.items() if levels}
     began_s = time.monotonic()
-    for key, file, suffixes in (("chart", chart, CHARTS), ("output", output, (".yml", ".yaml"))):
-        if file is not None and file.suffix.lower() not in suffixes:
-            raise BadInput(
-                f"must end in {' or '.join(suffixes)}", key=key, value=str(file), code="E-CLI-001"
-            )
-    _autotune(began_s, path, study, {**asked, "given": given}, output, results, chart)
-
-
-def _autotune(
-    began_s: float,
-    path: str,
-    study: str | None,
-    asked: dict,
-    output: Path | None,
-    results: Path | None,
-    chart: Path | None,
-) -> None:
+    for key, file, endings in (("chart", chart, CHARTS), ("output", output, YAML)):
+        _check_ending(key, file, endings, code="E-CLI-001")
     from netlab.autotune.request import SearchRequest, default_study
     from netlab.files import paths
 
     loaded = default_study() if study is None else load_measurable(study)
-    ask = SearchRequest(study=loaded, path=path, **asked)
+    ask = SearchRequest(study=loaded, path=path, given=given, **asked)
     # Import what takes long after the options are validated.
     from netlab.autotune.report import as_json, conclusion, table, to_text, write_fragment
     from netlab.autotune.run import CLOSING_S, autotune
@@ -176,6 +157,11 @@ def _autotune(
             f"no conclusion within {ask.seconds:g} s; every run is in {document}", code="E-CLI-002"
         )
     click.echo(target)
+
+
+def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code: str) -> None:
+    if file is not None and file.suffix.lower() not in endings:
+        raise BadInput(f"must end in {' or '.join(endings)}", key=key, value=str(file), code=code)
 
 
 # ``netlab screen``: find the knobs of a tuning that matter, and the least set of them.
@@ -211,26 +197,13 @@ def _autotune(
 )
 @timing_options
 @results_option(place="STUDY/screens/TUNING")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="YAML file for the least set. Default: TUNING-least.yml in --results.",
+@file_option(
+    "--output", help="YAML file for the least set. Default: TUNING-least.yml in --results."
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Show rows and time; measure nothing.")
 @guarded
 def screen_command(
-    study: str,
-    tuning: str,
-    group_name: str | None,
-    streams: int | None,
-    mtu_B: int | None,
-    design: str,
-    same_within_percent: float,
-    confirm_rounds: int,
-    results: Path | None,
-    output: Path | None,
-    only_plan: bool,
-    **timing: Any,
+    study: str, results: Path | None, output: Path | None, only_plan: bool, **asked: Any
 ) -> None:
     """Find the knobs of a tuning that matter, on a path of STUDY.
 
@@ -246,32 +219,19 @@ def screen_command(
     --results: screen.json, effects.svg, and the least set as a tuning. In its default place the
     screen is a page of the study's report. Exit code 1 if the least set is not confirmed.
     """
-    if output is not None and output.suffix.lower() not in (".yml", ".yaml"):
-        raise BadInput(
-            "must end in .yml or .yaml", key="output", value=str(output), code="E-CLI-025"
-        )
+    _check_ending("output", output, YAML, code="E-CLI-025")
     from netlab.screen.design import ScreenRequest
 
-    ask = ScreenRequest(
-        study=load_study(study, **timing),
-        tuning=tuning,
-        group_name=group_name,
-        streams=streams,
-        mtu_B=mtu_B,
-        design=design,
-        same_within_percent=same_within_percent,
-        confirm_rounds=confirm_rounds,
-    )
+    own = {field.name for field in fields(ScreenRequest)}
+    timing = {name: asked.pop(name) for name in list(asked) if name not in own}
+    ask = ScreenRequest(study=load_study(study, **timing), **asked)
     if only_plan:
         _show_plan(ask)
         return
-    _screen(ask, results or ask.directory, output)
-
-
-def _screen(ask: ScreenRequest, place: Path, output: Path | None) -> None:
     from netlab.report.screen import to_text
     from netlab.screen.run import record_of, screen, write_files
 
+    place = results or ask.directory
     found = screen(
         ask, place, watch=_progress, say=lambda line: click.echo(f"netlab: {line}", err=True)
     )
@@ -356,9 +316,7 @@ def _show_plan(ask: ScreenRequest) -> None:
 @click.option("--seed", type=int, help="Seed of the shuffled order.")
 @results_option("--out", place="bench")
 @guarded
-def bench_command(
-    quick: bool, peers: tuple[str, ...], results: Path | None, **levels: object
-) -> None:
+def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **levels: Any) -> None:
     """Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.
 
     netlab takes part twice: as gensink, and as plain, its engine of send() and recv() in a loop
@@ -371,10 +329,6 @@ def bench_command(
     is removed at the end. Each run is stored in a directory of its own, named by its date; every
     transfer is in its transfers.jsonl as soon as it ends.
     """
-    _bench(quick, peers, results, levels)
-
-
-def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: dict) -> None:
     from netlab.qualify.bench_contenders import QUICK, Matrix, find_tools
 
     given = {key: value for key, value in levels.items() if value not in (None, ())}
@@ -450,12 +404,7 @@ OF_EMULATOR = {"rtts_ms": "--rtt"}
 )
 @results_option("--out", place="calibration")
 @guarded
-def calibrate_command(
-    quick: bool,
-    only: str | None,
-    results: Path | None,
-    **levels: object,
-) -> None:
+def calibrate_command(quick: bool, only: str | None, results: Path | None, **levels: Any) -> None:
     """Measure lab paths of known rate, then the path emulator; exit code 1 if a cell is off.
 
     Limits: goodput within 0.5 % of what TCP can carry at the rate, 1 % from 10 Gb/s; the mean round
@@ -466,17 +415,13 @@ def calibrate_command(
     has each part.
     """
     given = {key: value for key, value in levels.items() if value not in (None, ())}
-    for part, options in ((EMULATOR, OF_RATES), (RATES, OF_EMULATOR)):
+    for other, options in ((EMULATOR, OF_RATES), (RATES, OF_EMULATOR)):
         unused = [options[key] for key in options if key in given]
-        if only == part and unused:
+        if only == other and unused:
             raise BadInput(
-                f"--only {part} does not use {', '.join(unused)}; leave out one or the other",
+                f"--only {only} does not use {', '.join(unused)}; leave out one or the other",
                 code="E-CLI-003",
             )
-    _calibrate(quick, only, results, given)
-
-
-def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict) -> None:
     from netlab.files import paths, writing
     from netlab.lab import emulator
     from netlab.qualify.calibration_emulator import QUICK_EMULATOR, EmulatorPlan
@@ -485,14 +430,14 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
 
     parts: dict[str, Callable] = {}
     if only in (None, RATES):
-        levels = {key: given[key] for key in OF_RATES if key in given}
-        rates = replace(QUICK if quick else RatePlan(), **levels)
+        of_rates = {key: given[key] for key in OF_RATES if key in given}
+        rates = replace(QUICK if quick else RatePlan(), **of_rates)
         parts[RATES] = partial(calibrate, rates)
     if only in (None, EMULATOR):
         # Fail before minutes of rates, not after them.
         emulator.check()
-        levels = {key: given[key] for key in OF_EMULATOR if key in given}
-        plan = replace(QUICK_EMULATOR if quick else EmulatorPlan(), **levels)
+        of_emulator = {key: given[key] for key in OF_EMULATOR if key in given}
+        plan = replace(QUICK_EMULATOR if quick else EmulatorPlan(), **of_emulator)
         parts[EMULATOR] = partial(calibrate_emulator, plan)
     root = results or paths.results_dir("calibration")
     directory = None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from netlab.cli.options import (
+    file_option,
     guarded,
     load_measurable,
+    options,
     results_option,
     site_option,
     study_argument,
@@ -49,27 +50,17 @@ def report_command(results: Path, site: Path | None) -> None:
 LEVEL = click.FloatRange(min=0.5, max=1, min_open=True, max_open=True)
 
 
-def stores_options(function: Callable) -> Callable:
-    """Options of the commands that query many stores."""
-    for option in (  # the last one is the first of the help
-        click.option(
-            "--most",
-            type=click.IntRange(min=1),
-            default=20,
-            show_default=True,
-            help="Rows printed.",
-        ),
-        click.option(
-            "--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write all rows."
-        ),
-        click.option(
-            "--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of intervals."
-        ),
-        click.option("--study", help="Only this study; by default all."),
-        click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path)),
-    ):
-        function = option(function)
-    return function
+stores_options = options(
+    click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path)),
+    click.option("--study", help="Only this study; by default all."),
+    click.option(
+        "--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of intervals."
+    ),
+    file_option("--csv", help="Write all rows."),
+    click.option(
+        "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Rows printed."
+    ),
+)
 
 
 @click.command("cells")
@@ -158,43 +149,41 @@ for _command in (report_command, cells_command, compare_command):
     fleet_group.add_command(_command)
 
 
-def _plan_options(function: Callable) -> Callable:
-    for option in (  # the last one is the first of the help
-        results_option(),
-        click.option(
-            "--batch-s",
-            type=click.FloatRange(min=0),
-            default=60.0,
-            show_default=True,
-            help="Jobs of a pair in one round that take less together share a process, in seconds.",
-        ),
-        click.option(
-            "--only",
-            multiple=True,
-            metavar="GROUP",
-            help="Hosts of a group, or with LABEL=VALUE; may be repeated.",
-        ),
-        click.option(
-            "--pairs",
-            default="",
-            metavar="RULE",
-            help="all, ring, star=HOST, given, or A:B,C:D. Default: given if there are, else ring.",
-        ),
-        click.option(
-            "--format",
-            "format_",
-            type=click.Choice(FORMATS),
-            help="Format of the inventory; recognised by default.",
-        ),
-        click.option(
-            "--inventory",
-            required=True,
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="Hosts: netlab's YAML, an Ansible inventory, or an SSH configuration.",
-        ),
-    ):
-        function = option(function)
-    return function
+_plan_options = options(
+    study_argument,
+    timing_options,
+    file_option(
+        "--inventory",
+        required=True,
+        help="Hosts: netlab's YAML, an Ansible inventory, or an SSH configuration.",
+    ),
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(FORMATS),
+        help="Format of the inventory; recognised by default.",
+    ),
+    click.option(
+        "--pairs",
+        default="",
+        metavar="RULE",
+        help="all, ring, star=HOST, given, or A:B,C:D. Default: given if there are, else ring.",
+    ),
+    click.option(
+        "--only",
+        multiple=True,
+        metavar="GROUP",
+        help="Hosts of a group, or with LABEL=VALUE; may be repeated.",
+    ),
+    click.option(
+        "--batch-s",
+        type=click.FloatRange(min=0),
+        default=60.0,
+        show_default=True,
+        help="Jobs of a pair in one round that take less together share a process, in seconds.",
+    ),
+    results_option(),
+)
 
 
 def _planned(
@@ -204,7 +193,7 @@ def _planned(
     pairs: str,
     only: tuple[str, ...],
     results: Path | None,
-    timing: dict[str, Any],
+    **timing: Any,
 ) -> FleetPlan:
     loaded = load_measurable(study, **timing)
     from netlab.files import paths
@@ -220,25 +209,14 @@ def _planned(
 
 
 @fleet_group.command("plan")
-@study_argument
-@timing_options
 @_plan_options
 @guarded
-def plan_command(
-    study: str,
-    inventory: Path,
-    format_: str | None,
-    pairs: str,
-    only: tuple[str, ...],
-    batch_s: float,
-    results: Path | None,
-    **timing: Any,
-) -> None:
+def plan_command(batch_s: float, **asked: Any) -> None:
     """Plan STUDY over pairs of hosts, and write the workflow; no host is reached.
 
     The two hosts of STUDY stand for those of each pair. Prints the folder of the workflow.
     """
-    plan = _planned(study, inventory, format_, pairs, only, results, timing)
+    plan = _planned(**asked)
     from netlab.fleet.controller import FleetOptions, controlling, open_campaign
     from netlab.fleet.inventory import rounds_of
     from netlab.fleet.plan import write_workflow
@@ -261,8 +239,6 @@ def plan_command(
 
 
 @fleet_group.command("run")
-@study_argument
-@timing_options
 @_plan_options
 @click.option(
     "--at-once",
@@ -292,18 +268,12 @@ def plan_command(
 )
 @guarded
 def run_command(
-    study: str,
-    inventory: Path,
-    format_: str | None,
-    pairs: str,
-    only: tuple[str, ...],
     batch_s: float,
-    results: Path | None,
     at_once: int | None,
     attempts: int,
     aside_after: int,
     retry_s: float,
-    **timing: Any,
+    **asked: Any,
 ) -> None:
     """Measure STUDY over pairs of hosts; a second call does only what is missing.
 
@@ -313,7 +283,7 @@ def run_command(
     from netlab.fleet.plan import require_engine
 
     require_engine()
-    plan = _planned(study, inventory, format_, pairs, only, results, timing)
+    plan = _planned(**asked)
     from netlab.fleet.controller import FleetOptions, run_fleet
 
     options = FleetOptions(_at_once(plan, at_once), attempts, aside_after, retry_s, batch_s)
@@ -348,14 +318,8 @@ def status_command(results: Path) -> None:
 
 @fleet_group.command("links")
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write every cell of every link."
-)
-@click.option(
-    "--chart",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a matrix of the hosts as SVG.",
-)
+@file_option("--csv", help="Write every cell of every link.")
+@file_option("--chart", help="Write a matrix of the hosts as SVG.")
 @click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="Lines.")
 @guarded
 def links_command(results: Path, csv: Path | None, chart: Path | None, most: int) -> None:

@@ -179,20 +179,11 @@ def main() -> None:
 
 
 for command in (
-    *(
-        init_command,
-        study_command,
-        run_command,
-        report_command,
-        check_command,
-        tune_group,
-        hosts_group,
-    ),
-    *(lab_group, compare_command, notebooks_command, autotune_command, bench_command),
-    screen_command,
+    *(init_command, study_command, run_command, report_command, check_command),
+    *(tune_group, hosts_group, lab_group),
+    *(compare_command, notebooks_command, autotune_command, bench_command, screen_command),
     *(calibrate_command, import_command, results_group),
-    *(bundle_command, verify_command, rerun_command, schema_command),
-    guide_command,
+    *(bundle_command, verify_command, rerun_command, schema_command, guide_command),
     fleet_group,
 ):
     main.add_command(command)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -37,21 +37,34 @@ def _absolute(
     return None if value is None else value.expanduser().absolute()
 
 
-def timing_options(function: Callable) -> Callable:
-    """Add the options that change how long and how often a study measures."""
-    for option in (  # the last one is the first of the help
-        click.option("--seed", type=int, help="Seed of the randomised order."),
-        click.option("--seconds", type=float, help="Measured seconds of each run."),
-        click.option("--budget", help="Time for the whole campaign, such as 20min."),
-        click.option("--max-rounds", type=int, help="Most rounds of a cell."),
-        click.option(
-            "--precision", type=float, help="Half width of a cell's interval, per cent of its mean."
-        ),
-        click.option("--rounds", type=int, help="Rounds, in place of the study's precision."),
-        quick_option,
-    ):
-        function = option(function)
-    return function
+def options(*given: Callable) -> Callable:
+    """One decorator that adds several options and arguments, in the order of the help."""
+
+    def decorated(function: Callable) -> Callable:
+        for option in reversed(given):
+            function = option(function)
+        return function
+
+    return decorated
+
+
+def file_option(*names: str, help: str, **more: Any) -> Callable:
+    """Add an option that takes a file."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option(*names, type=kind, help=help, **more)
+
+
+timing_options = options(
+    quick_option,
+    click.option("--rounds", type=int, help="Rounds, in place of the study's precision."),
+    click.option(
+        "--precision", type=float, help="Half width of a cell's interval, per cent of its mean."
+    ),
+    click.option("--max-rounds", type=int, help="Most rounds of a cell."),
+    click.option("--budget", help="Time for the whole campaign, such as 20min."),
+    click.option("--seconds", type=float, help="Measured seconds of each run."),
+    click.option("--seed", type=int, help="Seed of the randomised order."),
+)
 
 
 def _outer(
@@ -69,15 +82,13 @@ def _outer(
     return found
 
 
-def outer_option(function: Callable) -> Callable:
-    """Add ``--outer NAME=LEVEL``: the levels of factors that a person sets."""
-    return click.option(
-        "--outer",
-        multiple=True,
-        callback=_outer,
-        metavar="NAME=LEVEL",
-        help="Level that the hosts have now of a factor that a person sets; may be repeated.",
-    )(function)
+outer_option = click.option(
+    "--outer",
+    multiple=True,
+    callback=_outer,
+    metavar="NAME=LEVEL",
+    help="Level that the hosts have now of a factor that a person sets; may be repeated.",
+)
 
 
 def directory_option(*names: str, help: str) -> Callable:

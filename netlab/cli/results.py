@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from netlab.cli.options import (
     asked_outer,
     author_option,
     check_tunings,
+    file_option,
     guarded,
     load_study,
     notebooks_of,
@@ -303,18 +304,26 @@ def _moment(
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
-@click.option("--study-name", required=True, callback=_name, help="Study the runs belong to.")
+@click.option(
+    "--study-name", "study", required=True, callback=_name, help="Study the runs belong to."
+)
 @click.option("--sender", required=True, callback=_name, help="Host that sent.")
 @click.option("--receiver", required=True, callback=_name, help="Host that received.")
 @click.option("--path", callback=_name, help="Name of the path. Default: SENDER-RECEIVER.")
 @click.option("--group", callback=_name, help="Group of the study. Default: the tool.")
 @click.option("--tuning", callback=_name, default="unknown", show_default=True, help="Tuning.")
-@click.option("--mtu", type=click.IntRange(68, 65536), help="MTU, B, if the file has no MSS.")
+@click.option(
+    "--mtu", "mtu_B", type=click.IntRange(68, 65536), help="MTU, B, if the file has no MSS."
+)
 @click.option(
     "--streams", type=click.IntRange(1, 100_000), help="Streams, if the file has no number."
 )
-@click.option("--record-length", type=click.IntRange(1, 2**40), help="Bytes of one send().")
-@click.option("--buffer", type=click.IntRange(0, 2**40), help="Requested socket buffer, B.")
+@click.option(
+    "--record-length", "record_length_B", type=click.IntRange(1, 2**40), help="Bytes of one send()."
+)
+@click.option(
+    "--buffer", "buffer_B", type=click.IntRange(0, 2**40), help="Requested socket buffer, B."
+)
 @click.option("--congestion", callback=_name, help="Congestion control.")
 @click.option(
     "--started-at",
@@ -337,21 +346,7 @@ def import_command(files: tuple[Path, ...], results: Path | None, **options: Any
     from netlab.files import paths
     from netlab.results.imports.formats import Facts, import_files
 
-    facts = Facts(
-        study=options["study_name"],
-        sender=options["sender"],
-        receiver=options["receiver"],
-        path=options["path"],
-        group=options["group"],
-        tuning=options["tuning"],
-        mtu_B=options["mtu"],
-        streams=options["streams"],
-        record_length_B=options["record_length"],
-        buffer_B=options["buffer"],
-        congestion=options["congestion"],
-        started_at=options["started_at"],
-        measured_at=options["measured_at"],
-    )
+    facts = Facts(**options)
     if facts.sender == facts.receiver:
         raise BadInput(
             "sender and receiver are the same host", value=facts.sender, code="E-CLI-006"
@@ -365,21 +360,17 @@ def import_command(files: tuple[Path, ...], results: Path | None, **options: Any
         click.echo(run_id)
 
 
-def _expanded(files: tuple[Path, ...]) -> list[Path]:
-    found: list[Path] = []
+def _expanded(files: tuple[Path, ...]) -> Iterator[Path]:
     for path in files:
-        if path.is_dir():
-            inside = sorted(
-                one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")
+        if not path.is_dir():
+            yield path
+            continue
+        inside = [one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")]
+        if not inside:
+            raise BadInput(
+                "the directory has no files to import", where=str(path), code="E-CLI-007"
             )
-            if not inside:
-                raise BadInput(
-                    "the directory has no files to import", where=str(path), code="E-CLI-007"
-                )
-            found += inside
-        else:
-            found.append(path)
-    return found
+        yield from sorted(inside)
 
 
 # ``netlab bundle``: results and report in one file that others can verify and rerun.
@@ -389,11 +380,7 @@ def _expanded(files: tuple[Path, ...]) -> list[Path]:
 @study_argument
 @quick_option
 @results_option()
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="ZIP file to write. Default: NAME.zip in the current directory.",
-)
+@file_option("--out", help="ZIP file to write. Default: NAME.zip in the current directory.")
 @click.option("--license", "licence", default="", help="URL of the licence of the results.")
 @author_option
 @guarded

@@ -16,6 +16,7 @@ from netlab.cli.options import (
     BELOW_GATE,
     asked_outer,
     author_option,
+    file_option,
     guarded,
     load_measurable,
     load_study,
@@ -47,12 +48,7 @@ _HOST = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<address>\[[^\]]+\]|[^@:\[\]]+)(?::
 @click.command("init")
 @click.argument("left")
 @click.argument("right")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write; LEFT-RIGHT.yml by default.",
-)
+@file_option("-o", "--output", help="File to write; LEFT-RIGHT.yml by default.")
 @click.option("--data", nargs=2, metavar="ADDRESS ADDRESS", help="Data addresses of both ends.")
 @click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
 @click.option("--force", is_flag=True, help="Write over an existing file.")

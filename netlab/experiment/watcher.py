@@ -1,4 +1,4 @@
-"""Progress callbacks. A module of its own, so that importing it stays fast."""
+"""Progress callbacks, and the estimate of the time that a campaign still needs."""
 
 from __future__ import annotations
 

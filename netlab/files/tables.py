@@ -56,7 +56,8 @@ class Table:
     heads: Mapping[str, str] = field(default_factory=dict)
     formats: Mapping[str, Formatter] | Formatter = field(default_factory=dict)
     note: str = ""
-    bold: pd.DataFrame | Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    bold: pd.DataFrame | Callable[[pd.DataFrame], pd.DataFrame] | str | None = None
+    """Which cells are bold; a text names a column."""
     links: pd.DataFrame | None = None
     data: pd.DataFrame | None = None
 
@@ -287,6 +288,8 @@ class Table:
         return [[""] * width + [str(href) for href in row] for row in self.links.to_numpy()]
 
     def _marked(self) -> pd.DataFrame | None:
+        if isinstance(self.bold, str):
+            return self.frame.apply(lambda column: column.map(lambda _: column.name == self.bold))
         return self.bold(self.frame) if callable(self.bold) else self.bold
 
     def _format(self, column: Any, value: Any) -> str:

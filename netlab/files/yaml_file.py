@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
@@ -187,6 +187,7 @@ def _is_model(kind: Any) -> bool:
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+T = TypeVar("T")
 Key = str | int | float | bool
 MAX_BYTES = 1 << 20
 MAX_NODES = 200_000
@@ -383,6 +384,16 @@ def validated(model: type[ModelT], content: dict, where: str) -> ModelT:
     except ValidationError as failure:
         line = content.line if isinstance(content, Document) else None
         raise _all(mistakes_of(failure, model, content, where, line), where) from None
+
+
+def from_content(kind: type[T], content: object) -> T:
+    """Build a dataclass and those inside it from JSON values; a ValueError if they do not fit."""
+    return TypeAdapter(kind).validate_python(content)
+
+
+def to_content(value: object) -> dict:
+    """JSON values of a dataclass, as :func:`from_content` takes them."""
+    return TypeAdapter(type(value)).dump_python(value, mode="json")
 
 
 def yaml_text(content: dict) -> str:

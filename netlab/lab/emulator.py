@@ -65,13 +65,6 @@ class EmulatorSettings:
             seed=emulator.seed,
         )
 
-    @classmethod
-    def from_dict(cls, content: dict | None) -> Self | None:
-        """The settings that :func:`dataclasses.asdict` made; None stays None."""
-        if content is None:
-            return None
-        return cls(**{**content, "delay_us": tuple(content["delay_us"])})
-
     def requests(self) -> list[str]:
         """The lines that set both directions."""
         lines = []
@@ -340,13 +333,6 @@ class NetemSettings:
             queue_B=emulator.queue_B or 0,
             queue_packets=emulator.queue_packets or 0,
         )
-
-    @classmethod
-    def from_dict(cls, content: dict | None) -> Self | None:
-        """The settings that :func:`dataclasses.asdict` made; None stays None."""
-        if content is None:
-            return None
-        return cls(**{**content, "delay_us": tuple(content["delay_us"])})
 
     def tc_lines(self, interface: str, direction: int) -> list[str]:
         """Lines for ``tc -batch`` on what the first (0) or second (1) end sends."""

@@ -46,7 +46,7 @@ def make(state: Path, plan: Topology, busy: int) -> None:
     """Create everything that a lab consists of."""
     lab_id = state.name
     names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
-    sshd.make(state, len(plan.hosts))
+    sshd.make_task_group(state, len(plan.hosts))
     if userns.is_needed():
         userns.start(state, busy)
     added = [
@@ -273,13 +273,13 @@ class Lab:
         return userns.is_needed() and not self.foreign
 
     @property
-    def task_group(self) -> sshd.Kind:
-        """Task groups of the ends, as :data:`netlab.lab.sshd.Kind`."""
-        return sshd.kind(self.state)
+    def task_group(self) -> sshd.TaskGroupKind:
+        """Task groups of the ends, as :data:`netlab.lab.sshd.TaskGroupKind`."""
+        return sshd.task_group_kind(self.state)
 
     def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:
         """Return the argv that runs `argv` on a host, in the lab's task group."""
-        return (*sshd.join(self.state), *inside(self.namespace(host), argv))
+        return (*sshd.in_task_group(self.state), *inside(self.namespace(host), argv))
 
     def host(self, name: str) -> SshHost:
         """Return a host of the lab, not yet open, reached over SSH like any other."""

@@ -24,10 +24,10 @@ from netlab.lab.reaper import PREFIX, SEARCH_PATH, cpu_hierarchies
 # whatever these leave to one another. Where sessions have a control group to share, as on a machine
 # with systemd, they are one group. A lab is one group in either case, where the machine lets it.
 
-Kind = Literal["shared", "lab", "session"]
-SHARED: Kind = "shared"
-OWN: Kind = "lab"
-APART: Kind = "session"
+TaskGroupKind = Literal["shared", "lab", "session"]
+SHARED: TaskGroupKind = "shared"
+OWN: TaskGroupKind = "lab"
+APART: TaskGroupKind = "session"
 """`SHARED`: all are in the group that netlab is in. `OWN`: the lab has one of its own. `APART`:
 each session is one, and this machine permits no change of that."""
 
@@ -50,17 +50,17 @@ SHARE = {"cpu.shares": 1024, "cpu.weight": 100}
 
 
 @dataclass(frozen=True)
-class Found:
+class OwnTaskGroup:
     """Group of this process, and the directory for a new one."""
 
-    kind: Kind
+    kind: TaskGroupKind
     hierarchy: Path | None = None
 
 
-def found(proc: Path = Path("/proc")) -> Found:
-    """True if processes that netlab starts here share a task group in any session."""
+def own_task_group(proc: Path = Path("/proc")) -> OwnTaskGroup:
+    """Find the task group of the processes that netlab starts here."""
     if _read(proc / "sys/kernel/sched_autogroup_enabled") in ("", "0"):
-        return Found(SHARED)
+        return OwnTaskGroup(SHARED)
     own = [line.split(":", 2) for line in _read(proc / "self/cgroup").splitlines()]
     for mount, version in cpu_hierarchies(proc / "self/mountinfo"):
         if version == 2:
@@ -69,19 +69,19 @@ def found(proc: Path = Path("/proc")) -> Found:
                 continue
             # Only below the top has a control group a type: this one is seen as the top.
             if (mount / "cgroup.type").exists():
-                return Found(SHARED)
+                return OwnTaskGroup(SHARED)
             if "cpu" not in _read(mount / "cgroup.subtree_control").split():
                 continue
         else:
             there = next((path for _, names, path in own if "cpu" in names.split(",")), "/")
-        return Found(APART, mount) if there == "/" else Found(SHARED)
-    return Found(APART)
+        return OwnTaskGroup(APART, mount) if there == "/" else OwnTaskGroup(SHARED)
+    return OwnTaskGroup(APART)
 
 
-def make(state: Path, hosts: int) -> None:
+def make_task_group(state: Path, hosts: int) -> None:
     """Create the group of a lab where it needs one; ``join`` in its state then enters it."""
     (state / JOIN_FILE).write_text(JOIN)
-    hierarchy = found().hierarchy
+    hierarchy = own_task_group().hierarchy
     if hierarchy is None:
         return
     group = hierarchy / f"{PREFIX}{state.name}"
@@ -95,14 +95,14 @@ def make(state: Path, hosts: int) -> None:
     (state / LINK).symlink_to(group)
 
 
-def join(state: Path) -> tuple[str, ...]:
+def in_task_group(state: Path) -> tuple[str, ...]:
     """Command prefix that runs its arguments in the lab's group."""
     return ("sh", str(state / JOIN_FILE))
 
 
-def kind(state: Path) -> Kind:
+def task_group_kind(state: Path) -> TaskGroupKind:
     """Return how the scheduler groups the ends of a lab."""
-    return OWN if (state / LINK).exists() else found().kind
+    return OWN if (state / LINK).exists() else own_task_group().kind
 
 
 def _read(path: Path) -> str:
@@ -201,12 +201,10 @@ def proxy_command(state: Path, lab_id: str, host: str) -> str:
     """Return the command whose streams are those of the host's sshd; no word has a blank."""
     sshd = shutil.which("sshd", path=SEARCH_PATH) or "/usr/sbin/sshd"
     ip = shutil.which("ip", path=SEARCH_PATH) or "ip"
-    serve = f"sh {state / 'serve'} {host} {sshd}"
-    if userns.is_needed():
-        return f"{' '.join(join(state))} {serve}"
-    return (
-        f"{' '.join(join(state))} {ip} netns exec {PREFIX}{lab_id}-{host} unshare --uts -- {serve}"
-    )
+    words = [*in_task_group(state)]
+    if not userns.is_needed():
+        words += [ip, "netns", "exec", f"{PREFIX}{lab_id}-{host}", "unshare", "--uts", "--"]
+    return " ".join([*words, "sh", str(state / "serve"), host, sshd])
 
 
 def _make_key(lab_id: str, path: Path, busy: int | None) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from netlab.errors import BadInput
+from netlab.files.yaml_file import from_content, to_content
 from netlab.lab import emulator as lab_emulator
 from netlab.lab.emulator import EmulatorSettings, NetemSettings
 from netlab.lab.link import LinkSettings
@@ -31,16 +32,6 @@ class LabEnd:
     interface: str
     addresses: tuple[str, ...]
     peers: tuple[str, ...]
-
-    @classmethod
-    def from_dict(cls, content: dict) -> LabEnd:
-        """Build an end from its JSON values."""
-        return cls(
-            host=content["host"],
-            interface=content["interface"],
-            addresses=tuple(content["addresses"]),
-            peers=tuple(content["peers"]),
-        )
 
     def ip_lines(self, *, ipv6: bool) -> list[str]:
         """Lines for ``ip -batch`` that give the end its addresses and bring it up."""
@@ -105,44 +96,12 @@ class Topology:
 
     def as_dict(self) -> dict:
         """The topology as JSON values, comparable with another's."""
-        return {
-            "hosts": list(self.hosts),
-            "paths": [
-                {
-                    "name": path.name,
-                    "ends": [
-                        {
-                            "host": end.host,
-                            "interface": end.interface,
-                            "addresses": list(end.addresses),
-                            "peers": list(end.peers),
-                        }
-                        for end in path.ends
-                    ],
-                    "settings": asdict(path.settings),
-                    "emulator": None if path.emulator is None else asdict(path.emulator),
-                    "netem": None if path.netem is None else asdict(path.netem),
-                }
-                for path in self.paths
-            ],
-        }
+        return to_content(self)
 
     @classmethod
     def from_dict(cls, content: dict) -> Topology:
         """The topology that :meth:`as_dict` wrote."""
-        return cls(
-            hosts=tuple(content["hosts"]),
-            paths=tuple(
-                LabPath(
-                    name=path["name"],
-                    ends=(LabEnd.from_dict(path["ends"][0]), LabEnd.from_dict(path["ends"][1])),
-                    settings=LinkSettings(**path["settings"]),
-                    emulator=EmulatorSettings.from_dict(path.get("emulator")),
-                    netem=NetemSettings.from_dict(path.get("netem")),
-                )
-                for path in content["paths"]
-            ),
-        )
+        return from_content(Topology, content)
 
 
 def topology(

@@ -7,13 +7,13 @@ import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from netlab.bus import PCI_X_100, PCI_X_133
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
+from netlab.files.yaml_file import from_content
 from netlab.units import KIB, MIB
 
 # Published files: the printed text, its description, its digest.
@@ -70,18 +70,8 @@ def describe(name: str) -> Description:
             value=name,
             code="E-PUBLISHED-017",
         )
-    found: dict[str, Any] = json.loads((_directory() / f"{name}.json").read_text("utf-8"))
-    return Description(
-        name=found["name"],
-        title=found["title"],
-        file=_directory() / found["file"],
-        sha256=found["sha256"],
-        raw_rows=found["raw_rows"],
-        sources=tuple(Source(**_with_tuples(source)) for source in found["sources"]),
-        columns=tuple(PublishedColumn(**column) for column in found["columns"]),
-        tidy_columns=tuple(PublishedColumn(**column) for column in found["tidy_columns"]),
-        notes=tuple(found["notes"]),
-    )
+    found = json.loads((_directory() / f"{name}.json").read_text("utf-8"))
+    return from_content(Description, found | {"file": _directory() / found["file"]})
 
 
 def read_raw(name: str) -> pd.DataFrame:
@@ -123,10 +113,6 @@ def _directory() -> Path:
     if not path.is_dir():
         raise BadInput("has no published/ directory", where=str(data_dir()), code="E-PUBLISHED-020")
     return path
-
-
-def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
 
 
 # Measurements and settings of two articles on tuning gigabit hosts.
@@ -228,16 +214,14 @@ def configurations(raw: pd.DataFrame) -> pd.DataFrame:
         {
             "place": raw["place"],
             "stack": raw["stack"].map(STACK_OF_NAME),
-            "mtu_B": _slac_number(raw["mtu"].str.removesuffix("B")),
-            "txqueuelen": _slac_number(raw["txqueuelen"]),
-            "sender_window_B": _slac_number(raw["sender_window"].str.extract(r"^(\d+) ?M$")[0])
-            * MIB,
-            "receiver_window_B": _slac_number(raw["receiver_window"].str.extract(r"^(\d+) ?M$")[0])
-            * MIB,
+            "mtu_B": _whole(raw["mtu"].str.removesuffix("B")),
+            "txqueuelen": _whole(raw["txqueuelen"]),
+            "sender_window_B": _whole(raw["sender_window"].str.extract(r"^(\d+) ?M$")[0]) * MIB,
+            "receiver_window_B": _whole(raw["receiver_window"].str.extract(r"^(\d+) ?M$")[0]) * MIB,
             **{key: raw[key].mask(raw[key] == "") for key in ("tcp_rmem", "tcp_wmem", "tcp_mem")},
-            "tcp_wmem_max_B": _slac_number(raw["tcp_wmem"].str.split().str[-1]),
-            "wad_sndbuf_B": _slac_number(raw["wad_sndbuf"]),
-            "wad_rcvbuf_B": _slac_number(raw["wad_rcvbuf"]),
+            "tcp_wmem_max_B": _whole(raw["tcp_wmem"].str.split().str[-1]),
+            "wad_sndbuf_B": _whole(raw["wad_sndbuf"]),
+            "wad_rcvbuf_B": _whole(raw["wad_rcvbuf"]),
             "rtt_ms": rtt_ms["GVA"],
             "rtt_near_ms": rtt_ms["SNV"],
             "bottleneck_Mbps": transfer["bottleneck"] * 1000,
@@ -247,7 +231,7 @@ def configurations(raw: pd.DataFrame) -> pd.DataFrame:
 
 def path(raw: pd.DataFrame) -> pd.DataFrame:
     """Every printed round-trip time of ping and traceroute, in ms."""
-    return raw.assign(number=_slac_number(raw["number"]), rtt_ms=raw["rtt"].astype(float))
+    return raw.assign(number=_whole(raw["number"]), rtt_ms=raw["rtt"].astype(float))
 
 
 def rapid(raw: pd.DataFrame) -> pd.DataFrame:
@@ -255,5 +239,5 @@ def rapid(raw: pd.DataFrame) -> pd.DataFrame:
     return raw.assign(value=raw["printed"].astype(float))
 
 
-def _slac_number(text: pd.Series) -> pd.Series:
+def _whole(text: pd.Series) -> pd.Series:
     return pd.to_numeric(text.mask(text == "")).astype("Int64")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from netlab import bus, published
 from netlab.congestion import ethernet_goodput_Mbps
-from netlab.errors import BadInput
+from netlab.errors import BadInput, require
 from netlab.files.tables import Table
 from netlab.units import KIB
 
@@ -49,10 +49,7 @@ def report_table(number: int, value: str = "throughput_MBps") -> Table:
     if number not in TITLE_OF_TABLE:
         raise BadInput("must be 1 to 6", key="number", value=number, code="E-PUBLISHED-010")
     units = {"throughput_MBps": ("MB/s", ".0f"), "percent_of_bus": ("% of the bus", ".1f")}
-    if value not in units:
-        raise BadInput(
-            f"must be one of {', '.join(units)}", key="value", value=value, code="E-PUBLISHED-011"
-        )
+    require(value, units, key="value", code="E-PUBLISHED-011")
     unit, spec = units[value]
     frame = published.load("openlab-2003").query("table == @number")
     return Table(
@@ -110,13 +107,7 @@ def goal_sentence() -> str:
 
 def preliminary_set(tuning: str) -> Table:
     """One of sets 1 to 3 of the notes: per stream and total in each cell."""
-    if tuning not in TITLE_OF_SET:
-        raise BadInput(
-            f"must be one of {', '.join(TITLE_OF_SET)}",
-            key="tuning",
-            value=tuning,
-            code="E-PUBLISHED-012",
-        )
+    require(tuning, TITLE_OF_SET, key="tuning", code="E-PUBLISHED-012")
     frame = published.load("openlab-2003-preliminary").query("tuning == @tuning")
     cells = frame.assign(
         cell=[
@@ -373,14 +364,8 @@ def settings(
     if system is not None:
         where = {"system": system, **where}
     for column, value in where.items():
-        if column not in frame or value not in set(frame[column]):
-            choices = sorted(set(frame[column])) if column in frame else list(frame.columns)
-            raise BadInput(
-                f"must be one of {', '.join(choices)}",
-                key=column,
-                value=value,
-                code="E-PUBLISHED-016",
-            )
+        choices = sorted(set(frame[column])) if column in frame else []
+        require(value, choices or list(frame.columns), key=column, code="E-PUBLISHED-016")
         frame = frame[frame[column] == value]
     fields = ["system", "mechanism", "container", "key", "value"]
     return tuple(SystemSetting(*row) for row in frame[fields].itertuples(index=False, name=None))

@@ -15,10 +15,8 @@ from netlab.analysis.trust import EMULATOR, FACTS, NOT_RECORDED, RATES, Calibrat
 from netlab.charts import experiments as charts
 from netlab.charts.chart import show
 from netlab.files.tables import Table
-from netlab.report.page import Page, Section, as_html, folded, page_of
+from netlab.report.page import Page, Section, as_html, folded, page
 from netlab.report.tables import Sentence
-
-FILE = "calibration.html"
 
 HEADS = {
     "rate_Mbps": "rate, Mb/s",
@@ -109,7 +107,7 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
     if not found.parts:
         return []
     hosts = _machines_of(m)
-    sections = [Section("In short", as_html(Sentence(f"Latest: {trust.calibration(directory)}.")))]
+    sections = [Section("In short", Sentence(f"Latest: {trust.calibration(directory)}."))]
     sections += [
         Section(TITLES[name], _part(part, hosts), name=name) for name, part in found.parts.items()
     ]
@@ -117,15 +115,7 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
         names = pd.DataFrame({"file": [f"{f.parent.name}/{f.name}" for f in found.damaged]})
         table = Table(names, "Calibrations that cannot be read")
         sections.append(Section("Damaged files", folded("Files", len(names), table)))
-    return [
-        page_of(
-            FILE,
-            "Calibration of netlab",
-            "Calibration",
-            "known rates and path emulator, as last measured",
-            sections,
-        )
-    ]
+    return [page("calibration", *sections)]
 
 
 def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:

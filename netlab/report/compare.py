@@ -145,8 +145,8 @@ def cells(c: SidesCompared) -> Table:
     shown["A, MB/s"] = [number(row["a_MBps"]) for row in rows]
     shown["B, MB/s"] = [number(row["b_MBps"]) for row in rows]
     shown["rounds"] = [f"{row['n_a']} and {row['n_b']}" for row in rows]
-    bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
-    return Table(shown, "Cell by cell", HEADS, note=method(c).text, bold=bold, data=found.frame)
+    note = method(c).text
+    return Table(shown, "Cell by cell", HEADS, note=note, bold="verdict", data=found.frame)
 
 
 def _verdict(row: dict) -> str:
@@ -303,8 +303,8 @@ def agreement_cells(m: Measured, compared: pd.DataFrame) -> Table | Sentence:
         f"In brackets the {100 * m.study.confidence:g} % interval of the mean ratio within a "
         "round. Differences of geometric means."
     )
-    bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
-    return Table(shown, "Every cell with each generator", note=note, bold=bold, data=compared)
+    caption = "Every cell with each generator"
+    return Table(shown, caption, note=note, bold="verdict", data=compared)
 
 
 def _difference(row: dict) -> str:

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from netlab.analysis import answers as of_generators
 from netlab.analysis import printed
-from netlab.analysis import then_and_now as of_2003
-from netlab.analysis import then_and_now as of_published
-from netlab.analysis.answers import best, headline, listed
+from netlab.analysis import then_and_now as published_effects
+from netlab.analysis.answers import VERDICTS, best, headline, listed
 from netlab.analysis.longpath_study import LongPath, on_long_path, samples_of
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.sides import SidesCompared
@@ -21,7 +19,7 @@ from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.report import compare, tables
-from netlab.report import then_and_now as report_then_and_now
+from netlab.report import then_and_now as beside_tables
 from netlab.report.explore import charts as factor_charts
 from netlab.report.explore import has_factors
 from netlab.report.gate import banner, box
@@ -94,9 +92,9 @@ def _panels(m: Measured) -> dict[str, Chart]:
 # The answer of a notebook in one computed sentence.
 
 RECURRENCE = {
-    of_2003.RECURS: "recur",
-    of_2003.DOES_NOT: "do not",
-    of_2003.UNDECIDED: "are undecided",
+    published_effects.RECURS: "recur",
+    published_effects.DOES_NOT: "do not",
+    published_effects.UNDECIDED: "are undecided",
 }
 
 
@@ -129,14 +127,14 @@ def then_and_now(m: Measured, compared: pd.DataFrame) -> Sentence:
     """The number of effects of 2003 that recur, that do not, and that are undecided."""
     if compared.empty:
         return Sentence("The study has no cells of 2003, so no effect can be tested.")
-    return _recurrence(of_2003.summary(compared)["verdict"], "effects of 2003")
+    return _recurrence(published_effects.summary(compared)["verdict"], "effects of 2003")
 
 
 def published_beside(m: Measured) -> Sentence:
     """The number of steps of a published table that recur."""
     if m.study.published is None:
-        return report_then_and_now.NOTHING_BESIDE
-    steps = of_published.steps_beside(m)
+        return beside_tables.NOTHING_BESIDE
+    steps = published_effects.steps_beside(m)
     if steps.empty:
         return Sentence("No two comparable cells differ in one factor alone.")
     return _recurrence(steps["verdict"], "published steps")
@@ -153,7 +151,7 @@ def generators(compared: pd.DataFrame, bound_percent: float) -> Sentence:
     if compared.empty:
         return Sentence(compare.NOTHING)
     counts = compared["verdict"].value_counts()
-    agree, differ, undecided = (counts.get(word, 0) for word in of_generators.VERDICTS)
+    agree, differ, undecided = (counts.get(word, 0) for word in VERDICTS)
     return Sentence(
         f"Of {len(compared)} comparisons with another generator {agree} agree within "
         f"{bound_percent:g} %, {differ} differ by more and {undecided} are undecided."

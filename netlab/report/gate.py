@@ -14,7 +14,7 @@ from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
-from netlab.report.page import Page, Section, as_html, page_of
+from netlab.report.page import Page, Section, as_html, page
 from netlab.results.columns import FLAGS
 from netlab.results.store import read_log
 
@@ -117,8 +117,8 @@ METHOD = (
     "machine cannot pass for an effect. The effect of a factor is the mean ratio within a round.",
     "Goodput is payload that the sink read within a window past the warm-up, over that window's "
     "own clock, in MB/s = 10⁶ bytes per second. Every run counts its bytes at each place they "
-    "passed; a run whose counts disagree, or that was disturbed, is flagged, kept, and left out of "
-    "the cells.",
+    "passed; a run whose counts disagree, or that was disturbed, is flagged and left out of the "
+    "cells; its record stays.",
     "A bottleneck is named by the first rule that holds: bus or link at 95 % of the payload they "
     "carry, pacing, a busy core, a full window or send buffer, loss; else it is unknown.",
 )
@@ -149,31 +149,21 @@ def reading_page() -> Page:
     flags = pd.DataFrame(FLAGS.items(), columns=["flag", "meaning"])
     table = as_html(Table(flags, "Flags of runs"))
     text = Markup(
-        "<p>A run with a flag is not as it should be. It is kept and listed, with its reason, on "
-        'the <a href="precision.html">page of precision and flags</a>, and is not in its cell.</p>'
+        "<p>A flag marks a run that failed, was disturbed or is implausible. Its figures are left "
+        'out of its cell. The <a href="precision.html">page of precision and flags</a> lists every '
+        "flagged run with the reason.</p>"
     )
     sections = [Section(head, Markup("<p>{}</p>").format(words)) for head, words in READING.items()]
-    return page_of(
-        "how-to-read.html",
-        "How to read this",
-        "How to read this",
-        "what a cell, an interval, a bottleneck, a mark and a flag mean",
-        [*sections, Section("A flag", text + table)],
-    )
+    return page("how-to-read", *sections, Section("A flag", text + table))
 
 
 def method_page(m: Measured) -> Page:
     """The method in sentences, and the settings of this study."""
     paragraphs = Markup("\n").join(Markup("<p>{}</p>").format(text) for text in METHOD)
-    return page_of(
-        "method.html",
-        "Method",
-        "Method",
-        "how the runs are made, and what is computed from them",
-        [
-            Section("How it is measured", paragraphs),
-            Section("Settings of this study", as_html(settings(m))),
-        ],
+    return page(
+        "method",
+        Section("How it is measured", paragraphs),
+        Section("Settings of this study", settings(m)),
     )
 
 

@@ -41,12 +41,16 @@ class Page:
     notebook: str = ""
 
 
+class Shown(Protocol):
+    def _repr_html_(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Section:
     """A heading of level 2 and what follows it."""
 
     title: str
-    body: Markup
+    body: Markup | Shown
     name: str = ""
 
     @property
@@ -55,19 +59,59 @@ class Section:
         return self.name or anchor(self.title)
 
 
-class Shown(Protocol):
-    def _repr_html_(self) -> str: ...
-
-
 def anchor(text: str) -> str:
     """Id of a heading: its words in lower case, joined by ``-``."""
     words = re.sub(r"<[^>]*>", "", text).replace("<->", " both ").replace("->", " to ")
     return re.sub(r"[^a-z0-9]+", "-", html.unescape(words).lower()).strip("-") or "part"
 
 
-def as_html(shown: Shown) -> Markup:
+def as_html(shown: Markup | Shown) -> Markup:
     """The HTML of a table, chart or sentence."""
-    return Markup(shown._repr_html_())
+    return shown if isinstance(shown, Markup) else Markup(shown._repr_html_())
+
+
+TITLES = {
+    "tables": ("Measured tables", "Tables"),
+    "streams": ("Goodput over streams", "Streams"),
+    "ceiling": ("Per cent of the bus", "% of bus"),
+    "bottlenecks": ("Bottlenecks", "Bottlenecks"),
+    "effects": ("Effect of each factor", "Effects"),
+    "repeats": ("Every repeat", "Every repeat"),
+    "cost": ("CPU cost per byte", "CPU cost"),
+    "trend": ("Trend over campaigns", "Trend"),
+    "precision": ("Precision, flags and noise", "Precision and flags"),
+    "findings": ("Findings of 2003, tested here", "Findings"),
+    "how-to-read": ("How to read this", "How to read this"),
+    "method": ("Method", "Method"),
+    "provenance": ("Provenance", "Provenance"),
+    "calibration": ("Calibration of netlab", "Calibration"),
+}
+"""Title and short title of the pages that a report may have besides its index."""
+
+SUMMARIES = {
+    "tables": "every cell with its interval; disturbed and empty ones with the reason",
+    "streams": "goodput of each group over the number of streams, one panel a tuning",
+    "ceiling": "heat maps: tuning and MTU over streams, on one scale",
+    "bottlenecks": "what limited each cell",
+    "effects": "ratio of goodput for each step of tuning, MTU, streams and direction",
+    "repeats": "the goodput of every run as a dot, flagged runs as crosses",
+    "cost": "CPU seconds for every GB of payload",
+    "trend": "each campaign beside the one before, and the steps between them",
+    "precision": "how precise each cell is, order effects, flagged runs with the reason",
+    "findings": "each finding of the report of 2003 with its verdict on these runs",
+    "how-to-read": "what a cell, an interval, a bottleneck, a mark and a flag mean",
+    "method": "how the runs are made, and what is computed from them",
+    "provenance": "machines, versions, digests and settings, one column a host",
+    "calibration": "known rates and path emulator, as last measured",
+}
+
+OWN_FILES = tuple(f"{name}.html" for name in ("index", *TITLES))
+"""Pages that a notebook cannot take the name of."""
+
+
+def page(name: str, *sections: Section) -> Page:
+    """One of the pages of :data:`TITLES`."""
+    return page_of(f"{name}.html", *TITLES[name], SUMMARIES[name], sections)
 
 
 def page_of(
@@ -86,7 +130,7 @@ def page_of(
     parts = [Markup('<h1 id="{}">{}</h1>\n').format(name, title)]
     for section in sections:
         frame = '<section>\n<h2 id="{0}">{1}</h2>\n{2}\n</section>\n'
-        parts.append(Markup(frame).format(section.id, section.title, section.body))
+        parts.append(Markup(frame).format(section.id, section.title, as_html(section.body)))
     contents = tuple((section.id, section.title) for section in sections)
     return Page(file, title, short, summary, Markup("").join(parts), contents, part)
 

@@ -31,7 +31,7 @@ from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
 from netlab.report.front import panel
 from netlab.report.gate import method_page, reading_page
-from netlab.report.page import Page, Section, Shown, as_html, folded, page_of
+from netlab.report.page import Page, Section, Shown, as_html, folded, page, page_of
 from netlab.report.screen import screen_pages
 from netlab.report.tables import provenance
 from netlab.study.schedule import slug
@@ -50,12 +50,12 @@ def view_pages(m: Measured) -> list[Page]:
     return [*made, _bottlenecks(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
 
 
-def _groups(m: Measured, draw) -> list[Section]:
-    return [Section(arrows(g), as_html(draw(g)), name=slug(g)) for g in m.groups]
-
-
-def _note(text: str) -> Markup:
-    return Markup("<p>{}</p>\n").format(text)
+def _groups(
+    m: Measured, draw: Callable[[str], Markup | Shown], known: Iterable[str] | None = None
+) -> list[Section]:
+    """A section a group; only of those that are known, where some are given."""
+    names = m.groups if known is None else [g for g in m.groups if g in set(known)]
+    return [Section(arrows(g), draw(g), name=slug(g)) for g in names]
 
 
 def _in_rows(m: Measured, frame: pd.DataFrame, draw: Callable[..., Any]) -> Markup:
@@ -66,42 +66,20 @@ def _in_rows(m: Measured, frame: pd.DataFrame, draw: Callable[..., Any]) -> Mark
 
 
 def _streams(m: Measured) -> Page:
-    return page_of(
-        "streams.html",
-        "Goodput over streams",
-        "Streams",
-        "goodput of each group over the number of streams, one panel a tuning",
-        _groups(m, lambda g: panel(m, g)),
-    )
+    return page("streams", *_groups(m, lambda g: panel(m, g)))
 
 
 def _ceiling(m: Measured) -> Page:
-    known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"].unique()
-    sections = [
-        Section(arrows(g), as_html(show(views.ceiling(m.cells, g, study=m.study))), name=slug(g))
-        for g in m.groups
-        if g in known
-    ]
+    known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"]
+    sections = _groups(m, lambda g: show(views.ceiling(m.cells, g, study=m.study)), known)
     table = ceilings_table(m.runs, m.cells)
     if table is not None:
-        sections.append(Section("Ceilings and their sources", as_html(table), name="sources"))
-    return page_of(
-        "ceiling.html",
-        "Per cent of the bus",
-        "% of bus",
-        "heat maps: tuning and MTU over streams, on one scale",
-        sections,
-    )
+        sections.append(Section("Ceilings and their sources", table, name="sources"))
+    return page("ceiling", *sections)
 
 
 def _bottlenecks(m: Measured) -> Page:
-    return page_of(
-        "bottlenecks.html",
-        "Bottlenecks",
-        "Bottlenecks",
-        "what limited each cell",
-        _groups(m, lambda g: tables.of_group(m, g, "bottleneck")),
-    )
+    return page("bottlenecks", *_groups(m, lambda g: tables.of_group(m, g, "bottleneck")))
 
 
 def _effects(m: Measured) -> list[Page]:
@@ -111,19 +89,7 @@ def _effects(m: Measured) -> list[Page]:
     labels = printed.tuning_labels(m.cells, m.study)
     names = {f: tables.FACTORS.get(f) or unit_of(f) for f in steps["factor"].unique()}
     drawn = show(views.effects(steps, labels, names))
-    sections = [
-        Section("Forest plot", as_html(drawn)),
-        Section("Table", as_html(tables.effects(m))),
-    ]
-    return [
-        page_of(
-            "effects.html",
-            "Effect of each factor",
-            "Effects",
-            "ratio of goodput for each step of tuning, MTU, streams and direction",
-            sections,
-        )
-    ]
+    return [page("effects", Section("Forest plot", drawn), Section("Table", tables.effects(m)))]
 
 
 def _repeats(m: Measured) -> Page:
@@ -134,42 +100,25 @@ def _repeats(m: Measured) -> Page:
             return _in_rows(m, runs[runs["group"] == group], cells.repeats)
         return as_html(show(views.repeat_panels(m.runs, group, study=m.study)))
 
-    measured = set(runs["group"])
-    sections = [Section(arrows(g), drawn(g), name=slug(g)) for g in m.groups if g in measured]
-    return page_of(
-        "repeats.html",
-        "Every repeat",
-        "Every repeat",
-        "the goodput of every run as a dot, flagged runs as crosses",
-        sections,
-    )
+    return page("repeats", *_groups(m, drawn, runs["group"]))
 
 
 def _cost(m: Measured) -> list[Page]:
     frame = cpu_cost(m.runs, m.study)
     if frame.empty:
         return []
-    note = _note(
-        "Busy time of all cores of the machines at both ends in the window, the kernel's included, "
-        "for every GB = 10⁹ bytes of payload. Hosts of a lab share one machine, counted once."
+    note = Markup(
+        "<p>Busy time of all cores of the machines at both ends in the window, the kernel's "
+        "included, for every GB = 10⁹ bytes of payload. Hosts of a lab share one machine, counted "
+        "once.</p>\n"
     )
 
     def drawn(group: str) -> Markup:
         if has_factors(m):
-            return _in_rows(m, frame[frame["group"] == group], cells.cost)
-        return as_html(show(views.cost(frame, group, study=m.study)))
+            return note + _in_rows(m, frame[frame["group"] == group], cells.cost)
+        return note + as_html(show(views.cost(frame, group, study=m.study)))
 
-    known = set(frame["group"])
-    sections = [Section(arrows(g), note + drawn(g), name=slug(g)) for g in m.groups if g in known]
-    return [
-        page_of(
-            "cost.html",
-            "CPU cost per byte",
-            "CPU cost",
-            "CPU seconds for every GB of payload",
-            sections,
-        )
-    ]
+    return [page("cost", *_groups(m, drawn, frame["group"]))]
 
 
 def _trend(m: Measured) -> list[Page]:
@@ -189,12 +138,8 @@ def _trend(m: Measured) -> list[Page]:
     )
     note = "Ratio: geometric mean over the common cells, with the interval between cells."
     table = Table(shown, "Campaigns of this directory", note=note, data=frame)
-    sections = [
-        Section("Level", as_html(show(views.trend(frame)))),
-        Section("Campaigns", as_html(table)),
-    ]
-    summary = "each campaign beside the one before, and the steps between them"
-    return [page_of("trend.html", "Trend over campaigns", "Trend", summary, sections)]
+    level = Section("Level", show(views.trend(frame)))
+    return [page("trend", level, Section("Campaigns", table))]
 
 
 # Pages of runs: one a group, with every cell, its runs, their interval plots and raw records.
@@ -385,25 +330,6 @@ FACTORS_NOTE = "Goodput in MB/s = 10⁶ bytes of payload per second, by the two 
 LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow start."
 
 
-OWN_FILES = tuple(
-    f"{name}.html"
-    for name in (
-        *(
-            "index",
-            "tables",
-            "precision",
-            "findings",
-            "method",
-            "provenance",
-            "calibration",
-            "how-to-read",
-        ),
-        *("streams", "ceiling", "bottlenecks", "effects", "repeats", "cost", "trend"),
-    )
-)
-"""Pages that a notebook cannot take the name of."""
-
-
 def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
     made = [_tables(m), *view_pages(m), *screen_pages(m.results), _precision(m)]
@@ -415,72 +341,42 @@ def measured_pages(m: Measured) -> list[Page]:
 def _tables(m: Measured) -> Page:
     n_missing = int((m.cells["n_valid"] == 0).sum())
     if on_long_path(m):
-        note, each = LONG_PATH_NOTE, longpath_tables.opening(samples_of(m))
-        sections = [Section("Goodput", _joined(each))]
+        note = LONG_PATH_NOTE
+        sections = [Section("Goodput", tables.Tables(longpath_tables.opening(samples_of(m))))]
+    elif has_factors(m):
+        note, sections = FACTORS_NOTE, [Section("Factors", factor_tables(m))]
     else:
-        note = FACTORS_NOTE if has_factors(m) else PRINTED_NOTE
-        if has_factors(m):
-            sections = [Section("Factors", as_html(factor_tables(m)))]
-        else:
-            sections = [
-                Section(
-                    arrows(group),
-                    as_html(tables.of_group(m, group, "both", links=addresses(m, group))),
-                    name=slug(group),
-                )
-                for group in m.groups
-            ]
+        note = PRINTED_NOTE
+        sections = _groups(m, lambda g: tables.of_group(m, g, "both", links=addresses(m, g)))
     lead = Section("In short", Markup("<p>{}</p>").format(note) + as_html(tables.summary(m)))
     missing = folded("Disturbed and empty cells", n_missing, tables.missing(m))
-    return page_of(
-        "tables.html",
-        "Measured tables",
-        "Tables",
-        "every cell with its interval; disturbed and empty ones with the reason",
-        [
-            lead,
-            Section("Target", as_html(tables.target(m))),
-            *sections,
-            Section("Disturbed and empty cells", missing, name="empty-cells"),
-        ],
+    return page(
+        "tables",
+        lead,
+        Section("Target", tables.target(m)),
+        *sections,
+        Section("Disturbed and empty cells", missing, name="empty-cells"),
     )
 
 
-def _joined(shown: Iterable[Shown]) -> Markup:
-    return Markup("").join(as_html(one) for one in shown)
-
-
 def _precision(m: Measured) -> Page:
-    n_flagged = len(flagged(m.runs))
-    return page_of(
-        "precision.html",
-        "Precision, flags and noise",
-        "Precision and flags",
-        "how precise each cell is, order effects, flagged runs with the reason",
-        [
-            Section(
-                "Precision",
-                folded("Cells and how precise they are", len(less_precise(m)), tables.precision(m)),
-            ),
-            Section("Order effects", as_html(tables.stability(m))),
-            Section("Flagged runs", folded("Flagged runs", n_flagged, tables.flagged(m))),
-            Section("Knobs that a host lacks", as_html(tables.unsupported(m))),
-            Section("Noise", as_html(tables.noise(m))),
-            Section("Card counters", as_html(tables.counters(m))),
-            Section("Receive queues", as_html(tables.queues(m))),
-            Section("Time outside measuring", as_html(tables.overhead(m))),
-        ],
+    cells = folded("Cells and how precise they are", len(less_precise(m)), tables.precision(m))
+    runs = folded("Flagged runs", len(flagged(m.runs)), tables.flagged(m))
+    return page(
+        "precision",
+        Section("Precision", cells),
+        Section("Order effects", tables.stability(m)),
+        Section("Flagged runs", runs),
+        Section("Knobs that a host lacks", tables.unsupported(m)),
+        Section("Noise", tables.noise(m)),
+        Section("Card counters", tables.counters(m)),
+        Section("Receive queues", tables.queues(m)),
+        Section("Time outside measuring", tables.overhead(m)),
     )
 
 
 def _findings(m: Measured) -> Page:
-    return page_of(
-        "findings.html",
-        "Findings of 2003, tested here",
-        "Findings",
-        "each finding of the report of 2003 with its verdict on these runs",
-        [Section("Verdicts", as_html(tables.findings(m)))],
-    )
+    return page("findings", Section("Verdicts", tables.findings(m)))
 
 
 def _provenance(m: Measured) -> Page:
@@ -488,13 +384,5 @@ def _provenance(m: Measured) -> Page:
     same = Markup('<details class="rows"><summary>{}: {}</summary>{}</details>').format(
         "The same on all hosts", len(shown.equal.frame), as_html(shown.equal)
     )
-    return page_of(
-        "provenance.html",
-        "Provenance",
-        "Provenance",
-        "machines, versions, digests and settings, one column a host",
-        [
-            Section("Hosts", as_html(shown.differing) + same),
-            Section("Campaign", as_html(shown.shared)),
-        ],
-    )
+    hosts = Section("Hosts", as_html(shown.differing) + same)
+    return page("provenance", hosts, Section("Campaign", shown.shared))

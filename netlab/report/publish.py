@@ -88,42 +88,32 @@ class Executions:
         execute(job.source, job.output, job.parameters, kernel=self._kernel)
 
 
-MEASURED = (("03-openlab-measured.ipynb", "tables, charts and bottlenecks"),)
-"""Notebooks of this study's own results against streams; they take ``results`` and ``study``."""
+MEASURED, FACTORS = "03-openlab-measured.ipynb", "19-factors.ipynb"
+"""Notebooks of this study's own results: against streams, and where it crosses further factors."""
 
-FACTORS = (("19-factors.ipynb", "any two factors as tables and charts, and what each one does"),)
-"""Notebook of a study that crosses further factors, in place of the one against streams."""
+BESIDE_2003, BESIDE_A_TABLE = "15-then-and-now.ipynb", "20-published-beside.ipynb"
+"""Those for studies with cells of the 2003 report's tables, or with a published table."""
 
-BESIDE_2003 = (("15-then-and-now.ipynb", "measured beside published: findings of 2003 that recur"),)
-"""Those for studies with cells of the 2003 report's tables."""
+AGREEMENT, LONG_PATH = "16-agreement.ipynb", "17-slac-measured.ipynb"
+"""Those for cells of several generators, and for traced senders on an emulated path."""
 
-BESIDE_A_TABLE = (
-    ("20-published-beside.ipynb", "a published table beside the measured cells, step by step"),
-)
-"""Notebook of a study that names a published table."""
-
-AGREEMENT = (("16-agreement.ipynb", "generators side by side: agreement on one path"),)
-"""Those for studies whose cells were measured with several generators."""
-
-COMPARISON = ("18-compare.ipynb", "compared with other results, cell by cell")
+COMPARISON = "18-compare.ipynb"
 """Notebook of a report that is given other results to compare with."""
 
-LONG_PATH = (
-    (
-        "17-slac-measured.ipynb",
-        "goodput over time, after slow start and a loss; fairness of flows",
-    ),
-)
-"""Those for studies whose senders were traced on an emulated path."""
-
 SUMMARIES = {
+    MEASURED: "tables, charts and bottlenecks",
+    FACTORS: "any two factors as tables and charts, and what each one does",
+    BESIDE_2003: "measured beside published: findings of 2003 that recur",
+    BESIDE_A_TABLE: "a published table beside the measured cells, step by step",
+    AGREEMENT: "generators side by side: agreement on one path",
+    LONG_PATH: "goodput over time, after slow start and a loss; fairness of flows",
+    COMPARISON: "compared with other results, cell by cell",
     "10-openlab-2003.ipynb": "the figures of the 2003 report",
     "11-preliminary-2003.ipynb": "the preliminary notes",
     "12-slac-2003.ipynb": "the wide-area tests of 2003",
     "13-gigabit-hosts.ipynb": "two articles on tuning gigabit hosts",
     "14-claims.ipynb": "every claim of the five documents, recomputed",
 }
-"""Notebooks of the published side, for the studies that name them."""
 
 NOTEBOOKS_SHARE = 0.8
 """Share of the notebooks in the time of a report."""
@@ -217,17 +207,19 @@ def report_of(study: Study) -> ReportPages | None:
         return None
 
 
-def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
-    """Notebooks that apply to a measured study, each with a summary."""
-    found: tuple[tuple[str, str], ...] = LONG_PATH if on_long_path(measured) else ()
+def measured_notebooks(m: Measured) -> tuple[str, ...]:
+    """Names of the notebooks that apply to a measured study."""
+    found = [LONG_PATH] if on_long_path(m) else []
     # the notebook of a long path shows its stacks, which are a factor
-    if not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
-        found += FACTORS if has_factors(measured) else MEASURED
-    if len(comparable(measured)):
-        found += BESIDE_2003
-    if measured.study.published is not None:
-        found += BESIDE_A_TABLE
-    return found + AGREEMENT if several(measured.runs) else found
+    if not found or m.runs.groupby("group")["streams"].nunique().max() > 1:
+        found.append(FACTORS if has_factors(m) else MEASURED)
+    if len(comparable(m)):
+        found.append(BESIDE_2003)
+    if m.study.published is not None:
+        found.append(BESIDE_A_TABLE)
+    if several(m.runs):
+        found.append(AGREEMENT)
+    return tuple(found)
 
 
 def _jobs(
@@ -235,21 +227,17 @@ def _jobs(
 ) -> Iterator[Job]:
     """Notebooks of a report in their order: those that apply, a comparison, those it names."""
     given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
-    taken = set()
-    for name, summary in measured_notebooks(m):
-        taken.add(name)
-        yield Job(paths.notebook(name), folder / name, given, summary)
+    wanted = {paths.notebook(name): given for name in measured_notebooks(m)}
     if against:
-        name, summary = COMPARISON
-        taken.add(name)
-        sides: dict[str, object] = {"a": against, "b": str(m.results)}
-        yield Job(paths.notebook(name), folder / name, sides, summary)
+        wanted[paths.notebook(COMPARISON)] = {"a": against, "b": str(m.results)}
+    taken = {source.name for source in wanted}
     for source in named:
         if source.name not in taken:
             known = declared(source)
-            parameters = {name: value for name, value in given.items() if name in known}
-            summary = SUMMARIES.get(source.name, "named by the study")
-            yield Job(source, folder / source.name, parameters, summary)
+            wanted[source] = {name: value for name, value in given.items() if name in known}
+    for source, parameters in wanted.items():
+        summary = SUMMARIES.get(source.name, "named by the study")
+        yield Job(source, folder / source.name, parameters, summary)
 
 
 def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:

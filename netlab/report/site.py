@@ -22,8 +22,8 @@ from netlab.report.calibration import calibration_pages
 from netlab.report.export import Download, Exporter, write_downloads, write_pdf
 from netlab.report.front import Front, front, picture
 from netlab.report.gate import CALIBRATION
-from netlab.report.page import Page, Section, Shown, as_html, folded, page_of, replacing
-from netlab.report.pages import OWN_FILES, measured_pages, run_pages, write_records
+from netlab.report.page import OWN_FILES, Page, Section, Shown, as_html, folded, page_of, replacing
+from netlab.report.pages import measured_pages, run_pages, write_records
 from netlab.report.render import PageWriter, copy_plain, render
 from netlab.report.screen import PAGE as SCREEN_PAGE
 from netlab.report.tables import Sentence
@@ -297,8 +297,8 @@ def _overview(found: FleetResults) -> Page:
         "",
         [
             Section("In short", lead + said),
-            Section("Matrix of hosts", as_html(show(host_matrix(found.links)))),
-            Section("Runs", as_html(tables.runs(found.runs))),
+            Section("Matrix of hosts", show(host_matrix(found.links))),
+            Section("Runs", tables.runs(found.runs)),
             Section("Method", method),
         ],
     )
@@ -312,9 +312,9 @@ def _links(found: FleetResults) -> Page:
         "Links",
         "the slowest links, asymmetric pairs, and every cell with its interval",
         [
-            Section("Slowest links", as_html(show(slow_links(found.links)))),
-            Section("As a table", as_html(tables.slowest(found.links, SHOWN_LINKS))),
-            Section("Asymmetric pairs", as_html(tables.asymmetries(found.links))),
+            Section("Slowest links", show(slow_links(found.links))),
+            Section("As a table", tables.slowest(found.links, SHOWN_LINKS)),
+            Section("Asymmetric pairs", tables.asymmetries(found.links)),
             Section("Cells", folded("Cells of every link", len(found.cells), cells)),
         ],
     )
@@ -328,8 +328,8 @@ def _hosts(found: FleetResults) -> Page:
         "Hosts",
         "every link of each host, and the hosts that stand out",
         [
-            Section("Outlying hosts", as_html(tables.outlying_hosts(found.outlying))),
-            Section("Distribution", as_html(show(host_spread(found.links)))),
+            Section("Outlying hosts", tables.outlying_hosts(found.outlying)),
+            Section("Distribution", show(host_spread(found.links))),
             Section("As a table", folded("Hosts", len(table.frame), table)),
         ],
     )
@@ -341,7 +341,7 @@ def _state(found: FleetResults) -> Page:
         "State of the campaign",
         "State",
         "jobs of each host, and the reason of its last failure",
-        [Section("Jobs and hosts", as_html(found.state))],
+        [Section("Jobs and hosts", found.state)],
     )
 
 

@@ -9,13 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis import conditions, printed
+from netlab.analysis import conditions, measured, printed
 from netlab.analysis import effects as factor_effects
 from netlab.analysis import findings as statements
-from netlab.analysis import measured as stable
-from netlab.analysis import printed as further
 from netlab.analysis.cells import FROM_BATCHES, empty, reached_percent
-from netlab.analysis.cells import LEAST as CELLS_LEAST
+from netlab.analysis.cells import LEAST as LEAST_ROUNDS
 from netlab.analysis.conditions import flag_counts
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric_pairs, host_links
 from netlab.analysis.measured import Measured, computed_once
@@ -197,11 +195,11 @@ def missing(m: Measured) -> Table | Sentence:
 def steps(m: Measured) -> pd.DataFrame:
     """Pooled effect of each step of each factor, as numbers."""
     parts = []
-    more = further.names(m.runs, m.study)
+    more = printed.names(m.runs, m.study)
     for factor in (*FACTORS, *(name for name in more if name not in FACTORS)):
         levels = tuple(level.name for level in m.study.tunings) if factor == "tuning" else None
         if factor in more:
-            levels = tuple(further.varying(m.cells, m.study).get(factor, ()))
+            levels = tuple(printed.varying(m.cells, m.study).get(factor, ()))
         frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
         parts.append(factor_effects.pooled(frame, m.study.confidence))
     return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
@@ -215,7 +213,7 @@ def effects(m: Measured) -> Table | Sentence:
     labels = printed.tuning_labels(m.cells, m.study)
     shown = pd.DataFrame(
         {
-            "factor": [FACTORS.get(name) or further.unit_of(name) for name in frame["factor"]],
+            "factor": [FACTORS.get(name) or printed.unit_of(name) for name in frame["factor"]],
             "from": [labels.get(v, v) for v in frame["from_level"]],
             "to": [labels.get(v, v) for v in frame["to_level"]],
             "ratio": [ratio_text(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
@@ -249,7 +247,7 @@ def findings(m: Measured) -> Table:
         frame,
         "Findings of 2003, tested on these runs",
         heads=heads,
-        bold=frame.apply(lambda column: column.map(lambda _: column.name == "verdict")),
+        bold="verdict",
     )
 
 
@@ -314,7 +312,7 @@ def precision(m: Measured) -> Tables:
     rounds = cells["n_valid"]
     note = f"{len(m.cells)} cells; half widths of {_level(m)} intervals, in per cent of the mean."
     if half.isna().all():
-        note = f"{len(m.cells)} cells; an interval takes {CELLS_LEAST} valid rounds."
+        note = f"{len(m.cells)} cells; an interval takes {LEAST_ROUNDS} valid rounds."
     if len(rounds):
         note += f" {rounds.min():.0f} to {rounds.max():.0f} valid runs a cell."
     counts = Table(
@@ -327,7 +325,7 @@ def precision(m: Measured) -> Tables:
     if wide.empty:
         return Tables((counts, Sentence(f"Every cell is within {asked.half_width_percent:g} %.")))
     frame = wide.sort_values("half_width_percent", na_position="last")[
-        [*further.shown_keys(wide), "half_width_percent", "n_valid", "rounds_needed"]
+        [*printed.shown_keys(wide), "half_width_percent", "n_valid", "rounds_needed"]
     ]
     heads = {"mtu_B": "MTU, B", "half_width_percent": "reached, %", "n_valid": "rounds"}
     heads["rounds_needed"] = f"rounds for {asked.half_width_percent:g} %"
@@ -355,7 +353,7 @@ def stability(m: Measured) -> Table:
     """Tests for drift, a step and carry-over from the run before."""
     frame = m.stability
     shown = frame[["test", "text"]].rename(columns={"text": "finding"})
-    note = f"Permutation tests over visits; a finding has p below {stable.LEVEL:g}."
+    note = f"Permutation tests over visits; a finding has p below {measured.LEVEL:g}."
     return Table(shown, "Stability over the campaign", note=note)
 
 
@@ -462,7 +460,7 @@ def provenance(m: Measured) -> Provenance:
 
 # Tables and sentences of a fleet: slowest links, asymmetric pairs, hosts, runs by flag.
 
-LEAST = f"{ASYMMETRIC_PERCENT:.0f} %"
+APART = f"{ASYMMETRIC_PERCENT:.0f} %"
 PER_CENT = ".1f"
 
 
@@ -484,7 +482,7 @@ def answer(links: pd.DataFrame, outlying: pd.DataFrame) -> str:
         f"Of {len(links)} links of {len({*links['sender'], *links['receiver']})} hosts the "
         f"slowest, {slowest['sender']} → {slowest['receiver']}, is at "
         f"{100 * slowest['share']:.0f} % of the median link",
-        f"{len(asymmetric_pairs(links))} are slower than their other direction by {LEAST} or more",
+        f"{len(asymmetric_pairs(links))} are slower than their other direction by {APART} or more",
     ]
     parts += [
         f"{host.host} {host.role} at {100 * host.share:.0f} % of the others"
@@ -507,7 +505,7 @@ def asymmetries(links: pd.DataFrame) -> Table | Sentence:
     """Pairs of which one direction is slower than the other."""
     pairs = asymmetric_pairs(links)
     if pairs.empty:
-        return Sentence(f"No link is slower than its other direction by {LEAST} or more.")
+        return Sentence(f"No link is slower than its other direction by {APART} or more.")
     shown = _per_cent(pairs, "share", "reverse", "ratio")
     frame = pd.DataFrame({"slower direction": _named(shown)})
     frame = frame.join(shown[["share", "reverse", "ratio"]])

@@ -9,6 +9,7 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis import then_and_now as analysis
 from netlab.analysis.measured import Measured
+from netlab.analysis.trust import counted
 from netlab.charts.chart import Gallery
 from netlab.charts.then_and_now import published_steps
 from netlab.files.tables import Table
@@ -85,7 +86,7 @@ def _said(whole: pd.DataFrame, factor: str) -> str:
     name = factor.capitalize()
     if part.empty:
         return f"{name}: nothing to compare."
-    text = [f"{name}, {_plural(len(part), 'finding')} of 2003."]
+    text = [f"{name}, {counted(len(part), 'finding')} of 2003."]
     for verdict, words in STATED.items():
         rows = part[part["verdict"] == verdict]
         listed = "; ".join(
@@ -94,10 +95,6 @@ def _said(whole: pd.DataFrame, factor: str) -> str:
         )
         text.append(f"{words}: {listed}." if listed else f"{words}: none.")
     return " ".join(text)
-
-
-def _plural(n: int, word: str) -> str:
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
 def summary(compared: pd.DataFrame) -> Table | Sentence:
@@ -123,9 +120,8 @@ def summary(compared: pd.DataFrame) -> Table | Sentence:
         "pairs of groups). A finding recurs, or does not, with at least two thirds of them, and is "
         "undecided otherwise."
     )
-    bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
     return Table(
-        shown, "Findings of 2003, over all groups", heads, note=note, bold=bold, data=frame
+        shown, "Findings of 2003, over all groups", heads, note=note, bold="verdict", data=frame
     )
 
 
@@ -171,11 +167,10 @@ def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sente
         note += " If each direction has the full bus, the ceiling of both is twice that of one."
     left_out = int(frame["left_out"].sum())
     if left_out:
-        note += f" Excluded without a second valid run: {_plural(left_out, 'case')}."
+        note += f" Excluded without a second valid run: {counted(left_out, 'case')}."
     heads = {"said": "in 2003 it", "verdict": "finding"}
-    bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
     caption = f"{factor.capitalize()}, then and now"
-    return Table(shown, caption, heads, note=note, bold=bold, data=frame)
+    return Table(shown, caption, heads, note=note, bold="verdict", data=frame)
 
 
 def _step(row: dict, side: str) -> str:

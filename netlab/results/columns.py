@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 SCHEMA_VERSION = 6
@@ -42,382 +43,205 @@ class Column:
     default: str | None = None
 
 
-def _columns(*rows: tuple[str, ...]) -> tuple[Column, ...]:
-    """Columns; the last item of a row may be ``null``, or ``= VALUE`` for a default."""
+def _columns(table: str) -> tuple[Column, ...]:
+    """Columns of a text with a line each: name, type, unit and meaning.
+
+    A type ends in ``?`` if values may be missing, in ``=`` if an empty text stands for them.
+    """
     found = []
-    for name, dtype, unit, meaning, *rest in rows:
-        last = rest[0] if rest else ""
-        default = last.removeprefix("= ") if last.startswith("=") else None
-        found.append(Column(name, dtype, unit, meaning, last == "null", default))
+    for text in re.split(r"\n {4}(?=\S)", table.rstrip())[1:]:
+        name, dtype, unit, *words = text.split()
+        found.append(
+            Column(
+                name,
+                {"time": "datetime64[ns, UTC]"}.get(dtype, dtype.rstrip("?=")),
+                "" if unit == "-" else unit,
+                " ".join(words),
+                nullable=dtype.endswith("?"),
+                default="" if dtype.endswith("=") else None,
+            )
+        )
     return tuple(found)
 
 
-RUN_COLUMNS = _columns(
-    ("schema_version", "int64", "", "version of this schema"),
-    ("study", "string", "", "name of the study"),
-    ("study_digest", "string", "", "SHA-256 of the study's content"),
-    (
-        "provenance_key",
-        "string",
-        "",
-        "digest of all settings of the run; a run with the same one is not repeated",
-    ),
-    ("campaign", "string", "", "campaign that measured it; missing if imported", "null"),
-    ("run_id", "string", "", "readable id: block, group, streams and round"),
-    ("block_id", "string", "", "path, tuning, MTU, and factors that are set between blocks"),
-    ("order", "int64", "", "position in the study's randomised order, from 0"),
-    ("group", "string", "", "group of the study (one table of the report)"),
-    ("table", "Int64", "", "table number in the source report", "null"),
-    ("path", "string", "", "path of the study"),
-    ("sender", "string", "", "sending host (of the forward direction)"),
-    ("receiver", "string", "", "receiving host (of the forward direction)"),
-    ("direction", "string", "", "-> or <->"),
-    ("tuning", "string", "", "tuning as a factor level"),
-    ("mtu_B", "int64", "B", "MTU"),
-    ("streams", "int64", "", "TCP streams in each direction"),
-    (
-        "factors",
-        "string",
-        "",
-        "JSON: further factors of the study and their levels; empty without any",
-        "= ",
-    ),
-    ("round", "int64", "", "round of the schedule, from 1"),
-    ("seed", "int64", "", "seed of the study"),
-    ("record_length_B", "int64", "B", "bytes of one send() or recv()"),
-    ("buffer_B", "int64", "B", "requested socket buffer; 0: none, the kernel sizes it"),
-    (
-        "buffer_clamp_sender_B",
-        "Int64",
-        "B",
-        "limit of the send buffer by the tuning's wmem_max, applied to the socket",
-        "null",
-    ),
-    (
-        "buffer_clamp_receiver_B",
-        "Int64",
-        "B",
-        "limit of the receive buffer by the tuning's rmem_max, applied to the socket",
-        "null",
-    ),
-    (
-        "receive_buffer_B",
-        "Int64",
-        "B",
-        "requested socket buffer of the receiver, if it differs",
-        "null",
-    ),
-    (
-        "congestion",
-        "string",
-        "",
-        "congestion control, by its name in the study; of a host as found, in the kernel",
-    ),
-    (
-        "congestion_source",
-        "string",
-        "",
-        "source of the congestion control: kernel, module or BPF, with version",
-        "null",
-    ),
-    ("generator", "string", "", "program that sent and received: netlab or another tool"),
-    ("generator_version", "string", "", "version of the other tool at both ends", "null"),
-    (
-        "records",
-        "Int64",
-        "",
-        "records sent on each stream, if the run has an amount in place of a duration",
-        "null",
-    ),
-    ("engine", "string", "", "method of sender and receiver, e.g. blocking:copy/epoll:discard"),
-    (
-        "policy",
-        "string",
-        "",
-        "JSON: batch, yield threshold, read delay, scheduling and placement of both ends",
-        "null",
-    ),
-    ("started_at", "datetime64[ns, UTC]", "", "start of the run"),
-    ("wall_s", "float64", "s", "wall time of the run, from request to result"),
-    ("overhead_s", "float64", "s", "wall time less warm-up and window"),
-    ("warmup_s", "float64", "s", "duration of the warm-up, before the window"),
-    (
-        "warmup_rule",
-        "string",
-        "",
-        "stated by the study, a number of RTTs, or the default of a short path",
-        "null",
-    ),
-    (
-        "window_s",
-        "float64",
-        "s",
-        "window at the sink; of an amount, first byte sent to last read; mean of directions",
-        "null",
-    ),
-    (
-        "window_error_s",
-        "float64",
-        "s",
-        "error bound of window_s for an amount timed on two clocks",
-        "null",
-    ),
-    ("goodput_MBps", "float64", "MB/s", "payload received per second, sum of directions", "null"),
-    ("goodput_forward_MBps", "float64", "MB/s", "goodput from sender to receiver", "null"),
-    (
-        "goodput_reverse_MBps",
-        "float64",
-        "MB/s",
-        "goodput from receiver to sender; missing for ->",
-        "null",
-    ),
-    ("sent_B", "Int64", "B", "bytes given to send(), whole run, all directions", "null"),
-    ("received_B", "Int64", "B", "bytes the sinks read, whole run", "null"),
-    ("interval_sum_B", "Int64", "B", "sum of the interval samples, whole run", "null"),
-    ("acked_B", "Int64", "B", "TCP_INFO bytes_acked, whole run", "null"),
-    ("tcp_received_B", "Int64", "B", "TCP_INFO bytes_received, whole run", "null"),
-    ("window_B", "Int64", "B", "bytes the sinks read within the window", "null"),
-    ("interface_tx_B", "Int64", "B", "sum of both ends' interface tx bytes, whole run", "null"),
-    ("interface_rx_B", "Int64", "B", "sum of both ends' interface rx bytes, whole run", "null"),
-    ("counter_wraps", "Int64", "", "wraps of 32-bit interface counters, corrected", "null"),
-    ("ledger_error_B", "Int64", "B", "largest difference of counts that must be equal", "null"),
-    ("header_share", "float64", "1", "interface rx bytes over payload less 1, whole run", "null"),
-    ("rtt_us", "float64", "us", "smoothed RTT at the sender, mean of streams", "null"),
-    ("min_rtt_us", "float64", "us", "minimum RTT at the sender, minimum of streams", "null"),
-    ("cwnd_segments", "float64", "", "congestion window at the end, mean of streams", "null"),
-    ("cwnd_start_segments", "float64", "", "congestion window at the start, likewise", "null"),
-    ("cwnd_t0_segments", "float64", "", "congestion window as the window begins, likewise", "null"),
-    ("cwnd_max_segments", "float64", "", "largest congestion window sampled, likewise", "null"),
-    (
-        "congestion_in_force",
-        "string",
-        "",
-        "congestion control of the senders' sockets, by its name in the kernel",
-        "null",
-    ),
-    ("window_scale", "Int64", "", "shift of the receiver's window, the least of streams", "null"),
-    ("mss_B", "float64", "B", "sender's maximum segment size, mean of streams", "null"),
-    ("retransmits", "Int64", "", "retransmitted segments, all streams", "null"),
-    (
-        "busy_share",
-        "float64",
-        "1",
-        "share of time with data in flight or waiting, mean of streams",
-        "null",
-    ),
-    (
-        "rwnd_limited_share",
-        "float64",
-        "1",
-        "share of the busy time limited by the receiver's window",
-        "null",
-    ),
-    (
-        "sndbuf_limited_share",
-        "float64",
-        "1",
-        "share of the busy time limited by the send buffer",
-        "null",
-    ),
-    ("sndbuf_start_B", "float64", "B", "SO_SNDBUF at the sender, before the first byte", "null"),
-    ("rcvbuf_start_B", "float64", "B", "SO_RCVBUF at the receiver, before the first byte", "null"),
-    ("sndbuf_B", "float64", "B", "SO_SNDBUF at the sender, at the end", "null"),
-    ("rcvbuf_B", "float64", "B", "SO_RCVBUF at the receiver, at the end", "null"),
-    ("sender_cpu_percent", "float64", "%", "busy share of the sending machine's cores", "null"),
-    ("receiver_cpu_percent", "float64", "%", "busy share of the receiving machine's cores", "null"),
-    (
-        "sender_softirq_percent",
-        "float64",
-        "%",
-        "softirq share of the sending machine's cores",
-        "null",
-    ),
-    (
-        "receiver_softirq_percent",
-        "float64",
-        "%",
-        "softirq share of the receiving machine's cores",
-        "null",
-    ),
-    (
-        "busiest_core_percent",
-        "float64",
-        "%",
-        "busy share of the busiest core of either machine",
-        "null",
-    ),
-    ("steal_percent", "float64", "%", "steal share of all cores, larger of machines", "null"),
-    (
-        "foreign_cpu_percent",
-        "float64",
-        "%",
-        "CPU time of other processes, larger of machines",
-        "null",
-    ),
-    (
-        "foreign_traffic_percent",
-        "float64",
-        "%",
-        "bytes or packets of others on a data interface, of the run's own, the largest share",
-        "null",
-    ),
-    (
-        "throttle_events",
-        "Int64",
-        "",
-        "thermal throttling events of the CPU that had most, whole run; missing if not counted",
-        "null",
-    ),
-    (
-        "cpu_frequency_percent",
-        "float64",
-        "%",
-        "change of frequency over the window, of the busy CPU that slowed most",
-        "null",
-    ),
-    ("agent_cpu_s", "float64", "s", "CPU time of both agents or tools, whole run", "null"),
-    ("interface_drops", "Int64", "", "rx and tx drops of both interfaces, whole run", "null"),
-    ("softnet_drops", "Int64", "", "packets dropped by the softnet backlog, both machines", "null"),
-    (
-        "card_counters",
-        "string",
-        "",
-        "JSON: end -> drop, error and pause counters of its card that grew, whole run",
-        "null",
-    ),
-    (
-        "receive_cpus",
-        "Int64",
-        "",
-        "CPUs that processed the received packets, as of the end; of the end with fewer",
-        "null",
-    ),
-    ("receive_queues", "Int64", "", "receive queues of the streams, likewise, if numbered", "null"),
-    (
-        "streams_per_queue",
-        "Int64",
-        "",
-        "most streams whose packets came from one receive queue",
-        "null",
-    ),
-    ("interrupts_per_s", "float64", "1/s", "interrupts of both machines, in the window", "null"),
-    (
-        "context_switches_per_s",
-        "float64",
-        "1/s",
-        "context switches of both machines, in the window",
-        "null",
-    ),
-    (
-        "bus_MBps",
-        "float64",
-        "MB/s",
-        "bandwidth of the slower host's bus; doubled for <-> if each direction has it all",
-        "null",
-    ),
-    ("bus_shared", "boolean", "", "true if both directions share the bus", "null"),
-    ("link_MBps", "float64", "MB/s", "link rate with headers, if known", "null"),
-    (
-        "pacing_MBps",
-        "float64",
-        "MB/s",
-        "pacing rate of payload, sum of streams, as read back",
-        "null",
-    ),
-    ("ceiling_MBps", "float64", "MB/s", "maximum payload rate of the path", "null"),
-    ("ceiling_kind", "string", "", "bus, link or memory", "null"),
-    ("ceiling_source", "string", "", "name of the ceiling and who states it", "= "),
-    ("percent_of_bus", "float64", "%", "goodput over bus_MBps", "null"),
-    ("percent_of_ceiling", "float64", "%", "goodput over ceiling_MBps", "null"),
-    ("ping_min_ms", "float64", "ms", "minimum of five pings before the block", "null"),
-    ("ping_avg_ms", "float64", "ms", "mean of five pings before the block", "null"),
-    ("ping_max_ms", "float64", "ms", "maximum of five pings before the block", "null"),
-    ("ping_mdev_ms", "float64", "ms", "deviation of five pings before the block", "null"),
-    ("ping_loss_percent", "float64", "%", "loss of five pings before the block", "null"),
-    ("path_rtt_us", "float64", "us", "round-trip time configured in the emulator", "null"),
-    ("path_packets", "Int64", "", "packets that reached the emulator, both directions", "null"),
-    ("path_B", "Int64", "B", "IP bytes that reached the emulator, both directions", "null"),
-    ("path_drops", "Int64", "", "packets that the emulator dropped, for any reason", "null"),
-    ("path_queue_drops", "Int64", "", "packets that the emulator dropped at a full queue", "null"),
-    ("path_forced_drops", "Int64", "", "packets that the emulator dropped by a drop plan", "null"),
-    (
-        "forced_loss_s",
-        "float64",
-        "s",
-        "time of the last forced drop, from the common start",
-        "null",
-    ),
-    ("path_queue_max_B", "Int64", "B", "maximum queue of either direction", "null"),
-    ("path_queue_max_packets", "Int64", "", "maximum queue of either direction", "null"),
-    (
-        "emulator_late_us",
-        "float64",
-        "us",
-        "99th percentile of the delay of the emulator's writes",
-        "null",
-    ),
-    (
-        "emulator_cpu_percent",
-        "float64",
-        "%",
-        "CPU share of the emulator, of one core, whole run",
-        "null",
-    ),
-    (
-        "emulator_waited_percent",
-        "float64",
-        "%",
-        "share of the run that the emulator waited for a processor",
-        "null",
-    ),
-    (
-        "bottleneck",
-        "string",
-        "",
-        "bus, link, pacing, window, send buffer, CPU, loss or unknown; `window, asked for by the "
-        "study` where the study fixes the buffer",
-        "null",
-    ),
-    ("flags", "string", "", "flags of the run, joined by commas; empty when valid"),
-    ("message", "string", "", "reason of a failure or flag; empty when valid"),
-    ("unsupported", "string", "", "JSON list of {host, knob, reason}"),
-    ("knobs", "string", "", "JSON: host -> knob -> value read back"),
-    (
-        "provenance",
-        "string",
-        "",
-        "JSON: agent digest, version, kernel, CPU, NIC, driver of each host",
-    ),
-)
+RUN_COLUMNS = _columns("""
+    schema_version           int64     -     version of this schema
+    study                    string    -     name of the study
+    study_digest             string    -     SHA-256 of the study's content
+    provenance_key           string    -     digest of all settings of the run; a run with the same
+                                             one is not repeated
+    campaign                 string?   -     campaign that measured it; missing if imported
+    run_id                   string    -     readable id: block, group, streams and round
+    block_id                 string    -     path, tuning, MTU, and factors that are set between
+                                             blocks
+    order                    int64     -     position in the study's randomised order, from 0
+    group                    string    -     group of the study (one table of the report)
+    table                    Int64?    -     table number in the source report
+    path                     string    -     path of the study
+    sender                   string    -     sending host (of the forward direction)
+    receiver                 string    -     receiving host (of the forward direction)
+    direction                string    -     -> or <->
+    tuning                   string    -     tuning as a factor level
+    mtu_B                    int64     B     MTU
+    streams                  int64     -     TCP streams in each direction
+    factors                  string=   -     JSON: further factors of the study and their levels;
+                                             empty without any
+    round                    int64     -     round of the schedule, from 1
+    seed                     int64     -     seed of the study
+    record_length_B          int64     B     bytes of one send() or recv()
+    buffer_B                 int64     B     requested socket buffer; 0: none, the kernel sizes it
+    buffer_clamp_sender_B    Int64?    B     limit of the send buffer by the tuning's wmem_max,
+                                             applied to the socket
+    buffer_clamp_receiver_B  Int64?    B     limit of the receive buffer by the tuning's rmem_max,
+                                             applied to the socket
+    receive_buffer_B         Int64?    B     requested socket buffer of the receiver, if it differs
+    congestion               string    -     congestion control, by its name in the study; of a
+                                             host as found, in the kernel
+    congestion_source        string?   -     source of the congestion control: kernel, module or
+                                             BPF, with version
+    generator                string    -     program that sent and received: netlab or another tool
+    generator_version        string?   -     version of the other tool at both ends
+    records                  Int64?    -     records sent on each stream, if the run has an amount
+                                             in place of a duration
+    engine                   string    -     method of sender and receiver, e.g.
+                                             blocking:copy/epoll:discard
+    policy                   string?   -     JSON: batch, yield threshold, read delay, scheduling
+                                             and placement of both ends
+    started_at               time      -     start of the run
+    wall_s                   float64   s     wall time of the run, from request to result
+    overhead_s               float64   s     wall time less warm-up and window
+    warmup_s                 float64   s     duration of the warm-up, before the window
+    warmup_rule              string?   -     stated by the study, a number of RTTs, or the default
+                                             of a short path
+    window_s                 float64?  s     window at the sink; of an amount, first byte sent to
+                                             last read; mean of directions
+    window_error_s           float64?  s     error bound of window_s for an amount timed on two
+                                             clocks
+    goodput_MBps             float64?  MB/s  payload received per second, sum of directions
+    goodput_forward_MBps     float64?  MB/s  goodput from sender to receiver
+    goodput_reverse_MBps     float64?  MB/s  goodput from receiver to sender; missing for ->
+    sent_B                   Int64?    B     bytes given to send(), whole run, all directions
+    received_B               Int64?    B     bytes the sinks read, whole run
+    interval_sum_B           Int64?    B     sum of the interval samples, whole run
+    acked_B                  Int64?    B     TCP_INFO bytes_acked, whole run
+    tcp_received_B           Int64?    B     TCP_INFO bytes_received, whole run
+    window_B                 Int64?    B     bytes the sinks read within the window
+    interface_tx_B           Int64?    B     sum of both ends' interface tx bytes, whole run
+    interface_rx_B           Int64?    B     sum of both ends' interface rx bytes, whole run
+    counter_wraps            Int64?    -     wraps of 32-bit interface counters, corrected
+    ledger_error_B           Int64?    B     largest difference of counts that must be equal
+    header_share             float64?  1     interface rx bytes over payload less 1, whole run
+    rtt_us                   float64?  us    smoothed RTT at the sender, mean of streams
+    min_rtt_us               float64?  us    minimum RTT at the sender, minimum of streams
+    cwnd_segments            float64?  -     congestion window at the end, mean of streams
+    cwnd_start_segments      float64?  -     congestion window at the start, likewise
+    cwnd_t0_segments         float64?  -     congestion window as the window begins, likewise
+    cwnd_max_segments        float64?  -     largest congestion window sampled, likewise
+    congestion_in_force      string?   -     congestion control of the senders' sockets, by its
+                                             name in the kernel
+    window_scale             Int64?    -     shift of the receiver's window, the least of streams
+    mss_B                    float64?  B     sender's maximum segment size, mean of streams
+    retransmits              Int64?    -     retransmitted segments, all streams
+    busy_share               float64?  1     share of time with data in flight or waiting, mean of
+                                             streams
+    rwnd_limited_share       float64?  1     share of the busy time limited by the receiver's
+                                             window
+    sndbuf_limited_share     float64?  1     share of the busy time limited by the send buffer
+    sndbuf_start_B           float64?  B     SO_SNDBUF at the sender, before the first byte
+    rcvbuf_start_B           float64?  B     SO_RCVBUF at the receiver, before the first byte
+    sndbuf_B                 float64?  B     SO_SNDBUF at the sender, at the end
+    rcvbuf_B                 float64?  B     SO_RCVBUF at the receiver, at the end
+    sender_cpu_percent       float64?  %     busy share of the sending machine's cores
+    receiver_cpu_percent     float64?  %     busy share of the receiving machine's cores
+    sender_softirq_percent   float64?  %     softirq share of the sending machine's cores
+    receiver_softirq_percent float64?  %     softirq share of the receiving machine's cores
+    busiest_core_percent     float64?  %     busy share of the busiest core of either machine
+    steal_percent            float64?  %     steal share of all cores, larger of machines
+    foreign_cpu_percent      float64?  %     CPU time of other processes, larger of machines
+    foreign_traffic_percent  float64?  %     bytes or packets of others on a data interface, of the
+                                             run's own, the largest share
+    throttle_events          Int64?    -     thermal throttling events of the CPU that had most,
+                                             whole run; missing if not counted
+    cpu_frequency_percent    float64?  %     change of frequency over the window, of the busy CPU
+                                             that slowed most
+    agent_cpu_s              float64?  s     CPU time of both agents or tools, whole run
+    interface_drops          Int64?    -     rx and tx drops of both interfaces, whole run
+    softnet_drops            Int64?    -     packets dropped by the softnet backlog, both machines
+    card_counters            string?   -     JSON: end -> drop, error and pause counters of its
+                                             card that grew, whole run
+    receive_cpus             Int64?    -     CPUs that processed the received packets, as of the
+                                             end; of the end with fewer
+    receive_queues           Int64?    -     receive queues of the streams, likewise, if numbered
+    streams_per_queue        Int64?    -     most streams whose packets came from one receive queue
+    interrupts_per_s         float64?  1/s   interrupts of both machines, in the window
+    context_switches_per_s   float64?  1/s   context switches of both machines, in the window
+    bus_MBps                 float64?  MB/s  bandwidth of the slower host's bus; doubled for <-> if
+                                             each direction has it all
+    bus_shared               boolean?  -     true if both directions share the bus
+    link_MBps                float64?  MB/s  link rate with headers, if known
+    pacing_MBps              float64?  MB/s  pacing rate of payload, sum of streams, as read back
+    ceiling_MBps             float64?  MB/s  maximum payload rate of the path
+    ceiling_kind             string?   -     bus, link or memory
+    ceiling_source           string=   -     name of the ceiling and who states it
+    percent_of_bus           float64?  %     goodput over bus_MBps
+    percent_of_ceiling       float64?  %     goodput over ceiling_MBps
+    ping_min_ms              float64?  ms    minimum of five pings before the block
+    ping_avg_ms              float64?  ms    mean of five pings before the block
+    ping_max_ms              float64?  ms    maximum of five pings before the block
+    ping_mdev_ms             float64?  ms    deviation of five pings before the block
+    ping_loss_percent        float64?  %     loss of five pings before the block
+    path_rtt_us              float64?  us    round-trip time configured in the emulator
+    path_packets             Int64?    -     packets that reached the emulator, both directions
+    path_B                   Int64?    B     IP bytes that reached the emulator, both directions
+    path_drops               Int64?    -     packets that the emulator dropped, for any reason
+    path_queue_drops         Int64?    -     packets that the emulator dropped at a full queue
+    path_forced_drops        Int64?    -     packets that the emulator dropped by a drop plan
+    forced_loss_s            float64?  s     time of the last forced drop, from the common start
+    path_queue_max_B         Int64?    B     maximum queue of either direction
+    path_queue_max_packets   Int64?    -     maximum queue of either direction
+    emulator_late_us         float64?  us    99th percentile of the delay of the emulator's writes
+    emulator_cpu_percent     float64?  %     CPU share of the emulator, of one core, whole run
+    emulator_waited_percent  float64?  %     share of the run that the emulator waited for a
+                                             processor
+    bottleneck               string?   -     bus, link, pacing, window, send buffer, CPU, loss or
+                                             unknown; `window, asked for by the study` where the
+                                             study fixes the buffer
+    flags                    string    -     flags of the run, joined by commas; empty when valid
+    message                  string    -     reason of a failure or flag; empty when valid
+    unsupported              string    -     JSON list of {host, knob, reason}
+    knobs                    string    -     JSON: host -> knob -> value read back
+    provenance               string    -     JSON: agent digest, version, kernel, CPU, NIC, driver
+                                             of each host
+""")
 
-INTERVAL_COLUMNS = _columns(
-    ("run_id", "string", "", "run"),
-    ("direction", "string", "", "forward or reverse"),
-    ("stream", "int64", "", "stream, from 0"),
-    ("t_s", "float64", "s", "end of the interval, from the common start"),
-    ("interval_s", "float64", "s", "length of the interval"),
-    ("bytes", "int64", "B", "bytes read by the sink in the interval"),
-    ("in_window", "bool", "", "true if the interval is within the measured window"),
-)
+INTERVAL_COLUMNS = _columns("""
+    run_id     string    -     run
+    direction  string    -     forward or reverse
+    stream     int64     -     stream, from 0
+    t_s        float64   s     end of the interval, from the common start
+    interval_s float64   s     length of the interval
+    bytes      int64     B     bytes read by the sink in the interval
+    in_window  bool      -     true if the interval is within the measured window
+""")
 
-TRACE_COLUMNS = _columns(
-    ("run_id", "string", "", "run"),
-    ("direction", "string", "", "forward or reverse"),
-    ("stream", "int64", "", "stream, from 0"),
-    ("t_s", "float64", "s", "time since the sender's start, on the sender's clock"),
-    ("rtt_us", "int64", "us", "smoothed RTT at the sender"),
-    ("cwnd_segments", "int64", "", "congestion window"),
-    ("retransmits", "int64", "", "retransmitted segments so far"),
-)
+TRACE_COLUMNS = _columns("""
+    run_id        string    -     run
+    direction     string    -     forward or reverse
+    stream        int64     -     stream, from 0
+    t_s           float64   s     time since the sender's start, on the sender's clock
+    rtt_us        int64     us    smoothed RTT at the sender
+    cwnd_segments int64     -     congestion window
+    retransmits   int64     -     retransmitted segments so far
+""")
 
-PATH_COLUMNS = _columns(
-    ("run_id", "string", "", "run"),
-    ("direction", "string", "", "forward or reverse"),
-    ("t_s", "float64", "s", "time of the sample, from the common start"),
-    ("queue_B", "int64", "B", "bytes that wait for the emulated link"),
-    ("queue_packets", "int64", "", "packets that wait for the emulated link"),
-    ("drops", "int64", "", "packets dropped since the previous sample, for any reason"),
-)
+PATH_COLUMNS = _columns("""
+    run_id        string    -     run
+    direction     string    -     forward or reverse
+    t_s           float64   s     time of the sample, from the common start
+    queue_B       int64     B     bytes that wait for the emulated link
+    queue_packets int64     -     packets that wait for the emulated link
+    drops         int64     -     packets dropped since the previous sample, for any reason
+""")
 
 TABLES = {
     "runs": RUN_COLUMNS,

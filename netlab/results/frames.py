@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import glob
 import json
-import math
-import numbers
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -22,8 +16,6 @@ from netlab.errors import NetlabError, shown
 from netlab.files.writing import replaced
 from netlab.results.columns import READABLE_VERSIONS, RENAMED, RUN_COLUMNS, SCHEMA_VERSION, Column
 
-_Array: TypeAlias = np.ndarray | pd.api.extensions.ExtensionArray
-
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:
     """Build a schema-checked frame from records.
@@ -33,9 +25,9 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     extra = {key for row in rows for key in row} - {c.name for c in columns}
     if extra:
         raise NetlabError(f"unknown columns in a record: {sorted(extra)}", code="E-RESULTS-005")
-    # from objects: pandas would infer float for an integer column with a gap, and lose bytes
-    values = {c.name: _of_objects([_value(row, c) for row in rows], c) for c in columns}
-    return pd.DataFrame(values)
+    values = {c.name: [_value(row, c) for row in rows] for c in columns}
+    # as objects: pandas would infer float for an integer column with a gap, and lose bytes
+    return checked(pd.DataFrame(values, dtype=object), columns)
 
 
 def joined(parts: list[dict], columns: tuple[Column, ...]) -> pd.DataFrame:
@@ -64,78 +56,50 @@ def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
         else:
             reason = "columns are out of order or given twice"
         raise _misfit(reason, code="E-RESULTS-001")
-    converted = {
-        column.name: _converted(values, column)
-        for column, (_, values) in zip(columns, frame.items(), strict=True)
-    }
-    return pd.DataFrame(converted, index=frame.index)
+    return pd.DataFrame({c.name: _converted(frame[c.name], c).array for c in columns}, frame.index)
 
 
-def _converted(values: pd.Series, column: Column) -> _Array:
-    """The values of a column in its type."""
-    wanted = _type_of(column.dtype)
-    if values.dtype == object:
-        return _of_objects(values.tolist(), column)
-    if not _lossless(values, column.dtype):
-        raise _unlike(column, values.dropna().tolist())
-    if not column.nullable and values.isna().any():
-        raise _lacking(column)
-    if values.dtype == wanted:
-        return values.array
-    with _conversion(column):
-        return values.astype(wanted).array
+_KINDS = {
+    **dict.fromkeys(("int64", "Int64", "float64"), ("integer", "floating", "mixed-integer-float")),
+    **dict.fromkeys(("bool", "boolean"), ("boolean",)),
+    "string": ("string",),
+    "datetime64[ns, UTC]": ("datetime", "datetime64"),
+}
+"""Kinds of values, as pandas infers them, that a column of each type takes."""
+_WITH_GAPS = {"int64": "Int64", "float64": "Float64", "bool": "boolean"}
 
 
-def _of_objects(values: list, column: Column) -> _Array:
-    """Values of any types in that of a column; None, NaN and NA are missing, NaT among times."""
-    of_time = column.dtype.startswith("datetime")
-    gaps = [
-        value is None or value is pd.NA or (value != value and (of_time or value is not pd.NaT))
-        for value in values
-    ]
-    present = [value for value, gap in zip(values, gaps, strict=True) if not gap]
-    if not _all_lossless(present, column.dtype):
-        raise _unlike(column, present)
-    if len(present) < len(values) and not column.nullable:
-        raise _lacking(column)
-    with _conversion(column):
-        return _in_type(values, gaps, column.dtype)
-
-
-@contextmanager
-def _conversion(column: Column) -> Iterator[None]:
+def _converted(values: pd.Series, column: Column) -> pd.Series:
+    """The values of a column in its type; None, NaN and NA are missing, NaT among times."""
     try:
-        yield
+        found = values if values.dtype == column.dtype else _in_type(values, column)
+        if not column.nullable and found.isna().any():
+            raise _misfit(f"column {column.name!r} lacks a value", code="E-RESULTS-003")
+        if column.dtype == "float64" and np.isinf(found.to_numpy(float, na_value=0)).any():
+            raise _unlike(column, values)
+        return found.astype(column.dtype)
     except (ValueError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())[:200]
         raise _misfit(f"column {column.name!r}: {reason}", code="E-RESULTS-004") from None
 
 
-def _in_type(values: list, gaps: list[bool], dtype: str) -> _Array:
-    match dtype:
-        case "int64":
-            return np.array([int(value) for value in values], dtype)
-        case "Int64":
-            whole = [0 if gap else int(v) for v, gap in zip(values, gaps, strict=True)]
-            return pd.arrays.IntegerArray(np.array(whole, "int64"), np.array(gaps, bool))
-        case "float64":
-            given = zip(values, gaps, strict=True)
-            return np.array([math.nan if gap else value for value, gap in given], dtype)
-    return pd.Series(values, dtype=object).astype(_type_of(dtype)).array
+def _in_type(values: pd.Series, column: Column) -> pd.Series:
+    """The values in the column's type or in its variant with gaps."""
+    kind = pd.api.types.infer_dtype(values)
+    if kind == "datetime":
+        # of objects: `astype` would take times without a zone, or some among others, for UTC
+        values = values.infer_objects()
+        kind = "mixed" if values.dtype == object and values.notna().any() else kind
+    if kind == "floating" and values.isna().all():
+        kind = "empty"
+    if kind not in (*_KINDS[column.dtype], "empty"):
+        raise _unlike(column, values)
+    return values.astype(_WITH_GAPS.get(column.dtype, column.dtype))
 
 
-@lru_cache
-def _type_of(dtype: str) -> np.dtype | pd.api.extensions.ExtensionDtype:
-    return pd.api.types.pandas_dtype(dtype)
-
-
-def _unlike(column: Column, values: list) -> NetlabError:
-    reason = f"is {column.dtype} and holds {shown(values)}"
+def _unlike(column: Column, values: pd.Series) -> NetlabError:
+    reason = f"is {column.dtype} and holds {shown(values.dropna().tolist())}"
     return _misfit(f"column {column.name!r} {reason}", code="E-RESULTS-002")
-
-
-def _lacking(column: Column) -> NetlabError:
-    return _misfit(f"column {column.name!r} lacks a value", code="E-RESULTS-003")
 
 
 def _misfit(reason: str, *, code: str) -> NetlabError:
@@ -143,67 +107,20 @@ def _misfit(reason: str, *, code: str) -> NetlabError:
     return NetlabError(message, code=code)
 
 
-def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
-    """Rename and add columns of an older file, and sort them in the order of the schema."""
-    frame = frame.rename(columns=RENAMED)
-    missing = [c.name for c in columns if c.nullable and c.name not in frame]
-    known = [c.name for c in columns if c.name in frame or c.nullable]
-    others = [name for name in frame if name not in known]
-    return frame.assign(**dict.fromkeys(missing, None))[known + others]
-
-
-def with_defaults(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
-    """Add the columns that have a default and that a file of this version may lack."""
-    for place, column in enumerate(columns):
-        if column.default is not None and column.name not in frame:
-            at = min(place, len(frame.columns))
-            frame.insert(at, column.name, pd.Series(column.default, frame.index, column.dtype))
-    return frame
-
-
-def _lossless(values: pd.Series, dtype: str) -> bool:
-    """Return whether a series of one type converts to `dtype` without loss; it may have gaps."""
-    types = pd.api.types
-    if values.dtype == _type_of(dtype):
-        return dtype != "float64" or not np.isinf(values.to_numpy()).any()
-    if dtype == "string" and isinstance(values.dtype, pd.StringDtype):
-        return True
-    present = values.dropna()
-    if present.empty:
-        return True
-    if dtype in ("bool", "boolean"):
-        return types.is_bool_dtype(values)
-    if dtype == "string":
-        return False
-    if dtype not in ("int64", "Int64", "float64"):
-        return isinstance(values.dtype, pd.DatetimeTZDtype)
-    if not types.is_numeric_dtype(values) or types.is_bool_dtype(values):
-        return False
-    if types.is_integer_dtype(values):
-        return True
-    found = present.to_numpy(float)
-    whole = dtype == "float64" or bool((found == np.trunc(found)).all())
-    return whole and bool(np.isfinite(found).all())
-
-
-def _all_lossless(present: list, dtype: str) -> bool:
-    """Return whether objects, none missing, convert to `dtype` without loss."""
-    if not present:
-        return True
-    if dtype in ("bool", "boolean"):
-        return all(isinstance(value, bool | np.bool_) for value in present)
-    if dtype == "string":
-        return all(isinstance(value, str) for value in present)
-    if dtype not in ("int64", "Int64", "float64"):
-        found = pd.Series(present, dtype=object).infer_objects().dtype
-        return isinstance(found, pd.DatetimeTZDtype)
-    return all(
-        isinstance(value, numbers.Real)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and (dtype == "float64" or value % 1 == 0)
-        for value in present
-    )
+def _completed(frame: pd.DataFrame, columns: tuple[Column, ...], *, older: bool) -> pd.DataFrame:
+    """Add the columns that a file may lack, in the order of the schema; rename those of old."""
+    if older:
+        frame = frame.rename(columns=RENAMED)
+    lacking = {
+        c.name: c.default
+        for c in columns
+        if c.name not in frame and (c.default is not None or (older and c.nullable))
+    }
+    if not lacking:
+        return frame
+    frame = frame.assign(**lacking)
+    known = [c.name for c in columns if c.name in frame]
+    return frame[known + [name for name in frame if name not in known]]
 
 
 # One table in one Parquet file, written atomically and checked when read.
@@ -257,12 +174,6 @@ def _remove_abandoned(path: Path) -> None:
         writer = partial.suffixes[-2].removeprefix(".")
         if writer.isdigit() and not Path("/proc", writer).exists():
             partial.unlink(missing_ok=True)
-
-
-def complete_files(directory: Path) -> list[Path]:
-    """Files below a directory, sorted, without those that are being written."""
-    found = (path for path in directory.rglob("*") if not path.name.startswith("."))
-    return sorted(path for path in found if path.is_file())
 
 
 def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
@@ -337,9 +248,8 @@ def _frame(
 ) -> pd.DataFrame:
     try:
         frame = table.to_pandas(ignore_metadata=True, types_mapper=_EXACT.get)
-        if (version or _version(table)) != str(SCHEMA_VERSION):
-            frame = completed(frame, columns)
-        return checked(with_defaults(frame, columns), columns)
+        older = (version or _version(table)) != str(SCHEMA_VERSION)
+        return checked(_completed(frame, columns, older=older), columns)
     except (NetlabError, ValueError, pyarrow.ArrowException) as error:
         raise NetlabError(
             f"{path} cannot be read as results: {error}", code="E-RESULTS-009"

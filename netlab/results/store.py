@@ -249,7 +249,7 @@ class Store:
         records = self.records(campaign=campaign)
         if superseded:
             return records
-        return _standing(records)
+        return _that_count(records)
 
     def rows(self, table: str, *, campaign: str | None = None) -> pd.DataFrame:
         """Rows of the runs that count, in one of :data:`TABLES`."""
@@ -272,16 +272,16 @@ class Store:
         The files of runs are read once for both. `campaign` is as in :meth:`runs`.
         """
         records = self.records(block_id, campaign=campaign)
-        return _standing(records), self._rows("intervals", records)
+        return _that_count(records), self._rows("intervals", records)
 
     def intervals(self) -> pd.DataFrame:
         """Interval samples of the runs that count."""
         return self.rows("intervals")
 
 
-def _standing(records: pd.DataFrame) -> pd.DataFrame:
-    standing = records[~records["superseded"]].drop(columns=["part", "superseded"])
-    return standing.sort_values("order", ignore_index=True)
+def _that_count(records: pd.DataFrame) -> pd.DataFrame:
+    counting = records[~records["superseded"]].drop(columns=["part", "superseded"])
+    return counting.sort_values("order", ignore_index=True)
 
 
 # Campaigns of a directory of results: list, describe, and remove what is superseded.

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -70,6 +70,25 @@ class Model(Frozen):
         if isinstance(value, str) and not value.isprintable():
             raise ValueError("holds a character that is not printable")
         return value
+
+
+class Sparse(Model):
+    """Base of the models that leave keys out of files, digests and the keys of runs.
+
+    Those of studies without them are so as before there were such keys.
+    """
+
+    left_out: ClassVar[tuple[str, ...] | None] = None
+    """Keys that are left out where they have their default; None: all."""
+
+    @model_serializer(mode="wrap")
+    def _only_given(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        fields, names = type(self).model_fields, self.left_out
+        return {
+            name: value
+            for name, value in serialize(self).items()
+            if (names is not None and name not in names) or value != fields[name].default
+        }
 
 
 def is_name(text: str) -> bool:
@@ -184,16 +203,16 @@ class Precision(Model, title="`precision`"):
 Percent = Annotated[float, Field(ge=0, le=100)]
 Wait = Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)]
 
-LATER = ("foreign_traffic_percent", "frequency_drop_percent", "wait")
 
-
-class Noise(Model, title="`noise`"):
+class Noise(Sparse, title="`noise`"):
     """Limits of disturbance within the window of a run; beyond one it is flagged ``interference``.
 
     CPU time is in per cent of all cores, traffic in per cent of the run's own bytes or packets. A
     flagged run is measured again if its cell has fewer valid runs than an interval needs; its
     record stays. With a ``wait`` of 0 a campaign does not read the load of the hosts either.
     """
+
+    left_out = ("foreign_traffic_percent", "frequency_drop_percent", "wait")
 
     steal_percent: Annotated[
         Percent, key("Limit of CPU time taken by the hypervisor, per cent of all CPUs.", 5.0)
@@ -226,13 +245,3 @@ class Noise(Model, title="`noise`"):
         BeforeValidator(duration_s, json_schema_input_type=Wait | DurationText),
         key("Longest wait of a campaign for quiet hosts, all waits together.", "5min"),
     ] = 20.0
-
-    @model_serializer(mode="wrap")
-    def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict:
-        # digests and keys of studies that leave these out are as before there were such limits
-        fields = type(self).model_fields
-        return {
-            key: value
-            for key, value in serialize(self).items()
-            if key not in LATER or value != fields[key].default
-        }

@@ -11,12 +11,19 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import (
     BeforeValidator,
     Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 
-from netlab.study.base import Buffer, Congestion, Generator, Megabytes, Model, Name, RecordLength
+from netlab.study.base import (
+    Buffer,
+    Congestion,
+    Generator,
+    Megabytes,
+    Model,
+    Name,
+    RecordLength,
+    Sparse,
+)
 from netlab.study.hosts import (
     Emulator,
     InterruptDelay,
@@ -119,7 +126,7 @@ Yield = Annotated[
 Switch = Literal["auto"] | bool
 
 
-class Policy(Model, title="`policy`"):
+class Policy(Sparse, title="`policy`"):
     """Processor sharing of the agents; a key left out follows the rules of the agents.
 
     The rules are in ``native/PROTOCOL.md``. Each run records what was in force at both ends, in
@@ -138,10 +145,6 @@ class Policy(Model, title="`policy`"):
     sched_batch: Annotated[Switch, key("Threads run as SCHED_BATCH.", True)] = "auto"
     spread: Annotated[Switch, key("Each thread is pinned to a CPU of its own.", True)] = "auto"
 
-    @model_serializer(mode="wrap")
-    def _only_given(self, serialize: SerializerFunctionWrapHandler) -> dict:
-        return {name: value for name, value in serialize(self).items() if value != "auto"}
-
 
 T = TypeVar("T")
 Several = Annotated[tuple[T, ...], Field(strict=False, min_length=1)]
@@ -155,7 +158,7 @@ Offloads = Literal["none", "segmentation", "checksum", "all"]
 """Offloads of a lab link: TSO, GSO and GRO merging, checksums by the device, or both."""
 
 
-class Factors(Model, title="`factors`"):
+class Factors(Sparse, title="`factors`"):
     """Levels of factors, each a list; every one is crossed with all the others.
 
     The factors of a run are set anew for each run of a block. Those of a link (:data:`OF_LINK`) are
@@ -201,10 +204,6 @@ class Factors(Model, title="`factors`"):
     ] = None
     interrupt_delay_us: Several[InterruptDelay] | None = None
     read_burst_B: Several[ReadBurst] | None = None
-
-    @model_serializer(mode="wrap")
-    def _only_given(self, serialize: SerializerFunctionWrapHandler) -> dict:
-        return {name: levels for name, levels in serialize(self).items() if levels is not None}
 
     @model_validator(mode="after")
     def _each_level_once(self) -> Factors:

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from netlab.study.base import InterfaceName, Megabytes, Model, Name
+from netlab.study.base import InterfaceName, Megabytes, Model, Name, Sparse
 from netlab.tuning.knobs import key
 
 
@@ -79,11 +79,13 @@ class StudyHost(Model, title="`hosts.NAME`"):
         return self
 
 
-class End(Model, title="`paths.NAME.ends`"):
+class End(Sparse, title="`paths.NAME.ends`"):
     """One end of a path: a host, its data address and the interface that carries it.
 
     In the lab both may be left out: addresses come from 198.18.0.0/15 (RFC 2544).
     """
+
+    left_out = ("bind_address", "port")
 
     host: Annotated[Name, key("Name of the host.", "left")]
     address: Annotated[str | None, key("Data address; the lab chooses its own.", "192.0.2.1")] = (
@@ -101,12 +103,6 @@ class End(Model, title="`paths.NAME.ends`"):
         int | str | None,
         key("TCP port at which it receives, or a range, as a firewall allows.", "5201-5210"),
     ] = None
-
-    @model_serializer(mode="wrap")
-    def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict:
-        # runs stay valid that were measured before these keys existed
-        absent = {name for name in ("bind_address", "port") if getattr(self, name) is None}
-        return {name: value for name, value in dump(self).items() if name not in absent}
 
     @property
     def ports(self) -> range | None:
@@ -215,7 +211,7 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         return self.delay_ms or ((self.rtt_ms or 0.0) / 2,) * 2
 
 
-class LabLink(Model, title="`paths.NAME.link`"):
+class LabLink(Sparse, title="`paths.NAME.link`"):
     """The link of two lab hosts: a veth pair with real kernel parts that model a card.
 
     Defaults are the card of 2003: RxIntDelay of 64 units of 0.8192 µs (preliminary notes,
@@ -224,6 +220,8 @@ class LabLink(Model, title="`paths.NAME.link`"):
     such reads leave for data (:func:`netlab.bus.pci_x_efficiency`), else all of it. With an
     emulator it models no card.
     """
+
+    left_out = ("read_burst_B",)
 
     rate_Mbps: Annotated[
         Rate | None,
@@ -254,12 +252,6 @@ class LabLink(Model, title="`paths.NAME.link`"):
                 if key != "emulator" and getattr(self, key) != field.default:
                     raise ValueError(f"a link with an emulator models no card: it takes no {key}")
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_a_missing_burst(self, serialize: SerializerFunctionWrapHandler) -> dict:
-        content = serialize(self)
-        # Files and keys of links without it are as before there was such a parameter.
-        return {k: v for k, v in content.items() if k != "read_burst_B" or v is not None}
 
     @property
     def shaped_Mbps(self) -> float | None:

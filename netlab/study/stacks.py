@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -151,24 +151,58 @@ class WadStack(Model, title="`stacks.NAME`, from a wad.conf"):
     entry: Annotated[str | None, key("Its entry, where it has several.", "GVA")] = None
 
 
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,12}", text) or not least <= int(text) <= most:
+            raise ValueError(f"must be a whole number from {least} to {most}")
+        return int(text)
+
+    return parse
+
+
+def _decimal(most: float) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        if not _DECIMAL.fullmatch(text) or not 0 <= float(text) <= most:
+            raise ValueError(f"must be a decimal number from 0 to {most:g}")
+        return float(text)
+
+    return parse
+
+
+def _address(text: str) -> str:
+    if text:
+        try:
+            ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            raise ValueError(
+                "must be an address, with or without a prefix length, or empty"
+            ) from None
+    return text
+
+
+def _key(parse: Callable[[str], Any], default: Any = 0) -> Any:
+    """A key of an entry, with the parser of its value."""
+    return field(default=default, metadata={"parse": parse})
+
+
 @dataclass(frozen=True)
 class WadEntry:
     """One entry of a ``wad.conf``."""
 
     name: str
-    src_addr: str = ""
-    src_port: int = 0
-    dst_addr: str = ""
-    dst_port: int = 0
-    mode: int = 0
-    sndbuf: int = 0
-    rcvbuf: int = 0
-    wadai: float = 0.0
-    wadmd: float = 0.0
-    maxssth: int = 0
-    wad_ifq: int = 0
-    divide: int = 0
-    floyd: int = 0
+    src_addr: str = _key(_address, "")
+    src_port: int = _key(_whole(0, 65535))
+    dst_addr: str = _key(_address, "")
+    dst_port: int = _key(_whole(0, 65535))
+    mode: int = _key(_whole(0, 2))
+    sndbuf: int = _key(_whole(0, 2**30))
+    rcvbuf: int = _key(_whole(0, 2**30))
+    wadai: float = _key(_decimal(1000), 0.0)
+    wadmd: float = _key(_decimal(0.999999), 0.0)
+    maxssth: int = _key(_whole(0, 1_000_000))
+    wad_ifq: int = _key(_whole(0, 2))
+    divide: int = _key(_whole(0, 1))
+    floyd: int = _key(_whole(0, 2))
 
     def stack(self) -> Stack:
         """Window law of the entry, as a study defines it."""
@@ -227,54 +261,9 @@ def _entry(name: str, reference: dict, study_file: Path) -> WadEntry:
     return entries[wanted]
 
 
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,12}", text) or not least <= int(text) <= most:
-            raise ValueError(f"must be a whole number from {least} to {most}")
-        return int(text)
-
-    return parse
-
-
-def _decimal(most: float) -> Callable[[str], float]:
-    def parse(text: str) -> float:
-        if not _DECIMAL.fullmatch(text) or not 0 <= float(text) <= most:
-            raise ValueError(f"must be a decimal number from 0 to {most:g}")
-        return float(text)
-
-    return parse
-
-
-def _address(text: str) -> str:
-    if text:
-        try:
-            ipaddress.ip_network(text, strict=False)
-        except ValueError:
-            raise ValueError(
-                "must be an address, with or without a prefix length, or empty"
-            ) from None
-    return text
-
-
-_KEYS: dict[str, Callable[[str], object]] = {
-    "src_addr": _address,
-    "src_port": _whole(0, 65535),
-    "dst_addr": _address,
-    "dst_port": _whole(0, 65535),
-    "mode": _whole(0, 2),
-    "sndbuf": _whole(0, 2**30),
-    "rcvbuf": _whole(0, 2**30),
-    "wadai": _decimal(1000),
-    "wadmd": _decimal(0.999999),
-    "maxssth": _whole(0, 1_000_000),
-    "wad_ifq": _whole(0, 2),
-    "divide": _whole(0, 1),
-    "floyd": _whole(0, 2),
-}
-
-
 def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
     """Parse the text of a ``wad.conf``."""
+    parsers = {each.name: each.metadata["parse"] for each in fields(WadEntry) if each.metadata}
     entries: dict[str, dict[str, Any]] = {}
     current: dict[str, Any] | None = None
     name = ""
@@ -296,9 +285,9 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
             raise BadInput(
                 f"line {number}: must be {wanted}", where=where, value=line, code="E-STUDY-011"
             )
-        if key not in _KEYS:
+        if key not in parsers:
             raise BadInput(
-                f"line {number}: unknown key; allowed are {', '.join(_KEYS)}",
+                f"line {number}: unknown key; allowed are {', '.join(parsers)}",
                 where=where,
                 key=key,
                 code="E-STUDY-012",
@@ -308,7 +297,7 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
                 f"line {number}: given twice in [{name}]", where=where, key=key, code="E-STUDY-013"
             )
         try:
-            current[key] = _KEYS[key](value)
+            current[key] = parsers[key](value)
         except ValueError as problem:
             raise BadInput(
                 f"line {number}: {problem}", where=where, key=key, value=value, code="E-STUDY-014"

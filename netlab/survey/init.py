@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -169,25 +168,11 @@ STREAMS = (1, 4)
 MOST_STREAMS = 32
 
 
-@dataclass(frozen=True)
-class Reached:
-    """SSH login of a host, as the user gave it."""
-
-    name: str
-    address: str
-    user: str | None = None
-    port: int | None = None
-    identity_file: str | None = None
-
-    def mapping(self) -> dict[str, str | int]:
-        """Its entry in a study."""
-        given = {"user": self.user, "port": self.port, "identity_file": self.identity_file}
-        there = {key: value for key, value in given.items() if value is not None}
-        return {"kind": "ssh", "address": self.address, **there}
-
-
 def study_text(
-    name: str, hosts: Sequence[Reached], paths: Sequence[FoundPath], found: Sequence[Finding]
+    name: str,
+    hosts: Mapping[str, StudyHost],
+    paths: Sequence[FoundPath],
+    found: Sequence[Finding],
 ) -> str:
     """The text of a study that measures the first path; the others stand in comments."""
     first, *others = paths
@@ -201,8 +186,9 @@ def study_text(
         "",
         "hosts:",
     ]
-    for host, end in zip(hosts, first.ends, strict=True):
-        lines += [*_comment(end.host.text(), 2), f"  {host.name}: {yaml_line(host.mapping())}"]
+    for (host, login), end in zip(hosts.items(), first.ends, strict=True):
+        entry = login.model_dump(exclude_none=True, exclude_defaults=True)
+        lines += [*_comment(end.host.text(), 2), f"  {host}: {yaml_line(entry)}"]
     lines += ["", "paths:", *_path("data", first)]
     for number, path in enumerate(others, start=2):
         lines += _comment("Found too; a group below would measure it:", 2)
@@ -228,18 +214,14 @@ def study_text(
 
 
 def _groups(left: str, right: str) -> list[str]:
+    both = {"name": f"{left} <-> {right}", "path": "data", "sender": left, "direction": "<->"}
     return [
         "groups:",
         f"  - {yaml_line({'name': f'{left} -> {right}', 'path': 'data', 'sender': left})}",
         f"  - {yaml_line({'name': f'{right} -> {left}', 'path': 'data', 'sender': right})}",
         *_comment("Both directions at the same time:", 2),
-        f"  # - {yaml_line(_both(left, right))}",
+        f"  # - {yaml_line(both)}",
     ]
-
-
-def _both(left: str, right: str) -> dict[str, str]:
-    name = f"{left} <-> {right}"
-    return {"name": name, "path": "data", "sender": left, "direction": "<->"}
 
 
 def _path(name: str, path: FoundPath) -> list[str]:
@@ -305,11 +287,6 @@ def name_of(address: str, taken: Sequence[str] = ()) -> str:
     return free[0]
 
 
-def file_name(hosts: Sequence[Reached]) -> str:
-    """Name of the file that a study of these hosts is written to by default."""
-    return os.extsep.join(("-".join(host.name for host in hosts), "yml"))
-
-
 @dataclass(frozen=True)
 class Written:
     """A study that was written."""
@@ -337,8 +314,17 @@ def init_study(
 ) -> Written:
     """Survey two hosts and write a study; nothing is changed on them."""
     reached = _named(hosts)
-    opened = {each.name: _ssh(each) for each in reached}
-    file = output or Path(file_name(reached))
+    opened = {
+        name: SshHost(
+            name,
+            host.address or "",
+            user=host.user,
+            port=host.port,
+            identity_file=host.identity_file,
+        )
+        for name, host in reached.items()
+    }
+    file = output or Path(f"{'-'.join(reached)}.yml")
     if file.exists() and not force:
         raise BadInput(
             "exists; --force writes over it, -o FILE another one",
@@ -366,23 +352,15 @@ def init_study(
     return Written(file, paths, found)
 
 
-def _named(hosts: Sequence[Mapping[str, Any]]) -> list[Reached]:
-    """The hosts with names for the study; each value is checked as in a study."""
-    reached: list[Reached] = []
+def _named(hosts: Sequence[Mapping[str, Any]]) -> dict[str, StudyHost]:
+    """The hosts by their names for the study; each value is checked as in a study."""
+    reached: dict[str, StudyHost] = {}
     for given, side in zip(hosts, ("LEFT", "RIGHT"), strict=True):
         keys = {key: value for key, value in given.items() if value is not None}
         host = validated(StudyHost, {"kind": "ssh", **keys}, side)
         assert host.address is not None  # the model refuses an ssh host without one
-        reached.append(
-            Reached(
-                name_of(host.address, [each.name for each in reached]),
-                host.address,
-                host.user,
-                host.port,
-                host.identity_file,
-            )
-        )
-    left, right = reached
+        reached[name_of(host.address, [*reached])] = host
+    left, right = reached.values()
     if (left.address, left.port) == (right.address, right.port):
         raise BadInput(
             "are the same host: a path has two ends",
@@ -391,13 +369,3 @@ def _named(hosts: Sequence[Mapping[str, Any]]) -> list[Reached]:
             code="E-SURVEY-004",
         )
     return reached
-
-
-def _ssh(host: Reached) -> SshHost:
-    return SshHost(
-        host.name,
-        host.address,
-        user=host.user,
-        port=host.port,
-        identity_file=host.identity_file,
-    )

@@ -78,7 +78,7 @@ def test_each_step_has_a_verdict_by_the_measured_interval(both):
 
 
 def test_a_report_of_such_a_study_has_its_page(both):
-    assert BESIDE_A_TABLE[0] in measured_notebooks(both)
+    assert BESIDE_A_TABLE in measured_notebooks(both)
 
 
 def test_a_table_that_fits_several_cells_says_so(tmp_path):

@@ -63,29 +63,24 @@ def test_every_command_that_writes_results_takes_results():
     assert taking >= {"study", "run", "report", "check", "autotune", "bench", "calibrate", "import"}
 
 
-def test_help_has_no_heavy_imports():
-    code = (
-        "import sys\nfrom netlab.cli import main\n"
-        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-        f"print(sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)\n"
-    )
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("from netlab.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass", HEAVY),
+        (
+            "from netlab.cli.options import load_measurable\n"
+            "import netlab.experiment.preflight\nload_measurable('openlab-2003')",
+            RESULTS_NEED,
+        ),
+    ],
+    ids=["help", "check"],
+)
+def test_a_command_loads_nothing_that_only_others_need(code, heavy):
+    code += f"\nimport sys\nprint(sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr)\n"
     done = subprocess.run(
         (sys.executable, "-c", code), capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stderr.strip() == "[]"
-    assert "Commands:" in done.stdout
-
-
-def test_a_check_loads_nothing_that_only_results_and_notebooks_need():
-    code = (
-        "import sys\nfrom netlab.cli.options import load_measurable\n"
-        "import netlab.experiment.preflight\nload_measurable('openlab-2003')\n"
-        f"print(sorted(set({RESULTS_NEED!r}) & set(sys.modules)))\n"
-    )
-    done = subprocess.run(
-        (sys.executable, "-c", code), capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_ctrl_c_while_the_command_is_imported_is_one_sentence():

@@ -47,7 +47,7 @@ def test_it_shows_the_factors_in_tables_and_charts(store, tmp_path):
 
 def test_a_report_of_such_a_study_has_it_and_shows_the_largest_factors(store):
     measured = load_measured(store)
-    assert [name for name, _ in measured_notebooks(measured)] == [NOTEBOOK.name]
+    assert measured_notebooks(measured) == (NOTEBOOK.name,)
     pages = {page.file: page for page in measured_pages(measured)}
     assert "record length, B by" in pages["tables.html"].body
     assert "<figure" in picture(measured)._repr_html_()

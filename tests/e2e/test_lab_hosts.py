@@ -66,7 +66,7 @@ def test_the_hosts_of_a_lab_share_a_task_group(hosts, lab):
     groups = {host.run(("cat", "/proc/self/cgroup")).stdout for host in hosts.values()}
     assert len(groups) == 1
     assert (f"/nlab-{lab.id}\n" in groups.pop()) == (lab.task_group == sshd.OWN)
-    if sshd.found().hierarchy is not None:
+    if sshd.own_task_group().hierarchy is not None:
         assert lab.task_group == sshd.OWN
     same = subprocess.run(
         lab.inside("a", ("cat", "/proc/self/cgroup")), capture_output=True, text=True, check=True

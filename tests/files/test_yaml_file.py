@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, field_validator
 from pydantic_core import PydanticCustomError
+from refusals import refused
 
 from netlab.errors import BadInput, Mistakes
 from netlab.files.yaml_file import MAX_BYTES, read_yaml, validated, yaml_line, yaml_text
@@ -155,9 +156,8 @@ def test_a_bad_file_is_refused_in_one_line_that_names_it(written, name):
 
 def test_every_mistake_of_the_yaml_is_reported_at_once(written):
     path = written("a: 1\na: 2\nb: !!int x\nc: !x 1\nd: {~: 1}\n")
-    with pytest.raises(Mistakes) as caught:
+    with refused(Mistakes, "E-YAML-023") as caught:
         read_yaml(path)
-    assert caught.value.code == "E-YAML-023"
     each = [(one.where, one.code) for one in caught.value.mistakes]
     assert each == [
         (f"{path}:2", "E-YAML-014"),
@@ -180,9 +180,8 @@ def bomb(opening: str, closing: str) -> str:
 def test_a_bomb_of_aliases_is_refused_before_it_goes_off(written, bounds):
     path = written(bomb(*bounds))
     started = time.monotonic()
-    with pytest.raises(BadInput) as caught:
+    with refused(BadInput, "E-YAML-010"):
         read_yaml(path)
-    assert caught.value.code == "E-YAML-010"
     assert time.monotonic() - started < 5
 
 
@@ -196,9 +195,8 @@ def test_a_path_that_is_not_a_file_is_refused(tmp_path, name):
 
 
 def test_an_endless_file_is_read_no_further_than_the_limit():
-    with pytest.raises(BadInput) as caught:
+    with refused(BadInput, "E-YAML-003"):
         read_yaml("/dev/zero")
-    assert caught.value.code == "E-YAML-003"
 
 
 def test_a_pipe_is_read(tmp_path):
@@ -331,9 +329,8 @@ def test_the_mistakes_of_a_file_are_reported_at_once_in_its_order_with_their_lin
         "sizes: {a: 1,\n"
         "  b: two}\n"
     )
-    with pytest.raises(Mistakes) as caught:
+    with refused(Mistakes, "E-YAML-023") as caught:
         validated(Small, read_yaml(path), str(path))
-    assert caught.value.code == "E-YAML-023"
     found = [(one.where.removeprefix(f"{path}:"), one.key) for one in caught.value.mistakes]
     assert found == [
         ("3", "parts.1.width"),

@@ -72,7 +72,7 @@ def test_addresses_and_interfaces_of_the_study_are_taken():
         ([{"host": "a", "interface": "lo"}, {"host": "b"}], "not an interface name"),
         ([{"host": "a", "interface": '"x'}, {"host": "b"}], "not an interface name"),
         ([{"host": "a", "interface": "a;b"}, {"host": "b"}], "not an interface name"),
-        ([{"host": "a", "interface": "-x"}, {"host": "b"}], "not an interface name"),
+        ([{"host": "a", "interface": "_x"}, {"host": "b"}], "not an interface name"),
     ],
 )
 def test_ends_that_cannot_be_made_are_bad_input(ends, message):

@@ -90,5 +90,5 @@ def test_one_level_each_leaves_cells_but_no_step():
 
 
 def test_the_site_has_the_notebook_only_where_there_is_something_to_compare(measured, nothing):
-    assert measured_notebooks(measured) == MEASURED + BESIDE_2003
-    assert measured_notebooks(nothing) == MEASURED
+    assert measured_notebooks(measured) == (MEASURED, BESIDE_2003)
+    assert measured_notebooks(nothing) == (MEASURED,)

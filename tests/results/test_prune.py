@@ -2,6 +2,7 @@
 
 import pytest
 from click.testing import CliRunner
+from refusals import refused
 from test_campaigns import FIRST, SECOND, add, begin, run
 
 from netlab.cli.results import results_group
@@ -84,9 +85,8 @@ def test_an_outdated_plan_removes_no_file(store):
     plan = planned(store.directory)
     add(store, f"{SECOND}~b@r2", run("i2", 20, SECOND))
     begin(store.directory, "20260303T030303Z")
-    with pytest.raises(NetlabError) as caught:
+    with refused(NetlabError, "E-RESULTS-022"):
         prune(plan)
-    assert caught.value.code == "E-RESULTS-022"
     assert all(file.is_file() for file in plan.files)
 
 
@@ -97,9 +97,8 @@ def test_a_file_that_cannot_be_removed_is_named(store, monkeypatch):
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    with pytest.raises(NetlabError, match="Permission denied") as caught:
+    with refused(NetlabError, "E-RESULTS-023", match="Permission denied"):
         prune(planned(store.directory))
-    assert caught.value.code == "E-RESULTS-023"
 
 
 def test_unknown_campaigns_and_empty_directories_are_refused(store, tmp_path_factory):
@@ -107,9 +106,8 @@ def test_unknown_campaigns_and_empty_directories_are_refused(store, tmp_path_fac
         summary(store.directory, "20200101T000000Z")
     assert caught.value.code == "E-RESULTS-021" and FIRST in str(caught.value)
     for use in (summaries, planned):
-        with pytest.raises(BadInput) as caught:
+        with refused(BadInput, "E-RESULTS-020"):
             use(tmp_path_factory.mktemp("empty"))
-        assert caught.value.code == "E-RESULTS-020"
 
 
 def command(*argv, typed=None):

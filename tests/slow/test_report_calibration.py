@@ -11,10 +11,11 @@ from calibrated_samples import CELLS, EMULATOR, MACHINE, store_calibration
 
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput
-from netlab.report.calibration import FILE, calibration_pages
+from netlab.report.calibration import calibration_pages
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.file import freeze
 
+FILE = "calibration.html"
 LINK = f'<dt><a href="{FILE}">Calibration</a></dt>'
 
 

@@ -98,7 +98,7 @@ def test_ping_and_traceroute_are_shown_as_printed(lp):
 
 
 def test_a_long_path_has_its_own_notebook(lp):
-    assert measured_notebooks(lp.measured) == LONG_PATH
+    assert measured_notebooks(lp.measured) == (LONG_PATH,)
 
 
 def test_charts_over_streams_follow_it_where_a_group_varies_them(lp):
@@ -106,4 +106,4 @@ def test_charts_over_streams_follow_it_where_a_group_varies_them(lp):
     first = runs.index[runs["group"] == runs["group"].iloc[0]]
     runs.loc[first[0], "streams"] = runs["streams"].max() + 1
     varied = replace(lp.measured, runs=runs)
-    assert measured_notebooks(varied) == LONG_PATH + FACTORS
+    assert measured_notebooks(varied) == (LONG_PATH, FACTORS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import synthetic
+from refusals import refused
 
 from netlab.errors import BadInput
 from netlab.files import paths
@@ -70,16 +71,14 @@ def named(made):
 
 
 def test_a_notebook_that_does_not_exist_is_refused(study_of):
-    with pytest.raises(BadInput, match=r"nowhere\.ipynb") as caught:
+    with refused(BadInput, "E-STUDY-085", match=r"nowhere\.ipynb"):
         report_notebooks(*named(study_of("nowhere.ipynb")))
-    assert caught.value.code == "E-STUDY-085"
 
 
 def test_two_notebooks_of_one_name_are_refused(study_of, tmp_path):
     (tmp_path / "14-claims.ipynb").write_text("{}")
-    with pytest.raises(BadInput) as caught:
+    with refused(BadInput, "E-STUDY-084"):
         report_notebooks(*named(study_of("14-claims.ipynb", "14-claims")))
-    assert caught.value.code == "E-STUDY-084"
 
 
 def test_what_is_reported_changes_neither_the_digest_nor_the_campaign(study_of):

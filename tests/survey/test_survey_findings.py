@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.study import is_name, load
+from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import Finding, cpus_of, findings
-from netlab.survey.init import Reached, name_of, study_text
+from netlab.survey.init import name_of, study_text
 from netlab.survey.probe import FoundEnd, FoundPath, HostSurvey, Interface, Interrupt
 from netlab.tuning import Knob
 
@@ -152,12 +152,12 @@ IN_A_TUNING = {
 
 
 @pytest.mark.parametrize("fault", [*OF_THE_HOST, *OF_THE_CARD])
-def test_what_a_knob_mends_names_it_in_the_words_of_a_tuning(fault):
-    change, *_ = (OF_THE_HOST | OF_THE_CARD)[fault]
-    of_host = fault in OF_THE_HOST
-    (found,) = findings(
-        (path(replace(HOST, **change)) if of_host else path(card=replace(CARD, **change)),)
-    )
+def test_a_fault_is_named_with_what_mends_it(fault):
+    change, reason, command = (OF_THE_HOST | OF_THE_CARD)[fault]
+    if fault in OF_THE_HOST:
+        found = only(path(replace(HOST, **change)), reason, command)
+    else:
+        found = only(path(card=replace(CARD, **change)), reason, command)
     assert found.knob == IN_A_TUNING.get(fault, "")
     if found.knob:
         knob = Knob(source="netlab init", **yaml.safe_load(found.knob))
@@ -170,20 +170,11 @@ def test_what_a_knob_mends_names_it_in_the_words_of_a_tuning(fault):
             assert knob.command("eth2") == found.command
 
 
-def only(path: FoundPath, reason: str, command: str) -> None:
+def only(path: FoundPath, reason: str, command: str) -> Finding:
     (found,) = findings((path,))
     assert reason in found.reason and found.command.startswith(command), found
     assert found.host in ("here", "here, there")
-
-
-@pytest.mark.parametrize(("change", "reason", "command"), OF_THE_HOST.values(), ids=OF_THE_HOST)
-def test_a_fault_of_the_host(change, reason, command):
-    only(path(replace(HOST, **change)), reason, command)
-
-
-@pytest.mark.parametrize(("change", "reason", "command"), OF_THE_CARD.values(), ids=OF_THE_CARD)
-def test_a_fault_of_the_card(change, reason, command):
-    only(path(card=replace(CARD, **change)), reason, command)
+    return found
 
 
 def test_a_path_that_carries_ssh_says_so():
@@ -239,7 +230,10 @@ def test_it_is_valid(tmp_path_factory, os, cpu, driver, reason, rtt):
     left = HostSurvey("alpha", os=os, cpu_model=cpu, cpus=64)
     right = HostSurvey("beta", kernel=os)
     ends = (FoundEnd(left, card, "192.0.2.1"), FoundEnd(right, card, "192.0.2.2"))
-    hosts = (Reached("alpha", "alpha.example.org", port=2222), Reached("beta", "::1", user="me"))
+    hosts = {
+        "alpha": StudyHost(kind="ssh", address="alpha.example.org", port=2222),
+        "beta": StudyHost(kind="ssh", address="::1", user="me"),
+    }
     path = FoundPath(ends, rtt)
     text = study_text("mine", hosts, (path, path), (Finding("alpha", reason, reason),))
     study = written(tmp_path_factory.mktemp("text"), text)
@@ -254,7 +248,7 @@ def test_what_stands_in_comments_is_valid_too(tmp_path):
     card = Interface("eth2", speed_Mbps=10_000)
     left, right = HostSurvey("alpha"), HostSurvey("beta")
     ends = (FoundEnd(left, card, "192.0.2.1"), FoundEnd(right, card, "192.0.2.2"))
-    hosts = (Reached("alpha", "alpha"), Reached("beta", "beta"))
+    hosts = {name: StudyHost(kind="ssh", address=name) for name in ("alpha", "beta")}
     text = study_text("mine", hosts, (FoundPath(ends, 183.2),), ())
     lines = [
         line.replace("# ", "", 1) if "# -" in line or line.startswith("  #  ") else line

@@ -6,8 +6,8 @@ quotes the printed value, and gives an expression of the value recomputed from t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 
 from netlab import bus
 from netlab.congestion import IP_TCP_HEADER_B, ethernet_goodput_Mbps, mss_B, window_limit_Mbps
-from netlab.errors import BadInput
+from netlab.errors import require
 from netlab.files.tables import Table
 from netlab.files.yaml_file import read_yaml
 from netlab.published.claims import values
@@ -33,18 +33,6 @@ DOCUMENTS = {
 }
 
 
-def _bandwidth_MBps(of_bus: bus.ParallelBus) -> float:
-    return of_bus.bandwidth_MBps
-
-
-def _bandwidth_Mbps(of_bus: bus.ParallelBus) -> float:
-    return of_bus.bandwidth_Mbps
-
-
-def _percent_of(of_bus: bus.ParallelBus, throughput_MBps: float) -> float:
-    return of_bus.percent(throughput_MBps)
-
-
 def _join(form: str, *columns: Any) -> str:
     """Rows of one or several columns as text, each in a printf form such as ``%g to %g``."""
     return ", ".join(form % row for row in zip(*columns, strict=True))
@@ -58,22 +46,16 @@ def _first(values: list, otherwise: str) -> Any:
     return values[0] if values else otherwise
 
 
-_COMMON: dict[str, Any] = {
+_NAMES: dict[str, Any] = {
+    **values.NAMES,
     **{name: getattr(bus, name) for name in dir(bus) if name.startswith("PCI_")},
     **{"pci": bus.pci, "pci_x_efficiency": bus.pci_x_efficiency, "shared": bus.shared},
-    **{"bandwidth_MBps": _bandwidth_MBps, "bandwidth_Mbps": _bandwidth_Mbps},
-    **{"percent_of": _percent_of, "join": _join, "where": _where, "first": _first},
+    **{name: attrgetter(name) for name in ("bandwidth_MBps", "bandwidth_Mbps")},
+    **{"percent_of": bus.ParallelBus.percent, "join": _join, "where": _where, "first": _first},
     **{"all": all, "len": len, "max": max, "min": min, "sum": sum},
     **{"KIB": KIB, "MIB": MIB, "GIB": GIB, "IP_TCP_HEADER_B": IP_TCP_HEADER_B},
     **{"ethernet_goodput_Mbps": ethernet_goodput_Mbps, "mss_B": mss_B},
     "window_limit_Mbps": window_limit_Mbps,
-}
-_NAMES_OF: dict[str, Mapping[str, Any]] = {
-    "openlab-report": values.OPENLAB_NAMES,
-    "openlab-preliminary": values.NAMES,
-    "slac": values.SLAC_NAMES,
-    "solaris-linux": values.GIGABIT_NAMES,
-    "gigabit-nic": values.GIGABIT_NAMES,
 }
 
 
@@ -86,9 +68,9 @@ def all_claims() -> tuple[Claim, ...]:
     """All claims, by document and in the order of its text."""
     claims: list[Claim] = []
     for document in DOCUMENTS:
-        if document == values.DOCUMENT:
+        if document == values.PRELIMINARY:
             claims += values.totals()
-        claims += claims_of(_file_of(document), _COMMON | dict(_NAMES_OF[document]))
+        claims += claims_of(_file_of(document), _NAMES)
     return tuple(claims)
 
 
@@ -157,24 +139,11 @@ def claims_table(
     frame = check_all() if found is None else found
     caption = "Claims"
     if document is not None:
-        if document not in DOCUMENTS:
-            raise BadInput(
-                f"must be one of {', '.join(DOCUMENTS)}",
-                key="document",
-                value=document,
-                code="E-PUBLISHED-008",
-            )
+        require(document, DOCUMENTS, key="document", code="E-PUBLISHED-008")
         frame = frame[frame["document"] == document]
         caption = f"Claims of “{DOCUMENTS[document]}”"
     if verdict is not None:
-        choices = [str(v) for v in Verdict]
-        if verdict not in choices:
-            raise BadInput(
-                f"must be one of {', '.join(choices)}",
-                key="verdict",
-                value=verdict,
-                code="E-PUBLISHED-009",
-            )
+        require(verdict, [str(v) for v in Verdict], key="verdict", code="E-PUBLISHED-009")
         frame = frame[frame["verdict"] == verdict]
         caption += f" that are {verdict}" if verdict != "holds" else " that hold"
     columns = [*(["document"] if document is None else []), *_HEADS]

@@ -160,18 +160,9 @@ def unchanged_or_better(table: int, mtu_B: int, tunings: Sequence[str]) -> Check
     return CheckResult(text, Verdict.ROUNDS if within else Verdict.CONTRADICTED, why)
 
 
-OPENLAB_FUNCTIONS = (
-    *(best, best_percent, curve, from_streams, gains, largest_change, lines, listed),
-    *(mtus_that_gain, outside, peak, peak_of, peaks, ratios, rises, same_as_notes, swings),
-    unchanged_or_better,
-)
-OPENLAB_NAMES = {function.__name__: function for function in OPENLAB_FUNCTIONS} | {"FLAT": FLAT}
-"""Names for the expressions of the claims."""
-
-
 # Values from the preliminary notes, and one claim for each stated total.
 
-DOCUMENT = "openlab-preliminary"
+PRELIMINARY = "openlab-preliminary"
 _SET_OF_TUNING = {"none": 1, "kernel": 2, "full": 3}
 # A per-stream figure is cut or rounded to 1 MB/s, so each stream may be 1 MB/s off.
 _PER_STREAM_TOLERANCE_MBPS = 1.0
@@ -226,7 +217,7 @@ def totals() -> tuple[Claim, ...]:
     """One claim for each stated total, in the order of the notes."""
     return tuple(
         Claim(
-            DOCUMENT,
+            PRELIMINARY,
             f"Set {_SET_OF_TUNING[row.tuning]}, MTU {row.mtu_B}, {row.streams} streams",
             f"Total of {row.streams} streams of {row.per_stream_MBps:g} MB/s",
             PrintedValue(f"tot:{row.stated_total_MBps:g}"),
@@ -246,14 +237,6 @@ def misprints() -> pd.DataFrame:
 
 def _stated() -> pd.DataFrame:
     return _notes().dropna(subset="stated_total_MBps")
-
-
-FUNCTIONS = (cell, cells, check_total, largest_total, most_of_report)
-NAMES = {function.__name__: function for function in FUNCTIONS} | {
-    "HALF_SPEED_MBPS": HALF_SPEED_MBPS,
-    "MTUS_B": [1500, 9000, 16114],
-}
-"""Names for the expressions of the claims."""
 
 
 # Values from the wide-area page: the transfer, the windows, the path.
@@ -371,16 +354,6 @@ def date_shown() -> CheckResult:
     )
 
 
-SLAC_FUNCTIONS = (
-    *(average_of_replies, bigger_memory, date_shown, elapsed_s, hop_ms, ping_ms, rapid),
-    *(rate_Mbps, receiver_setting, routers, sndbufs_B),
-)
-SLAC_NAMES = {function.__name__: function for function in SLAC_FUNCTIONS} | {
-    "DVD_CAPACITY_B": DVD_CAPACITY_B
-}
-"""Names for the expressions of the claims."""
-
-
 # Values from the two articles on gigabit hosts.
 
 # iperf prints its interval to 0.1 s.
@@ -418,6 +391,18 @@ def iperf_rate(phase: str, printed: PrintedValue) -> CheckResult:
     )
 
 
-GIGABIT_FUNCTIONS = (iperf_rate, measured, solaris_linux_setting)
-GIGABIT_NAMES = {function.__name__: function for function in GIGABIT_FUNCTIONS}
+NAMES = {
+    function.__name__: function
+    for function in (
+        *(best, best_percent, curve, from_streams, gains, largest_change, lines, listed),
+        *(mtus_that_gain, outside, peak, peak_of, peaks, ratios, rises, same_as_notes, swings),
+        *(unchanged_or_better, cell, cells, check_total, largest_total, most_of_report),
+        *(average_of_replies, bigger_memory, date_shown, elapsed_s, hop_ms, ping_ms, rapid),
+        *(rate_Mbps, receiver_setting, routers, sndbufs_B),
+        *(iperf_rate, measured, solaris_linux_setting),
+    )
+} | {
+    **{"FLAT": FLAT, "HALF_SPEED_MBPS": HALF_SPEED_MBPS, "DVD_CAPACITY_B": DVD_CAPACITY_B},
+    "MTUS_B": [1500, 9000, 16114],
+}
 """Names for the expressions of the claims."""

@@ -7,7 +7,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pandas as pd
 
 from netlab.errors import BadInput, NetlabError
 from netlab.files.writing import take
-from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION
+from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
 from netlab.results.imports import gensink, json_output, text_output
 from netlab.results.imports.records import MAX_COUNT, Record, damaged
@@ -30,22 +30,31 @@ MAX_TEXT_B = 64 * 2**20
 _GZIP = b"\x1f\x8b"
 
 
+def _is_iperf3(text: str) -> bool:
+    head = text.lstrip()[:4096]
+    return head.startswith("{") and '"start"' in head
+
+
+def _is_flent(text: str) -> bool:
+    return text.lstrip()[:1] == "{" and '"metadata"' in text and not _is_iperf3(text)
+
+
 @dataclass(frozen=True)
 class Format:
-    """One tool's output format: its detector and its parser."""
+    """One tool's output: its name, whether a text is of it, complete or not, and its parser."""
 
     name: str
-    detect: Callable[[str], bool]
+    fits: Callable[[str], object]
     parse: Callable[[str], tuple[Record, ...]]
 
 
 FORMATS = (
-    Format("iperf3 JSON", json_output.detect_iperf3, json_output.parse_iperf3),
-    Format("flent data file", json_output.detect_flent, json_output.parse_flent),
-    Format("iperf 2 text", text_output.detect_iperf2, text_output.parse_iperf2),
-    Format("rapid statistics", gensink.detect_rapid, gensink.parse_rapid),
-    Format("GenSink report", gensink.detect_gensink, gensink.parse_gensink),
-    Format("nuttcp or ttcp lines", text_output.detect_nuttcp, text_output.parse_nuttcp),
+    Format("iperf3 JSON", _is_iperf3, json_output.parse_iperf3),
+    Format("flent data file", _is_flent, json_output.parse_flent),
+    Format("iperf 2 text", text_output.IPERF2.search, text_output.parse_iperf2),
+    Format("rapid statistics", gensink.RAPID.search, gensink.parse_rapid),
+    Format("GenSink report", gensink.GENSINK.search, gensink.parse_gensink),
+    Format("nuttcp or ttcp lines", text_output.NUTTCP.search, text_output.parse_nuttcp),
 )
 
 
@@ -93,7 +102,7 @@ def _decompressed(content: bytes) -> bytes:
 def parse(text: str) -> tuple[Record, ...]:
     """Records of a text in any known format."""
     for form in FORMATS:
-        if form.detect(text):
+        if form.fits(text):
             return form.parse(text)
     known = ", ".join(form.name for form in FORMATS)
     raise damaged(1, f"unknown format; supported: {known}", code="E-IMPORT-021")
@@ -121,6 +130,12 @@ def read_file(path: Path) -> ReadFile:
 
 UNKNOWN = "unknown"
 """Unknown tuning or congestion control; unknown bytes are 0."""
+
+MAY_BE_UNKNOWN = ("congestion", "record_length_B", "buffer_B")
+AS_REPORTED = (
+    *("rtt_us", "min_rtt_us", "cwnd_segments", "mss_B", "retransmits", "sndbuf_B", "rcvbuf_B"),
+)
+"""Columns that are in a record as in a row."""
 
 HEADERS_B = (40, 52, 60, 72)
 """IPv4 and TCP headers without and with timestamps, then IPv6."""
@@ -158,13 +173,13 @@ def mtu_of(mss_B: int) -> tuple[int, int] | None:
     return fits[0] if len(fits) == 1 else None
 
 
-def row_of(
-    record: Record, source: ReadFile, facts: Facts, *, block_id: str, order: int, round_of: dict
-) -> dict:
-    """One row of `RUN_COLUMNS`; None where the tool gives no value."""
+def row_of(record: Record, source: ReadFile, facts: Facts, round_of: dict) -> dict:
+    """One row of `RUN_COLUMNS`, without what no tool reports."""
     where = f"{source.path}: line {record.line}"
 
-    def fact(name: str, option: str, own: Any, given: Any) -> Any:
+    def fact(name: str, own: Any, *, needed: bool = False) -> Any:
+        given = getattr(facts, name)
+        option = f"--{name.removesuffix('_B').replace('_', '-')}"
         if own is not None and given is not None and own != given:
             raise BadInput(
                 f"the file says {own}, {option} says {given}",
@@ -172,11 +187,8 @@ def row_of(
                 key=name,
                 code="E-IMPORT-090",
             )
-        return own if own is not None else given
-
-    def needed(name: str, option: str, own: Any, given: Any) -> Any:
-        value = fact(name, option, own, given)
-        if value is None:
+        value = own if own is not None else given
+        if needed and value is None:
             raise BadInput(
                 f"the file does not give it; use {option}",
                 where=where,
@@ -185,33 +197,18 @@ def row_of(
             )
         return value
 
-    streams = needed("streams", "--streams", record.streams, facts.streams)
+    streams = fact("streams", record.streams, needed=True)
     mtu_B, mtu_from = _mtu(record, facts, where)
     started_unix_s = record.started_unix_s
     started_from = "file"
     if started_unix_s is None:
         started_unix_s, started_from = _started(source, facts, where)
     measured_at = [
-        needed("measured_at", "--measured-at", flow.measured_at, facts.measured_at)
-        if flow.measured_at is None
-        else flow.measured_at
-        for flow in record.flows
+        flow.measured_at or fact("measured_at", None, needed=True) for flow in record.flows
     ]
-    congestion = fact("congestion", "--congestion", record.congestion, facts.congestion)
-    length_B = fact(
-        "record_length_B", "--record-length", record.record_length_B, facts.record_length_B
-    )
-    buffer_B = fact("buffer_B", "--buffer", record.buffer_B, facts.buffer_B)
-    unknown = [
-        name
-        for name, value in (
-            ("congestion", congestion),
-            ("record_length_B", length_B),
-            ("buffer_B", buffer_B),
-            ("tuning", None if facts.tuning == UNKNOWN else facts.tuning),
-        )
-        if value is None
-    ]
+    known = {name: fact(name, getattr(record, name)) for name in MAY_BE_UNKNOWN}
+    unknown = [name for name, value in known.items() if value is None]
+    unknown += ["tuning"] if facts.tuning == UNKNOWN else []
     group = facts.group or record.tool
     direction = "->" if record.reverse is None else "<->"
     cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}"
@@ -251,15 +248,12 @@ def row_of(
         "unknown": unknown,
         **({"told": record.extras} if record.extras else {}),
     }
-    row: dict[str, object] = {column.name: None for column in RUN_COLUMNS}
-    row.update(
+    return dict(
         schema_version=SCHEMA_VERSION,
         study=facts.study,
         study_digest="",
         provenance_key=hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest(),
         run_id=f"imported@{cell}@{number}",
-        block_id=block_id,
-        order=order,
         group=group,
         path=facts.path_name,
         sender=facts.sender,
@@ -270,9 +264,9 @@ def row_of(
         streams=streams,
         round=number,
         seed=0,
-        record_length_B=length_B or 0,
-        buffer_B=buffer_B or 0,
-        congestion=congestion or UNKNOWN,
+        record_length_B=known["record_length_B"] or 0,
+        buffer_B=known["buffer_B"] or 0,
+        congestion=known["congestion"] or UNKNOWN,
         generator=record.tool,
         generator_version=record.version,
         engine=record.tool,
@@ -287,34 +281,19 @@ def row_of(
         **amounts,
         interval_sum_B=interval_sum_B,
         window_B=_sum([flow.window_B for flow in record.flows]),
-        rtt_us=record.rtt_us,
-        min_rtt_us=record.min_rtt_us,
-        cwnd_segments=record.cwnd_segments,
-        mss_B=record.mss_B,
-        retransmits=record.retransmits,
-        sndbuf_B=record.sndbuf_B,
-        rcvbuf_B=record.rcvbuf_B,
+        **{name: getattr(record, name) for name in AS_REPORTED},
         flags="",
         message=f"imported from {named}",
         unsupported="[]",
         knobs="{}",
         provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
     )
-    return row
 
 
 def interval_rows_of(run_id: str, record: Record) -> list[dict]:
     """Rows of `INTERVAL_COLUMNS` for the samples that the tool gave."""
     return [
-        {
-            "run_id": run_id,
-            "direction": name,
-            "stream": sample.stream,
-            "t_s": sample.t_s,
-            "interval_s": sample.interval_s,
-            "bytes": sample.bytes,
-            "in_window": sample.in_window,
-        }
+        {"run_id": run_id, "direction": name, **asdict(sample)}
         for name, flow in zip(("forward", "reverse"), record.flows, strict=False)
         for sample in flow.samples
     ]
@@ -403,16 +382,9 @@ def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Import
         intervals: list[dict] = []
         for source in new:
             for record in source.records:
-                row = row_of(
-                    record,
-                    source,
-                    facts,
-                    block_id=block_id,
-                    order=order + len(rows),
-                    round_of=round_of,
-                )
-                rows.append(row)
-                intervals += interval_rows_of(row["run_id"], record)
+                place = {"block_id": block_id, "order": order + len(rows)}
+                rows.append(row_of(record, source, facts, round_of) | place)
+                intervals += interval_rows_of(rows[-1]["run_id"], record)
         store.write(block_id, frame_of(rows), intervals=frame_of(intervals, INTERVAL_COLUMNS))
     return Imported(block_id, tuple(row["run_id"] for row in rows), known)
 

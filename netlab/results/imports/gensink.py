@@ -6,11 +6,12 @@ Amounts are MB = 10^6 B. A report does not say at which end it was written.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from netlab.results.imports.records import (
     MAX_COUNT,
     MAX_UNIX_S,
+    NOTHING,
     NUMBER,
     Flow,
     Printed,
@@ -18,7 +19,7 @@ from netlab.results.imports.records import (
     Sample,
     check_rate,
     damaged,
-    lines_of,
+    printed_runs,
 )
 
 _LINE = re.compile(
@@ -27,28 +28,39 @@ _LINE = re.compile(
 )
 
 
-def detect_gensink(text: str) -> bool:
-    """True if a text has a line of GenSink's report."""
-    return bool(re.search(r"^\s*throughput .*\bdata\b", text, re.MULTILINE))
+GENSINK = re.compile(r"^\s*throughput .*\bdata\b", re.MULTILINE)
 
 
 def parse_gensink(text: str) -> tuple[Record, ...]:
     """The one record of a report."""
-    samples: list[Sample] = []
-    data = time_s = Printed(0.0, 0.0)
-    first = 0
-    average: Printed | None = None
-    for number, line in lines_of(text):
+    return printed_runs(text, _GenSinkRun, code="E-IMPORT-026")
+
+
+@dataclass
+class _GenSinkRun:
+    """The run of a report while it is parsed."""
+
+    first: int
+    samples: list[Sample] = field(default_factory=list)
+    data: Printed = NOTHING
+    time_s: Printed = NOTHING
+    average: Printed = NOTHING
+
+    def is_over_at(self, line: str) -> bool:
+        """Never: a report has one run."""
+        return False
+
+    def take(self, number: int, line: str) -> None:
+        """Parse a line, or refuse it."""
         match = _LINE.fullmatch(line)
         if match is None:
             raise damaged(
                 number, f"not a line of GenSink's report: {line[:60]!r}", code="E-IMPORT-024"
             )
         now_B, now_s = Printed.read(match["data"], 1e6), Printed.read(match["time"])
-        average = Printed.read(match["average"], 1e6)
-        check_rate(number, now_B, now_s, average)
-        step = Printed(now_B.value - data.value, now_B.error + data.error)
-        step_s = Printed(now_s.value - time_s.value, now_s.error + time_s.error)
+        self.average = Printed.read(match["average"], 1e6)
+        check_rate(number, now_B, now_s, self.average)
+        step, step_s = now_B - self.data, now_s - self.time_s
         if step.value < 0 or step_s.value < 0:
             raise damaged(
                 number,
@@ -57,27 +69,30 @@ def parse_gensink(text: str) -> tuple[Record, ...]:
             )
         if step_s.value > 0:
             check_rate(number, step, step_s, Printed.read(match["throughput"], 1e6))
-            sample = Sample(0, now_s.value, step_s.value, round(step.value))
-            samples.append(sample)
-        elif samples:
-            last = samples[-1]
-            samples[-1] = Sample(0, last.t_s, last.interval_s, last.bytes + round(step.value))
-        data, time_s, first = now_B, now_s, first or number
-    if average is None:
-        raise damaged(1, "nothing to import", code="E-IMPORT-026")
-    flow = Flow(
-        streams=1,
-        window_s=time_s.value,
-        goodput_MBps=average.value / 1e6,
-        measured_at=None,
-        window_B=round(data.value),
-        samples=tuple(samples),
-    )
-    return (
-        Record(
-            tool="gensink", line=first, forward=flow, streams=1, wall_s=time_s.value, rounded=True
-        ),
-    )
+            self.samples.append(Sample(0, now_s.value, step_s.value, round(step.value)))
+        elif self.samples:
+            last = self.samples[-1]
+            self.samples[-1] = replace(last, bytes=last.bytes + round(step.value))
+        self.data, self.time_s = now_B, now_s
+
+    def record(self) -> Record:
+        """Return the run after its last line."""
+        flow = Flow(
+            streams=1,
+            window_s=self.time_s.value,
+            goodput_MBps=self.average.value / 1e6,
+            measured_at=None,
+            window_B=round(self.data.value),
+            samples=tuple(self.samples),
+        )
+        return Record(
+            tool="gensink",
+            line=self.first,
+            forward=flow,
+            streams=1,
+            wall_s=self.time_s.value,
+            rounded=True,
+        )
 
 
 # SLAC's ``rapid``: the receiver's statistics of each process and their totals.
@@ -112,13 +127,11 @@ _TOTALS = ("total_amount", "earliest", "latest", "total_elapsed", "total_through
 _OF_PROCESS = ("amount", "start", "stop", "elapsed", "throughput")
 
 
-def detect_rapid(text: str) -> bool:
-    """True if a text has rapid's statistics."""
-    return bool(re.search(r"statistics for process:|(^|/)rapid +-|earliest start time of", text))
+RAPID = re.compile(r"statistics for process:|(^|/)rapid +-|earliest start time of")
 
 
 @dataclass
-class _Run:
+class _RapidRun:
     """One run while it is parsed; each figure with its line."""
 
     line: int
@@ -126,11 +139,64 @@ class _Run:
     totals: dict[str, tuple[int, Printed]] = field(default_factory=dict)
     options: dict[str, int] = field(default_factory=dict)
 
+    def take(self, kind: str, phrase: str, line: int) -> None:
+        """Parse a phrase of a kind."""
+        if kind == "command":
+            self.options.update(
+                {m[1]: int(m[2]) for m in re.finditer(r" -([lSRn])(\d{1,15})(?=\s|$)", phrase)}
+            )
+            return
+        if kind == "process":
+            self.processes.append({"process": (line, NOTHING)})
+            return
+        if kind in ("said", "rule", "totals"):
+            return
+        into = self.totals if kind in _TOTALS else self.processes[-1] if self.processes else None
+        if into is None:
+            raise damaged(
+                line, f"{phrase.strip()[:40]!r} is outside a process", code="E-IMPORT-083"
+            )
+        if kind in into:
+            raise damaged(line, f"{phrase.strip()[:40]!r}: duplicate", code="E-IMPORT-084")
+        (number,) = re.findall(NUMBER, phrase)[:1]
+        into[kind] = (line, Printed.read(number))
+
+    def record(self) -> Record:
+        """Return the run after its last phrase."""
+        if not self.processes:
+            raise damaged(self.line, "totals without a process", code="E-IMPORT-088")
+        each = [_whole(one["process"][0], one, _OF_PROCESS) for one in self.processes]
+        amount, start, _, elapsed, rate = _whole(self.line, self.totals, _TOTALS)
+        if abs(sum(one[0].value for one in each) - amount.value) > 0.5 * len(each):
+            raise damaged(
+                self.totals["total_amount"][0],
+                "the total is not the sum of the processes",
+                code="E-IMPORT-089",
+            )
+        bytes_ = round(amount.value)
+        return Record(
+            tool="rapid",
+            line=self.line,
+            forward=Flow(
+                streams=len(each),
+                window_s=elapsed.value,
+                goodput_MBps=rate.value / 8,
+                measured_at="receiver",
+                window_B=bytes_,
+                received_B=bytes_,
+            ),
+            streams=len(each),
+            started_unix_s=start.value,
+            wall_s=elapsed.value,
+            record_length_B=self.options.get("l"),
+            buffer_B=self.options.get("R"),
+        )
+
 
 def parse_rapid(text: str) -> tuple[Record, ...]:
     """Records of every run in a text."""
-    runs: list[_Run] = []
-    run: _Run | None = None
+    runs: list[_RapidRun] = []
+    run: _RapidRun | None = None
     at, line = 0, 1
     while True:
         found = _NO_BLANK.search(text, at)
@@ -145,13 +211,13 @@ def parse_rapid(text: str) -> tuple[Record, ...]:
             )
         kind = next(name for name, _ in _PHRASES if match.group(name) is not None)
         if run is None:
-            run = _Run(line)
+            run = _RapidRun(line)
         if kind == "done":
             if run.processes or run.totals:
                 runs.append(run)
             run = None
         else:
-            _take(run, kind, match.group(), line)
+            run.take(kind, match.group(), line)
         at = match.end()
     if run is not None and (run.processes or run.totals):
         raise damaged(
@@ -163,27 +229,7 @@ def parse_rapid(text: str) -> tuple[Record, ...]:
             "nothing to import: only a receiver prints statistics",
             code="E-IMPORT-082",
         )
-    return tuple(_record(one) for one in runs)
-
-
-def _take(run: _Run, kind: str, phrase: str, line: int) -> None:
-    if kind == "command":
-        run.options.update(
-            {m[1]: int(m[2]) for m in re.finditer(r" -([lSRn])(\d{1,15})(?=\s|$)", phrase)}
-        )
-        return
-    if kind == "process":
-        run.processes.append({"process": (line, Printed(0, 0))})
-        return
-    if kind in ("said", "rule", "totals"):
-        return
-    into = run.totals if kind in _TOTALS else run.processes[-1] if run.processes else None
-    if into is None:
-        raise damaged(line, f"{phrase.strip()[:40]!r} is outside a process", code="E-IMPORT-083")
-    if kind in into:
-        raise damaged(line, f"{phrase.strip()[:40]!r}: duplicate", code="E-IMPORT-084")
-    (number,) = re.findall(NUMBER, phrase)[:1]
-    into[kind] = (line, Printed.read(number))
+    return tuple(one.record() for one in runs)
 
 
 def _whole(line: int, figures: dict, names: tuple[str, ...]) -> list[Printed]:
@@ -200,34 +246,3 @@ def _whole(line: int, figures: dict, names: tuple[str, ...]) -> list[Printed]:
     megabit = Printed(rate.value * 1e6 / 8, rate.error * 1e6 / 8)
     check_rate(figures[names[4]][0], amount, elapsed, megabit)
     return [amount, start, stop, elapsed, rate]
-
-
-def _record(run: _Run) -> Record:
-    if not run.processes:
-        raise damaged(run.line, "totals without a process", code="E-IMPORT-088")
-    each = [_whole(one["process"][0], one, _OF_PROCESS) for one in run.processes]
-    amount, start, _, elapsed, rate = _whole(run.line, run.totals, _TOTALS)
-    if abs(sum(one[0].value for one in each) - amount.value) > 0.5 * len(each):
-        raise damaged(
-            run.totals["total_amount"][0],
-            "the total is not the sum of the processes",
-            code="E-IMPORT-089",
-        )
-    bytes_ = round(amount.value)
-    return Record(
-        tool="rapid",
-        line=run.line,
-        forward=Flow(
-            streams=len(each),
-            window_s=elapsed.value,
-            goodput_MBps=rate.value / 8,
-            measured_at="receiver",
-            window_B=bytes_,
-            received_B=bytes_,
-        ),
-        streams=len(each),
-        started_unix_s=start.value,
-        wall_s=elapsed.value,
-        record_length_B=run.options.get("l"),
-        buffer_B=run.options.get("R"),
-    )

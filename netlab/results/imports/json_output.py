@@ -21,18 +21,12 @@ LOST_SHARE = 0.01
 """Share of the bytes that the intervals may lack: iperf3 omits a short last interval."""
 
 
-def detect_iperf3(text: str) -> bool:
-    """True if a text looks like iperf3's JSON, complete or not."""
-    head = text.lstrip()[:4096]
-    return head.startswith("{") and '"start"' in head
-
-
 def parse_iperf3(text: str) -> tuple[Record, ...]:
     """Records of every JSON document in a text."""
-    return tuple(_record(document) for document in documents(text))
+    return tuple(_record_of_iperf3(document) for document in documents(text))
 
 
-def _record(doc: View) -> Record:
+def _record_of_iperf3(doc: View) -> Record:
     if "error" in doc:
         raise doc.at("error").bad(f"the run failed: {doc.at('error').words()}", code="E-IMPORT-045")
     start, end = doc.at("start"), doc.at("end")
@@ -54,16 +48,18 @@ def _record(doc: View) -> Record:
         )
     omit_s = test.at("omit").number(0, MAX_SECONDS)
 
-    samples = _samples(doc, sockets, omit_s, local_sends, both)
+    samples = _samples_of_iperf3(doc, sockets, omit_s, local_sends, both)
     sink_samples = None
     if "server_output_json" in doc and local_sends and not is_server and not both:
         answer = doc.at("server_output_json")
         theirs = [one.at("socket").count() for one in answer.at("start", "connected").items()]
-        sink_samples = _samples(answer, theirs, omit_s, False, False)[0]
-    forward = _flow(end, "", streams, omit_s, local_sends, samples[0], sink_samples)
+        sink_samples = _samples_of_iperf3(answer, theirs, omit_s, False, False)[0]
+    forward = _flow_of_iperf3(end, "", streams, omit_s, local_sends, samples[0], sink_samples)
     reverse = None
     if both:
-        reverse = _flow(end, "_bidir_reverse", streams, omit_s, not local_sends, samples[1], None)
+        reverse = _flow_of_iperf3(
+            end, "_bidir_reverse", streams, omit_s, not local_sends, samples[1], None
+        )
     mss_B = _known(start, "tcp_mss_default")
     buffer_B = _known(start, "sock_bufsize")
     rtts = _of_senders(end, "mean_rtt")
@@ -143,7 +139,7 @@ def _path_mtu(doc: View) -> int | None:
     return found
 
 
-def _samples(
+def _samples_of_iperf3(
     doc: View, sockets: list[int], omit_s: float, local_sends: bool, both: bool
 ) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
     """Interval samples of the forward and of the reverse direction."""
@@ -176,7 +172,7 @@ def _samples(
     return tuple(found[0]), tuple(found[1])
 
 
-def _flow(
+def _flow_of_iperf3(
     end: View,
     part: str,
     streams: int,
@@ -238,18 +234,12 @@ VERSION = 4
 STREAM_RUNNERS = ("NetperfDemoRunner", "IperfCsvRunner")
 
 
-def detect_flent(text: str) -> bool:
-    """True if a text looks like flent's JSON, complete or not."""
-    head = text.lstrip()[:4096]
-    return head.startswith("{") and '"metadata"' in text and '"start"' not in head
-
-
 def parse_flent(text: str) -> tuple[Record, ...]:
     """The record of a data file."""
-    return tuple(_flent_record(document) for document in documents(text))
+    return tuple(_record_of_flent(document) for document in documents(text))
 
 
-def _flent_record(doc: View) -> Record:
+def _record_of_flent(doc: View) -> Record:
     version = doc.at("version")
     if version.count() != VERSION:
         raise version.bad(
@@ -259,8 +249,8 @@ def _flent_record(doc: View) -> Record:
     series = metadata.at("SERIES_META")
     if not isinstance(series.value, dict):
         raise series.bad("is not an object", code="E-IMPORT-006")
-    up = _streams(series, "TCP upload")
-    down = _streams(series, "TCP download")
+    up = _streams_of_flent(series, "TCP upload")
+    down = _streams_of_flent(series, "TCP download")
     if not up and not down:
         raise series.bad("no TCP stream among the series", code="E-IMPORT-007")
     if up and down and len(up) != len(down):
@@ -274,7 +264,7 @@ def _flent_record(doc: View) -> Record:
     if t0_unix_s is None or not 0 <= t0_unix_s <= MAX_UNIX_S:
         raise began.bad("is not a time with a time zone", code="E-IMPORT-009")
     flows = [
-        _flent_flow(doc, names, t0_unix_s, way)
+        _flow_of_flent(doc, names, t0_unix_s, way)
         for names, way in ((up, "up"), (down, "down"))
         if names
     ]
@@ -304,7 +294,7 @@ def _flent_record(doc: View) -> Record:
     )
 
 
-def _streams(series: View, prefix: str) -> list[str]:
+def _streams_of_flent(series: View, prefix: str) -> list[str]:
     found = []
     names = series.value if isinstance(series.value, dict) else {}
     for name in names:
@@ -337,7 +327,7 @@ def _total(amounts: list[int | None]) -> int | None:
     return sum(known) or None if len(known) == len(amounts) else None
 
 
-def _flent_flow(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
+def _flow_of_flent(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
     rate_Mbps, samples, lengths = 0.0, [], []
     sent: list[int | None] = []
     received: list[int | None] = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from netlab.errors import BadInput
 
@@ -230,7 +230,7 @@ DECIMAL = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 @dataclass(frozen=True)
 class Printed:
-    """A number and half a unit of its last printed digit."""
+    """A number and half a unit of its last printed digit; of a sum, those of its parts."""
 
     value: float
     error: float
@@ -241,9 +241,18 @@ class Printed:
         decimals = len(text.partition(".")[2])
         return cls(float(text) * scale, 0.5 * 10.0**-decimals * scale)
 
+    def __add__(self, other: Printed) -> Printed:
+        return Printed(self.value + other.value, self.error + other.error)
+
+    def __sub__(self, other: Printed) -> Printed:
+        return Printed(self.value - other.value, self.error + other.error)
+
     def agrees(self, value: float, error: float = 0.0) -> bool:
         """True if another figure of the same quantity is within both errors (and 0.1 %)."""
         return abs(self.value - value) <= self.error + error + 1e-3 * abs(value)
+
+
+NOTHING = Printed(0.0, 0.0)
 
 
 def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed) -> None:
@@ -261,7 +270,28 @@ def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed)
         raise damaged(line, "amount, time and rate do not agree", code="E-IMPORT-079")
 
 
-def lines_of(text: str) -> list[tuple[int, str]]:
-    """Numbered lines without blanks at the ends; empty lines are omitted."""
-    numbered = enumerate(re.split(r"\r\n|\n|\r", text), start=1)
-    return [(number, line.strip()) for number, line in numbered if line.strip()]
+class PrintedRun(Protocol):
+    """One run of a tool that prints lines, while it is parsed."""
+
+    def is_over_at(self, line: str) -> bool:
+        """True if a line is the first of another run."""
+
+    def take(self, number: int, line: str) -> None:
+        """Parse a line, or refuse it."""
+
+    def record(self) -> Record:
+        """The run after its last line."""
+
+
+def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) -> tuple[Record, ...]:
+    """Records of every run in a text; blanks at the ends of lines and empty lines do not count."""
+    runs: list[PrintedRun] = []
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+        if not (line := line.strip()):
+            continue
+        if not runs or runs[-1].is_over_at(line):
+            runs.append(begin(number))
+        runs[-1].take(number, line)
+    if not runs:
+        raise damaged(1, "nothing to import", code=code)
+    return tuple(run.record() for run in runs)

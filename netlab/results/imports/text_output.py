@@ -11,6 +11,7 @@ from netlab.results.imports.records import (
     BINARY,
     DECIMAL,
     MAX_STREAMS,
+    NOTHING,
     NUMBER,
     Flow,
     Printed,
@@ -18,7 +19,7 @@ from netlab.results.imports.records import (
     Sample,
     check_rate,
     damaged,
-    lines_of,
+    printed_runs,
 )
 
 # iperf 2 text: lines rounded to three or four digits, bytes in 2^10, bits in 10^3.
@@ -48,31 +49,22 @@ _RETRANSMITTED = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12}) +\S+/\S+ us .*")
 """Fields added by ``-e`` at the sender: writes, errors, retransmitted segments, window, RTT."""
 _STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
 _PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
-_PASSED_OVER = re.compile(
+_IGNORED = re.compile(
     r"-{20,}|\[ ID\] Interval .*|MSS size \d+ bytes|TOS set to .*|WARNING: .*"
     r"|Binding to local address .*|\[ CT\] final connect times .*"
 )
 _FAILED = re.compile(r".*(?:failed|error)\b.*|ERROR:.*", re.IGNORECASE)
 
 
-def detect_iperf2(text: str) -> bool:
-    """True if a text has output of iperf 2."""
-    return bool(
-        re.search(r"^(Client connecting to|Server listening on) .*port", text, re.MULTILINE)
-        or re.search(r"^\[ *\*?(\d+|SUM|ID)\] .*(sec|Interval)", text, re.MULTILINE)
-    )
+IPERF2 = re.compile(
+    r"^(Client connecting to|Server listening on) .*port|^\[ *\*?(\d+|SUM|ID)\] .*(sec|Interval)",
+    re.MULTILINE,
+)
 
 
 def parse_iperf2(text: str) -> tuple[Record, ...]:
     """Records of every run in a text."""
-    runs: list[_Run] = []
-    for number, line in lines_of(text):
-        if not runs or (runs[-1].lines and runs[-1].is_over_at(line)):
-            runs.append(_Run(number))
-        runs[-1].take(number, line)
-    if not runs:
-        raise damaged(1, "nothing to import", code="E-IMPORT-027")
-    return tuple(run.record() for run in runs)
+    return printed_runs(text, _Iperf2Run, code="E-IMPORT-027")
 
 
 @dataclass(frozen=True)
@@ -86,9 +78,13 @@ class _Line:
     rate_Bps: Printed
     retransmits: int | None = None
 
+    @property
+    def length_s(self) -> float:
+        return self.end_s.value - self.start_s.value
+
 
 @dataclass
-class _Run:
+class _Iperf2Run:
     """One run while it is parsed."""
 
     first: int
@@ -111,6 +107,8 @@ class _Run:
         Of many streams some have ended before the last connects: one that connects while another
         has no result line yet is of the same run.
         """
+        if not self.lines:
+            return False
         if match := _CONNECTED.fullmatch(line):
             return match["id"] in self.connected or not self.silent
         return bool(_HEADER.fullmatch(line) or _PROMPT.fullmatch(line))
@@ -140,7 +138,7 @@ class _Run:
             self.mss_B = self.mss_B or int(match["mss"])
         elif _FAILED.fullmatch(line) and not line.startswith("WARNING:"):
             raise damaged(number, f"the run failed: {line[:120]}", code="E-IMPORT-030")
-        elif not (_PASSED_OVER.fullmatch(line) or _PROMPT.fullmatch(line)):
+        elif not (_IGNORED.fullmatch(line) or _PROMPT.fullmatch(line)):
             raise damaged(number, f"not a line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
 
     def _window(self, match: re.Match) -> None:
@@ -174,7 +172,7 @@ class _Run:
         start, end = Printed.read(match["start"]), Printed.read(match["end"])
         amount = Printed.read(match["amount"], BINARY[match["unit"]])
         rate = Printed.read(match["rate"], scale)
-        check_rate(number, amount, Printed(end.value - start.value, start.error + end.error), rate)
+        check_rate(number, amount, end - start, rate)
         again = _RETRANSMITTED.fullmatch(match["more"] or "")
         segments = int(again["segments"]) if again else None
         line = _Line(number, start, end, amount, rate, segments)
@@ -244,26 +242,19 @@ class _Run:
             raise damaged(self.first, "too many streams", code="E-IMPORT-039")
         totals, samples = [], []
         for index, name in enumerate(names):
-            total, intervals = _ordered(self.lines[star, name])
+            total, intervals = _total_of(self.lines[star, name])
             totals.append(total)
             samples += [
-                Sample(
-                    index,
-                    one.end_s.value,
-                    one.end_s.value - one.start_s.value,
-                    round(one.amount_B.value),
-                )
+                Sample(index, one.end_s.value, one.length_s, round(one.amount_B.value))
                 for one in intervals
             ]
         window_s = max(total.end_s.value for total in totals)
-        amount = Printed(
-            sum(t.amount_B.value for t in totals), sum(t.amount_B.error for t in totals)
-        )
+        amount = sum((total.amount_B for total in totals), NOTHING)
         rate_Bps = sum(total.rate_Bps.value for total in totals)
         summed = self.lines.get(("", "SUM")) if not both else None
         # A server that ends with its last stream may omit the last sums.
         if summed and len(summed) >= min(len(self.lines[star, name]) for name in names):
-            total, _ = _ordered(summed)
+            total, _ = _total_of(summed)
             if not total.amount_B.agrees(amount.value, amount.error):
                 raise damaged(
                     total.number, "the sum is not the sum of the streams", code="E-IMPORT-040"
@@ -279,14 +270,14 @@ class _Run:
         )
 
 
-def _ordered(lines: list[_Line]) -> tuple[_Line, list[_Line]]:
+def _total_of(lines: list[_Line]) -> tuple[_Line, list[_Line]]:
     """The total and the intervals of one stream, which must follow each other."""
     *intervals, total = lines
     if total.start_s.value > total.start_s.error:
         raise damaged(
             total.number, "the last line is an interval; the total is missing", code="E-IMPORT-041"
         )
-    reached = Printed(0.0, 0.0)
+    reached = NOTHING
     for one in intervals:
         if not one.start_s.agrees(reached.value, reached.error + 1e-3):
             raise damaged(
@@ -294,11 +285,10 @@ def _ordered(lines: list[_Line]) -> tuple[_Line, list[_Line]]:
             )
         reached = one.end_s
     if intervals:
-        held = sum(one.amount_B.value for one in intervals)
-        error = sum(one.amount_B.error for one in intervals) + total.amount_B.error
+        held = sum((one.amount_B for one in intervals), NOTHING)
         tail_s = total.end_s.value - reached.value
-        longest_s = max(one.end_s.value - one.start_s.value for one in intervals)
-        if held > total.amount_B.value * 1.001 + error:
+        longest_s = max(one.length_s for one in intervals)
+        if held.value > total.amount_B.value * 1.001 + held.error + total.amount_B.error:
             raise damaged(
                 total.number, "the intervals sum to more than the total", code="E-IMPORT-043"
             )
@@ -335,18 +325,19 @@ _BUFLEN = re.compile(
     r"buflen=(?P<buflen>\d{1,10}), (?:nbuf=\d+, )?(?:nstream=(?P<nstream>\d{1,6}), )?"
     r"(?:align=\S+, )?port=\d+ +(?P<protocol>tcp|udp)(?: +-> \S+)?"
 )
-_NUTTCP_PASSED_OVER = re.compile(
+_IGNORED_REST = re.compile(
     r"socket|connect|Info: .*|accept from \S+|time limit = .*|interval reporting every .*"
     r"|(?:available )?send window .*|\d+ I/O calls, .*|[\d.]+user .*|buffer address .*"
     rf"|{NUMBER} bytes in {NUMBER} CPU seconds = .*|v[\d.]+: socket|connect to .*|retrans = \d+"
 )
 
 
-def detect_nuttcp(text: str) -> bool:
-    """True if a text has lines of nuttcp or ttcp."""
-    return bool(
-        re.search(r"^\s*#?(nu)?ttcp-[tr]:|^\s*megabytes=|^ *[\d.]+ MB /", text, re.MULTILINE)
-    )
+NUTTCP = re.compile(r"^\s*#?(nu)?ttcp-[tr]:|^\s*megabytes=|^ *[\d.]+ MB /", re.MULTILINE)
+
+
+def parse_nuttcp(text: str) -> tuple[Record, ...]:
+    """Records of every run in a text."""
+    return printed_runs(text, _NuttcpRun, code="E-IMPORT-067")
 
 
 @dataclass
@@ -365,50 +356,127 @@ class _NuttcpRun:
     retransmits: int | None = None
     rtt_ms: float | None = None
 
-    def begins_anew(self, side: re.Match | None, brief: re.Match | None) -> bool:
-        """True if a line starts the next run: this one has its totals, and the line opens one."""
+    def is_over_at(self, line: str) -> bool:
+        """True if a line is the first of another run: this one has its totals."""
         if self.brief is not None:
             return True
-        if side:
+        if side := _SIDE.fullmatch(line):
             return side["side"] in self.totals and side["rest"].endswith("socket")
+        brief = _BRIEF.fullmatch(line) or _PARSED.fullmatch(line)
         return bool(brief and self.totals and (brief["total"] or len(self.totals) == 2))
 
-
-def parse_nuttcp(text: str) -> tuple[Record, ...]:
-    """Records of every run in a text."""
-    runs: list[_NuttcpRun] = []
-    for number, line in lines_of(text):
-        side = _SIDE.fullmatch(line)
-        match = _BRIEF.fullmatch(line) or _PARSED.fullmatch(line)
-        if not runs or runs[-1].begins_anew(side, match):
-            runs.append(_NuttcpRun(number))
-        if match:
-            _take_brief(runs[-1], number, match)
-        elif side:
-            _take_side(runs[-1], number, side)
+    def take(self, number: int, line: str) -> None:
+        """Parse a line, or refuse it."""
+        if match := _BRIEF.fullmatch(line) or _PARSED.fullmatch(line):
+            self._take_brief(number, match)
+        elif side := _SIDE.fullmatch(line):
+            self._take_side(number, side)
         elif "drop" in line and "pkt" in line:
             raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-065")
         else:
             raise damaged(
                 number, f"not a line of nuttcp or ttcp: {line[:60]!r}", code="E-IMPORT-066"
             )
-    if not runs:
-        raise damaged(1, "nothing to import", code="E-IMPORT-067")
-    return tuple(_record(run) for run in runs)
 
+    def _take_brief(self, number: int, match: re.Match) -> None:
+        amount = Printed.read(match["amount"], _MB)
+        time_s = Printed.read(match["time"])
+        rate = Printed.read(match["rate"], _MBIT)
+        check_rate(number, amount, time_s, rate)
+        time_s = _closer(amount, time_s, rate)
+        if not match["total"]:
+            self.intervals.append((number, amount, time_s))
+            return
+        self.brief = (amount, time_s, rate)
+        self.retransmits = int(match["retrans"]) if match["retrans"] else None
+        self.rtt_ms = float(match["rtt"]) if match["rtt"] else None
 
-def _take_brief(run: _NuttcpRun, number: int, match: re.Match) -> None:
-    amount = Printed.read(match["amount"], _MB)
-    time_s = Printed.read(match["time"])
-    rate = Printed.read(match["rate"], _MBIT)
-    check_rate(number, amount, time_s, rate)
-    time_s = _closer(amount, time_s, rate)
-    if not match["total"]:
-        run.intervals.append((number, amount, time_s))
-        return
-    run.brief = (amount, time_s, rate)
-    run.retransmits = int(match["retrans"]) if match["retrans"] else None
-    run.rtt_ms = float(match["rtt"]) if match["rtt"] else None
+    def _take_side(self, number: int, side: re.Match) -> None:
+        rest, way = side["rest"], side["side"]
+        self.tool = "nuttcp" if side["tool"] else "ttcp"
+        if total := _TOTAL.fullmatch(rest):
+            if way in self.totals:
+                raise damaged(number, "duplicate total", code="E-IMPORT-068")
+            unit = _MB if total["unit"] == "MB" else 1
+            amount, time_s = Printed.read(total["amount"], unit), Printed.read(total["time"])
+            rate = Printed.read(total["rate"], _KB)
+            check_rate(number, amount, time_s, rate)
+            if total["mbps"]:
+                mbps = Printed.read(total["mbps"], _MBIT)
+                if not mbps.agrees(rate.value, rate.error):
+                    raise damaged(number, "KB/sec and Mbps do not agree", code="E-IMPORT-069")
+            self.totals[way] = (amount, _closer(amount, time_s, rate), rate)
+        elif shape := _BUFLEN.fullmatch(rest):
+            if shape["protocol"] == "udp":
+                raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-070")
+            streams = int(shape["nstream"] or 1)
+            if not 1 <= streams <= MAX_STREAMS or self.streams not in (None, streams):
+                raise damaged(number, f"{streams} streams cannot be", code="E-IMPORT-071")
+            self.streams = streams
+            self.buflen_B = int(shape["buflen"])
+        elif not _IGNORED_REST.fullmatch(rest):
+            reason = "the run failed" if "rror" in rest else "not a line of nuttcp or ttcp"
+            raise damaged(number, f"{reason}: {rest[:100]!r}", code="E-IMPORT-072")
+        if version := re.match(r"v([\d.]+): socket", rest):
+            self.version = version[1]
+        if connected := re.search(rf"with mss=(\d{{1,5}})(?:, RTT=({NUMBER}) ms)?$", rest):
+            self.mss_B = int(connected[1])
+            self.rtt_ms = float(connected[2]) if connected[2] else None
+        if again := re.fullmatch(r"retrans = (\d{1,12})", rest):
+            self.retransmits = int(again[1])
+
+    def record(self) -> Record:
+        """Return the run after its last line."""
+        whole = self.brief or self.totals.get("r") or self.totals.get("t")
+        if whole is None:
+            raise damaged(self.first, "the run has no total", code="E-IMPORT-073")
+        amount, time_s, rate = whole
+        at: Literal["sender", "receiver"] = (
+            "receiver" if self.brief or "r" in self.totals else "sender"
+        )
+        samples = []
+        t_s = held = NOTHING
+        for number, some, some_s in self.intervals:
+            t_s, held = t_s + some_s, held + some
+            if held.value > amount.value * 1.001 + held.error + amount.error:
+                raise damaged(
+                    number, "the intervals sum to more than the total", code="E-IMPORT-074"
+                )
+            if t_s.value > time_s.value * 1.001 + t_s.error + time_s.error:
+                raise damaged(number, "the intervals are longer than the run", code="E-IMPORT-075")
+            samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
+        sent = self.totals.get("t")
+        if sent and "r" in self.totals and not sent[0].agrees(amount.value, amount.error + 2**26):
+            raise damaged(
+                self.first, "bytes sent and bytes received do not agree", code="E-IMPORT-076"
+            )
+        extras: dict[str, object] = {}
+        if self.rtt_ms is not None:
+            extras["connect_rtt_us"] = self.rtt_ms * 1e3
+        if samples and self.streams != 1:
+            extras["intervals"] = "of all streams together, as stream 0"
+        return Record(
+            tool=self.tool,
+            version=self.version,
+            line=self.first,
+            forward=Flow(
+                streams=self.streams or 0,
+                window_s=time_s.value,
+                goodput_MBps=rate.value / 1e6,
+                measured_at=at,
+                window_B=round(amount.value),
+                sent_B=round(sent[0].value) if sent else None,
+                received_B=round(amount.value) if at == "receiver" else None,
+                samples=tuple(samples),
+            ),
+            streams=self.streams,
+            wall_s=time_s.value,
+            mss_B=self.mss_B,
+            record_length_B=self.buflen_B,
+            retransmits=self.retransmits,
+            rounded=self.tool == "nuttcp",
+            extras=extras,
+        )
 
 
 def _closer(amount: Printed, time_s: Printed, rate: Printed) -> Printed:
@@ -421,87 +489,3 @@ def _closer(amount: Printed, time_s: Printed, rate: Printed) -> Printed:
     found_s = amount.value / rate.value
     error_s = found_s * (amount.error / amount.value + rate.error / rate.value)
     return Printed(found_s, error_s) if error_s < time_s.error else time_s
-
-
-def _take_side(run: _NuttcpRun, number: int, side: re.Match) -> None:
-    rest, way = side["rest"], side["side"]
-    run.tool = "nuttcp" if side["tool"] else "ttcp"
-    if total := _TOTAL.fullmatch(rest):
-        if way in run.totals:
-            raise damaged(number, "duplicate total", code="E-IMPORT-068")
-        unit = _MB if total["unit"] == "MB" else 1
-        amount, time_s = Printed.read(total["amount"], unit), Printed.read(total["time"])
-        rate = Printed.read(total["rate"], _KB)
-        check_rate(number, amount, time_s, rate)
-        if total["mbps"]:
-            mbps = Printed.read(total["mbps"], _MBIT)
-            if not mbps.agrees(rate.value, rate.error):
-                raise damaged(number, "KB/sec and Mbps do not agree", code="E-IMPORT-069")
-        run.totals[way] = (amount, _closer(amount, time_s, rate), rate)
-    elif shape := _BUFLEN.fullmatch(rest):
-        if shape["protocol"] == "udp":
-            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-070")
-        streams = int(shape["nstream"] or 1)
-        if not 1 <= streams <= MAX_STREAMS or run.streams not in (None, streams):
-            raise damaged(number, f"{streams} streams cannot be", code="E-IMPORT-071")
-        run.streams = streams
-        run.buflen_B = int(shape["buflen"])
-    elif not _NUTTCP_PASSED_OVER.fullmatch(rest):
-        reason = "the run failed" if "rror" in rest else "not a line of nuttcp or ttcp"
-        raise damaged(number, f"{reason}: {rest[:100]!r}", code="E-IMPORT-072")
-    if version := re.match(r"v([\d.]+): socket", rest):
-        run.version = version[1]
-    if connected := re.search(rf"with mss=(\d{{1,5}})(?:, RTT=({NUMBER}) ms)?$", rest):
-        run.mss_B = int(connected[1])
-        run.rtt_ms = float(connected[2]) if connected[2] else None
-    if again := re.fullmatch(r"retrans = (\d{1,12})", rest):
-        run.retransmits = int(again[1])
-
-
-def _record(run: _NuttcpRun) -> Record:
-    whole = run.brief or run.totals.get("r") or run.totals.get("t")
-    if whole is None:
-        raise damaged(run.first, "the run has no total", code="E-IMPORT-073")
-    amount, time_s, rate = whole
-    at: Literal["sender", "receiver"] = "receiver" if run.brief or "r" in run.totals else "sender"
-    samples = []
-    t_s = Printed(0.0, 0.0)
-    held = Printed(0.0, 0.0)
-    for number, some, some_s in run.intervals:
-        t_s = Printed(t_s.value + some_s.value, t_s.error + some_s.error)
-        held = Printed(held.value + some.value, held.error + some.error)
-        if held.value > amount.value * 1.001 + held.error + amount.error:
-            raise damaged(number, "the intervals sum to more than the total", code="E-IMPORT-074")
-        if t_s.value > time_s.value * 1.001 + t_s.error + time_s.error:
-            raise damaged(number, "the intervals are longer than the run", code="E-IMPORT-075")
-        samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
-    sent = run.totals.get("t")
-    if sent and "r" in run.totals and not sent[0].agrees(amount.value, amount.error + 2**26):
-        raise damaged(run.first, "bytes sent and bytes received do not agree", code="E-IMPORT-076")
-    extras: dict[str, object] = {}
-    if run.rtt_ms is not None:
-        extras["connect_rtt_us"] = run.rtt_ms * 1e3
-    if samples and run.streams != 1:
-        extras["intervals"] = "of all streams together, as stream 0"
-    return Record(
-        tool=run.tool,
-        version=run.version,
-        line=run.first,
-        forward=Flow(
-            streams=run.streams or 0,
-            window_s=time_s.value,
-            goodput_MBps=rate.value / 1e6,
-            measured_at=at,
-            window_B=round(amount.value),
-            sent_B=round(sent[0].value) if sent else None,
-            received_B=round(amount.value) if at == "receiver" else None,
-            samples=tuple(samples),
-        ),
-        streams=run.streams,
-        wall_s=time_s.value,
-        mss_B=run.mss_B,
-        record_length_B=run.buflen_B,
-        retransmits=run.retransmits,
-        rounded=run.tool == "nuttcp",
-        extras=extras,
-    )
