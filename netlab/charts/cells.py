@@ -14,6 +14,7 @@ from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, disturbed, valid
 from netlab.analysis.printed import levels_of
 from netlab.charts.chart import describe
+from netlab.charts.forest import name_rows
 from netlab.charts.labels import (
     LINEAR_UP_TO,
     ceiling_line,
@@ -354,10 +355,7 @@ def _cells(frame: pd.DataFrame) -> Iterator[tuple[tuple, pd.DataFrame]]:
 def _axes(frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None) -> Axes:
     rows = [labels[key] for key, _ in _cells(frame)]
     ax = ax or new_axes((6.4, 1.1 + ROW_IN * len(rows)))
-    ax.set_yticks(range(len(rows)), rows)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    name_rows(ax, rows)
     ax.set_xlim(left=0)
-    ax.grid(visible=False, axis="y")
-    ax.grid(visible=True, axis="x")
     ax.set_title(arrows(str(frame["group"].iloc[0])))
     return ax

@@ -363,7 +363,7 @@ LINEAR_UP_TO = 32
 RATIOS = (1, 2, 0.5, 5, 0.2, 10, 0.1, 20, 0.05, 1.5, 0.7, 3, 0.3, 1.2, 0.8, 1.1, 0.9)
 """Ticks of an axis of ratios, the most wanted first."""
 
-LEAST_GAP = 0.1
+LEAST_GAP = 0.12
 """Distance of two ticks of an axis of ratios, as a share of the axis."""
 
 

@@ -16,6 +16,7 @@ from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, disturbed, empty, val
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
 from netlab.charts.cells import HOLLOW, chosen_label
 from netlab.charts.chart import Panels, describe
+from netlab.charts.forest import name_rows
 from netlab.charts.labels import (
     ceiling_line,
     hollow_points,
@@ -284,14 +285,6 @@ def _rows(plan: pd.DataFrame, study: Study) -> tuple[list[tuple], dict[str, str]
     ), labels
 
 
-def _listed(ax: Axes, names: list[str]) -> None:
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(visible=False, axis="y")
-    ax.grid(visible=True, axis="x")
-
-
 @theme()
 def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
     """Draw the runs of a plan in the order of measuring, a row a tuning and MTU."""
@@ -306,7 +299,7 @@ def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
         ax.plot(part["order"], [row] * len(part), label=_row(labels, tuning, mtu_B), **style)
     for start in plan.groupby("round")["order"].min():
         ax.axvline(start - 0.5, color=CEILING_COLOUR, linewidth=0.7, zorder=0)
-    _listed(ax, [_row(labels, *key) for key in keys])
+    name_rows(ax, [_row(labels, *key) for key in keys])
     ax.set(xlabel="order of measuring (lines: starts of rounds)", title="Runs in their order")
     rounds = plan["round"].nunique()
     return describe(
@@ -335,7 +328,7 @@ def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = Non
         words.append(f"{name}: {', '.join(map(str, counts.index))} streams")
     ax.set_xticks(range(len(streams)), [str(count) for count in streams])
     ax.set_xlim(-0.5, len(streams) - 0.5)
-    _listed(ax, [_row(labels, *key) for key in keys])
+    name_rows(ax, [_row(labels, *key) for key in keys])
     ax.set(xlabel="TCP streams", title=arrows(title))
     return describe(ax, f"Dots of the cells of {title}. {'; '.join(words)}.")
 
@@ -354,7 +347,7 @@ def knob_values(
         rows = [row for row, name in enumerate(names) if name in known]
         ax.plot([known[names[row]] for row in rows], rows, label=label, **style)
     ax.set_xscale("symlog", linthresh=1)
-    _listed(ax, names)
+    name_rows(ax, names)
     ax.set(xlabel="value, in the unit of the knob (logarithmic)", title=f"{chosen}: values")
     legend_below(ax, ncols=len(values))
     words = "; ".join(f"{name} {value:g}" for name, value in values[chosen].items())
