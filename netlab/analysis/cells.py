@@ -227,7 +227,6 @@ class Cells:
 
     confidence: float = 0.95
     target_percent: float | None = None
-    keep_flagged: bool = False
 
     @classmethod
     def of(cls, study: Study) -> Self:
@@ -251,9 +250,7 @@ class Cells:
         study: Study | None = None,
     ) -> pd.DataFrame:
         """Aggregate runs into cells."""
-        usable = runs if self.keep_flagged else valid(runs)
-        usable = usable[usable["goodput_MBps"].notna()]
-        parts = _by_cell(usable, "goodput_MBps", "bus_MBps", "run_id")
+        parts = _by_cell(valid(runs), "goodput_MBps", "bus_MBps", "run_id")
         everything = _by_cell(runs, "flags", "goodput_MBps", "bus_MBps")
         described = _described(runs, study)
         keys = list(dict.fromkeys(_design(study, everything)))

@@ -190,11 +190,11 @@ def _count(value: float) -> str:
     return "an unknown number of" if math.isnan(value) else f"{value:.0f}"
 
 
-def verdicts(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
+def verdicts(runs: pd.DataFrame) -> pd.DataFrame:
     """Bottleneck of each cell, by most of its runs."""
-    usable = runs if keep_flagged else valid(runs)
     cells: dict[tuple, list[dict]] = {}
-    for record in usable.to_dict("records"):  # once: a conversion a group takes most of the time
+    # once: a conversion a group takes most of the time
+    for record in valid(runs).to_dict("records"):
         cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append(record)
     rows = []
     for key, records in cells.items():

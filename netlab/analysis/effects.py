@@ -176,7 +176,6 @@ def effects(
     *,
     levels: tuple | None = None,
     confidence: float = 0.95,
-    keep_flagged: bool = False,
 ) -> pd.DataFrame:
     """Effect of each step of a factor in every context where both of its levels were measured."""
     further = printed.names(runs) if factor not in FACTORS else []
@@ -189,7 +188,7 @@ def effects(
         level = printed.column(runs, factor)
         runs = runs.assign(**{factor: level, "factors": printed.without(runs, factor)})
         runs = runs[level.notna()]
-    usable = runs if keep_flagged else valid(runs)
+    usable = valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     if levels is None:
         levels = (

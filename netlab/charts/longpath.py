@@ -18,7 +18,6 @@ from netlab.charts.labels import label_lines, within
 from netlab.charts.theme import (
     CEILING_COLOUR,
     MARKERS,
-    SMALL_CHART_SIZE_IN,
     new_axes,
     other_style,
     theme,
@@ -163,21 +162,8 @@ Run = Mapping[str, Any]
 
 
 @theme()
-def quantity_over_time(lp: LongPath, run: Run, quantity: str, *, ax: Axes | None = None) -> Axes:
-    """Draw one quantity of a run over time, a line a flow."""
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    series = lp.series(pd.Series(run))
-    _quantity(ax, lp, run, series[quantity])
-    ax.set(title=_column_title(lp, run), ylabel=QUANTITIES[quantity], xlabel="s")
-    ax.set_ylim(0, _top([series], quantity))
-    ax.set_xlim(left=0)
-    alt = f"Line chart of {QUANTITIES[quantity]} over time. {_in_words(run, series)}."
-    return describe(ax, alt, MARKS + star(pd.DataFrame([run])))
-
-
-@theme()
 def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw all quantities of several runs by :func:`quantity_over_time`, one column a run."""
+    """Draw goodput, window, RTT, retransmits and queue over time, one column a run."""
     if runs.empty:
         return Gallery()
     shown = list(runs.to_dict("records"))
@@ -245,21 +231,11 @@ def _in_words(run: Run, series: dict[str, pd.DataFrame]) -> str:
 
 
 @theme()
-def recovery(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw the window of a run after a forced loss beside the law of its stack.
-
-    The law starts at the least measured window, with the mean of the measured round-trip times.
-    """
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    words, highest = _recovery(ax, lp, run)
-    ax.set(ylim=(0, HEADROOM * highest), ylabel="window, segments")
-    alt = f"Line chart of the congestion window after one packet was dropped. {words}."
-    return describe(ax, alt, LAWS + star(pd.DataFrame([run])))
-
-
-@theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw the runs with a forced loss side by side, each by :func:`recovery`."""
+    """Draw windows after a forced loss beside the law of their stack, one column a run.
+
+    A law starts at the least measured window, with the mean of the measured round-trip times.
+    """
     known = set(lp.recoveries["run_id"])
     shown = [run for run in runs.to_dict("records") if run["run_id"] in known]
     if not shown:
@@ -310,30 +286,8 @@ def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
 
 
 @theme()
-def flows(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw the goodput of each flow of a run over time."""
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    over = lp.shares(dict(run))
-    _flows(ax, lp, run, over)
-    ax.set(ylim=(0, _highest([over])), ylabel="goodput, Mb/s", xlabel="s")
-    alt = f"Line chart of the goodput of flows over time. {_fairness(run, over)}."
-    return describe(ax, alt, FLOWS + star(pd.DataFrame([run])))
-
-
-@theme()
-def fairness_index(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw Jain's index of the flows of a run over time."""
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    over = lp.shares(dict(run))
-    _index(ax, over)
-    ax.set(title=_column_title(lp, run), ylabel="Jain's index")
-    alt = f"Line chart of Jain's fairness index over time. {_fairness(run, over)}."
-    return describe(ax, alt, star(pd.DataFrame([run])).strip())
-
-
-@theme()
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw :func:`flows` above :func:`fairness_index`, one column a run."""
+    """Draw goodput of each flow above Jain's index, one column a run."""
     if runs.empty:
         return Gallery()
     shown = runs.to_dict("records")

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
-from netlab.charts.cells import HOLLOW, chosen_label
+from netlab.charts.cells import HOLLOW
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
 from netlab.charts.labels import (
@@ -143,31 +143,8 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
 
 
 @theme()
-def panel(
-    cells: pd.DataFrame,
-    group: str,
-    tuning: str,
-    *,
-    study: Study | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw one tuning of a group over the number of streams, a line an MTU."""
-    whole = printed.of_group(cells, group)
-    label = chosen_label(printed.tuning_labels(whole, study), tuning)
-    part = whole[whole["tuning"] == tuning]
-    ax = ax or new_axes(CHART_SIZE_IN)
-    _draw(ax, part, mtu_styles(cells["mtu_B"]), _top(whole))
-    _ceiling(ax, part, study, reading=True)
-    ax.set_title(f"{printed.caption(cells, group)}: {label}")
-    ax.set_ylabel(_axis_label(whole))
-    label_lines(ax, _names(whole), size_pt=8.5, inside=True)
-    alt = f"Line chart of goodput, {group}, {label}: {_words(part, study)}"
-    return describe(ax, alt, _caption(part, study))
-
-
-@theme()
 def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Panels:
-    """Draw all tunings of one group side by side, each as :func:`panel`, on a shared axis."""
+    """Draw one group over the number of streams, a panel a tuning, a line an MTU."""
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
     width = 1.0 + 2.75 * len(tunings)

@@ -12,13 +12,11 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import printed
 from netlab.analysis.cells import disturbed, valid
-from netlab.charts.cells import chosen_label
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import RATIO, forest
 from netlab.charts.labels import label_lines, legend_below, stream_axis
 from netlab.charts.theme import (
     CEILING_COLOUR,
-    CHART_SIZE_IN,
     HOLLOW_COLOUR,
     mtu_styles,
     new_axes,
@@ -134,25 +132,8 @@ def effects(
 
 
 @theme()
-def repeats(
-    runs: pd.DataFrame, group: str, tuning: str, *, study: Study, ax: Axes | None = None
-) -> Axes:
-    """Draw every repeat of one group and tuning as a dot; a flagged run is a cross."""
-    part = _with_goodput(runs, group)
-    label = chosen_label(printed.tuning_labels(part, study), tuning)
-    ax = ax or new_axes(CHART_SIZE_IN)
-    words = _repeats(ax, part, tuning, label, mtu_styles(runs["mtu_B"]))
-    ax.set_title(arrows(f"{group}: {label}"))
-    ax.set_ylabel("goodput, MB/s")
-    ax.set_ylim(bottom=0)
-    legend_below(ax, ncols=part["mtu_B"].nunique())
-    alt = f"Dots of the goodput of every run, {group}. {words}."
-    return describe(ax, alt, REPEATS_CAPTION)
-
-
-@theme()
 def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
-    """Draw every repeat of one group, a panel of :func:`repeats` a tuning, on a shared axis."""
+    """Draw every repeat of one group as a dot, a flagged run as a cross; a panel a tuning."""
     part = _with_goodput(runs, group)
     labels = printed.tuning_labels(part, study)
     styles = mtu_styles(runs["mtu_B"])

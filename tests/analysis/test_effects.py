@@ -75,7 +75,6 @@ def test_directions_are_compared_from_the_same_sender(runs):
 
 def test_flagged_runs_have_no_effect(runs):
     assert effects(runs.assign(flags="failed"), "mtu_B").empty
-    assert not effects(runs.assign(flags="failed"), "mtu_B", keep_flagged=True).empty
 
 
 def test_pooling_counts_the_cases_on_each_side(openlab):

@@ -137,11 +137,6 @@ def data(m, lp) -> SimpleNamespace:
     )
 
 
-def one_of(data: SimpleNamespace, part: str) -> dict:
-    """The first run of a part of the long path."""
-    return data.lp.part(part).iloc[0].to_dict()
-
-
 def given(*arguments: object, **keywords: object) -> tuple[tuple, dict]:
     return arguments, keywords
 
@@ -173,11 +168,6 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "fleet.host_spread": lambda d: given(d.links),
     "longpath.goodput_over_time": lambda d: given(d.lp, d.lp.of("comparison", 9000), "Frames"),
     "longpath.goodput_by_run": lambda d: given(d.lp, d.lp.part("configurations"), "Plots"),
-    "longpath.quantity_over_time": lambda d: given(d.lp, one_of(d, "comparison"), "window"),
-    "longpath.recovery": lambda d: given(d.lp, one_of(d, "recovery")),
-    "longpath.flows": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
-    "longpath.fairness_index": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
-    "measured.panel": lambda d: given(d.m.cells, GROUP, "full", study=d.m.study),
     "measured.drift": lambda d: given(d.m.runs),
     "measured.overhead": lambda d: given(d.m.runs),
     "published.throughput_by_streams": lambda d: given(2, "full"),
@@ -194,7 +184,6 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "then_and_now.ratio_forest": lambda d: given(d.then, "a step", ["one", "two"]),
     "views.ceiling": lambda d: given(d.m.cells, GROUP),
     "views.effects": lambda d: given(tables.steps(d.m), {}, tables.FACTORS),
-    "views.repeats": lambda d: given(d.part, GROUP, "full", study=d.m.study),
     "views.cost": lambda d: given(d.cost, GROUP, study=d.m.study),
     "views.trend": lambda d: given(d.trend),
     "experiments.search_panels": lambda d: given(d.search),
