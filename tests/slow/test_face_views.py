@@ -27,13 +27,11 @@ def shown(one: object) -> bool:
 def methods(owner: object) -> list[str]:
     """Public methods that need no argument."""
     found = []
-    for name, member in inspect.getmembers(owner, inspect.ismethod):
-        needed = [
-            p
-            for p in inspect.signature(member).parameters.values()
-            if p.default is inspect.Parameter.empty
-        ]
-        if not name.startswith("_") and not needed:
+    for name, member in inspect.getmembers(owner, inspect.isroutine):
+        if name.startswith("_"):
+            continue
+        parameters = inspect.signature(member).parameters.values()
+        if all(p.default is not inspect.Parameter.empty for p in parameters):
             found.append(name)
     return found
 
