@@ -101,21 +101,27 @@ def chosen_label(labels: Mapping[str, str], tuning: str) -> str:
 
 def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> str:
     """Draw the cells of one tuning and MTU that have a value; return them in words."""
-    line = line.sort_values("streams")
-    hollow, alone = disturbed(line, y), line[y].isna().all()
-    hollow_points(ax, line["streams"], hollow, label=label, style=style, alone=alone)
-    line = line[line[y].notna()]
-    if line.empty:
-        return f"{label}: no valid cell"
-    low, high, _ = QUANTITIES[y]
-    line_with_bars(
-        *(ax, line["streams"], line[y], (line[low], line[high])),
-        label=label,
-        style=style,
-        ceiling=ceiling_of(line, y),
-    )
+    line = _drawn(ax, line.assign(place=line["streams"]), y, label, style)
     values = zip(line[y], line["streams"], strict=True)
-    return f"{label}: " + ", ".join(f"{printed.number(v)} with {n}" for v, n in values)
+    words = ", ".join(f"{printed.number(v)} with {n}" for v, n in values)
+    return f"{label}: {words or 'no valid cell'}"
+
+
+def _drawn(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> pd.DataFrame:
+    """Draw the cells of a line over their ``place``; return those that have a value."""
+    line = line.sort_values("place")
+    hollow, alone = disturbed(line, y), line[y].isna().all()
+    hollow_points(ax, line["place"], hollow, label=label, style=style, alone=alone)
+    line = line[line[y].notna()]
+    if len(line):
+        low, high, _ = QUANTITIES[y]
+        line_with_bars(
+            *(ax, line["place"], line[y], (line[low], line[high])),
+            label=label,
+            style=style,
+            ceiling=ceiling_of(line, y),
+        )
+    return line
 
 
 def ceiling_of(cells: pd.DataFrame, y: str) -> pd.Series:
@@ -225,20 +231,10 @@ def _factors_line(
     style: dict,
 ) -> str:
     """Draw the cells of one line that have a value; return its range in words."""
-    line = line.assign(place=[places[level] for level in line[x]]).sort_values("place")
-    hollow, alone = disturbed(line, y), line[y].isna().all()
-    hollow_points(ax, line["place"], hollow, label=label, style=style, alone=alone)
-    line = line[line[y].notna()]
+    line = _drawn(ax, line.assign(place=[places[v] for v in line[x]]), y, label, style)
     if line.empty:
         return f"{label or 'the line'}: no valid cell"
     values = line[y].to_numpy(dtype=float)
-    low, high, _ = QUANTITIES[y]
-    line_with_bars(
-        *(ax, line["place"], values, (line[low], line[high])),
-        label=label,
-        style=style,
-        ceiling=ceiling_of(line, y),
-    )
     text = f"{printed.number(values.min())} to {printed.number(values.max())}"
     return f"{label}: {text}" if label else text
 
