@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from calibrated_samples import CELLS, RATE, ROUND_TRIPS
@@ -78,11 +76,3 @@ def test_a_round_trip_has_a_row_and_each_load_a_dot():
     ax = round_trips(pd.DataFrame(ROUND_TRIPS))
     assert dots(ax, "idle") == [60.0, 60.0] and dots(ax, "500 Mb/s") == [80.0, 80.0]
     assert "20 ms, 500 Mb/s: +80 µs (+53 to +115), within" in show(ax).alt
-
-
-def test_given_axes_are_drawn_on_and_returned_without_a_global_theme():
-    before = dict(mpl.rcParams)
-    fig, (left, right) = plt.subplots(1, 2)
-    assert rates(pd.DataFrame(CELLS), ax=left) is left
-    assert round_trips(pd.DataFrame(ROUND_TRIPS), ax=right) is right
-    assert dict(mpl.rcParams) == before and len(fig.axes) == 2

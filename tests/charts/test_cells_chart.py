@@ -101,14 +101,6 @@ def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
     assert said in show(ax).caption
 
 
-def test_only_new_axes_have_the_theme(m):
-    before = dict(plt.rcParams)
-    ax = over_streams(m.cells, GROUP, study=m.study)
-    assert not ax.spines["top"].get_visible()
-    assert dict(plt.rcParams) == before
-    plt.close(ax.figure)
-
-
 # Studies of any factors: one row a cell, named by the levels that vary.
 
 HOST = {"kind": "lab"}
