@@ -323,7 +323,7 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
             ax.plot([median, median], ends, color=style["color"], linewidth=1, label="_median")
             text = f"median {median:.4g} of {usable.sum()}"
         words.append(f"{labels[key]}: {text}")
-    ax.set_xlabel("goodput, MB/s")
+    ax.set(xlabel="goodput, MB/s", xlim=(0, None))
     alt = f"Dots of the goodput of every run, MB/s, one row a cell. {'; '.join(words)}."
     return describe(ax, alt, "One dot a run, a cross where it is flagged; lines: medians.")
 
@@ -339,7 +339,7 @@ def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
         ax.plot([one.low, one.high], [row, row], color=style["color"], linewidth=1.2, label="_bar")
         ax.plot([one.cpu_s_per_GB], [row], **style, label=labels[key])
         words.append(f"{labels[key]}: {one.cpu_s_per_GB:.3g}")
-    ax.set_xlabel("CPU time, s/GB")
+    ax.set(xlabel="CPU time, s/GB", xlim=(0, None))
     alt = f"Dots of the CPU seconds a GB of payload, one row a cell. {'; '.join(words)}."
     return describe(ax, alt, "Median of the rounds; bars from the least to the greatest.")
 
@@ -352,6 +352,5 @@ def _axes(frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None) -> 
     rows = [labels[key] for key, _ in _cells(frame)]
     ax = ax or new_axes((6.4, 1.1 + ROW_IN * len(rows)))
     name_rows(ax, rows)
-    ax.set_xlim(left=0)
     ax.set_title(arrows(str(frame["group"].iloc[0])))
     return ax
