@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis.cells import valid
-from netlab.analysis.effects import paired_ratio
+from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs, usable
+from netlab.analysis.effects import CANNOT_TELL
+from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
@@ -159,16 +162,16 @@ def _findings(m: Measured) -> str:
     frame = m.findings
     parts = []
     for verdict, words in (
-        ("seen", ("recurs", "recur")),
-        ("not seen", ("does not", "do not")),
-        ("undecided", ("is undecided", "are undecided")),
+        (HOLDS, ("holds", "hold")),
+        (DOES_NOT_HOLD, ("does not", "do not")),
+        (CANNOT_TELL, ("cannot be told", "cannot be told")),
     ):
         n = int((frame["verdict"] == verdict).sum())
         if n:
             parts.append(f"{n} {words[0] if n == 1 else words[1]}")
-    seen = frame.loc[frame["verdict"] == "seen", "finding"].tolist()
-    lines = "; ".join(text[0].lower() + text[1:] for text in seen[:3])
-    named = f" Among those that recur: {lines}." if seen else ""
+    held = frame.loc[frame["verdict"] == HOLDS, "finding"].tolist()
+    lines = "; ".join(text[0].lower() + text[1:] for text in held[:3])
+    named = f" Among those that hold: {lines}." if held else ""
     return f"Of {len(frame)} findings of 2003, {listed(parts)}.{named}"
 
 
@@ -176,19 +179,12 @@ def _findings(m: Measured) -> str:
 #
 # A cell here is a set of levels without the generator: path, direction, tuning, MTU, streams,
 # congestion control, record length and buffers. In each cell every generator is compared with a
-# reference, netlab's own where it was measured. The difference is that of the geometric means of
-# the rounds, in per cent: the mean ratio within a round, with its interval. Two generators
-#
-# - *agree* where the whole interval lies within a bound that the reader chooses,
-# - *differ* where the whole interval lies outside the bound,
-# - and are *undecided* otherwise, also with too few rounds for an interval.
+# reference, netlab's own where it was measured. All comparisons of a study are one family of
+# :func:`netlab.analysis.compare.compare_pairs`.
 
 OWN = "netlab"
 BOUND_PERCENT = 2.0
-"""Default bound: two generators agree if the interval lies within it."""
-
-AGREE, DIFFER, UNDECIDED = "agree", "differ", "undecided"
-VERDICTS = (AGREE, DIFFER, UNDECIDED)
+"""Default bound of *the same*."""
 
 CELL = (
     *("path", "sender", "direction", "tuning", "mtu_B", "streams"),
@@ -196,11 +192,7 @@ CELL = (
 )
 """Levels that two compared runs share."""
 
-COMPARED_COLUMNS = (
-    *CELL,
-    *("generator", "reference", "n", "n_reference", "goodput_MBps", "reference_MBps"),
-    *("difference_percent", "low_percent", "high_percent", "verdict"),
-)
+COMPARED_COLUMNS = (*CELL, "generator", "reference", *FIGURES)
 
 
 def generators(runs: pd.DataFrame) -> list[str]:
@@ -215,55 +207,41 @@ def several(runs: pd.DataFrame) -> bool:
     return bool((counts > 1).any())
 
 
-def verdict(low_percent: float, high_percent: float, bound_percent: float) -> str:
-    """Verdict on an interval of a difference: within a bound, outside it, or across its end."""
-    if math.isnan(low_percent) or math.isnan(high_percent):
-        return UNDECIDED
-    if -bound_percent <= low_percent and high_percent <= bound_percent:
-        return AGREE
-    outside = low_percent > bound_percent or high_percent < -bound_percent
-    return DIFFER if outside else UNDECIDED
-
-
 def compare_generators(
-    runs: pd.DataFrame,
-    *,
-    confidence: float = 0.95,
-    bound_percent: float = BOUND_PERCENT,
-    keep_flagged: bool = False,
+    runs: pd.DataFrame, *, confidence: float = 0.95, bound_percent: float = BOUND_PERCENT
 ) -> pd.DataFrame:
-    """Compare every generator with the reference of its cell."""
+    """Compare every generator, B, with the reference of its cell, A."""
     if not bound_percent > 0:
         raise BadInput(
             "must be above 0", key="bound_percent", value=bound_percent, code="E-ANALYSIS-001"
         )
-    usable = runs[runs["goodput_MBps"].notna()] if keep_flagged else valid(runs)
-    usable = usable[usable["goodput_MBps"] > 0]
-    order = generators(usable)
-    rows = []
-    usable = usable.set_index("round")[[*CELL, "generator", "goodput_MBps"]]
-    for key, cell in usable.groupby(list(CELL), dropna=False):
-        goodputs = {name: part["goodput_MBps"] for name, part in cell.groupby("generator")}
-        reference, *others = [name for name in order if name in goodputs]
+    good = usable(runs)
+    order, rows, pairs = generators(good), [], []
+    goodputs = good.set_index("round")[[*CELL, "generator", "goodput_MBps"]]
+    for key, cell in goodputs.groupby(list(CELL), dropna=False):
+        of = {name: part["goodput_MBps"] for name, part in cell.groupby("generator")}
+        reference, *others = [name for name in order if name in of]
         for name in others:
-            found = paired_ratio(goodputs[reference], goodputs[name], confidence)
-            ends = [100 * (end - 1) for end in (found.ratio, found.low, found.high)]
-            rows.append(
-                dict(zip(CELL, key, strict=True))
-                | {
-                    "generator": name,
-                    "reference": reference,
-                    "n": len(goodputs[name]),
-                    "n_reference": len(goodputs[reference]),
-                    "goodput_MBps": float(goodputs[name].mean()),
-                    "reference_MBps": float(goodputs[reference].mean()),
-                    "difference_percent": ends[0],
-                    "low_percent": ends[1],
-                    "high_percent": ends[2],
-                    "verdict": verdict(ends[1], ends[2], bound_percent),
-                }
-            )
-    return pd.DataFrame.from_records(rows, columns=list(COMPARED_COLUMNS))
+            rows.append((*key, name, reference))
+            pairs.append((of[reference], of[name]))
+    figures = compare_pairs(pairs, level=confidence, same_within_percent=bound_percent)
+    frame = pd.DataFrame.from_records(rows, columns=[*CELL, "generator", "reference"])
+    return frame.join(pd.DataFrame(figures, columns=list(FIGURES)))
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """A study with the comparison of its generators."""
+
+    measured: Measured
+    frame: pd.DataFrame
+    bound_percent: float
+
+
+def agreement(m: Measured, bound_percent: float = BOUND_PERCENT) -> Agreement:
+    """Compare the generators of a study at its level of confidence."""
+    frame = compare_generators(m.runs, confidence=m.study.confidence, bound_percent=bound_percent)
+    return Agreement(m, frame, bound_percent)
 
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
@@ -274,8 +252,8 @@ def summary(compared: pd.DataFrame) -> pd.DataFrame:
             "generator": generator,
             "cells": len(part),
             **{word: int((part["verdict"] == word).sum()) for word in VERDICTS},
-            "least_percent": part["difference_percent"].min(),
-            "greatest_percent": part["difference_percent"].max(),
+            "least_percent": 100 * (part["ratio"].min() - 1),
+            "greatest_percent": 100 * (part["ratio"].max() - 1),
         }
         for (path, generator), part in compared.groupby(["path", "generator"], sort=False)
     ]
@@ -283,14 +261,14 @@ def summary(compared: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=columns)
 
 
-def meters(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
+def meters(runs: pd.DataFrame) -> pd.DataFrame:
     """Means of the hosts' meters for each generator."""
-    usable = runs[runs["goodput_MBps"].notna()] if keep_flagged else valid(runs)
-    usable = usable.assign(cpu_s_per_GB=usable["agent_cpu_s"] / usable["received_B"] * 1e9)
+    good = valid(runs)
+    good = good.assign(cpu_s_per_GB=good["agent_cpu_s"] / good["received_B"] * 1e9)
     keys = ["path", "mtu_B", "streams", "generator"]
     values = ["goodput_MBps", "sender_cpu_percent", "receiver_cpu_percent", "cpu_s_per_GB"]
     values += ["header_share"]
-    grouped = usable.groupby(keys)
+    grouped = good.groupby(keys)
     found = grouped[values].mean().astype("float64")
     found.insert(0, "n", grouped.size())
     found = found.reset_index()

@@ -211,14 +211,20 @@ def window_rates(intervals: pd.DataFrame) -> np.ndarray:
 def batch_interval(rates: np.ndarray, confidence: float) -> Interval:
     """Interval of a mean from batch means of correlated samples."""
     rates = np.asarray(rates, dtype=float)
-    n = len(rates)
-    batches = min(MAX_BATCHES, n // BATCH_SAMPLES)
-    if batches < MIN_BATCHES:
-        batches = n
-    if batches < MIN_BATCHES:
-        return Interval(float(rates.mean()) if n else math.nan, math.nan, math.nan)
-    means = np.array([part.mean() for part in np.array_split(rates, batches)])
+    means = batch_means(rates, BATCH_SAMPLES)
+    if not len(means):
+        means = rates
+    if len(means) < MIN_BATCHES:
+        return Interval(float(rates.mean()) if len(rates) else math.nan, math.nan, math.nan)
     return log_interval(means, confidence)
+
+
+def batch_means(values: np.ndarray, least: int) -> np.ndarray:
+    """Means of batches of at least `least` correlated samples; none of too few samples."""
+    batches = min(MAX_BATCHES, len(values) // least)
+    if batches < MIN_BATCHES:
+        return np.empty(0)
+    return np.array([part.mean() for part in np.array_split(values, batches)])
 
 
 @dataclass(frozen=True)
@@ -227,7 +233,6 @@ class Cells:
 
     confidence: float = 0.95
     target_percent: float | None = None
-    keep_flagged: bool = False
 
     @classmethod
     def of(cls, study: Study) -> Self:
@@ -251,9 +256,7 @@ class Cells:
         study: Study | None = None,
     ) -> pd.DataFrame:
         """Aggregate runs into cells."""
-        usable = runs if self.keep_flagged else valid(runs)
-        usable = usable[usable["goodput_MBps"].notna()]
-        parts = _by_cell(usable, "goodput_MBps", "bus_MBps", "run_id")
+        parts = _by_cell(valid(runs), "goodput_MBps", "bus_MBps", "run_id")
         everything = _by_cell(runs, "flags", "goodput_MBps", "bus_MBps")
         described = _described(runs, study)
         keys = list(dict.fromkeys(_design(study, everything)))

@@ -26,7 +26,20 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import half_width_percent, valid
-from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, paired_ratio, ratio
+from netlab.analysis.effects import (
+    CANNOT_TELL,
+    COMMON_ROUNDS,
+    FASTER,
+    SLOWER,
+    VERDICTS,
+    Ratio,
+    p_of_ratio,
+    paired_ratio,
+    ratio,
+)
+from netlab.analysis.effects import (
+    SAME as SAME,
+)
 from netlab.errors import BadInput, NetlabError
 
 # Match the cells of two sets of runs: which columns identify a cell, and which runs it has.
@@ -119,9 +132,6 @@ def cells_of(runs: pd.DataFrame, keys: tuple[str, ...]) -> dict[tuple, list[int]
 
 SAME_WITHIN_PERCENT = 5.0
 
-FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "the same", "cannot tell"
-VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
-
 FIGURES = (
     *("ratio", "low", "high", "p_holm", "verdict", "ranked", "reason", "paired"),
     *("n_a", "n_b", "a_MBps", "b_MBps", "a_half_percent", "b_half_percent"),
@@ -213,7 +223,7 @@ def compare_pairs(
 ) -> list[dict]:
     """Compare pairs of series as one family: their statements hold at once."""
     adjusted = holm([p_of_ratio(*pair) for pair in pairs])
-    cell_level = bonferroni(level, len(pairs))
+    cell_level = bonferroni(level, len(pairs) or 1)
     return [
         _row(*pair, asked, cell_level, same_within_percent, p, 1 - level)
         for pair, p in zip(pairs, adjusted, strict=True)
@@ -225,30 +235,9 @@ def bonferroni(level: float, count: int) -> float:
     return 1 - (1 - level) / count
 
 
-def verdict(low: float, high: float, same_within_percent: float) -> str:
-    """Verdict on an interval of a ratio.
-
-    The same only if the whole interval lies within the bound; faster or slower only if it lies on
-    one side of 1.
-
-    Examples
-    --------
-    >>> verdict(1.01, 1.03, 5), verdict(1.01, 1.08, 5), verdict(0.97, 1.08, 5)
-    ('the same', 'faster', 'cannot tell')
-    """
-    if math.isnan(low) or math.isnan(high):
-        return CANNOT_TELL
-    bound = same_within_percent / 100
-    if 1 - bound <= low and high <= 1 + bound:
-        return SAME
-    if low > 1:
-        return FASTER
-    return SLOWER if high < 1 else CANNOT_TELL
-
-
 def decide(found: Ratio, p_holm: float, alpha: float, same_within_percent: float) -> str:
     """Verdict on an interval, or on Holm's test where the interval decides nothing."""
-    word = verdict(found.low, found.high, same_within_percent)
+    word = found.verdict(same_within_percent)
     if word != CANNOT_TELL or not p_holm < alpha or found.ratio == 1:
         return word
     return FASTER if found.ratio > 1 else SLOWER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,16 +28,14 @@ PAUSE_S = 30.0
 """Longest gap between runs of a visit; a longer one means that the visit was interrupted."""
 
 
-def _parsed(runs: pd.DataFrame, column: str) -> Iterable[tuple[str, Any]]:
-    """Distinct JSON texts of a column, parsed once each."""
-    for text in runs[column].drop_duplicates():
-        try:
-            yield text, json.loads(text or "null")
-        except ValueError:
-            raise NetlabError(
-                f"column {column} of the results contains text that is not JSON",
-                code="E-ANALYSIS-003",
-            ) from None
+def json_of(text: str, column: str, *, code: str) -> Any:
+    """Content of a value of a column; None of an empty one."""
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        raise NetlabError(
+            f"column {column} of the results contains text that is not JSON", code=code
+        ) from None
 
 
 def flagged(runs: pd.DataFrame) -> pd.DataFrame:
@@ -59,9 +57,9 @@ def flag_counts(runs: pd.DataFrame) -> pd.DataFrame:
 def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
     """Knobs of the tunings that hosts lack, with the reason."""
     found: dict[tuple[str, str], tuple[set[str], pd.Index]] = {}
-    for text, entries in _parsed(runs, "unsupported"):
+    for text in runs["unsupported"].drop_duplicates():
         rows = runs.index[runs["unsupported"] == text]
-        for entry in entries or []:
+        for entry in json_of(text, "unsupported", code="E-ANALYSIS-003") or []:
             host, knob, reason = (str(entry.get(name, "")) for name in ("host", "knob", "reason"))
             hosts, before = found.get((knob, reason), (set(), rows[:0]))
             found[knob, reason] = (hosts | {host}, before.union(rows))
@@ -190,11 +188,11 @@ def _count(value: float) -> str:
     return "an unknown number of" if math.isnan(value) else f"{value:.0f}"
 
 
-def verdicts(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
+def verdicts(runs: pd.DataFrame) -> pd.DataFrame:
     """Bottleneck of each cell, by most of its runs."""
-    usable = runs if keep_flagged else valid(runs)
     cells: dict[tuple, list[dict]] = {}
-    for record in usable.to_dict("records"):  # once: a conversion a group takes most of the time
+    # once: a conversion a group takes most of the time
+    for record in valid(runs).to_dict("records"):
         cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append(record)
     rows = []
     for key, records in cells.items():

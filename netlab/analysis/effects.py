@@ -37,6 +37,9 @@ EFFECT_COLUMNS = (
 COMMON_ROUNDS = 3
 """Fewest common rounds from which a ratio takes its interval."""
 
+FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "the same", "cannot tell"
+VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
+
 POOLED_COLUMNS = (
     "factor",
     "from_level",
@@ -45,9 +48,7 @@ POOLED_COLUMNS = (
     "low",
     "high",
     "contexts",
-    "higher",
-    "lower",
-    "open",
+    *(FASTER, SLOWER, CANNOT_TELL),
 )
 
 
@@ -67,12 +68,25 @@ class Ratio:
             ends = math.exp(centre - half), float(np.exp(centre + half))
         return cls(math.exp(centre), *ends)
 
-    @property
-    def verdict(self) -> str:
-        """``higher`` or ``lower`` if the interval lies on that side of 1, else ``open``."""
+    def verdict(self, same_within_percent: float = 0.0) -> str:
+        """Verdict on the interval; without a bound nothing is the same.
+
+        The same only if the whole interval lies within the bound; faster or slower only if it lies
+        on one side of 1.
+
+        Examples
+        --------
+        >>> [Ratio(1.02, 1.01, high).verdict(5) for high in (1.03, 1.08)]
+        ['the same', 'faster']
+        >>> Ratio(1.02, 0.97, 1.08).verdict(5)
+        'cannot tell'
+        """
+        bound = same_within_percent / 100
+        if bound and 1 - bound <= self.low and self.high <= 1 + bound:
+            return SAME
         if self.low > 1:
-            return "higher"
-        return "lower" if self.high < 1 else "open"
+            return FASTER
+        return SLOWER if self.high < 1 else CANNOT_TELL
 
 
 def ratio(before: np.ndarray, after: np.ndarray, confidence: float = 0.95) -> Ratio:
@@ -162,7 +176,6 @@ def effects(
     *,
     levels: tuple | None = None,
     confidence: float = 0.95,
-    keep_flagged: bool = False,
 ) -> pd.DataFrame:
     """Effect of each step of a factor in every context where both of its levels were measured."""
     further = printed.names(runs) if factor not in FACTORS else []
@@ -175,7 +188,7 @@ def effects(
         level = printed.column(runs, factor)
         runs = runs.assign(**{factor: level, "factors": printed.without(runs, factor)})
         runs = runs[level.notna()]
-    usable = runs if keep_flagged else valid(runs)
+    usable = valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     if levels is None:
         levels = (
@@ -220,7 +233,7 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     for (factor, a, b), part in frame.groupby(["factor", "from_level", "to_level"], sort=False):
         logs = np.log(part["ratio"].to_numpy(float))
         mean = mean_ratio_of(logs, confidence)
-        verdicts = [Ratio(*row).verdict for row in part[["ratio", "low", "high"]].to_numpy()]
+        verdicts = [Ratio(*row).verdict() for row in part[["ratio", "low", "high"]].to_numpy()]
         rows.append(
             {
                 "factor": factor,
@@ -230,7 +243,7 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
                 "low": mean.low,
                 "high": mean.high,
                 "contexts": len(logs),
-                **{word: verdicts.count(word) for word in ("higher", "lower", "open")},
+                **{word: verdicts.count(word) for word in (FASTER, SLOWER, CANNOT_TELL)},
             }
         )
     return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))

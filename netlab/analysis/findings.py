@@ -1,9 +1,8 @@
 """Test of the qualitative findings of 2003 on measured runs.
 
 A statement is tested in every context it applies to (for instance each group and stream count).
-Each context gives yes, no or open by its own interval. The verdict is ``seen`` with at least two
-thirds of yes, ``not seen`` with at least two thirds of no, and ``undecided`` otherwise. The counts
-are always given.
+Each context gives yes, no or open by its own interval. A claim holds with at least two thirds of
+yes, and does not with at least two thirds of no. The counts are always given.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.cells import valid
 from netlab.analysis.conditions import verdicts
-from netlab.analysis.effects import Ratio, effects, paired_ratio
+from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER, Ratio, effects, paired_ratio
 from netlab.measure.bottleneck import ASKED
 from netlab.study import Study
 
@@ -26,7 +25,18 @@ FLAT = 1.10
 """Largest change of goodput over stream counts that counts as flat. In table 2 of the 2003 report,
 fully tuned jumbo frames change by 4 %, untuned ones by a factor of 3.8."""
 
-ANSWERS = {"higher": "yes", "lower": "no", "open": "open"}
+ANSWERS = {FASTER: "yes", SLOWER: "no", CANNOT_TELL: "open"}
+
+HOLDS, DOES_NOT_HOLD = "holds", "does not hold"
+HELD = (HOLDS, DOES_NOT_HOLD, CANNOT_TELL)
+"""Verdicts on a claim of 2003."""
+
+
+def held(yes: int, no: int, of: int) -> str:
+    """Verdict on a claim by the contexts that it was tested in."""
+    if of and yes >= AGREEMENT * of:
+        return HOLDS
+    return DOES_NOT_HOLD if of and no >= AGREEMENT * of else CANNOT_TELL
 
 
 @dataclass(frozen=True)
@@ -40,11 +50,8 @@ class AnswerCounts:
 
     @property
     def verdict(self) -> str:
-        """``seen``, ``not seen`` or ``undecided``."""
-        n = self.yes + self.no + self.open
-        if n and self.yes >= AGREEMENT * n:
-            return "seen"
-        return "not seen" if n and self.no >= AGREEMENT * n else "undecided"
+        """One of :data:`HELD`."""
+        return held(self.yes, self.no, self.yes + self.no + self.open)
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ def _count(words: list[str], evidence: str) -> AnswerCounts:
 def _from_effects(frame: pd.DataFrame, what: str) -> AnswerCounts:
     if frame.empty:
         return AnswerCounts(evidence="the study has nothing to compare")
-    words = [ANSWERS[Ratio(*v).verdict] for v in frame[["ratio", "low", "high"]].to_numpy()]
+    words = [ANSWERS[Ratio(*v).verdict()] for v in frame[["ratio", "low", "high"]].to_numpy()]
     ratios = frame["ratio"]
     evidence = f"{what}: ×{np.exp(np.log(ratios).mean()):.2f} on average, " + (
         f"×{ratios.min():.2f} to ×{ratios.max():.2f}"
@@ -200,7 +207,7 @@ def _slower_bus_less(m: Material) -> AnswerCounts:
             continue
         found = paired_ratio(by_bus[max(by_bus)], by_bus[min(by_bus)], m.confidence)
         ratios.append(found.ratio)
-        words.append({"higher": "no", "lower": "yes", "open": "open"}[found.verdict])
+        words.append({FASTER: "no", SLOWER: "yes", CANNOT_TELL: "open"}[found.verdict()])
     if not words:
         return AnswerCounts(evidence="the study has one bus")
     evidence = f"slowest bus over fastest: ×{min(ratios):.2f} to ×{max(ratios):.2f}"
@@ -335,8 +342,8 @@ def _reached(
 ) -> tuple:
     """One row of the targets: the best cell of a group beside what it should reach."""
     if best.empty:
-        return (*wanted, nothing, *(float("nan"),) * 3, "undecided")
+        return (*wanted, nothing, *(float("nan"),) * 3, CANNOT_TELL)
     cell = best.iloc[0].to_dict()
     reached, low, high = (scale * float(cell[column]) for column in value)
-    verdict = "met" if low >= wanted[2] else "not met" if high < wanted[2] else "undecided"
+    verdict = "met" if low >= wanted[2] else "not met" if high < wanted[2] else CANNOT_TELL
     return (*wanted, printed.where(cell, labels), reached, low, high, verdict)

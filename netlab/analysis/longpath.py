@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import mean_interval
+from netlab.analysis.cells import batch_means, mean_interval
 from netlab.congestion import LAWS, WindowLaw
 from netlab.errors import BadInput
 
@@ -34,7 +34,6 @@ EPISODE_ROUND_TRIPS = 3.0
 """Retransmits further apart than this belong to two losses."""
 
 BATCH_ROUND_TRIPS = 2.0
-MAX_BATCHES, MIN_BATCHES = 10, 3
 
 
 def stack_name(congestion: str) -> str:
@@ -121,11 +120,7 @@ def batched_interval(
     if not len(values):
         return math.nan, math.nan
     least = max(1, math.ceil(BATCH_ROUND_TRIPS * rtt_s / step_s)) if step_s > 0 else len(values)
-    batches = min(MAX_BATCHES, len(values) // least)
-    if batches < MIN_BATCHES:
-        return float(values.mean()), math.nan
-    means = np.array([part.mean() for part in np.array_split(values, batches)])
-    return float(values.mean()), mean_interval(means, confidence)[1]
+    return float(values.mean()), mean_interval(batch_means(values, least), confidence)[1]
 
 
 def after_slow_start(

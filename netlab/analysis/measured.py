@@ -54,9 +54,6 @@ CONFIDENCE = 0.95
 COLUMNS = ("test", "estimate", "low", "high", "unit", "p", "found", "text")
 
 
-Sentence = Callable[[bool], str]
-
-
 @dataclass(frozen=True)
 class _Series:
     """Residuals of runs in the order of measuring."""
@@ -103,8 +100,9 @@ def _series(runs: pd.DataFrame) -> _Series:
     )
 
 
-Found = tuple[float, float, float, str, float, Sentence]
-"""Estimate, low and high end of its interval (NaN without one), unit, p-value and sentence."""
+Found = tuple[float, float, float, str, float, str, str]
+"""Estimate, low and high end of its interval (NaN without one), unit, p-value, and what to say of
+an effect and of none."""
 
 Test = Callable[[_Series, np.random.Generator], Found]
 
@@ -125,9 +123,9 @@ def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
             text = f"{visits} visits are too few for this test; it takes {MIN_VISITS}"
             rows.append((name, math.nan, math.nan, math.nan, "", math.nan, False, text))
             continue
-        estimate, low, high, unit, p, sentence = test(series, rng)
-        found = p < LEVEL
-        rows.append((name, estimate, low, high, unit, p, found, sentence(found)))
+        estimate, low, high, unit, p, effect, none = test(series, rng)
+        text = effect if p < LEVEL else none
+        rows.append((name, estimate, low, high, unit, p, p < LEVEL, text))
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
 
@@ -158,16 +156,10 @@ def _drift(series: _Series, rng: np.random.Generator) -> Found:
     )
     unit = "% an hour" if hourly else f"% over {_duration(span_h)}"
     interval = f"{100 * CONFIDENCE:g} % interval {low:+.1f} to {high:+.1f} %"
-
-    def text(found: bool) -> str:
-        if not found:
-            return (
-                f"no drift is distinguishable from zero: {estimate:+.1f} {unit}, "
-                f"{interval} (p = {p:.2f})"
-            )
-        return f"goodput drifted by {estimate:+.1f} {unit}, {interval} (p = {p:.3f})"
-
-    return estimate, low, high, unit, p, text
+    said = f"{estimate:+.1f} {unit}, {interval}"
+    effect = f"goodput drifted by {said} (p = {p:.3f})"
+    none = f"no drift is distinguishable from zero: {said} (p = {p:.2f})"
+    return estimate, low, high, unit, p, effect, none
 
 
 def _slope_within(series: _Series) -> tuple[float, float, float]:
@@ -217,14 +209,10 @@ def _step(series: _Series, rng: np.random.Generator) -> Found:
     p = _p(float(statistic[place - 1]), np.array(drawn))
     change = float(np.median(series.logs[place:]) - np.median(series.logs[:place]))
     estimate = 100 * math.expm1(change)
-
-    def text(found: bool) -> str:
-        if not found:
-            return f"no step is distinguishable from zero (p = {p:.2f})"
-        at = series.started_at[place]
-        return f"goodput changed by {estimate:+.1f} % at {at:%H:%M:%S} UTC (p = {p:.3f})"
-
-    return estimate, math.nan, math.nan, "%", p, text
+    at = series.started_at[place]
+    effect = f"goodput changed by {estimate:+.1f} % at {at:%H:%M:%S} UTC (p = {p:.3f})"
+    none = f"no step is distinguishable from zero (p = {p:.2f})"
+    return estimate, math.nan, math.nan, "%", p, effect, none
 
 
 def _carry_over(series: _Series, rng: np.random.Generator) -> Found:
@@ -242,14 +230,10 @@ def _carry_over(series: _Series, rng: np.random.Generator) -> Found:
     seen = correlation(scaled)
     drawn = [abs(correlation(rng.permutation(scaled))) for _ in range(PERMUTATIONS)]
     p = _p(abs(seen), np.array(drawn))
-
-    def text(found: bool) -> str:
-        if not found:
-            return f"no effect of the run before is distinguishable from zero (p = {p:.2f})"
-        word = "faster" if seen > 0 else "slower"
-        return f"runs are {word} after a fast run: rank correlation {seen:+.2f} (p = {p:.3f})"
-
-    return seen, math.nan, math.nan, "correlation", p, text
+    word = "faster" if seen > 0 else "slower"
+    effect = f"runs are {word} after a fast run: rank correlation {seen:+.2f} (p = {p:.3f})"
+    none = f"no effect of the run before is distinguishable from zero (p = {p:.2f})"
+    return seen, math.nan, math.nan, "correlation", p, effect, none
 
 
 # Load a measured study: its file, its stored runs, and the cells they make.

@@ -160,16 +160,15 @@ def as_printed(
     quantity: str = "goodput",
 ) -> pd.DataFrame:
     """Lay out one group as the report prints it."""
-    _check_quantity(quantity)
     part = of_group(cells, group)
     if quantity == "bottleneck":
-        texts = part["bottleneck"].fillna(MISSING).tolist()
+        words = part["bottleneck"].fillna(MISSING).tolist()
     elif quantity == "address":
-        texts = [cell_address(row) for row in part.to_dict("records")]
+        words = [cell_address(row) for row in part.to_dict("records")]
     else:
-        texts = _texts(part, quantity)
+        words = texts(part, quantity)
     labels = tuning_labels(part, study)
-    laid = part.assign(text=texts)
+    laid = part.assign(text=words)
     columns = sorted(part["streams"].unique())
     rows, index = [], []
     names = list(dict.fromkeys(n for t in part["factors"].unique() if t for n in json.loads(t)))
@@ -191,7 +190,8 @@ def as_printed(
     )
 
 
-def _check_quantity(quantity: str) -> None:
+def texts(cells: pd.DataFrame, quantity: str = "goodput") -> list[str]:
+    """Cells as text: ``goodput`` in MB/s, ``percent`` of the bus, or ``both``."""
     if quantity not in QUANTITIES:
         raise BadInput(
             f"choose from {', '.join(QUANTITIES)}",
@@ -199,15 +199,6 @@ def _check_quantity(quantity: str) -> None:
             value=quantity,
             code="E-ANALYSIS-016",
         )
-
-
-def texts(cells: pd.DataFrame, quantity: str = "goodput") -> list[str]:
-    """Cells as text: ``goodput`` in MB/s, ``percent`` of the bus, or ``both``."""
-    _check_quantity(quantity)
-    return _texts(cells, quantity)
-
-
-def _texts(cells: pd.DataFrame, quantity: str) -> list[str]:
     return [_text(row, quantity) for row in cells.to_dict("records")]
 
 

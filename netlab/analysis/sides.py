@@ -24,7 +24,9 @@ from netlab.analysis.compare import (
     Compared,
     compare,
 )
+from netlab.analysis.conditions import json_of
 from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.trust import FACTS
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.results import store
@@ -33,25 +35,10 @@ from netlab.study import QUICK, Study
 
 # Differences between two sides of a comparison besides goodput: provenance and settings.
 
-HOST_FACTS = {
-    "kernel": "kernel",
-    "os": "operating system",
-    "machine": "architecture",
-    "cpu_model": "CPU",
-    "cpus": "CPUs",
-    "smt": "SMT",
-    "iommu": "IOMMU",
-    "numa_node": "NUMA node of the card",
-    "governor": "frequency governor",
-    "nic_driver": "driver",
-    "nic_driver_version": "driver version",
-    "nic_firmware": "firmware",
-    "link_speed_Mbps": "link speed, Mb/s",
-    "pci_vendor": "card vendor",
-    "pci_device": "card",
-    "bus_width": "bus width",
-    "bus_speed": "bus speed",
-}
+MEASURED_FACTS = {"memory_kB", "copy_MBps", "cpu_frequency", "thermal_throttling"}
+"""Facts that differ from one campaign to the next on the same host."""
+
+HOST_FACTS = {key: label for key, label in FACTS.items() if key not in MEASURED_FACTS}
 TOP = {
     "netlab": "netlab version",
     "agent": "agent digest",
@@ -138,13 +125,7 @@ def _items(runs: pd.DataFrame, study: Study | None, by: str) -> Items:
 
 def _parsed(texts: pd.Series, column: str) -> Iterator[dict]:
     for text in texts.drop_duplicates():
-        try:
-            content = json.loads(text or "{}")
-        except ValueError:
-            raise NetlabError(
-                f"column {column} of the results contains text that is not JSON",
-                code="E-ANALYSIS-024",
-            ) from None
+        content = json_of(text, column, code="E-ANALYSIS-024")
         if isinstance(content, dict):
             yield content
 

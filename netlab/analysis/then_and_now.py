@@ -1,4 +1,4 @@
-"""Comparison of a measured study with the published one: findings of 2003 that recur.
+"""Comparison of a measured study with the published one: findings of 2003 that hold here.
 
 A finding is the effect of one step of a factor on the rate, all else equal: the geometric mean
 of the ratios over the cells that both studies have. The published cells are single measurements
@@ -7,11 +7,10 @@ measurements show fluctuations of a few %". That is read as 3 % on every publish
 published ratio is known to within :data:`BAND` either way. No other margin is used:
 
 - a published ratio *rises* or *falls* outside the band around 1, else it *stays*;
-- a rise recurs if the whole measured interval lies above the band; it does not recur if the whole
-  interval lies within the band or below; a fall likewise, the other way around;
-- "stays" recurs if the whole measured interval lies within the band, and does not recur if it lies
-  on one side of it;
-- anything else is undecided, also a ratio without an interval.
+- a finding holds if the whole measured interval lies where the published ratio does: above the
+  band, below it or within;
+- it does not hold if no part of the interval does;
+- anything else cannot be told, also a ratio without an interval.
 
 The measured ratio is held to the same bounds as the published one. So two measurements of one ratio
 contradict each other only if their intervals have nothing in common.
@@ -25,7 +24,7 @@ of rates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -35,8 +34,9 @@ import pandas as pd
 from netlab import published
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, nominal_level, valid
-from netlab.analysis.effects import mean_ratio, without_rounds
-from netlab.analysis.findings import AGREEMENT
+from netlab.analysis.compare import usable
+from netlab.analysis.effects import CANNOT_TELL, mean_ratio, without_rounds
+from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, held
 from netlab.analysis.measured import Measured, computed_once
 from netlab.published.data import TUNING_OF_PROFILE
 from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
@@ -53,9 +53,8 @@ FLUCTUATION = 0.03
 BAND = (1 + FLUCTUATION) / (1 - FLUCTUATION)
 """Largest error of a published ratio either way, with both of its cells fluctuating."""
 
-RECURS, DOES_NOT, UNDECIDED = "recurs", "does not recur", "undecided"
-VERDICTS = (RECURS, DOES_NOT, UNDECIDED)
 RISES, FALLS, STAYS = "rises", "falls", "stays"
+UPWARDS = (FALLS, STAYS, RISES)
 
 FACTORS = ("jumbo frames", "stream count", "tuning", "direction")
 
@@ -66,6 +65,9 @@ DIRECTIONS = (
     (4, 5, "Linux32 → Linux64 to Linux64 → Linux32"),
 )
 """Pairs of tables (before, after) over the same hosts that differ in direction alone."""
+
+Pair = tuple[pd.Series, pd.Series]
+"""Goodputs of the cells before and after a step."""
 
 CELL_COLUMNS = (
     *("group", "table", "path", "direction", "tuning", "mtu_B", "streams", "factors"),
@@ -238,28 +240,44 @@ def side(ratio: float, band: float = BAND) -> str:
 def verdict(said: str, low: float, high: float, band: float = BAND) -> str:
     """Verdict on a published effect by the measured interval of the same ratio."""
     if math.isnan(low) or math.isnan(high):
-        return UNDECIDED
-    if said == FALLS:
-        return verdict(RISES, 1 / high, 1 / low, band)
-    if said == RISES:
-        if high <= band:
-            return DOES_NOT
-        return RECURS if low > band else UNDECIDED
-    if low >= 1 / band and high <= band:
-        return RECURS
-    return DOES_NOT if low > band or high < 1 / band else UNDECIDED
+        return CANNOT_TELL
+    first, last = (UPWARDS.index(side(end, band)) for end in (low, high))
+    seen = UPWARDS[first : last + 1]
+    if said not in seen:
+        return DOES_NOT_HOLD
+    return HOLDS if seen == (said,) else CANNOT_TELL
+
+
+def _held(cases: Sequence[tuple[float, Pair]], level: float, band: float) -> dict[str, object]:
+    """A published and a measured effect over several cases, with the verdict."""
+    then = _geometric_mean([ratio for ratio, _ in cases])
+    now = mean_ratio([pair for _, pair in cases], level)
+    said = side(then, band)
+    return {
+        "then_ratio": then,
+        "then_low": then / band,
+        "then_high": then * band,
+        "said": said,
+        "now_ratio": now.ratio,
+        "now_low": now.low,
+        "now_high": now.high,
+        "verdict": verdict(said, now.low, now.high, band),
+    }
+
+
+def _goodputs(m: Measured, tunings: Callable[[pd.Series], pd.Series] = lambda s: s) -> dict:
+    """Goodputs of each cell by round, without the effects of the rounds."""
+    good = usable(m.runs)
+    good = good.assign(goodput_MBps=without_rounds(good), tuning=tunings(good["tuning"]))
+    good = good.set_index("round")[[*CELL_KEYS, "goodput_MBps"]]
+    return {key: part["goodput_MBps"] for key, part in good.groupby(list(CELL_KEYS))}
 
 
 @computed_once
 def compare(m: Measured) -> pd.DataFrame:
     """Every finding in every group with the numbers of both sides and the verdict."""
     cells = comparable(m)
-    usable = valid(m.runs)
-    usable = usable[usable["goodput_MBps"] > 0]
-    usable = usable.assign(goodput_MBps=without_rounds(usable))
-    usable = usable.assign(tuning=_as_published(usable["tuning"], m.study))
-    usable = usable.set_index("round")[[*CELL_KEYS, "goodput_MBps"]]
-    goodputs = {key: part["goodput_MBps"] for key, part in usable.groupby(list(CELL_KEYS))}
+    goodputs = _goodputs(m, lambda levels: _as_published(levels, m.study))
     rows = []
     for step in steps(cells) if len(cells) else ():
         pairs = _sides(step.pairs(cells))
@@ -294,25 +312,16 @@ def _compared(part: pd.DataFrame, goodputs: dict, level: float) -> dict | None:
         return None
     part = part[kept]
     values = [found for found, keep in zip(both, kept, strict=True) if keep]
-    now = mean_ratio(values, level)
     singles = [mean_ratio([found], level).ratio for found in values]
-    ratios = part["then_MBps_b"] / part["then_MBps_a"]
-    then = _geometric_mean(ratios)
-    said = side(then)
+    ratios = (part["then_MBps_b"] / part["then_MBps_a"]).tolist()
+    cases = list(zip(ratios, values, strict=True))
     a, b = part.iloc[0]["table_a"], part.iloc[0]["table_b"]
     return {
         "tables": str(a) if a == b else f"{b} over {a}",
         "cases": len(part),
         "left_out": len(both) - len(part),
         "alike": sum(side(t) == side(n) for t, n in zip(ratios, singles, strict=True)),
-        "then_ratio": then,
-        "then_low": then / BAND,
-        "then_high": then * BAND,
-        "said": said,
-        "now_ratio": now.ratio,
-        "now_low": now.low,
-        "now_high": now.high,
-        "verdict": verdict(said, now.low, now.high),
+        **_held(cases, level, BAND),
         **{
             f"{when}_{end}_percent": _geometric_mean(part[f"{when}_percent{ending}"])
             for when in ("then", "now")
@@ -321,35 +330,36 @@ def _compared(part: pd.DataFrame, goodputs: dict, level: float) -> dict | None:
     }
 
 
-def _geometric_mean(values: pd.Series) -> float:
-    return float(np.exp(np.log(values.to_numpy(dtype=float)).mean()))
+def _geometric_mean(values: Sequence[float] | pd.Series) -> float:
+    return float(np.exp(np.log(np.asarray(values, dtype=float)).mean()))
 
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
     """Summary of each finding over all groups."""
     rows = []
     for key, part in compared.groupby(["factor", "step", "where"], sort=False):
-        counts = {word: int((part["verdict"] == word).sum()) for word in VERDICTS}
+        counts = {word: int((part["verdict"] == word).sum()) for word in HELD}
         said = {word: int((part["said"] == word).sum()) for word in (RISES, FALLS, STAYS)}
-        overall = [w for w in (RECURS, DOES_NOT) if counts[w] >= AGREEMENT * len(part)]
+        overall = held(counts[HOLDS], counts[DOES_NOT_HOLD], len(part))
         ratios = {name: _geometric_mean(part[name]) for name in ("then_ratio", "now_ratio")}
         rows.append(
             dict(zip(("factor", "step", "where"), key, strict=True))
-            | {**ratios, **said, **counts, "verdict": overall[0] if overall else UNDECIDED}
+            | {**ratios, **said, **counts, "verdict": overall}
         )
     columns = ["factor", "step", "where", "then_ratio", "now_ratio"]
-    columns += [RISES, FALLS, STAYS, *VERDICTS, "verdict"]
+    columns += [RISES, FALLS, STAYS, *HELD, "verdict"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
 
 # A measured study beside a published table of the user's own.
 #
 # Cells pair where all columns of the table have the same levels. A step of one factor, all other
-# columns equal, is a finding: it recurs or not by the rules of :mod:`netlab.analysis.then_and_now`,
-# with the fluctuation that the table states in place of that of 2003.
+# columns equal, is a finding: it holds or not by the rules above, with the fluctuation that the
+# table states in place of that of 2003.
 
 STEP_COLUMNS = (
-    *("factor", "step", "cases", "then_ratio", "said", "now_ratio", "low", "high", "verdict"),
+    *("factor", "step", "cases", "then_ratio", "then_low", "then_high", "said"),
+    *("now_ratio", "now_low", "now_high", "verdict"),
 )
 
 
@@ -389,38 +399,26 @@ def paired(m: Measured) -> pd.DataFrame:
 
 def steps_beside(m: Measured) -> pd.DataFrame:
     """Every step of a factor between neighbouring levels of the table, with the verdict."""
-    table, pairs = _table(m), paired(m)
-    usable = valid(m.runs)
-    usable = usable[usable["goodput_MBps"] > 0]
-    usable = usable.assign(goodput_MBps=without_rounds(usable))
-    goodputs = {
-        key: part.set_index("round")["goodput_MBps"]
-        for key, part in usable.groupby(list(CELL_KEYS))
-    }
+    table, pairs, goodputs = _table(m), paired(m), _goodputs(m)
     rows = []
     for factor in table.factors:
         others = [name for name in table.factors if name != factor]
         levels = printed.ordered(factor, pairs[factor], m.study)
         for a, b in pairwise(levels):
-            found = _cases(pairs, factor, (a, b), others, goodputs)
-            if not found:
-                continue
-            now = mean_ratio([case[1:] for case in found], nominal_level(m.study))
-            then = math.exp(float(np.mean([math.log(case[0]) for case in found])))
-            said = side(then, band(table))
-            rows.append(
-                (
-                    *(factor, f"{level_text(a)} to {level_text(b)}", len(found), then, said),
-                    *(now.ratio, now.low, now.high, verdict(said, now.low, now.high, band(table))),
+            cases = _cases(pairs, factor, (a, b), others, goodputs)
+            if cases:
+                step = f"{level_text(a)} to {level_text(b)}"
+                rows.append(
+                    {"factor": factor, "step": step, "cases": len(cases)}
+                    | _held(cases, nominal_level(m.study), band(table))
                 )
-            )
     return pd.DataFrame.from_records(rows, columns=list(STEP_COLUMNS))
 
 
 def _cases(
     pairs: pd.DataFrame, factor: str, levels: tuple, others: list[str], goodputs: dict
-) -> list[tuple]:
-    """Published ratio and both measured series of every context that has both levels."""
+) -> list[tuple[float, Pair]]:
+    """Published ratio and the pair of measured series of every context that has both levels."""
     sides = [
         {tuple(row[name] for name in others): row for row in part.to_dict("records")}
         for part in (pairs[[same(v, level) for v in pairs[factor]]] for level in levels)
@@ -430,7 +428,8 @@ def _cases(
         a, b = sides[0][context], sides[1][context]
         keys = [tuple(row[f"of_{key}"] for key in CELL_KEYS) for row in (a, b)]
         if all(key in goodputs for key in keys):
-            found.append((b["then_MBps"] / a["then_MBps"], *(goodputs[key] for key in keys)))
+            pair = goodputs[keys[0]], goodputs[keys[1]]
+            found.append((b["then_MBps"] / a["then_MBps"], pair))
     return found
 
 

@@ -7,7 +7,6 @@ Each concern comes with its counts, the reason and the command that mends it.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shlex
@@ -20,7 +19,7 @@ from netlab.analysis import conditions
 from netlab.analysis.cells import empty, reached_percent, valid
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.printed import levels_of
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput
 from netlab.files import paths, writing
 from netlab.measure.flags import INTERFERENCE
 from netlab.results.store import read_log, study_file
@@ -371,13 +370,20 @@ FACTS = {
     "cpu_model": "CPU",
     "cpus": "CPUs",
     "memory_kB": "memory, kB",
+    "machine": "architecture",
     "smt": "SMT",
     "iommu": "IOMMU",
     "numa_node": "NUMA node of the card",
     "kernel": "kernel",
     "os": "operating system",
     "nic_driver": "NIC driver",
+    "nic_driver_version": "NIC driver version",
     "nic_firmware": "NIC firmware",
+    "link_speed_Mbps": "link speed, Mb/s",
+    "pci_vendor": "card vendor",
+    "pci_device": "card",
+    "bus_width": "bus width",
+    "bus_speed": "bus speed",
     "copy_MBps": "copy rate of a core, MB/s",
     "governor": "CPU frequency governor",
     "cpu_frequency": "CPU frequency",
@@ -422,7 +428,9 @@ def machines(runs: pd.DataFrame, study: Study) -> Machines:
     hosts: dict[str, dict[str, list[str]]] = {}
     shared: dict[str, list[str]] = {}
     for text in runs["provenance"].drop_duplicates():
-        content = _parsed(text)
+        content = conditions.json_of(text, "provenance", code="E-ANALYSIS-040")
+        if not isinstance(content, dict):
+            continue
         for host, facts in (content.pop("hosts", None) or {}).items():
             for name, value in facts.items():
                 _add(hosts.setdefault(host, {}), FACTS.get(name, name), value)
@@ -452,17 +460,6 @@ def machines(runs: pd.DataFrame, study: Study) -> Machines:
     )
     rows = [*_campaign(runs, study), *((item, "; ".join(v)) for item, v in shared.items())]
     return Machines(frame, pd.DataFrame(rows, columns=["item", "value"], dtype=str))
-
-
-def _parsed(text: str) -> dict:
-    try:
-        content = json.loads(text or "{}")
-    except ValueError:
-        raise NetlabError(
-            "column provenance of the results contains text that is not JSON",
-            code="E-ANALYSIS-040",
-        ) from None
-    return dict(content) if isinstance(content, dict) else {}
 
 
 def _add(place: dict[str, list[str]], item: str, value: object) -> None:

@@ -14,6 +14,7 @@ from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, disturbed, valid
 from netlab.analysis.printed import levels_of
 from netlab.charts.chart import describe
+from netlab.charts.forest import name_rows
 from netlab.charts.labels import (
     LINEAR_UP_TO,
     ceiling_line,
@@ -100,21 +101,27 @@ def chosen_label(labels: Mapping[str, str], tuning: str) -> str:
 
 def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> str:
     """Draw the cells of one tuning and MTU that have a value; return them in words."""
-    line = line.sort_values("streams")
-    hollow, alone = disturbed(line, y), line[y].isna().all()
-    hollow_points(ax, line["streams"], hollow, label=label, style=style, alone=alone)
-    line = line[line[y].notna()]
-    if line.empty:
-        return f"{label}: no valid cell"
-    low, high, _ = QUANTITIES[y]
-    line_with_bars(
-        *(ax, line["streams"], line[y], (line[low], line[high])),
-        label=label,
-        style=style,
-        ceiling=ceiling_of(line, y),
-    )
+    line = _drawn(ax, line.assign(place=line["streams"]), y, label, style)
     values = zip(line[y], line["streams"], strict=True)
-    return f"{label}: " + ", ".join(f"{printed.number(v)} with {n}" for v, n in values)
+    words = ", ".join(f"{printed.number(v)} with {n}" for v, n in values)
+    return f"{label}: {words or 'no valid cell'}"
+
+
+def _drawn(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> pd.DataFrame:
+    """Draw the cells of a line over their ``place``; return those that have a value."""
+    line = line.sort_values("place")
+    hollow, alone = disturbed(line, y), line[y].isna().all()
+    hollow_points(ax, line["place"], hollow, label=label, style=style, alone=alone)
+    line = line[line[y].notna()]
+    if len(line):
+        low, high, _ = QUANTITIES[y]
+        line_with_bars(
+            *(ax, line["place"], line[y], (line[low], line[high])),
+            label=label,
+            style=style,
+            ceiling=ceiling_of(line, y),
+        )
+    return line
 
 
 def ceiling_of(cells: pd.DataFrame, y: str) -> pd.Series:
@@ -224,20 +231,10 @@ def _factors_line(
     style: dict,
 ) -> str:
     """Draw the cells of one line that have a value; return its range in words."""
-    line = line.assign(place=[places[level] for level in line[x]]).sort_values("place")
-    hollow, alone = disturbed(line, y), line[y].isna().all()
-    hollow_points(ax, line["place"], hollow, label=label, style=style, alone=alone)
-    line = line[line[y].notna()]
+    line = _drawn(ax, line.assign(place=[places[v] for v in line[x]]), y, label, style)
     if line.empty:
         return f"{label or 'the line'}: no valid cell"
     values = line[y].to_numpy(dtype=float)
-    low, high, _ = QUANTITIES[y]
-    line_with_bars(
-        *(ax, line["place"], values, (line[low], line[high])),
-        label=label,
-        style=style,
-        ceiling=ceiling_of(line, y),
-    )
     text = f"{printed.number(values.min())} to {printed.number(values.max())}"
     return f"{label}: {text}" if label else text
 
@@ -326,7 +323,7 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
             ax.plot([median, median], ends, color=style["color"], linewidth=1, label="_median")
             text = f"median {median:.4g} of {usable.sum()}"
         words.append(f"{labels[key]}: {text}")
-    ax.set_xlabel("goodput, MB/s")
+    ax.set(xlabel="goodput, MB/s", xlim=(0, None))
     alt = f"Dots of the goodput of every run, MB/s, one row a cell. {'; '.join(words)}."
     return describe(ax, alt, "One dot a run, a cross where it is flagged; lines: medians.")
 
@@ -342,7 +339,7 @@ def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
         ax.plot([one.low, one.high], [row, row], color=style["color"], linewidth=1.2, label="_bar")
         ax.plot([one.cpu_s_per_GB], [row], **style, label=labels[key])
         words.append(f"{labels[key]}: {one.cpu_s_per_GB:.3g}")
-    ax.set_xlabel("CPU time, s/GB")
+    ax.set(xlabel="CPU time, s/GB", xlim=(0, None))
     alt = f"Dots of the CPU seconds a GB of payload, one row a cell. {'; '.join(words)}."
     return describe(ax, alt, "Median of the rounds; bars from the least to the greatest.")
 
@@ -354,10 +351,6 @@ def _cells(frame: pd.DataFrame) -> Iterator[tuple[tuple, pd.DataFrame]]:
 def _axes(frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None) -> Axes:
     rows = [labels[key] for key, _ in _cells(frame)]
     ax = ax or new_axes((6.4, 1.1 + ROW_IN * len(rows)))
-    ax.set_yticks(range(len(rows)), rows)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xlim(left=0)
-    ax.grid(visible=False, axis="y")
-    ax.grid(visible=True, axis="x")
+    name_rows(ax, rows)
     ax.set_title(arrows(str(frame["group"].iloc[0])))
     return ax

@@ -30,8 +30,8 @@ from netlab.units import arrows
 #
 # The charts follow seaborn's distinction. An axes-level function takes ``ax``, draws on it and
 # returns it, so that its chart fits into a figure of the caller. A figure-level function makes its
-# own figures and takes no ``ax``: it returns :class:`Panels`, one figure whose panels an axes-level
-# function draws as well, or a :class:`netlab.charts.chart.Gallery` of finished charts.
+# own figures and takes no ``ax``: it returns :class:`Panels`, one figure of several axes, or a
+# :class:`netlab.charts.chart.Gallery` of finished charts.
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric
 from netlab.charts.chart import describe
+from netlab.charts.forest import name_rows
 from netlab.charts.theme import CEILING_COLOUR, new_axes, other_style, theme
 from netlab.errors import BadInput
 
@@ -77,7 +78,7 @@ def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 # Spread of every host's links: each link as a dot, as sender above and as receiver below.
 
-ROW_IN, SPREAD_MARGIN_IN, WIDTH_IN = 0.24, 1.2, 6.4
+ROW_IN, MARGIN_OF_ROWS_IN, WIDTH_IN = 0.24, 1.2, 6.4
 MOST = 60
 """Hosts drawn: those whose median link is the slowest."""
 ROLES = (("sender", "sends", -0.16), ("receiver", "receives", 0.16))
@@ -92,7 +93,7 @@ def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     medians = both.groupby("host", observed=True)["share"].median().sort_values()
     names = list(medians.index[:MOST])
     rows = {name: row for row, name in enumerate(names)}
-    ax = ax or new_axes((WIDTH_IN, SPREAD_MARGIN_IN + ROW_IN * len(names)))
+    ax = _link_axes(names, ax)
     for place, (column, role, offset) in enumerate(ROLES):
         look = other_style(place)
         drawn = links[links[column].isin(names)]
@@ -100,11 +101,6 @@ def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             100 * drawn["share"], drawn[column].map(rows) + offset, linestyle="",
             marker=look["marker"], color=look["color"], markersize=3.5, alpha=0.7, label=role,
         )  # fmt: skip
-    ax.axvline(100, color=CEILING_COLOUR, linewidth=0.8)
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlabel("goodput of a link, % of the median link")
-    ax.grid(axis="x")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     of = f"{len(names)} hosts" if len(names) == len(medians) else f"{MOST} of {len(medians)} hosts"
     alt = (
@@ -115,9 +111,17 @@ def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return describe(ax, alt)
 
 
+def _link_axes(names: list[str], ax: Axes | None) -> Axes:
+    """Axes of links with the median link as a line, a named row each."""
+    ax = ax or new_axes((WIDTH_IN, MARGIN_OF_ROWS_IN + ROW_IN * len(names)))
+    name_rows(ax, names)
+    ax.axvline(100, color=CEILING_COLOUR, linewidth=0.8)
+    ax.set_xlabel("goodput of a link, % of the median link")
+    return ax
+
+
 # The slowest links of a fleet: each beside its other direction.
 
-LINK_ROW_IN, LINK_MARGIN_IN, LINK_WIDTH_IN = 0.24, 1.2, 6.4
 MOST_LINKS = 20
 
 
@@ -128,16 +132,10 @@ def slow_links(links: pd.DataFrame, *, most: int = MOST_LINKS, ax: Axes | None =
         raise BadInput("no link has a valid run", key="links", code="E-CHARTS-012")
     shown = links.sort_values("share").head(most)
     names = list(shown["sender"] + " → " + shown["receiver"])
-    rows = range(len(shown))
-    ax = ax or new_axes((LINK_WIDTH_IN, LINK_MARGIN_IN + LINK_ROW_IN * len(shown)))
+    ax = _link_axes(names, ax)
     for place, (column, label) in enumerate((("share", "link"), ("reverse", "other direction"))):
         look = other_style(place) | {"linestyle": "", "markersize": 5}
-        ax.plot(100 * shown[column], rows, label=label, **look)
-    ax.axvline(100, color=CEILING_COLOUR, linewidth=0.8)
-    ax.set_yticks(rows, names)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlabel("goodput, % of the median link")
-    ax.grid(axis="x")
+        ax.plot(100 * shown[column], range(len(names)), label=label, **look)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     words = "; ".join(
         f"{name} {100 * row.share:.0f} %"

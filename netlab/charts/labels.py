@@ -196,6 +196,12 @@ class Series:
     low: np.ndarray
     high: np.ndarray
 
+    def points(self) -> Iterator[tuple]:
+        """Its points as a reader sees them: x, y, low, high."""
+        x = _shown(self.axes, np.atleast_1d(self.line.get_xdata()), "x")
+        y = _shown(self.axes, np.atleast_1d(self.line.get_ydata()), "y")
+        return zip(x, y, self.low, self.high, strict=True)
+
 
 def series_of(fig: Figure) -> list[Series]:
     """Lines of a figure that stand for data: those with a name, and those with bars."""
@@ -255,9 +261,7 @@ def data_of(fig: Figure) -> pd.DataFrame:
     rows: list[tuple] = []
     for one in series_of(fig):
         names = (one.panel, one.label, one.axes.get_xlabel(), one.axes.get_ylabel())
-        x = _shown(one.axes, np.atleast_1d(one.line.get_xdata()), "x")
-        y = _shown(one.axes, np.atleast_1d(one.line.get_ydata()), "y")
-        rows += [(*names, *point) for point in zip(x, y, one.low, one.high, strict=True)]
+        rows += [(*names, *point) for point in one.points()]
     for ax in fig.axes:
         panel = (ax.get_title(loc="left") or ax.get_title() or "").replace("\n", ", ")
         names = (panel, "", ax.get_xlabel(), ax.get_ylabel())
@@ -304,9 +308,7 @@ def mark(fig: Figure) -> list[list[str]]:
     texts = []
     for number, one in enumerate(series_of(fig)):
         one.line.set_gid(f"{GID}{number}")
-        x = _shown(one.axes, np.atleast_1d(one.line.get_xdata()), "x")
-        y = _shown(one.axes, np.atleast_1d(one.line.get_ydata()), "y")
-        texts.append([_hover(one, *point) for point in zip(x, y, one.low, one.high, strict=True)])
+        texts.append([_hover(one, *point) for point in one.points()])
     return texts
 
 
@@ -363,7 +365,7 @@ LINEAR_UP_TO = 32
 RATIOS = (1, 2, 0.5, 5, 0.2, 10, 0.1, 20, 0.05, 1.5, 0.7, 3, 0.3, 1.2, 0.8, 1.1, 0.9)
 """Ticks of an axis of ratios, the most wanted first."""
 
-LEAST_GAP = 0.1
+LEAST_GAP = 0.12
 """Distance of two ticks of an axis of ratios, as a share of the axis."""
 
 

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from netlab.analysis.longpath import LAW_OF_STACK
 from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
@@ -18,7 +19,6 @@ from netlab.charts.labels import label_lines, within
 from netlab.charts.theme import (
     CEILING_COLOUR,
     MARKERS,
-    SMALL_CHART_SIZE_IN,
     new_axes,
     other_style,
     theme,
@@ -163,30 +163,14 @@ Run = Mapping[str, Any]
 
 
 @theme()
-def quantity_over_time(lp: LongPath, run: Run, quantity: str, *, ax: Axes | None = None) -> Axes:
-    """Draw one quantity of a run over time, a line a flow."""
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    series = lp.series(pd.Series(run))
-    _quantity(ax, lp, run, series[quantity])
-    ax.set(title=_column_title(lp, run), ylabel=QUANTITIES[quantity], xlabel="s")
-    ax.set_ylim(0, _top([series], quantity))
-    ax.set_xlim(left=0)
-    alt = f"Line chart of {QUANTITIES[quantity]} over time. {_in_words(run, series)}."
-    return describe(ax, alt, MARKS + star(pd.DataFrame([run])))
-
-
-@theme()
 def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw all quantities of several runs by :func:`quantity_over_time`, one column a run."""
+    """Draw goodput, window, RTT, retransmits and queue over time, one column a run."""
     if runs.empty:
         return Gallery()
     shown = list(runs.to_dict("records"))
     all_series = [lp.series(run) for run in shown]
     quantities = [name for name in QUANTITIES if any(len(s[name]) for s in all_series)]
-    fig, axes = plt.subplots(
-        len(quantities), len(shown), sharex=True, sharey="row", squeeze=False,
-        figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), ROW_IN * len(quantities) + 0.7),
-    )  # fmt: skip
+    fig, axes = _columns(title, len(quantities), len(shown), ROW_IN * len(quantities) + 0.7)
     for column, (run, series) in enumerate(zip(shown, all_series, strict=True)):
         for row, name in enumerate(quantities):
             ax = axes[row][column]
@@ -201,13 +185,22 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     for row, name in enumerate(quantities):
         axes[row][0].set_ylim(0, _top(all_series, name))
     axes[0][0].set_xlim(left=0)
-    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
     words = "; ".join(_in_words(run, series) for run, series in zip(shown, all_series, strict=True))
     alt = (
         f"Line charts in a grid, {title}: one column a run, one row each for "
         f"{', '.join(QUANTITIES[name] for name in quantities)}, over time. {words}."
     )
     return Gallery.of(describe(fig, alt, MARKS + star(runs)))
+
+
+def _columns(
+    title: str, rows: int, runs: int, height_in: float, column_in: float = COLUMN_IN
+) -> tuple[Figure, np.ndarray]:
+    """A figure with a column a run; the axes of a row share their scale."""
+    size_in = (max(4.2, column_in * runs + 0.6), height_in)
+    fig, axes = plt.subplots(rows, runs, sharex=True, sharey="row", squeeze=False, figsize=size_in)
+    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    return fig, axes
 
 
 def _quantity(ax: Axes, lp: LongPath, run: Run, frame: pd.DataFrame) -> None:
@@ -245,31 +238,19 @@ def _in_words(run: Run, series: dict[str, pd.DataFrame]) -> str:
 
 
 @theme()
-def recovery(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw the window of a run after a forced loss beside the law of its stack.
-
-    The law starts at the least measured window, with the mean of the measured round-trip times.
-    """
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    words, highest = _recovery(ax, lp, run)
-    ax.set(ylim=(0, HEADROOM * highest), ylabel="window, segments")
-    alt = f"Line chart of the congestion window after one packet was dropped. {words}."
-    return describe(ax, alt, LAWS + star(pd.DataFrame([run])))
-
-
-@theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw the runs with a forced loss side by side, each by :func:`recovery`."""
+    """Draw windows after a forced loss beside the law of their stack, one column a run.
+
+    A law starts at the least measured window, with the mean of the measured round-trip times.
+    """
     known = set(lp.recoveries["run_id"])
     shown = [run for run in runs.to_dict("records") if run["run_id"] in known]
     if not shown:
         return Gallery()
-    fig, axes = plt.subplots(1, len(shown), sharex=True, sharey=True, squeeze=False,
-                             figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), 2.9))  # fmt: skip
+    fig, axes = _columns(title, 1, len(shown), 2.9)
     drawn = [_recovery(ax, lp, run) for ax, run in zip(axes[0], shown, strict=True)]
     axes[0][0].set_ylim(0, HEADROOM * max(highest for _, highest in drawn))
     axes[0][0].set_ylabel("window, segments")
-    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
     alt = (
         f"Line charts side by side, {title}: congestion window after one packet was dropped. "
         f"{'; '.join(words for words, _ in drawn)}."
@@ -310,37 +291,12 @@ def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
 
 
 @theme()
-def flows(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw the goodput of each flow of a run over time."""
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    over = lp.shares(dict(run))
-    _flows(ax, lp, run, over)
-    ax.set(ylim=(0, _highest([over])), ylabel="goodput, Mb/s", xlabel="s")
-    alt = f"Line chart of the goodput of flows over time. {_fairness(run, over)}."
-    return describe(ax, alt, FLOWS + star(pd.DataFrame([run])))
-
-
-@theme()
-def fairness_index(lp: LongPath, run: Run, *, ax: Axes | None = None) -> Axes:
-    """Draw Jain's index of the flows of a run over time."""
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    over = lp.shares(dict(run))
-    _index(ax, over)
-    ax.set(title=_column_title(lp, run), ylabel="Jain's index")
-    alt = f"Line chart of Jain's fairness index over time. {_fairness(run, over)}."
-    return describe(ax, alt, star(pd.DataFrame([run])).strip())
-
-
-@theme()
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw :func:`flows` above :func:`fairness_index`, one column a run."""
+    """Draw goodput of each flow above Jain's index, one column a run."""
     if runs.empty:
         return Gallery()
     shown = runs.to_dict("records")
-    size_in = (max(4.2, 0.8 * COLUMN_IN * len(shown) + 0.6), 3.9)
-    fig, axes = plt.subplots(
-        2, len(shown), sharex=True, sharey="row", squeeze=False, figsize=size_in
-    )
+    fig, axes = _columns(title, 2, len(shown), 3.9, 0.8 * COLUMN_IN)
     all_shares = [lp.shares(run) for run in shown]
     for (top, bottom), run, over in zip(axes.T, shown, all_shares, strict=True):
         _flows(top, lp, run, over)
@@ -348,7 +304,6 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     axes[0][0].set_ylim(0, _highest(all_shares))
     axes[0][0].set_ylabel("goodput, Mb/s")
     axes[1][0].set_ylabel("Jain's index")
-    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
     words = "; ".join(_fairness(run, over) for run, over in zip(shown, all_shares, strict=True))
     alt = (
         f"Line charts in two rows, {title}: goodput of two flows over time, and Jain's fairness "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,8 +14,9 @@ from matplotlib.axes import Axes
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
-from netlab.charts.cells import HOLLOW, chosen_label
+from netlab.charts.cells import HOLLOW
 from netlab.charts.chart import Panels, describe
+from netlab.charts.forest import name_rows
 from netlab.charts.labels import (
     ceiling_line,
     hollow_points,
@@ -142,31 +143,8 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
 
 
 @theme()
-def panel(
-    cells: pd.DataFrame,
-    group: str,
-    tuning: str,
-    *,
-    study: Study | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw one tuning of a group over the number of streams, a line an MTU."""
-    whole = printed.of_group(cells, group)
-    label = chosen_label(printed.tuning_labels(whole, study), tuning)
-    part = whole[whole["tuning"] == tuning]
-    ax = ax or new_axes(CHART_SIZE_IN)
-    _draw(ax, part, mtu_styles(cells["mtu_B"]), _top(whole))
-    _ceiling(ax, part, study, reading=True)
-    ax.set_title(f"{printed.caption(cells, group)}: {label}")
-    ax.set_ylabel(_axis_label(whole))
-    label_lines(ax, _names(whole), size_pt=8.5, inside=True)
-    alt = f"Line chart of goodput, {group}, {label}: {_words(part, study)}"
-    return describe(ax, alt, _caption(part, study))
-
-
-@theme()
 def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Panels:
-    """Draw all tunings of one group side by side, each as :func:`panel`, on a shared axis."""
+    """Draw one group over the number of streams, a panel a tuning, a line an MTU."""
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
     width = 1.0 + 2.75 * len(tunings)
@@ -274,39 +252,34 @@ def _row(labels: Mapping[str, str], tuning: str, mtu_B: int) -> str:
     return f"{labels[tuning]}, {f'{mtu_B} B' if mtu_B else 'MTU as found'}"
 
 
-def _rows(plan: pd.DataFrame, study: Study) -> tuple[list[tuple], dict[str, str]]:
-    """Tunings and MTUs of a plan in their order, and the labels of the tunings."""
-    labels = printed.tuning_labels(plan, study)
-    keys = plan[["tuning", "mtu_B"]].fillna(0).drop_duplicates().itertuples(index=False, name=None)
+def _rows(
+    plan: pd.DataFrame, study: Study, ax: Axes | None
+) -> tuple[Axes, Iterator[tuple[int, str, dict, pd.DataFrame]]]:
+    """Axes with a row a tuning and MTU of a plan, and place, name, style and runs of each."""
+    labels, plan = printed.tuning_labels(plan, study), plan.assign(mtu_B=plan["mtu_B"].fillna(0))
     rank = list(labels)
-    return sorted(
-        ((t, int(m)) for t, m in keys), key=lambda key: (rank.index(key[0]), key[1])
-    ), labels
-
-
-def _listed(ax: Axes, names: list[str]) -> None:
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(visible=False, axis="y")
-    ax.grid(visible=True, axis="x")
+    parts = [(rank.index(key[0]), *key, part) for key, part in plan.groupby(["tuning", "mtu_B"])]
+    parts.sort(key=lambda one: one[:3])
+    styles = mtu_styles(mtu_B for _, _, mtu_B, _ in parts)
+    names = [_row(labels, tuning, int(mtu_B)) for _, tuning, mtu_B, _ in parts]
+    ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(parts)))
+    name_rows(ax, names)
+    return ax, (
+        (row, name, {**styles[int(mtu_B)], "linestyle": "none"}, part)
+        for row, (name, (*_, mtu_B, part)) in enumerate(zip(names, parts, strict=True))
+    )
 
 
 @theme()
 def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
     """Draw the runs of a plan in the order of measuring, a row a tuning and MTU."""
-    keys, labels = _rows(plan, study)
-    ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(keys)))
-    styles = mtu_styles(mtu_B for _, mtu_B in keys)
-    mtus = plan["mtu_B"].fillna(0)
-    for row, (tuning, mtu_B) in enumerate(keys):
-        part = plan[(plan["tuning"] == tuning) & (mtus == mtu_B)]
-        style = {**styles[mtu_B], "linestyle": "none", "marker": "|", "markersize": 9,
-                 "markeredgecolor": styles[mtu_B]["color"], "markeredgewidth": 0.9}  # fmt: skip
-        ax.plot(part["order"], [row] * len(part), label=_row(labels, tuning, mtu_B), **style)
+    ax, rows = _rows(plan, study, ax)
+    for row, name, style, part in rows:
+        bar = {"marker": "|", "markersize": 9, "markeredgewidth": 0.9}
+        style |= {**bar, "markeredgecolor": style["color"]}
+        ax.plot(part["order"], [row] * len(part), label=name, **style)
     for start in plan.groupby("round")["order"].min():
         ax.axvline(start - 0.5, color=CEILING_COLOUR, linewidth=0.7, zorder=0)
-    _listed(ax, [_row(labels, *key) for key in keys])
     ax.set(xlabel="order of measuring (lines: starts of rounds)", title="Runs in their order")
     rounds = plan["round"].nunique()
     return describe(
@@ -319,23 +292,15 @@ def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
 @theme()
 def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = None) -> Axes:
     """Draw a dot for each cell of a design: streams by tuning and MTU, coloured by MTU."""
-    keys, labels = _rows(plan, study)
-    streams = sorted(plan["streams"].unique())
-    ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(keys)))
-    styles = mtu_styles(mtu_B for _, mtu_B in keys)
-    mtus = plan["mtu_B"].fillna(0)
-    words = []
-    for row, (tuning, mtu_B) in enumerate(keys):
-        part = plan[(plan["tuning"] == tuning) & (mtus == mtu_B)]
-        counts = part.groupby("streams").size()
-        places = [streams.index(count) for count in counts.index]
-        style = {**styles[mtu_B], "linestyle": "none", "markersize": 8}
-        name = _row(labels, tuning, mtu_B)
-        ax.plot(places, [row] * len(places), label=name, **style)
-        words.append(f"{name}: {', '.join(map(str, counts.index))} streams")
+    streams, words = sorted(plan["streams"].unique()), []
+    ax, rows = _rows(plan, study, ax)
+    for row, name, style, part in rows:
+        counts = sorted(part["streams"].unique())
+        places = [streams.index(count) for count in counts]
+        ax.plot(places, [row] * len(places), label=name, **style | {"markersize": 8})
+        words.append(f"{name}: {', '.join(map(str, counts))} streams")
     ax.set_xticks(range(len(streams)), [str(count) for count in streams])
     ax.set_xlim(-0.5, len(streams) - 0.5)
-    _listed(ax, [_row(labels, *key) for key in keys])
     ax.set(xlabel="TCP streams", title=arrows(title))
     return describe(ax, f"Dots of the cells of {title}. {'; '.join(words)}.")
 
@@ -354,7 +319,7 @@ def knob_values(
         rows = [row for row, name in enumerate(names) if name in known]
         ax.plot([known[names[row]] for row in rows], rows, label=label, **style)
     ax.set_xscale("symlog", linthresh=1)
-    _listed(ax, names)
+    name_rows(ax, names)
     ax.set(xlabel="value, in the unit of the knob (logarithmic)", title=f"{chosen}: values")
     legend_below(ax, ncols=len(values))
     words = "; ".join(f"{name} {value:g}" for name, value in values[chosen].items())

@@ -64,13 +64,7 @@ OTHERS: tuple[str, ...] = ("#6b3e26", "#c2559d", "#4a6fa5", "#7d7d00", "#007a5e"
 
 def line_style(i: int) -> dict[str, Any]:
     """Keyword arguments for the ``i``-th line of a chart (cycles after six)."""
-    return {
-        "color": PALETTE[i % len(PALETTE)],
-        "marker": MARKERS[i % len(MARKERS)],
-        "linestyle": DASHES[i % len(DASHES)],
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.7,
-    }
+    return _style(PALETTE[i % len(PALETTE)], i)
 
 
 def mtu_styles(mtus_B: Iterable[int]) -> dict[int, dict[str, Any]]:

@@ -12,12 +12,11 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import printed
 from netlab.analysis.cells import disturbed, valid
-from netlab.charts.cells import chosen_label
 from netlab.charts.chart import Panels, describe
-from netlab.charts.labels import label_lines, legend_below, ratio_axis, stream_axis
+from netlab.charts.forest import RATIO, forest
+from netlab.charts.labels import label_lines, legend_below, stream_axis
 from netlab.charts.theme import (
     CEILING_COLOUR,
-    CHART_SIZE_IN,
     HOLLOW_COLOUR,
     mtu_styles,
     new_axes,
@@ -32,9 +31,6 @@ from netlab.units import arrows
 ROW_IN = 0.36
 JITTER = 0.16
 """Half the width that dots of one position are spread over."""
-
-EDGE = 1.08
-"""Room beyond the outermost ratio."""
 
 REPEATS_CAPTION = "One dot a run, a cross where it is flagged; lines: medians."
 
@@ -105,7 +101,6 @@ def _by(labels: dict[str, str]):
     return lambda key: (order.index(key[0]), key[1])
 
 
-@theme()
 def effects(
     steps: pd.DataFrame,
     labels: dict[str, str],
@@ -114,62 +109,31 @@ def effects(
     ax: Axes | None = None,
 ) -> Axes:
     """Forest plot: the ratio of goodput for each step of each factor, with its interval."""
-    ax = ax or new_axes((6.4, 1.1 + ROW_IN * max(1, len(steps))))
-    names, words = [], []
-    palette = {factor: other_style(i) for i, factor in enumerate(dict.fromkeys(steps["factor"]))}
-    for place, row in enumerate(steps.itertuples()):
-        style = palette[row.factor]
-        if not math.isnan(row.low):
-            ax.plot([row.low, row.high], [place, place], color=style["color"], linewidth=1.6)
-        ax.plot([row.ratio], [place], **{**style, "linestyle": "none"})
-        name = f"{factors[row.factor]}: {_level(labels, row.from_level)} to "
-        names.append(name + _level(labels, row.to_level))
-        interval = "" if math.isnan(row.low) else f" ({row.low:.2f} to {row.high:.2f})"
-        words.append(f"{names[-1]}: ×{row.ratio:.2f}{interval} in {row.contexts} cases")
-    ax.axvline(1, color=CEILING_COLOUR, linewidth=1, zorder=1)
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.grid(visible=False, axis="y")
-    ax.grid(visible=True, axis="x")
-    ratio_axis(ax, _reach(steps))
-    ax.set_xlabel("ratio of goodput")
-    ax.set_title("Effect of each step of a factor")
-    alt = f"Forest plot of the ratio of goodput by step. {'; '.join(words)}."
+    marks = steps.rename(columns={"ratio": "centre"}).assign(
+        row=[
+            f"{factors[step.factor]}: "
+            + " to ".join(arrows(labels.get(one, one)) for one in (step.from_level, step.to_level))
+            for step in steps.itertuples()
+        ],
+        series=steps["factor"].map(factors),
+        verdict=[f"in {count} cases" for count in steps["contexts"]],
+    )
     caption = "Bars: interval between the cases that differ in this step alone."
-    return describe(ax, alt, caption if steps["low"].notna().any() else "")
-
-
-def _reach(steps: pd.DataFrame) -> tuple[float, float]:
-    """Ends of the axis: all ratios with their intervals, and 1."""
-    found = steps[["ratio", "low", "high"]].to_numpy(dtype=float)
-    low, high = np.nanmin([1.0, *found.ravel()]), np.nanmax([1.0, *found.ravel()])
-    return float(low) / EDGE, float(high) * EDGE
-
-
-def _level(labels: dict[str, str], level: str) -> str:
-    return arrows(labels.get(level, level))
-
-
-@theme()
-def repeats(
-    runs: pd.DataFrame, group: str, tuning: str, *, study: Study, ax: Axes | None = None
-) -> Axes:
-    """Draw every repeat of one group and tuning as a dot; a flagged run is a cross."""
-    part = _with_goodput(runs, group)
-    label = chosen_label(printed.tuning_labels(part, study), tuning)
-    ax = ax or new_axes(CHART_SIZE_IN)
-    words = _repeats(ax, part, tuning, label, mtu_styles(runs["mtu_B"]))
-    ax.set_title(arrows(f"{group}: {label}"))
-    ax.set_ylabel("goodput, MB/s")
-    ax.set_ylim(bottom=0)
-    legend_below(ax, ncols=part["mtu_B"].nunique())
-    alt = f"Dots of the goodput of every run, {group}. {words}."
-    return describe(ax, alt, REPEATS_CAPTION)
+    return forest(
+        marks,
+        {name: other_style(i) for i, name in enumerate(dict.fromkeys(marks["series"]))},
+        "ratio of goodput by step",
+        title="Effect of each step of a factor",
+        quantity="ratio of goodput",
+        scale=RATIO,
+        caption=caption if steps["low"].notna().any() else "",
+        ax=ax,
+    )
 
 
 @theme()
 def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
-    """Draw every repeat of one group, a panel of :func:`repeats` a tuning, on a shared axis."""
+    """Draw every repeat of one group as a dot, a flagged run as a cross; a panel a tuning."""
     part = _with_goodput(runs, group)
     labels = printed.tuning_labels(part, study)
     styles = mtu_styles(runs["mtu_B"])

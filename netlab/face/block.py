@@ -32,24 +32,13 @@ from netlab.units import arrows
 
 @dataclass(frozen=True)
 class MeasuredBlock:
-    """A measured block; shows its cells.
-
-    Parameters
-    ----------
-    study : Study
-        The design it belongs to.
-    visit : Visit
-        The runs measured now, as planned.
-    result : VisitResult
-        The runs as measured, and what the tuning met.
-    runs, intervals : DataFrame
-        Records of the block in all rounds so far.
-    """
+    """A measured block; shows its cells."""
 
     study: Study
     visit: schedule.Visit
     result: VisitResult
     runs: pd.DataFrame
+    """Records of the block in all rounds so far, as are the intervals."""
     intervals: pd.DataFrame
 
     @property

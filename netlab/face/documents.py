@@ -10,10 +10,9 @@ import pandas as pd
 
 from netlab import bus, published
 from netlab.charts import published as charts
-from netlab.charts import published as charts_published
 from netlab.charts.chart import Chart, Gallery, show
-from netlab.charts.published import verdicts
 from netlab.errors import BadInput
+from netlab.face.notebook import AnsweredView, made_by
 from netlab.files.paths import given_path
 from netlab.files.tables import Table
 from netlab.published import layout, windows
@@ -93,9 +92,7 @@ class OpenlabReport(Document):
         """Charts of cells that the report prints in tables alone."""
         return charts.missing_charts()
 
-    def best_cells(self) -> Table:
-        """Best cell of each table."""
-        return layout.best_cells()
+    best_cells = staticmethod(layout.best_cells)
 
     def tables(self, value: str = "throughput_MBps") -> list[Table]:
         """Tables 1 to 6.
@@ -133,15 +130,7 @@ class OpenlabNotes(Document):
         """Remarks on the data set."""
         return published.describe("openlab-2003-preliminary").notes
 
-    def charts(self, value: str = "throughput_MBps") -> Gallery:
-        """Rates over streams, a chart a set.
-
-        Parameters
-        ----------
-        value : {"throughput_MBps", "per_stream_MBps"}
-            Totals, or the rate of one stream.
-        """
-        return charts.preliminary_by_streams(value)
+    charts = staticmethod(charts.preliminary_by_streams)
 
     @property
     def burst_efficiency(self) -> Chart:
@@ -160,13 +149,8 @@ class OpenlabNotes(Document):
             formats=".0f",
         )
 
-    def slots(self) -> Table:
-        """The slot of half speed and the one of full speed."""
-        return layout.slot_table()
-
-    def against_report(self) -> Table:
-        """Cells of the notes beside those of the report."""
-        return layout.notes_against_report()
+    slots = staticmethod(layout.slot_table)
+    against_report = staticmethod(layout.notes_against_report)
 
     def _files(self) -> Iterator[tuple[str, Table]]:
         for tuning, table in zip(layout.TITLE_OF_SET, self.tables(), strict=True):
@@ -185,20 +169,15 @@ class SlacPage(Document):
     @property
     def charts(self) -> Gallery:
         """Window over time after one loss, a chart an MTU."""
-        return charts_published.recovery_charts()
+        return charts.recovery_charts()
 
     @property
     def windows_chart(self) -> Chart:
         """Windows of the tests beside the one that the path needs."""
-        return show(charts_published.windows_needed_and_given())
+        return show(charts.windows_needed_and_given())
 
-    def recoveries(self) -> Table:
-        """Time to recover from a loss, by stack and MTU."""
-        return windows.recovery_table()
-
-    def configurations(self) -> Table:
-        """Configurations of the tests."""
-        return windows.configurations_table()
+    recoveries = staticmethod(windows.recovery_table)
+    configurations = staticmethod(windows.configurations_table)
 
     def commands(self) -> str:
         """The sender's other settings as commands."""
@@ -208,21 +187,10 @@ class SlacPage(Document):
         """The file ``wad.conf``, as the page gives it once."""
         return Table(published.load("slac-2003-wad"), "wad.conf, as given in full once")
 
-    def path(self) -> Table:
-        """Pings and traceroutes of the path."""
-        return windows.path_table()
-
-    def windows(self) -> Table:
-        """Windows of the tests."""
-        return windows.windows_table()
-
-    def windows_each(self) -> Table:
-        """Windows of each configuration, also in segments."""
-        return windows.windows_each_table()
-
-    def transfer(self) -> Table:
-        """One minute with rapid."""
-        return windows.transfer_table()
+    path = staticmethod(windows.path_table)
+    windows_each = staticmethod(windows.windows_each_table)
+    transfer = staticmethod(windows.transfer_table)
+    windows = staticmethod(windows.windows_table)
 
     def _files(self) -> Iterator[tuple[str, Table]]:
         yield "slac-2003-configurations", self.configurations()
@@ -241,29 +209,12 @@ class GigabitHosts(Document):
     @property
     def opening(self) -> Chart:
         """Goodput before and after, beside the link."""
-        return show(charts_published.before_and_after())
+        return show(charts.before_and_after())
 
-    def tuning(self) -> Table:
-        """Settings and goodput before and after."""
-        return layout.tuning_table()
-
-    def ceilings(self) -> Table:
-        """Buses and links of the time."""
-        return layout.ceilings_table()
-
-    def pcie(self, lanes: int = 8) -> Table:
-        """Bandwidth of PCI Express by generation.
-
-        Parameters
-        ----------
-        lanes : int
-            Lanes of the link.
-        """
-        return layout.pcie_table(lanes=lanes)
-
-    def settings(self) -> str:
-        """The settings as each system takes them."""
-        return layout.listing()
+    tuning = staticmethod(layout.tuning_table)
+    ceilings = staticmethod(layout.ceilings_table)
+    pcie = staticmethod(layout.pcie_table)
+    settings = staticmethod(layout.listing)
 
     def buses_here(self) -> str:
         """The bus of each interface of this machine, a line each."""
@@ -296,7 +247,7 @@ def document_of(name: str) -> Document:
 # The statements of the documents, recomputed, as a notebook shows them.
 
 
-class Claims:
+class Claims(AnsweredView, Document):
     """Every quantitative statement of the documents with its verdict; shows itself as counts.
 
     Made by :func:`netlab.claims`.
@@ -309,6 +260,7 @@ class Claims:
 
     def __init__(self) -> None:
         self.frame: pd.DataFrame = check_all()
+        super().__init__(self.frame)
 
     @property
     def answer(self) -> Sentence:
@@ -318,47 +270,11 @@ class Claims:
     @property
     def chart(self) -> Chart:
         """Number of claims by verdict, a bar a document."""
-        return show(verdicts(self.frame))
+        return show(charts.verdicts(self.frame))
 
-    def counts(self) -> Table:
-        """Number of claims by document and verdict."""
-        return verdict_counts(self.frame)
+    counts = _table = made_by(verdict_counts)
+    table = made_by(claims_table)
 
-    def table(self, *, document: str | None = None, verdict: str | None = None) -> Table:
-        """Claims with their recomputed values, verdicts and reasons.
-
-        Parameters
-        ----------
-        document, verdict : str, optional
-            Only this document, only this verdict.
-
-        Raises
-        ------
-        BadInput
-            Unknown document or verdict.
-        """
-        return claims_table(self.frame, document=document, verdict=verdict)
-
-    def export(self, directory: str | Path) -> Path:
-        """Write the claims and their counts as CSV and LaTeX.
-
-        Parameters
-        ----------
-        directory : path-like
-            Where to, see :func:`netlab.files.paths.given_path`.
-
-        Returns
-        -------
-        Path
-            The directory.
-        """
-        place = given_path(directory)
-        self.table().export(place / "claims")
-        self.counts().export(place / "claims-verdicts")
-        return place
-
-    def _repr_html_(self) -> str:
-        return self.answer._repr_html_() + self.counts()._repr_html_()
-
-    def __repr__(self) -> str:
-        return f"{self.answer}\n{self.counts()!r}"
+    def _files(self) -> Iterator[tuple[str, Table]]:
+        yield "claims", self.table()
+        yield "claims-verdicts", self.counts()

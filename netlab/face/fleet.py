@@ -35,20 +35,6 @@ class Fleet:
     results : str or path
         Directory of the fleet's results, or the name of its study.
 
-    Attributes
-    ----------
-    runs : DataFrame
-        The runs that count of all pairs, with the column ``pair``.
-    cells : DataFrame
-        Goodput of each cell of each link, MB/s, with its interval; see
-        :func:`netlab.analysis.fleet.link_cells`.
-    links : DataFrame
-        One row for each ordered pair of hosts, the slowest first; see
-        :func:`netlab.analysis.fleet.links`.
-    outlying : DataFrame
-        Hosts whose links are all slower or faster; see
-        :func:`netlab.analysis.fleet.outlying_hosts`.
-
     Raises
     ------
     NetlabError

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 from urllib.parse import quote
 
 import pandas as pd
@@ -29,20 +30,48 @@ if TYPE_CHECKING:
     )
 
 
-# What a notebook shows: HTML with a plain-text twin, a link to a site, a finished chart.
+# What a notebook shows: views, HTML with a plain-text twin, a link to a site, a finished chart.
+
+
+P = ParamSpec("P")
+MadeT = TypeVar("MadeT")
+Made = Callable[Concatenate[Any, P], MadeT]
+
+
+class View:
+    """Tables, charts and sentences on one subject."""
+
+    def __init__(self, subject: Any):
+        self._subject = subject
+
+
+class AnsweredView(View):
+    """A view that shows itself as its answer above its main table."""
+
+    answer: Any
+    _table: Callable[[], Any]
+
+    def _repr_html_(self) -> str:
+        return self.answer._repr_html_() + self._table()._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"{self.answer}\n{self._table()!r}"
+
+
+def made_by(make: Made[P, MadeT], text: str = "") -> Made[P, MadeT]:
+    """Define a method that passes a view's subject to `make`, with its signature and docstring."""
+
+    @wraps(make)
+    def method(self: View, *args: P.args, **kwargs: P.kwargs) -> MadeT:
+        return make(self._subject, *args, **kwargs)
+
+    method.__doc__ = text or make.__doc__
+    return method
 
 
 @dataclass(frozen=True)
 class Html:
-    """A piece of HTML with a plain-text twin.
-
-    Parameters
-    ----------
-    markup : str
-        Escaped HTML.
-    text : str
-        The same as text.
-    """
+    """A piece of escaped HTML with a plain-text twin."""
 
     markup: str
     text: str
@@ -66,13 +95,7 @@ class Html:
 
 @dataclass(frozen=True)
 class Site:
-    """A written report; shows itself as a link.
-
-    Parameters
-    ----------
-    index : Path
-        Its first page.
-    """
+    """A written report; shows itself as a link to its first page."""
 
     index: Path
 
@@ -165,13 +188,7 @@ DEFAULTS = {"warmup_ms": 100, "window_ms": 1000, "congestion": "reno"}
 
 @dataclass(frozen=True)
 class LoopbackRun:
-    """A run between two sockets of this machine; shows its rate and its ledger.
-
-    Parameters
-    ----------
-    sink, gen : RunReport
-        Reports of the receiving and the sending end.
-    """
+    """A run between two sockets of this machine; shows its rate and its ledger."""
 
     sink: RunReport
     gen: RunReport

@@ -20,6 +20,7 @@ from netlab.tuning.plan import plan_html, plan_text
 from netlab.units import arrows
 
 if TYPE_CHECKING:
+    from netlab.charts.compare import Axes
     from netlab.hosts.host import Host
     from netlab.tuning.plan import Change
 
@@ -47,19 +48,29 @@ class Plan(pd.DataFrame):
         return show(order(self, self.design))._repr_html_() + (super()._repr_html_() or "")
 
 
-@dataclass(frozen=True)
-class Group:
-    """A group of a study: hosts, direction and cells.
+class ChartedTable:
+    """A part that shows a chart above its table; matplotlib is loaded when it is shown."""
 
-    Parameters
-    ----------
-    study : netlab.study.Study
-        The design it belongs to.
-    design : netlab.study.Group
-        Its content.
-    plan : DataFrame
-        Its runs.
-    """
+    def _chart(self) -> Axes | None:
+        raise NotImplementedError
+
+    def _table(self) -> Table:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        from netlab.charts.chart import show
+
+        drawn = self._chart()
+        chart = "" if drawn is None else show(drawn)._repr_html_()
+        return chart + self._table()._repr_html_()
+
+    def __repr__(self) -> str:
+        return repr(self._table())
+
+
+@dataclass(frozen=True, repr=False)
+class Group(ChartedTable):
+    """A group of a study: hosts, direction and cells; `plan` has its runs."""
 
     study: Design
     design: GroupDesign
@@ -80,37 +91,21 @@ class Group:
         ]
         return Table(pd.DataFrame(rows, columns=["item", "value"]), f"Group {group.name}")
 
-    def _repr_html_(self) -> str:
-        from netlab.charts.chart import show
+    def _chart(self) -> Axes:
         from netlab.charts.measured import cells
 
-        chart = show(cells(self.plan, self.study, f"Cells of {self.design.name}"))
-        return chart._repr_html_() + self._table()._repr_html_()
-
-    def __repr__(self) -> str:
-        return repr(self._table())
+        return cells(self.plan, self.study, f"Cells of {self.design.name}")
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """A tuning of a study on one of its hosts: knobs and their values.
-
-    Parameters
-    ----------
-    study : netlab.study.Study
-        The design it belongs to.
-    name : str
-        Of the tuning.
-    host : str
-        Host that it is for: a study may give a host a variant.
-    labels : dict
-        Tunings of the study -> label.
-    """
+@dataclass(frozen=True, repr=False)
+class Tuning(ChartedTable):
+    """A tuning of a study on one of its hosts, which may have a variant: knobs and their values."""
 
     study: Design
     name: str
     host: str
     labels: dict[str, str]
+    """Of all tunings of the study."""
 
     def _knobs(self, name: str) -> list[Knob]:
         items = self.study.tuning_profile(self.host, name).items
@@ -130,29 +125,16 @@ class Tuning:
         frame = pd.DataFrame(rows, columns=["knob", "value", "source"])
         return Table(frame, f"Tuning {self.labels[self.name]} of {self.host}")
 
-    def _repr_html_(self) -> str:
-        from netlab.charts.chart import show
+    def _chart(self) -> Axes:
         from netlab.charts.measured import knob_values
 
         values = {label: self._numbers(name) for name, label in self.labels.items()}
-        chart = show(knob_values(values, self.labels[self.name]))
-        return chart._repr_html_() + self._table()._repr_html_()
-
-    def __repr__(self) -> str:
-        return repr(self._table())
+        return knob_values(values, self.labels[self.name])
 
 
-@dataclass(frozen=True)
-class Run:
-    """One run: its record and its samples.
-
-    Parameters
-    ----------
-    record : dict
-        A row of :attr:`netlab.Results.runs`.
-    samples : DataFrame
-        Its rows of :attr:`netlab.Results.intervals`.
-    """
+@dataclass(frozen=True, repr=False)
+class Run(ChartedTable):
+    """One run: a row of :attr:`netlab.Results.runs`, and those of its intervals."""
 
     record: dict
     samples: pd.DataFrame
@@ -163,17 +145,12 @@ class Run:
         frame = pd.DataFrame(rows, columns=["column", "value"])
         return Table(frame, f"Run {self.record['run_id']}")
 
-    def _repr_html_(self) -> str:
-        from netlab.charts.chart import show
+    def _chart(self) -> Axes | None:
         from netlab.charts.measured import samples
 
-        table = self._table()._repr_html_()
         if self.samples.empty:
-            return table
-        return show(samples(timelines(self.samples), self.record["run_id"]))._repr_html_() + table
-
-    def __repr__(self) -> str:
-        return repr(self._table())
+            return None
+        return samples(timelines(self.samples), self.record["run_id"])
 
 
 def _text(value: object) -> str:
@@ -189,17 +166,7 @@ COLUMNS = ("path", "tuning", "mtu_B", "host", "knob", "old", "new", "supported",
 
 @dataclass(frozen=True)
 class HostChanges:
-    """Changes of a tuning on one host of a path.
-
-    Parameters
-    ----------
-    path, tuning, mtu_B
-        Of the block; empty and None where one diff stands for itself.
-    host : str
-        Name of the host.
-    changes : tuple of Change
-        One a knob, in the order they are applied.
-    """
+    """Changes of a tuning on one host of a path, one a knob in the order they are applied."""
 
     path: str
     tuning: str
@@ -219,11 +186,6 @@ class Changes:
     """Changes of settings, host by host; shows itself as a diff.
 
     ``-`` is the value found, ``+`` the value applied, ``!`` a knob that the host does not have.
-
-    Parameters
-    ----------
-    hosts : tuple of HostChanges
-        One for each path, tuning, MTU and host.
     """
 
     hosts: tuple[HostChanges, ...]
@@ -267,28 +229,9 @@ class Changes:
 def planned_changes(
     study: Study, tuning: str | None = None, path: str | None = None
 ) -> Iterator[HostChanges]:
-    """Read every knob of a study's tunings on its hosts; change nothing.
+    """Read every knob of a study's tunings on its hosts; see :meth:`netlab.Study.changes`.
 
-    Parameters
-    ----------
-    study : Study
-        Its lab is made, and removed again, if it has lab hosts and none is up.
-    tuning, path : str, optional
-        Only this tuning, only this path.
-
-    Yields
-    ------
-    HostChanges
-        One for each path, tuning, MTU and host.
-
-    Raises
-    ------
-    BadInput
-        The study has no such tuning or path.
-    HostError
-        A host cannot be reached.
-    Unsupported
-        A host has no congestion control of a name that the study's groups give.
+    Its lab is made, and removed again, if it has lab hosts and none is up.
     """
     from netlab.experiment.endpoint import open_endpoints, study_lab
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,7 +14,7 @@ from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.sides import SidesCompared as Sides
 from netlab.analysis.sides import comparison
 from netlab.errors import BadInput
-from netlab.face.notebook import Site
+from netlab.face.notebook import Site, View, made_by
 from netlab.face.stored import StoredResults
 from netlab.files import paths
 from netlab.files.tables import Table
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from netlab.report.explore import Explorer
     from netlab.report.front import Answer
     from netlab.report.gate import Banner
-    from netlab.report.tables import Sentence
+    from netlab.report.tables import Sentence, Tables
 
 
 # What a notebook shows of results: sentences, tables, charts, and the results beside others.
@@ -43,68 +44,64 @@ if TYPE_CHECKING:
 class ShownResults(StoredResults):
     """Views of the results of a study, each with a table or chart; see :class:`netlab.Results`."""
 
+    # Modules that draw are loaded when first used: matplotlib takes longer than all frames.
+
+    @property
+    def _front(self) -> ModuleType:
+        from netlab.report import front
+
+        return front
+
+    @property
+    def _views(self) -> ModuleType:
+        from netlab.face import views
+
+        return views
+
     @property
     def answer(self) -> Sentence:
         """The highest goodput in each direction, in a sentence."""
-        from netlab.report import front
-
-        return front.measured(self.measured)
+        return self._front.measured(self.measured)
 
     @property
     def headline(self) -> Answer:
         """The result in a few sentences."""
-        from netlab.report import front
-
-        return front.answer(self.measured)
+        return self._front.answer(self.measured)
 
     @property
     def strongest(self) -> Sentence:
         """The step of a factor with the largest effect on goodput, in a sentence."""
-        from netlab.report import front
-
-        return front.strongest(self.measured)
+        return self._front.strongest(self.measured)
 
     @property
     def gate(self) -> Banner:
         """The quality gate: passed, or each concern and what to do about it."""
-        from netlab.report import front
-
-        return front.banner(self.measured)
+        return self._front.banner(self.measured)
 
     @cached_property
     def tables(self) -> ResultTables:
         """Tables of the results, ready to be shown."""
-        from netlab.face.views import ResultTables
-
-        return ResultTables(self.measured)
+        return self._views.ResultTables(self.measured)
 
     @cached_property
     def charts(self) -> ResultCharts:
         """Charts of the results, finished; :meth:`plot` draws on axes."""
-        from netlab.face.views import ResultCharts
-
-        return ResultCharts(self.measured)
+        return self._views.ResultCharts(self.measured)
 
     @cached_property
     def then_and_now(self) -> ThenAndNow:
         """These results beside the openlab report of 2003."""
-        from netlab.face.views import ThenAndNow
-
-        return ThenAndNow(self.measured)
+        return self._views.ThenAndNow(self.measured)
 
     @cached_property
     def published_beside(self) -> PublishedBeside:
         """These results beside the published table that their study names."""
-        from netlab.face.views import PublishedBeside
-
-        return PublishedBeside(self.measured)
+        return self._views.PublishedBeside(self.measured)
 
     @cached_property
     def long_path(self) -> LongPathResults:
         """These results with the samples of their runs: stacks, recovery, fairness."""
-        from netlab.face.views import LongPathResults
-
-        return LongPathResults(self.measured)
+        return self._views.LongPathResults(self.measured)
 
     def agreement(self, bound_percent: float = 2.0) -> Agreement:
         """Compare other generators with netlab's, cell by cell.
@@ -112,7 +109,7 @@ class ShownResults(StoredResults):
         Parameters
         ----------
         bound_percent : float
-            Two generators agree if the interval of their difference lies within it.
+            Bound of *the same*, per cent.
 
         Returns
         -------
@@ -125,9 +122,7 @@ class ShownResults(StoredResults):
         >>> netlab.Results("openlab-2003").agreement().frame.empty  # one generator measured it
         True
         """
-        from netlab.face.views import Agreement
-
-        return Agreement(self.measured, bound_percent)
+        return self._views.Agreement(self.measured, bound_percent)
 
 
 # A comparison as a notebook shows it.
@@ -180,11 +175,6 @@ class Comparison:
     """Two sets of results, compared cell by cell; shows itself as tables.
 
     Made by :func:`netlab.compare` and :meth:`netlab.Results.compare`.
-
-    Parameters
-    ----------
-    sides : netlab.analysis.sides.SidesCompared
-        Both sides, loaded and compared.
     """
 
     def __init__(self, sides: Sides):
@@ -235,52 +225,25 @@ class Comparison:
         ax : Axes, optional
             Axes to draw on; new ones by default. No global theme is set.
         """
-        from netlab.charts.compare import forest
+        from netlab.charts.compare import cell_forest
 
-        return forest(self.sides.compared, ax=ax)
+        return cell_forest(self.sides.compared, ax=ax)
 
     def _repr_html_(self) -> str:
-        from netlab.report.compare import tables
-
-        return tables(self.sides)._repr_html_()
+        return tables.tables(self.sides)._repr_html_()
 
     def __repr__(self) -> str:
-        from netlab.report.compare import as_text
-
-        return as_text(self.sides)
+        return tables.as_text(self.sides)
 
 
-class ComparisonTables:
-    """Tables of a comparison; a sentence stands in place of an empty one.
+class ComparisonTables(View):
+    """Tables of a comparison; a sentence stands in place of an empty one."""
 
-    Parameters
-    ----------
-    sides : netlab.analysis.sides.SidesCompared
-        Both sides, loaded and compared.
-    """
-
-    def __init__(self, sides: Sides):
-        self._sides = sides
-
-    def cells(self) -> Table:
-        """Every cell, by verdict and size of the effect."""
-        return tables.cells(self._sides)
-
-    def sides(self) -> Table:
-        """Both sides: study, campaign, time and number of runs."""
-        return tables.sides(self._sides)
-
-    def differences(self) -> Table | Sentence:
-        """Recorded conditions that differ; what is compared comes first."""
-        return tables.differences(self._sides)
-
-    def statement(self) -> Sentence:
-        """The overall effect, then the number of cells of each verdict."""
-        return tables.statement(self._sides)
-
-    def only(self) -> Table | Sentence:
-        """Cells that only one side has."""
-        return tables.only(self._sides)
+    cells = made_by(tables.cells)
+    sides = made_by(tables.sides)
+    differences = made_by(tables.differences)
+    statement = made_by(tables.statement)
+    only = made_by(tables.only)
 
 
 class Results(ShownResults):
@@ -483,21 +446,12 @@ class Results(ShownResults):
         Returns
         -------
         Comparison
-            Ratios B / A with intervals that hold at once; shows itself as tables.
-
-        Raises
-        ------
-        BadInput
-            Neither or both of `other` and `by`, or levels that were not measured.
-        NetlabError
-            No cell has a valid run on both sides.
+            As of :func:`netlab.compare`, with its errors.
 
         Examples
         --------
         >>> import netlab
         >>> found = netlab.Results("openlab-2003").compare(by="tuning=none,full")
-        >>> found.frame["verdict"].unique().tolist()
-        ['cannot tell']
         >>> found.frame["reason"].iloc[0]
         '2 and 2 valid runs, 3 of each are needed'
         """
@@ -565,17 +519,14 @@ class Results(ShownResults):
         with Progress() as shown:
             return Site(publish(self.directory, target, shown.step).index)
 
-    def _tables(self):
+    def _tables(self) -> Tables:
         from netlab.report.gate import banner
         from netlab.report.tables import Tables, groups, summary
 
         return Tables((banner(self.measured), summary(self.measured), groups(self.measured)))
 
     def _repr_html_(self) -> str:
-        from netlab.report import front
-        from netlab.report.front import picture
-
-        parts = (picture(self.measured), front.measured(self.measured), self._tables())
+        parts = (self._front.picture(self.measured), self.answer, self._tables())
         return "".join(part._repr_html_() for part in parts)
 
     def __repr__(self) -> str:

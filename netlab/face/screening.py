@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,7 @@ class Screening:
     Made by :meth:`netlab.Study.screen`, and found again by :attr:`netlab.Results.screens`. Shows
     itself as forest plot, table and sentences.
 
-    Parameters
-    ----------
-    record : netlab.analysis.screened.ScreenRecord
-        The screen as it is stored.
+    Its ``record`` is the screen as it is stored.
     """
 
     def __init__(self, record: ScreenRecord):
@@ -104,18 +100,11 @@ class Screening:
 
 def screening(ask: ScreenRequest, place: Path, *, progress: bool = True) -> Screening:
     """Screen a tuning and store the outcome; see :meth:`netlab.face.study.Study.screen`."""
-    say = print if progress else _unsaid
-    found = screen(ask, place, watch=shown_progress if progress else None, say=say)
+    found = screen(
+        ask,
+        place,
+        watch=partial(Progress, report=False) if progress else None,
+        say=print if progress else lambda line: None,
+    )
     write_files(found, place)
     return Screening(record_of(found))
-
-
-def _unsaid(line: str) -> None:
-    """A line of the log that is not shown."""
-
-
-@contextmanager
-def shown_progress() -> Iterator[Progress]:
-    """Show the progress of a campaign that is not reported."""
-    with Progress(report=False) as progress:
-        yield progress

@@ -31,19 +31,7 @@ def chosen(
 ) -> pd.DataFrame:
     """Select runs by column and value, or a list of values.
 
-    Parameters
-    ----------
-    runs, cells : DataFrame
-        A value may be that of a run, or of a cell of the design without a run.
-    factors : sequence of str
-        Columns that a message names.
-    levels : mapping
-        Column and the value wanted, or several.
-
-    Raises
-    ------
-    BadInput
-        The runs have no such column, or nothing has the value.
+    A value may be that of a run, or of a cell of the design without a run.
     """
     for column in levels:
         if column not in runs:

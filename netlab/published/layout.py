@@ -221,7 +221,7 @@ def ceilings() -> pd.DataFrame:
 
 
 def ceilings_table() -> Table:
-    """`ceilings` as a table, in Mb/s and MB/s."""
+    """Buses and links of the time, in Mb/s and MB/s."""
     frame = ceilings()
     shown = pd.DataFrame(
         {

@@ -208,7 +208,7 @@ def recovery() -> pd.DataFrame:
 
 
 def recovery_table() -> Table:
-    """`recovery` as a table."""
+    """Time to recover from a loss, by stack and MTU."""
     frame = recovery()
     shown = frame.rename(
         columns={

@@ -9,10 +9,10 @@ from dataclasses import asdict
 import pandas as pd
 
 from netlab.analysis import answers as analysis
+from netlab.analysis.answers import Agreement
 from netlab.analysis.cells import valid
-from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SLOWER, VERDICTS, Compared
+from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, VERDICTS, Compared
 from netlab.analysis.effects import Ratio
-from netlab.analysis.measured import Measured
 from netlab.analysis.printed import MISSING, number, text_of
 from netlab.analysis.sides import SidesCompared
 from netlab.files.tables import Table
@@ -83,15 +83,20 @@ def sides(c: SidesCompared) -> Table:
 def statement(c: SidesCompared) -> Sentence:
     """The overall effect, then the number of cells of each verdict."""
     found = c.compared
-    counts = ", ".join(
-        f"{found.count(word)} {word}"
-        + (f" within {found.same_within_percent:g} %" if word == "the same" else "")
-        for word in VERDICTS
-    )
+    counts = verdict_counts(found.frame["verdict"], found.same_within_percent)
     alone = "" if found.only.empty else f" {len(found.only)} cells are on one side only."
     return Sentence(
         f"B against A over {len(found.frame)} cells: {effect(found.overall)} in the geometric "
         f"mean. Cell by cell: {counts}.{alone}"
+    )
+
+
+def verdict_counts(verdicts: pd.Series, bound_percent: float) -> str:
+    """``2 slower, 0 faster, 3 the same within 5 %, 1 cannot tell``."""
+    return ", ".join(
+        f"{(verdicts == word).sum()} {word}"
+        + (f" within {bound_percent:g} %" if word == SAME else "")
+        for word in VERDICTS
     )
 
 
@@ -137,20 +142,22 @@ def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
 def cells(c: SidesCompared) -> Table:
     """Every cell, by verdict and size of the effect."""
     found = c.compared
-    rows = found.frame.to_dict("records")
     shown = _in_words(found.frame[shown_keys(found)])
+    return _every_cell(shown, found.frame, "Cell by cell", method(c).text)
+
+
+def _every_cell(shown: pd.DataFrame, compared: pd.DataFrame, caption: str, note: str) -> Table:
+    """Figures of each cell after the columns that name it."""
+    rows = compared.to_dict("records")
     shown["B against A, %"] = [percent(row["ratio"]) for row in rows]
     shown["interval"] = [interval(row["low"], row["high"]) for row in rows]
-    shown["verdict"] = [_verdict(row) for row in rows]
+    shown["verdict"] = [
+        row["verdict"] if row["ranked"] else f"{row['verdict']}: {row['reason']}" for row in rows
+    ]
     shown["A, MB/s"] = [number(row["a_MBps"]) for row in rows]
     shown["B, MB/s"] = [number(row["b_MBps"]) for row in rows]
     shown["rounds"] = [f"{row['n_a']} and {row['n_b']}" for row in rows]
-    note = method(c).text
-    return Table(shown, "Cell by cell", HEADS, note=note, bold="verdict", data=found.frame)
-
-
-def _verdict(row: dict) -> str:
-    return row["verdict"] if row["ranked"] else f"{row['verdict']}: {row['reason']}"
+    return Table(shown, caption, HEADS, note=note, bold="verdict", data=compared)
 
 
 def only(c: SidesCompared) -> Table | Sentence:
@@ -230,12 +237,12 @@ def as_json(c: SidesCompared) -> dict:
 NOTHING = "No cell of this study has valid runs of two generators."
 
 
-def opening(m: Measured) -> Table:
+def opening(c: Agreement) -> Table:
     """Generators with their versions and number of usable runs."""
-    usable = valid(m.runs)
+    usable = valid(c.measured.runs)
     rows = []
-    for name in analysis.generators(m.runs):
-        part = m.runs[m.runs["generator"] == name]
+    for name in analysis.generators(c.measured.runs):
+        part = c.measured.runs[c.measured.runs["generator"] == name]
         versions = part["generator_version"].dropna().unique().tolist()
         rows.append(
             {
@@ -253,69 +260,46 @@ def _versions(part: pd.DataFrame) -> list[str]:
     return sorted({f"netlab {json.loads(text).get('netlab')}" for text in part["provenance"]})
 
 
-def agreement_statement(m: Measured, compared: pd.DataFrame, bound_percent: float) -> Sentence:
-    """Sentence on the number of cells in which the generators agree within the bound."""
-    if compared.empty:
+def agreement_statement(c: Agreement) -> Sentence:
+    """Number of comparisons of each verdict, path by path."""
+    if c.frame.empty:
         return Sentence(NOTHING)
     text = []
-    for path, part in compared.groupby("path", sort=False):
-        counts = {word: int((part["verdict"] == word).sum()) for word in analysis.VERDICTS}
-        text.append(
-            f"Path {path}: of {len(part)} comparisons {counts[analysis.AGREE]} agree within "
-            f"{bound_percent:g} %, {counts[analysis.DIFFER]} differ by more, "
-            f"{counts[analysis.UNDECIDED]} are undecided."
-        )
+    for path, part in c.frame.groupby("path", sort=False):
+        counts = verdict_counts(part["verdict"], c.bound_percent)
+        text.append(f"Path {path}: of {len(part)} comparisons {counts}.")
     return Sentence(" ".join(text))
 
 
-def summary(compared: pd.DataFrame) -> Table | Sentence:
+def summary(c: Agreement) -> Table | Sentence:
     """Agreement by path and generator."""
-    if compared.empty:
+    if c.frame.empty:
         return Sentence(NOTHING)
     heads = {"least_percent": "least, %", "greatest_percent": "greatest, %"}
     formats = {"least_percent": "+.1f", "greatest_percent": "+.1f"}
     note = "Least and greatest difference of a cell's mean from the reference."
-    return Table(analysis.summary(compared), "Agreement in short", heads, formats, note)
+    return Table(analysis.summary(c.frame), "Agreement in short", heads, formats, note)
 
 
-def agreement_cells(m: Measured, compared: pd.DataFrame) -> Table | Sentence:
+def agreement_cells(c: Agreement) -> Table | Sentence:
     """Every cell: both goodputs, the difference with its interval, and the verdict."""
+    compared = c.frame
     if compared.empty:
         return Sentence(NOTHING)
-    rows = compared.to_dict("records")
-    shown = pd.DataFrame(
-        {
-            "path": compared["path"],
-            "MTU, B": compared["mtu_B"],
-            "streams": compared["streams"],
-            "generator": compared["generator"],
-            "goodput, MB/s": [number(row["goodput_MBps"]) for row in rows],
-            "reference": [f"{row['reference']}: {number(row['reference_MBps'])}" for row in rows],
-            "difference, %": [_difference(row) for row in rows],
-            "rounds": [f"{row['n']} and {row['n_reference']}" for row in rows],
-            "verdict": compared["verdict"],
-        }
-    ).reset_index(drop=True)
-    several = [name for name in ("direction", "tuning") if compared[name].nunique() > 1]
-    for name in several:
-        shown.insert(1, name, compared[name].tolist())
+    named = ["path", "direction", "tuning", "mtu_B", "streams", "reference", "generator"]
+    several = [c for c in named if c not in ("direction", "tuning") or compared[c].nunique() > 1]
+    heads = {"reference": "reference, A", "generator": "generator, B"}
     note = (
-        f"In brackets the {100 * m.study.confidence:g} % interval of the mean ratio within a "
-        "round. Differences of geometric means."
+        f"Intervals hold for all {len(compared)} comparisons at once at "
+        f"{100 * c.measured.study.confidence:g} %, by the mean ratio within a round."
     )
-    caption = "Every cell with each generator"
-    return Table(shown, caption, note=note, bold="verdict", data=compared)
+    shown = compared[several].rename(columns=heads)
+    return _every_cell(shown, compared, "Every cell with each generator", note)
 
 
-def _difference(row: dict) -> str:
-    low, high = row["low_percent"], row["high_percent"]
-    interval = "no interval" if math.isnan(low) else f"{low:+.1f} to {high:+.1f}"
-    return f"{row['difference_percent']:+.1f} ({interval})"
-
-
-def meters(m: Measured) -> Table | Sentence:
+def meters(c: Agreement) -> Table | Sentence:
     """Readings of the hosts' meters with each generator."""
-    frame = analysis.meters(m.runs)
+    frame = analysis.meters(c.measured.runs)
     if frame.empty:
         return Sentence("There are no valid runs with meter readings.")
     frame["header_share"] *= 100

@@ -11,7 +11,9 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis import then_and_now as published_effects
-from netlab.analysis.answers import VERDICTS, best, headline, listed
+from netlab.analysis.answers import Agreement, best, headline, listed
+from netlab.analysis.effects import CANNOT_TELL
+from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath_study import LongPath, on_long_path, samples_of
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.sides import SidesCompared
@@ -91,11 +93,7 @@ def _panels(m: Measured) -> dict[str, Chart]:
 
 # The answer of a notebook in one computed sentence.
 
-RECURRENCE = {
-    published_effects.RECURS: "recur",
-    published_effects.DOES_NOT: "do not",
-    published_effects.UNDECIDED: "are undecided",
-}
+CLAIMS = {HOLDS: "hold here", DOES_NOT_HOLD: "do not", CANNOT_TELL: "cannot be told"}
 
 
 def measured(m: Measured) -> Sentence:
@@ -123,39 +121,36 @@ def _interval(low: float, high: float) -> str:
     return "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
 
 
-def then_and_now(m: Measured, compared: pd.DataFrame) -> Sentence:
-    """The number of effects of 2003 that recur, that do not, and that are undecided."""
+def then_and_now(m: Measured) -> Sentence:
+    """The number of effects of 2003 that hold here, that do not, and that cannot be told."""
+    compared = published_effects.compare(m)
     if compared.empty:
         return Sentence("The study has no cells of 2003, so no effect can be tested.")
-    return _recurrence(published_effects.summary(compared)["verdict"], "effects of 2003")
+    return _claims(published_effects.summary(compared)["verdict"], "effects of 2003")
 
 
 def published_beside(m: Measured) -> Sentence:
-    """The number of steps of a published table that recur."""
+    """The number of steps of a published table that hold here."""
     if m.study.published is None:
         return beside_tables.NOTHING_BESIDE
     steps = published_effects.steps_beside(m)
     if steps.empty:
         return Sentence("No two comparable cells differ in one factor alone.")
-    return _recurrence(steps["verdict"], "published steps")
+    return _claims(steps["verdict"], "published steps")
 
 
-def _recurrence(verdicts: pd.Series, of: str) -> Sentence:
+def _claims(verdicts: pd.Series, of: str) -> Sentence:
     counts = verdicts.value_counts()
-    parts = [f"{counts.get(verdict, 0)} {words}" for verdict, words in RECURRENCE.items()]
+    parts = [f"{counts.get(verdict, 0)} {words}" for verdict, words in CLAIMS.items()]
     return Sentence(f"Of {len(verdicts)} {of}, {listed(parts)}.")
 
 
-def generators(compared: pd.DataFrame, bound_percent: float) -> Sentence:
-    """The number of comparisons in which another generator agrees with netlab's."""
-    if compared.empty:
+def generators(found: Agreement) -> Sentence:
+    """The number of comparisons of another generator with netlab's by verdict."""
+    if found.frame.empty:
         return Sentence(compare.NOTHING)
-    counts = compared["verdict"].value_counts()
-    agree, differ, undecided = (counts.get(word, 0) for word in VERDICTS)
-    return Sentence(
-        f"Of {len(compared)} comparisons with another generator {agree} agree within "
-        f"{bound_percent:g} %, {differ} differ by more and {undecided} are undecided."
-    )
+    counts = compare.verdict_counts(found.frame["verdict"], found.bound_percent)
+    return Sentence(f"Of {len(found.frame)} comparisons with another generator: {counts}.")
 
 
 def stacks(lp: LongPath) -> Sentence:

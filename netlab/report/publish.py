@@ -103,7 +103,7 @@ COMPARISON = "18-compare.ipynb"
 SUMMARIES = {
     MEASURED: "tables, charts and bottlenecks",
     FACTORS: "any two factors as tables and charts, and what each one does",
-    BESIDE_2003: "measured beside published: findings of 2003 that recur",
+    BESIDE_2003: "measured beside published: findings of 2003 that hold",
     BESIDE_A_TABLE: "a published table beside the measured cells, step by step",
     AGREEMENT: "generators side by side: agreement on one path",
     LONG_PATH: "goodput over time, after slow start and a loss; fairness of flows",

@@ -15,6 +15,7 @@ from netlab.analysis import findings as statements
 from netlab.analysis.cells import FROM_BATCHES, empty, reached_percent
 from netlab.analysis.cells import LEAST as LEAST_ROUNDS
 from netlab.analysis.conditions import flag_counts
+from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric_pairs, host_links
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.trust import less_precise, machines
@@ -218,15 +219,13 @@ def effects(m: Measured) -> Table | Sentence:
             "to": [labels.get(v, v) for v in frame["to_level"]],
             "ratio": [ratio_text(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
             "cases": frame["contexts"],
-            "higher": frame["higher"],
-            "lower": frame["lower"],
-            "open": frame["open"],
+            **{word: frame[word] for word in (FASTER, SLOWER, CANNOT_TELL)},
         }
     )
     between = f", with its {_level(m)} interval between cases" if frame["low"].notna().any() else ""
     note = (
-        f"Geometric mean over all cases{between}. Higher, lower: cases whose own {_level(m)} "
-        "interval lies on that side of 1; open: it contains 1, or there is none."
+        f"Geometric mean over all cases{between}. Faster, slower: cases whose own {_level(m)} "
+        "interval lies on that side of 1; cannot tell: it contains 1, or there is none."
     )
     return Table(shown, "Effect of each step of a factor on goodput", note=note, data=frame)
 

@@ -8,6 +8,8 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis import then_and_now as analysis
+from netlab.analysis.effects import CANNOT_TELL
+from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
 from netlab.charts.chart import Gallery
@@ -19,9 +21,9 @@ from netlab.study.factors import level_text
 
 NOTHING = "Nothing to compare."
 STATED = {
-    analysis.RECURS: "Recur here",
-    analysis.DOES_NOT: "Do not recur",
-    analysis.UNDECIDED: "Undecided",
+    HOLDS: "Hold here",
+    DOES_NOT_HOLD: "Do not hold",
+    CANNOT_TELL: "Cannot tell",
 }
 
 
@@ -62,8 +64,9 @@ def opening(m: Measured) -> Table | Sentence:
     return Table(pd.DataFrame(rows), "Groups that both studies have", heads, formats, note)
 
 
-def statement(m: Measured, compared: pd.DataFrame) -> Tables:
-    """One paragraph a factor: findings that recur, that do not, and undecided ones."""
+def statement(m: Measured) -> Tables:
+    """One paragraph a factor: findings that hold here, that do not, and that cannot be told."""
+    compared = analysis.compare(m)
     if compared.empty:
         return Tables((Sentence(_nothing(m)),))
     whole = analysis.summary(compared)
@@ -97,11 +100,11 @@ def _said(whole: pd.DataFrame, factor: str) -> str:
     return " ".join(text)
 
 
-def summary(compared: pd.DataFrame) -> Table | Sentence:
+def summary(m: Measured) -> Table | Sentence:
     """Every finding over all groups."""
-    if compared.empty:
+    frame = analysis.summary(analysis.compare(m))
+    if frame.empty:
         return Sentence(NOTHING)
-    frame = analysis.summary(compared)
     shown = pd.DataFrame(
         {
             "factor": frame["factor"],
@@ -110,15 +113,15 @@ def summary(compared: pd.DataFrame) -> Table | Sentence:
             "2003": [f"×{v:.2f}" for v in frame["then_ratio"]],
             "said": [_directions(row) for row in frame.to_dict("records")],
             "measured": [f"×{v:.2f}" for v in frame["now_ratio"]],
-            **{word: frame[word] for word in analysis.VERDICTS},
+            **{word: frame[word] for word in HELD},
             "verdict": frame["verdict"],
         }
     )
     heads = {"said": "in 2003 it", "verdict": "finding"}
     note = (
         "Ratios are geometric means over the groups. The counts are groups (for a direction, "
-        "pairs of groups). A finding recurs, or does not, with at least two thirds of them, and is "
-        "undecided otherwise."
+        "pairs of groups). A finding holds, or does not, with at least two thirds of them, and "
+        "cannot be told otherwise."
     )
     return Table(
         shown, "Findings of 2003, over all groups", heads, note=note, bold="verdict", data=frame
@@ -136,8 +139,9 @@ def _directions(row: dict) -> str:
     return found[0] if len(found) == 1 else ", ".join(f"{word} in {row[word]}" for word in found)
 
 
-def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sentence:
+def of_factor(m: Measured, factor: str) -> Table | Sentence:
     """Findings of one factor by group, with the numbers of both studies."""
+    compared = analysis.compare(m)
     frame = compared[compared["factor"] == factor]
     if frame.empty:
         return Sentence(f"{factor.capitalize()}: nothing to compare.")
@@ -222,7 +226,7 @@ def cells(m: Measured) -> Table | Sentence:
 
 
 def steps(m: Measured) -> Table | Sentence:
-    """Effect of each step of a factor in both, and the verdict on its recurrence."""
+    """Effect of each step of a factor in both, and the verdict on it."""
     table = m.study.published
     if table is None:
         return NOTHING_BESIDE
@@ -238,7 +242,7 @@ def steps(m: Measured) -> Table | Sentence:
             "said": frame["said"],
             "measured": [
                 f"×{row.now_ratio:.2f}"
-                + ("" if pd.isna(row.low) else f" ({row.low:.2f} to {row.high:.2f})")
+                + ("" if pd.isna(row.now_low) else f" ({row.now_low:.2f} to {row.now_high:.2f})")
                 for row in frame.itertuples()
             ],
             "finding": frame["verdict"],

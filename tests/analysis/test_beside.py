@@ -8,7 +8,7 @@ from synthetic import record
 
 from netlab.analysis import then_and_now
 from netlab.analysis.measured import from_frames
-from netlab.analysis.then_and_now import DOES_NOT, RECURS
+from netlab.analysis.then_and_now import DOES_NOT_HOLD, HOLDS
 from netlab.report import then_and_now as shown
 from netlab.report.publish import BESIDE_A_TABLE, measured_notebooks
 from netlab.results.frames import frame_of
@@ -72,8 +72,8 @@ def test_each_step_has_a_verdict_by_the_measured_interval(both):
     assert found.loc["mtu_B", "then_ratio"] == pytest.approx(1.2)
     assert found.loc["record_length_B", "then_ratio"] == pytest.approx(1.5)
     assert found.loc["record_length_B", "cases"] == 2
-    assert found.loc["record_length_B", "verdict"] == RECURS  # 1.5 and 1
-    assert found.loc["mtu_B", "verdict"] == DOES_NOT  # 1.2 and 0.8
+    assert found.loc["record_length_B", "verdict"] == HOLDS  # 1.5 and 1
+    assert found.loc["mtu_B", "verdict"] == DOES_NOT_HOLD  # 1.2 and 0.8
     assert "Steps of each factor" in repr(shown.steps(both))
 
 

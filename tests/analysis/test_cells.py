@@ -78,7 +78,7 @@ def test_about_95_of_100_intervals_hold_the_true_mean():
     assert 925 <= hits <= 975
 
 
-def test_flagged_runs_are_left_out_and_counted_or_included_on_request(openlab):
+def test_flagged_runs_are_left_out_and_counted(openlab):
     def flag(row):
         if row["round"] == 2 and row["streams"] == 1:
             row |= {"flags": "interference", "goodput_MBps": 1.0, "message": "foreign load"}
@@ -88,9 +88,6 @@ def test_flagged_runs_are_left_out_and_counted_or_included_on_request(openlab):
     cell = _cell(Cells()(runs, study=openlab), **levels)
     assert (cell.n_valid, cell.n_flagged) == (2, 1)
     assert cell.goodput_MBps > 300
-    kept = _cell(Cells(keep_flagged=True)(runs, study=openlab), **levels)
-    assert (kept.n_valid, kept.n_flagged) == (3, 0)
-    assert kept.goodput_MBps < cell.goodput_MBps
 
 
 def test_a_cell_whose_runs_are_all_flagged_is_missing_with_the_reason(openlab):

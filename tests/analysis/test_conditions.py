@@ -207,9 +207,8 @@ def test_the_verdicts_name_the_bottlenecks_of_the_synthetic_runs(runs):
     assert (merged["bottleneck"] == merged["bottleneck_made"]).all()
 
 
-def test_flagged_runs_have_no_word(openlab, runs):
+def test_flagged_runs_have_no_word(runs):
     assert verdicts(runs.assign(flags="stalled")).empty
-    assert len(verdicts(runs.assign(flags="stalled"), keep_flagged=True)) == 140
 
 
 # Counters of cards are summed up by name, and shared receive queues by cell.

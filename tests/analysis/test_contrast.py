@@ -48,7 +48,7 @@ def test_a_mean_ratio_has_no_interval_where_a_cell_was_measured_once():
     several, once = by_round(1.0, 1.1), by_round(2.0)
     found = mean_ratio([(several, several), (once, several)])
     assert found.ratio == pytest.approx((1.1**0.5 / 2) ** 0.5)
-    assert math.isnan(found.low) and found.verdict == "open"
+    assert math.isnan(found.low) and found.verdict() == "cannot tell"
     with pytest.raises(BadInput, match="a pair of cells"):
         mean_ratio([])
     with pytest.raises(BadInput, match="positive"):

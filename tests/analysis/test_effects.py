@@ -17,7 +17,7 @@ def test_a_ratio_and_its_inverse_mirror_each_other():
     up, down = ratio(a, b), ratio(b, a)
     assert up.ratio == pytest.approx(1 / down.ratio)
     assert up.low == pytest.approx(1 / down.high)
-    assert (up.verdict, down.verdict) == ("higher", "lower")
+    assert (up.verdict(), down.verdict()) == ("faster", "slower")
 
 
 def test_about_95_of_100_welch_intervals_hold_the_true_ratio():
@@ -32,7 +32,7 @@ def test_about_95_of_100_welch_intervals_hold_the_true_ratio():
 def test_a_single_value_gives_a_ratio_without_an_interval():
     found = ratio(np.array([100.0]), np.array([150.0, 151.0]))
     assert found.ratio == pytest.approx(1.5, rel=0.01)
-    assert math.isnan(found.low) and found.verdict == "open"
+    assert math.isnan(found.low) and found.verdict() == "cannot tell"
 
 
 def test_equal_values_give_an_interval_of_no_width():
@@ -75,7 +75,6 @@ def test_directions_are_compared_from_the_same_sender(runs):
 
 def test_flagged_runs_have_no_effect(runs):
     assert effects(runs.assign(flags="failed"), "mtu_B").empty
-    assert not effects(runs.assign(flags="failed"), "mtu_B", keep_flagged=True).empty
 
 
 def test_pooling_counts_the_cases_on_each_side(openlab):
@@ -85,7 +84,7 @@ def test_pooling_counts_the_cases_on_each_side(openlab):
     runs = synthetic.runs_of(openlab, noise=0.001, value=value)
     table = pooled(effects(runs, "streams")).set_index(["from_level", "to_level"])
     first = table.loc[("1", "4")]
-    assert (first["higher"], first["lower"], first["contexts"]) == (35, 0, 35)
+    assert (first["faster"], first["slower"], first["contexts"]) == (35, 0, 35)
     assert first["ratio"] == pytest.approx(1.2, rel=0.01)
     assert first["low"] < 1.2 < first["high"] or first["high"] - first["low"] < 0.002
     assert pooled(effects(runs, "streams").head(0)).empty

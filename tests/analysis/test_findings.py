@@ -21,7 +21,7 @@ SENDS = "The host with the slower bus receives faster than it sends"
 def _verdicts(runs, study):
     table = findings(runs, study)
     assert len(table) == len(STATEMENTS)
-    assert set(table["verdict"]) <= {"seen", "not seen", "undecided"}
+    assert set(table["verdict"]) <= {"holds", "does not hold", "cannot tell"}
     assert table["evidence"].str.len().min() > 0
     return table.set_index("finding")
 
@@ -41,7 +41,7 @@ def _as_2003(study, group, tuning, mtu_B, streams):
 def test_runs_shaped_as_in_2003_show_its_findings(openlab):
     seen = _verdicts(synthetic.runs_of(openlab, value=_as_2003, noise=0.002), openlab)
     wanted = [WINDOW, STREAMS, KERNEL, SMALL, JUMBO, FLAT, BOTH, SLOWER, SENDS]
-    assert seen.loc[wanted, "verdict"].to_dict() == dict.fromkeys(wanted, "seen")
+    assert seen.loc[wanted, "verdict"].to_dict() == dict.fromkeys(wanted, "holds")
     assert seen.loc[WINDOW, "yes"] == 10 and "window in 10" in seen.loc[WINDOW, "evidence"]
 
 
@@ -57,8 +57,8 @@ def test_a_machine_that_shows_otherwise_is_reported_so(openlab):
 
     said = _verdicts(synthetic.runs_of(openlab, value=upside_down, noise=0.002), openlab)
     wanted = [WINDOW, STREAMS, KERNEL, BUS, JUMBO, FLAT, BOTH, SLOWER, SENDS]
-    assert said.loc[wanted, "verdict"].to_dict() == dict.fromkeys(wanted, "not seen")
-    assert said.loc[SMALL, "verdict"] == "seen"
+    assert said.loc[wanted, "verdict"].to_dict() == dict.fromkeys(wanted, "does not hold")
+    assert said.loc[SMALL, "verdict"] == "holds"
 
 
 def test_noise_alone_gives_no_finding(openlab):
@@ -67,19 +67,19 @@ def test_noise_alone_gives_no_finding(openlab):
 
     said = _verdicts(synthetic.runs_of(openlab, value=same, noise=0.05), openlab)
     for finding in (STREAMS, KERNEL, JUMBO, BOTH, SENDS):
-        assert said.loc[finding, "verdict"] == "undecided"
+        assert said.loc[finding, "verdict"] == "cannot tell"
         assert said.loc[finding, "open"] > said.loc[finding, ["yes", "no"]].sum()
 
 
 def test_single_repeats_leave_comparisons_open(openlab):
     runs = synthetic.runs_of(openlab, change=synthetic.only(round=(1,)))
     said = _verdicts(runs, openlab)
-    assert said.loc[STREAMS, "verdict"] == "undecided" and said.loc[STREAMS, "open"] == 10
+    assert said.loc[STREAMS, "verdict"] == "cannot tell" and said.loc[STREAMS, "open"] == 10
 
 
 def test_flagged_runs_give_no_finding(runs, openlab):
     said = _verdicts(runs.assign(flags="stalled"), openlab)
-    assert set(said["verdict"]) == {"undecided"} and said[["yes", "no", "open"]].sum().sum() == 0
+    assert set(said["verdict"]) == {"cannot tell"} and said[["yes", "no", "open"]].sum().sum() == 0
 
 
 def test_a_study_without_an_answer_has_the_reason(foreign):
@@ -92,11 +92,11 @@ def test_a_study_without_an_answer_has_the_reason(foreign):
 @pytest.mark.parametrize(
     ("answers", "verdict"),
     [
-        (AnswerCounts(), "undecided"),
-        (AnswerCounts(yes=2, no=1), "seen"),
-        (AnswerCounts(yes=1, no=2), "not seen"),
-        (AnswerCounts(yes=3, no=2), "undecided"),
-        (AnswerCounts(yes=1, open=1), "undecided"),
+        (AnswerCounts(), "cannot tell"),
+        (AnswerCounts(yes=2, no=1), "holds"),
+        (AnswerCounts(yes=1, no=2), "does not hold"),
+        (AnswerCounts(yes=3, no=2), "cannot tell"),
+        (AnswerCounts(yes=1, open=1), "cannot tell"),
     ],
 )
 def test_a_verdict_needs_two_thirds_of_all_answers(answers, verdict):
@@ -105,7 +105,7 @@ def test_a_verdict_needs_two_thirds_of_all_answers(answers, verdict):
 
 @pytest.mark.parametrize(
     ("share", "noise", "verdict"),
-    [(0.9, 0.002, "met"), (0.5, 0.002, "not met"), (0.8, 0.05, "undecided")],
+    [(0.9, 0.002, "met"), (0.5, 0.002, "not met"), (0.8, 0.05, "cannot tell")],
 )
 def test_the_target_is_met_only_by_a_whole_interval(openlab, share, noise, verdict):
     def value(study, group, tuning, mtu_B, streams):
@@ -120,7 +120,7 @@ def test_the_target_is_met_only_by_a_whole_interval(openlab, share, noise, verdi
     assert row["low"] <= row["reached"] <= row["high"]
 
 
-def test_a_target_without_a_valid_run_is_undecided(runs, openlab, foreign):
+def test_a_target_without_a_valid_run_cannot_be_told(runs, openlab, foreign):
     cells = Cells()(runs.assign(flags="failed"), study=openlab)
-    assert target(cells, openlab)["verdict"].tolist() == ["undecided"]
+    assert target(cells, openlab)["verdict"].tolist() == ["cannot tell"]
     assert target(Cells()(synthetic.runs_of(foreign), study=foreign), foreign).empty

@@ -1,4 +1,4 @@
-"""Findings of 2003 are compared with measured intervals; wide ones leave them undecided."""
+"""Findings of 2003 are compared with measured intervals; wide ones cannot tell."""
 
 import math
 
@@ -56,21 +56,21 @@ def same(study):
 @pytest.mark.parametrize(
     ("said", "low", "high", "expected"),
     [
-        ("rises", 1.2, 1.4, "recurs"),
-        ("rises", 1.07, 1.4, "recurs"),
-        ("rises", 1.01, 1.4, "undecided"),
-        ("rises", 0.9, 1.05, "does not recur"),
-        ("rises", 1.01, 1.02, "does not recur"),
-        ("rises", 0.5, 0.7, "does not recur"),
-        ("falls", 0.7, 0.8, "recurs"),
-        ("falls", 0.7, 1.01, "undecided"),
-        ("falls", 0.98, 1.3, "does not recur"),
-        ("stays", 0.96, 1.05, "recurs"),
-        ("stays", 0.9, 1.05, "undecided"),
-        ("stays", 1.07, 1.3, "does not recur"),
-        ("stays", 0.5, 0.9, "does not recur"),
-        ("rises", math.nan, math.nan, "undecided"),
-        ("falls", math.nan, math.nan, "undecided"),
+        ("rises", 1.2, 1.4, "holds"),
+        ("rises", 1.07, 1.4, "holds"),
+        ("rises", 1.01, 1.4, "cannot tell"),
+        ("rises", 0.9, 1.05, "does not hold"),
+        ("rises", 1.01, 1.02, "does not hold"),
+        ("rises", 0.5, 0.7, "does not hold"),
+        ("falls", 0.7, 0.8, "holds"),
+        ("falls", 0.7, 1.01, "cannot tell"),
+        ("falls", 0.98, 1.3, "does not hold"),
+        ("stays", 0.96, 1.05, "holds"),
+        ("stays", 0.9, 1.05, "cannot tell"),
+        ("stays", 1.07, 1.3, "does not hold"),
+        ("stays", 0.5, 0.9, "does not hold"),
+        ("rises", math.nan, math.nan, "cannot tell"),
+        ("falls", math.nan, math.nan, "cannot tell"),
     ],
 )
 def test_a_verdict_follows_from_the_interval(said, low, high, expected):
@@ -88,7 +88,7 @@ def test_two_intervals_that_have_a_ratio_in_common_never_contradict_each_other(s
         tn.verdict(said, ratio / below, ratio * above),
         tn.verdict(said, ratio / lower, ratio * higher),
     }
-    assert not verdicts >= {tn.RECURS, tn.DOES_NOT}
+    assert not verdicts >= {tn.HOLDS, tn.DOES_NOT_HOLD}
 
 
 def test_a_published_ratio_within_its_tolerance_of_one_says_no_change():
@@ -139,37 +139,37 @@ def test_both_sides_numbers_are_those_of_the_cells(same):
     assert row.then_low == pytest.approx(row.then_ratio * 0.97 / 1.03)
     assert row.now_ratio == pytest.approx(row.then_ratio, rel=0.01)
     assert row.now_low < row.now_ratio < row.now_high
-    assert (row.cases, row.alike, row.said, row.verdict) == (4, 4, "rises", "recurs")
+    assert (row.cases, row.alike, row.said, row.verdict) == (4, 4, "rises", "holds")
 
 
-def test_a_repeated_measurement_recurs_in_every_finding(same):
+def test_every_finding_holds_in_a_repeated_measurement(same):
     compared = tn.compare(same)
     assert set(compared["factor"]) == set(tn.FACTORS)
     assert len(compared) == 20 + 30 + 20 + 12
-    assert "does not recur" not in set(compared["verdict"])
+    assert "does not hold" not in set(compared["verdict"])
     clear = compared[(compared["then_ratio"] > 1.15) | (compared["then_ratio"] < 0.9)]
-    assert len(clear) > 40 and set(clear["verdict"]) == {"recurs"}
+    assert len(clear) > 40 and set(clear["verdict"]) == {"holds"}
 
 
-def test_the_contrary_does_not_recur(study):
+def test_a_finding_does_not_hold_in_its_contrary(study):
     compared = tn.compare(measured(study, value=upside_down, noise=0.002))
     changes = compared[compared["said"] != "stays"]
-    assert len(changes) > 50 and set(changes["verdict"]) == {"does not recur"}
+    assert len(changes) > 50 and set(changes["verdict"]) == {"does not hold"}
 
 
-def test_noise_leaves_everything_undecided_that_it_hides(study):
+def test_what_noise_hides_cannot_be_told(study):
     def flat(*_):
         return 500.0, "bus"
 
     compared = tn.compare(measured(study, value=flat, noise=0.2))
     single = compared[compared["cases"] == 1]
-    assert (single["verdict"] == "undecided").mean() > 0.8
+    assert (single["verdict"] == "cannot tell").mean() > 0.8
 
 
 def test_one_repeat_gives_numbers_but_no_verdict(study):
     one = study.model_copy(update={"timing": study.timing.model_copy(update={"rounds": 1})})
     compared = tn.compare(measured(one, value=again))
-    assert set(compared["verdict"]) == {"undecided"} and compared["now_ratio"].notna().all()
+    assert set(compared["verdict"]) == {"cannot tell"} and compared["now_ratio"].notna().all()
     assert compared[["now_low", "now_high"]].isna().all(axis=None)
 
 
@@ -268,13 +268,13 @@ def test_a_finding_needs_two_thirds_of_the_groups():
             "now_ratio": 1.0,
             "said": ["rises", "falls", "stays"] * 3,
             "verdict": [
-                *("recurs", "recurs", "undecided"),
-                *("does not recur", "does not recur", "recurs"),
-                *("recurs", "does not recur", "undecided"),
+                *("holds", "holds", "cannot tell"),
+                *("does not hold", "does not hold", "holds"),
+                *("holds", "does not hold", "cannot tell"),
             ],
         }
     )
     found = tn.summary(rows)
-    assert found["verdict"].tolist() == ["recurs", "does not recur", "undecided"]
+    assert found["verdict"].tolist() == ["holds", "does not hold", "cannot tell"]
     assert found["then_ratio"].tolist() == pytest.approx([1.0] * 3)
     assert found[["rises", "falls", "stays"]].to_numpy().tolist() == [[1, 1, 1]] * 3

@@ -154,17 +154,13 @@ def test_a_study_that_asks_no_precision_has_no_concern_for_it(openlab):
     assert math.isnan(seen.asked_percent) and seen.wide == 0 and seen.widest_percent > 5
 
 
-def test_a_short_form_says_so_and_names_the_whole_study():
+@pytest.mark.parametrize("results", [None, "short"])
+def test_a_short_form_says_so_and_names_the_whole_study_with_results_of_its_own(results, tmp_path):
     study = load(synthetic.openlab_file(), quick=True)
-    (concern,) = trust.gate(measured(study, synthetic.runs_of(study)))
+    place = results and tmp_path / results
+    (concern,) = trust.gate(measured(study, synthetic.runs_of(study), place))
     assert concern.kind == trust.SHORT and concern.command == "netlab study openlab-2003"
     assert "2 rounds of 0.2 s" in concern.reason
-
-
-def test_the_whole_study_of_a_short_form_has_results_of_its_own(tmp_path):
-    study = load(synthetic.openlab_file(), quick=True)
-    (concern,) = trust.gate(measured(study, synthetic.runs_of(study), tmp_path / "short"))
-    assert concern.command == "netlab study openlab-2003"
 
 
 def test_a_short_form_that_netlab_does_not_know_names_the_file_that_it_is_of(tmp_path):

@@ -4,39 +4,40 @@ from __future__ import annotations
 
 import math
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pandas as pd
+import pytest
 from calibrated_samples import CELLS, RATE, ROUND_TRIPS
+from matplotlib.container import ErrorbarContainer
 
 from netlab.charts.chart import show
 from netlab.charts.experiments import rates, round_trips
+from netlab.charts.labels import data_of
 from netlab.charts.theme import mtu_styles
 
 
 def dots(ax, label):
     """Points of the lines with a label."""
-    lines = [line for line in ax.get_lines() if line.get_label() == label]
-    return [list(line.get_xdata()) for line in lines]
+    data = data_of(ax.figure)
+    return data.loc[data["series"] == label, "x"].tolist()
 
 
-def spans(ax):
-    """Ends of all lines from least to greatest."""
-    parts = [one.get_segments() for one in ax.collections]
-    return [(segment[0][0], segment[1][0]) for part in parts for segment in part]
+def errorbars(ax):
+    return [one for one in ax.containers if isinstance(one, ErrorbarContainer)]
 
 
 def test_a_rate_has_a_row_and_each_mtu_a_dot_in_its_colour():
     ax = rates(pd.DataFrame(CELLS))
     assert [text.get_text() for text in ax.get_yticklabels()] == ["100 Mb/s", "10000 Mb/s"]
-    assert dots(ax, "1500 B") == [[-0.01, -0.01]] and dots(ax, "9000 B") == [[0.02, -1.62]]
-    drawn = {line.get_label(): line.get_color() for line in ax.get_lines()}
+    assert dots(ax, "1500 B") == [-0.01, -0.01] and dots(ax, "9000 B") == [0.02, -1.62]
+    drawn = {bars.get_label(): bars.lines[0].get_color() for bars in errorbars(ax)}
     assert drawn["9000 B"] == mtu_styles([1500, 9000])[9000]["color"]
 
 
 def test_lines_reach_from_the_least_to_the_greatest_and_fit_on_the_axis():
     ax = rates(pd.DataFrame(CELLS))
-    assert sorted(spans(ax)) == [(-2.5, 0.1), (-0.2, 0.1), (-0.2, 0.1), (-0.2, 0.1)]
+    segments = [one for bars in errorbars(ax) for one in bars.lines[2][0].get_segments()]
+    spans = [pytest.approx((-2.5, 0.1)), *[pytest.approx((-0.2, 0.1))] * 3]
+    assert sorted((ends[0][0], ends[1][0]) for ends in segments) == spans
     assert ax.get_xlim()[0] < -2.5
 
 
@@ -47,14 +48,13 @@ def test_each_row_has_the_band_of_its_own_bound():
 
 def test_a_cell_off_its_bound_is_hollow():
     ax = rates(pd.DataFrame(CELLS))
-    assert dots(ax, "_off") == [[], [-1.62]]
-    hollow = [line for line in ax.get_lines() if line.get_label() == "_off"]
-    assert {line.get_markerfacecolor() for line in hollow} == {"white"}
+    (hollow,) = [line for line in ax.get_lines() if line.get_label() == "_off"]
+    assert hollow.get_xdata().tolist() == [-1.62] and hollow.get_markerfacecolor() == "white"
 
 
 def test_every_cell_is_in_the_alt_text_and_the_data():
     chart = show(rates(pd.DataFrame(CELLS), title="Rates"))
-    assert "Rates: deviation in %" in chart.alt
+    assert "Forest plot, Rates: medians with least and greatest deviation in %" in chart.alt
     assert "10000 Mb/s, 9000 B: -1.62 % (-2.50 to +0.10), outside" in chart.alt
     assert chart.alt.count("within;") == 3 and "least to greatest" in chart.caption
 
@@ -74,13 +74,5 @@ def test_rates_of_the_emulator_are_told_apart_by_their_round_trip():
 
 def test_a_round_trip_has_a_row_and_each_load_a_dot():
     ax = round_trips(pd.DataFrame(ROUND_TRIPS))
-    assert dots(ax, "idle") == [[60.0, 60.0]] and dots(ax, "500 Mb/s") == [[80.0, 80.0]]
+    assert dots(ax, "idle") == [60.0, 60.0] and dots(ax, "500 Mb/s") == [80.0, 80.0]
     assert "20 ms, 500 Mb/s: +80 µs (+53 to +115), within" in show(ax).alt
-
-
-def test_given_axes_are_drawn_on_and_returned_without_a_global_theme():
-    before = dict(mpl.rcParams)
-    fig, (left, right) = plt.subplots(1, 2)
-    assert rates(pd.DataFrame(CELLS), ax=left) is left
-    assert round_trips(pd.DataFrame(ROUND_TRIPS), ax=right) is right
-    assert dict(mpl.rcParams) == before and len(fig.axes) == 2

@@ -101,14 +101,6 @@ def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
     assert said in show(ax).caption
 
 
-def test_only_new_axes_have_the_theme(m):
-    before = dict(plt.rcParams)
-    ax = over_streams(m.cells, GROUP, study=m.study)
-    assert not ax.spines["top"].get_visible()
-    assert dict(plt.rcParams) == before
-    plt.close(ax.figure)
-
-
 # Studies of any factors: one row a cell, named by the levels that vary.
 
 HOST = {"kind": "lab"}
@@ -172,6 +164,7 @@ def test_every_repeat_is_a_dot_and_a_flagged_one_a_cross():
     }
     (cross,) = [line for line in ax.get_lines() if line.get_label() == "_flagged"]
     assert list(cross.get_xdata()) == [420.0]
+    assert ax.get_xlim()[0] == 0 and ax.get_xlim()[1] > frame["goodput_MBps"].max()
     assert [text.get_text() for text in ax.get_yticklabels()] == list(dots)
     assert ax.get_title(loc="left") == "left → right"
     assert len(data_of(ax.figure)) == 11

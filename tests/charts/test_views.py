@@ -11,6 +11,7 @@ from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.measured import from_frames
 from netlab.charts import views
 from netlab.charts.chart import show
+from netlab.charts.labels import data_of
 from netlab.charts.theme import HOLLOW_COLOUR
 from netlab.report import tables
 
@@ -58,10 +59,9 @@ def test_the_heat_map_has_a_grey_number_after_a_ring_for_a_disturbed_cell(m):
 def test_the_forest_has_a_dot_and_an_interval_for_every_step(m):
     steps = tables.steps(m)
     ax = views.effects(steps, {"none": "No Tuning"}, tables.FACTORS)
-    dots = [line for line in ax.get_lines() if len(line.get_xdata()) == 1]
-    assert [line.get_xdata()[0] for line in dots] == steps["ratio"].tolist()
-    bars = [line.get_xdata() for line in ax.get_lines() if len(line.get_xdata()) == 2]
-    assert len(bars) >= steps["low"].notna().sum()
+    data = data_of(ax.figure)
+    assert data["x"].tolist() == pytest.approx(steps["ratio"].tolist())
+    assert data["low"].tolist() == pytest.approx(steps["low"].tolist(), nan_ok=True)
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert "direction: → to ↔" in labels and len(labels) == len(steps)
 

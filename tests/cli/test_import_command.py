@@ -18,7 +18,7 @@ from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 
 from netlab import study as studies
 from netlab.analysis.sides import comparison
-from netlab.charts.compare import forest, panels
+from netlab.charts.compare import cell_forest, panels
 from netlab.cli import main
 from netlab.cli.options import asked_outer
 from netlab.cli.results import compare_command, import_command
@@ -304,7 +304,7 @@ def test_the_forest_plot_has_every_cell_and_takes_axes(places):
     found = comparison(places)
     before = dict(plt.rcParams)
     _, ax = plt.subplots()
-    assert forest(found.compared, ax=ax) is ax
+    assert cell_forest(found.compared, ax=ax) is ax
     assert Comparison(found).plot(ax=ax) is ax
     assert dict(plt.rcParams) == before
     assert len(ax.get_yticklabels()) == 2

@@ -20,13 +20,13 @@ def shown(tmp_path, results, study, **more):
     return executed_page(NOTEBOOK, tmp_path, drawn=None, results=results, study=study, **more)
 
 
-def test_quick_results_are_compared_within_the_bound_that_is_given(tmp_path):
-    quick = studies.load(data_dir() / "studies" / "agreement.yml", quick=True)
+def test_results_are_compared_within_the_bound_that_is_given(tmp_path):
+    quick = studies.load(data_dir() / "studies" / "agreement.yml", quick=True, rounds=3)
     synthetic.store_of(tmp_path / "store", quick, synthetic.runs_of(quick, value=value))
     page = shown(tmp_path, tmp_path / "store", "agreement", bound_percent=60)
     assert page.count("<figure") == 2
-    assert "of 12 comparisons" in page and "agree within 60 %" in page
-    assert "<strong>agree</strong>" in page
+    assert "of 12 comparisons" in page and "the same within 60 %" in page
+    assert "<strong>the same</strong>" in page
 
 
 def test_a_study_of_one_generator_says_so_and_does_not_fail(tmp_path):

@@ -67,4 +67,4 @@ def test_a_published_table_stands_beside_the_results_in_a_notebook(store, tmp_pa
     beside = NOTEBOOK.with_name("20-published-beside.ipynb")
     page = executed_page(beside, tmp_path, results=tmp_path / "r")
     assert "Theirs: published and measured" in page and "1024 to 8192" in page
-    assert "recurs" in page
+    assert "holds" in page

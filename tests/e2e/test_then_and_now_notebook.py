@@ -23,7 +23,7 @@ def test_quick_results_stand_beside_2003(tmp_path):
     shown = _shown(tmp_path, tmp_path / "store", "openlab-2003")
     assert "openlab-2003-quick" in shown and "28 of the 140 cells" in shown
     assert shown.count("<figure") == 3 + 6 + 4 + 6 + 4 + 1
-    assert "<strong>recurs</strong>" in shown and "Do not recur" in shown
+    assert "<strong>holds</strong>" in shown and "Do not hold" in shown
     for factor in ("Jumbo frames", "Stream count", "Tuning", "Direction"):
         assert f"{factor}, then and now" in shown
 

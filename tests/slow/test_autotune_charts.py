@@ -23,7 +23,7 @@ def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, a
     figure = search_panels(frame, conclusion(found)).figure
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert len(titles) == len(found.outcome.stages)
-    notes = [text.get_text() for ax in figure.axes for text in ax.texts]
+    notes = [text.get_text() for ax in figure.axes for text in ax.child_axes[0].get_yticklabels()]
     assert len(notes) == len(frame)
     assert any(note.startswith("out after") for note in notes)
     path = save_chart(figure, tmp_path / f"search{suffix}", search_alt(frame))

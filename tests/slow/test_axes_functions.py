@@ -137,26 +137,25 @@ def data(m, lp) -> SimpleNamespace:
     )
 
 
-def one_of(data: SimpleNamespace, part: str) -> dict:
-    """The first run of a part of the long path."""
-    return data.lp.part(part).iloc[0].to_dict()
-
-
 def given(*arguments: object, **keywords: object) -> tuple[tuple, dict]:
     return arguments, keywords
 
 
 EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
-    "compare.of_path": lambda d: given(d.agreed, d.agreed["generator"].unique().tolist(), 2.0),
-    "experiments.race": lambda d: given(d.search[d.search["stage"] == d.search["stage"].iloc[0]]),
-    "experiments.ratios_of": lambda d: given(d.bench, "same"),
+    "compare.generator_forest": lambda d: given(
+        d.agreed, d.agreed["generator"].unique().tolist(), 2.0
+    ),
     "experiments.rates": lambda d: given(pd.DataFrame(CELLS)),
     "experiments.round_trips": lambda d: given(pd.DataFrame(ROUND_TRIPS)),
     "cells.over_streams": lambda d: given(d.m.cells, GROUP),
     "published.verdicts": lambda d: given(claims.check_all()),
-    "compare.forest": lambda d: given(d.sides),
-    "compare.forest_of": lambda d: given(
-        d.sides.frame.head(2), ["one", "two"], 5.0, title="A title", quantity="Goodput, %"
+    "compare.cell_forest": lambda d: given(d.sides),
+    "forest.forest": lambda d: given(
+        pd.DataFrame({"row": ["one"], "series": "a", "centre": 1.0, "low": 0.5, "high": 2.0}),
+        {"a": {"color": "black", "marker": "o"}},
+        "differences",
+        title="A title",
+        quantity="Goodput, %",
     ),
     "measured.order": lambda d: given(d.plan, d.study),
     "measured.cells": lambda d: given(d.plan, d.study, "a group"),
@@ -169,11 +168,6 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "fleet.host_spread": lambda d: given(d.links),
     "longpath.goodput_over_time": lambda d: given(d.lp, d.lp.of("comparison", 9000), "Frames"),
     "longpath.goodput_by_run": lambda d: given(d.lp, d.lp.part("configurations"), "Plots"),
-    "longpath.quantity_over_time": lambda d: given(d.lp, one_of(d, "comparison"), "window"),
-    "longpath.recovery": lambda d: given(d.lp, one_of(d, "recovery")),
-    "longpath.flows": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
-    "longpath.fairness_index": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
-    "measured.panel": lambda d: given(d.m.cells, GROUP, "full", study=d.m.study),
     "measured.drift": lambda d: given(d.m.runs),
     "measured.overhead": lambda d: given(d.m.runs),
     "published.throughput_by_streams": lambda d: given(2, "full"),
@@ -187,11 +181,9 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "cells.cost": lambda d: given(d.part_cost, d.labels),
     "compare.knob_forest": lambda d: given(screened().effects, 5.0),
     "fleet.slow_links": lambda d: given(d.links),
-    "then_and_now.forest": lambda d: given(d.then, "a step", ["one", "two"], (0.5, 2)),
-    "then_and_now.shares": lambda d: given(d.shares, "now"),
+    "then_and_now.ratio_forest": lambda d: given(d.then, "a step", ["one", "two"]),
     "views.ceiling": lambda d: given(d.m.cells, GROUP),
     "views.effects": lambda d: given(tables.steps(d.m), {}, tables.FACTORS),
-    "views.repeats": lambda d: given(d.part, GROUP, "full", study=d.m.study),
     "views.cost": lambda d: given(d.cost, GROUP, study=d.m.study),
     "views.trend": lambda d: given(d.trend),
     "experiments.search_panels": lambda d: given(d.search),

@@ -27,13 +27,11 @@ def shown(one: object) -> bool:
 def methods(owner: object) -> list[str]:
     """Public methods that need no argument."""
     found = []
-    for name, member in inspect.getmembers(owner, inspect.ismethod):
-        needed = [
-            p
-            for p in inspect.signature(member).parameters.values()
-            if p.default is inspect.Parameter.empty
-        ]
-        if not name.startswith("_") and not needed:
+    for name, member in inspect.getmembers(owner, inspect.isroutine):
+        if name.startswith("_"):
+            continue
+        parameters = inspect.signature(member).parameters.values()
+        if all(p.default is not inspect.Parameter.empty for p in parameters):
             found.append(name)
     return found
 
@@ -90,8 +88,8 @@ def test_generators_are_compared_within_the_bound_given(tmp_path):
     synthetic.store_of(tmp_path / "store", study, synthetic.runs_of(study, value=value))
     results = netlab.Results("agreement", results=tmp_path / "store")
     found = results.agreement(60)
-    assert found.bound_percent == 60 and set(found.frame["verdict"]) == {"agree"}
-    assert "differ" in set(results.agreement().frame["verdict"])
+    assert found.bound_percent == 60 and set(found.frame["verdict"]) == {"the same"}
+    assert "faster" in set(results.agreement().frame["verdict"])
     assert len(found.charts.charts) == 2 and shown(found)
     for name in ("summary", "generators", "statement", "cells", "meters"):
         assert shown(getattr(found, name)()), name
