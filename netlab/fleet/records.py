@@ -17,6 +17,7 @@ from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.errors import BadInput, NetlabError
 from netlab.fleet.plan import FleetPlan, pair_id
 from netlab.fleet.store_cells import (
+    ENDED,
     NO_STUDY_LEVEL,
     cells_of,
     compare_sides,
@@ -69,7 +70,7 @@ WHERE campaigns.campaign = '' OR split_part(runs.part, '~', 1) = campaigns.campa
   OR starts_with(runs.part, {quoted(IMPORTED)}) OR adopted.run_id IS NOT NULL
 QUALIFY row_number() OVER (
   PARTITION BY source, campaigns.campaign, runs.run_id
-  ORDER BY started_at DESC, "order" DESC, runs.part DESC, file_row_number DESC
+  ORDER BY ({ENDED}) DESC, started_at DESC, "order" DESC, runs.part DESC, file_row_number DESC
 ) = 1;
 CREATE TEMP VIEW standing_runs AS
 SELECT all_runs.* FROM all_runs JOIN standing USING (record) WHERE standing.latest

@@ -15,7 +15,6 @@ import pandas as pd
 
 from netlab.analysis import cells
 from netlab.analysis.cells import (
-    BROKEN,
     CELL_COLUMNS,
     CELL_KEYS,
     FROM_BATCHES,
@@ -29,6 +28,7 @@ from netlab.analysis.cells import (
 from netlab.analysis.compare import CANNOT_TELL, FIGURES, Asked, bonferroni, decide, holm, imprecise
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_value
 from netlab.errors import BadInput, NetlabError
+from netlab.results.columns import BROKEN
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -23,6 +23,7 @@ from netlab.experiment.campaign import (
 from netlab.experiment.visit import context_of
 from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated
+from netlab.fleet.records import Stores
 from netlab.notebooks.progress import NOTE
 from netlab.report.gate import box
 from netlab.results import store
@@ -91,7 +92,7 @@ def open_at(directory, study, minutes=0, facts=FACTS):
     return open_record(study, directory, facts, None, now=NOW + timedelta(minutes=minutes))
 
 
-def measure(record, *, flags="", facts=FACTS, only=None):
+def measure(record, *, flags="", facts=FACTS, only=None, **changed):
     """Write a synthetic record of every run that has no valid one."""
     study = record.study
     runs = synthetic.runs_of(study)
@@ -110,6 +111,7 @@ def measure(record, *, flags="", facts=FACTS, only=None):
             provenance_key=part["run_id"].map(keys).astype("string"),
             campaign=record.log.campaign,
             flags=flags,
+            **changed,
         )
         intervals = synthetic.intervals_of(part, study)
         record.store.write(record.new_part(visit), part.reset_index(drop=True), intervals)
@@ -152,6 +154,18 @@ def test_a_flagged_run_is_measured_again_and_stays_on_record(tmp_path, file):
     measure(again)
     records = again.store.records()
     assert len(records) == 4 and records["superseded"].sum() == 2
+
+
+@pytest.mark.parametrize(("flags", "goodput"), [("failed", None), ("failed", 0.1), ("", 90.0)])
+def test_a_run_with_a_value_stands_if_it_fails_when_measured_again(tmp_path, file, flags, goodput):
+    study = load(file, rounds=1)
+    measure(open_at(tmp_path / "r", study), flags="interference")
+    again = open_at(tmp_path / "r", study, 1)
+    measure(again, flags=flags, goodput_MBps=goodput)
+    runs = again.store.runs()
+    stands = "interference" if flags else ""
+    assert set(runs["flags"]) == {stands} and runs["goodput_MBps"].gt(1).all()
+    assert set(Stores((again.store,)).cells()["disturbed"]) == {stands}
 
 
 def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):
