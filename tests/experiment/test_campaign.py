@@ -13,7 +13,8 @@ from netlab.cli.studies import summary
 from netlab.errors import BadInput
 from netlab.experiment.campaign import (
     Campaign,
-    _Rounds,
+    NotebookRounds,
+    Rounds,
     empty_cells,
     first_reason,
     open_record,
@@ -168,6 +169,47 @@ def test_a_run_with_a_value_stands_if_it_fails_when_measured_again(tmp_path, fil
     assert set(Stores((again.store,)).cells()["disturbed"]) == {stands}
 
 
+class WrittenRounds(Rounds):
+    """Rounds that write records: cells of 64 streams differ by round, the others do not."""
+
+    flags: tuple[str, ...] = ()
+
+    def make_visit(self, visit, wait_s):
+        flags, *self.flags = self.flags or ("",)
+        self.runs = {*getattr(self, "runs", ()), *(run.run_id for run in visit.runs)}
+        measure(
+            self.record,
+            only={run.run_id for run in visit.runs},
+            flags=flags,
+            goodput_MBps=lambda runs: 100.0 * runs["round"].where(runs["streams"] == 64, 1),
+        )
+
+
+def test_a_visit_made_alone_has_the_cells_that_go_on_as_in_its_campaign(tmp_path, file):
+    study = load(file, precision=5.0, max_rounds=5)
+    record = open_at(tmp_path / "r", study)
+    by_round = {visit.round: visit for visit in visits(study)}
+    for number in (1, 2, 3):
+        WrittenRounds(record, Watcher()).measure_one(by_round[number])
+    alone = WrittenRounds(record, Watcher())
+    alone.measure_one(by_round[4])
+    assert {run.split("@")[-2] for run in alone.runs} == {"64"}
+    (look,) = store.read_log(record.directory, record.log.campaign).looks
+    assert (look["round"], look["reached"], look["going"]) == (3, 1, 1)
+    again = WrittenRounds(record, Watcher())
+    again.flags = ("interference", "")
+    again.measure_one(by_round[5])  # of a cell with enough valid runs, so not once more
+    assert again.visits == 1 and again.record.store.records()["superseded"].sum() == 0
+
+
+def test_disturbed_runs_of_a_visit_made_alone_are_measured_again(tmp_path, file):
+    record = open_at(tmp_path / "r", load(file, rounds=1))
+    alone = WrittenRounds(record, Watcher())
+    alone.flags = ("interference", "")
+    alone.measure_one(visits(record.study)[0])
+    assert alone.visits == 2 and set(record.store.runs()["flags"]) == {""}
+
+
 def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):
     whole, short = load(file, rounds=2), load(file, rounds=2, seconds=0.2)
     measure(open_at(tmp_path / "r", whole))
@@ -265,7 +307,7 @@ def test_a_stated_bus_that_a_host_contradicts_is_noted_by_the_campaign_and_in_th
     facts = {"rack": {host: found | x8 for host, found in FACTS["rack"].items()}}
     measure(open_at(tmp_path / "r", study, facts=facts), facts=facts)
     record, watcher = open_at(tmp_path / "r", study, 1, facts=facts), Notes()
-    _Rounds(record, None, None, watcher, lambda: 0.0).measure()
+    NotebookRounds(record, None, None, watcher, lambda: 0.0).measure()
     (note,) = watcher.said
     assert note.startswith("left: bus: the study states 1064 MB/s (PCI-X), and the host reports")
     (shown,) = [text for item, text in box(load_measured(tmp_path / "r")) if item == "Bus"]
@@ -283,7 +325,7 @@ def test_what_a_visit_waits_for_is_said_once_whatever_its_share(tmp_path, file, 
         on_progress(NOTE + busy.format(*notes.pop(0)))
 
     monkeypatch.setattr("netlab.notebooks.execution.execute", execute)
-    campaign = _Rounds(open_at(tmp_path / "r", study), None, None, watcher, lambda: 0.0)
+    campaign = NotebookRounds(open_at(tmp_path / "r", study), None, None, watcher, lambda: 0.0)
     for _ in range(3):
         campaign._visit(visits(study)[0])
     assert watcher.said == [busy.format("81.7", "make (process 8)", 20), busy.format(50.1, "cc", 2)]
