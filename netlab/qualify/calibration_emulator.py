@@ -14,7 +14,7 @@ from netlab.qualify.calibration_paths import (
     EVERY_TRY,
     FORMATS,
     HEADS,
-    CalibratedPart,
+    CalibrationPart,
     RateCell,
     Stream,
     check_levels,
@@ -272,7 +272,7 @@ RATES_NOTE = "What TCP can carry is MSS / (MTU + 14) of the rate."
 
 
 @dataclass(frozen=True, eq=False)
-class EmulatorAccuracy(CalibratedPart):
+class EmulatorAccuracy(CalibrationPart):
     """Measured round trips and rates of the emulator, compared with its settings."""
 
     plan: EmulatorPlan

@@ -445,7 +445,7 @@ def rate_figures(cell: KnownRate, tries: list[dict]) -> dict:
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratedPart(ABC):
+class CalibrationPart(ABC):
     """The measurements and verdicts of one part of a calibration."""
 
     plan: Any

@@ -37,8 +37,8 @@ from netlab.qualify.calibration_paths import (
     FORMATS,
     HEADS,
     WITHIN,
-    CalibratedPart,
     CalibratedPath,
+    CalibrationPart,
     RateCell,
     RatePlan,
     calibration_study,
@@ -58,7 +58,7 @@ CELL_COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration(CalibratedPart):
+class Calibration(CalibrationPart):
     """The measurements and verdicts of a rate calibration."""
 
     plan: RatePlan
@@ -233,7 +233,7 @@ class CalibrationDocument:
         return f"{len(off)} of {len(self.verdicts)} cells are not within their bound: {counts}"
 
     @property
-    def _parts(self) -> list[CalibratedPart]:
+    def _parts(self) -> list[CalibrationPart]:
         return [part for part in (self.rates, self.emulator) if part is not None]
 
     def as_json(self) -> dict:
