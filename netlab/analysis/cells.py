@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.errors import BadInput
+from netlab.results.columns import BROKEN
 from netlab.study import Study
 from netlab.study.factors import levels_json
 
@@ -166,9 +167,6 @@ CELL_COLUMNS = (
     "disturbed",
     "missing_because",
 )
-
-BROKEN = frozenset({"failed", "lost_host"})
-"""Flags of a run that did not end; its goodput, if it has one, is of a part of its window."""
 
 
 def valid(runs: pd.DataFrame) -> pd.DataFrame:

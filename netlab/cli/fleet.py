@@ -229,9 +229,10 @@ def plan_command(batch_s: float, **asked: Any) -> None:
     runs = sum(job.visit.runs for job in plan.jobs)
     matches = len(rounds_of(plan.pairs))
     least_s = sum(visit.seconds for visit in plan.visits) * matches
+    bound = "at least" if plan.study().precision is None else "up to"
     click.echo(
         f"netlab: {len(plan.pairs)} pairs of {len(plan.hosts)} hosts in {matches} rounds without "
-        f"a common host; {len(plan.jobs)} jobs of {runs} runs, {len(left)} jobs left; at least "
+        f"a common host; {len(plan.jobs)} jobs of {runs} runs, {len(left)} jobs left; {bound} "
         f"{least_s / 60:.0f} min of measuring",
         err=True,
     )
@@ -329,11 +330,12 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
     link that is slower than its other direction by 10 % or more. A host is named if its links, as
     sender or as receiver, are slower or faster than those of others (at least 4 links).
     """
+    from netlab.analysis.cells import nominal_level
     from netlab.analysis.fleet import asymmetric, link_cells, links, outlying_hosts
     from netlab.fleet.records import fleet_runs
 
     plan = _read(results)
-    cells = link_cells(fleet_runs(plan), plan.study().confidence)
+    cells = link_cells(fleet_runs(plan), nominal_level(plan.study()))
     found = links(cells)
     marks = asymmetric(found)
     for row, marked in zip(found.head(most).itertuples(), marks, strict=False):

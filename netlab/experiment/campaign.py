@@ -7,13 +7,14 @@ import json
 import math
 import re
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -284,7 +285,7 @@ def run_study(
     """Measure every run of a study that has no valid record yet."""
     levels = chosen_outer(study, outer or {})
     directory = (directory or paths.results_dir(study.name)).absolute()
-    campaign: _Rounds | None = None
+    campaign: NotebookRounds | None = None
     try:
         with ExitStack() as stack:
             stack.enter_context(exclusive(directory))
@@ -296,14 +297,14 @@ def run_study(
             lab = stack.enter_context(study_lab(study))
             stack.push(kernel)  # an interrupted notebook reverts its hosts before a lab is removed
             record = open_record(study, directory, host_facts(study, lab=lab), lab, outer=levels)
-            campaign = _Rounds(record, lab, kernel, watcher or Watcher(), clock, levels)
+            campaign = NotebookRounds(record, lab, kernel, watcher or Watcher(), clock, levels)
             return campaign.measure()
     except KeyboardInterrupt as interrupt:
         # the stack has reverted the hosts, stored the runs and removed a lab of its own
         raise _stopped(campaign, interrupt) from None
 
 
-def _stopped(campaign: _Rounds | None, interrupt: KeyboardInterrupt) -> Stopped:
+def _stopped(campaign: NotebookRounds | None, interrupt: KeyboardInterrupt) -> Stopped:
     """The interrupt of a campaign, with a sentence for the user."""
     if campaign is None:
         return Stopped("Stopped before the first run; run again to start.", interrupt)
@@ -346,29 +347,29 @@ def _mean_run_s(study: Study, first: Sequence[Visit]) -> float:
     return sum(each) / len(each)
 
 
-class _Rounds:
+class Rounds(ABC):
     """The rounds of a campaign, and the cells that go on in them."""
 
     def __init__(
         self,
         record: CampaignRecord,
-        lab: Lab | None,
-        kernel: Kernel,
         watcher: Watcher,
-        clock: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
         outer: Levels = (),
     ):
-        self.record, self.lab, self.watcher, self.clock = record, lab, watcher, clock
-        self.kernel, self.outer = kernel, outer
+        self.record, self.watcher, self.clock, self.outer = record, watcher, clock, outer
         self.study = record.study
         precision = self.study.precision
         budget_s = math.inf if precision is None else precision.budget or math.inf
+        self.looks_after = (self.study.min_rounds,) if precision is None else precision.looks
+        self.rounds = [
+            tuple(visit for visit in each if visit.outer == outer) for each in rounds(self.study)
+        ]
         self.until = clock() + budget_s
         self.going: frozenset[str] | None = None  # all
         self.looks: list[Look] = []
-        self.visits = self.measured = self.planned = self.silent = 0
+        self.visits = self.measured = self.planned = 0
         self.begun: set[str] = set()
-        self.noted: set[str] = set()
         self.tried: Counter[str] = Counter()
         self.retrying = True
         self.out_of_time = False
@@ -376,11 +377,8 @@ class _Rounds:
 
     def measure(self) -> Campaign:
         """Make all rounds; looks in between decide how long to go on."""
-        study, kept = self.study, len(self.record.kept)
-        planned = [
-            tuple(visit for visit in each if visit.outer == self.outer) for each in rounds(study)
-        ]
-        at = (study.min_rounds,) if study.precision is None else study.precision.looks
+        study, planned, at = self.study, self.rounds, self.looks_after
+        kept = len(self.record.kept)
         todo = self._todo(planned[: at[0]])
         self.planned = sum(len(visit.runs) for each in planned[: at[0]] for visit in each)
         self.watcher.start(
@@ -399,7 +397,7 @@ class _Rounds:
             self._again(planned[:last])
             if study.precision is None or self.out_of_time:
                 break
-            self._look(last, planned, at)
+            self._look(last)
             if not self.looks[-1].going:
                 break
         self.watcher.end()
@@ -421,6 +419,14 @@ class _Rounds:
             waited_s=self.waited_s,
         )
 
+    def measure_one(self, visit: Visit) -> None:
+        """Make one visit of a round: of the cells that went on after the test before it."""
+        if before := [round for round in self.looks_after if round < visit.round]:
+            self._look(before[-1])
+        for todo in self._todo(((visit,),)):
+            self._visit(todo)
+        self._again(((visit,),))
+
     def _round(self, planned: Sequence[Visit], *, bounded: bool) -> None:
         """Make a round, while the budget lasts if it is bounded."""
         for visit in self._todo((planned,)):
@@ -429,7 +435,7 @@ class _Rounds:
                 return
             waits = visit.link not in self.begun
             self.begun.add(visit.link)
-            self._visit_or_again(visit, waits=waits)
+            self._visit(visit, waits=waits)
 
     def _again(self, planned: Sequence[Sequence[Visit]]) -> None:
         """Measure disturbed runs again, lot by lot, the cells with fewest valid runs first.
@@ -447,7 +453,7 @@ class _Rounds:
             self.tried.update(chosen)
             self.watcher.again(len(chosen), len(lot))
             for visit in lot:
-                self._visit_or_again(visit, waits=visit is lot[0])
+                self._visit(visit, waits=visit is lot[0])
             runs = self.record.store.runs()
             of_lot = runs[runs["run_id"].isin(chosen)]
             self.retrying = (disturbed(of_lot) | held_up(of_lot)).mean() < before
@@ -466,10 +472,61 @@ class _Rounds:
                 found.append(visit.only(wanted))
         return found
 
-    def _visit_or_again(self, visit: Visit, *, waits: bool = False) -> None:
-        """Make a visit; if its notebook falls silent, measure what is missing in a new kernel."""
+    def _visit(self, visit: Visit, *, waits: bool = False) -> None:
+        """Make a visit, after a wait for quiet of what is left of it."""
+        self.watcher.visit(visit)
+        self.make_visit(visit, max(self.study.noise.wait - self.waited_s, 0.0) if waits else 0.0)
+        self.visits += 1
+
+    @abstractmethod
+    def make_visit(self, visit: Visit, wait_s: float) -> None:
+        """Measure the runs of a visit."""
+
+    def _look(self, last: int) -> None:
+        """Test the cells after round `last`, and choose those that go on."""
+        planned = self.rounds
+        later = [round for round in self.looks_after if round > last]
+        following = planned[last : later[0]] if later else ()
+        found = look(
+            self.study,
+            self.record.store.runs(),
+            last,
+            planned[0],
+            len(following),
+            self.until - self.clock(),
+        )
+        if not later:
+            found = replace(found, going=frozenset(), left_out=0)
+        self.looks.append(found)
+        self.going = found.going
+        self.record.note_look(found.record())
+        todo = self._todo(following)
+        runs = sum(len(visit.runs) for visit in todo)
+        self.planned += runs
+        self.watcher.look(
+            found, runs, len(todo), _until(self.study, later[0], later[1:]) if later else ""
+        )
+
+    def recorded(self) -> int:
+        """Runs of this campaign that have a record."""
+        return len(self.record.store.runs())
+
+
+class NotebookRounds(Rounds):
+    """The rounds of a campaign whose visits are notebooks in a kernel."""
+
+    def __init__(
+        self, record: CampaignRecord, lab: Lab | None, kernel: Kernel, *rest: Any, **options: Any
+    ):
+        super().__init__(record, *rest, **options)
+        self.lab, self.kernel = lab, kernel
+        self.silent = 0
+        self.noted: set[str] = set()
+
+    def make_visit(self, visit: Visit, wait_s: float) -> None:
+        """Execute a notebook; if it falls silent, measure what is missing in a new kernel."""
         try:
-            self._visit(visit, self.study.noise.wait - self.waited_s if waits else 0.0)
+            self._execute(visit, wait_s)
             self.silent = 0
         except SilentNotebook as error:
             self.kernel.restart()
@@ -480,14 +537,13 @@ class _Rounds:
             runs, _ = self.record.store.block(visit.block_id)
             missing = visit.only({run.run_id for run in visit.runs} - set(runs["run_id"]))
             if missing.runs:
-                self._visit_or_again(missing)
+                self.make_visit(missing, 0.0)
 
-    def _visit(self, visit: Visit, wait_s: float = 0.0) -> None:
+    def _execute(self, visit: Visit, wait_s: float) -> None:
         # papermill: loaded while the kernel still imports; the kernel itself does not need it
         from netlab.notebooks.execution import execute
 
         record, part = self.record, self.record.new_part(visit)
-        self.watcher.visit(visit)
 
         def progressed(message: str) -> None:
             if message.startswith(NOTE):
@@ -513,43 +569,12 @@ class _Rounds:
                 "results": str(record.directory),
                 "part": part,
                 "lab": self.lab.id if self.lab is not None else "",
-                "wait_s": max(wait_s, 0.0),
+                "wait_s": wait_s,
             },
             kernel=self.kernel,
             on_progress=progressed,
-            silence_s=SILENCE_S
-            + max(wait_s, 0.0)
-            + 4 * max(run_s(self.study, run) for run in visit.runs),
+            silence_s=SILENCE_S + wait_s + 4 * max(run_s(self.study, run) for run in visit.runs),
         )
-        self.visits += 1
-
-    def _look(self, last: int, planned: Sequence[Sequence[Visit]], at: tuple[int, ...]) -> None:
-        """Test the cells after round `last`, and choose those that go on."""
-        later = [round for round in at if round > last]
-        following = planned[last : later[0]] if later else ()
-        found = look(
-            self.study,
-            self.record.store.runs(),
-            last,
-            planned[0],
-            len(following),
-            self.until - self.clock(),
-        )
-        if not later:
-            found = replace(found, going=frozenset(), left_out=0)
-        self.looks.append(found)
-        self.going = found.going
-        self.record.note_look(found.record())
-        todo = self._todo(following)
-        runs = sum(len(visit.runs) for visit in todo)
-        self.planned += runs
-        self.watcher.look(
-            found, runs, len(todo), _until(self.study, later[0], later[1:]) if later else ""
-        )
-
-    def recorded(self) -> int:
-        """Runs of this campaign that have a record."""
-        return len(self.record.store.runs())
 
 
 def _until(study: Study, round: int, later: Sequence[int]) -> str:

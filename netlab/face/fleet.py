@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from netlab.analysis.cells import nominal_level
 from netlab.analysis.fleet import link_cells, links, outlying_hosts
 from netlab.face.notebook import Html, Site
 from netlab.files import paths
@@ -68,7 +69,7 @@ class Fleet:
     @cached_property
     def cells(self) -> pd.DataFrame:
         """Goodput of each cell of each link, MB/s, with its interval."""
-        return link_cells(self.runs, self.plan.study().confidence)
+        return link_cells(self.runs, nominal_level(self.plan.study()))
 
     @cached_property
     def links(self) -> pd.DataFrame:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.errors import HostError, NetlabError
-from netlab.experiment.adaptive import disturbed, held_up
-from netlab.experiment.campaign import exclusive, open_visit
+from netlab.experiment.campaign import CampaignRecord, Rounds, exclusive, open_visit
 from netlab.experiment.visit import run_visit
+from netlab.experiment.watcher import Watcher
 from netlab.files.writing import write_json
 from netlab.fleet.inventory import Pair
 from netlab.fleet.job import JobOutcome
@@ -61,19 +61,28 @@ def while_busy(
         sleep(RETRY_S)
 
 
+class _PairRounds(Rounds):
+    """The rounds of a pair, whose visits this process makes under a lease, without a notebook."""
+
+    def __init__(self, record: CampaignRecord, lease: HostLease):
+        super().__init__(record, Watcher())
+        self.lease = lease
+
+    def make_visit(self, visit: schedule.Visit, wait_s: float) -> None:
+        """Measure a visit; what other pairs do does not end in a wait, so there is none."""
+        record = self.record
+        campaign, part = record.log.campaign, record.new_part(visit)
+        run_visit(self.study, visit, record.store, part, campaign=campaign, lease=self.lease)
+        self.measured += len(visit.runs)
+
+
 def _measured(study: Study, visit: schedule.Visit, directory: Path, lease: HostLease) -> JobOutcome:
     record, todo = open_visit(study, visit, directory)
-    kept, measured = len(visit.runs) - len(todo.runs), 0
-    for _ in range(study.noise.retries + 1):
-        if not todo.runs:
-            break
-        part, campaign = record.new_part(todo), record.log.campaign
-        run_visit(study, todo, record.store, part, campaign=campaign, lease=lease)
-        measured += len(todo.runs)
-        runs, _ = record.store.block(visit.block_id)
-        todo = todo.only(set(runs.loc[disturbed(runs) | held_up(runs), "run_id"]))
+    pair_rounds = _PairRounds(record, lease)
+    pair_rounds.measure_one(visit)
     runs, _ = record.store.block(visit.block_id)
-    return outcome_of(runs[runs["round"] == visit.round], measured, kept)
+    kept = len(visit.runs) - len(todo.runs)
+    return outcome_of(runs[runs["round"] == visit.round], pair_rounds.measured, kept)
 
 
 def outcome_of(runs: pd.DataFrame, measured: int, kept: int) -> JobOutcome:

@@ -53,11 +53,11 @@ def check_template(study: Study) -> None:
             key="outer",
             code="E-FLEET-025",
         )
-    if study.precision is not None:
+    if study.precision is not None and study.precision.budget is not None:
         raise BadInput(
-            "a fleet measures a fixed number of rounds; give --rounds",
+            "a fleet has no budget of time; give max_rounds",
             where=study.name,
-            key="precision",
+            key="precision.budget",
             code="E-FLEET-026",
         )
 

@@ -52,8 +52,6 @@ RATIO_COLUMNS = (
     *("cpu_ratio", "cpu_low", "cpu_high"),
 )
 
-_FIGURES, _DISTURBED = ("goodput_MBps", "cpu_s_per_GB"), "disturbed"
-
 
 @dataclass(frozen=True)
 class ComparisonRule:
@@ -106,102 +104,77 @@ class ComparisonRule:
         ratio is the geometric mean of the ratios within a round, with Student's interval on their
         logarithms, simultaneous over the family.
         """
-        good = samples[samples["goodput_MBps"].notna()]
-        figures = good.set_index("round")[[*_FIGURES]].astype(float)
-        figures[_DISTURBED] = _disturbed(good).to_numpy()
-        cells: dict[tuple, dict[str, pd.DataFrame]] = {}
-        for (*key, name), rows in good.reset_index().groupby([*CELL, "contender"]).indices.items():
-            cells.setdefault(tuple(key), {})[name] = figures.iloc[rows]
-        compared = self._compared(samples, cells)
+        cells: dict[tuple, list[_Pair]] = {}
+        for key, part in samples.groupby([*CELL], sort=False):
+            sides = {name: side.set_index("round") for name, side in part.groupby("contender")}
+            own = sides.pop(GENSINK, None)
+            if own is not None:
+                cells[key] = [_Pair.of(name, own, other) for name, other in sides.items()]
+        families: dict[tuple[str, bool], list[_Pair]] = {}
+        for key, pairs in cells.items():
+            for pair in pairs:
+                if len(pair.own):
+                    families.setdefault((key[0], pair.name in OWN), []).append(pair)
+        for family in families.values():
+            self._compare(family)
         rows = []
-        for key, others in compared.items():
+        for key, pairs in cells.items():
             cell = dict(zip(CELL, key, strict=True))
-            rows += [cell | {"other": name, "against": name} | row for name, row in others.items()]
-            known = {
-                name: float(cells[key][name]["goodput_MBps"].median())
-                for name in others
-                if name not in OWN and name in cells[key]
-            }
-            if known:
-                best = max(known, key=known.__getitem__)
-                rows.append(cell | {"other": BEST_PEER, "against": best} | others[best])
+            rows += [cell | {"other": pair.name, "against": pair.name} | pair.row for pair in pairs]
+            peers = [pair for pair in pairs if pair.name not in OWN and pair.median_MBps > 0]
+            if peers:
+                best = max(peers, key=lambda pair: pair.median_MBps)
+                rows.append(cell | {"other": BEST_PEER, "against": best.name} | best.row)
         return pd.DataFrame.from_records(rows, columns=list(RATIO_COLUMNS))
 
-    def _compared(
-        self, samples: pd.DataFrame, cells: dict[tuple, dict[str, pd.DataFrame]]
-    ) -> dict[tuple, dict[str, dict]]:
-        """Rows by cell and contender, compared family by family."""
-        tried = samples.groupby(list(CELL), sort=False)["contender"].unique()
-        found: dict[tuple, dict[str, dict]] = {}
-        families: dict[tuple[str, bool], list[tuple[tuple, str, _Pair]]] = {}
-        for key, names in tried.items():
-            if GENSINK not in names:
-                continue
-            by_name = cells.get(key, {})
-            found[key] = {}
-            for name in sorted(set(names) - {GENSINK}):
-                pair = _Pair.of(by_name.get(GENSINK), by_name.get(name))
-                found[key][name] = pair.without_figures()
-                if pair.rounds:
-                    families.setdefault((key[0], name in OWN), []).append((key, name, pair))
-        for family in families.values():
-            rows = self._family([pair for *_, pair in family])
-            for (key, name, _), row in zip(family, rows, strict=True):
-                found[key][name] |= row
-        return found
-
-    def _family(self, pairs: list[_Pair]) -> list[dict]:
-        """Figures of each pair of one family."""
+    def _compare(self, pairs: list[_Pair]) -> None:
+        """Give each pair of one family its figures."""
         figures = compare_pairs(
-            [pair.series("goodput_MBps") for pair in pairs],
+            [(pair.other["goodput_MBps"], pair.own["goodput_MBps"]) for pair in pairs],
             level=self.confidence,
             same_within_percent=self.same_within_percent,
         )
         level = bonferroni(self.confidence, len(pairs))
-        rows = []
         for pair, figure in zip(pairs, figures, strict=True):
-            row = {name: figure[name] for name in ("ratio", "low", "high", "p_holm", "verdict")}
-            reason = {} if pair.too_few else {"reason": figure["reason"]}
-            rows.append(row | reason | {"noise_percent": pair.noise_percent()} | pair.cpu(level))
-        return rows
+            kept = ["ratio", "low", "high", "p_holm", "verdict"]
+            kept += ["reason"] if len(pair.own) >= COMMON_ROUNDS else []
+            pair.row.update({n: figure[n] for n in kept} | pair.spread() | pair.cpu(level))
 
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
     """Transfers of another contender and of gensink in the undisturbed rounds that both have."""
 
+    name: str
     other: pd.DataFrame
     own: pd.DataFrame
-    disturbed: int
+    median_MBps: float
+    row: dict
 
     @classmethod
-    def of(cls, own: pd.DataFrame | None, other: pd.DataFrame | None) -> _Pair:
-        if own is None or other is None:
-            return cls(pd.DataFrame(), pd.DataFrame(), 0)
-        common = own.index.intersection(other.index)
-        own, other = own.loc[common], other.loc[common]
-        disturbed = own[_DISTURBED].to_numpy() | other[_DISTURBED].to_numpy()
-        return cls(other[~disturbed], own[~disturbed], int(disturbed.sum()))
+    def of(cls, name: str, own: pd.DataFrame, other: pd.DataFrame) -> _Pair:
+        median_MBps = other["goodput_MBps"].astype(float).median()
+        columns = ["goodput_MBps", "cpu_s_per_GB"]
+        good = [side[side["goodput_MBps"].notna()] for side in (own, other)]
+        common = good[0].index.intersection(good[1].index)
+        own, other = (side.loc[common] for side in good)
+        load = pd.concat([side["flags"].str.split(",") for side in (own, other)], axis=1)
+        disturbed = load.map(lambda flags: INTERFERENCE in flags).any(axis=1)
+        own, other = (side.loc[~disturbed, columns].astype(float) for side in (own, other))
+        reason = f"{len(own)} undisturbed rounds in common, {COMMON_ROUNDS} needed"
+        if disturbed.any():
+            reason += f" (steal or foreign load in {disturbed.sum()})"
+        row = {"pairs": len(own), "disturbed": int(disturbed.sum())}
+        return cls(name, other, own, median_MBps, row | {"verdict": CANNOT_TELL, "reason": reason})
 
-    @property
-    def rounds(self) -> int:
-        return len(self.own)
-
-    @property
-    def too_few(self) -> bool:
-        return self.rounds < COMMON_ROUNDS
-
-    def series(self, column: str) -> tuple[pd.Series, pd.Series]:
-        return self.other[column], self.own[column]
-
-    def noise_percent(self) -> float:
-        other, own = (side.to_numpy() for side in self.series("goodput_MBps"))
-        logs = np.log(own / other)
-        return 100 * math.expm1(float(np.std(logs, ddof=1))) if len(logs) > 1 else math.nan
+    def spread(self) -> dict:
+        """How much the ratio differs from round to round."""
+        logs = np.log((self.own / self.other)["goodput_MBps"])
+        return {"noise_percent": 100 * math.expm1(logs.std())}
 
     def cpu(self, level: float) -> dict:
         """Ratio of the CPU time for a byte, with an interval unless the rounds are too few."""
-        other, own = self.series("cpu_s_per_GB")
+        other, own = (side["cpu_s_per_GB"] for side in (self.other, self.own))
         good = (own > 0) & (other > 0)
         if not good.any():
             return {}
@@ -209,25 +182,6 @@ class _Pair:
         if good.sum() < COMMON_ROUNDS:
             return {"cpu_ratio": found.ratio}
         return {"cpu_ratio": found.ratio, "cpu_low": found.low, "cpu_high": found.high}
-
-    def without_figures(self) -> dict:
-        """Row of a pair that has no round to compare."""
-        figures = ("ratio", "low", "high", "p_holm", "noise_percent")
-        reason = f"{self.rounds} undisturbed rounds in common, {COMMON_ROUNDS} needed"
-        if self.disturbed:
-            reason += f" (steal or foreign load in {self.disturbed})"
-        return {
-            "pairs": self.rounds,
-            "disturbed": self.disturbed,
-            **dict.fromkeys((*figures, "cpu_ratio", "cpu_low", "cpu_high"), math.nan),
-            "verdict": CANNOT_TELL,
-            "reason": reason,
-        }
-
-
-def _disturbed(samples: pd.DataFrame) -> pd.Series:
-    """Mask of the samples flagged for interference, such as steal or foreign load."""
-    return samples["flags"].map(lambda flags: INTERFERENCE in flags.split(",")).astype(bool)
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:

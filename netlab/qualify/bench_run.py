@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -69,53 +70,40 @@ class Standing:
 
 def choose(
     stage: EnvironmentSchedule, heats: Sequence[Mapping]
-) -> dict[tuple[BenchCell, str], OwnVariant | Variant]:
+) -> tuple[dict[tuple[BenchCell, str], OwnVariant | Variant], tuple[Standing, ...]]:
     """Choose the variant of each contender in each cell of an environment.
 
-    Of equal variants the first wins; so it does if every heat failed.
+    Of equal variants the first wins; so it does if every heat failed. The standings are of those
+    that had several.
     """
-    chosen = {}
-    for pair, some in stage.variants.items():
-        own = _of(pair, heats)
-        reached = [_goodput_MBps(one, own, none=-math.inf) for one in some]
-        chosen[pair] = some[reached.index(max(reached))]
-    return chosen
-
-
-def standings(
-    stage: EnvironmentSchedule,
-    heats: Sequence[Mapping],
-    chosen: Mapping[tuple[BenchCell, str], OwnVariant | Variant],
-) -> tuple[Standing, ...]:
-    """The heats of each variant, where :func:`choose` had several."""
-    return tuple(
-        _standing(pair, one, _of(pair, heats), one is chosen[pair])
-        for pair, some in stage.variants.items()
-        if len(some) > 1
-        for one in some
-    )
-
-
-def _standing(
-    pair: tuple[BenchCell, str], one: OwnVariant | Variant, heats: Sequence[Mapping], chosen: bool
-) -> Standing:
-    errors = [heat["error"] for heat in heats if heat["variant"] == one.label]
-    failed = [error for error in errors if error]
-    goodput_MBps = _goodput_MBps(one, heats, math.nan)
-    reason = failed[-1] if failed else ""
-    return Standing(*pair, one.label, len(errors), len(failed), goodput_MBps, chosen, reason)
-
-
-def _of(pair: tuple[BenchCell, str], heats: Sequence[Mapping]) -> list[Mapping]:
-    cell, contender = pair
-    whose = {**cell.as_dict(), "contender": contender}
-    return [heat for heat in heats if whose.items() <= heat.items()]
-
-
-def _goodput_MBps(one: OwnVariant | Variant, heats: Sequence[Mapping], none: float) -> float:
-    goodputs = [heat["goodput_MBps"] for heat in heats if heat["variant"] == one.label]
-    known = [goodput for goodput in goodputs if goodput is not None]
-    return median(known) if known else none
+    chosen, stood = {}, []
+    for (cell, contender), some in stage.variants.items():
+        whose = {**cell.as_dict(), "contender": contender}
+        tried = []
+        for one in some:
+            own = [
+                heat for heat in heats if {**whose, "variant": one.label}.items() <= heat.items()
+            ]
+            known = [heat["goodput_MBps"] for heat in own if heat["goodput_MBps"] is not None]
+            errors = [heat["error"] for heat in own if heat["error"]]
+            tried.append(
+                Standing(
+                    cell,
+                    contender,
+                    one.label,
+                    heats=len(own),
+                    failed=len(errors),
+                    goodput_MBps=median(known) if known else math.nan,
+                    chosen=False,
+                    reason=errors[-1] if errors else "",
+                )
+            )
+        reached = [-math.inf if math.isnan(t.goodput_MBps) else t.goodput_MBps for t in tried]
+        best = reached.index(max(reached))
+        chosen[cell, contender] = some[best]
+        if len(some) > 1:
+            stood += [replace(one, chosen=at == best) for at, one in enumerate(tried)]
+    return chosen, tuple(stood)
 
 
 # The lab path that all contenders share, and one transfer over it, made as a run of a study.
@@ -367,8 +355,8 @@ def run_bench(
                 for heat in stage.heats:
                     heats.append(path.take(heat, heat.variant, matrix.heat_s))
                     progress(heat, heats[-1], total)
-                chosen = choose(stage, heats)
-                stood += standings(stage, heats, chosen)
+                chosen, standings = choose(stage, heats)
+                stood += standings
                 for turn in stage.turns:
                     key = (turn.cell, turn.contender)
                     if failures.get(key, 0) == MAX_FAILURES:
@@ -409,16 +397,13 @@ class TransferLog:
 
     def __init__(self, parent: Path, started_at: str):
         self._parent, self._started_at = parent, started_at
-        self._directory: Path | None = None
         self.count = 0
         """Transfers written."""
 
-    @property
+    @cached_property
     def directory(self) -> Path:
         """Directory of this benchmark; made when it is first needed."""
-        if self._directory is None:
-            self._directory = writing.new_directory(self._parent, self._started_at)
-        return self._directory
+        return writing.new_directory(self._parent, self._started_at)
 
     @property
     def path(self) -> Path:

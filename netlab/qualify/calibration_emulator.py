@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from netlab.files.tables import Table
 from netlab.qualify.calibration_paths import (
-    DISTURBED,
     EVERY_TRY,
-    NOT_MEASURED,
-    OUTSIDE,
-    RATE_HEADS,
-    WITHIN,
+    FORMATS,
+    HEADS,
+    CalibrationPart,
     RateCell,
     Stream,
-    all_flags,
     check_levels,
-    rows_of,
+    judged,
+    median_of,
+    rate_figures,
+    shortfall,
     study_of_links,
-    too_few,
-    undisturbed,
+    values_of,
 )
 from netlab.study import Study
 
@@ -153,6 +152,11 @@ class EmulatedRate:
         return RateCell(self.rate_Mbps, self.mtu_B).expected_MBps
 
     @property
+    def within_percent(self) -> float:
+        """Permitted error."""
+        return RATE_WITHIN_PERCENT
+
+    @property
     def buffer_B(self) -> int:
         """Socket buffers: somewhat more than the bandwidth-delay product."""
         return max(MIN_BUFFER_B, round(BUFFER_BDPS * self.rate_Mbps / 8 * 1e3 * self.rtt_ms))
@@ -191,10 +195,7 @@ class EmulatedRate:
 
     def excess(self, sample: dict) -> float | None:
         """Shortfall of a goodput in units of the bound; negative if too high, None without one."""
-        if sample["goodput_MBps"] is None:
-            return None
-        percent = 100 * (1 - sample["goodput_MBps"] / self.expected_MBps)
-        return percent / RATE_WITHIN_PERCENT
+        return shortfall(self, sample)
 
 
 EmulatorCell = RoundTrip | EmulatedRate
@@ -251,8 +252,6 @@ def emulator_study(plan: EmulatorPlan) -> Study:
     return study_of_links(links, mtus_B, title="Emulated paths", congestion=CONGESTION)
 
 
-CellT = TypeVar("CellT", RoundTrip, EmulatedRate)
-
 ROUND_TRIP_COLUMNS = (
     *("rtt_ms", "load", "goodput_Mbps", "mean_ms", "deviation_us", "least_us", "greatest_us"),
     *("bound_us", "late_us", "pings", "tries", "verdict", "flags"),
@@ -269,53 +268,30 @@ RATE_COLUMNS = (
         "flags",
     ),
 )
-HEADS = {
-    "rtt_ms": "RTT asked, ms",
-    "goodput_Mbps": "load, Mb/s",
-    "mean_ms": "median, ms",
-    "deviation_us": "off by, us",
-    "least_us": "least, us",
-    "greatest_us": "greatest, us",
-    "bound_us": "bound, us",
-    "late_us": "late, us",
-    **RATE_HEADS,
-}
-FORMATS = {
-    **dict.fromkeys(("mean_ms", "expected_MBps", "goodput_MBps"), ".3f"),
-    **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
-    **dict.fromkeys(("rtt_ms", "rate_Mbps"), "g"),
-    **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
-    **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
-    "within_percent": ".1f",
-}
 RATES_NOTE = "What TCP can carry is MSS / (MTU + 14) of the rate."
 
 
 @dataclass(frozen=True, eq=False)
-class EmulatorAccuracy:
+class EmulatorAccuracy(CalibrationPart):
     """Measured round trips and rates of the emulator, compared with its settings."""
 
     plan: EmulatorPlan
     round_trips: pd.DataFrame
     rates: pd.DataFrame
-    samples: list[dict]
-    machine: dict
+
+    ROWS: ClassVar = ("round_trips", "rates")
+    CONGESTION: ClassVar = CONGESTION
 
     @classmethod
     def of(cls, plan: EmulatorPlan, samples: list[dict], machine: dict) -> EmulatorAccuracy:
         """Compute cells and verdicts of a plan from its samples."""
         return cls(
             plan,
-            _rows_of(plan.round_trips, samples, _round_trip, ROUND_TRIP_COLUMNS),
-            _rows_of(plan.rates, samples, _rate, RATE_COLUMNS),
             samples,
             machine,
+            judged(plan.round_trips, samples, _round_trip, ROUND_TRIP_COLUMNS),
+            judged(plan.rates, samples, rate_figures, RATE_COLUMNS),
         )
-
-    @property
-    def verdicts(self) -> list[str]:
-        """The verdict of every cell."""
-        return [*self.round_trips["verdict"], *self.rates["verdict"]]
 
     @property
     def _note(self) -> str:
@@ -364,94 +340,21 @@ class EmulatorAccuracy:
             )
         return "".join(said)
 
-    def to_text(self) -> str:
-        """Both tables for a terminal."""
-        tables = [table for table in self.tables().values() if len(table.frame)]
-        said = [f"{table.caption}\n{rows_of(table)}\n" for table in tables]
-        return "\n".join([*said, self._trips_note, RATES_NOTE, self._note])
-
-    def as_json(self) -> dict:
-        """Settings, cells and every try as JSON values."""
-        return {
-            "settings": {**asdict(self.plan), "congestion": CONGESTION},
-            "round_trips": self.round_trips.to_dict("records"),
-            "rates": self.rates.to_dict("records"),
-            "samples": self.samples,
-        }
-
-
-def _rows_of(
-    cells: Iterable[CellT],
-    samples: list[dict],
-    figures: Callable[[CellT, list[dict]], dict],
-    columns: tuple[str, ...],
-) -> pd.DataFrame:
-    """Cells as rows: the figures of all tries, and the verdict."""
-    rows = []
-    for cell in cells:
-        tries = [one for one in samples if cell.key.items() <= one.items()]
-        measured = [one for one in tries if cell.excess(one) is not None]
-        rows.append(
-            {
-                **cell.key,
-                **figures(cell, measured),
-                "late_us": _median(measured, "emulator_late_us"),
-                "tries": len(tries),
-                "verdict": judge_emulator(cell, tries),
-                "flags": all_flags(tries),
-            }
-        )
-    frame = pd.DataFrame.from_records(rows, columns=list(columns))
-    numbers = [name for name in columns if name in FORMATS]
-    return frame.astype(dict.fromkeys(numbers, float))
-
-
-def judge_emulator(cell: EmulatorCell, tries: list[dict]) -> str:
-    """The verdict of a cell, on the median of all its tries that have a figure."""
-    known = [(off, one) for one in tries if (off := cell.excess(one)) is not None]
-    if too_few(known, len(tries)):
-        return NOT_MEASURED
-    if abs(float(np.median([off for off, _ in known]))) <= 1:
-        return WITHIN
-    # Other work on the machine never shortens a round trip, nor raises a rate.
-    beyond = [(off, one) for off, one in known if abs(off) > 1]
-    clean = any(undisturbed(one) or off < -1 for off, one in beyond)
-    return OUTSIDE if clean else DISTURBED
-
-
-def _values(tries: list[dict], name: str) -> list[float]:
-    """A figure of every try that has it."""
-    return [float(one[name]) for one in tries if one.get(name) is not None]
-
-
-def _median(tries: list[dict], name: str) -> float:
-    """Median of a figure over the tries that have it; NaN if none has."""
-    values = _values(tries, name)
-    return float(np.median(values)) if values else np.nan
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines below the tables in a terminal."""
+        return self._trips_note, RATES_NOTE, self._note
 
 
 def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
-    off_us = [1e3 * (mean_ms - cell.rtt_ms) for mean_ms in _values(tries, "mean_ms")]
+    off_us = [1e3 * (mean_ms - cell.rtt_ms) for mean_ms in values_of(tries, "mean_ms")]
     return {
-        "goodput_Mbps": 8 * _median(tries, "goodput_MBps"),
-        "mean_ms": _median(tries, "mean_ms"),
-        "deviation_us": 1e3 * (_median(tries, "mean_ms") - cell.rtt_ms),
+        "goodput_Mbps": 8 * median_of(tries, "goodput_MBps"),
+        "mean_ms": median_of(tries, "mean_ms"),
+        "deviation_us": 1e3 * (median_of(tries, "mean_ms") - cell.rtt_ms),
         "least_us": min(off_us, default=np.nan),
         "greatest_us": max(off_us, default=np.nan),
         "bound_us": cell.bound_us,
+        "late_us": median_of(tries, "emulator_late_us"),
         "pings": sum(one.get("pings", 0) for one in tries),
-    }
-
-
-def _rate(cell: EmulatedRate, tries: list[dict]) -> dict:
-    errors = [
-        100 * (goodput / cell.expected_MBps - 1) for goodput in _values(tries, "goodput_MBps")
-    ]
-    return {
-        "expected_MBps": cell.expected_MBps,
-        "goodput_MBps": _median(tries, "goodput_MBps"),
-        "error_percent": float(np.median(errors)) if errors else np.nan,
-        "least_percent": min(errors, default=np.nan),
-        "greatest_percent": max(errors, default=np.nan),
-        "within_percent": RATE_WITHIN_PERCENT,
     }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, ClassVar, Protocol, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from netlab.congestion import mss_B
@@ -207,13 +208,29 @@ class RateCell:
         """Record length: a quarter of the buffers, so 64 KiB at a low rate."""
         return self.buffer_B // 4
 
-    def deviation_percent(self, goodput_MBps: float) -> float:
-        """Error of a goodput, in per cent of the expected one."""
-        return 100 * (goodput_MBps / self.expected_MBps - 1)
+    @property
+    def key(self) -> dict:
+        """Columns that identify the cell in a sample."""
+        return {"rate_Mbps": self.rate_Mbps, "mtu_B": self.mtu_B}
+
+    def excess(self, sample: dict) -> float | None:
+        """Shortfall of a goodput in units of the bound; negative if too high, None without one."""
+        return shortfall(self, sample)
 
     def window_s(self, seconds: float) -> float:
         """The window, lengthened if `seconds` contain too few frames."""
         return max(seconds, WINDOW_FRAMES / self.frames_per_s)
+
+    def stream(self, plan: RatePlan) -> Stream:
+        """The stream that fills the path."""
+        return Stream(
+            mtu_B=self.mtu_B,
+            buffer_B=self.buffer_B,
+            warmup_s=plan.warmup_s,
+            window_s=self.window_s(plan.seconds),
+            congestion=CONGESTION,
+            record_length_B=self.record_length_B,
+        )
 
 
 @dataclass(frozen=True)
@@ -302,7 +319,15 @@ EVERY_TRY = (
 )
 """The rule for the tries of a cell, for notes."""
 
-RATE_HEADS = {
+HEADS = {
+    "rtt_ms": "RTT asked, ms",
+    "goodput_Mbps": "load, Mb/s",
+    "mean_ms": "median, ms",
+    "deviation_us": "off by, us",
+    "least_us": "least, us",
+    "greatest_us": "greatest, us",
+    "bound_us": "bound, us",
+    "late_us": "late, us",
     "rate_Mbps": "Mb/s",
     "mtu_B": "MTU",
     "expected_MBps": "TCP can carry, MB/s",
@@ -312,36 +337,160 @@ RATE_HEADS = {
     "greatest_percent": "greatest %",
     "within_percent": "bound %",
 }
-"""Column headings of a rate and its error, for links and for the emulator."""
+FORMATS = {
+    **dict.fromkeys(("mean_ms", "expected_MBps", "goodput_MBps"), ".3f"),
+    **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
+    **dict.fromkeys(("rtt_ms", "rate_Mbps"), "g"),
+    **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
+    **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
+    "within_percent": ".1f",
+}
 
 
-def too_few(known: Sized, tries: int) -> bool:
-    """True if so many tries have no figure that a median of all is unknown."""
-    return 2 * len(known) <= tries
+class JudgedCell(CalibratedCell, Protocol):
+    """A cell whose samples are off the known figure by so many bounds."""
+
+    @property
+    def key(self) -> dict: ...
+
+    def excess(self, sample: dict) -> float | None: ...
 
 
-def undisturbed(sample: dict) -> bool:
-    """True for a sample without steal and foreign load."""
-    return "interference" not in sample["flags"].split(",")
+class KnownRate(Protocol):
+    """A cell with a known goodput."""
+
+    @property
+    def expected_MBps(self) -> float: ...
+
+    @property
+    def within_percent(self) -> float: ...
 
 
-def all_flags(samples: list[dict]) -> str:
-    """All flags of several samples, each once, comma-separated."""
-    return ",".join(sorted({f for one in samples for f in one["flags"].split(",") if f}))
+def shortfall(cell: KnownRate, sample: dict) -> float | None:
+    """Shortfall of a goodput in units of the bound; negative if too high, None without one."""
+    if sample["goodput_MBps"] is None:
+        return None
+    return 100 * (1 - sample["goodput_MBps"] / cell.expected_MBps) / cell.within_percent
 
 
-# Tables of a calibration as text, and the results that have one table.
+def tries_of(cell: JudgedCell, attempt: Callable[[], dict], count: int, name: str) -> list[dict]:
+    """Measure a cell several times, whatever the figures; `name` is the column of the number."""
+    return [{**cell.key, name: number, **attempt()} for number in range(1, count + 1)]
 
 
-def rows_of(table: Table) -> str:
-    """The rows of a table as text, its index as well, numbers in its formats."""
-    frame, formatters = table.frame.reset_index(), {}
-    if isinstance(table.formats, Mapping):
-        formatters = {
-            table.heads.get(name, name): _shown(form)
-            for name, form in table.formats.items()
-            if name in frame and isinstance(form, str)
+def judge(cell: JudgedCell, tries: list[dict]) -> str:
+    """The verdict of a cell, on the median of all its tries that have a figure."""
+    known = [(off, one) for one in tries if (off := cell.excess(one)) is not None]
+    if 2 * len(known) <= len(tries):
+        return NOT_MEASURED
+    if abs(float(np.median([off for off, _ in known]))) <= 1:
+        return WITHIN
+    # Other work on the machine never shortens a round trip, nor raises a rate.
+    beyond = [(off, one) for off, one in known if abs(off) > 1]
+    clean = any(off < -1 or "interference" not in one["flags"].split(",") for off, one in beyond)
+    return OUTSIDE if clean else DISTURBED
+
+
+JudgedT = TypeVar("JudgedT", bound=JudgedCell)
+
+
+def judged(
+    cells: Iterable[JudgedT],
+    samples: list[dict],
+    figures: Callable[[JudgedT, list[dict]], dict],
+    columns: tuple[str, ...],
+) -> pd.DataFrame:
+    """Cells as rows: the figures of all tries, and the verdict."""
+    rows = []
+    for cell in cells:
+        tries = [one for one in samples if cell.key.items() <= one.items()]
+        measured = [one for one in tries if cell.excess(one) is not None]
+        counts = dict.fromkeys(("tries", "runs"), len(tries))
+        counts["failed"] = len(tries) - len(measured)
+        flags = {flag for one in tries for flag in one["flags"].split(",") if flag}
+        verdict = {"verdict": judge(cell, tries), "flags": ",".join(sorted(flags))}
+        rows.append({**cell.key, **figures(cell, measured), **counts, **verdict})
+    frame = pd.DataFrame.from_records(rows, columns=list(columns))
+    return frame.astype(dict.fromkeys([name for name in columns if name in FORMATS], float))
+
+
+def values_of(tries: list[dict], name: str) -> list[float]:
+    """A figure of every try that has it."""
+    return [float(one[name]) for one in tries if one.get(name) is not None]
+
+
+def median_of(tries: list[dict], name: str) -> float:
+    """Median of a figure over the tries that have it; NaN if none has."""
+    values = values_of(tries, name)
+    return float(np.median(values)) if values else np.nan
+
+
+def rate_figures(cell: KnownRate, tries: list[dict]) -> dict:
+    """Goodput of a cell with a known one, and its error."""
+    errors = [
+        100 * (goodput / cell.expected_MBps - 1) for goodput in values_of(tries, "goodput_MBps")
+    ]
+    return {
+        "expected_MBps": cell.expected_MBps,
+        "goodput_MBps": median_of(tries, "goodput_MBps"),
+        "error_percent": float(np.median(errors)) if errors else np.nan,
+        "least_percent": min(errors, default=np.nan),
+        "greatest_percent": max(errors, default=np.nan),
+        "within_percent": cell.within_percent,
+        "late_us": median_of(tries, "emulator_late_us"),
+    }
+
+
+# A calibrated part: tables, text and JSON.
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationPart(ABC):
+    """The measurements and verdicts of one part of a calibration."""
+
+    plan: Any
+    samples: list[dict]
+    machine: dict
+
+    ROWS: ClassVar[tuple[str, ...]]
+    """Frames of rows, and their keys in the JSON document."""
+
+    CONGESTION: ClassVar[str]
+
+    @abstractmethod
+    def tables(self) -> dict[str, Table]:
+        """The tables for readers, by the name of their file."""
+
+    @property
+    @abstractmethod
+    def notes(self) -> tuple[str, ...]:
+        """Lines below the tables in a terminal."""
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every cell."""
+        return [verdict for name in self.ROWS for verdict in getattr(self, name)["verdict"]]
+
+    def to_text(self) -> str:
+        """The tables for a terminal."""
+        tables = [table for table in self.tables().values() if len(table.frame)]
+        return "\n".join([*(f"{t.caption}\n{_rows_of(t)}\n" for t in tables), *self.notes])
+
+    def as_json(self) -> dict:
+        """Settings, cells and every try as JSON values."""
+        return {
+            "settings": {**asdict(self.plan), "congestion": self.CONGESTION},
+            **{name: getattr(self, name).to_dict("records") for name in self.ROWS},
+            "samples": self.samples,
         }
+
+
+def _rows_of(table: Table) -> str:
+    """The rows of a table as text, its index as well, numbers in their formats."""
+    frame = table.frame.reset_index()
+    formatters = {
+        table.heads.get(name, name): _shown(form) for name, form in FORMATS.items() if name in frame
+    }
     return frame.rename(columns=dict(table.heads)).to_string(
         index=False, na_rep="-", formatters=formatters
     )
@@ -349,44 +498,3 @@ def rows_of(table: Table) -> str:
 
 def _shown(form: str) -> Callable[[float], str]:
     return lambda value: "-" if pd.isna(value) else format(value, form)
-
-
-@dataclass(frozen=True, eq=False)
-class OneTable(ABC):
-    """Base of the results of a calibration that has one table."""
-
-    plan: Any
-    cells: pd.DataFrame
-    samples: list[dict]
-    machine: dict
-
-    NAME: ClassVar[str]
-    """Name of the table's file."""
-
-    ROWS: ClassVar[str]
-    """Key of the rows in the JSON document."""
-
-    @abstractmethod
-    def table(self) -> Table:
-        """The table for readers."""
-
-    def tables(self) -> dict[str, Table]:
-        """The table, by the name of its file."""
-        return {self.NAME: self.table()}
-
-    def settings(self) -> dict:
-        """The plan as JSON values."""
-        return asdict(self.plan)
-
-    def to_text(self) -> str:
-        """The table for a terminal: caption, rows, note."""
-        table = self.table()
-        return f"{table.caption}\n{rows_of(table)}\n{table.note}"
-
-    def as_json(self) -> dict:
-        """Settings, rows and every run as JSON values."""
-        return {
-            "settings": self.settings(),
-            self.ROWS: self.cells.to_dict("records"),
-            "samples": self.samples,
-        }

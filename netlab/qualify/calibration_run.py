@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from netlab import core
@@ -34,22 +33,19 @@ from netlab.qualify.calibration_emulator import (
 )
 from netlab.qualify.calibration_paths import (
     CONGESTION,
-    DISTURBED,
     EVERY_TRY,
-    NOT_MEASURED,
-    OUTSIDE,
-    RATE_HEADS,
+    FORMATS,
+    HEADS,
     WITHIN,
     CalibratedPath,
-    OneTable,
+    CalibrationPart,
     RateCell,
     RatePlan,
-    Stream,
-    all_flags,
     calibration_study,
+    judged,
     measure_cells,
-    too_few,
-    undisturbed,
+    rate_figures,
+    tries_of,
 )
 from netlab.version import version
 
@@ -62,39 +58,40 @@ CELL_COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration(OneTable):
+class Calibration(CalibrationPart):
     """The measurements and verdicts of a rate calibration."""
 
     plan: RatePlan
+    cells: pd.DataFrame
 
-    NAME: ClassVar = "calibration"
-    ROWS: ClassVar = "cells"
+    ROWS: ClassVar = ("cells",)
+    CONGESTION: ClassVar = CONGESTION
 
-    @property
-    def verdicts(self) -> list[str]:
-        """The verdict of every cell."""
-        return list(self.cells["verdict"])
+    @classmethod
+    def of(cls, plan: RatePlan, samples: list[dict], machine: dict) -> Calibration:
+        """Compute cells and verdicts of a plan from its samples."""
+        return cls(plan, samples, machine, judged(plan.cells, samples, _rate_figures, CELL_COLUMNS))
 
-    def table(self) -> Table:
+    def tables(self) -> dict[str, Table]:
         """The cells as a table."""
-        return Table(
+        table = Table(
             self.cells.set_index(["rate_Mbps", "mtu_B"]),
             caption="Goodput on paths of known rates, beside what TCP can carry there",
-            heads=RATE_HEADS,
-            formats={
-                "rate_Mbps": "g",
-                "expected_MBps": ".3f",
-                "goodput_MBps": ".3f",
-                **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
-                "within_percent": ".1f",
-            },
-            note="What TCP can carry is MSS / (MTU + 14) of the rate of the token bucket. "
-            f"{EVERY_TRY}",
+            heads=HEADS,
+            formats=FORMATS,
+            note=" ".join(self.notes),
         )
+        return {"calibration": table}
 
-    def settings(self) -> dict:
-        """The plan and the congestion control."""
-        return {**super().settings(), "congestion": CONGESTION}
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines below the table in a terminal."""
+        rate = "What TCP can carry is MSS / (MTU + 14) of the rate of the token bucket."
+        return (f"{rate} {EVERY_TRY}",)
+
+
+def _rate_figures(cell: RateCell, tries: list[dict]) -> dict:
+    return {"offloads": "on" if cell.offloads else "off", **rate_figures(cell, tries)}
 
 
 def calibrate(
@@ -103,80 +100,13 @@ def calibrate(
     """Measure a calibration on a lab of its own."""
     samples, facts = measure_cells(
         calibration_study(plan),
-        _by_path(plan),
-        lambda path, cell: repeated(plan, cell, _attempt(path, plan, cell)),
+        sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B)),
+        lambda path, cell: tries_of(
+            cell, partial(path.send, cell.stream(plan)), plan.repeats, "repeat"
+        ),
         lambda sample: progress(sample, len(plan.cells)),
     )
-    return Calibration(plan, judge(plan, samples), samples, facts)
-
-
-def _by_path(plan: RatePlan) -> list[RateCell]:
-    return sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B))
-
-
-def repeated(plan: RatePlan, cell: RateCell, attempt: Callable[[], dict]) -> list[dict]:
-    """Make every run of a cell, whatever its figure."""
-    named = {"rate_Mbps": cell.rate_Mbps, "mtu_B": cell.mtu_B}
-    return [{**named, "repeat": n, **attempt()} for n in range(1, plan.repeats + 1)]
-
-
-def _attempt(path: CalibratedPath, plan: RatePlan, cell: RateCell) -> Callable[[], dict]:
-    """Measure a cell once: a run with its flags, without a goodput if it failed."""
-    stream = Stream(
-        mtu_B=cell.mtu_B,
-        buffer_B=cell.buffer_B,
-        warmup_s=plan.warmup_s,
-        window_s=cell.window_s(plan.seconds),
-        congestion=CONGESTION,
-        record_length_B=cell.record_length_B,
-    )
-    return lambda: path.send(stream)
-
-
-def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
-    """Turn samples into cells, each with its error and verdict."""
-    rows = []
-    for cell in plan.cells:
-        runs = [
-            sample
-            for sample in samples
-            if (sample["rate_Mbps"], sample["mtu_B"]) == (cell.rate_Mbps, cell.mtu_B)
-        ]
-        known = [run for run in runs if run["goodput_MBps"] is not None]
-        errors = [cell.deviation_percent(float(run["goodput_MBps"])) for run in known]
-        error = float(np.median(errors)) if errors else np.nan
-        rows.append(
-            {
-                "rate_Mbps": cell.rate_Mbps,
-                "mtu_B": cell.mtu_B,
-                "offloads": "on" if cell.offloads else "off",
-                "expected_MBps": cell.expected_MBps,
-                "goodput_MBps": cell.expected_MBps * (1 + error / 100),
-                "error_percent": error,
-                "least_percent": min(errors, default=np.nan),
-                "greatest_percent": max(errors, default=np.nan),
-                "within_percent": cell.within_percent,
-                "verdict": _verdict(cell, error, list(zip(errors, known, strict=True)), len(runs)),
-                "runs": len(runs),
-                "failed": len(runs) - len(known),
-                "flags": all_flags(runs),
-            }
-        )
-    return pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
-
-
-def _verdict(
-    cell: RateCell, error_percent: float, known: list[tuple[float, dict]], runs: int
-) -> str:
-    """Verdict on the median of all runs."""
-    if too_few(known, runs):
-        return NOT_MEASURED
-    if abs(error_percent) <= cell.within_percent:
-        return WITHIN
-    # Other work on the machine never raises a rate.
-    beyond = [(error, run) for error, run in known if abs(error) > cell.within_percent]
-    clean = any(undisturbed(run) or error > 0 for error, run in beyond)
-    return OUTSIDE if clean else DISTURBED
+    return Calibration.of(plan, samples, facts)
 
 
 # Calibrate the path emulator on a lab of its own: ping idle and loaded paths, fill rates.
@@ -189,20 +119,13 @@ def calibrate_emulator(
     samples, facts = measure_cells(
         emulator_study(plan),
         plan.cells,
-        lambda path, cell: tried(cell, _emulator_run_attempt(path, plan, cell), plan.tries),
+        lambda path, cell: tries_of(cell, _attempt(path, plan, cell), plan.tries, "try"),
         lambda sample: progress(sample, len(plan.cells)),
     )
     return EmulatorAccuracy.of(plan, samples, facts)
 
 
-def tried(cell: EmulatorCell, attempt: Callable[[], dict], tries: int) -> list[dict]:
-    """Measure a cell several times, whatever the figures."""
-    return [{**cell.key, "try": number, **attempt()} for number in range(1, tries + 1)]
-
-
-def _emulator_run_attempt(
-    path: CalibratedPath, plan: EmulatorPlan, cell: EmulatorCell
-) -> Callable[[], dict]:
+def _attempt(path: CalibratedPath, plan: EmulatorPlan, cell: EmulatorCell) -> Callable[[], dict]:
     """Measure a cell once."""
     if not isinstance(cell, RoundTrip):
         stream = cell.stream(plan.seconds)
@@ -310,7 +233,7 @@ class CalibrationDocument:
         return f"{len(off)} of {len(self.verdicts)} cells are not within their bound: {counts}"
 
     @property
-    def _parts(self) -> list[Calibration | EmulatorAccuracy]:
+    def _parts(self) -> list[CalibrationPart]:
         return [part for part in (self.rates, self.emulator) if part is not None]
 
     def as_json(self) -> dict:

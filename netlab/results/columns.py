@@ -27,6 +27,9 @@ FLAGS = {
 }
 """Flags of a run and their meaning. By default a run with a flag is left out of cells."""
 
+BROKEN = frozenset({"failed", "lost_host"})
+"""Flags of a run that did not end; its goodput, if it has one, is of a part of its window."""
+
 
 @dataclass(frozen=True)
 class Column:

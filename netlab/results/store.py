@@ -18,7 +18,7 @@ import pyarrow
 
 from netlab.errors import BadInput, NetlabError, why
 from netlab.files.writing import write_text
-from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, TABLES
+from netlab.results.columns import BROKEN, INTERVAL_COLUMNS, RUN_COLUMNS, TABLES
 from netlab.results.frames import (
     DamagedFile,
     frame_of,
@@ -142,7 +142,8 @@ class Store:
     """The results of one study, in one directory.
 
     A part is a file in each table, written by one visit of a block or one import. Of several
-    records of a run the last one of the latest campaign counts; the others are superseded.
+    records of a run the last one of the latest campaign counts, of those with a value if there are
+    any; the others are superseded.
     """
 
     directory: Path
@@ -242,7 +243,11 @@ class Store:
                 index=records.index,
                 dtype=bool,
             )
-        return belongs & ~records["run_id"].where(belongs).duplicated(keep="last")
+        # a run that is measured again and fails does not take the place of one with a value
+        ended = records["flags"].str.split(",").map(BROKEN.isdisjoint).astype(bool)
+        valued = (ended & records["goodput_MBps"].notna()).to_numpy()
+        ranked = records["run_id"].where(belongs).iloc[np.argsort(valued, kind="stable")]
+        return belongs & ~ranked.duplicated(keep="last").sort_index()
 
     def runs(self, *, superseded: bool = False, campaign: str | None = None) -> pd.DataFrame:
         """Runs that count, in planned order."""

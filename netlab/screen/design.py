@@ -43,8 +43,8 @@ from netlab.tuning.profiles import Profile
 # ``folded``
 #     A Plackett-Burman design and its mirror image (R. L. Plackett, J. P. Burman, "The design of
 #     optimum multifactorial experiments", Biometrika 33, 1946; fold-over: G. E. P. Box, K. B.
-# Wilson,     1951): at most 2k + 6 rows for up to 24 knobs. No effect of a knob is mixed with that
-# of any     pair; pairs are mixed with each other.
+#     Wilson, 1951): at most 2k + 6 rows for up to 24 knobs. No effect of a knob is mixed with that
+#     of any pair; pairs are mixed with each other.
 # ``leave-one-out``
 #     All knobs, none, and all but one: k + 2 rows. It shows the effect of a knob beside all others
 #     only: of two knobs that replace each other it shows neither.

@@ -54,7 +54,7 @@ def test_groups_and_rules_choose_the_pairs(invoke, tmp_path):
         (("--pairs", "square"), "E-FLEET-020", 2),
         (("--only", "rack3"), "E-FLEET-004", 2),
         (("--format", "netlab"), "E-YAML-007", 2),
-        (("--precision", "5"), "E-FLEET-026", 2),
+        (("--precision", "5", "--budget", "5min"), "E-FLEET-026", 2),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_its_code(invoke, words, code, status):

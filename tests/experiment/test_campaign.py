@@ -13,7 +13,8 @@ from netlab.cli.studies import summary
 from netlab.errors import BadInput
 from netlab.experiment.campaign import (
     Campaign,
-    _Rounds,
+    NotebookRounds,
+    Rounds,
     empty_cells,
     first_reason,
     open_record,
@@ -23,6 +24,7 @@ from netlab.experiment.campaign import (
 from netlab.experiment.visit import context_of
 from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated
+from netlab.fleet.records import Stores
 from netlab.notebooks.progress import NOTE
 from netlab.report.gate import box
 from netlab.results import store
@@ -91,7 +93,7 @@ def open_at(directory, study, minutes=0, facts=FACTS):
     return open_record(study, directory, facts, None, now=NOW + timedelta(minutes=minutes))
 
 
-def measure(record, *, flags="", facts=FACTS, only=None):
+def measure(record, *, flags="", facts=FACTS, only=None, **changed):
     """Write a synthetic record of every run that has no valid one."""
     study = record.study
     runs = synthetic.runs_of(study)
@@ -110,6 +112,7 @@ def measure(record, *, flags="", facts=FACTS, only=None):
             provenance_key=part["run_id"].map(keys).astype("string"),
             campaign=record.log.campaign,
             flags=flags,
+            **changed,
         )
         intervals = synthetic.intervals_of(part, study)
         record.store.write(record.new_part(visit), part.reset_index(drop=True), intervals)
@@ -152,6 +155,59 @@ def test_a_flagged_run_is_measured_again_and_stays_on_record(tmp_path, file):
     measure(again)
     records = again.store.records()
     assert len(records) == 4 and records["superseded"].sum() == 2
+
+
+@pytest.mark.parametrize(("flags", "goodput"), [("failed", None), ("failed", 0.1), ("", 90.0)])
+def test_a_run_with_a_value_stands_if_it_fails_when_measured_again(tmp_path, file, flags, goodput):
+    study = load(file, rounds=1)
+    measure(open_at(tmp_path / "r", study), flags="interference")
+    again = open_at(tmp_path / "r", study, 1)
+    measure(again, flags=flags, goodput_MBps=goodput)
+    runs = again.store.runs()
+    stands = "interference" if flags else ""
+    assert set(runs["flags"]) == {stands} and runs["goodput_MBps"].gt(1).all()
+    assert set(Stores((again.store,)).cells()["disturbed"]) == {stands}
+
+
+class WrittenRounds(Rounds):
+    """Rounds that write records: cells of 64 streams differ by round, the others do not."""
+
+    flags: tuple[str, ...] = ()
+
+    def make_visit(self, visit, wait_s):
+        flags, *self.flags = self.flags or ("",)
+        self.runs = {*getattr(self, "runs", ()), *(run.run_id for run in visit.runs)}
+        measure(
+            self.record,
+            only={run.run_id for run in visit.runs},
+            flags=flags,
+            goodput_MBps=lambda runs: 100.0 * runs["round"].where(runs["streams"] == 64, 1),
+        )
+
+
+def test_a_visit_made_alone_has_the_cells_that_go_on_as_in_its_campaign(tmp_path, file):
+    study = load(file, precision=5.0, max_rounds=5)
+    record = open_at(tmp_path / "r", study)
+    by_round = {visit.round: visit for visit in visits(study)}
+    for number in (1, 2, 3):
+        WrittenRounds(record, Watcher()).measure_one(by_round[number])
+    alone = WrittenRounds(record, Watcher())
+    alone.measure_one(by_round[4])
+    assert {run.split("@")[-2] for run in alone.runs} == {"64"}
+    (look,) = store.read_log(record.directory, record.log.campaign).looks
+    assert (look["round"], look["reached"], look["going"]) == (3, 1, 1)
+    again = WrittenRounds(record, Watcher())
+    again.flags = ("interference", "")
+    again.measure_one(by_round[5])  # of a cell with enough valid runs, so not once more
+    assert again.visits == 1 and again.record.store.records()["superseded"].sum() == 0
+
+
+def test_disturbed_runs_of_a_visit_made_alone_are_measured_again(tmp_path, file):
+    record = open_at(tmp_path / "r", load(file, rounds=1))
+    alone = WrittenRounds(record, Watcher())
+    alone.flags = ("interference", "")
+    alone.measure_one(visits(record.study)[0])
+    assert alone.visits == 2 and set(record.store.runs()["flags"]) == {""}
 
 
 def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):
@@ -251,7 +307,7 @@ def test_a_stated_bus_that_a_host_contradicts_is_noted_by_the_campaign_and_in_th
     facts = {"rack": {host: found | x8 for host, found in FACTS["rack"].items()}}
     measure(open_at(tmp_path / "r", study, facts=facts), facts=facts)
     record, watcher = open_at(tmp_path / "r", study, 1, facts=facts), Notes()
-    _Rounds(record, None, None, watcher, lambda: 0.0).measure()
+    NotebookRounds(record, None, None, watcher, lambda: 0.0).measure()
     (note,) = watcher.said
     assert note.startswith("left: bus: the study states 1064 MB/s (PCI-X), and the host reports")
     (shown,) = [text for item, text in box(load_measured(tmp_path / "r")) if item == "Bus"]
@@ -269,7 +325,7 @@ def test_what_a_visit_waits_for_is_said_once_whatever_its_share(tmp_path, file, 
         on_progress(NOTE + busy.format(*notes.pop(0)))
 
     monkeypatch.setattr("netlab.notebooks.execution.execute", execute)
-    campaign = _Rounds(open_at(tmp_path / "r", study), None, None, watcher, lambda: 0.0)
+    campaign = NotebookRounds(open_at(tmp_path / "r", study), None, None, watcher, lambda: 0.0)
     for _ in range(3):
         campaign._visit(visits(study)[0])
     assert watcher.said == [busy.format("81.7", "make (process 8)", 20), busy.format(50.1, "cc", 2)]

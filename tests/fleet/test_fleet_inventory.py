@@ -1,4 +1,4 @@
-"""Inventories of four formats give the same hosts; a mistake is named with its line."""
+"""Hosts of a fleet, and pairs of them; a mistake is named with its line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from netlab.errors import BadInput, NetlabError
 from netlab.fleet.inventory import (
     FleetHost,
     Inventory,
-    from_ini,
     load_inventory,
     pairs_of,
     ring,
@@ -29,35 +28,6 @@ hosts:
     labels: {rack: "7"}, data_address: 198.18.0.1, interface: eth1}
   web2: {address: 192.0.2.2, user: ops, groups: [eu, web], labels: {rack: "8"}}
 pairs: [[web1, web2]]
-"""
-ANSIBLE = """\
-all:
-  vars: {ansible_user: ops}
-  children:
-    eu:
-      children:
-        web:
-          hosts:
-            web1: {ansible_host: 192.0.2.1, ansible_port: 2222, rack: 7, netlab_interface: eth1,
-              ansible_ssh_private_key_file: /keys/a, netlab_address: 198.18.0.1}
-            web2: {ansible_host: 192.0.2.2}
-          vars: {rack: 8}
-"""
-INI = """\
-# two hosts
-web1 ansible_host=192.0.2.1 ansible_port=2222 ansible_ssh_private_key_file=/keys/a rack=7 \
-netlab_address=198.18.0.1 netlab_interface=eth1  # its data end
-
-[web]
-web[1:2]
-[web:vars]
-rack = 8
-[eu:children]
-web
-[all:vars]
-ansible_user=ops
-[ungrouped]
-web2 ansible_host=192.0.2.2
 """
 SSH = """\
 Host web1
@@ -81,7 +51,7 @@ def written(tmp_path):
     return write
 
 
-def test_ansible_in_yaml_and_ini_give_what_the_own_format_does(written):
+def test_a_host_has_what_its_file_gives(written):
     own = load_inventory(written(OWN))
     assert own.hosts["web1"] == FleetHost(
         address="192.0.2.1",
@@ -93,8 +63,6 @@ def test_ansible_in_yaml_and_ini_give_what_the_own_format_does(written):
         groups=("eu", "web"),
         labels={"rack": "7"},
     )
-    assert load_inventory(written(ANSIBLE)).hosts == own.hosts
-    assert load_inventory(written(INI, "hosts")).hosts == own.hosts
 
 
 def test_hosts_of_an_ssh_configuration_have_its_addresses_and_no_patterns(written):
@@ -114,31 +82,18 @@ def test_the_users_own_ssh_configuration_is_left_to_ssh(tmp_path, monkeypatch):
     assert found["web3"].ssh("web3").address == "web3"
 
 
-@given(st.integers(0, 120), st.integers(0, 40), st.integers(1, 5), st.booleans())
-def test_a_range_of_names_has_its_numbers_padded_as_written(first, more, step, padded):
-    import tempfile
-
-    width = 4 if padded else 0
-    text = f"n[{str(first).zfill(width)}:{first + more}:{step}].site\n"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "hosts"
-        path.write_text(text)
-        found = list(from_ini(path)["hosts"])
-    numbers = range(first, first + more + 1, step)
-    assert found == [f"n{str(n).zfill(width)}.site" for n in numbers]
-
-
 @given(
-    st.text(alphabet=string.printable, max_size=200), st.sampled_from(["hosts", "h.yml", "config"])
+    st.text(alphabet=string.printable, max_size=200),
+    st.sampled_from([("h.yml", "netlab"), ("config", "ssh")]),
 )
-def test_any_text_is_an_inventory_or_refused_with_a_code(text, name):
+def test_any_text_is_an_inventory_or_refused_with_a_code(text, kind):
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
+        path = Path(folder) / kind[0]
         path.write_text(text)
         try:
-            assert len(load_inventory(path).hosts) >= 2
+            assert len(load_inventory(path, format=kind[1]).hosts) >= 2
         except NetlabError as error:
             assert isinstance(error, BadInput) and error.code
 
@@ -162,22 +117,8 @@ def test_hosts_are_chosen_by_group_label_and_name(written):
         ("h.yml", "netlab: 1\nhosts:\n  a: {}\n  b: {address: -x}\n", "E-YAML-022", 4),
         ("h.yml", "netlab: 1\nhosts:\n  a: {}\n  b: {data_address: x}\n", "E-YAML-022", 4),
         ("h.yml", "netlab: 1\nhosts:\n  a: {}\n  b: {interface: a b}\n", "E-YAML-022", 4),
-        ("h", "[a:children]\nb\n", "E-FLEET-005", 2),
-        ("h", "[a:children]\nb\n[b:children]\na\n", "E-FLEET-006", 2),
-        ("h.yml", "all:\n  children:\n    all:\n", "E-FLEET-006", 3),
-        ("h", "x\ny ansible_host='{{ z }}'\n", "E-FLEET-007", 2),
-        ("h", "x ansible_connection=local\ny\n", "E-FLEET-008", 1),
-        ("h", "x\ny ansible_port=http\n", "E-FLEET-009", 2),
-        ("h.yml", "web:\n  host: {a: {}}\n", "E-FLEET-010", 1),
-        ("h.yml", "web:\n  hosts: [a, b]\n", "E-FLEET-011", 2),
-        ("h.yml", "web:\n  hosts:\n    a: 5\n", "E-FLEET-012", 3),
-        ("h", "x\n[web:host]\n", "E-FLEET-013", 2),
-        ("h", "x\ny k='\n", "E-FLEET-015", 2),
-        ("h", "x\ny z\n", "E-FLEET-016", 2),
-        ("h", "x\ny[3:1]\n", "E-FLEET-017", 2),
         ("config", "Host a\nHost b\n ProxyJump a\n", "E-FLEET-018", 2),
         ("config", "Host\x00 'a\n", "E-HOST-041", None),
-        ("missing", None, "E-FLEET-014", None),
         ("missing/config", None, "E-HOST-040", None),
     ],
 )

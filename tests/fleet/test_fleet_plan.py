@@ -98,7 +98,7 @@ def test_the_study_of_a_pair_has_its_hosts_in_the_place_of_the_templates():
         ),
         ({"outer": {"kernel": ["smp", "up"]}}, "E-FLEET-025"),
         (
-            {"precision": {"half_width_percent": 5.0}, "timing": {"seconds": 1.0}},
+            {"precision": {"half_width_percent": 5.0, "budget": 60}, "timing": {"seconds": 1.0}},
             "E-FLEET-026",
         ),
     ],

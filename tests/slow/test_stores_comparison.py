@@ -142,7 +142,7 @@ def test_too_few_rounds_give_no_verdict(tmp_path):
     store = synthetic.store_of(tmp_path / "results", studies.load(path, rounds=2))
     (row,) = Stores((store,)).compare("streams", "1", "4").itertuples()
     assert (row.verdict, np.isnan(row.low)) == ("cannot tell", True)
-    assert "3 valid runs" in row.reason
+    assert row.reason == "2 and 2 valid runs, 3 of each are needed"
 
 
 def test_a_column_that_cannot_be_compared_is_refused(tmp_path, study):

@@ -29,7 +29,7 @@ from netlab.qualify.bench_contenders import (
     contenders,
     schedule,
 )
-from netlab.qualify.bench_run import BenchPath, TransferLog, bench_study, choose, cost_of, standings
+from netlab.qualify.bench_run import BenchPath, TransferLog, bench_study, choose, cost_of
 
 LIMITS = CopyLimits(2, 20_000.0, 6_000.0, 40_000.0, 9_000.0)
 CELL = BenchCell("on", 1500, 1, "same")
@@ -194,12 +194,8 @@ def test_the_variant_with_the_highest_median_runs_not_the_one_with_the_highest_h
         steady.label: {1: 2000.0, 2: 2100.0, 3: 1900.0},
     }
     samples = heats(stage, lambda heat: rates.get(heat.variant.label, {}).get(heat.heat, 500.0))
-    assert choose(stage, samples)[pair] is steady
-    standing = {
-        one.variant: one
-        for one in standings(stage, samples, choose(stage, samples))
-        if one.contender == GENSINK
-    }
+    assert choose(stage, samples)[0][pair] is steady
+    standing = {one.variant: one for one in choose(stage, samples)[1] if one.contender == GENSINK}
     assert standing[first.label].goodput_MBps == 1100.0
     assert [label for label, one in standing.items() if one.chosen] == [steady.label]
 
@@ -212,7 +208,7 @@ def test_each_contender_chooses_for_itself_and_in_each_cell():
         at = some.index(heat.variant)
         return float(at if heat.cell.streams == 4 else -at)
 
-    chosen = choose(stage, heats(stage, rate))
+    chosen, _ = choose(stage, heats(stage, rate))
     assert set(chosen) == set(stage.variants)
     for (cell, contender), variant in chosen.items():
         some = stage.variants[cell, contender]
@@ -221,10 +217,8 @@ def test_each_contender_chooses_for_itself_and_in_each_cell():
 
 def test_a_refused_variant_loses_and_its_reason_is_recorded(stage):
     samples = heats(stage, lambda heat: REFUSED if "splice" in heat.variant.label else 1000.0)
-    assert choose(stage, samples)[own_best(stage)].send == "copy"
-    refused = [
-        one for one in standings(stage, samples, choose(stage, samples)) if "splice" in one.variant
-    ]
+    assert choose(stage, samples)[0][own_best(stage)].send == "copy"
+    refused = [one for one in choose(stage, samples)[1] if "splice" in one.variant]
     assert len(refused) == sum(one.send == "splice" for one in OWN_VARIANTS)
     for one in refused:
         assert (one.heats, one.failed, one.reason, one.chosen) == (3, 3, REFUSED, False)
@@ -240,23 +234,21 @@ def test_one_failed_heat_does_not_exclude_its_variant(stage):
             1000.0 if heat.variant is not best else "lost its result" if heat.heat == 2 else 1200.0
         ),
     )
-    assert choose(stage, samples)[pair] is best
+    assert choose(stage, samples)[0][pair] is best
     (standing,) = (
-        one
-        for one in standings(stage, samples, choose(stage, samples))
-        if one.chosen and one.contender == GENSINK
+        one for one in choose(stage, samples)[1] if one.chosen and one.contender == GENSINK
     )
     assert (standing.heats, standing.failed, standing.goodput_MBps) == (3, 1, 1200.0)
 
 
 def test_of_a_contender_whose_heats_all_failed_the_first_variant_runs(stage):
-    chosen = choose(stage, heats(stage, lambda _: "no server"))
+    chosen, _ = choose(stage, heats(stage, lambda _: "no server"))
     assert all(variant is stage.variants[pair][0] for pair, variant in chosen.items())
 
 
 def test_a_contender_without_variants_has_no_standing(stage):
     samples = heats(stage, lambda _: 1.0)
-    standing = standings(stage, samples, choose(stage, samples))
+    standing = choose(stage, samples)[1]
     assert {one.cell.mode for one in standing} == {"best"}
     assert len(standing) == sum(len(some) for some in stage.variants.values() if len(some) > 1)
     assert set(standing[0].as_dict()) >= {

@@ -24,16 +24,19 @@ from netlab.qualify.calibration_emulator import (
     EmulatorPlan,
     RoundTrip,
     emulator_study,
-    judge_emulator,
 )
-from netlab.qualify.calibration_paths import QUICK, RateCell, RatePlan, calibration_study
+from netlab.qualify.calibration_paths import (
+    QUICK,
+    RateCell,
+    RatePlan,
+    calibration_study,
+    judge,
+    tries_of,
+)
 from netlab.qualify.calibration_run import (
     CELL_COLUMNS,
     Calibration,
     CalibrationDocument,
-    judge,
-    repeated,
-    tried,
 )
 
 ONE = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
@@ -56,7 +59,7 @@ def outcome(percent_off: float, flags: str = "") -> dict:
 
 
 def cell_of(*runs: dict, plan: RatePlan = ONE) -> dict:
-    (row,) = judge(plan, list(runs)).to_dict("records")
+    (row,) = Calibration.of(plan, list(runs), {}).cells.to_dict("records")
     return row
 
 
@@ -127,7 +130,7 @@ def test_a_cell_off_its_bound_under_foreign_load_alone_is_disturbed():
 
 @pytest.mark.parametrize("percent", [0.0, -3.0, 2.0])
 def test_every_cell_is_measured_as_often_whatever_its_figure(percent):
-    samples = repeated(ONE, ONE.cells[0], lambda: outcome(percent))
+    samples = tries_of(ONE.cells[0], lambda: outcome(percent), ONE.repeats, "repeat")
     assert [sample["repeat"] for sample in samples] == list(range(1, ONE.repeats + 1))
     assert cell_of(*samples)["error_percent"] == pytest.approx(percent)
 
@@ -149,11 +152,11 @@ def test_a_cell_without_a_figure_is_not_measured_and_not_passed():
 
 def test_the_calibration_has_text_table_and_json():
     runs = [run(0.1), run(0.7)]
-    done = Calibration(ONE, judge(ONE, runs), runs, {"kernel": "6.1"})
+    done = Calibration.of(ONE, runs, {"kernel": "6.1"})
     text = done.to_text()
     for part in ("+0.40", "least %", "+0.10", "greatest %", "+0.70", "Every try counts"):
         assert part in text
-    assert "TCP can carry" in done.table()._repr_html_()
+    assert "TCP can carry" in done.tables()["calibration"]._repr_html_()
     assert done.as_json()["samples"] == runs
     assert done.as_json()["settings"]["congestion"] == "cubic"
     assert done.verdicts == ["within"]
@@ -187,7 +190,7 @@ def accuracy(off_us: float = 0.0) -> EmulatorAccuracy:
 
 def rates() -> Calibration:
     plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
-    return Calibration(plan, judge(plan, []), [], MACHINE)
+    return Calibration.of(plan, [], MACHINE)
 
 
 def test_a_part_that_was_not_measured_is_not_in_the_document(tmp_path):
@@ -218,7 +221,7 @@ def test_a_later_calibration_of_another_part_leaves_the_rates_as_they_are(tmp_pa
     cell = {"rate_Mbps": 100.0, "mtu_B": 1500}
     plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
     sample = {**cell, "goodput_MBps": plan.cells[0].expected_MBps, "flags": ""}
-    done = Calibration(plan, judge(plan, [sample]), [sample], MACHINE)
+    done = Calibration.of(plan, [sample], MACHINE)
     monkeypatch.setattr(calibration_run, "calibrate", lambda plan, progress: done)
     monkeypatch.setattr(calibration_run, "calibrate_emulator", lambda plan, progress: accuracy(900))
     monkeypatch.setattr(lab_emulator, "check", lambda: None)
@@ -298,13 +301,13 @@ def test_a_rate_is_compared_with_tcps_maximum_and_the_buffers_fit_the_window():
 
 @pytest.mark.parametrize("off_us", [150.0, -150.0])
 def test_a_mean_near_enough_is_within(off_us):
-    assert judge_emulator(QUIET, [pinged(QUIET, off_us, "interference")]) == "within"
+    assert judge(QUIET, [pinged(QUIET, off_us, "interference")]) == "within"
 
 
 def test_every_try_counts_and_the_median_decides():
-    assert judge_emulator(QUIET, [pinged(QUIET, off) for off in (900, 300, 20)]) == "outside"
-    assert judge_emulator(QUIET, [pinged(QUIET, off) for off in (900, 100, 20)]) == "within"
-    assert judge_emulator(BUSY, [pinged(BUSY, 0, "load_short"), pinged(BUSY, 900)]) == "outside"
+    assert judge(QUIET, [pinged(QUIET, off) for off in (900, 300, 20)]) == "outside"
+    assert judge(QUIET, [pinged(QUIET, off) for off in (900, 100, 20)]) == "within"
+    assert judge(BUSY, [pinged(BUSY, 0, "load_short"), pinged(BUSY, 900)]) == "outside"
 
 
 def test_an_error_under_foreign_load_alone_is_disturbed():
@@ -312,27 +315,27 @@ def test_an_error_under_foreign_load_alone_is_disturbed():
         pinged(QUIET, 900, "interference"),
         pinged(QUIET, 400, "interference,emulator_late"),
     ]
-    assert judge_emulator(QUIET, disturbed) == "disturbed"
-    assert judge_emulator(QUIET, [*disturbed, pinged(QUIET, 500)]) == "outside"
-    assert judge_emulator(RATE, [filled(RATE, -5, "interference")]) == "disturbed"
-    assert judge_emulator(RATE, [filled(RATE, -5)]) == "outside"
+    assert judge(QUIET, disturbed) == "disturbed"
+    assert judge(QUIET, [*disturbed, pinged(QUIET, 500)]) == "outside"
+    assert judge(RATE, [filled(RATE, -5, "interference")]) == "disturbed"
+    assert judge(RATE, [filled(RATE, -5)]) == "outside"
 
 
 def test_no_load_makes_a_round_trip_short_or_a_rate_high():
-    assert judge_emulator(QUIET, [pinged(QUIET, -250, "interference")]) == "outside"
-    assert judge_emulator(RATE, [filled(RATE, 1.5, "interference")]) == "outside"
+    assert judge(QUIET, [pinged(QUIET, -250, "interference")]) == "outside"
+    assert judge(RATE, [filled(RATE, 1.5, "interference")]) == "outside"
 
 
 def test_a_cell_without_a_figure_is_not_measured():
-    assert judge_emulator(QUIET, []) == "not measured"
-    assert judge_emulator(QUIET, [pinged(QUIET, 0, "failed", mean_ms=None)]) == "not measured"
-    assert judge_emulator(RATE, [filled(RATE, 0, "failed", goodput_MBps=None)]) == "not measured"
+    assert judge(QUIET, []) == "not measured"
+    assert judge(QUIET, [pinged(QUIET, 0, "failed", mean_ms=None)]) == "not measured"
+    assert judge(RATE, [filled(RATE, 0, "failed", goodput_MBps=None)]) == "not measured"
 
 
 def test_emulator_the_successful_half_of_the_tries_does_not_save_a_cell():
     failed = pinged(QUIET, 0, "failed", mean_ms=None)
-    assert judge_emulator(QUIET, [pinged(QUIET, 50), failed]) == "not measured"
-    assert judge_emulator(QUIET, [pinged(QUIET, 50), pinged(QUIET, 60), failed]) == "within"
+    assert judge(QUIET, [pinged(QUIET, 50), failed]) == "not measured"
+    assert judge(QUIET, [pinged(QUIET, 50), pinged(QUIET, 60), failed]) == "within"
 
 
 def test_every_cell_has_a_row_with_its_measurements():
@@ -403,7 +406,7 @@ TRIP, EMULATOR_RUN_RATE = RoundTrip(10.0, IDLE), EmulatedRate(100.0, 20.0, 1500)
 )
 def test_no_figure_ends_the_tries_early_or_adds_one(cell, samples):
     left = iter(samples)
-    made = tried(cell, lambda: next(left), 3)
+    made = tries_of(cell, lambda: next(left), 3, "try")
     assert [one["try"] for one in made] == [1, 2, 3]
     assert all(cell.key.items() <= one.items() for one in made)
     assert next(left, None) is None
