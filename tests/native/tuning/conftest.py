@@ -24,10 +24,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from .rtnetlink import read_sizes, root_qdisc, write_size
+from .rtnetlink import read_sizes, write_size
 
 ROOT = Path(__file__).resolve().parents[3]
-NATIVE = Path(os.environ.get("NETLAB_TESTED_NATIVE", ROOT / "native"))
+NATIVE = ROOT / "native"
 RUN = Path("/run/netlab")
 """Locks and journals of root."""
 _counter = itertools.count()
@@ -222,20 +222,12 @@ class Namespace:
         """Set one of them, as another program would."""
         self.inside(write_size, interface, name, value)
 
-    def qdisc(self, kind: str | None = None, interface: str = "v0") -> str:
-        """Kind of the root qdisc; set by tc before, or deleted for ``default``."""
-        if kind == "default":
-            self.sh(f"tc qdisc del dev {interface} root || true")
-        elif kind is not None:
-            self.sh(f"tc qdisc replace dev {interface} root {kind}")
-        return self.inside(root_qdisc, interface)
-
     def dump(self) -> str:
         """Every setting that a tuning could change."""
         return f"{self.sizes()}\n{self.sizes('v1')}\n" + self.sh(
             "sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key -e random "
             "-e stable_secret -e '^fs[.]' -e '^kernel[.]' -e '^vm[.]' -e '^dev[.]';"
-            "ip -d link; ip addr; for i in v0 v1; do ethtool -k $i;"
+            "ip -d link; ip addr; for i in v0 v1; do ethtool -k $i; ethtool -l $i;"
             "for f in gro_flush_timeout napi_defer_hard_irqs mtu tx_queue_len; do"
             " cat /sys/class/net/$i/$f; done; done"
         )

@@ -56,12 +56,6 @@ class Machine(PretendedMachine):
     def said(self) -> list[str]:
         return (self.root / "said").read_text().splitlines()
 
-    def wait_loaded(self, names: list[str], timeout_s: float = 20.0) -> None:
-        until = time.monotonic() + timeout_s
-        while self.loaded() != names:
-            assert time.monotonic() < until, self.loaded()
-            time.sleep(0.02)
-
 
 def test_a_module_is_loaded_for_a_session_and_gone_after_it(pretended, machine):
     channel = begun(pretended)
@@ -150,14 +144,6 @@ def test_a_module_that_stays_in_use_is_reported_and_left_for_recovery(pretended,
     assert machine.loaded() == []
 
 
-def test_the_guard_unloads_after_a_kill(pretended, machine):
-    channel = begun(pretended)
-    channel.ask(f"set {KNOB} value=loaded")
-    channel.kill()
-    machine.wait_loaded([])
-    pretended.settled()
-
-
 @pytest.mark.parametrize("killed", ["process", "process and guard"])
 def test_a_kill_while_modprobe_works_waits_for_what_it_does(pretended, machine, killed):
     """It inherits the locks, so that nobody takes the module for absent before it is loaded."""
@@ -188,14 +174,3 @@ def guard_of(channel) -> int:
     children = Path(f"/proc/{channel.pid}/task/{channel.pid}/children").read_text().split()
     names = {Path(f"/proc/{child}/comm").read_text().strip(): int(child) for child in children}
     return names["netlab-guard"]
-
-
-def test_recovery_unloads_after_process_and_guard_were_killed(pretended, machine):
-    channel = begun(pretended)
-    channel.ask(f"set {KNOB} value=loaded")
-    channel.kill_both()
-    assert machine.loaded() == ["tcp_scalable"]
-    again = pretended.tune()
-    assert again.ready["stale"] == 1
-    assert again.ask_all("recover", "reverted_all")[0]["status"] == "restored"
-    assert machine.loaded() == []

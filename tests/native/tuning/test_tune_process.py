@@ -88,15 +88,6 @@ def test_what_a_virtual_card_lacks_is_said(namespace, knob, reason):
     assert bad["event"] == "error" and "on or off" in str(bad)
 
 
-def test_end_of_input_means_end(namespace):
-    before = namespace.dump()
-    channel = begin(namespace)
-    applied(channel, f"{SACK} value=0")
-    assert channel.close() == 0
-    assert namespace.dump() == before
-    assert namespace.journals() == []
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_means_end_and_failure(namespace, number):
     channel = begin(namespace)
@@ -188,26 +179,6 @@ def test_a_foreign_change_is_a_drift_and_then_a_conflict(namespace):
     assert [a["status"] for a in answers[:-1]] == ["restored", "conflict"]
     assert answers[1]["found"] == "3000" and answers[-1]["conflicts"] == 1
     assert namespace.link("mtu") == 3000
-
-
-def test_a_foreign_value_overwritten_on_request_is_restored(namespace):
-    channel = begin(namespace)
-    applied(channel, f"{MTU} value=9000")
-    namespace.link("mtu", 3000)
-    assert applied(channel, f"{MTU} value=8000")["old"] == "3000"
-    channel.ask_all("revert", "reverted_all")
-    assert namespace.link("mtu") == 3000
-
-
-def test_an_interface_that_vanished_is_absent_and_stays_in_the_journal(namespace):
-    channel = begin(namespace)
-    applied(channel, f"{MTU} value=9000")
-    namespace.sh("ip link del v0")
-    answers = channel.ask_all("revert", "reverted_all")
-    assert answers[0]["status"] == "absent" and "no such interface" in answers[0]["reason"]
-    assert answers[-1]["absent"] == 1
-    assert channel.close() == 1
-    assert len(namespace.journals()) == 1
 
 
 def test_two_sessions_do_not_share_a_host(namespace):
@@ -396,26 +367,6 @@ def test_a_size_beyond_the_device_is_refused_with_its_limit(namespace):
     )
 
 
-def test_a_size_that_another_program_set_meanwhile_stays(namespace):
-    channel = begin(namespace)
-    applied(channel, size_words("gro_max_size", 150000))
-    namespace.set_size("gro_max_size", 100000)
-    (answer, last) = channel.ask_all("revert", "reverted_all")
-    assert (answer["status"], answer["found"]) == ("conflict", "100000")
-    assert last["conflicts"] == 1
-    channel.close()
-    namespace.set_size("gro_max_size", 65536)
-
-
-def test_sizes_are_reverted_after_a_kill(namespace):
-    start = namespace.sizes()
-    channel = begin(namespace)
-    applied(channel, size_words("gso_max_size", 185000))
-    channel.kill()
-    namespace.settled()
-    assert namespace.sizes() == start
-
-
 QDISC = "knob=qdisc interface=v0"
 
 
@@ -437,15 +388,6 @@ def test_the_queueing_discipline_of_an_interface(namespace):
     assert root_qdisc(namespace) == first
     assert channel.close() == 0
     assert namespace.dump() == before
-
-
-def test_a_queueing_discipline_is_reverted_after_a_kill(namespace):
-    first = root_qdisc(namespace)
-    channel = begin(namespace)
-    applied(channel, f"{QDISC} value=bfifo")
-    channel.kill()
-    namespace.settled()
-    assert root_qdisc(namespace) == first
 
 
 def test_one_that_another_program_has_set_is_left_alone(namespace):
