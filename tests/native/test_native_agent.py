@@ -67,19 +67,6 @@ def test_results_say_how_late_the_watch_thread_was(agent):
         assert (stopped_s - 0.06) * 1e6 < result["watch_late_us"] < 3e6
 
 
-@pytest.mark.parametrize("receive", ["copy", "discard"])
-def test_exact_bytes_are_sent_on_each_stream(agent, receive):
-    port, token = agent.sink(streams=3, window_ms=0, receive=receive)
-    agent.gen(port, token, streams=3, bytes=10_000_019)
-    results = agent.receive_results()
-    sink, gen = results["sink_result", 1], results["gen_result", 1]
-    assert_ledger_closes(sink, gen)
-    assert sink["receive"] == receive
-    assert [row["bytes"] for row in sink["per_stream"]] == [10_000_019] * 3
-    assert sink["t_go_ns"] <= sink["t_first_byte_ns"] < sink["t_last_byte_ns"]
-    assert sink["window"]["bytes"] == sink["total_bytes"]
-
-
 def test_a_sink_listens_at_the_port_that_it_is_given_again_and_again(agent):
     free, _ = agent.sink(run=1)
     assert agent.ask("stop run=1")["status"] == "stopped"
@@ -88,15 +75,6 @@ def test_a_sink_listens_at_the_port_that_it_is_given_again_and_again(agent):
         assert port == free
         agent.gen(port, token, run=run)
         assert {agent.receive(10)["status"] for _ in range(2)} == {"ok"}
-
-
-def test_both_directions_at_once(agent):
-    ends = [agent.sink(run=run, streams=4) for run in (1, 2)]
-    for run, (port, token) in enumerate(ends, start=1):
-        agent.gen(port, token, run=run, streams=4)
-    results = agent.receive_results(4)
-    for run in (1, 2):
-        assert_ledger_closes(results["sink_result", run], results["gen_result", run])
 
 
 def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
@@ -139,6 +117,10 @@ def test_forced_buffers_pass_the_limit(agent):
         assert end["per_stream"][0]["rcvbuf_B"] == 4 * limit
 
 
+BASE = f"run=1 streams=1 record_B=1 token={'0' * 32} window_ms=1"
+SINK, GEN = f"sink {BASE} bind=127.0.0.1", f"gen {BASE} to=127.0.0.1 port=1"
+
+
 @pytest.mark.parametrize(
     ("line", "key"),
     [
@@ -157,8 +139,24 @@ def test_forced_buffers_pass_the_limit(agent):
         ("ping x=%zz", "x"),
         ("a" * 5000, None),
         ("ping \x01", None),
+        *((f"{SINK} {words}", words.rpartition(" ")[2].partition("=")[0]) for words in (
+            "engine=plain receive=discard", "engine=plain receive=zerocopy", "engine=select",
+            "send=copy", "threads=1025", "engine=epoll read_delay=on", "cpus=0,4095",
+        )),
+        *((f"{GEN} {words}", words.rpartition(" ")[2].partition("=")[0]) for words in (
+            "engine=plain send=zerocopy", "engine=plain send=splice", "engine=plain threads=2",
+            "engine=uring", "engine=blocking threads=2", "send=discard", "receive=copy",
+        )),
+        ("lease controller=a number=1", "directory"),
+        ("lease directory=/ number=1", "controller"),
+        ("lease directory=/ controller=a", "number"),
+        ("lease directory=/ controller=a number=0", "number"),
+        ("lease directory=/ controller=a number=-1", "number"),
+        ("lease directory=/ controller=a number=1 more=1", "more"),
+        ("lease directory=/ controller=a%20b number=1", "controller"),
+        (f"lease directory=/ controller={'a' * 65} number=1", "controller"),
     ],
-)
+)  # fmt: skip
 def test_bad_requests_are_answered_and_change_nothing(agent, line, key):
     answer = agent.ask(line)
     assert (answer["event"], answer["code"]) == ("error", "bad_request")
@@ -428,15 +426,6 @@ def test_a_stalled_run_without_end_is_cut(agent):
     assert sink["status"] == "timeout" and sink["total_bytes"] == 100
 
 
-def test_one_agent_a_namespace(agent, gensink):
-    second = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=10)
-    answer = json.loads(second.stdout)
-    assert second.returncode == 1
-    assert (answer["event"], answer["code"]) == ("error", "in_use")
-    assert f"process {agent.process.pid} of user " in answer["message"]
-    assert " since 20" in answer["message"]
-
-
 def test_end_of_input_under_load_ends_within_3_s(start_agent):
     agent = start_agent()
     port, token = agent.sink(streams=20, window_ms=60_000)
@@ -468,12 +457,6 @@ def test_a_full_output_does_not_keep_it_alive(start_agent):
     assert time.monotonic() - start < 3.5
 
 
-def test_quit_ends_it(start_agent):
-    agent = start_agent()
-    agent.say("quit")
-    assert agent.process.wait(3) == 0
-
-
 def test_meter_and_ping(agent):
     snapshot = agent.ask("meter interface=lo others=1")
     assert snapshot["event"] == "meter" and snapshot["interface"]["name"] == "lo"
@@ -487,7 +470,7 @@ def test_meter_and_ping(agent):
     assert agent.ask("ping")["t_ns"] > snapshot["t_ns"]
 
 
-def test_50_runs_leave_no_files_or_threads_behind(agent):
+def test_20_runs_leave_no_files_or_threads_behind(agent):
     def in_use() -> tuple[int, int]:
         proc = Path(f"/proc/{agent.process.pid}")
         return len(list((proc / "fd").iterdir())), len(list((proc / "task").iterdir()))
@@ -501,7 +484,7 @@ def test_50_runs_leave_no_files_or_threads_behind(agent):
     one_run(0)
     time.sleep(0.5)  # the run's own thread goes after its result
     before = in_use()
-    for run in range(1, 51):
+    for run in range(1, 21):
         one_run(run)
     deadline = time.monotonic() + 5
     while in_use() != before and time.monotonic() < deadline:
