@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import nbformat
-import openings
+import notebook_page
 import pytest
 from face_home import home_at
 
@@ -22,7 +22,7 @@ def test_start_here_measures_and_then_measures_a_change(tmp_path, monkeypatch):
     runs = netlab.Results("first-steps").runs
     assert len(runs) == 6 and set(runs["mtu_B"]) == {1500, 9000}
     # a busy machine may flag every run: then there is nothing to draw or to compare
-    openings.check(first, drawn=bool((runs["flags"] == "").all()))
+    notebook_page.check(first, drawn=bool((runs["flags"] == "").all()))
     shown = str([cell.get("outputs", "") for cell in first.cells])
     assert "closes to the byte" in shown and "Linux64 &lt;-&gt; Linux64" in shown
     assert "memory copy" not in shown, "a copy rate of one core is not a ceiling of streams"

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import nbformat
-import openings
+import notebook_page
 import pandas as pd
 import papermill
 import pytest
@@ -109,7 +109,7 @@ def read(path: Path) -> nbformat.NotebookNode:
 
 @pytest.mark.parametrize("path", NOTEBOOK_ORDER_NOTEBOOKS, ids=lambda path: path.stem)
 def test_question_chart_answer_table_and_method_come_in_this_order(path):
-    assert openings.order_of(read(path)) == ["question", "chart", "answer", "table", "method"]
+    assert notebook_page.order_of(read(path)) == ["question", "chart", "answer", "table", "method"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOK_ORDER_NOTEBOOKS, ids=lambda path: path.stem)
@@ -236,6 +236,10 @@ def test_a_notebook_has_no_output_and_is_valid(name):
 def test_a_notebook_begins_with_words_and_keeps_its_cells_short(name):
     notebook = nbformat.read(ROOT / name, as_version=nbformat.NO_CONVERT)
     assert notebook.cells[0].cell_type == "markdown"
+    assert "**What it touches" in notebook.cells[0].source
+    tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", ())]
+    assert tags.count("parameters") == 1
+    assert any("netlab.check_parameters(globals()" in cell.source for cell in notebook.cells)
     for cell in notebook.cells:
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()):
             assert len(cell.source.splitlines()) <= 10, cell.source[:60]

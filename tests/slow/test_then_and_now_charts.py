@@ -2,7 +2,6 @@
 
 import math
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import synthetic
@@ -114,11 +113,3 @@ def test_a_ratio_without_an_interval_is_drawn_and_described_so(compared):
 def test_an_empty_comparison_draws_no_chart():
     empty = pd.DataFrame(columns=list(tn.COMPARED_COLUMNS))
     assert charts.ratios(empty, "tuning").charts == ()
-
-
-def test_a_forest_is_drawn_on_the_axes_given(compared):
-    rows = compared[compared["factor"] == "tuning"].head(2)
-    fig, (left, right) = plt.subplots(1, 2)
-    assert charts.forest(rows, "a step", ["Table 2", "Table 3"], (0.5, 2), ax=right) is right
-    assert right.has_data() and not left.has_data() and right.get_legend() is not None
-    plt.close(fig)
