@@ -17,12 +17,6 @@ from netlab.lab import reaper
 from netlab.lab.lab import Lab
 
 ROOT = Path(lab_owner.__file__).parents[1]
-DATAGRAMS = """
-import socket, sys
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-    for _ in range(10):
-        s.sendto(b"data", (sys.argv[1], 9))
-"""
 STUDY = lab_study(
     {"a": {"kind": "lab"}, "b": {"kind": "lab"}, "c": {"kind": "lab"}},
     {
@@ -80,23 +74,6 @@ def test_its_ends_are_set_like_any_interface(lab):
         namespace = lab.namespace(host)
         subprocess.run(("ip", "-n", namespace, "link", "set", "data0", "mtu", "9000"), check=True)
     assert {end["mtu_B"] for end in lab.describe()["long"].values()} == {9000}
-
-
-def test_one_packet_is_dropped_on_request(lab):
-    """Ten datagrams, of which the first is dropped; then ten more, which all arrive."""
-    emulator, address = lab.emulator("long"), data_address(STUDY, "long", "b")
-
-    def dropped() -> int:
-        return emulator.report()["directions"][0]["dropped"]["forced"]
-
-    def send() -> None:
-        inside = ("ip", "netns", "exec", lab.namespace("a"), sys.executable, "-c", DATAGRAMS)
-        subprocess.run((*inside, address), check=True, timeout=20)
-
-    emulator.force_loss("ab", 0.0)
-    send()
-    send()
-    assert dropped() == 1
 
 
 def test_its_output_file_stays_bounded(lab, monkeypatch):
