@@ -171,6 +171,7 @@ def test_stop_in_the_middle_ends_both_ends(agent, engine, send, receive):
     assert {r["status"] for r in results.values()} == {"stopped"}
     for end in results.values():
         assert end["interval_sum_bytes"] == end["total_bytes"] > 0
+        assert (end["code"], end["message"]) == (None, "stopped on request")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

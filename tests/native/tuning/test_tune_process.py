@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -430,3 +431,34 @@ def test_a_queueing_discipline_that_is_not_there_or_needs_parameters(namespace):
     namespace.sh("ip link del never-up")
     assert channel.ask(f"read {QDISC.replace('v0', 'none0')}")["supported"] is False
     assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--hold-s"], "--hold-s needs a value"),
+        (["--hold-s=0"], "--hold-s: expected an integer from 1 to 86400"),
+        (["--silence-s", "86401"], "--silence-s: expected an integer from 1"),
+        (["--colour"], "allowed: --hold-s, --silence-s, --help"),
+        (["y"], "unexpected argument y"),
+    ],
+)
+def test_a_wrong_command_line_is_bad_input(program, options, says):
+    run = subprocess.run([program, *options], capture_output=True, text=True, timeout=20)
+    assert run.returncode == 2
+    answer = json.loads(run.stdout)
+    assert (answer["event"], answer["code"]) == ("error", "bad_request")
+    assert says in answer["message"]
+
+
+def test_root_of_a_user_namespace_may_set_a_link_but_not_its_deferral(namespace):
+    place = ("unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-c")
+    devices = "mount -t sysfs s /sys && ip link add v0 type veth peer name v1"
+    defer = "knob=defer name=gro_flush_timeout interface=v0"
+    script = f"read {defer}\nbegin\nset {defer} value=7\nset {MTU} value=1400\nend\n"
+    tune = f"{devices} && exec {namespace.program}"
+    run = subprocess.run((*place, tune), input=script, capture_output=True, text=True, timeout=20)
+    assert "only root of the machine may change it; this is root of a user" in run.stdout, run
+    assert run.stdout.count('"status":"unsupported"') == 1
+    assert run.stdout.count('"status":"applied"') == 1
+    assert run.stdout.count('"status":"restored"') == 1
