@@ -278,24 +278,6 @@ def test_a_ring_of_capabilities_ends(pretended, machine):
     assert not pretended.tune().ask(f"read {READ_REQUEST}")["supported"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "read knob=governor name=x",
-        "read knob=governor",
-        "read knob=governor name=0 interface=v0",
-        "read knob=irq interface=v0",
-        "read knob=irq name=24",
-        "list knob=mtu interface=v0",
-        "list knob=governor name=0",
-        f"set {READ_REQUEST} value=5000",
-        "set knob=governor name=0 value=%C3%A4",
-    ],
-)
-def test_other_forms_are_bad_requests(pretended, line):
-    assert begun(pretended).ask(line)["code"] == "bad_request"
-
-
 @pytest.mark.parametrize("value", ["0/", "0-3-5", "3-1", "1,1", "near", "4..2"])
 def test_other_cpus_of_interrupts_are_refused_before_a_host_is_asked(value):
     with pytest.raises(ValueError, match="CPU"):

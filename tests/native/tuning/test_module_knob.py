@@ -101,20 +101,6 @@ def test_a_kernel_without_modules_has_no_such_knob(pretended, machine):
     assert (answer["supported"], answer["reason"]) == (False, "this kernel takes no modules")
 
 
-@pytest.mark.parametrize(
-    "request_line",
-    [
-        "read knob=module",
-        "read knob=module name=nf_tables",
-        "read knob=module name=tcp_../x",
-        f"read {KNOB} interface=v0",
-        f"set {KNOB} value=yes",
-    ],
-)
-def test_only_modules_of_congestion_controls_are_named(pretended, request_line):
-    assert begun(pretended).ask(request_line)["code"] == "bad_request"
-
-
 def test_a_module_still_in_use_is_waited_for(pretended, machine):
     """Closing connections use it for a moment; the removal is retried until it is free."""
     channel = begun(pretended)
