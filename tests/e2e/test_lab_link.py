@@ -231,7 +231,7 @@ def test_its_ends_are_set_like_any_interface(lab):
         assert end["interrupt_delay_ns"] == 0
     for host in ("a", "b"):
         namespace = lab.namespace(host)
-        subprocess.run(("ip", "-n", namespace, "link", "set", "data0", "mtu", "9000"), check=True)
+        subprocess.run(("ip", "-n", namespace, "link", "set", "long0", "mtu", "9000"), check=True)
     assert {end["mtu_B"] for end in lab.describe()["long"].values()} == {9000}
 
 
