@@ -303,7 +303,9 @@ class Site:
         return seen
 
     def journals(self) -> list[Path]:
-        inodes = [os.stat(f"/run/netns/{self.namespaces[name]}").st_ino for name in ADDRESSES]
+        # a host may be a virtual machine
+        names = [self.namespaces[name] for name in ADDRESSES if name in self.namespaces]
+        inodes = [os.stat(f"/run/netns/{name}").st_ino for name in names]
         return [p for inode in inodes for p in Path("/run/netlab").glob(f"tune-{inode}-*.journal")]
 
     def down(self) -> None:
