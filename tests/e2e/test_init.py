@@ -63,7 +63,7 @@ def test_a_study_is_written_that_checks_and_measures(site):
             assert knobs["left"][name] == " ".join(sysctls[name].split())
         assert json.loads(row.unsupported) == []
         found = (row.buffer_B, row.warmup_rule, row.congestion_source)
-        assert found == (0, "stated", "as found")
+        assert found == (0, "default", "as found")
         default = sysctls["net.ipv4.tcp_congestion_control"]
         assert row.congestion == row.congestion_in_force == default
         assert 0 < row.cwnd_start_segments <= row.cwnd_t0_segments <= row.cwnd_max_segments
