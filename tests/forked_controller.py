@@ -1,21 +1,18 @@
 """Controllers forked from a process that has imported netlab: a new interpreter takes 1.5 s of CPU.
 
-They are processes of their own all the same, which tests may kill. Run as a program, this file is
-the process that forks them."""
+They are processes of their own all the same, which tests may kill.
+"""
 
 from __future__ import annotations
 
+import atexit
 import ctypes
-import gc
-import importlib
-import json
+import multiprocessing
 import os
-import select
-import signal
-import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,45 +21,50 @@ from apart import CLONE_NEWNET, CLONE_NEWNS
 from netlab.lab.reaper import NAMESPACES
 
 ROOT = Path(__file__).resolve().parents[1]
-IMPORTED = (
-    *("netlab.cli", "netlab.experiment.campaign", "netlab.face.block"),
-    *("ipykernel.kernelapp", "ipykernel.zmqshell", "pandas.io.formats.style", "scipy.special"),
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    [
+        *("netlab.cli", "netlab.experiment.campaign", "netlab.face.block"),
+        *("ipykernel.kernelapp", "ipykernel.zmqshell", "pandas.io.formats.style", "scipy.special"),
+    ]
 )
-REQUEST_B = 65536
+LOCK = threading.Lock()
+"""Two threads that ask for exit codes could both read that of one process."""
 # from <linux/mount.h> and <sys/mount.h>
 MS_REC, MS_SLAVE, MNT_DETACH = 0x4000, 0x80000, 2
-START_S = 60.0
 
 
 class Controller:
-    """A controller; what tests use of a ``subprocess.Popen``.
+    """What tests use of a ``subprocess.Popen``; the process is the first of a session."""
 
-    Parameters
-    ----------
-    pid : int
-        Its process, the first of a session.
-    ended : int
-        A pipe with its exit code, once it has ended; empty if the process that forked it was
-        killed, which happens with all of the controller's processes only.
-    outputs : sequence of Path
-        Files of its standard output and error.
-    """
-
-    def __init__(self, pid: int, ended: int, outputs: Sequence[Path]):
-        self.pid = pid
-        self.returncode: int | None = None
+    def __init__(self, words: Sequence[str], *, home: Path, cwd: Path, namespace: str):
+        with LOCK:
+            number = len(list(cwd.glob("controller-*.out")))
+            outputs = [cwd / f"controller-{number}.{name}" for name in ("out", "err")]
+            for path in outputs:
+                path.touch(mode=0o600)
+            arguments = (words, home, cwd, namespace, outputs)
+            self._process = FORKS.Process(target=command, args=arguments)
+            self._process.start()
+        self.pid = self._process.pid
         self.stdout, self.stderr = (path.open() for path in outputs)
-        self._ended = ended
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, the negative number of a signal, or None while it runs."""
+        with LOCK:
+            return self._process.exitcode
 
     def poll(self) -> int | None:
-        """Its exit code, the negative number of a signal, or None while it runs."""
-        return self._waited(0.0)
+        return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end; its exit code."""
-        code = self._waited(timeout)
-        if code is None:
-            raise subprocess.TimeoutExpired("netlab", timeout or 0.0)
+        end = None if timeout is None else time.monotonic() + timeout
+        while (code := self.returncode) is None:
+            if end is not None and time.monotonic() > end:
+                raise subprocess.TimeoutExpired("netlab", timeout)
+            time.sleep(0.02)
         return code
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
@@ -75,120 +77,39 @@ class Controller:
         if self.poll() is None:
             os.kill(self.pid, number)
 
-    def _waited(self, timeout: float | None) -> int | None:
-        if self.returncode is None and select.select([self._ended], [], [], timeout)[0]:
-            self.returncode = int(os.read(self._ended, 16) or -signal.SIGKILL)
-            os.close(self._ended)
-        return self.returncode
+
+def start_controller(argv: Sequence[str], *, home: Path, cwd: Path) -> subprocess.Popen[str]:
+    """Start a command in a session of its own, by a new interpreter."""
+    pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    env = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    how = {"stdin": subprocess.DEVNULL, "text": True, "start_new_session": True}
+    return subprocess.Popen(list(argv), env=env, cwd=cwd, **pipes, **how)
 
 
-class Controllers:
-    """Starts controllers; the process that forks them is started again if it was killed.
+def command(
+    words: Sequence[str], home: Path, cwd: Path, namespace: str, outputs: Sequence[Path]
+) -> None:
+    """Be netlab's command, in a network namespace as ``ip netns exec`` enters it."""
+    os.setsid()
+    for number, path in enumerate((Path(os.devnull), *outputs)):
+        os.dup2(os.open(path, os.O_RDWR), number)
+    os.environ["HOME"] = str(home)
+    enter(namespace)
+    os.chdir(cwd)
+    sys.argv = ["netlab", *words]
+    from netlab.__main__ import main
 
-    Parameters
-    ----------
-    state : Path
-        Directory of their log.
-    prefix : sequence of str
-        Words before a command that run it on the controllers' machine.
-    """
-
-    def __init__(self, state: Path, prefix: Sequence[str] = ()):
-        self._state, self._prefix = state, prefix
-        self._process: subprocess.Popen[bytes] | None = None
-        self._channel: socket.socket | None = None
-        self._number = 0
-        self._lock = threading.Lock()
-
-    def start(
-        self, words: Sequence[str], *, home: Path, cwd: Path, namespace: str = ""
-    ) -> Controller:
-        """Start netlab in a session of its own.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Its arguments.
-        home, cwd : Path
-            Home directory of its user, and the working directory.
-        namespace : str
-            Network namespace to enter as ``ip netns exec`` does.
-        """
-        with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self.close()
-                self._begin()
-            self._number += 1
-            outputs = [cwd / f"controller-{self._number}.{name}" for name in ("out", "err")]
-            ended, end = os.pipe()
-            given = [*(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in outputs), end]
-            request = json.dumps([str(home), str(cwd), namespace, *words]).encode()
-            socket.send_fds(self._channel, [request], given)
-            for descriptor in given:
-                os.close(descriptor)
-            return Controller(int(self._channel.recv(REQUEST_B)), ended, outputs)
-
-    def _begin(self) -> None:
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._channel.settimeout(START_S)
-        with theirs, (self._state / "controllers.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self._prefix, sys.executable, __file__, str(theirs.fileno())],
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def close(self) -> None:
-        """End the process that forks."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._channel.close()
-            self._process = None
-
-
-def forked(channel: socket.socket) -> list[str] | None:
-    """Answer requests until the channel is closed: None. In each forked process: its arguments."""
-    wakeup, signalled = os.pipe()
-    for descriptor in (wakeup, signalled):
-        os.set_blocking(descriptor, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(signalled)
-    running: dict[int, int] = {}
-    while True:
-        readable, _, _ = select.select([channel, wakeup], [], [])
-        if wakeup in readable:
-            os.read(wakeup, REQUEST_B)
-            report(running)
-        if channel not in readable:
-            continue
-        request, given, _, _ = socket.recv_fds(channel, REQUEST_B, 3)
-        if not request:
-            return None
-        out, error, end = given
-        pid = os.fork()
-        if pid == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            os.setsid()
-            os.dup2(out, 1)
-            os.dup2(error, 2)
-            for descriptor in (*given, *running.values(), wakeup, signalled):
-                os.close(descriptor)
-            channel.close()
-            os.environ["HOME"], directory, namespace, *words = json.loads(request)
-            if namespace:
-                enter(namespace)
-            os.chdir(directory)
-            return words
-        os.close(out)
-        os.close(error)
-        running[pid] = end
-        channel.send(str(pid).encode())
+    code = None
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    # as an interpreter ends, which multiprocessing leaves out
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
 
 
 def enter(namespace: str) -> None:
@@ -204,30 +125,3 @@ def enter(namespace: str) -> None:
     ]
     if any(done):
         raise OSError(ctypes.get_errno(), "cannot enter a network namespace", namespace)
-
-
-def report(running: dict[int, int]) -> None:
-    """Write the exit code of each process that has ended into its pipe."""
-    for pid in list(running):
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            end = running.pop(pid)
-            os.write(end, str(os.waitstatus_to_exitcode(status)).encode())
-            os.close(end)
-
-
-def main() -> None:
-    """Import netlab, fork, and be netlab's command in each fork."""
-    for module in IMPORTED:
-        importlib.import_module(module)
-    gc.freeze()
-    words = forked(socket.socket(fileno=int(sys.argv[1])))
-    if words is not None:
-        from netlab.__main__ import main as command
-
-        sys.argv = ["netlab", *words]
-        command()
-
-
-if __name__ == "__main__":
-    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -179,3 +180,20 @@ def test_a_class_name_has_one_meaning():
         for name, packages in places.items()
         if len([package for package in packages if package not in shown]) > 1
     } == {}
+
+
+def test_what_nightly_tests_take_from_others_is_there():
+    """They run seldom: a name that has moved would be missed by then only."""
+    wrong = []
+    for path in tracked("tests/nightly/*.py"):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+                source = (ROOT / node.module.replace(".", "/")).with_suffix(".py")
+                text = source.read_text() if source.is_file() else ""
+                names = {alias.name for alias in node.names}
+                wrong += [
+                    f"{path.name}: {name}"
+                    for name in names
+                    if not re.search(rf"^(def |class )?{name}\b", text, re.MULTILINE)
+                ]
+    assert wrong == []

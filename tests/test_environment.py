@@ -292,7 +292,7 @@ def set_up(tmp_path):
             program(name, unshare if name == "unshare" else "exit 0")
         for name in absent:
             (programs / name).unlink()
-        text = (tree / ".ci" / "setup").read_text()
+        text = (ROOT / ".ci" / "setup").read_text()
         # the machine's own programs stay out of it
         program("system-python", system_python)
         for own, instead in (
@@ -318,83 +318,54 @@ def set_up(tmp_path):
 LAB = ("ip", "tc", "ethtool", "sshd", "ssh-keygen", "unshare", "ping", "traceroute")
 
 
-def test_without_root_the_set_up_says_before_it_builds_what_will_not_work(set_up):
-    done = set_up(1000)
-    assert done.returncode == 0, done.stderr
-    before, after = done.stdout.split("\nbuilding\n")
-    for said in ("not running as root", "lab of network namespaces", "openlab-2003", "tuning"):
-        assert said in before
-    assert "will work: studies of hosts reached over SSH" in before
-    assert "apt-get install -y --no-install-recommends ethtool hostname iproute2" in before
-    assert "ready" in after
-
-
-@pytest.mark.parametrize(
-    ("unshare", "said"), [("true", "in a user namespace."), ("false", "refuses user namespaces.")]
-)
-def test_without_root_the_set_up_says_whether_this_machine_permits_the_lab(set_up, unshare, said):
-    done = set_up(1000, *LAB, "nsenter", "hostname", unshare=unshare)
-    assert done.returncode == 0, done.stderr
-    assert said in done.stdout
-    assert "apt-get" not in done.stdout
-
-
-def test_without_root_the_set_up_of_the_tests_says_that_some_will_fail(set_up):
-    done = set_up(1000, what="test")
-    assert "tests of the lab and of tuning" in done.stdout
-
-
-def test_without_clang_the_set_up_builds_and_names_what_is_missing_and_its_packages(set_up):
-    done = set_up(1000, absent=("clang-14",))
-    assert done.returncode == 0, done.stderr
-    before, after = done.stdout.split("\nbuilding\n")
-    assert "without BPF congestion controls, which slac-2003 needs" in before
-    assert "Missing packages: clang" in before and "for conda clang, libbpf, elfutils" in before
-    assert "ready" in after
-
-
-def test_as_root_the_set_up_says_nothing_of_it(set_up):
-    done = set_up(0, *LAB)
-    assert done.returncode == 0, done.stderr
-    assert "root" not in done.stdout
-    assert "ready" in done.stdout
-
-
-def test_as_root_what_the_lab_needs_is_asked_for(set_up):
-    done = set_up(0, *LAB[:-1])
-    assert done.returncode == 1
-    assert "traceroute" in done.stderr
-    assert "building" not in done.stdout
-
-
+WHOLE = (*LAB, "nsenter", "hostname")
 NO_HEADERS = 'case "$2" in *Python.h*) exit 1;; esac'
 OLD = 'case "$2" in *version_info*) exit 1;; esac'
+NO_ROOT = (
+    *("not running as root", "lab of network namespaces", "openlab-2003", "tuning"),
+    "will work: studies of hosts reached over SSH",
+    "apt-get install -y --no-install-recommends ethtool hostname iproute2",
+)
+NO_BPF = (
+    *("without BPF congestion controls, which slac-2003 needs", "Missing packages: clang"),
+    "for conda clang, libbpf, elfutils",
+)
+SAID = {
+    "without root": ((1000,), {}, NO_ROOT, "ready"),
+    "user namespaces": ((1000, *WHOLE), {}, ["in a user namespace."], "ready"),
+    "no user namespaces": (
+        (1000, *WHOLE), {"unshare": "false"}, ["refuses user namespaces."], "ready",
+    ),
+    "tests without root": ((1000,), {"what": "test"}, ["tests of the lab and of tuning"], ""),
+    "no clang": ((1000,), {"absent": ("clang-14",)}, NO_BPF, "ready"),
+    "as root": ((0, *LAB), {}, [], "ready"),
+    "the distribution's Python": ((0, *LAB), {}, [], "with system-python\n"),
+    "one that is too old": ((0, *LAB), {"system_python": OLD}, [], "with any\n"),
+    "the Python of the environment": ((0, *LAB), {"UV_PYTHON": "3.13"}, [], "with 3.13\n"),
+    "a Python with headers": (
+        (1000, *LAB), {"system_python": NO_HEADERS}, [], "with any\n",
+    ),
+}  # fmt: skip
+"""User and programs, other words, what is said before the build, and what after."""
 
 
-def test_the_set_up_takes_the_python_of_the_distribution(set_up):
-    done = set_up(0, *LAB)
-    assert done.returncode == 0, done.stderr
-    assert "building\nwith system-python\n" in done.stdout
+@pytest.mark.parametrize("case", SAID)
+def test_the_set_up_says_before_it_builds_what_will_not_work(set_up, case):
+    words, more, before, after = SAID[case]
+    done = set_up(*words, **more)
+    assert after == "" or done.returncode == 0, done.stderr
+    first, _, rest = done.stdout.partition("\nbuilding\n")
+    assert [text for text in before if text not in first] == []
+    assert after in rest
+    assert ("root" in done.stdout) == (words[0] != 0)
+    assert "apt-get" not in done.stdout or set(WHOLE) - set(words)
 
 
-def test_the_set_up_takes_another_python_if_the_distributions_is_too_old(set_up):
-    done = set_up(0, *LAB, system_python=OLD)
-    assert "building\nwith any\n" in done.stdout
-
-
-def test_the_set_up_takes_the_python_that_the_environment_names(set_up):
-    done = set_up(0, *LAB, UV_PYTHON="3.13")
-    assert "building\nwith 3.13\n" in done.stdout
-
-
-def test_the_set_up_asks_for_the_headers_of_the_distributions_python(set_up):
+def test_what_the_lab_and_the_build_need_is_asked_for(set_up):
     """Installed as root where there is apt, which this machine has not."""
+    done = set_up(0, *LAB[:-1])
+    assert done.returncode == 1
+    assert "traceroute" in done.stderr and "building" not in done.stdout
     done = set_up(0, *LAB, system_python=NO_HEADERS)
     assert done.returncode == 1
     assert "install the equivalent of these Debian packages: python3-dev" in done.stderr
-
-
-def test_without_root_the_set_up_prefers_a_python_that_has_headers(set_up):
-    done = set_up(1000, *LAB, system_python=NO_HEADERS)
-    assert done.returncode == 0, done.stderr
-    assert "building\nwith any\n" in done.stdout

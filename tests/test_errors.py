@@ -79,11 +79,13 @@ def test_the_reason_of_an_error_of_python_is_one_line_without_its_file(error, re
 
 def test_host_error_says_command_status_and_the_last_ten_lines():
     output = "\n".join(f"line {number}" for number in range(1, 31))
-    error = HostError("h", "sysctl failed", command=("ls", "-l"), exit_status=3, output=output)
+    error = HostError("h", "sysctl failed", command=("ls", "a b"), exit_status=3, output=output)
     first, *rest = str(error).splitlines()
-    assert first == "h: sysctl failed; command: ls -l; exit status 3"
+    assert first == "h: sysctl failed; command: ls 'a b'; exit status 3"
     assert rest == [f"| line {number}" for number in range(21, 31)]
-    assert error.command == ("ls", "-l")
+    assert error.command == ("ls", "a b")
+    assert str(HostError("h", "gone")) == "h: gone"
+    assert str(HostError("h", "said nothing", exit_status=0)) == "h: said nothing; exit status 0"
 
 
 def test_the_words_of_a_host_are_marked_escaped_and_cut():
@@ -94,33 +96,14 @@ def test_the_words_of_a_host_are_marked_escaped_and_cut():
     assert len(rest[0]) < 4100
 
 
-def test_host_error_shows_an_exit_status_of_zero_and_leaves_out_what_is_not_known():
-    assert str(HostError("h", "gone")) == "h: gone"
-    assert str(HostError("h", "said nothing", exit_status=0)) == "h: said nothing; exit status 0"
-
-
-def test_host_error_quotes_its_command_so_that_it_can_be_pasted():
-    assert "'a b'" in str(HostError("h", "failed", command=("ls", "a b")))
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        NetlabError("no", code="E-LAB-001"),
-        BadInput("no", code="E-LAB-001"),
-        HostError("h", "no", code="E-LAB-001"),
-        errors.Unsupported("no", code="E-LAB-001"),
-        errors.TuningError("no", code="E-LAB-001"),
-        RunError("no", code="E-LAB-001"),
-        errors.CoreError("no", code="E-LAB-001"),
-        Mistakes([BadInput("a"), BadInput("b")], where="f.yml", code="E-LAB-001"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_every_error_takes_a_code_and_shows_it_on_request(error):
-    assert error.code == "E-LAB-001"
-    assert error.with_code().splitlines()[0].endswith(" [E-LAB-001]")
-    assert "E-LAB-001" not in str(error)
+def test_every_error_takes_a_code_and_shows_it_on_request():
+    for kind in ALL:
+        first = {"HostError": "h", "Mistakes": [BadInput("a")]}.get(kind.__name__)
+        words = {"where": "f.yml"} if kind is Mistakes else {}
+        given = [first] if kind is Mistakes else [*filter(None, [first]), "no"]
+        error = kind(*given, **words, code="E-LAB-001")
+        assert error.code == "E-LAB-001" and "E-LAB-001" not in str(error)
+        assert error.with_code().splitlines()[0].endswith(" [E-LAB-001]")
 
 
 def test_an_error_without_a_code_shows_none():

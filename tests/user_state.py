@@ -16,7 +16,7 @@ KEPT = ("PYTEST_", "UV_", "NETLAB_TESTS_", "SSL_CERT_")
 """Prefixes of variables that tests are run with; workers of pytest inherit them."""
 KEPT_NAMES = {
     *("TMPDIR", "USER", "LOGNAME", "http_proxy", "https_proxy", "no_proxy", "PYTHONPATH"),
-    *("NETLAB_SCALE_SHARE", "NETLAB_FAT_BPS", "NETLAB_SOAK_S", "NETLAB_TESTED_NATIVE"),
+    *("NETLAB_FAT_BPS", "NETLAB_SANITIZE", "NETLAB_SOAK_S"),
 }
 SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -1,6 +1,7 @@
 """PCI and PCI-X: the printed figures, the sharing rules, the burst model."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -59,33 +60,7 @@ def test_an_empty_bus_runs_at_its_own_speed():
 def test_per_cent_is_of_the_bandwidth_as_counted():
     assert bus.PCI_X_133.percent(744) == pytest.approx(69.92, abs=0.01)
     assert bus.PCI_X_133.percent(np.int64(532)) == 50
-
-
-@pytest.mark.parametrize("value", [-1, math.nan, math.inf, True, "744"])
-def test_an_invalid_throughput_is_refused(value):
-    with pytest.raises(BadInput):
-        bus.PCI_X_133.percent(value)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: bus.pci(48, 33),
-        lambda: bus.pci(32, 100),
-        lambda: bus.pci(32, 0),
-        lambda: bus.pci(32, -33),
-        lambda: bus.pci(32, math.nan),
-        lambda: bus.pci(32, "33"),
-        lambda: bus.pci_x(200),
-        lambda: bus.pci_x(math.inf),
-        lambda: bus.pci_x(133, 16),
-        lambda: bus.pci_x(133, 0),
-        lambda: bus.ParallelBus("PCI-X 1.0", 64, 10**9),
-    ],
-)
-def test_a_bus_that_cannot_be_is_refused(make):
-    with pytest.raises(BadInput):
-        make()
+    assert bus.pcie(1, 4).percent(500) == 50, "of one direction"
 
 
 def test_efficiency_counts_ten_clocks_besides_the_data():
@@ -103,20 +78,6 @@ def test_eight_more_bytes_never_lower_the_efficiency(burst_B, latency_clocks):
     small = bus.pci_x_efficiency(burst_B, latency_clocks=latency_clocks)
     large = bus.pci_x_efficiency(burst_B + 8, latency_clocks=latency_clocks)
     assert 0 < small < large < 1
-
-
-@pytest.mark.parametrize("burst_B", [0, -1, 4097, 512.0, math.nan, None])
-def test_a_burst_that_pci_x_does_not_have_is_refused(burst_B):
-    with pytest.raises(BadInput, match="burst_B"):
-        bus.pci_x_efficiency(burst_B)
-
-
-@pytest.mark.parametrize(
-    "options", [{"width_bit": 16}, {"latency_clocks": -1}, {"header_B": 512}, {"header_B": -1}]
-)
-def test_other_parameters_are_checked(options):
-    with pytest.raises(BadInput):
-        bus.pci_x_efficiency(512, **options)
 
 
 # PCI Express: rates of a lane, line codes, packet overhead.
@@ -180,25 +141,29 @@ def test_its_text_names_generation_lanes_and_rate():
 
 def test_generations_are_found_by_their_rate():
     assert [bus.generation_of(r) for r in (2.5, 5, 8.0, 16, 32, 64, 128)] == [1, 2, 3, 4, 5, 6, 7]
-    with pytest.raises(BadInput, match="transfer_GTps"):
-        bus.generation_of(6)
 
 
-@pytest.mark.parametrize(
-    "generation, lanes", [(0, 1), (8, 1), (3, 3), (3, 0), (3, -1), (3.0, 8), (True, 1), (3, "8")]
-)
-def test_a_link_that_cannot_be_is_refused(generation, lanes):
+IMPOSSIBLE = [
+    *((bus.PCI_X_133.percent, value) for value in (-1, math.nan, math.inf, True, "744")),
+    (bus.pcie(1, 4).percent, math.nan),
+    *((bus.pci, 48, 33), (bus.pci, 32, 100), (bus.pci, 32, 0), (bus.pci, 32, -33)),
+    *((bus.pci, 32, math.nan), (bus.pci, 32, "33")),
+    *((bus.pci_x, 200), (bus.pci_x, math.inf), (bus.pci_x, 133, 16), (bus.pci_x, 133, 0)),
+    (bus.ParallelBus, "PCI-X 1.0", 64, 10**9),
+    *((bus.pci_x_efficiency, burst_B) for burst_B in (0, -1, 4097, 512.0, math.nan, None)),
+    (partial(bus.pci_x_efficiency, width_bit=16), 512),
+    (partial(bus.pci_x_efficiency, latency_clocks=-1), 512),
+    *((partial(bus.pci_x_efficiency, header_B=header_B), 512) for header_B in (512, -1)),
+    (bus.generation_of, 6),
+    *((bus.pcie, generation, 1) for generation in (0, 8, 3.0, True)),
+    *((bus.pcie, 3, lanes) for lanes in (3, 0, -1, "8")),
+    *((bus.pcie(3).packet_efficiency, payload_B) for payload_B in (64, 300, 8192)),
+    (partial(bus.pcie(3).packet_efficiency, header_B=20), 256),
+]
+
+
+@pytest.mark.parametrize("call", IMPOSSIBLE)
+def test_what_cannot_be_is_refused(call):
+    function, *arguments = call
     with pytest.raises(BadInput):
-        bus.pcie(generation, lanes)
-
-
-@pytest.mark.parametrize("payload_B, header_B", [(64, 16), (300, 16), (8192, 16), (256, 20)])
-def test_a_packet_that_cannot_be_is_refused(payload_B, header_B):
-    with pytest.raises(BadInput):
-        bus.pcie(3).packet_efficiency(payload_B, header_B=header_B)
-
-
-def test_per_cent_is_of_one_direction():
-    assert bus.pcie(1, 4).percent(500) == 50
-    with pytest.raises(BadInput):
-        bus.pcie(1, 4).percent(math.nan)
+        function(*arguments)

@@ -44,6 +44,7 @@ def dump(namespace: str | None = None) -> dict[str, str]:
         "sysctl": "\n".join(sysctls),
         "link": _text(*prefix, "ip", "-d", "link"),
         "address": re.sub(r"valid_lft \S+|preferred_lft \S+", "", _text(*prefix, "ip", "address")),
+        "route": _text(*prefix, "ip", "route", "show", "table", "all"),
         "qdisc": _text(*prefix, "tc", "qdisc", "show"),
     }
     names = _text(*prefix, "ls", "/sys/class/net").split()

@@ -1,4 +1,4 @@
-"""The notebooks as a user executes them: measured with defaults, published, shown."""
+"""The notebooks as a user executes them: measured, published, shown, measured with a change."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 
 import nbformat
+import notebook_page
 import pytest
 import yaml
 from face_home import home_at
 
 import netlab
+from netlab.files.paths import notebook as notebook_file
+from netlab.notebooks.execution import execute
 from tests.e2e.conftest import small_study
 from tests.face.examples import WHOLE_REPORT, examples, failures
 
@@ -75,3 +78,20 @@ def test_then_03_with_its_defaults_shows_what_was_measured(published, small_home
 @pytest.mark.parametrize("name", sorted(WHOLE_REPORT))
 def test_the_example_of_a_report_is_true(published, name):
     assert failures(EXAMPLES[name]) == ""
+
+
+def test_start_here_measures_and_then_measures_a_change(tmp_path, monkeypatch):
+    home_at(tmp_path, monkeypatch)
+    small = {"streams": [1], "windows_B": [65536], "offloads": ["none"]}
+    done = execute(notebook_file("00-start-here.ipynb"), tmp_path / "00.ipynb", small)
+    first = nbformat.read(done, as_version=4)
+    runs = netlab.Results("first-steps").runs
+    assert len(runs) == 6 and set(runs["mtu_B"]) == {1500, 9000}
+    # a busy machine may flag every run: then there is nothing to draw or to compare
+    notebook_page.check(first, drawn=bool((runs["flags"] == "").all()))
+    shown = str([cell.get("outputs", "") for cell in first.cells])
+    assert "closes to the byte" in shown and "Linux64 &lt;-&gt; Linux64" in shown
+    assert "memory copy" not in shown, "a copy rate of one core is not a ceiling of streams"
+    more = {**small, "streams": [1, 2]}
+    execute(notebook_file("00-start-here.ipynb"), tmp_path / "00.ipynb", more)
+    assert set(netlab.Results("first-steps").runs["streams"]) == {1, 2}

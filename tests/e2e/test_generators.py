@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from measure.scripted import request
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.endpoint import open_endpoints
@@ -20,7 +19,7 @@ from netlab.generators.tools import TOOLS
 from netlab.hosts.path import close_hosts
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
-from netlab.measure.exchange import Request, RunEnd
+from netlab.measure.exchange import RunEnd
 from netlab.results.store import Store
 from netlab.study import Study
 from netlab.study.schedule import visits
@@ -122,28 +121,20 @@ def test_check_looks_for_the_tools(tmp_path, machine_untouched):
             assert f"{host}: {said}" in done.stdout
 
 
-@contextmanager
-def lab_path(content: dict):
-    """Open both endpoints of a path; fail if a process is left in their namespaces."""
-    study = Study.model_validate(content)
+@pytest.fixture(scope="module")
+def path():
+    """Endpoints of a path, and a check that nothing was left in their namespaces."""
+    study = Study.model_validate(study_of())
     with Lab.up(study, owned=True) as lab:
         names = [lab.namespace(host) for host in ("left", "right")]
         with open_endpoints(study, "cable", lab=lab) as endpoints:
             before = set(processes_in(names))
-            yield endpoints, names
+            yield endpoints, lambda: nothing_more(names, before)
             nothing_more(names, before)
 
 
-REQUEST = Request(
-    streams=1,
-    record_length_B=131072,
-    congestion="cubic",
-    force_buffer=False,
-    receive="copy",
-    warmup_ms=100,
-    window_ms=300,
-    interval_ms=100,
-    both=False,
+REQUEST = request(
+    streams=1, record_length_B=131072, force_buffer=False, warmup_ms=100, window_ms=300
 )
 
 
@@ -175,8 +166,8 @@ class Spoiled:
         return process
 
 
-def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
-    iperf3 = tool_named("iperf3")
+def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing(path):
+    (endpoints, check_nothing_left), iperf3 = path, tool_named("iperf3")
     faults = {
         "killed": ("left", '"$0" "$@" & sleep 0.3; kill -9 $!; wait $!', "was ended by signal 9"),
         "damaged": ("left", '"$0" "$@" | head -c 700', "printed damaged output"),
@@ -190,75 +181,43 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
         ),
         "refused": ("left", 'exec "$0" --such-an-option-there-is-not', "exit status 1"),
     }
-    with lab_path(study_of()) as (endpoints, names):
-        before = set(processes_in(names))
-        for host, script, message in faults.values():
-            with pytest.raises(RunError, match=message):
-                made(iperf3, endpoints, {host: Spoiled(endpoints[host].host, script)})
-            nothing_more(names, before)
-        assert made(iperf3, endpoints).outcome.flows[0].sink["total_bytes"] > 1_000_000
+    for host, script, message in faults.values():
+        with pytest.raises(RunError, match=message):
+            made(iperf3, endpoints, {host: Spoiled(endpoints[host].host, script)})
+        check_nothing_left()
+    assert made(iperf3, endpoints).outcome.flows[0].sink["total_bytes"] > 1_000_000
 
 
-def test_asked_for_the_result_alone_a_tool_closes_its_ledger_and_its_faults_leave_nothing():
+def test_asked_for_the_result_alone_a_tool_closes_its_ledger_and_leaves_nothing(path):
+    endpoints, check_nothing_left = path
     request = replace(REQUEST, warmup_ms=0, window_ms=1000)
-    with lab_path(study_of()) as (endpoints, names):
-        before = set(processes_in(names))
-
-        def alone(tool):
-            return made(tool, endpoints, request=request, variant=tool.variants[0])
-
-        iperf3 = tool_named("iperf3")
-        mute = replace(iperf3, program="sh", server=("-c", "echo no server today; exit 3"))
-        with pytest.raises(RunError, match="does not listen: no server today"):
-            alone(mute)
-        with pytest.raises(RunError, match="exit status 1"):
-            alone(replace(iperf3, client=("--such-an-option-there-is-not",)))
-        nothing_more(names, before)
-        for name in GENERATORS[1:]:
-            result = alone(tool_named(name))
-            (flow,) = result.outcome.flows
-            assert result.ledger.problems == [], name
-            assert flow.sink["total_bytes"] == flow.sink["window"]["bytes"] > 1_000_000, name
-            total = flow.sink["meter"]["total"]
-            assert 1 <= (total["t1_ns"] - total["t0_ns"]) / 1e9 < 4, name
-            assert total["process"]["user_us"] > 0, name
-            nothing_more(names, before)
+    for name in GENERATORS[1:]:
+        tool = tool_named(name)
+        result = made(tool, endpoints, request=request, variant=tool.variants[0])
+        (flow,) = result.outcome.flows
+        assert result.ledger.problems == [], name
+        assert flow.sink["total_bytes"] == flow.sink["window"]["bytes"] > 1_000_000, name
+        total = flow.sink["meter"]["total"]
+        assert 1 <= (total["t1_ns"] - total["t0_ns"]) / 1e9 < 4, name
+        assert total["process"]["user_us"] > 0, name
+        check_nothing_left()
 
 
-def test_a_port_that_is_taken_is_not_used_and_all_taken_is_a_failed_run():
-    class Same(random.Random):
-        def randrange(self, *_range) -> int:
-            return 12_345
-
-    with lab_path(study_of()) as (endpoints, _names):
-        serve = (
-            "import socket,sys; s=socket.create_server(('', 12345)); print('{}', flush=True); "
-            "sys.stdin.read()"
-        )
-        holder = endpoints["right"].host.start(("python3", "-c", serve))
-        try:
-            assert holder.receive(10.0) == {}
-            with pytest.raises(RunError, match=r"right: 8 ports drawn .* all in use"):
-                made(tool_named("iperf3"), endpoints, ports=Same())
-        finally:
-            holder.close()
-        assert made(tool_named("iperf3"), endpoints, ports=Same()).ledger.problems == []
+def test_nuttcp_runs_what_its_route_says_and_the_route_is_gone(path):
+    endpoints, _ = path
+    host, peer = endpoints["left"].host, endpoints["right"].address
+    routes = host.run(("ip", "route", "show", peer)).stdout
+    run = made(tool_named("nuttcp"), endpoints)
+    assert run.outcome.flows[0].sink["total_bytes"] > 1_000_000
+    assert host.run(("ip", "route", "show", peer)).stdout == routes
+    assert "congctl" not in routes
 
 
-def test_a_sender_that_is_lost_in_mid_run_is_a_lost_host():
-    with lab_path(study_of()) as (endpoints, _names):
-        left = endpoints["left"].host
-        lost = Spoiled(left, 'exec "$0" "$@"', then=lambda: close_hosts({"left": left}))
-        with pytest.raises(HostError) as caught:
-            made(tool_named("iperf3"), endpoints, {"left": lost})
-        assert caught.value.host == "left"
-
-
-def test_nuttcp_runs_what_its_route_says_and_the_route_is_gone():
-    with lab_path(study_of()) as (endpoints, _names):
-        host, peer = endpoints["left"].host, endpoints["right"].address
-        routes = host.run(("ip", "route", "show", peer)).stdout
-        run = made(tool_named("nuttcp"), endpoints)
-        assert run.outcome.flows[0].sink["total_bytes"] > 1_000_000
-        assert host.run(("ip", "route", "show", peer)).stdout == routes
-        assert "congctl" not in routes
+def test_a_sender_that_is_lost_in_mid_run_is_a_lost_host(path):
+    """The last test on the path."""
+    endpoints, _ = path
+    left = endpoints["left"].host
+    lost = Spoiled(left, 'exec "$0" "$@"', then=lambda: close_hosts({"left": left}))
+    with pytest.raises(HostError) as caught:
+        made(tool_named("iperf3"), endpoints, {"left": lost})
+    assert caught.value.host == "left"

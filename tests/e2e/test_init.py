@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -49,6 +50,26 @@ def test_a_study_is_written_that_checks_and_measures(site):
     rows = Store(site.state / "found").runs()
     assert len(rows) == 2 * 3 and not rows["flags"].str.contains("failed").any(), complaint
     assert (rows["ledger_error_B"] == 0).all()
+    # measured as found: nothing is changed, and what is there is recorded
+    assert site.dump() == before
+    planned, _ = site.start("tune", "plan", "found.yml").communicate(timeout=120)
+    assert planned.count("no setting is changed") == 2
+    sysctls = dict(line.split(" = ", 1) for line in before["a sysctl"].splitlines() if "=" in line)
+    for row in rows.itertuples():
+        assert (row.tuning, row.mtu_B, row.block_id) == ("as-found", 1500, "data@as-found@found")
+        knobs = json.loads(row.knobs)
+        assert knobs["left"]["mtu"] == knobs["right"]["mtu"] == "1500"
+        for name in ("net.ipv4.tcp_rmem", "net.ipv4.tcp_sack"):
+            assert knobs["left"][name] == " ".join(sysctls[name].split())
+        assert json.loads(row.unsupported) == []
+        found = (row.buffer_B, row.warmup_rule, row.congestion_source)
+        assert found == (0, "default", "as found")
+        default = sysctls["net.ipv4.tcp_congestion_control"]
+        assert row.congestion == row.congestion_in_force == default
+        assert 0 < row.cwnd_start_segments <= row.cwnd_t0_segments <= row.cwnd_max_segments
+        receiver = "right" if row.sender == "left" else "left"
+        assert row.rcvbuf_start_B == int(knobs[receiver]["net.ipv4.tcp_rmem"].split()[1])
+        assert row.window_scale > 0
     # the memory copies of the one kernel that has both hosts are the only ceiling known
     assert set(rows["ceiling_kind"]) == {"memory"} and (rows["ceiling_MBps"] > 100).all()
     assert rows["ceiling_source"].str.startswith("copies of cold memory by one core").all()

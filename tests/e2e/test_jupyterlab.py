@@ -15,6 +15,8 @@ from face_home import ROOT, home_at
 from selenium.common.exceptions import WebDriverException
 
 import netlab
+from netlab.files import paths
+from netlab.lab.lab import labs
 from tests.e2e.conftest import small_study
 
 pytestmark = pytest.mark.timeout(600)
@@ -131,6 +133,9 @@ def test_a_study_is_seen_live_stopped_in_the_middle_and_kept_in_the_file(place, 
     )
     assert "Traceback" not in script(browser, SHOWN)
     assert int(said[1]) == len(netlab.Results("openlab-2003").runs) < 320
+    assert not [lab for lab in labs() if lab.status()["study"].startswith("openlab")]
+    directory = paths.results_dir("openlab-2003-quick")
+    assert [path.name for path in directory.rglob(".*")] == [".lock"]
     command(browser, "docmanager:save")
     file = place / "notebooks" / "01-run-study.ipynb"
     until(lambda: "Stopped: " in file.read_text(encoding="utf-8"), "saved notebook")

@@ -13,12 +13,12 @@ from pathlib import Path
 import lab_owner
 import pytest
 from lab_study import bus, lab_study
-from machine import machine_state
 
 from netlab.errors import BadInput, HostError, Unsupported
 from netlab.lab import lab as labs
 from netlab.lab import needs, reaper
 from netlab.lab.lab import Lab
+from tests.e2e import dumps
 
 STUDY = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
 ROOT = Path(lab_owner.__file__).parents[1]
@@ -72,9 +72,9 @@ def _stands_whole(lab_id, seconds=15.0):
 def _assert_machine_is(before, seconds=10.0):
     """Others may be at work on this machine for a moment; what stays different is a failure."""
     deadline = time.monotonic() + seconds
-    while (after := machine_state()) != before and time.monotonic() < deadline:
+    while (found := dumps.difference(before, dumps.dump())) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert after == before
+    assert found == {}
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def owner():
 
 
 def test_up_and_down_leave_the_machine_as_it_was():
-    before = machine_state()
+    before = dumps.dump()
     others = labs.labs()
     directories = (reaper.PRIVILEGE_SEPARATION, reaper.NAMESPACES, reaper.base())
     if not others:
@@ -150,7 +150,7 @@ def test_ctrl_c_takes_the_lab_down(owner, words):
     _wait_gone(lab_id)
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.03, 0.06, 0.09, 0.13])
+@pytest.mark.parametrize("delay_s", [0.0, 0.06, 0.13])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_end_in_the_middle_of_up_leaves_nothing(owner, delay_s, number):
     lab_id = _lab_id(f"m{number:d}")
@@ -164,7 +164,7 @@ def test_an_end_in_the_middle_of_up_leaves_nothing(owner, delay_s, number):
 
 
 def test_a_killed_owner_takes_the_lab_with_it(owner):
-    before = machine_state()
+    before = dumps.dump()
     lab_id = _lab_id("k")
     process = owner(lab_id)
     assert process.stdout.readline() == b"up\n"
@@ -271,28 +271,33 @@ def test_a_missing_package_is_reported_with_its_install_command(tmp_path):
         needs.check(shaped=True, search_path=str(tmp_path))
 
 
-def test_a_part_the_kernel_refuses_is_named(tmp_path):
-    real = shutil.which("tc", path=reaper.SEARCH_PATH)
-    (tmp_path / "tc").write_text(
-        f'#!/bin/sh\ncase "$*" in *tbf*) echo no tbf here >&2; exit 2;; esac\nexec {real} "$@"\n'
-    )
-    (tmp_path / "tc").chmod(0o755)
-    with pytest.raises(Unsupported, match=r"token bucket .*_TBF\), .*refused: no tbf here"):
-        needs.check(shaped=True, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
-    needs.check(shaped=False, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
+REFUSED = {
+    "tc": (
+        'case "$*" in *tbf*) echo no tbf here >&2; exit 2;; esac',
+        r"token bucket .*_TBF\), .*refused: no tbf here",
+    ),
+    "ip": (
+        'case "$*" in *numtxqueues*) exit 2;; esac',
+        r"needs several queues of veth .*CONFIG_XPS",
+    ),
+    "unshare": (
+        "echo 'unshare: not permitted' >&2; exit 1",
+        r"cannot be made here .*unshare: not permitted",
+    ),
+}
 
 
-def test_queues_without_processors_of_their_own_are_named(tmp_path):
-    real = shutil.which("ip", path=reaper.SEARCH_PATH)
-    (tmp_path / "ip").write_text(
-        f'#!/bin/sh\ncase "$*" in *numtxqueues*) exit 2;; esac\nexec {real} "$@"\n'
-    )
-    (tmp_path / "ip").chmod(0o755)
+@pytest.mark.parametrize("program", REFUSED)
+def test_a_part_the_kernel_refuses_is_named(tmp_path, program):
+    script, message = REFUSED[program]
+    real = shutil.which(program, path=reaper.SEARCH_PATH)
+    (tmp_path / program).write_text(f'#!/bin/sh\n{script}\nexec {real} "$@"\n')
+    (tmp_path / program).chmod(0o755)
     search_path = f"{tmp_path}:{reaper.SEARCH_PATH}"
-    with pytest.raises(Unsupported, match=r"needs several queues of veth .*CONFIG_XPS"):
-        needs.check(shaped=False, queues=2, search_path=search_path)
-    needs.check(shaped=False, search_path=search_path)
-    needs.check(shaped=False, queues=2)
+    with pytest.raises(Unsupported, match=message):
+        needs.check(shaped=True, queues=2, search_path=search_path)
+    if program != "unshare":  # what a lab does not need may be refused
+        needs.check(shaped=False, search_path=search_path)
 
 
 def _as_nobody(program):
@@ -316,20 +321,13 @@ def test_without_root_labs_of_root_are_seen_but_not_taken_down():
         assert lab.status()["complete"]
 
 
-def test_forbidden_namespaces_are_named_in_the_message(tmp_path):
-    (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare: not permitted' >&2; exit 1\n")
-    (tmp_path / "unshare").chmod(0o755)
-    with pytest.raises(Unsupported, match=r"cannot be made here .*unshare: not permitted"):
-        needs.check(shaped=True, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
-
-
 @pytest.mark.parametrize("lab_id", ["", "UP", "a-b", "../x", "toolongid"])
 def test_an_id_that_is_none_is_bad_input(lab_id):
     with pytest.raises(BadInput, match="one to eight"):
         Lab.up(STUDY, lab_id=lab_id)
 
 
-@pytest.mark.parametrize("delay_s", [0.04, 0.08, 0.12])
+@pytest.mark.parametrize("delay_s", [0.04, 0.12])
 def test_a_lab_taken_down_while_it_is_made_is_gone(owner, delay_s):
     lab_id = _lab_id("w")
     process = owner(lab_id)

@@ -90,7 +90,7 @@ ODD = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]),
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(ODD, min_size=1, max_size=6))
 @example(["'", '"', "$(reboot)", "`id`", "\\", "!!", "*", "~", "-n", "--", "a\nb", "", " ", "\t"])
@@ -143,29 +143,18 @@ def test_many_commands_at_once_share_one_connection(hosts):
     assert results == {number: f"{number}\n" for number in range(16)}
 
 
-def test_a_long_lived_process_answers_and_ends(host):
+def test_a_process_answers_floods_its_stderr_and_its_death_tells_status_and_stderr(host):
     with host.start(AGENT) as agent:
         assert agent.receive(20)["hostname"] == "a"
         agent.send("echo", text="x y\n%")
         assert agent.receive(5)["words"] == {"text": "x y\n%"}
-        assert agent.close() == 0
-
-
-def test_the_death_of_a_process_tells_status_and_stderr(host):
-    with host.start(AGENT) as agent:
-        agent.receive(20)
+        agent.send("complain", size=5 << 20)
+        assert agent.receive(20)["event"] == "complained"
         agent.send("die", status=7)
         with pytest.raises(HostError) as caught:
             agent.receive(5)
     assert caught.value.exit_status == 7
     assert caught.value.output.endswith("last reason")
-
-
-def test_a_process_on_a_flooded_stderr_goes_on(host):
-    with host.start(AGENT) as agent:
-        agent.receive(20)
-        agent.send("complain", size=5 << 20)
-        assert agent.receive(20)["event"] == "complained"
 
 
 def _servers(lab, host):
@@ -217,13 +206,6 @@ def test_a_changed_host_key_is_refused(lab, tmp_path):
     (tmp_path / "known").write_text(f"a {other}")
     with pytest.raises(HostError, match=r"host key of a has changed.*ssh-keygen -R a"):
         _variant(lab, known_hosts=tmp_path / "known").open()
-
-
-def test_a_key_that_is_not_accepted_is_a_clear_error(lab, tmp_path):
-    key = tmp_path / "key"
-    subprocess.run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key), check=True)
-    with pytest.raises(HostError, match="no key or agent was accepted"):
-        _variant(lab, identity_file=str(key)).open()
 
 
 def test_a_proxy_command_that_fails_is_told_with_its_reason(lab):
@@ -318,24 +300,16 @@ def test_a_jump_host_behind_a_proxy_command_that_ends_is_a_lost_host(lab, tmp_pa
     assert _all_ended(before)
 
 
-def test_a_name_that_does_not_resolve_is_a_clear_error():
-    with pytest.raises(HostError, match=r"nosuch\.invalid does not resolve"):
-        SshHost("h", "nosuch.invalid").open()
-
-
-def test_a_closed_port_is_a_clear_error():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+def test_a_host_that_cannot_be_reached_is_a_clear_error():
+    with socket.create_server(("127.0.0.1", 0)) as server:  # one that says nothing
+        port, begun = server.getsockname()[1], time.monotonic()
+        with pytest.raises(HostError, match=r"^h: "):
+            SshHost("h", "127.0.0.1", port=port, connect_timeout_s=1.0).open()
+        assert time.monotonic() - begun < 10
     with pytest.raises(HostError, match=f"127.0.0.1:{port} cannot be reached: Connection refused"):
         SshHost("h", "127.0.0.1", port=port).open()
-
-
-def test_a_server_that_says_nothing_is_given_up():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        begun = time.monotonic()
-        with pytest.raises(HostError, match=r"^h: "):
-            SshHost("h", "127.0.0.1", port=server.getsockname()[1], connect_timeout_s=1.0).open()
-        assert time.monotonic() - begun < 10
+    with pytest.raises(HostError, match=r"nosuch\.invalid does not resolve"):
+        SshHost("h", "nosuch.invalid").open()
 
 
 def test_hosts_are_opened_all_or_none(lab):
@@ -343,26 +317,6 @@ def test_hosts_are_opened_all_or_none(lab):
         open_hosts(STUDY, ["a", "nosuch"], lab)
     with pytest.raises(BadInput, match="no lab is up"):
         host_of(STUDY, "a")
-
-
-def test_the_agent_is_pushed_and_a_damaged_one_replaced(host, tmp_path):
-    binary = tmp_path / "agent"
-    binary.write_text(f"#!/bin/sh\nexec {shlex.join(AGENT)}\n")
-    remote = push_agent(host, binary)
-    host.run(("sh", "-c", 'echo damage > "$1"', "damage", remote))
-    assert push_agent(host, binary) == remote
-    with host.start((remote,)) as agent:
-        assert agent.receive(20)["event"] == "ready"
-
-
-def test_a_full_disk_is_one_clear_message_and_leaves_nothing(host, tmp_path):
-    binary = tmp_path / "agent"
-    binary.write_bytes(os.urandom(1 << 20))
-    # Seen by this connection alone: its session has a mount namespace of its own.
-    host.run(("sh", "-c", 'mkdir -p "$HOME/.cache" && mount -t tmpfs -o size=64k x "$HOME/.cache"'))
-    with pytest.raises(HostError, match=r"no space for the agent: .* kB free, 1024 kB are needed"):
-        push_agent(host, binary)
-    assert host.run(("sh", "-c", 'ls -A "$HOME/.cache/netlab"')).stdout == ""
 
 
 def test_where_no_program_runs_in_the_home_the_agent_lies_elsewhere(host, tmp_path):
@@ -421,13 +375,3 @@ def test_a_path_whose_packets_leave_by_another_card_is_refused(lab, host):
         host.run(("ip", "link", "del", "other0"))
     assert check.status == "fail"
     assert f"to {peer} leave by other0, not by data0" in check.text
-
-
-def test_a_host_builds_the_agent_from_its_sources(host, tmp_path):
-    (tmp_path / "src").mkdir()
-    (tmp_path / "BUILD").write_text("cc -O1 -o gensink src/main.c\n")
-    (tmp_path / "src" / "main.c").write_text("int main(void) { return 42; }\n")
-    binary = tmp_path / "agent"
-    binary.write_text("#!/bin/sh\n")
-    remote = push_agent(host, binary, source_dir=tmp_path, force_compile=True)
-    assert host.run((remote,), check=False).exit_status == 42

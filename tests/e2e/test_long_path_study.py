@@ -1,35 +1,64 @@
-"""A study of a long path through the command: two stacks, a loss, an amount, and its site."""
+"""A study of a long path through the command: stacks, losses, an amount, records, and its site."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
 
+from netlab.experiment.visit import run_visit
+from netlab.face.block import MeasuredBlock
+from netlab.lab import reaper
+from netlab.lab.lab import Lab
 from netlab.results.store import Store
+from netlab.study import load
+from netlab.study.schedule import visits
 from tests.e2e.conftest import below_gate, measured_through, run_netlab
 
 SETTINGS = Path("/proc/sys/net/ipv4")
+QUEUE_B = 375_000
+LOSS_S = 1.2
+SOURCES = {
+    "Reno": "kernel reno (Linux ",
+    "Scalable": "bpf scalable 1 (netlab ",
+    "HighSpeed both ways": "bpf highspeed 1 (netlab ",
+    "wad and CUBIC": "bpf aimd 1 (netlab ",
+}
+"""Group -> begin of what its senders' kernel was given."""
 
 
 def content() -> dict:
-    """Six runs of seconds at 30 ms and 100 Mb/s, one stack of the kernel's and one of netlab's."""
+    """Runs of seconds at 30 ms and 100 Mb/s: stacks of three origins."""
     ends = [{"host": "west"}, {"host": "east"}]
-    emulator = {"rtt_ms": 30.0, "rate_Mbps": 100.0, "queue_B": 375_000}
+    emulator = {"with": "netlab", "rtt_ms": 30.0, "rate_Mbps": 100.0, "queue_B": QUEUE_B}
     run = {
         **{"part": "comparison", "path": "far", "sender": "west", "streams": [1]},
         **{"record_length_B": 65536, "buffer_B": 4_000_000},
     }
-    loss = {**run, "part": "recovery", "force_loss_at_s": 1.2}
+    loss = {**run, "part": "recovery", "force_loss_at_s": LOSS_S}
+    two = {**run, "part": "fairness", "streams": [2]}
     groups = [
         {**run, "name": "Reno", "congestion": "reno"},
         {**run, "name": "Scalable", "congestion": "scalable"},
         {**loss, "name": "Reno (a loss)", "congestion": "reno"},
         {**loss, "name": "Scalable (a loss)", "congestion": "scalable"},
-        {**run, "name": "two", "part": "fairness", "congestion": "scalable+reno", "streams": [2]},
-        {**run, "name": "amount", "part": "transfer", "congestion": "reno", "records": 200},
+        {**two, "name": "wad and CUBIC", "congestion": "wad+cubic"},
+        {**run, "name": "HighSpeed both ways", "direction": "<->", "congestion": "highspeed"},
+        {
+            **{**run, "name": "amount", "part": "transfer", "congestion": "reno"},
+            **{"records": 200, "sender": "east"},
+        },
     ]
+    wad = {"law": "aimd", "increase": 6, "decrease": 0.3, "max_ssthresh_segments": 100}
     return {
         **{"netlab": 1, "name": "far", "title": "A long path"},
         "hosts": {
@@ -38,6 +67,7 @@ def content() -> dict:
         },
         "paths": {"far": {"ends": ends, "link": {"emulator": emulator}}},
         "groups": groups,
+        "stacks": {"wad": wad},
         "tunings": [{"name": "B", "mtus_B": [9000]}],
         **{"streams": [1, 2], "congestion": "reno", "force_buffer": True, "trace": True},
         "timing": {"rounds": 1, "seconds": 2.5, "warmup_s": 0.7, "interval_ms": 50},
@@ -69,20 +99,80 @@ def done(tmp_path_factory) -> Path:
     return work
 
 
-def test_every_run_was_made_with_the_stack_it_names(done):
-    runs = Store(done / "r").runs().set_index("group")
-    assert len(runs) == 6
-    assert not runs["flags"].str.contains("failed|lost_host").any(), runs["message"].tolist()
-    assert runs.loc["Scalable", "congestion_source"].startswith("bpf scalable")
-    assert runs.loc["Reno", "congestion_source"].startswith("kernel reno")
+@pytest.fixture(scope="module")
+def runs(done):
+    found = Store(done / "r").runs().set_index("group")
+    assert len(found) == len(content()["groups"])
+    assert not found["flags"].str.contains("failed|lost_host").any(), found["message"].tolist()
+    return found
+
+
+def test_every_run_was_made_with_the_stack_it_names(done, runs):
+    for group, begin in SOURCES.items():
+        source = runs.loc[group, "congestion_source"]
+        assert source.startswith(begin) and "/" not in source, source
+    mixed = runs.loc["wad and CUBIC", "congestion_source"]
+    assert "increase_millionths 6000000, decrease_millionths 300000" in mixed
+    assert " + kernel cubic (Linux " in mixed
+    assert set(Store(done / "r").rows("traces")["run_id"]) == set(runs["run_id"])
     assert (runs["ledger_error_B"] == 0).all()
+    own = set(re.findall(r"nl_\w+", " ".join(runs["congestion_in_force"].dropna())))
+    there = (SETTINGS / "tcp_available_congestion_control").read_text().split()
+    assert own and not own & set(there), "a stack goes with its study"
 
 
-def test_an_amount_is_timed_by_its_bytes(done):
-    row = Store(done / "r").runs().set_index("group").loc["amount"]
+def test_an_amount_is_timed_by_its_bytes(runs):
+    row = runs.loc["amount"]
     assert row["records"] == 200 and row["received_B"] == 200 * 65536
     # 13.1 MB of payload at 100 Mb/s of frames take 1.05 s at least
     assert 1.05 < row["window_s"] < 20
+
+
+def test_every_run_says_what_its_path_did(runs):
+    for row in runs.itertuples():
+        # TCP may measure by its clock of 1 ms
+        assert row.path_rtt_us == 30_000 and row.min_rtt_us > 29_000
+        assert row.path_B > row.received_B and row.path_packets > row.received_B / 9000
+        assert row.path_queue_max_packets >= 1 and row.path_queue_max_B <= QUEUE_B
+        assert row.emulator_late_us > 0 and 0 < row.emulator_cpu_percent < 100
+        assert row.path_drops == row.path_queue_drops + row.path_forced_drops
+        assert 29.9 < row.ping_min_ms <= row.ping_avg_ms <= row.ping_max_ms
+        assert row.ping_mdev_ms >= 0 and row.ping_loss_percent == 0
+        provenance = json.loads(row.provenance)
+        assert provenance["emulated_with"] == "netlab"
+        assert "5 packets transmitted" in provenance["path_check"]["ping"]
+        assert "198.18.0.2" in provenance["path_check"]["traceroute"]
+
+
+def test_a_loss_is_forced_once_about_when_it_was_asked(runs):
+    for group, row in runs.iterrows():
+        lost = "a loss" in group
+        assert row["path_forced_drops"] == lost
+        if lost:
+            assert LOSS_S - 0.15 < row["forced_loss_s"] < LOSS_S + 0.2 and row["retransmits"] >= 1
+        else:
+            assert not row["forced_loss_s"] > 0
+
+
+def test_the_queues_are_on_the_axis_of_the_intervals(done, runs):
+    store = Store(done / "r")
+    paths, intervals = store.rows("paths"), store.intervals()
+    for row in runs[runs["direction"] == "->"].itertuples():
+        mine = paths[paths["run_id"] == row.run_id]
+        forward = mine[mine["direction"] == "forward"]
+        last_s = intervals[intervals["run_id"] == row.run_id]["t_s"].max()
+        assert 0 <= forward["t_s"].min() < 0.1 and last_s - 0.2 < forward["t_s"].max()
+        assert 9000 < forward["queue_B"].max() <= row.path_queue_max_B
+        assert mine["drops"].sum() <= row.path_drops
+        # the queue that fills is the data's, whichever end they come from
+        data = mine.groupby("direction")["queue_B"].sum()
+        assert data["forward"] > 10 * data["reverse"]
+
+
+def test_the_blocks_notebook_shows_what_the_path_did(done):
+    store = Store(done / "r")
+    shown = MeasuredBlock(None, None, None, store.runs(), store.intervals()).path.text
+    assert "5 packets transmitted" in shown and "packets in 7 runs" in shown
 
 
 def test_the_site_shows_the_long_path(done):
@@ -96,3 +186,53 @@ def test_the_site_shows_the_long_path(done):
     assert page.count("<figure") >= 4
     # no group has more than one number of streams, so charts over streams would be of one point
     assert not (done / "site" / "03-openlab-measured.html").exists()
+
+
+@contextmanager
+def held_up(pid: int) -> Iterator[None]:
+    """Stop a process for 30 ms, again and again."""
+    over = threading.Event()
+
+    def hold() -> None:
+        while not over.wait(0.07):
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.03)
+            os.kill(pid, signal.SIGCONT)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    try:
+        yield
+    finally:
+        over.set()
+        holder.join()
+
+
+def test_a_run_whose_emulator_was_held_up_is_flagged(tmp_path):
+    """A tenth of the packets that are on their way meanwhile leave tens of ms late."""
+    short = {"rounds": 1, "seconds": 0.8, "warmup_s": 0.2, "interval_ms": 20}
+    one = {**content(), "name": "held", "groups": content()["groups"][:1], "timing": short}
+    del one["stacks"]
+    study = load(one)
+    (visit,) = visits(study)
+    with Lab.up(study, owned=True) as lab:
+        (pid,) = reaper.processes_in([lab.namespace("west")])
+        with held_up(pid):
+            run_visit(study, visit, Store(tmp_path), "part", lab=lab)
+    (row,) = Store(tmp_path).runs().itertuples()
+    assert "emulator_late" in row.flags.split(",")
+    assert "over 1000 us late" in row.message and row.emulator_late_us > 1000
+
+
+def test_the_check_before_a_study_says_which_stacks_there_are(tmp_path, machine_untouched):
+    study = {**content(), "name": "checked"}
+    (tmp_path / "checked.yml").write_text(yaml.safe_dump(study))
+    checked = run_netlab("check", str(tmp_path / "checked.yml"))
+    assert checked.returncode == 0, checked.stdout
+    assert "ok    west: congestion control cubic: kernel cubic (Linux " in checked.stdout
+    assert "wad: bpf aimd 1 (netlab " in checked.stdout
+    study["groups"][0]["congestion"] = "vegas"
+    (tmp_path / "checked.yml").write_text(yaml.safe_dump(study))
+    checked = run_netlab("check", str(tmp_path / "checked.yml"))
+    assert checked.returncode != 0
+    assert "fail  west: no congestion control 'vegas' in its kernel" in checked.stdout

@@ -10,7 +10,6 @@ import pytest
 from netlab.results.store import Store
 from tests.e2e import dumps
 from tests.e2e.conftest import (
-    ROOT,
     below_gate,
     measured_through,
     run_netlab,
@@ -77,42 +76,6 @@ def test_every_run_records_knobs_unsupported_and_provenance(measured):
         assert len(provenance["agent"]) == 64
         clamp = 65535 if row.tuning == "openlab-2003-normal" else 524287
         assert row.buffer_clamp_sender_B == clamp
-
-
-def test_a_mistyped_papermill_parameter_stops_the_notebook(tmp_path: Path):
-    """papermill itself only warns; the notebook refuses before anything is made."""
-    import subprocess
-    import sys
-
-    codes = {"studdy": "E-NOTEBOOKS-005", "quick": "E-NOTEBOOKS-004"}
-    started = {}
-    for name, value in (("studdy", "openlab-2003"), ("quick", "perhaps")):
-        argv = (sys.executable, "-m", "papermill", "notebooks/01-run-study.ipynb")
-        argv += (str(tmp_path / f"{name}.ipynb"), "-p", name, value)
-        started[name] = subprocess.Popen(argv, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    try:
-        said = {name: process.communicate(timeout=90)[1] for name, process in started.items()}
-    finally:
-        for process in started.values():
-            process.kill()
-    for name, process in started.items():
-        assert process.returncode != 0
-        last = said[name].strip().splitlines()[-1]
-        assert last.startswith(f"netlab: parameters: {name}: "), said[name]
-        assert last.endswith(f"[{codes[name]}]")
-
-
-def test_two_campaigns_on_one_lab_do_not_mix(study_file: Path, tmp_path: Path):
-    """A second campaign into the same results is refused while the first runs."""
-    import fcntl
-
-    results = tmp_path / "results"
-    results.mkdir()
-    with open(results / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = run_netlab("run", str(study_file), "--results", str(results))
-    assert done.returncode == 1
-    assert "another netlab" in done.stderr
 
 
 def test_check_looks_at_everything_and_changes_nothing(study_file: Path, machine_untouched):

@@ -9,9 +9,8 @@ import line_agent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from local_host import LocalHost
+from local_host import LocalHost, SubprocessPipe
 from refusals import refused
-from subprocess_pipe import SubprocessPipe
 
 from netlab import core
 from netlab.errors import HostError

@@ -67,18 +67,11 @@ def side(name: str, channel: ScriptedAgent) -> RunEnd:
     return RunEnd(name, channel, f"198.18.0.{last}", f"data-{name}", 1000 + last, 2000 + last)
 
 
-def request(*, both: bool = False, streams: int = 2) -> Request:
-    return Request(
-        streams=streams,
-        record_length_B=65536,
-        congestion="cubic",
-        force_buffer=True,
-        receive="copy",
-        warmup_ms=300,
-        window_ms=1000,
-        interval_ms=100,
-        both=both,
-    )
+def request(**changes: object) -> Request:
+    """A request of two streams; or that with changes."""
+    plain = {"streams": 2, "record_length_B": 65536, "congestion": "cubic", "receive": "copy"}
+    plain |= {"warmup_ms": 300, "window_ms": 1000, "interval_ms": 100}
+    return Request(**{**plain, "force_buffer": True, "both": False, **changes})
 
 
 def tcp(sent_B: int, **values) -> dict:

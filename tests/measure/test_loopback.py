@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from local_host import SubprocessPipe
 from refusals import refused
-from subprocess_pipe import SubprocessPipe
+from scripted import request
 
 from netlab import core
 from netlab.errors import RunError
@@ -16,7 +17,6 @@ from netlab.measure.ledger import audit
 from netlab.measure.record import RunSetting, interval_rows, record
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
 from netlab.results.frames import checked, joined
-from netlab.study import Socket
 
 MTU_B = 65536
 
@@ -39,18 +39,9 @@ def end(agent):
 
 
 def asked(**changes) -> Request:
-    plain = {
-        "streams": 3,
-        "record_length_B": 65536,
-        "congestion": "reno",
-        "force_buffer": False,
-        "receive": "copy",
-        "warmup_ms": 100,
-        "window_ms": 300,
-        "interval_ms": 20,
-        "both": False,
-    }
-    return Request(**{**plain, **changes})
+    plain = {"streams": 3, "congestion": "reno", "force_buffer": False}
+    plain |= {"warmup_ms": 100, "window_ms": 300, "interval_ms": 20}
+    return request(**{**plain, **changes})
 
 
 def test_a_real_run_closes_its_ledger_and_fits_the_schema(end):
@@ -82,44 +73,8 @@ def test_the_intervals_of_a_real_run_sum_to_the_bytes_received(end):
     assert 0.7 * sink["window"]["bytes"] <= inside <= sink["window"]["bytes"]
 
 
-def test_both_directions_of_a_real_run_stay_separate(end):
-    outcome = measure(end, end, asked(both=True, streams=2), run_number=40)
-    assert [(flow.gen["run"], flow.sink["run"]) for flow in outcome.flows] == [(40, 40), (41, 41)]
-    flows = [(flow.gen, flow.sink) for flow in outcome.flows]
-    assert audit(flows, mtu_B=MTU_B, both=True).error_B == 0
-
-
 def test_a_congestion_control_that_the_kernel_lacks_fails_the_run_and_not_the_agent(end):
     with refused(RunError, "E-MEASURE-002", match="loopback: ") as caught:
         measure(end, end, asked(congestion="nonesuch"))
     assert caught.value.reason in ("refused", "bad_request")
     assert measure(end, end, asked()).flows[0].sink["status"] == "ok"
-
-
-def test_an_address_that_the_host_lacks_fails_the_run(end, agent):
-    elsewhere = RunEnd("loopback", agent, "192.0.2.1", "lo", 0, 0)
-    with refused(RunError, "E-MEASURE-002") as caught:
-        measure(end, elsewhere, asked())
-    assert caught.value.reason in ("refused", "in_use")
-
-
-@pytest.mark.parametrize("interval_ms", [10, 60_000])
-def test_a_fixed_amount_is_timed_to_its_last_byte_whatever_the_interval(end, interval_ms):
-    asked_for = asked(
-        bytes_per_stream=3_000_000,
-        warmup_ms=0,
-        window_ms=0,
-        interval_ms=interval_ms,
-        socket=Socket(pacing_MBps=15.0),
-    )
-    outcome = measure(end, end, asked_for)
-    (flow,) = outcome.flows
-    ledger = audit([(flow.gen, flow.sink)], mtu_B=MTU_B, both=False)
-    row = record(outcome, RunSetting(MTU_B, None, None, None, False, True), ledger)
-    took_ns = flow.sink["t_last_byte_ns"] - flow.gen["t_first_byte_ns"]
-    assert row["window_s"] == took_ns / 1e9
-    assert row["goodput_MBps"] == pytest.approx(9.0 / row["window_s"])
-    # 0.2 s at the pace asked for; a busy machine takes longer, no interval does
-    assert 0.1 < row["window_s"] < 5
-    assert row["goodput_MBps"] < 2 * 3 * 15.0
-    assert row["window_error_s"] == 0.0

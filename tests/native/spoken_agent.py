@@ -25,14 +25,16 @@ class Agent:
         self.process.stdin.flush()
 
     def receive(self, timeout_s: float = 30) -> dict:
-        """The next event."""
+        """The next event; TimeoutError or EOFError without one."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._rest:
             left = deadline - time.monotonic()
             ready = select.select([self.process.stdout], [], [], max(left, 0))[0]
-            assert ready, f"the agent says nothing for {timeout_s} s\n{self._waits()}"
+            if not ready:
+                raise TimeoutError(f"the agent says nothing for {timeout_s} s\n{self._waits()}")
             some = os.read(self.process.stdout.fileno(), 1 << 20)
-            assert some, f"the agent is gone: {self.process.stderr.read().decode()[-3000:]}"
+            if not some:
+                raise EOFError(f"the agent is gone: {self.process.stderr.read().decode()[-3000:]}")
             self._rest += some
         line, _, self._rest = self._rest.partition(b"\n")
         return json.loads(line)
@@ -81,7 +83,7 @@ class Agent:
         """End its input; the exit code."""
         self.process.stdin.close()
         try:
-            return self.process.wait(10)
+            return self.process.wait(20)
         finally:
             self.process.kill()
             self.process.stdout.close()

@@ -67,19 +67,6 @@ def test_results_say_how_late_the_watch_thread_was(agent):
         assert (stopped_s - 0.06) * 1e6 < result["watch_late_us"] < 3e6
 
 
-@pytest.mark.parametrize("receive", ["copy", "discard"])
-def test_exact_bytes_are_sent_on_each_stream(agent, receive):
-    port, token = agent.sink(streams=3, window_ms=0, receive=receive)
-    agent.gen(port, token, streams=3, bytes=10_000_019)
-    results = agent.receive_results()
-    sink, gen = results["sink_result", 1], results["gen_result", 1]
-    assert_ledger_closes(sink, gen)
-    assert sink["receive"] == receive
-    assert [row["bytes"] for row in sink["per_stream"]] == [10_000_019] * 3
-    assert sink["t_go_ns"] <= sink["t_first_byte_ns"] < sink["t_last_byte_ns"]
-    assert sink["window"]["bytes"] == sink["total_bytes"]
-
-
 def test_a_sink_listens_at_the_port_that_it_is_given_again_and_again(agent):
     free, _ = agent.sink(run=1)
     assert agent.ask("stop run=1")["status"] == "stopped"
@@ -90,22 +77,15 @@ def test_a_sink_listens_at_the_port_that_it_is_given_again_and_again(agent):
         assert {agent.receive(10)["status"] for _ in range(2)} == {"ok"}
 
 
-def test_both_directions_at_once(agent):
-    ends = [agent.sink(run=run, streams=4) for run in (1, 2)]
-    for run, (port, token) in enumerate(ends, start=1):
-        agent.gen(port, token, run=run, streams=4)
-    results = agent.receive_results(4)
-    for run in (1, 2):
-        assert_ledger_closes(results["sink_result", run], results["gen_result", run])
-
-
 def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
     port, token = agent.sink(streams=2, interval_ms=10, window_ms=500)
     agent.gen(port, token, streams=2, interval_ms=10, window_ms=500, trace=1)
     results = agent.receive_results()
     sink, gen = results["sink_result", 1], results["gen_result", 1]
     assert_ledger_closes(sink, gen)
-    assert 20 <= len(sink["samples"]["t_ns"]) <= 70  # a busy machine takes fewer
+    times = sink["samples"]["t_ns"]
+    # a busy machine takes fewer, and its run ends later
+    assert 20 <= len(times) <= (times[-1] - times[0]) / 10e6 + 20
     assert sink["trace"] is None
     shape = [len(row) for row in gen["samples"]["bytes"]]
     for name in ("rtt_us", "cwnd_segments", "retransmits"):
@@ -139,6 +119,10 @@ def test_forced_buffers_pass_the_limit(agent):
         assert end["per_stream"][0]["rcvbuf_B"] == 4 * limit
 
 
+BASE = f"run=1 streams=1 record_B=1 token={'0' * 32} window_ms=1"
+SINK, GEN = f"sink {BASE} bind=127.0.0.1", f"gen {BASE} to=127.0.0.1 port=1"
+
+
 @pytest.mark.parametrize(
     ("line", "key"),
     [
@@ -157,8 +141,24 @@ def test_forced_buffers_pass_the_limit(agent):
         ("ping x=%zz", "x"),
         ("a" * 5000, None),
         ("ping \x01", None),
+        *((f"{SINK} {words}", words.rpartition(" ")[2].partition("=")[0]) for words in (
+            "engine=plain receive=discard", "engine=plain receive=zerocopy", "engine=select",
+            "send=copy", "threads=1025", "engine=epoll read_delay=on", "cpus=0,4095",
+        )),
+        *((f"{GEN} {words}", words.rpartition(" ")[2].partition("=")[0]) for words in (
+            "engine=plain send=zerocopy", "engine=plain send=splice", "engine=plain threads=2",
+            "engine=uring", "engine=blocking threads=2", "send=discard", "receive=copy",
+        )),
+        ("lease controller=a number=1", "directory"),
+        ("lease directory=/ number=1", "controller"),
+        ("lease directory=/ controller=a", "number"),
+        ("lease directory=/ controller=a number=0", "number"),
+        ("lease directory=/ controller=a number=-1", "number"),
+        ("lease directory=/ controller=a number=1 more=1", "more"),
+        ("lease directory=/ controller=a%20b number=1", "controller"),
+        (f"lease directory=/ controller={'a' * 65} number=1", "controller"),
     ],
-)
+)  # fmt: skip
 def test_bad_requests_are_answered_and_change_nothing(agent, line, key):
     answer = agent.ask(line)
     assert (answer["event"], answer["code"]) == ("error", "bad_request")
@@ -338,18 +338,6 @@ def test_a_gen_that_is_never_let_go_ends_by_itself(agent):
     assert (answer["event"], answer["code"]) == ("error", "timeout")
 
 
-def test_stop_ends_both_roles_and_results_still_come(agent):
-    port, token = agent.sink(window_ms=60_000)
-    agent.gen(port, token, window_ms=60_000)
-    time.sleep(0.3)
-    agent.say("stop run=1")
-    results = agent.receive_results(timeout_s=3)
-    assert {r["status"] for r in results.values()} == {"stopped"}
-    sink = results["sink_result", 1]
-    assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
-    assert sink["code"] is None and sink["message"] == "stopped on request"
-
-
 def test_a_run_without_end_that_moves_slowly_is_not_cut(agent):
     """Progress counts, however rare the samples are."""
     port, token = agent.sink(window_ms=0, drain_ms=300, interval_ms=60_000)
@@ -365,31 +353,24 @@ def test_a_run_without_end_that_moves_slowly_is_not_cut(agent):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="making an interface takes CAP_NET_ADMIN")
-def test_an_interface_that_vanishes_is_a_reset(agent):
+@pytest.mark.parametrize("made_again", [False, True])
+def test_an_interface_that_vanishes_or_is_made_again_is_a_reset(agent, made_again):
     name = "nltvanish"
-    subprocess.run(("ip", "link", "add", name, "type", "veth"), check=True)
+    make, delete = ("ip", "link", "add", name, "type", "veth"), ("ip", "link", "del", name)
+    subprocess.run(make, check=True)
     port, token = agent.sink(interface=name, window_ms=800)
     agent.gen(port, token, interface=name, window_ms=800)
     time.sleep(0.4)
-    subprocess.run(("ip", "link", "del", name), check=True)
+    subprocess.run(delete, check=True)
+    if made_again:
+        subprocess.run(make, check=True)
     results = agent.receive_results()
     for end in results.values():
         assert end["status"] == "ok"
         assert end["meter"]["total"]["interface"]["name"] == name
         assert end["meter"]["total"]["interface"]["reset"] is True
-
-
-def test_a_sink_whose_peers_vanish_says_error(agent):
-    port, token = agent.sink(window_ms=5000, streams=1)
-    with socket.create_connection(("127.0.0.1", port)) as peer:
-        peer.sendall(hello(1, 0, token))
-        assert peer.recv(1) == b"G"
-        peer.sendall(b"x" * 5000)
-        # linger 0: close resets, as a killed host's kernel would
-        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    sink = agent.receive(timeout_s=3)
-    assert (sink["status"], sink["code"]) == ("error", "peer")
-    assert sink["total_bytes"] <= 5000
+    if made_again:
+        subprocess.run(delete, check=True)
 
 
 def test_a_killed_gen_ends_the_sink(agent, gensink):
@@ -409,32 +390,16 @@ def test_a_killed_gen_ends_the_sink(agent, gensink):
     assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
 
 
-def test_streams_that_do_not_drain_are_cut(agent):
-    port, token = agent.sink(window_ms=100, drain_ms=200)
+@pytest.mark.parametrize(("window_ms", "sent"), [(0, b"x" * 100), (100, b"")])
+def test_a_stalled_run_and_streams_that_do_not_drain_are_cut(agent, window_ms, sent):
+    port, token = agent.sink(window_ms=window_ms, drain_ms=300)
     with socket.create_connection(("127.0.0.1", port)) as peer:
         peer.sendall(hello(1, 0, token))
         assert peer.recv(1) == b"G"
-        sink = agent.receive(timeout_s=3)
-    assert (sink["status"], sink["code"]) == ("timeout", "timeout")
-
-
-def test_a_stalled_run_without_end_is_cut(agent):
-    port, token = agent.sink(window_ms=0, drain_ms=300, interval_ms=50)
-    with socket.create_connection(("127.0.0.1", port)) as peer:
-        peer.sendall(hello(1, 0, token) + b"")
-        assert peer.recv(1) == b"G"
-        peer.sendall(b"x" * 100)
+        peer.sendall(sent)
         sink = agent.receive(timeout_s=4)
-    assert sink["status"] == "timeout" and sink["total_bytes"] == 100
-
-
-def test_one_agent_a_namespace(agent, gensink):
-    second = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=10)
-    answer = json.loads(second.stdout)
-    assert second.returncode == 1
-    assert (answer["event"], answer["code"]) == ("error", "in_use")
-    assert f"process {agent.process.pid} of user " in answer["message"]
-    assert " since 20" in answer["message"]
+    assert (sink["status"], sink["code"]) == ("timeout", "timeout")
+    assert sink["total_bytes"] == len(sent)
 
 
 def test_end_of_input_under_load_ends_within_3_s(start_agent):
@@ -468,12 +433,6 @@ def test_a_full_output_does_not_keep_it_alive(start_agent):
     assert time.monotonic() - start < 3.5
 
 
-def test_quit_ends_it(start_agent):
-    agent = start_agent()
-    agent.say("quit")
-    assert agent.process.wait(3) == 0
-
-
 def test_meter_and_ping(agent):
     snapshot = agent.ask("meter interface=lo others=1")
     assert snapshot["event"] == "meter" and snapshot["interface"]["name"] == "lo"
@@ -487,7 +446,7 @@ def test_meter_and_ping(agent):
     assert agent.ask("ping")["t_ns"] > snapshot["t_ns"]
 
 
-def test_50_runs_leave_no_files_or_threads_behind(agent):
+def test_20_runs_leave_no_files_or_threads_behind(agent):
     def in_use() -> tuple[int, int]:
         proc = Path(f"/proc/{agent.process.pid}")
         return len(list((proc / "fd").iterdir())), len(list((proc / "task").iterdir()))
@@ -501,7 +460,7 @@ def test_50_runs_leave_no_files_or_threads_behind(agent):
     one_run(0)
     time.sleep(0.5)  # the run's own thread goes after its result
     before = in_use()
-    for run in range(1, 51):
+    for run in range(1, 21):
         one_run(run)
     deadline = time.monotonic() + 5
     while in_use() != before and time.monotonic() < deadline:

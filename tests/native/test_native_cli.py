@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -117,72 +118,60 @@ def test_an_interrupted_sink_still_reports(gensink, which):
     assert report["status"] == "stopped" and sink.returncode == 1
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        (),
-        ("nonsense",),
-        ("agent", "x"),
-        ("agent", "--silence-s", "86401"),
-        ("agent", "--hold-s", "1"),
-        ("cc", "--silence-s", "1s"),
-        ("emulate", "x"),
-        ("emulate", "--silence-s", "1"),
-        ("gen",),
-        ("gen", "--to", "127.0.0.1", "--port", "5"),
-        ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "0" * 32),
-        ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "/nosuch/file"),
-        ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "/dev/null"),
-        ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "-"),
-        ("gen", "--to", "example.org", "--port", "5"),
-        ("sink", "--bind"),
-        ("sink", "--bind", "127.0.0.1", "--streams", "-1"),
-        ("sink", "--colour", "red"),
-        ("sink", "--bind=127.0.0.1", "--json=1"),
-        ("sink", "--bind=127.0.0.1", "--streams="),
-        ("sink", "--bind=127.0.0.1", "-x"),
-        ("sink", "--bind=127.0.0.1", "stray"),
-        ("sink", "--to=127.0.0.1"),
-        ("meter",),
-        ("meter", "nosuch0", "--seconds", "1"),
-        ("meter", "lo", "--seconds", "0"),
-        ("meter", "lo", "lo"),
-        ("meter", "lo", "--seconds"),
-        ("meter", "lo", "--colour"),
-        ("copyrate", "stray"),
-        ("copyrate", "--budget-ms", "0"),
-        ("copyrate", "--colour"),
-    ],
-)
-def test_bad_input_is_one_message_and_exit_2(gensink, argv):
+TO = "gen --to 127.0.0.1 --port 5"
+BAD = {
+    "agent x": "",
+    "agent --silence-s=0": "--silence-s: expected an integer from 1 to 86400",
+    "agent --silence-s 86401": "",
+    "agent --hold-s 1": "",
+    "cc --silence-s x": "--silence-s: expected an integer from 1 to 86400",
+    "cc --hold-s=1": "unknown option --hold-s=1; allowed: --silence-s, --help",
+    "emulate x": "",
+    "emulate --silence-s=1": "unknown option --silence-s=1; allowed: --help",
+    "gen": "",
+    TO: "--token is missing: the sink prints it",
+    f"{TO} --token {'0' * 32}": "",
+    f"{TO} --token /nosuch/file": "",
+    f"{TO} --token /dev/null": "",
+    f"{TO} --token -": "",
+    "gen --to example.org --port 5": "",
+    "gen --bind ::1": "a gen has no option bind",
+    "gen --colour=red": "unknown option --colour=red; --help lists the options",
+    "sink --bind": "--bind needs a value",
+    "sink --bind ::1 --mss_B=40000": "mss_B: expected an integer from 0 to 32767",
+    "sink --bind ::1 --mss-B=40000": "mss_B: expected an integer from 0 to 32767",
+    "sink --bind 127.0.0.1 --streams -1": "",
+    "sink --bind=127.0.0.1 --json=1": "",
+    "sink --bind=127.0.0.1 --streams=": "",
+    "sink --bind=127.0.0.1 -x": "",
+    "sink --bind=127.0.0.1 stray": "",
+    "sink --to=127.0.0.1": "",
+    "meter --json": "missing argument: INTERFACE",
+    "meter nosuch0 --seconds 1": "",
+    "meter lo --seconds=0": "--seconds: expected an integer from 1 to 86400",
+    "meter lo --seconds": "",
+    "meter lo lo": "",
+    "meter --json=1 lo": "--json=1: the option takes no value",
+    "meter lo -xy": "unknown option -x; allowed: --seconds, --json, --help",
+    "copyrate stray": "",
+    "copyrate --budget-ms 0": "",
+    "copyrate --colour": "unknown option --colour; allowed: --budget-ms, --help",
+}
+"""Command line -> its message, or empty if only its one line counts."""
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_input_is_one_message_and_exit_2(gensink, line):
+    command, *argv = line.split()
+    done = run(gensink, command, *argv)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert BAD[line] in ("", done.stderr.removeprefix(f"{command}: ").rstrip("\n"))
+
+
+@pytest.mark.parametrize("argv", [(), ("nonsense",)])
+def test_without_a_known_command_the_usage_is_shown_with_exit_2(gensink, argv):
     done = run(gensink, *argv)
     assert done.returncode == 2 and done.stdout == ""
-    if argv and argv[0] != "nonsense":
-        assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        (("sink", "--bind", "::1", "--mss_B=40000"), "mss_B: expected an integer from 0 to 32767"),
-        (("sink", "--bind", "::1", "--mss-B=40000"), "mss_B: expected an integer from 0 to 32767"),
-        (("gen", "--to=::1", "--port=5"), "--token is missing: the sink prints it"),
-        (("sink", "--bind"), "--bind needs a value"),
-        (("gen", "--bind", "::1"), "a gen has no option bind"),
-        (("meter", "lo", "--seconds=0"), "--seconds: expected an integer from 1 to 86400"),
-        (("meter", "--json=1", "lo"), "--json=1: the option takes no value"),
-        (("meter", "lo", "-xy"), "unknown option -x; allowed: --seconds, --json, --help"),
-        (("meter", "--json"), "missing argument: INTERFACE"),
-        (("copyrate", "--colour"), "unknown option --colour; allowed: --budget-ms, --help"),
-        (("gen", "--colour=red"), "unknown option --colour=red; --help lists the options"),
-        (("agent", "--silence-s=0"), "--silence-s: expected an integer from 1 to 86400"),
-        (("cc", "--silence-s", "x"), "--silence-s: expected an integer from 1 to 86400"),
-        (("cc", "--hold-s=1"), "unknown option --hold-s=1; allowed: --silence-s, --help"),
-        (("emulate", "--silence-s=1"), "unknown option --silence-s=1; allowed: --help"),
-    ],
-)
-def test_a_message_names_the_option_and_what_is_allowed(gensink, argv, said):
-    assert run(gensink, *argv).stderr == f"{argv[0]}: {said}\n"
 
 
 def test_every_option_of_a_role_is_in_its_help_and_accepted_in_either_spelling(gensink):
@@ -196,29 +185,17 @@ def test_every_option_of_a_role_is_in_its_help_and_accepted_in_either_spelling(g
                 assert (f"has no option {name}" in told) == (role not in option.roles)
 
 
-def test_the_token_comes_from_a_file_or_from_standard_input(gensink, tmp_path):
-    for way in ("file", "stdin"):
-        sink = subprocess.Popen(
-            (gensink, "sink", "--json", "--bind", "127.0.0.1", "--window_ms", "200"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert "listening" in sink.stderr.readline()
-        words = sink.stderr.readline().split()
-        token = sink.stderr.readline().strip()
-        assert words[-2:] == ["--token", "-"] and len(token) == 32 and token not in words
-        (tmp_path / "token").write_text(f"{token}\n")
-        words[-1] = "-" if way == "stdin" else str(tmp_path / "token")
-        gen = subprocess.run(
-            (gensink, *words[1:], "--window_ms", "200", "--tail_ms", "100"),
-            input=f"{token}\n" if way == "stdin" else "",
-            capture_output=True,
-            text=True,
-            timeout=20,
-        )
-        assert gen.returncode == 0, gen.stderr
-        assert json.loads(sink.communicate(timeout=10)[0])["status"] == "ok"
+def test_the_token_comes_from_a_file(gensink, tmp_path):
+    """Elsewhere here from standard input."""
+    sink = start(gensink, "sink", "--json", "--bind", "127.0.0.1", "--window_ms", 200)
+    assert "listening" in sink.stderr.readline()
+    words, token = sink.stderr.readline().split(), sink.stderr.readline()
+    assert words[-2:] == ["--token", "-"] and len(token.strip()) == 32
+    (tmp_path / "token").write_text(token)
+    argv = (*words[1:-1], tmp_path / "token", "--window_ms", 200, "--tail_ms", 100)
+    gen = run(gensink, *argv)
+    assert gen.returncode == 0, gen.stderr
+    assert json.loads(sink.communicate(timeout=10)[0])["status"] == "ok"
 
 
 def test_a_token_on_the_command_line_is_refused(gensink):
@@ -226,13 +203,11 @@ def test_a_token_on_the_command_line_is_refused(gensink):
     assert done.returncode == 2 and "every user of this host sees a token" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["agent", "cc"])
-@pytest.mark.parametrize("silence", [("--silence-s", "1"), ("--silence-s=1",), ("--silence_s=1",)])
-def test_a_silence_limit_ends_a_command_that_serves(own_network, gensink, command, silence):
-    process = subprocess.Popen(
-        (gensink, command, *silence), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
-    )
-    assert process.wait(timeout=10) == 1
+@pytest.mark.parametrize("argv", [("agent", "--silence-s", "1"), ("cc", "--silence_s=1")])
+def test_a_silence_limit_ends_a_command_that_serves(own_network, gensink, argv):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    with subprocess.Popen((gensink, *argv), **pipes) as process:
+        assert process.wait(timeout=10) == 1
 
 
 @pytest.mark.parametrize(
@@ -256,10 +231,6 @@ def test_help_lists_the_options_of_a_command(gensink, command, options):
 
 def test_help_and_version(gensink):
     assert "agent" in run(gensink, "help").stdout
-    assert "--record_B" in run(gensink, "help", "gen").stdout
-    assert "--bind" in run(gensink, "sink", "--help").stdout
-    assert "INTERFACE" in run(gensink, "meter", "--help").stdout
-    assert "--budget-ms" in run(gensink, "help", "copyrate").stdout
     assert run(gensink, "--version").stdout == run(gensink, "version").stdout
 
 
@@ -303,22 +274,25 @@ def test_the_copy_rate_is_a_line_of_json_within_its_budget(gensink):
 
 
 def test_the_copy_rate_is_as_high_while_others_use_the_cpu(gensink):
-    """Three others on its CPU leave it a quarter of the time, in which it copies as fast."""
+    """Three others on its CPU leave it a quarter of the time, in which it copies as fast.
+
+    The median of five ratios, each of two rates measured in turn.
+    """
     pinned = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
-
-    def best_Bps():
-        command = (*pinned, gensink, "copyrate", "--budget-ms", "60")
-        tries = [subprocess.run(command, capture_output=True, check=True) for _ in range(3)]
-        return max(json.loads(one.stdout)["cold_Bps"] for one in tries)
-
-    alone_Bps = best_Bps()
     others = [subprocess.Popen((*pinned, "sh", "-c", "while :; do :; done")) for _ in range(3)]
+
+    def rate_Bps(number: signal.Signals) -> float:
+        for other in others:
+            other.send_signal(number)
+        return json.loads(run(*pinned, gensink, "copyrate", "--budget-ms", 60).stdout)["cold_Bps"]
+
     try:
-        assert best_Bps() > 0.5 * alone_Bps
+        ratios = [1 / rate_Bps(signal.SIGSTOP) * rate_Bps(signal.SIGCONT) for _ in range(5)]
     finally:
         for other in others:
             other.kill()
             other.wait()
+    assert statistics.median(ratios) > 0.5, ratios
 
 
 def test_meter_as_json_has_cpu_and_ends_on_interrupt(gensink):

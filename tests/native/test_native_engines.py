@@ -7,7 +7,6 @@ import os
 import resource
 import socket
 import subprocess
-import threading
 import time
 from itertools import product
 from pathlib import Path
@@ -162,31 +161,6 @@ def test_auto_takes_threads_for_few_streams_and_epoll_for_many(agent):
         assert {sink["engine"], gen["engine"]} == {engine}
 
 
-@pytest.mark.parametrize(
-    ("line", "key"),
-    [
-        ("sink engine=plain receive=discard", "receive"),
-        ("sink engine=plain receive=zerocopy", "receive"),
-        ("gen engine=plain send=zerocopy", "send"),
-        ("gen engine=plain send=splice", "send"),
-        ("gen engine=plain threads=2", "threads"),
-        ("gen engine=uring", "engine"),
-        ("gen engine=blocking threads=2", "threads"),
-        ("sink engine=select", "engine"),
-        ("gen send=discard", "send"),
-        ("gen receive=copy", "receive"),
-        ("sink send=copy", "send"),
-        ("sink threads=1025", "threads"),
-    ],
-)
-def test_a_method_that_an_engine_lacks_is_refused_by_name(agent, line, key):
-    verb, _, rest = line.partition(" ")
-    base = f"run=1 streams=1 record_B=1 token={'0' * 32} window_ms=1"
-    end = "bind=127.0.0.1" if verb == "sink" else "to=127.0.0.1 port=1"
-    answer = agent.ask(f"{verb} {base} {end} {rest}")
-    assert (answer["event"], answer["code"], answer["key"]) == ("error", "bad_request", key)
-
-
 @pytest.mark.parametrize(("engine", "send", "receive"), PAIRS)
 def test_stop_in_the_middle_ends_both_ends(agent, engine, send, receive):
     port, token = agent.sink(engine=engine, receive=receive, streams=7, window_ms=60_000)
@@ -197,17 +171,7 @@ def test_stop_in_the_middle_ends_both_ends(agent, engine, send, receive):
     assert {r["status"] for r in results.values()} == {"stopped"}
     for end in results.values():
         assert end["interval_sum_bytes"] == end["total_bytes"] > 0
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_end_of_input_ends_a_run_in_the_middle(start_agent, engine):
-    agent = start_agent()
-    port, token = agent.sink(engine=engine, streams=20, window_ms=60_000)
-    agent.gen(port, token, engine=engine, send="zerocopy", streams=20, window_ms=60_000)
-    time.sleep(0.2)
-    begun = time.monotonic()
-    assert agent.close() == 0
-    assert time.monotonic() - begun < 5
+        assert (end["code"], end["message"]) == (None, "stopped on request")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -241,73 +205,27 @@ def test_a_sink_that_never_reads_ends_the_gen_in_time(agent, engine):
         assert gen["zerocopy"]["completed_bytes"] <= gen["total_bytes"]
 
 
-def face_end(gensink, *argv):
-    return subprocess.Popen(
-        tuple(str(a) for a in (gensink, *argv)),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-
-
-class Peak(threading.Thread):
-    """The most memory a process has had, read while it runs.
-
-    The value of ``wait4`` includes the parent's memory before the exec of gensink.
-    """
-
-    def __init__(self, pid: int):
-        super().__init__(daemon=True)
-        self.status, self.peak_B = Path(f"/proc/{pid}/status"), 0
-        self.start()
-
-    def run(self) -> None:
-        while True:
-            try:
-                lines = self.status.read_text().splitlines()
-            except OSError:
-                return
-            status = dict(line.split(":\t", 1) for line in lines)
-            if status["State"].startswith("Z"):
-                return
-            if status["Name"] == "gensink" and "VmHWM" in status:
-                self.peak_B = max(self.peak_B, 1024 * int(status["VmHWM"].split()[0]))
-            time.sleep(0.01)
-
-
-def two_processes(gensink, *common):
-    """A sink and a gen, a process each; results and peak memory in bytes."""
-    sink = face_end(gensink, "sink", "--bind", "127.0.0.1", "--json", *common, "--window_ms", 0)
-    sink.stderr.readline()
-    gen_argv = sink.stderr.readline().decode().split()[2:]
-    gen = face_end(gensink, "gen", *gen_argv, "--json", *common, "--bytes", 20_011)
-    gen.stdin.write(sink.stderr.readline())
-    gen.stdin.close()
-    peaks = Peak(gen.pid), Peak(sink.pid)
-    ends = []
-    for process, peak in zip((gen, sink), peaks, strict=True):
-        said = json.loads(process.stdout.read())
-        process.wait()
-        peak.join()
-        process.stdout.close()
-        process.stderr.close()
-        ends.append((said, peak.peak_B))
-    return ends
-
-
 @pytest.mark.skipif(
     os.geteuid() != 0 and resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 11_000,
     reason="this user may not open 11,000 files, and 10,000 streams ask for them",
 )
 def test_10000_streams_take_less_than_64_KiB_each(gensink):
-    (gen, gen_B), (sink, sink_B) = two_processes(
-        gensink, "--streams", 10_000, "--congestion", "cubic",
-        "--drain_ms", 30_000, "--interval_ms", 100,
-        *("--record_B", 65536),
-    )  # fmt: skip
+    limited = ("prlimit", f"--data={10_000 << 16}", gensink)
+    common = ("--json", "--streams", "10000", "--congestion", "cubic", "--drain_ms", "30000")
+    common += ("--interval_ms", "100", "--record_B", "65536")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    argv = (*limited, "sink", "--bind", "127.0.0.1", *common, "--window_ms", "0")
+    with subprocess.Popen(argv, **pipes) as process:
+        process.stderr.readline()
+        to = process.stderr.readline().decode().split()[2:]
+        sent = subprocess.run(
+            (*limited, "gen", *to, *common, "--bytes", "20011"),
+            input=process.stderr.readline(), stdout=subprocess.PIPE,
+        )  # fmt: skip
+        gen, sink = json.loads(sent.stdout), json.loads(process.stdout.read())
     assert (gen["status"], sink["status"]) == ("ok", "ok"), (gen["message"], sink["message"])
     assert gen["total_bytes"] == sink["total_bytes"] == sink["interval_sum_bytes"] == 200_110_000
     assert sink["engine"] == "epoll"
-    # a process that was never read would pass as one without memory
-    assert 1 << 20 < gen_B < 10_000 << 16 and 1 << 20 < sink_B < 10_000 << 16, (gen_B, sink_B)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has the privilege that is dropped here")
@@ -358,12 +276,6 @@ def test_the_metered_interface_does_not_change_how_bytes_are_sent(agent):
         for more in ({}, {"interface": "lo"})
     ]
     assert policies[0] == policies[1]
-
-
-def test_a_read_delay_needs_an_engine_that_has_one(agent):
-    words = "run=1 bind=127.0.0.1 streams=1 record_B=1 window_ms=1 engine=epoll read_delay=on"
-    answer = agent.ask(f"sink {words} token={'0' * 32}")
-    assert (answer["code"], answer["key"]) == ("bad_request", "read_delay")
 
 
 def test_a_report_has_the_policy_of_its_threads(agent):

@@ -69,17 +69,16 @@ def test_congestion_controls_are_assigned_to_the_streams_round_robin(agent):
 
 
 @pytest.mark.parametrize(
-    ("word", "code", "reason"),
+    ("word", "reason"),
     [
-        ("mss_B=20", "refused", "Invalid argument (errno 22)"),
-        ("congestion=cubic,nosuchcc", "refused", "No such file or directory (errno 2)"),
-        ("cpus=0,4095", "bad_request", "CPU 4095 does not exist"),
+        ("mss_B=20", "Invalid argument (errno 22)"),
+        ("congestion=cubic,nosuchcc", "No such file or directory (errno 2)"),
     ],
 )
-def test_a_refusal_names_the_option_and_the_reason(agent, word, code, reason):
+def test_a_refusal_names_the_option_and_the_reason(agent, word, reason):
     line = f"sink run=5 bind=127.0.0.1 streams=1 token={'1' * 32} record_B=1 window_ms=1 {word}"
     answer = agent.ask(line)
-    assert (answer["event"], answer["run"], answer["code"]) == ("error", 5, code)
+    assert (answer["event"], answer["run"], answer["code"]) == ("error", 5, "refused")
     assert answer["key"] == word.partition("=")[0]
     assert reason in answer["message"]
     assert agent.ask("ping")["event"] == "pong"

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import nbformat
-import openings
+import notebook_page
 import pandas as pd
 import papermill
 import pytest
@@ -99,7 +99,6 @@ def test_an_import_past_the_face_is_found():
 # Every notebook: question, chart, one sentence of answer, table, method; in words of the guide.
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOK_ORDER_NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PASTED = re.compile(r"`(papermill [^`\n]*)`")
 
 
@@ -107,12 +106,12 @@ def read(path: Path) -> nbformat.NotebookNode:
     return nbformat.read(path, as_version=4)
 
 
-@pytest.mark.parametrize("path", NOTEBOOK_ORDER_NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_question_chart_answer_table_and_method_come_in_this_order(path):
-    assert openings.order_of(read(path)) == ["question", "chart", "answer", "table", "method"]
+    assert notebook_page.order_of(read(path)) == ["question", "chart", "answer", "table", "method"]
 
 
-@pytest.mark.parametrize("path", NOTEBOOK_ORDER_NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_says_goodput_where_payload_is_meant(path):
     """The report of 2003 counts headers too and calls that throughput; no other page does."""
     text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
@@ -131,7 +130,7 @@ def test_start_here_explains_every_word_that_a_study_uses():
 
 
 def printed_commands() -> list[str]:
-    texts = [cell.source for path in NOTEBOOK_ORDER_NOTEBOOKS for cell in read(path).cells]
+    texts = [cell.source for path in NOTEBOOKS for cell in read(path).cells]
     texts += [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
     return [command for text in texts for command in PASTED.findall(text)]
 
@@ -174,17 +173,17 @@ STATED = {
 
 
 def prose(path: Path) -> str:
-    cells = nbformat.read(path, as_version=4).cells
+    cells = read(path).cells
     return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
 def shows_results(path: Path) -> bool:
-    cells = nbformat.read(path, as_version=4).cells
+    cells = read(path).cells
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     return bool(re.search(r"netlab\.(Results|Fleet)\(|\bcomparison\(|\.compare\(", code))
 
 
-SHOWN = [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if shows_results(path)]
+SHOWN = [path for path in NOTEBOOKS if shows_results(path)]
 
 
 def test_the_notebooks_of_measured_results_are_known():
@@ -214,35 +213,30 @@ def test_a_measured_figure_is_found(sentence, figures):
 # Notebooks in git have no outputs and no traces of an execution.
 
 
-def tracked_notebooks() -> list[str]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "*.ipynb"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return [name for name in listed.stdout.split("\0") if name]
-
-
-@pytest.mark.parametrize("name", tracked_notebooks())
-def test_a_notebook_has_no_output_and_is_valid(name):
-    notebook = nbformat.read(ROOT / name, as_version=nbformat.NO_CONVERT)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_valid_and_short_and_has_no_output(path):
+    notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     nbformat.validate(notebook)
+    assert set(notebook.metadata) <= {"kernelspec", "language_info"}
+    assert notebook.cells[0].cell_type == "markdown"
+    assert "**What it touches" in notebook.cells[0].source
+    tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", ())]
+    assert tags.count("parameters") == 1
+    assert any("netlab.check_parameters(globals()" in cell.source for cell in notebook.cells)
     for cell in notebook.cells:
         assert not cell.get("outputs"), cell.source[:60]
         assert cell.get("execution_count") is None, cell.source[:60]
         assert not {"papermill", "execution", "scrolled", "collapsed"} & set(cell.metadata)
-    assert set(notebook.metadata) <= {"kernelspec", "language_info"}
-
-
-@pytest.mark.parametrize("name", tracked_notebooks())
-def test_a_notebook_begins_with_words_and_keeps_its_cells_short(name):
-    notebook = nbformat.read(ROOT / name, as_version=nbformat.NO_CONVERT)
-    assert notebook.cells[0].cell_type == "markdown"
-    for cell in notebook.cells:
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()):
             assert len(cell.source.splitlines()) <= 10, cell.source[:60]
 
 
-def test_there_is_one_notebook_to_start_with():
-    assert "notebooks/00-start-here.ipynb" in tracked_notebooks()
+def test_there_is_one_notebook_to_start_with_and_all_are_tracked():
+    assert NOTEBOOKS[0].name == "00-start-here.ipynb"
+    listed = subprocess.run(
+        ["git", "ls-files", "*.ipynb"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {path.relative_to(ROOT).as_posix() for path in NOTEBOOKS} == {*listed.stdout.split()}
 
 
 # A message for the user leaves a notebook's kernel, or goes to standard error without one.

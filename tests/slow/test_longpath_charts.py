@@ -6,11 +6,10 @@ import re
 from dataclasses import replace
 
 from netlab.charts import longpath as charts
-from netlab.charts import longpath as of_runs
 
 
 def test_runs_over_time_are_columns_of_all_that_is_known(lp):
-    (chart,) = of_runs.over_time(lp, lp.of("comparison", 9000), "Frames of 9000 B").charts
+    (chart,) = charts.over_time(lp, lp.of("comparison", 9000), "Frames of 9000 B").charts
     for word in ("Reno", "HighSpeed", "Scalable", "FAST", "goodput, Mb/s", "queue, MB", "RTT, ms"):
         assert word in chart.svg
         assert word in chart.alt
@@ -27,15 +26,15 @@ def test_the_summary_has_a_line_a_stack_and_a_blow_up(lp):
 
 def test_a_loss_is_shown_beside_its_law(lp):
     runs = lp.part("recovery (scaled down)")
-    (chart,) = of_runs.recoveries(lp, runs, "One packet lost").charts
+    (chart,) = charts.recoveries(lp, runs, "One packet lost").charts
     # samples are 100 ms apart, so the least window may be seen some round trips of 30 ms late
     assert re.search(r"Reno: 210 to 10[5-9] segments, back after 3", chart.alt)
-    (at_183_ms,) = of_runs.recoveries(lp, lp.part("recovery"), "One packet lost").charts
+    (at_183_ms,) = charts.recoveries(lp, lp.part("recovery"), "One packet lost").charts
     assert "Reno: 6392 to 3196 segments, not back" in at_183_ms.alt
 
 
 def test_two_flows_are_shown_with_their_index(lp):
-    (chart,) = of_runs.sharing(lp, lp.part("fairness (scaled down)"), "Two flows").charts
+    (chart,) = charts.sharing(lp, lp.part("fairness (scaled down)"), "Two flows").charts
     assert "Scalable and Reno: index 1.00 at the end" in chart.alt
 
 
@@ -49,7 +48,7 @@ def test_the_configurations_are_rows_in_the_pages_order(lp):
 def test_a_part_without_runs_has_no_chart(lp):
     nothing = lp.part("fairness")  # of the whole study only
     assert nothing.empty
-    for draw in (of_runs.over_time, charts.summary, of_runs.recoveries, of_runs.sharing):
+    for draw in (charts.over_time, charts.summary, charts.recoveries, charts.sharing):
         assert draw(lp, nothing, "Nothing").charts == ()
     assert charts.configurations(lp, nothing, "Nothing").charts == ()
 
@@ -57,5 +56,5 @@ def test_a_part_without_runs_has_no_chart(lp):
 def test_a_flagged_run_says_so(lp):
     runs = lp.measured.runs.assign(flags="interference")
     flagged = replace(lp, measured=replace(lp.measured, runs=runs))
-    (chart,) = of_runs.over_time(flagged, flagged.of("comparison", 9000), "Frames").charts
+    (chart,) = charts.over_time(flagged, flagged.of("comparison", 9000), "Frames").charts
     assert "Reno*" in chart.svg and "Flagged run" in chart.caption

@@ -53,35 +53,12 @@ def test_a_panel_has_a_line_a_mtu_the_bus_and_a_second_reading(cells, study):
     assert "95 % interval" in chart.caption
 
 
-def test_lines_are_named_at_their_ends_where_a_legend_would_be_cut_off(cells, study):
-    fig = charts.panels(cells, "Linux64 -> Linux64", study=study).figure
-    assert not fig.legends and all(ax.get_legend() is None for ax in fig.axes)
-    for ax in fig.axes:
-        for text in ax.texts:
-            box = text.get_window_extent()
-            assert fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1, text.get_text()
-
-
 def test_lines_differ_in_colour_marker_and_dash(cells, study):
     ax = one_tuning(cells, "Linux64 -> Linux64", "full", study=study)
     lines = [c.lines[0] for c in ax.containers]
     for look in ("get_color", "get_marker"):
         assert len({getattr(line, look)() for line in lines}) == 3
     assert len({str(line._dash_pattern) for line in lines}) == 3
-
-
-def test_an_mtu_has_the_same_colour_in_every_chart(cells, study):
-    drawn = [
-        one_tuning(cells, group, "full", study=study)
-        for group in ("Linux32 -> Linux64", "Linux64 -> Linux64")
-    ]
-    colours = [{c.get_label(): c.lines[0].get_color() for c in ax.containers} for ax in drawn]
-    assert colours[0]["MTU 9000 B"] == colours[1]["MTU 9000 B"]
-
-
-def test_the_openlab_study_has_fifteen_axes(cells, study):
-    groups = cells["group"].unique()
-    assert sum(charts.panels(cells, group, study=study).axes.size for group in groups) == 15
 
 
 def test_a_panel_names_every_tuning_in_its_alt_text(cells, study):
@@ -91,11 +68,6 @@ def test_a_panel_names_every_tuning_in_its_alt_text(cells, study):
     for label in ("No Tuning", "Kernel Tuning", "Driver Tuning"):
         assert label in chart.alt
     assert not plt.fignum_exists(fig.number)
-
-
-def test_the_same_cells_give_the_same_bytes(cells, study):
-    one, two = (show(charts.panels(cells, "Linux64 -> Linux64", study=study)).svg for _ in range(2))
-    assert one == two
 
 
 def test_missing_cells_leave_gaps_and_are_counted(study):
@@ -163,23 +135,6 @@ def test_drift_compares_the_halves_of_the_study(runs, study):
 def test_overhead_states_median_and_largest(runs):
     assert "median 0.200 s" in show(charts.overhead(runs)).alt
     assert show(charts.overhead(runs.head(0))).alt.startswith("Empty chart")
-
-
-@pytest.mark.parametrize("name", ["drift", "overhead"])
-def test_a_chart_is_drawn_on_the_axes_given(name, runs):
-    before = dict(plt.rcParams)
-    fig, (left, right) = plt.subplots(1, 2)
-    given = getattr(charts, name)(runs, ax=right)
-    assert given is right and right.has_data() and not left.has_data()
-    assert dict(plt.rcParams) == before and not fig.legends
-    plt.close(fig)
-
-
-def test_a_tuning_has_no_colour_of_an_mtu(cells, runs, study):
-    lines = one_tuning(cells, "Linux64 -> Linux64", "full", study=study).containers
-    dots = charts.drift(runs, study=study).get_lines()
-    mtus = {c.lines[0].get_color() for c in lines}
-    assert len(mtus) == 3 and not mtus & {line.get_color() for line in dots}
 
 
 def test_a_chart_without_intervals_does_not_speak_of_bars(runs, study):

@@ -108,14 +108,6 @@ def test_a_notebook_run_and_saved_in_jupyter_leaves_git_clean(checkout, set_up):
     assert git(checkout, "diff", "--cached") == ""
 
 
-def test_a_new_notebook_saved_in_jupyter_is_not_added(checkout, set_up):
-    set_up(checkout)
-    git(checkout, "rm", "-q", "--cached", NAME)
-    git(checkout, "commit", "-q", "-m", "none")
-    save_in_jupyter(checkout, nbformat.read(checkout / NAME, as_version=4))
-    assert changed(checkout) == "?? notebooks/\n"
-
-
 def execute_in_place(tree: Path) -> None:
     argv = (sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", NAME)
     subprocess.run(argv, cwd=tree, capture_output=True, check=True, timeout=300)
@@ -138,16 +130,6 @@ def test_a_notebook_run_in_place_elsewhere_has_no_difference_and_nothing_to_comm
     assert changed(checkout) == f" M {NAME}\n"
     added = [line for line in git(checkout, "diff", "-U0").splitlines() if line.startswith("+ ")]
     assert any("# mine" in line for line in added) and len(added) <= 2
-
-
-def test_a_checkout_without_the_set_up_is_as_before(checkout, tmp_path):
-    git(tmp_path, "clone", "-q", str(checkout), "clone")
-    clone = tmp_path / "clone"
-    assert changed(clone) == ""
-    saved(clone)
-    assert changed(clone) == f" M {NAME}\n"
-    git(clone, "checkout", "-q", "--", NAME)
-    assert changed(clone) == ""
 
 
 def test_a_commit_that_lacks_the_filter_can_be_worked_on(checkout, set_up):

@@ -222,17 +222,6 @@ def test_a_campaign_that_begins_while_a_report_is_made_is_not_part_of_it(measure
     assert rows_of(every) == before | writer.written
 
 
-def test_results_are_read_while_parts_are_written_again(measured):
-    with Campaign(measured, LATER) as writer:
-        writer.wait_for(1)
-        for _ in range(20):
-            least = set(writer.written)
-            m = load_measured(measured)
-            assert least <= rows_of(m.runs)
-            assert m.study.timing.rounds == 500
-    assert not list(measured.rglob("*.damaged*"))
-
-
 def test_a_campaign_without_a_row_yet_names_those_before_it(measured):
     log = results_store.read_log(measured, measured_store.CAMPAIGN)
     freeze(load_measured(measured).study, results_store.folder(measured, LATER))

@@ -81,17 +81,6 @@ def test_each_part_has_its_charts_then_tables_then_method_date_machine_and_kerne
     assert "3 of 4 known rates met on 2026-01-05" in page
 
 
-def test_figures_and_tables_of_the_page_are_files(home, calibrations):
-    store_calibration(calibrations)
-    made = site(home)
-    page = (made / FILE).read_text()
-    links = re.findall(r'href="((?:figures|tables)/[^"]+)"', page)
-    assert sum(link.endswith(".csv") for link in links) >= 6
-    assert all((made / link).is_file() for link in links)
-    (csv,) = (made / "tables").glob("*goodput-on-paths-of-known-rates*.csv")
-    assert csv.read_text().startswith("rate_Mbps,mtu_B,") and "-1.62" in csv.read_text()
-
-
 def test_the_box_of_trust_and_the_navigation_lead_to_the_page(home, calibrations):
     store_calibration(calibrations)
     index = (site(home) / "index.html").read_text()
@@ -105,13 +94,6 @@ def test_without_a_calibration_there_is_no_page_and_no_link(home):
     index = (made / "index.html").read_text()
     assert not (made / FILE).exists() and f'"{FILE}"' not in index
     assert "<dt>Calibration</dt><dd>not calibrated here; netlab calibrate compares" in index
-
-
-def test_a_report_that_asks_for_no_calibration_has_no_page(home, calibrations):
-    store_calibration(calibrations)
-    build_site([], home / "site", measured=measured(home), pdf=False, png=False)
-    assert not (home / "site" / FILE).exists()
-    assert LINK not in (home / "site" / "index.html").read_text()
 
 
 def test_only_parts_that_are_stored_are_shown_each_with_its_own_date(home, calibrations):

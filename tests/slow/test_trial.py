@@ -8,23 +8,14 @@ import socket
 import pytest
 from generators.pretender import MOVED_B, metering, pretender
 from local_host import LocalHost
+from measure.scripted import request
 
 from netlab.errors import RunError
 from netlab.generators.tools import Tool, Variant
 from netlab.generators.trial import TrialResult, run_trial
-from netlab.measure.exchange import Request, RunEnd
+from netlab.measure.exchange import RunEnd
 
-REQUEST = Request(
-    streams=1,
-    record_length_B=4096,
-    congestion="cubic",
-    force_buffer=False,
-    receive="copy",
-    warmup_ms=0,
-    window_ms=1000,
-    interval_ms=100,
-    both=False,
-)
+REQUEST = request(streams=1, record_length_B=4096, force_buffer=False, warmup_ms=0)
 CARRIED_B = 7_010_000
 """What the interfaces carry: the tool's bytes, and headers."""
 

@@ -6,11 +6,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from forked_controller import Controllers
 
 from .site import SSHD, standing
 
@@ -30,15 +28,14 @@ def before(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def endured(request, before, tmp_path_factory) -> Iterator[dict[str, Future]]:
     """The faults that the selected tests are about, under way."""
-    cause: Callable[[str, Path, Path, Controllers], None] = request.module.endure
+    cause: Callable[[str, Path, Path], None] = request.module.endure
     chosen = [
         item.callspec.params["fault"]
         for item in request.session.items
         if item.module is request.module and "fault" in getattr(item, "fixturenames", ())
     ]
-    forks = Controllers(tmp_path_factory.mktemp("controllers"))
-    with closing(forks), ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         yield {
-            fault: pool.submit(cause, fault, tmp_path_factory.mktemp("site"), before, forks)
+            fault: pool.submit(cause, fault, tmp_path_factory.mktemp("site"), before)
             for fault in chosen
         }

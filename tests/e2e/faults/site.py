@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
-from controller_process import start_controller
-from forked_controller import Controller, Controllers
+from forked_controller import Controller, start_controller
 from sshd_config import SSHD, config_with
 
 from netlab.measure.flags import LATE_WATCH
@@ -98,18 +97,9 @@ def disturbed(code: int, complaint: str) -> bool:
 
 
 class Site:
-    """The controller, the hosts a and b, their links, and the study of both.
+    """The controller, the hosts a and b, their links, and the study of both, in a directory."""
 
-    Parameters
-    ----------
-    state : Path
-        Directory of its files.
-    forks : Controllers, optional
-        Forks netlab; without it netlab is a new interpreter each time.
-    """
-
-    def __init__(self, state: Path, forks: Controllers | None = None):
-        self.forks = forks
+    def __init__(self, state: Path):
         self.state, self.study = state, state / "faulty.yml"
         tag = f"nf{os.getpid()}-{next(_counter)}"
         self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "mid", "a", "b")}
@@ -191,15 +181,15 @@ class Site:
     # --- the controller ---
 
     def start(self, *words: str, prefix: str = "") -> subprocess.Popen[str] | Controller:
-        """Start netlab on the controller, in a session of its own, after a shell's words."""
+        """Start netlab on the controller; after a shell's words, in a new interpreter."""
         place = {"home": self.state / "home", "cwd": self.state}
         process: subprocess.Popen[str] | Controller
-        if prefix or not self.forks:
+        if prefix:
             netlab = [sys.executable, "-m", "netlab", *words]
-            argv = self.inside("ctl", "sh", "-c", f'{prefix or "exec"} "$@"', "sh", *netlab)
+            argv = self.inside("ctl", "sh", "-c", f'{prefix} "$@"', "sh", *netlab)
             process = start_controller(argv, **place)
         else:
-            process = self.forks.start(words, **place, namespace=self.namespaces["ctl"])
+            process = Controller(words, **place, namespace=self.namespaces["ctl"])
         self.controllers.append(process)
         return process
 
@@ -301,7 +291,9 @@ class Site:
         seen = {}
         for name in ADDRESSES:
             lines = run(*self.inside(name, "sysctl", "-a"), check=False).splitlines()
-            seen[f"{name} sysctl"] = "\n".join(line for line in lines if not LIVE.search(line))
+            # congestion controls are the whole machine's, and another test may have loaded some
+            kept = (re.sub(r" nl_\w+", "", line) for line in lines if not LIVE.search(line))
+            seen[f"{name} sysctl"] = "\n".join(kept)
             script = (
                 "ip -d link | sed 's/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//'; ip -o addr"
                 " | sed 's/valid_lft.*//'; tc qdisc; for i in mgmt data0; do ethtool -k $i;"
@@ -311,7 +303,9 @@ class Site:
         return seen
 
     def journals(self) -> list[Path]:
-        inodes = [os.stat(f"/run/netns/{self.namespaces[name]}").st_ino for name in ADDRESSES]
+        # a host may be a virtual machine
+        names = [self.namespaces[name] for name in ADDRESSES if name in self.namespaces]
+        inodes = [os.stat(f"/run/netns/{name}").st_ino for name in names]
         return [p for inode in inodes for p in Path("/run/netlab").glob(f"tune-{inode}-*.journal")]
 
     def down(self) -> None:
@@ -348,9 +342,9 @@ class Site:
 
 
 @contextlib.contextmanager
-def standing(state: Path, forks: Controllers | None = None) -> Iterator[Site]:
+def standing(state: Path) -> Iterator[Site]:
     """A site that is up."""
-    site = Site(state, forks)
+    site = Site(state)
     try:
         site.up()
         yield site

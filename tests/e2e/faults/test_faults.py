@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from forked_controller import Controllers
 
 from .causes import FAULTS, GONE_S
 from .promises import promised
@@ -36,10 +35,10 @@ def test_a_fault_ends_as_promised_and_leaves_nothing(fault, endured):
     endured[fault].result()
 
 
-def endure(fault: str, state: Path, before: Path, forks: Controllers) -> None:
+def endure(fault: str, state: Path, before: Path) -> None:
     """Cause a fault on a site of its own, with results from before, and hold it to its promise."""
     exit_code, sentence = PROMISES[fault]
-    with standing(state, forks) as site:
+    with standing(state) as site:
         shutil.copytree(before, site.results)
         tables, settings = site.tables(), site.dump()
         code, complaint = FAULTS[fault](site)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from controller_process import start_controller
+from forked_controller import start_controller
 from sshd_config import SSHD, config_with
 
 SSHD_CONFIG = config_with(

@@ -11,12 +11,10 @@ import pytest
 from fleet_lab import FleetLab, call, fleet_lab
 from notebook_page import executed_page
 
-from netlab.files.paths import data_dir
 from netlab.fleet.events import read_events
 from netlab.fleet.plan import read_plan
 from netlab.results.store import Store
 
-NOTEBOOK = data_dir().parent / "notebooks" / "21-fleet.ipynb"
 HOSTS, ROUNDS = 4, 2
 WAIT_S = 240
 """Timeout on a machine that is busy otherwise."""
@@ -95,7 +93,7 @@ def test_a_network_that_goes_away_loses_no_run_and_every_run_is_there_once(tmp_p
         assert f"{HOSTS * ROUNDS} of {HOSTS * ROUNDS} jobs done" in status
         for name in lab.names:
             assert name in status
-    page = executed_page(NOTEBOOK, tmp_path, results=lab.results)
+    page = executed_page("21-fleet", tmp_path, results=lab.results)
     assert f"Of {count} links of {HOSTS} hosts the slowest, n" in page
     assert page.count("<svg") + page.count("svg+xml") == 2
     assert f"{HOSTS * ROUNDS} of {HOSTS * ROUNDS} jobs done" in page

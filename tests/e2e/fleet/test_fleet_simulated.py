@@ -102,26 +102,6 @@ def test_after_kill_9_of_controller_engine_and_job_only_what_is_missing_is_done(
     assert numbers == sorted(set(numbers)) and len(numbers) == 3
 
 
-def test_a_host_that_fails_is_put_aside_and_the_campaign_goes_on(tmp_path, inventory):
-    content = inventory.model_dump(mode="json")
-    content["hosts"]["h003"]["labels"]["dead"] = "1"
-    plan = planned(tmp_path, Inventory.model_validate(content), rounds=1)
-    options = FleetOptions(at_once=3, attempts=2, aside_after=1, retry_s=0)
-    run = run_fleet(plan, options, job_argv=job_argv(plan))
-    assert run.jobs - run.done == 2
-    assert {name for job in plan.remaining() for name in job.pair} == {"h002", "h003", "h004"}
-    assert [event["host"] for event in events(plan, "host_put_aside")] == ["h003", "h003"]
-    codes = [event["code"] for event in events(plan, "job_failed")]
-    # in each of two passes one job fails, and the other finds the host put aside
-    assert sorted(codes) == ["E-FLEET-030", "E-FLEET-030", "E-HOST-011", "E-HOST-011"]
-    result = plan.result(next(plan.remaining()))
-    assert result["status"] == "failed" and "h003" in result["error"]["message"]
-    # the host is well again
-    plan = planned(tmp_path, inventory, rounds=1)
-    again = run_fleet(plan, options, job_argv=job_argv(plan))
-    assert again.done == again.jobs
-
-
 def test_a_controller_that_has_a_successor_is_refused_by_every_host(tmp_path, inventory):
     plan = planned(tmp_path, inventory, "h000:h001,h002:h003", rounds=1)
     newer = FleetOptions(at_once=2, attempts=1)
@@ -157,11 +137,3 @@ def test_an_engine_that_cannot_start_is_an_error_with_the_end_of_its_log(tmp_pat
     with refused(NetlabError, "E-FLEET-034", match="engine.log"):
         run_fleet(plan, FleetOptions(), job_argv=job_argv(plan))
     assert events(plan, "campaign_ended")[0]["remaining"] == HOSTS
-
-
-def test_the_search_for_overlaps_finds_them():
-    hold = {"hosts": ["a", "b"], "began_s": 1.0, "ended_s": 2.0}
-    late = {"hosts": ["b", "c"], "began_s": 1.5, "ended_s": 3.0}
-    assert overlaps([hold, late]) == [(hold, late)]
-    assert overlaps([hold, {**late, "began_s": 2.0}]) == []
-    assert overlaps([hold, {**late, "hosts": ["c"]}]) == []

@@ -7,9 +7,7 @@ import ctypes
 import fcntl
 import hashlib
 import itertools
-import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -23,11 +21,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from spoken_agent import Agent
 
-from .rtnetlink import read_sizes, root_qdisc, write_size
+from .rtnetlink import read_sizes, write_size
 
 ROOT = Path(__file__).resolve().parents[3]
-NATIVE = Path(os.environ.get("NETLAB_TESTED_NATIVE", ROOT / "native"))
+NATIVE = ROOT / "native"
 RUN = Path("/run/netlab")
 """Locks and journals of root."""
 _counter = itertools.count()
@@ -73,44 +72,22 @@ def compile_program(main: str, to: Path, *flags: str) -> Path:
     return to
 
 
-class ProcessChannel:
+class ProcessChannel(Agent):
     """The channel of a local process, whose group is its own."""
 
     def __init__(self, argv: list[str]):
-        self.process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
-        self._rest = b""
+        super().__init__(*argv, start_new_session=True)
 
     @property
     def pid(self) -> int:
         return self.process.pid
 
     def send(self, line: str) -> None:
-        self.send_bytes(line.encode() + b"\n")
+        self.say(line)
 
     def send_bytes(self, data: bytes) -> None:
         self.process.stdin.write(data)
         self.process.stdin.flush()
-
-    def receive(self, timeout_s: float = 20.0) -> dict[str, Any]:
-        until = time.monotonic() + timeout_s
-        out = self.process.stdout.fileno()
-        while b"\n" not in self._rest:
-            ready, _, _ = select.select([out], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
-                raise TimeoutError
-            data = os.read(out, 65536)
-            if not data:
-                raise EOFError("the process closed its output")
-            self._rest += data
-        line, self._rest = self._rest.split(b"\n", 1)
-        return json.loads(line)
-
-    def ask(self, line: str) -> dict[str, Any]:
-        """One request, one answer."""
-        self.send(line)
-        return self.receive()
 
     def ask_all(self, line: str, final: str) -> list[dict[str, Any]]:
         """Every answer up to the final one."""
@@ -148,12 +125,10 @@ class ProcessChannel:
             self.process.wait(timeout=20)
 
     def close(self) -> int:
-        """End of input; the exit code."""
+        """End of input, which it may have closed; the exit code."""
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        code = self.process.wait(timeout=20)
-        self.process.stdout.close()
-        return code
+        return super().close()
 
 
 class Namespace:
@@ -222,20 +197,14 @@ class Namespace:
         """Set one of them, as another program would."""
         self.inside(write_size, interface, name, value)
 
-    def qdisc(self, kind: str | None = None, interface: str = "v0") -> str:
-        """Kind of the root qdisc; set by tc before, or deleted for ``default``."""
-        if kind == "default":
-            self.sh(f"tc qdisc del dev {interface} root || true")
-        elif kind is not None:
-            self.sh(f"tc qdisc replace dev {interface} root {kind}")
-        return self.inside(root_qdisc, interface)
-
     def dump(self) -> str:
         """Every setting that a tuning could change."""
         return f"{self.sizes()}\n{self.sizes('v1')}\n" + self.sh(
             "sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key -e random "
-            "-e stable_secret -e '^fs[.]' -e '^kernel[.]' -e '^vm[.]' -e '^dev[.]';"
-            "ip -d link; ip addr; for i in v0 v1; do ethtool -k $i;"
+            "-e stable_secret -e '^fs[.]' -e '^kernel[.]' -e '^vm[.]' -e '^dev[.]'"
+            # congestion controls are the whole machine's, and another test may have loaded some
+            " | sed 's/ nl_[a-z0-9_]*//g';"
+            "ip -d link; ip addr; for i in v0 v1; do ethtool -k $i; ethtool -l $i;"
             "for f in gro_flush_timeout napi_defer_hard_irqs mtu tx_queue_len; do"
             " cat /sys/class/net/$i/$f; done; done"
         )
@@ -298,6 +267,7 @@ class Namespace:
                 channel.process.kill()
                 channel.process.wait(timeout=20)
             channel.process.stdout.close()
+            channel.process.stderr.close()
             with contextlib.suppress(BrokenPipeError):
                 channel.process.stdin.close()
         try:

@@ -1,4 +1,4 @@
-"""GSO and GRO maxima of an interface, and its qdisc, over rtnetlink.
+"""GSO and GRO maxima of an interface over rtnetlink.
 
 ip(8) of Debian 12 does not know all of the maxima, and a process for each reading is slow.
 """
@@ -18,8 +18,7 @@ SIZES = {
 """IFLA_... of linux/if_link.h."""
 
 GETLINK, SETLINK, ERROR = 18, 19, 2
-REQUEST, ACK, DUMP = 1, 4, 0x300
-GETQDISC, DONE, ROOT = 38, 3, 0xFFFFFFFF
+REQUEST, ACK = 1, 4
 
 
 def _asked(kind: int, flags: int, index: int, attributes: bytes = b"") -> bytes:
@@ -50,23 +49,3 @@ def write_size(interface: str, name: str, value: int) -> None:
     """Set one size."""
     attribute = struct.pack("=HHI", 8, SIZES[name], value)
     _asked(SETLINK, REQUEST | ACK, socket.if_nametoindex(interface), attribute)
-
-
-def root_qdisc(interface: str) -> str:
-    """Kind of the root queueing discipline."""
-    index = socket.if_nametoindex(interface)
-    body = struct.pack("=BxxxiIII", 0, index, 0, 0, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as sock:
-        sock.send(struct.pack("=IHHII", 16 + len(body), GETQDISC, REQUEST | DUMP, 1, 0) + body)
-        while answer := sock.recv(65536):
-            at = 0
-            while at < len(answer):
-                length, kind = struct.unpack_from("=IH", answer, at)
-                if kind == DONE:
-                    return ""
-                _, found, _, parent = struct.unpack_from("=BxxxiII", answer, at + 16)
-                if (found, parent) == (index, ROOT):
-                    (size,) = struct.unpack_from("=H", answer, at + 36)  # TCA_KIND comes first
-                    return answer[at + 40 : at + 36 + size - 1].decode()
-                at += (length + 3) & ~3
-    return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import resource
-import signal
 
 import pytest
 
@@ -69,12 +68,11 @@ def test_a_change_that_is_not_recorded_is_not_made(namespace, faults, knob, call
     assert channel.close() == 0 and namespace.journals() == []
 
 
-@pytest.mark.parametrize("knob", [SACK, MTU, TIMEOUT, CHECKSUM])
 @pytest.mark.parametrize("call", ["open", "read", "write", "ioctl", "socket", "malloc"])
-def test_the_guard_tries_again_after_a_shortage(namespace, faults, knob, call):
+def test_the_guard_reverts_although_calls_fail_at_first(namespace, faults, call):
     before = namespace.dump()
-    value = {SACK: "0", MTU: "9000", TIMEOUT: "52429", CHECKSUM: "off"}[knob]
-    channel = begun(namespace, f"{knob} value={value}")
+    values = {SACK: "0", MTU: "9000", TIMEOUT: "52429", CHECKSUM: "off"}
+    channel = begun(namespace, *(f"{knob} value={value}" for knob, value in values.items()))
     faults.arm(call, count=2, error=errno.ENFILE)
     channel.kill()
     namespace.settled()
@@ -96,21 +94,7 @@ def test_the_guard_leaves_the_journal_of_what_it_cannot_revert(namespace, faults
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1" and namespace.journals() == []
 
 
-def test_the_guard_leaves_the_journal_of_an_absent_interface(namespace, make_namespace):
-    other = make_namespace()
-    other.sh("ip link del v0")
-    channel = begun(namespace, f"{MTU} value=9000", f"{SACK} value=0")
-    namespace.sh(f"ip link set v0 netns {other.name}")
-    channel.kill()
-    namespace.settled()
-    assert missing(namespace.journals()) == {("mtu", "", "v0")}
-    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
-    other.sh(f"ip link set v0 netns {namespace.name}")
-    assert recovered(namespace)[1] == 0
-    assert namespace.link("mtu") == 1500 and namespace.journals() == []
-
-
-@pytest.mark.parametrize("limit", [3, 5, 6, 8])
+@pytest.mark.parametrize("limit", [3, 5, 8])
 def test_reserved_descriptors_revert_under_a_lower_limit(namespace, limit):
     before = namespace.dump()
     channel = begun(namespace, f"{SACK} value=0", f"{MTU} value=9000", f"{TIMEOUT} value=1")
@@ -236,13 +220,6 @@ def test_an_interface_made_again_without_the_setting_ends_the_entry(namespace):
     (answer, total) = channel.ask_all("revert", "reverted_all")
     assert answer["status"] == "conflict" and "another one has its name" in answer["reason"]
     assert (total["absent"], total["failed"]) == (0, 0) and namespace.journals() == []
-
-
-def test_reading_counts_as_a_sign_of_life(namespace):
-    channel = begun(namespace, f"{SACK} value=0", options=("--hold-s", "2"))
-    for _ in range(12):
-        signal.sigtimedwait([], 0.25)
-        assert channel.ask(f"read {SACK}")["value"] == "0"
 
 
 @pytest.mark.parametrize("how", ["a line of another version", "directory"])

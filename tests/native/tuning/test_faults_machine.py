@@ -1,7 +1,8 @@
 """Any call fails, any process is killed: a knob has its original value, or is in a journal.
 
-The machine sets, reverts, renames interfaces, kills processes and recovers, while calls of one kind
-or several fail. It compares the host with its state at the start and with the journals."""
+The machine sets, reverts, renames interfaces, kills processes and recovers, while another program
+sets the same knobs and calls of one kind or several fail. It compares the host with its state at
+the start, or the other program's last value, and with the journals."""
 
 from __future__ import annotations
 
@@ -30,7 +31,17 @@ KNOBS = {
     ("feature", "tx-checksum", "v0"): ["off", "on"],
     ("feature", "tso", "v0"): ["off"],
     ("defer", "gro_flush_timeout", "v0"): ["52429", "7"],
+    ("offload", "gso_max_size", "v0"): ["50005", "150006", "600000"],
+    ("qdisc", "", "v0"): ["pfifo", "pfifo_fast"],
 }
+FOREIGN = {
+    ("sysctl", "net.ipv4.tcp_rmem", ""): ("sysctl -qw net.ipv4.tcp_rmem='{}'", "8000 80000 800000"),
+    ("mtu", "", "v0"): ("ip link set {name} mtu {}", "8001"),
+    ("txqueuelen", "", "v0"): ("ip link set {name} txqueuelen {}", "8003"),
+    ("offload", "gso_max_size", "v0"): ("ip link set {name} gso_max_size {}", "80005"),
+    ("qdisc", "", "v0"): ("tc qdisc replace dev {name} root {}", "bfifo"),
+}
+"""Command of another program, and its value: none of netlab's, and no original."""
 ERRORS = [errno.EMFILE, errno.ENOMEM, errno.EIO, errno.ENOSPC, errno.EINVAL, errno.EBUSY]
 NAMES = ("v0", "renamed0")
 FAULT = st.none() | st.tuples(
@@ -60,7 +71,8 @@ class FaultMachine(RuleBasedStateMachine):
             "cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/tcp_sack;"
             f"cd /sys/class/net/{self.name}; cat mtu tx_queue_len;"
             f"ethtool -k {self.name} | grep -e ^tx-checksumming -e ^tcp-seg;"
-            "cat gro_flush_timeout"
+            f"cat gro_flush_timeout; ip -d link show {self.name} | grep -o 'gso_max_size [0-9]*';"
+            f"tc qdisc show dev {self.name} root | cut -d' ' -f2"
         ).splitlines()
         return dict(zip(KNOBS, (" ".join(line.split()) for line in lines), strict=True))
 
@@ -149,6 +161,12 @@ class FaultMachine(RuleBasedStateMachine):
             if answers and answers[-1]["event"] == "error":
                 self.begun = answers[-1]["code"] not in ("timeout", "refused")
         self.check()
+
+    @rule(knob=st.sampled_from(sorted(FOREIGN)))
+    def another_program_sets(self, knob):
+        command, value = FOREIGN[knob]
+        self.namespace.sh(command.format(value, name=self.name))
+        self.first[knob] = self.state()[knob]
 
     @precondition(lambda self: self.begun)
     @rule(fault=FAULT, how=st.sampled_from(["revert", "end"]))

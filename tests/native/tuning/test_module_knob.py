@@ -56,12 +56,6 @@ class Machine(PretendedMachine):
     def said(self) -> list[str]:
         return (self.root / "said").read_text().splitlines()
 
-    def wait_loaded(self, names: list[str], timeout_s: float = 20.0) -> None:
-        until = time.monotonic() + timeout_s
-        while self.loaded() != names:
-            assert time.monotonic() < until, self.loaded()
-            time.sleep(0.02)
-
 
 def test_a_module_is_loaded_for_a_session_and_gone_after_it(pretended, machine):
     channel = begun(pretended)
@@ -107,20 +101,6 @@ def test_a_kernel_without_modules_has_no_such_knob(pretended, machine):
     assert (answer["supported"], answer["reason"]) == (False, "this kernel takes no modules")
 
 
-@pytest.mark.parametrize(
-    "request_line",
-    [
-        "read knob=module",
-        "read knob=module name=nf_tables",
-        "read knob=module name=tcp_../x",
-        f"read {KNOB} interface=v0",
-        f"set {KNOB} value=yes",
-    ],
-)
-def test_only_modules_of_congestion_controls_are_named(pretended, request_line):
-    assert begun(pretended).ask(request_line)["code"] == "bad_request"
-
-
 def test_a_module_still_in_use_is_waited_for(pretended, machine):
     """Closing connections use it for a moment; the removal is retried until it is free."""
     channel = begun(pretended)
@@ -148,14 +128,6 @@ def test_a_module_that_stays_in_use_is_reported_and_left_for_recovery(pretended,
     (machine.root / "in_use").unlink()
     channel.close()
     assert machine.loaded() == []
-
-
-def test_the_guard_unloads_after_a_kill(pretended, machine):
-    channel = begun(pretended)
-    channel.ask(f"set {KNOB} value=loaded")
-    channel.kill()
-    machine.wait_loaded([])
-    pretended.settled()
 
 
 @pytest.mark.parametrize("killed", ["process", "process and guard"])
@@ -188,14 +160,3 @@ def guard_of(channel) -> int:
     children = Path(f"/proc/{channel.pid}/task/{channel.pid}/children").read_text().split()
     names = {Path(f"/proc/{child}/comm").read_text().strip(): int(child) for child in children}
     return names["netlab-guard"]
-
-
-def test_recovery_unloads_after_process_and_guard_were_killed(pretended, machine):
-    channel = begun(pretended)
-    channel.ask(f"set {KNOB} value=loaded")
-    channel.kill_both()
-    assert machine.loaded() == ["tcp_scalable"]
-    again = pretended.tune()
-    assert again.ready["stale"] == 1
-    assert again.ask_all("recover", "reverted_all")[0]["status"] == "restored"
-    assert machine.loaded() == []

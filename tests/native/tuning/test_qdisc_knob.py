@@ -60,15 +60,6 @@ def test_every_queue_below_mq_gets_the_discipline(queues):
     assert channel.close() == 0
 
 
-def test_the_guard_restores_the_queues(queues):
-    before = queues.sh("tc qdisc show dev q0")
-    channel = begun(queues)
-    assert channel.ask(f"set {QDISC} value=mq%20bfifo")["status"] == "applied"
-    channel.kill()
-    queues.settled()
-    assert queues.sh("tc qdisc show dev q0") == before
-
-
 def test_a_queue_that_another_program_changes_is_drift_and_a_conflict(queues):
     channel = begun(queues)
     assert channel.ask(f"set {QDISC} value=mq%20pfifo")["status"] == "applied"

@@ -2,29 +2,23 @@
 
 The controller reaches the machine through a tap; another one is the other host's data interface.
 
-The machine is saved after netlab has compiled its agent there, which takes minutes; with other
-sources it is compiled and saved anew."""
+netlab compiles its agent there, which takes minutes, before the tests."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import shlex
-import shutil
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
 import yaml
-from faults.site import ADDRESSES, Site, run
+from faults.site import ADDRESSES, Site
 
-from netlab import core
 from netlab.hosts.ssh import SshHost
 
 from .arm_image import COMPILER, ArmImage
 from .guest import Guest
-from .saved import saved
 
 COMPILED_S = 400.0
 """Timeout of a compilation there; netlab's own is less."""
@@ -72,55 +66,28 @@ class Architectures(Site):
         super().__init__(state)
         self.namespaces = {name: self.namespaces[name] for name in ("ctl", "a")}
         controller = ("ip", "netns", "exec", self.namespaces["ctl"])
-        self.machine = ArmGuest("b", 2, ADDRESSES["b"][0], state, controller, image, state)
+        self.machine = ArmGuest("b", 2, ADDRESSES["b"][0], state, controller, image)
         self.write_study()
 
     def up(self) -> None:
+        """Boot the machine, whose second tap becomes an interface of host a, and compile there."""
         self.make_controller()
-        known = self.make_host("a")
+        known = self.make_host("a") + self.machine.made()
+        (self.state / "home" / ".ssh" / "known_hosts").write_text(known)
         self.ip("ctl", "tuntap add dev to-b mode tap")
-        # as in the saved machine's table of neighbours
-        self.ip("ctl", "link set to-b address 52:54:00:00:00:02")
         self.ip("ctl", f"addr add {ADDRESSES['b'][1]}/30 dev to-b")
         self.ip("ctl", "link set to-b up")
-        place, program = self.machine.image.kernel.parent, self.machine.machine()[0]
-        settings = json.dumps([ADDRESSES, core.source_digest()])
-        self.use(saved(place, program, settings, partial(self.make, known)), known)
-        self.switch_on(self.machine.resume)
-
-    def switch_on(self, start: Callable[[], None]) -> None:
-        """Start the machine, and let its second tap be an interface of host a."""
         self.ip("ctl", "tuntap add dev data-b mode tap")
-        start()
-        self.machine.wait()
+        self.machine.boot()
         self.ip("ctl", f"link set data-b netns {self.namespaces['a']} name data0")
         self.ip("a", f"addr add {DATA['a'][0]}/24 dev data0")
         self.ip("a", "link set data0 addrgenmode none up")
-
-    def use(self, parts: Path, known: str) -> None:
-        """Take the user's key and the machine from a directory, beside the key of host a."""
-        for end in ("key", "key.pub"):
-            shutil.copy(parts / end, self.state / end)
-        self.wrap("a")
-        known += (parts / "known_hosts").read_text()
-        (self.state / "home" / ".ssh" / "known_hosts").write_text(known)
-        self.machine.parts = parts
-
-    def make(self, known: str, parts: Path) -> None:
-        """Make the user's key and the machine, boot it, let netlab compile there, and save it."""
-        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", parts / "key")
-        self.machine.parts = parts
-        (parts / "known_hosts").write_text(self.machine.made())
-        self.use(parts, known)
-        self.switch_on(self.machine.start)
         # how fast the agent is there tells nothing, and an interpreted optimiser takes minutes
         wrapper = f'#!/bin/sh\nexec {COMPILER} "$@" -O0\n'
         self.machine.sh(f"printf %s {shlex.quote(wrapper)} >/bin/gcc; chmod +x /bin/gcc")
         code, said = self.check(COMPILED_S)
         assert code == 0, said
         self.machine.sh("rm /bin/gcc")
-        self.machine.save()
-        self.ip("a", "link delete data0")
 
     def check(self, timeout_s: float = 120.0) -> tuple[int, str]:
         """Exit code and output of `netlab check`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import shutil
 import signal
 import subprocess
@@ -16,7 +15,6 @@ from typing import IO, ClassVar
 from faults.site import run, until
 
 from .image import Image, pack
-from .saved import Monitor
 
 BOOT_S = 150.0
 DISK_B = 64 << 20
@@ -61,12 +59,10 @@ class Guest:
         Words before a command that run it on the controller.
     image : Image
         What it boots.
-    parts : Path
-        Its keys, its initramfs, and its memory and disk as they were after a boot.
     has_disk : bool
         Whether the home directory is on a disk.
     clock : str
-        Date and time at its first boot; empty for that of this machine.
+        Date and time at its boot; empty for that of this machine.
     processors : int
         Its CPUs; a second one takes time to interpret.
     """
@@ -77,12 +73,10 @@ class Guest:
     state: Path
     controller: Sequence[str]
     image: Image
-    parts: Path
     has_disk: bool = False
     clock: str = ""
     processors: int = 1
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
-    resumed: bool = field(default=False, init=False)
     CONSOLE: ClassVar[str] = "ttyS0"
     FOR_INIT: ClassVar[str] = ""
 
@@ -91,26 +85,18 @@ class Guest:
         return self.state / f"{self.name}.disk"
 
     @property
-    def monitor(self) -> Path:
-        return self.state / f"{self.name}.qmp"
-
-    @property
     def initramfs(self) -> Path:
-        return self.parts / f"{self.name}.initramfs"
-
-    @property
-    def memory(self) -> Path:
-        return self.parts / f"{self.name}.memory"
+        return self.state / f"{self.name}.initramfs"
 
     def made(self) -> str:
         """Make its keys, its initramfs and its disk; the line of known_hosts."""
-        key = self.parts / f"{self.name}.key"
+        key = self.state / f"{self.name}.key"
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-        with tempfile.TemporaryDirectory(dir=self.parts) as directory:
+        with tempfile.TemporaryDirectory(dir=self.state) as directory:
             own = Path(directory) / "etc" / "ssh"
             own.mkdir(parents=True)
             shutil.copy(key, own / "host_key")
-            shutil.copy(self.parts / "key.pub", own / "authorized_keys")
+            shutil.copy(self.state / "key.pub", own / "authorized_keys")
             (own / "sshd_config").write_text(SSHD)
             pack(Path(directory), self.initramfs)
         # the kernel unpacks one archive after the other
@@ -128,7 +114,6 @@ class Guest:
         words = [*self.machine(), "-nodefaults", "-no-user-config", "-no-reboot", "-accel", "tcg"]
         words += ["-smp", str(self.processors), "-display", "none"]
         words += ["-serial", f"file:{self.state / self.name}.console"]
-        words += ["-qmp", f"unix:{self.monitor},server=on,wait=off"]
         words += ["-kernel", str(self.image.kernel), "-initrd", str(self.initramfs)]
         words += ["-append", f"console={self.CONSOLE} {KERNEL} {own} {self.FOR_INIT}"]
         if self.clock:
@@ -170,13 +155,12 @@ class Guest:
         device = f"{CARDS[interface]},netdev={interface},mac={self.mac(interface)}"
         return ["-netdev", f"{link},id={interface}", "-device", device]
 
-    def start(self, *words: str) -> None:
-        """Switch the power on, with further words for QEMU."""
-        self.resumed = "-incoming" in words
+    def start(self) -> None:
+        """Switch the power on."""
         log = self.state / f"{self.name}.qemu"
         with log.open("ab") as file:
             self.process = subprocess.Popen(
-                [*self.controller, *self.argv(), *words],
+                [*self.controller, *self.argv()],
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -188,7 +172,7 @@ class Guest:
         def answers() -> bool:
             assert self.process.poll() is None, self.console()
             # one that boots says so; an attempt before waits for seconds
-            if not self.resumed and LISTENS not in self.console():
+            if LISTENS not in self.console():
                 return False
             return self.ssh("true").returncode == 0
 
@@ -196,25 +180,6 @@ class Guest:
             until(answers, BOOT_S, 0.2)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.console()}") from error
-
-    def save(self) -> None:
-        """Save its memory and its disk, and end it."""
-        self.forget()
-        monitor = Monitor(self.monitor)
-        monitor.ask("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
-        monitor.ask("migrate", uri=f"exec:cat >{shlex.quote(str(self.memory))}")
-        until(lambda: monitor.ask("query-migrate")["status"] == "completed", BOOT_S)
-        monitor.ask("quit")
-        monitor.close()
-        self.process.wait()
-        if self.has_disk:
-            run("cp", "--sparse=always", self.disk, self.parts)
-
-    def resume(self) -> None:
-        """Switch it on as it was saved."""
-        if self.has_disk:
-            run("cp", "--sparse=always", self.parts / self.disk.name, self.disk)
-        self.start("-incoming", f"exec:cat {shlex.quote(str(self.memory))}")
 
     def boot(self) -> None:
         """Switch the power on and wait until it takes logins."""

@@ -83,7 +83,7 @@ def kernel_in(place: Path) -> Path:
     """
     package = next(iter(sorted(place.glob("linux-image-*.deb"))), None)
     if package is None:
-        raise FileNotFoundError(f"no kernel's package in {place}: run .ci/setup test")
+        raise FileNotFoundError(f"no kernel's package in {place}: run .ci/setup nightly")
     return package
 
 

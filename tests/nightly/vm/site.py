@@ -5,22 +5,18 @@ Each card of one machine is joined with the same card of the other."""
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import shutil
 import signal
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
 from faults.site import ADDRESSES, Site, run, until
-from forked_controller import Controller, Controllers
+from forked_controller import Controller
 
 from .guest import CARDS, Guest
 from .image import Image
-from .saved import saved
 
 DATA = {card: index for index, card in enumerate(CARDS)}
 FAR_CLOCK = "2031-02-03T04:05:06"
@@ -81,73 +77,35 @@ class Machines(Site):
         super().__init__(state)
         self.as_found: dict[str, str] = {}
         self.namespaces = {"ctl": self.namespaces["ctl"]}
-        (state / "home" / ".ssh").mkdir(parents=True, mode=0o700)
-        self.image = image
         controller = ("ip", "netns", "exec", self.namespaces["ctl"])
         self.guests = {
-            name: Guest(name, number, address, state, controller, image, state, **MORE[name])
+            name: Guest(name, number, address, state, controller, image, **MORE[name])
             for number, (name, (address, _, _)) in enumerate(ADDRESSES.items(), 1)
         }
-        self.forks = Controllers(state, controller)
         self.write_study([{"name": "big", "mtus_B": [9000], "knobs": KNOBS[:3]}])
 
     def up(self) -> None:
-        """Start both machines as they are after a boot; only a power cut makes them boot again."""
-        run("ip", "netns", "add", self.namespaces["ctl"])
-        self.ip("ctl", "link set lo up")
+        """Boot both machines."""
+        self.make_controller()
         # sockets of dead processes give up soon, see lose_controller()
         run(*self.inside("ctl", "sysctl", "-qw", "net.ipv4.tcp_orphan_retries=1"))
+        known = ""
         for name, guest in self.guests.items():
             self.ip("ctl", f"tuntap add dev to-{name} mode tap")
-            # as in the saved machines' tables of neighbours
-            self.ip("ctl", f"link set to-{name} address 52:54:00:00:00:{guest.number:02d}")
             self.ip("ctl", f"addr add {ADDRESSES[name][1]}/30 dev to-{name}")
             self.ip("ctl", f"link set to-{name} up")
-        settings = json.dumps([MORE, ADDRESSES])
-        program = self.guests["a"].machine()[0]
-        self.use(saved(self.image.kernel.parent, program, settings, self.make))
-        for guest in self.guests.values():
-            guest.resume()
-        for guest in self.guests.values():
-            guest.wait()
-            if not guest.clock:
-                guest.sh(f"date -s @{int(time.time())}")
-        self.as_found = self.dump()
-
-    def use(self, parts: Path) -> None:
-        """Take keys and machines from a directory."""
-        shutil.copy(parts / "key", self.state / "key")
-        shutil.copy(parts / "known_hosts", self.state / "home" / ".ssh" / "known_hosts")
-        for guest in self.guests.values():
-            guest.parts = parts
-
-    def make(self, parts: Path) -> None:
-        """Make keys and machines, boot them, and save them."""
-        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", parts / "key")
-        for guest in self.guests.values():
-            guest.parts = parts
-        known = "".join(guest.made() for guest in self.guests.values())
-        (parts / "known_hosts").write_text(known)
-        self.use(parts)
+            known += guest.made()
+        (self.state / "home" / ".ssh" / "known_hosts").write_text(known)
         for guest in self.guests.values():
             guest.start()
         for guest in self.guests.values():
             guest.wait()
-        for guest in self.guests.values():
-            guest.save()
+        self.as_found = self.dump()
 
     def down(self) -> None:
         for guest in self.guests.values():
             guest.stop()
         super().down()
-        self.forks.close()
-
-    def start(self, *words: str, prefix: str = "") -> Controller:
-        """Start netlab on the controller, in a session of its own."""
-        assert not prefix
-        process = self.forks.start(words, home=self.state / "home", cwd=self.state)
-        self.controllers.append(process)
-        return process
 
     def write_study(self, tunings: list[dict], *cards: str, **more) -> None:
         """The study of the machines: a path for each card, and a group on it."""

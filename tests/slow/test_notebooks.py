@@ -1,0 +1,205 @@
+"""Notebooks of the documents and of results, executed as papermill does, show what they promise."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import numpy as np
+import papermill
+import pytest
+import synthetic
+from notebook_page import executed_page
+
+from netlab import study as studies
+from netlab.analysis.measured import from_frames, load_measured
+from netlab.report import publish
+from netlab.report.front import picture
+from netlab.report.pages import measured_pages
+from netlab.report.publish import AGREEMENT, measured_notebooks
+from netlab.results.frames import frame_of
+from netlab.study.file import freeze
+from netlab.study.published import Published
+from netlab.study.schedule import visits
+
+DOCUMENTS = {
+    "10-openlab-2003": (
+        ["Table 1: Original results", "<strong>774</strong>", "was not met", "Linux32 ↔ Linux64"],
+        19, 13, "openlab-2003-table-6.csv",
+    ),
+    "11-preliminary-2003": (
+        ["Set 2: improved kernel parameters", "716", "misprint", "left out of table 1"],
+        7, 6, "preliminary-2003-kernel.tex",
+    ),
+    "12-slac-2003": (
+        ["57.2", "3614.6", "2185.476", "sysctl -w net.core.rmem_max=67108864"],
+        3, 6, "slac-2003-recovery.csv",
+    ),
+    "13-gigabit-hosts": (
+        ["955", "3.89", "ndd -set /dev/tcp tcp_max_buf 4194304", "reg add", "lo: no bus"],
+        1, 3, "gigabit-tuning.tex",
+    ),
+    "14-claims": (
+        ["Claims that are contradicted (13)", "tot:614", "not checkable", "3.49 discs"],
+        1, 8, "claims.csv",
+    ),
+}  # fmt: skip
+"""Text in the outputs, number of figures, least number of tables, and a written file."""
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_notebook_of_a_document_shows_and_writes_what_it_promises(name, tmp_path):
+    words, figures, tables, file = DOCUMENTS[name]
+    page = executed_page(name, tmp_path, export_dir=tmp_path / "tables")
+    assert [word for word in words if word not in page] == []
+    assert page.count("<figure") == figures and page.count("<table") >= tables
+    assert all(re.search(r'alt="[^"]{40,}"', image) for image in re.findall("<img [^>]*>", page))
+    assert (tmp_path / "tables" / file).stat().st_size > 100
+    assert {path.name for path in tmp_path.iterdir()} == {"out.ipynb", "tables"}
+
+
+# A study with nothing of 2003, and results that are not there.
+
+FOREIGN = {
+    "03-openlab-measured": [
+        *("as-found", "64 Streams", "No group of this study states a target."),
+        "interval from batch means",
+    ],
+    "15-then-and-now": ["There is nothing to compare with 2003: no group of this study states"],
+    "16-agreement": ["No cell of this study has valid runs of two generators"],
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_study_with_nothing_of_2003_says_so_and_does_not_fail(name, tmp_path):
+    """One group without a table, one MTU, one tuning, one repeat, no bus, one generator."""
+    synthetic.store_of(tmp_path / "store", synthetic.foreign(tmp_path))
+    where = {"results": tmp_path / "store", "study": tmp_path / "two-racks.yml"}
+    page = executed_page(name, tmp_path, drawn=None, **where)
+    assert [words for words in FOREIGN[name] if words not in page] == []
+    assert "<script>" not in page and "<b>left" not in page
+    assert name == "03-openlab-measured" or "<figure" not in page
+
+
+def test_missing_results_stop_a_notebook_with_a_clear_message(tmp_path):
+    with pytest.raises(papermill.PapermillExecutionError, match="measure the study first"):
+        executed_page("03-openlab-measured", tmp_path, results=tmp_path / "nowhere")
+
+
+# Quick results beside those of 2003, and those of several generators.
+
+
+def test_quick_results_stand_beside_2003(tmp_path):
+    quick = studies.load(synthetic.openlab_file(), quick=True)
+    change = synthetic.only(path=("64-64",), streams=(1, 20))
+    synthetic.store_of(tmp_path / "store", quick, synthetic.runs_of(quick, change=change))
+    where = {"results": tmp_path / "store", "study": "openlab-2003"}
+    page = executed_page("15-then-and-now", tmp_path, drawn=None, **where)
+    assert "openlab-2003-quick" in page and "28 of the 140 cells" in page
+    assert page.count("<figure") == 3 + 6 + 4 + 6 + 4 + 1
+    assert "<strong>recurs</strong>" in page and "Do not recur" in page
+    for factor in ("Jumbo frames", "Stream count", "Tuning", "Direction"):
+        assert f"{factor}, then and now" in page
+
+
+def test_generators_are_compared_within_the_bound_that_is_given(tmp_path):
+    def value(_study, group, _tuning, mtu_B, streams):
+        return 100.0 + mtu_B / 1000 + streams + 30 * (group.generator == "nuttcp"), "link"
+
+    quick = studies.load(synthetic.openlab_file().with_name("agreement.yml"), quick=True)
+    runs = synthetic.runs_of(quick, value=value)
+    synthetic.store_of(tmp_path / "store", quick, runs)
+    where = {"results": tmp_path / "store", "study": "agreement"}
+    page = executed_page("16-agreement", tmp_path, drawn=None, bound_percent=60, **where)
+    assert page.count("<figure") == 2
+    assert "of 12 comparisons" in page and "agree within 60 %" in page
+    assert "<strong>agree</strong>" in page
+    openlab = synthetic.openlab()
+    alone = from_frames(openlab, synthetic.runs_of(openlab), None, None)
+    assert AGREEMENT in measured_notebooks(from_frames(quick, runs, None, None))
+    assert AGREEMENT not in measured_notebooks(alone)
+
+
+# Two campaigns.
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    base = tmp_path_factory.mktemp("stores")
+    study = studies.load(synthetic.openlab_file(), rounds=3)
+    for name, seed in (("a", 1), ("b", 2)):
+        synthetic.store_of(base / name, study, synthetic.runs_of(study, seed=seed, noise=0.001))
+        freeze(study, base / name)
+    return base
+
+
+@pytest.mark.parametrize(
+    ("parameters", "charts"), [({"b": "b"}, 5), ({"by": "tuning", "levels": "none,full"}, 1)]
+)
+def test_a_comparison_shows_differences_effects_and_every_cell(
+    stores, tmp_path, parameters, charts
+):
+    given = {key: stores / value if key == "b" else value for key, value in parameters.items()}
+    page = executed_page("18-compare", tmp_path, a=stores / "a", **given)
+    assert "geometric mean" in page and "Cell by cell" in page
+    assert page.count("<figure") == charts
+
+
+def test_a_report_against_other_results_executes_the_comparison_with_both(stores, tmp_path):
+    measured = publish.load_measured(stores / "b")
+
+    def parameters(against):
+        jobs = publish._jobs(measured, tmp_path / "study.yml", against, (), tmp_path)
+        return {job.source.stem: job.parameters for job in jobs}
+
+    sides = {"a": str(stores / "a"), "b": str(stores / "b")}
+    assert parameters(str(stores / "a"))["18-compare"] == sides
+    assert "18-compare" not in parameters("")
+
+
+# Further factors, and a published table.
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory):
+    """Results of the SC 2003 study, made up: goodput grows with the record and the burst."""
+    directory = tmp_path_factory.mktemp("sc") / "r"
+    study = studies.load(synthetic.openlab_file().with_name("sc-2003.yml"), rounds=2)
+    rng, digest, rows = np.random.default_rng(3), study.digest(), []
+    for block in visits(study):
+        for run in block.runs:
+            at = dict(run.levels)
+            value = 100 * (at["record_length_B"] / 1024) ** 0.3 * rng.normal(1, 0.01)
+            value *= 1.5 if at["read_burst_B"] == 4096 else 1
+            row = synthetic.record(study, digest, block, run, rng, (value, "CPU"))
+            rows.append(row | {"factors": run.factors})
+    synthetic.store_of(directory, study, frame_of(rows))
+    freeze(study, directory)
+    return directory
+
+
+def test_factors_are_shown_in_tables_and_charts_also_of_the_report(crossed, tmp_path):
+    page = executed_page("19-factors", tmp_path, results=crossed)
+    assert "record length, B by MTU" in page and "smp, up" in page
+    assert page.count("<figure") == 3
+    measured = load_measured(crossed)
+    assert measured_notebooks(measured) == ("19-factors.ipynb",)
+    pages = {page.file: page for page in measured_pages(measured)}
+    assert "record length, B by" in pages["tables.html"].body
+    assert "<figure" in picture(measured)._repr_html_()
+    assert (measured.cells["n_valid"] > 0).all()
+
+
+def test_a_published_table_stands_beside_the_results(crossed, tmp_path):
+    cells = [
+        {"record_length_B": size, "mtu_B": mtu_B, "kernel": "up", "goodput_MBps": 0.3 * size**0.3}
+        for size in (1024, 8192, 16384)
+        for mtu_B in (8160, 9000)
+    ]
+    study = studies.load(synthetic.openlab_file().with_name("sc-2003.yml"), rounds=2)
+    table = Published(title="Theirs", source="A paper", cells=tuple(cells))
+    shutil.copytree(crossed, tmp_path / "r")
+    freeze(study.model_copy(update={"published": table}), tmp_path / "r")
+    page = executed_page("20-published-beside", tmp_path, results=tmp_path / "r")
+    assert "Theirs: published and measured" in page and "1024 to 8192" in page
+    assert "recurs" in page
