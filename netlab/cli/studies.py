@@ -183,7 +183,9 @@ def measure(
     """Measure a study, and note what was measured, in a display of its own if there is none."""
     from netlab.notebooks.kernel import Kernel
 
-    with Kernel("import netlab.face.block") as kernel:  # imports while this process does
+    # what a visit needs is imported while this process makes the lab
+    needed = "netlab.face.block, netlab.face.study, netlab.notebooks.parameters"
+    with Kernel(f"import {needed}") as kernel:
         from netlab.experiment.campaign import run_study
         from netlab.experiment.progress import Progress
 

@@ -15,7 +15,14 @@ from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_
 from netlab.generators import versions
 from netlab.hosts.agent import HostLease, push_agent
 from netlab.hosts.host import SILENCE_S, Host, LineProcess
-from netlab.hosts.path import NO_CARRIER, close_hosts, open_all, together, wait_for_carrier
+from netlab.hosts.path import (
+    NO_CARRIER,
+    OPENED_AT_ONCE,
+    close_hosts,
+    open_all,
+    together,
+    wait_for_carrier,
+)
 from netlab.hosts.ssh import SshHost
 from netlab.lab import lab as labs
 from netlab.lab.lab import Lab
@@ -468,12 +475,18 @@ def host_facts(
     used = [link for link in study.links if path_of_link(link) in paths and only in (None, link)]
     names = sorted({end.host for link in used for end in study.path(link).ends})
     hosts = open_hosts(study, names, lab)
-    try:
+
+    def of(host: str) -> dict[str, dict]:
+        ends = [link for link in used if host in {end.host for end in study.path(link).ends}]
         return {
-            link: {
-                end.host: facts_of(hosts[end.host], interface(study, link, end.host), study, link)
-                for end in study.path(link).ends
-            }
+            link: facts_of(hosts[host], interface(study, link, host), study, link) for link in ends
+        }
+
+    try:
+        read = together([partial(of, name) for name in names], at_once=OPENED_AT_ONCE)
+        facts = {name: one.result() for name, one in zip(names, read, strict=True)}
+        return {
+            link: {end.host: facts[end.host][link] for end in study.path(link).ends}
             for link in used
         }
     finally:

@@ -71,7 +71,7 @@ if there timeout; then limit='timeout 1.8'; fi
 """
 PING = f"""{START}
 if there ping; then
-    said=$($limit ping -n -c 5 -i 0.05 -I "$1" "$2" 2>&1)
+    said=$($limit ping -n -c 5 -i 0.02 -I "$1" "$2" 2>&1)
     if [ $? -ne 2 ]; then echo "$said"; exit; fi
     exec $limit ping -n -c 5 -i 0.2 -I "$1" "$2" 2>&1  # older ones take 0.2 s from users
 fi
