@@ -72,7 +72,7 @@ def test_a_host_without_the_programs_is_not_a_failure(tmp_path, bare):
 def test_each_program_is_given_both_addresses_and_tracepath_stands_in(tmp_path, bare):
     path = tools(tmp_path / "bin", ping='echo "ping $*"', tracepath='echo "tracepath $*"')
     found = hosts_path.probe_path(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
-    assert found.ping == "ping -n -c 5 -i 0.05 -I 192.0.2.1 192.0.2.2"
+    assert found.ping == "ping -n -c 5 -i 0.02 -I 192.0.2.1 192.0.2.2"
     assert found.traceroute == "tracepath -n -m 16 192.0.2.2"
 
 
