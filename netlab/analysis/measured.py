@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ from netlab.analysis.effects import mean_ratio_of
 from netlab.analysis.findings import findings
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results.store import Store, folder, ids, latest, study_file
+from netlab.results.store import Damaged, Store, folder, ids, latest, study_file
 from netlab.study import QUICK, Study, is_name
 
 # Stability of a campaign: drift, a step, and carry-over from the run before.
@@ -267,6 +268,8 @@ class Measured:
     results: Path
     intervals: pd.DataFrame | None = None
     campaign: str | None = None
+    damaged: tuple[str, ...] = ()
+    """What is wrong with each damaged file of the results."""
     _made: dict[Callable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -322,7 +325,12 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
 def _load(directory: Path, file: Path | None, name: str) -> Measured:
     # one campaign for runs and design: another may begin meanwhile
     campaign = _campaign(directory, file)
-    runs, intervals = Store(directory).block(campaign=campaign)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", Damaged)
+        runs, intervals = Store(directory).block(campaign=campaign)
+    for one in seen:
+        warnings.warn(one.message, stacklevel=2)
+    damaged = tuple(str(one.message) for one in seen if one.category is Damaged)
     if runs.empty:
         raise _without_runs(directory, campaign)
     names = sorted(runs["study"].unique())
@@ -334,7 +342,7 @@ def _load(directory: Path, file: Path | None, name: str) -> Measured:
             key="study",
             code="E-ANALYSIS-012",
         )
-    return from_frames(design, runs, intervals, directory, campaign)
+    return replace(from_frames(design, runs, intervals, directory, campaign), damaged=damaged)
 
 
 def _campaign(directory: Path, file: Path | None) -> str | None:

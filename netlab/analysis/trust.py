@@ -115,8 +115,8 @@ MOST_ROUNDS_FACTOR = 4
 """A proposed number of rounds is at most this many times the study's."""
 
 EMPTY, DISTURBED, FLAGGED = "empty cells", "disturbed cells", "flagged runs"
-IMPRECISE, SHORT = "precision", "short form"
-KINDS = (EMPTY, DISTURBED, FLAGGED, IMPRECISE, SHORT)
+IMPRECISE, SHORT, DAMAGED = "precision", "short form", "damaged files"
+KINDS = (DAMAGED, EMPTY, DISTURBED, FLAGGED, IMPRECISE, SHORT)
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,19 @@ IS, HAS = ("is", "are"), ("has", "have")
 @computed_once
 def gate(m: Measured) -> tuple[Concern, ...]:
     """All concerns of a measured study, in the order of :data:`KINDS`; empty if it passes."""
-    found = (_empty(m), _disturbed(m), _flagged(m), _imprecise(m), _short(m))
+    found = (_damaged(m), _empty(m), _disturbed(m), _flagged(m), _imprecise(m), _short(m))
     return tuple(concern for concern in found if concern is not None)
+
+
+def _damaged(m: Measured) -> Concern | None:
+    if not m.damaged:
+        return None
+    return Concern(
+        DAMAGED,
+        f"{counted(len(m.damaged), 'damaged file')} of the results, whose records are missing here",
+        "; ".join(m.damaged),
+        shlex.join(["netlab", "results", "repair", _short_path(m.results)]),
+    )
 
 
 def _empty(m: Measured) -> Concern | None:

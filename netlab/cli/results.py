@@ -45,7 +45,7 @@ given_argument = click.argument("results", metavar="RESULTS")
 
 @click.group("results")
 def results_group() -> None:
-    """List, show and prune the campaigns of a directory of results.
+    """List, show, prune and repair the campaigns of a directory of results.
 
     RESULTS is a directory, or the name of a study.
     """
@@ -106,6 +106,23 @@ def prune_command(results: str, yes: bool) -> None:
             return
         prune(plan)
     click.echo(f"netlab: {plan.records} superseded records removed", err=True)
+
+
+@results_group.command("repair")
+@given_argument
+@guarded
+def repair_command(results: str) -> None:
+    """Rename damaged files of RESULTS, so that what they held is measured again.
+
+    Each is kept beside the others as FILE.damaged.
+    """
+    from netlab.experiment.campaign import exclusive
+    from netlab.results.store import Store
+
+    directory = _directory(results)
+    with exclusive(directory):
+        for path, aside in Store(directory).repair().items():
+            click.echo(f"{path.relative_to(directory)} -> {aside.name}")
 
 
 def _directory(given: str) -> Path:

@@ -134,7 +134,13 @@ IMPORTED = "imported@"
 
 
 class Damaged(UserWarning):
-    """A file of results was damaged and is set aside."""
+    """A file of results is damaged, and its records are left out."""
+
+
+def warn_damaged(error: DamagedFile) -> None:
+    """Say that a file is damaged; reading changes nothing in a store."""
+    message = f"{error}; its records are left out (`netlab results repair` moves it away)"
+    warnings.warn(message, Damaged, stacklevel=3)
 
 
 @dataclass(frozen=True)
@@ -170,8 +176,7 @@ class Store:
     def part(self, table: str, part: str) -> pd.DataFrame:
         """Rows of one part in one of :data:`TABLES`; empty when it has none.
 
-        A damaged file is set aside with the part's other files, and a :class:`Damaged` warning
-        says so: its runs count as not measured.
+        A damaged file is left out and stays, and a :class:`Damaged` warning says so.
         """
         path, columns = self._file(table, part), TABLES[table]
         if not path.exists():
@@ -179,13 +184,13 @@ class Store:
         try:
             return read(path, columns)
         except DamagedFile as error:
-            self._set_aside(part, error)
+            warn_damaged(error)
             return frame_of([], columns)
 
     def tables(self, table: str, parts: Iterable[str]) -> dict[str, pyarrow.Table]:
         """Unchecked rows of several parts by their name, as :mod:`pyarrow` tables.
 
-        Parts without this table are left out. A damaged file is set aside as by :meth:`part`.
+        Parts without this table are left out. A damaged file is left out as by :meth:`part`.
         """
         found = {}
         for part in parts:
@@ -195,8 +200,19 @@ class Store:
             try:
                 found[part] = raw(path)
             except DamagedFile as error:
-                self._set_aside(part, error)
+                warn_damaged(error)
         return found
+
+    def repair(self) -> dict[Path, Path]:
+        """Rename every damaged file, and return its new path; what it lacks is measured again."""
+        moved = {}
+        for table in TABLES:
+            for path in sorted((self.directory / table).glob("*.parquet")):
+                try:
+                    raw(path)
+                except DamagedFile:
+                    moved[path] = set_aside(path)
+        return moved
 
     def rows_in(self, table: str, part: str) -> int:
         """Number of rows of one part, from the footer of its file; 0 if that cannot be read."""
@@ -210,13 +226,6 @@ class Store:
         files = {self._file(table, part): rows for part, rows in tables.items()}
         names = np.repeat(list(tables), [rows.num_rows for rows in tables.values()])
         return frame_of_parts(files, TABLES[table]).assign(part=names)
-
-    def _set_aside(self, part: str, error: NetlabError) -> None:
-        files = [self._file(table, part) for table in TABLES]
-        moved = [set_aside(path) for path in files if path.exists()]
-        names = ", ".join(str(path.relative_to(self.directory)) for path in moved)
-        message = f"{error}. Set aside: {names}; the runs in it count as not measured"
-        warnings.warn(message, Damaged, stacklevel=2)
 
     def records(self, block_id: str | None = None, *, campaign: str | None = None) -> pd.DataFrame:
         """All runs ever measured, or those of one block, by start."""

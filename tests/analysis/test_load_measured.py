@@ -53,7 +53,7 @@ def test_results_of_another_study_are_refused(tmp_path, foreign):
         load_measured(tmp_path / "store", synthetic.openlab_file())
 
 
-def test_a_torn_file_is_set_aside(tmp_path, foreign):
+def test_a_store_of_one_torn_file_holds_no_runs(tmp_path, foreign):
     synthetic.store_of(tmp_path / "store", foreign)
     (victim,) = (tmp_path / "store" / "runs").glob("*.parquet")
     victim.write_bytes(victim.read_bytes()[:200])

@@ -14,11 +14,12 @@ import synthetic
 from netlab.analysis import answers, effects, findings, printed, then_and_now, trust
 from netlab.analysis.cells import FROM_BATCHES
 from netlab.analysis.cells import empty as is_empty
-from netlab.analysis.measured import from_frames
+from netlab.analysis.measured import from_frames, load_measured
 from netlab.analysis.trust import machines, stored
 from netlab.errors import NetlabError
 from netlab.files import paths
 from netlab.files.writing import new_directory
+from netlab.results.store import Damaged
 from netlab.study import load
 
 EMULATOR = {"round_trips": [{"verdict": "within"}], "rates": [{"verdict": "outside"}]}
@@ -36,6 +37,21 @@ def flag(count: int, name: str = "interference"):
             row |= {"flags": name, "message": "foreign load"}
 
     return change
+
+
+def test_a_damaged_file_is_a_concern_with_the_way_to_repair_it(tmp_path):
+    quick = load(synthetic.openlab_file(), quick=True)
+    change = synthetic.only(path=("64-64", "sc-64"), streams=(1, 20))
+    synthetic.store_of(tmp_path, quick, synthetic.runs_of(quick, change=change))
+    victim, *_others = sorted((tmp_path / "runs").glob("*.parquet"))
+    victim.write_bytes(victim.read_bytes()[:200])
+    with pytest.warns(Damaged, match=victim.name):
+        concern, *_ = trust.gate(load_measured(tmp_path))
+    assert concern.kind == trust.DAMAGED
+    assert (
+        concern.text.startswith("1 damaged file of the results") and victim.name in concern.reason
+    )
+    assert concern.command.startswith("netlab results repair ") and victim.exists()
 
 
 def test_a_whole_precise_campaign_passes(openlab):

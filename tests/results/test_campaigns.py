@@ -153,17 +153,23 @@ def test_a_log_is_read_as_it_was_written(tmp_path):
     assert store.read_log(tmp_path, FIRST) == log
 
 
-def test_a_damaged_file_is_set_aside_with_its_part_and_the_rest_is_read(tmp_path):
+def test_a_damaged_file_is_left_out_and_stays_until_a_repair(tmp_path):
     store = Store(tmp_path)
     for part, run_id in (("a", "r"), ("b", "q")):
         add(store, part, run(run_id, 0))
-    path = tmp_path / "runs" / "a.parquet"
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    with pytest.warns(Damaged, match=r"runs/a\.parquet\.damaged, intervals/a\.parquet\.damaged"):
-        assert store.runs()["run_id"].tolist() == ["q"]
-    assert store.intervals()["run_id"].tolist() == ["q"]
-    assert (tmp_path / "runs" / "a.parquet.damaged").read_bytes() == content[: len(content) // 2]
+    damaged = [tmp_path / "runs" / "a.parquet", tmp_path / "intervals" / "b.parquet"]
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:200])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")}
+    with pytest.warns(Damaged, match=r"runs/a\.parquet.*netlab results repair"):
+        assert store.runs()["run_id"].tolist() == ["q"], "a run stands without its samples"
+    with pytest.warns(Damaged, match=r"intervals/b\.parquet"):
+        assert store.intervals().empty
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")} == before
+    moved = store.repair()
+    assert sorted(moved) == sorted(damaged)
+    assert {aside.read_bytes() for aside in moved.values()} == {before[p] for p in damaged}
+    assert store.repair() == {} and store.runs()["run_id"].tolist() == ["q"]
     add(store, "a", run("r", 5))
     assert sorted(store.runs()["run_id"]) == ["q", "r"]
 
@@ -173,8 +179,7 @@ def test_a_second_damaged_file_does_not_replace_the_first(tmp_path):
     for content in (b"one", b"two"):
         add(store, "a", run("r", 0))
         (tmp_path / "runs" / "a.parquet").write_bytes(content)
-        with pytest.warns(Damaged):
-            assert store.runs().empty
+        store.repair()
     kept = sorted((tmp_path / "runs").iterdir())
     assert [path.read_bytes() for path in kept] == [b"one", b"two"]
 
