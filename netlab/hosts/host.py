@@ -283,6 +283,12 @@ def _no_constant(name: str) -> NoReturn:
 
 MAX_OUTPUT_BYTES = 16 << 20
 COPY_TIMEOUT_S = 60.0
+# Arguments: file, mode, timeout in s. sshd does not notice for hours that a host was cut off.
+PUT = r"""
+umask 077
+t=$(command -v timeout)
+${t:+"$t" "$3"} cat >"$1" && chmod "$2" "$1"
+"""
 
 
 @dataclass(frozen=True)
@@ -322,7 +328,7 @@ class Host(ABC):
 
     def put(self, local: Path, remote: str, mode: int) -> None:
         """Copy a local file to the path `remote` with the permissions `mode`."""
-        argv = ("sh", "-c", 'umask 077; cat >"$1" && chmod "$2" "$1"', "put", remote, f"{mode:o}")
+        argv = ("sh", "-c", PUT, "put", remote, f"{mode:o}", f"{COPY_TIMEOUT_S:.0f}")
         self.run(argv, input=local.read_bytes(), timeout_s=COPY_TIMEOUT_S)
 
     def read_bytes(self, remote: str) -> bytes:

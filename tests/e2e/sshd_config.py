@@ -14,7 +14,6 @@ _SHARED = (
     "UseDNS no",
     "PidFile none",
     "MaxSessions 64",
-    "Subsystem sftp internal-sftp",
 )
 
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from netlab.hosts.host import COPY_TIMEOUT_S
 
 from .site import ADDRESSES, Site, run, until
 
@@ -75,11 +78,11 @@ def links_cut(site: Site) -> Result:
     return result
 
 
-def cut_off(site: Site, process: subprocess.Popen[str]) -> Result:
+def cut_off(site: Site, process: subprocess.Popen[str], gone_s: float = GONE_S) -> Result:
     """Cut the management link of host b until the command has ended and b has reverted."""
     site.ip("b", "link set mgmt down")
     result = site.finished(process)
-    until(lambda: not site.processes("b"), GONE_S)
+    until(lambda: not site.processes("b"), gone_s)
     site.find("b")
     return result
 
@@ -91,8 +94,8 @@ def cut_at_push(site: Site) -> Result:
     run("tc", "-n", site.namespaces["ctl"], "qdisc", "add", *device, *slow)
     process = site.measure()
     until(lambda: any(path.stat().st_size for path in cache.rglob("*") if path.is_file()), 60)
-    assert not site.processes("b")
-    result = cut_off(site, process)
+    assert not site.processes("b", " agent ")
+    result = cut_off(site, process, COPY_TIMEOUT_S + 15)
     run("tc", "-n", site.namespaces["ctl"], "qdisc", "del", *device)
     return result
 
@@ -190,6 +193,7 @@ def hostile_peer(site: Site) -> Result:
     )
     agent = site.harm("a", "agent", signal.SIGSTOP)
     try:
+        assert select.select([attack.stdout], [], [], 60)[0], "no sink listened"
         assert attack.stdout.readline() == "connected\n"
     finally:
         os.kill(agent, signal.SIGCONT)

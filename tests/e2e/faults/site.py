@@ -39,9 +39,7 @@ CONFIG = config_with(
     "SetEnv XDG_CACHE_HOME={state}/{name}/cache HOME={state}/{name}",
 )
 
-SFTP_SERVER = "/usr/lib/openssh/sftp-server"
 WRAPPER = """\
-case $SSH_ORIGINAL_COMMAND in internal-sftp) exec {sftp};; esac
 {setting}
 eval "$SSH_ORIGINAL_COMMAND"
 """
@@ -65,7 +63,7 @@ tunings:
     knobs: [{{kind: sysctl, name: net.ipv4.tcp_sack, value: 0}}]
 streams: [1]
 socket: {{pacing_MBps: 50}}
-noise: {{steal_percent: 100, foreign_cpu_percent: 100, retries: 0}}
+noise: {{steal_percent: 100, foreign_cpu_percent: 100, retries: 0, wait: 0}}
 """
 SECONDS = 3.0
 """Window of a run: time to do harm in it."""
@@ -168,7 +166,7 @@ class Site:
         key = (self.state / "key.pub").read_text()
         wrapper, options = self.state / name / "wrapper", ""
         if setting:
-            wrapper.write_text(WRAPPER.format(sftp=SFTP_SERVER, setting=setting))
+            wrapper.write_text(WRAPPER.format(setting=setting))
             options = f'command="sh {wrapper}" '
         (self.state / name / "authorized_keys").write_text(options + key)
 
