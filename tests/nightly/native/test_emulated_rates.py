@@ -137,3 +137,14 @@ def test_1000_streams_keep_most_of_the_goodput_of_20():
     shares = [goodput_MBps(1000) / goodput_MBps(20) for _ in range(WINDOWS)]
     print(f"of the goodput of 20 streams 1,000 have {', '.join(f'{x:.2f}' for x in shares)}")
     assert statistics.median(shares) >= SCALE_SHARE, shares
+
+
+def test_a_sender_keeps_its_buffer_full(path):
+    """Where the kernel wakes it a third of the buffer is empty, and acknowledgements are bursts."""
+    path.both(delay_us=50_000)
+    path.open(1500)
+    with path.agents() as agents:
+        result = transfer(path, agents, window_ms=1000, warmup_ms=2000)
+    window, stream = result["sink"]["window"], result["gen"]["per_stream"][0]
+    per_rtt_B = window["bytes"] * 0.1e9 / (window["t1_ns"] - window["t0_ns"])
+    assert 0.87 < per_rtt_B / stream["sndbuf_B"] < 1.05
