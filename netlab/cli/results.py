@@ -114,7 +114,7 @@ def prune_command(results: str, yes: bool) -> None:
 def repair_command(results: str) -> None:
     """Rename damaged files of RESULTS, so that what they held is measured again.
 
-    Each is kept beside the others as FILE.damaged.
+    Each then lies beside the others as FILE.damaged.
     """
     from netlab.experiment.campaign import exclusive
     from netlab.results.store import Store

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -48,14 +49,16 @@ class Plan(pd.DataFrame):
         return show(order(self, self.design))._repr_html_() + (super()._repr_html_() or "")
 
 
-class ChartedTable:
+class ChartedTable(ABC):
     """A part that shows a chart above its table; matplotlib is loaded when it is shown."""
 
+    @abstractmethod
     def _chart(self) -> Axes | None:
-        raise NotImplementedError
+        """The chart; None without anything to draw."""
 
+    @abstractmethod
     def _table(self) -> Table:
-        raise NotImplementedError
+        """The table below it."""
 
     def _repr_html_(self) -> str:
         from netlab.charts.chart import show
