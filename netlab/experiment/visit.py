@@ -33,13 +33,13 @@ from netlab.study.schedule import Run, Visit
 
 # What else uses the hosts of a path, and a wait until it is little, before runs are measured.
 
-SPAN_S = 0.3
+SPAN_S = 0.2
 """Span of a reading: CPU times are known in ticks of 10 ms."""
 
 NOTED_PERCENT = 2.0
 """Load of others that is said although it is within the limits; a login and a ping are less."""
 
-QUIET_SPANS = 10
+QUIET_SPANS = 15
 """Quiet readings in a row after a loud one: bursts of other work have pauses."""
 
 
