@@ -15,6 +15,7 @@ from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.errors import NetlabError
 from netlab.files.tables import Table
 from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, bottleneck, evidence
+from netlab.measure.card_counters import meaning
 from netlab.measure.ledger import one_machine
 from netlab.study import Study
 from netlab.units import arrows
@@ -206,23 +207,29 @@ def verdicts(runs: pd.DataFrame) -> pd.DataFrame:
 
 # Counters of the cards, and streams that share a receive queue.
 
-COUNTERS = ("end", "counter", "runs", "median", "worst")
+COUNTERS = ("end", "counter", "runs", "median", "worst", "meaning")
 QUEUES = ("group", "streams", "runs", "receive_cpus", "receive_queues", "streams_per_queue")
 
 
 def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
-    """Drop, error and pause counters that grew, of each end's card."""
-    texts = runs["card_counters"].dropna()
-    if texts.empty:
+    """Drop, error and pause counters that grew, of each end's card, and what they mean."""
+    known = runs[runs["card_counters"].notna()]
+    if known.empty:
         return None
     grown = defaultdict(list)
-    for text in texts:
-        for end, values in json.loads(text).items():
+    for row in known.itertuples():
+        ends = json.loads(row.card_counters)
+        if not any(ends.values()):
+            continue
+        hosts = json.loads(row.provenance or "{}").get("hosts") or {}
+        for end, values in ends.items():
+            driver = (hosts.get(getattr(row, end)) or {}).get("nic_driver")
             for name, value in values.items():
-                grown[end, name].append(value)
+                if said := meaning(driver, name):
+                    grown[end, name, said].append(value)
     rows = [
-        (end, name, len(values), pd.Series(values).median(), max(values))
-        for (end, name), values in sorted(grown.items())
+        (end, name, len(values), pd.Series(values).median(), max(values), said)
+        for (end, name, said), values in sorted(grown.items())
     ]
     return pd.DataFrame.from_records(rows, columns=list(COUNTERS))
 

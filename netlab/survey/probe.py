@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from netlab.bus import SerialBus, link_of
 from netlab.hosts.host import Host
+from netlab.measure.card_counters import losses
 
 # Findings of a survey on a host, and the path that joins two hosts.
 
@@ -247,7 +248,9 @@ for d in /sys/class/net/*; do
   ethtool -g "$i" 2>/dev/null | each "if $i rings"
   ethtool -a "$i" 2>/dev/null | each "if $i pause"
   ethtool -k "$i" 2>/dev/null | grep -E '^(tcp-seg|generic-|large-)' | each "if $i features"
-  ethtool -S "$i" 2>/dev/null | grep -iE 'drop|discard|missed|no_buf' | each "if $i counter"
+  ethtool -S "$i" 2>/dev/null | grep -iE ': [1-9]' | grep -iE \
+    'drop|discard|miss|err|crc|buf|alloc|timeout|allowance|no_mem|no_space|too_big' |
+    each "if $i counter"
   tc qdisc show dev "$i" 2>/dev/null | each "if $i qdisc"
   for q in "$d"/device/msi_irqs/*; do
     n=${q##*/}
@@ -339,7 +342,7 @@ def _interface(name: str, said: dict[str, list[str]]) -> Interface:
         features={
             key: value.split()[0] for key, value in _colons(said.get("features", ())).items()
         },
-        drops={key: int(value) for key, value in _drops(said).items() if int(value) > 0},
+        drops=_drops(driver.get("driver", ""), said),
         qdiscs=tuple(line.split()[1] for line in said.get("qdisc", ()) if len(line.split()) > 1),
         interrupts=tuple(
             Interrupt(int(number), cpus[0] if cpus else "")
@@ -366,15 +369,13 @@ def _addresses(lines: list[str] | tuple[str, ...]) -> Iterator[Address]:
                 break
 
 
-def _drops(said: dict[str, list[str]]) -> dict[str, str]:
+def _drops(driver: str, said: dict[str, list[str]]) -> dict[str, int]:
     """Counters of packets that the card or its driver lost, by name."""
     names = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors")
-    found = {name: said[name][-1] for name in names if name in said}
-    for name, value in _colons(said.get("counter", ())).items():
-        # a card with many queues has a counter a queue besides their sum
-        if not re.search(r"\d", name) and not name.startswith("tx"):
-            found.setdefault(name, value)
-    return {name: value for name, value in found.items() if value.isdecimal()}
+    texts = _colons(said.get("counter", ()))
+    own = {name: int(text) for name, text in texts.items() if text.isdecimal()}
+    kernels = {name: int(said[name][-1]) for name in names if said.get(name, [""])[-1].isdecimal()}
+    return {name: value for name, value in kernels.items() if value} | losses(driver, own)
 
 
 def _colons(lines: list[str] | tuple[str, ...]) -> dict[str, str]:

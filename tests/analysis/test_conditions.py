@@ -24,6 +24,7 @@ from netlab.analysis.conditions import (
 )
 from netlab.errors import NetlabError
 from netlab.measure.bottleneck import VERDICTS, bottleneck
+from netlab.measure.card_counters import BY_NAME, LIMITED
 
 
 def test_flagged_runs_are_listed_with_flag_and_reason(openlab):
@@ -219,6 +220,9 @@ def runs(*rows: dict) -> pd.DataFrame:
         "group": "a -> b",
         "streams": 4,
         "card_counters": None,
+        "provenance": None,
+        "sender": "a",
+        "receiver": "b",
         "receive_cpus": None,
         "receive_queues": None,
         "streams_per_queue": None,
@@ -239,9 +243,16 @@ def test_growth_of_a_counter_is_summarised_over_the_runs_in_which_it_grew():
         )
     )
     assert table.values.tolist() == [
-        ["receiver", "rx_missed_errors", 1, 1.0, 1],
-        ["sender", "tx_pause", 2, 7.0, 10],
+        ["receiver", "rx_missed_errors", 1, 1.0, 1, BY_NAME],
+        ["sender", "tx_pause", 2, 7.0, 10, BY_NAME],
     ]
+
+
+def test_growth_is_read_as_the_driver_of_the_end_means_it():
+    hosts = {"a": {"nic_driver": "igb"}, "b": {"nic_driver": "ena"}}
+    run = grown(sender={"tx_deferred_ok": 9}, receiver={"bw_in_allowance_exceeded": 5})
+    table = counters(runs(run | {"provenance": json.dumps({"hosts": hosts})}))
+    assert table.values.tolist() == [["receiver", "bw_in_allowance_exceeded", 1, 5.0, 5, LIMITED]]
 
 
 def test_cards_that_lost_nothing_differ_from_cards_without_counters():

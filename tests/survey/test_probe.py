@@ -74,6 +74,23 @@ def test_a_card_with_queues_and_losses():
 
 
 @pytest.mark.parametrize(
+    ("driver", "counters", "drops"),
+    [
+        ("ena", {"pps_allowance_exceeded": 3, "rx_drops": 0}, {"pps_allowance_exceeded": 3}),
+        ("igb", {"tx_deferred_ok": 8, "rx_flow_control_xon": 2}, {}),
+        ("mlx5_core", {"rx_out_of_buffer": 4, "rx3_buff_alloc_err": 4}, {"rx_out_of_buffer": 4}),
+        ("virtio_net", {"rx_queue_0_drops": 2, "rx_queue_1_drops": 5}, {"rx_queue_*_drops": 7}),
+    ],
+)
+def test_lost_packets_are_known_by_what_the_driver_counts(driver, counters, drops):
+    lines = [f"if eth2 driver driver: {driver}"]
+    lines += [f"if eth2 counter      {name}: {value}" for name, value in counters.items()]
+    lines += ["if eth2 mtu 9000", "if eth2 address 4: eth2    inet 192.0.2.1/31 scope global eth2"]
+    (card,) = parse("a", "\n".join(lines)).interfaces
+    assert card.drops == drops
+
+
+@pytest.mark.parametrize(
     ("text", "own", "reaches"),
     [
         ("inet 192.0.2.1/31 scope global", "192.0.2.1", "192.0.2.1/31"),

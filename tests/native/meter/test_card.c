@@ -34,6 +34,8 @@ TEST(names_of_drops_errors_and_pauses_are_recognised)
 		"pkts rx OOB", "rx buf alloc fail", "fcs", "pkts tx discard", "tx timeout count",
 		/* virtio_net */
 		"rx_queue_0_drops", "tx_queue_0_xdp_tx_drops", "tx_queue_0_tx_timeouts",
+		/* ena, hv_netvsc */
+		"bw_in_allowance_exceeded", "tx_no_memory", "tx_no_space", "tx_too_big",
 	};
 	static const char *const carried[] = {
 		"rx_packets", "tx_bytes", "rx_queue_0_kicks", "peer_ifindex", "",
