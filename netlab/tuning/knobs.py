@@ -299,12 +299,25 @@ NAMES: dict[str, tuple[str, ...]] = {
     "irq": ("affinity",),
     "pci": ("max-read-request", "mmrbc", "max-payload"),
 }
-"""Names of each kind of knob but ``sysctl``, which takes those under ``net.``, and ``module``."""
+"""Names of each kind of knob but ``sysctl``, see ``SYSCTL_PREFIXES``, and ``module``."""
 
 HOSTWIDE = ("sysctl", "module", "governor")
 """Kinds that belong to no interface."""
 
-_SYSCTL_NAME = re.compile(r"net(\.(?!/+(?:\.|$))[A-Za-z0-9_/-]+)+")
+SYSCTL_PREFIXES = {
+    "net.": "the network stack",
+    "kernel.numa_balancing": "moves pages and threads between nodes",
+    "kernel.sched_": "when and where a thread runs",
+    "kernel.timer_migration": "timers wake idle CPUs",
+    "kernel.nmi_watchdog": "takes a performance counter and interrupts",
+    "vm.min_free_kbytes": "memory that drivers get without waiting",
+    "vm.swappiness": "swapping delays threads",
+    "vm.stat_interval": "interrupts each CPU so often",
+    "vm.zone_reclaim_mode": "memory of a far node or a wait",
+}
+"""Beginnings of the sysctls that a tuning may set: others run programs or cannot be put back."""
+
+_SYSCTL_NAME = re.compile(r"(net|kernel|vm)(\.(?!/+(?:\.|$))[A-Za-z0-9_/-]+)+")
 _MODULE_NAME = re.compile(r"tcp_[a-z0-9_]{1,51}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _MAX_VALUE = 800
@@ -370,8 +383,12 @@ class HostSetting(Frozen, title="`records` of a tuning"):
             if not _MODULE_NAME.fullmatch(self.name or ""):
                 raise ValueError(f"not the name of a module tcp_...: {self.name!r}")
         elif names is None:
-            if not self.name or len(self.name) > 200 or not _SYSCTL_NAME.fullmatch(self.name):
-                raise ValueError(f"not the name of a sysctl under net.: {self.name!r}")
+            named = self.name or ""
+            if len(named) > 200 or not _SYSCTL_NAME.fullmatch(named):
+                raise ValueError(f"not the name of a sysctl: {self.name!r}")
+            if not named.startswith(tuple(SYSCTL_PREFIXES)):
+                allowed = ", ".join(SYSCTL_PREFIXES)
+                raise ValueError(f"{named}: a tuning sets sysctls of {allowed} only")
         elif self.name is not None and self.name not in names:
             choices = ", ".join(names) or "no name"
             raise ValueError(f"a {self.kind} knob takes {choices}, not {self.name!r}")

@@ -154,3 +154,10 @@ def test_as_found_records_without_setting():
     assert {"mtu", "ring rx", "feature tso", "net.ipv4.tcp_rmem", "coalesce rx-usecs"} <= set(
         labels
     )
+
+
+@pytest.mark.parametrize("name", ["kernel.core_pattern", "vm.drop_caches", "fs.file-max"])
+def test_a_sysctl_that_runs_programs_or_cannot_be_put_back_is_refused(name):
+    with pytest.raises(ValueError, match=r"a tuning sets sysctls of net|not the name"):
+        sysctl("1", name)
+    assert sysctl("0", "kernel.numa_balancing").label == "kernel.numa_balancing"

@@ -143,14 +143,24 @@ static void sysctl_path(const char *name, char *path)
 	while (*name++);
 }
 
+/* Others could run a program, or cannot be put back: kernel.core_pattern, vm.drop_caches. */
+static const char *const sysctl_prefix[] = {
+	"net.", "kernel.numa_balancing", "kernel.sched_", "kernel.timer_migration", "kernel.nmi_watchdog",
+	"vm.min_free_kbytes", "vm.swappiness", "vm.stat_interval", "vm.zone_reclaim_mode",
+};
+
 static int sysctl_is_name(const char *name)
 {
 	char path[NL_KNOB_NAME_MAX + 2];
-	size_t len = strlen(name);
+	size_t len = strlen(name), i = 0;
 
+	while (i < sizeof(sysctl_prefix) / sizeof(sysctl_prefix[0]) &&
+	       strncmp(name, sysctl_prefix[i], strlen(sysctl_prefix[i])) != 0)
+		i++;
 	sysctl_path(name, path);
 	memcpy(path + len, "/", 2);
-	return strncmp(name, "net.", 4) == 0 && !strstr(path, "//") && !strstr(path, "/./") &&
+	return i < sizeof(sysctl_prefix) / sizeof(sysctl_prefix[0]) && !strstr(path, "//") &&
+	       !strstr(path, "/./") &&
 	       !strstr(path, "/../") &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == len;
 }
@@ -167,10 +177,11 @@ static enum nl_knob_access sysctl_access(const struct nl_knob *k, const struct n
 					 struct nl_err *why)
 {
 	struct stat st;
+	/* of a network namespace only those of net. are its own */
+	int is_own = strncmp(k->name, "net.", 4) == 0 || nl_knob_in_first_namespace();
 
-	(void)k;
-	if (fstatat(p->dir, p->path, &st, AT_SYMLINK_NOFOLLOW) < 0 || (st.st_mode & 0222) ||
-	    faccessat(p->dir, p->path, W_OK, AT_EACCESS) == 0)
+	if (is_own && (fstatat(p->dir, p->path, &st, AT_SYMLINK_NOFOLLOW) < 0 || (st.st_mode & 0222) ||
+		       faccessat(p->dir, p->path, W_OK, AT_EACCESS) == 0))
 		return nl_knob_file_access(p, "/proc/sys", why);
 	nl_fail(why, NL_REFUSED, nl_knob_in_first_namespace()
 				   ? "read-only in this kernel"
@@ -220,7 +231,7 @@ static const struct nl_knob_file sysctl_file = {sysctl_enter, sysctl_access, sys
 const struct nl_knob_ops nl_knob_ops_sysctl = {
 	.kind = "sysctl",
 	.is_name = sysctl_is_name,
-	.expected = "a sysctl under net.",
+	.expected = "a sysctl under net., or one of kernel. and vm. that the documentation names",
 	.detail = &sysctl_file,
 	.read = nl_knob_file_read,
 	.write = nl_knob_file_write,

@@ -137,6 +137,15 @@ def test_the_governor_belongs_to_the_whole_machine(pretended, machine):
     assert answer["status"] == "unsupported"
 
 
+def test_a_setting_of_the_whole_machine_is_put_back(pretended):
+    file = Path("/proc/sys/vm/stat_interval")
+    before = int(file.read_text())
+    knob = Knob(kind="sysctl", name="vm.stat_interval", value=str(before + 1), source="a guide")
+    with session(pretended, knob):
+        assert int(file.read_text()) == before + 1
+    assert int(file.read_text()) == before
+
+
 def test_a_revert_leaves_a_governor_that_somebody_else_changed(pretended, machine):
     with session(pretended, GOVERNOR) as tuned:
         machine.write("cpu/cpu2/cpufreq/scaling_governor", "ondemand")
