@@ -60,13 +60,11 @@ def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
             )
         return lab.host(name)
     assert host.address is not None  # the model refuses an ssh host without one
-    return SshHost(
-        name,
-        host.address,
-        user=host.user,
-        port=host.port,
-        identity_file=host.identity_file,
+    reached = SshHost(
+        name, host.address, user=host.user, port=host.port, identity_file=host.identity_file
     )
+    reached.agent_directory = host.agent_directory or ""
+    return reached
 
 
 def data_address(study: Study, path: str, host: str, version: int = 4) -> str:

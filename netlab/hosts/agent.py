@@ -30,10 +30,14 @@ ELF_MACHINES = {
 }
 COMPILE_TIMEOUT_S = 300.0
 
-# The cache, and where the agent lies if the cache's file system runs no programs.
+# The directory that the study names, or the cache; and where the agent lies if the cache's file
+# system runs no programs. First argument: the named directory, or nothing.
 PLACES = r"""
 u=$(id -u)
+own=$1
+shift
 each() {
+  if [ -n "$own" ]; then "$1" "$own/netlab"; return; fi
   "$1" "${XDG_CACHE_HOME:-$HOME/.cache}/netlab" ||
     "$1" "${XDG_RUNTIME_DIR:-/run/user/$u}/netlab-cache" ||
     "$1" "/var/tmp/netlab-$u"
@@ -120,10 +124,10 @@ def push_agent(
 ) -> str:
     """Deploy the agent if the host lacks it, and return its path.
 
-    The agent lies in ``$XDG_CACHE_HOME/netlab`` or ``~/.cache/netlab`` of the login there, or in
-    ``$XDG_RUNTIME_DIR`` or ``/var/tmp`` if only there programs run, under its SHA-256. One that is
-    there and intact is not sent again; a damaged one is replaced. A host of another machine type
-    compiles it from the sources, if it has a compiler.
+    The agent lies below the directory that the study names, else in ``$XDG_CACHE_HOME/netlab`` or
+    ``~/.cache/netlab`` of the login there, or in ``$XDG_RUNTIME_DIR`` or ``/var/tmp`` if only there
+    programs run, under its SHA-256. One that is there and intact is not sent again; a damaged one
+    is replaced. A host of another machine type compiles it from the sources, if it has a compiler.
     """
     content = binary.read_bytes()
     wanted = hashlib.sha256(content).hexdigest()
@@ -168,7 +172,7 @@ def machine_of(content: bytes) -> tuple[str, ...] | None:
 
 def _look(host: Host, *names: str) -> dict[str, str]:
     seen: dict[str, str] = {}
-    done = host.run(("sh", "-c", LOOK, "look", *names), check=False)
+    done = host.run(("sh", "-c", LOOK, "look", host.agent_directory, *names), check=False)
     if done.exit_status != 0:
         raise HostError(
             host.name,
@@ -349,7 +353,7 @@ class Cleaned:
 def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
     """Remove netlab's files from an open host."""
     privileged = host.can_sudo
-    listed = host.run(("sh", "-c", LIST), check=False)
+    listed = host.run(("sh", "-c", LIST, "list", host.agent_directory), check=False)
     if listed.exit_status != 0:
         raise HostError(
             host.name, "its cache cannot be listed", output=listed.stderr, code="E-HOST-032"

@@ -308,6 +308,9 @@ class Host(ABC):
     :class:`~netlab.errors.HostError` that names the host.
     """
 
+    agent_directory = ""
+    """Directory for the agent that the study names."""
+
     def __init__(self, name: str):
         self.name = name
 

@@ -532,6 +532,8 @@ class Study(Model, title="A study"):
         for name in ("factors", "exclude", "outer", "policy"):
             if not content[name]:
                 del content[name]
+        for host in content["hosts"].values():
+            del host["agent_directory"]  # no figure depends on it
         for group in content["groups"]:
             for name in ("factors", "exclude", "timing", "quick", "target_Gbps"):
                 if not group[name]:

@@ -50,6 +50,14 @@ class StudyHost(Model, title="`hosts.NAME`"):
     identity_file: Annotated[
         str | None, key("Private key. Default: as SSH has it.", "~/.ssh/id_ed25519")
     ] = None
+    agent_directory: Annotated[
+        str | None,
+        key(
+            "Where the agent lies, in a directory `netlab`. Default: the cache of the login.",
+            "/opt/measure",
+            pattern=r"^/[^\x00-\x1f\x7f]*$",
+        ),
+    ] = None
     bus: Annotated[
         Bus | None,
         key(
@@ -67,8 +75,9 @@ class StudyHost(Model, title="`hosts.NAME`"):
 
     @model_validator(mode="after")
     def _address_fits_kind(self) -> Self:
-        if self.kind == "lab" and (self.address or self.user or self.port or self.identity_file):
-            raise ValueError("a lab host takes no address, user, port or identity_file")
+        own = ("address", "user", "port", "identity_file", "agent_directory")
+        if self.kind == "lab" and any(getattr(self, name) for name in own):
+            raise ValueError(f"a lab host takes no {', '.join(own[:-1])} or {own[-1]}")
         if self.kind == "ssh" and not self.address:
             raise ValueError("an ssh host needs an address")
         if self.address and not re.fullmatch(r"[A-Za-z0-9_.:%][A-Za-z0-9_.:%-]*", self.address):

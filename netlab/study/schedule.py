@@ -236,7 +236,9 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
     study = run.study(study)
     hosts = {
         end.host: {
-            **study.hosts[end.host].model_dump(mode="json", exclude={"profiles"}),
+            **study.hosts[end.host].model_dump(
+                mode="json", exclude={"profiles", "agent_directory"}
+            ),
             "profile": study.profile(end.host, visit.tuning),
         }
         for end in path.ends

@@ -338,6 +338,17 @@ def test_where_no_program_runs_in_the_home_the_agent_lies_elsewhere(host, tmp_pa
     ]
 
 
+def test_the_agent_lies_where_the_study_says(host, tmp_path):
+    binary = tmp_path / "agent"
+    binary.write_text("#!/bin/sh\necho it runs\n")
+    host.agent_directory = str(tmp_path / "a place")
+    pushed = push_agent(host, binary)
+    assert pushed.startswith(f"{tmp_path}/a place/netlab/gensink-")
+    assert host.run((pushed,)).stdout == "it runs\n"
+    assert clean_host(host).directory == f"{tmp_path}/a place/netlab"
+    assert not (tmp_path / "a place/netlab").exists()
+
+
 def test_a_limit_of_sessions_is_named(lab, tmp_path):
     shown = (lab.state / "hosts" / "a" / "sshd_config").read_text()
     (tmp_path / "sshd_config").write_text(f"MaxSessions 1\n{shown}")
