@@ -322,6 +322,9 @@ _MODULE_NAME = re.compile(r"tcp_[a-z0-9_]{1,51}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _MAX_VALUE = 800
 
+MOST, WITH_MOST = "max", ("ring", "channels")
+"""Value of kinds whose device states what it takes at most; the plan shows the number."""
+
 SWITCHES = ("feature", "adaptive", "pause")
 """Kinds whose value is on or off."""
 
@@ -445,6 +448,8 @@ class Knob(HostSetting, title="A knob"):
         elif self.kind == "module":
             if folded not in ("loaded", "absent"):
                 raise ValueError(f"a module is loaded or absent, not {folded!r}")
+        elif self.kind in WITH_MOST and folded == MOST:
+            pass
         elif self.kind != "sysctl" and not (
             _NUMBER.fullmatch(folded) and int(folded) < 2 ** (31 if not names else 32)
         ):

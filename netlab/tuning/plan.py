@@ -14,6 +14,7 @@ from netlab.tuning.knobs import (
     HOSTWIDE,
     IN_SYSFS,
     IRQ_WORDS,
+    MOST,
     RESOLVED,
     Choice,
     HostSetting,
@@ -85,14 +86,14 @@ class Change:
 
 def _resolved(resolve: ResolveKnob | None, knob: Knob) -> tuple[Knob, str | None]:
     """The knob with the value that the host would read back, or the reason why it has none."""
-    if resolve is None or knob.kind not in RESOLVED:
+    if resolve is None or (knob.kind not in RESOLVED and knob.value != MOST):
         return knob, None
     answer = resolve(knob)
     if not answer["supported"]:
         return knob, str(answer["reason"])
     if answer["value"] == knob.value:
         return knob, None
-    note = f"{knob.value} on this host" if knob.value in IRQ_WORDS else knob.note
+    note = f"{knob.value} on this host" if knob.value in (*IRQ_WORDS, MOST) else knob.note
     return knob.model_copy(update={"value": str(answer["value"]), "note": note}), None
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from netlab.errors import BadInput, TuningError
-from netlab.tuning.knobs import HOSTWIDE, HostSetting, Knob
+from netlab.tuning.knobs import HOSTWIDE, MOST, HostSetting, Knob
 from netlab.tuning.plan import (
     MEMBERED,
     NO_INTERFACE,
@@ -301,6 +301,11 @@ class TuningSession:
     def resolve(self, knob: Knob) -> dict[str, Any]:
         """The value of a knob as this host would read it back."""
         words = knob_words(knob, self.interface)
+        if knob.value == MOST:
+            answer = self.read(knob)
+            if most := answer.get("most"):
+                return {**answer, "value": most}
+            return {**answer, "supported": False, "reason": "the device states no maximum"}
         if knob.kind not in MEMBERED:
             answer = self._requests.ask("read", **words, value=knob.value)[-1]
             return {**answer, "value": knob.value}

@@ -42,6 +42,7 @@ struct nl_value {
 	char text[NL_KNOB_VALUE_MAX + 1];
 	char exact[NL_KNOB_VALUE_MAX + 1];
 	enum nl_knob_access access; /* whether a write can succeed */
+	uint32_t most;              /* what the device takes at most; 0 if it does not say */
 };
 
 /* The operations of a kind. */

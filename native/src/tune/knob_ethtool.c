@@ -116,6 +116,7 @@ static enum nl_knob_code field_read(const struct nl_knob *k, struct nl_value *ou
 	else
 		nl_knob_put_text(out, nl_knob_switch[!*at(&r, field->at)]);
 	out->access = nl_knob_privilege(why);
+	out->most = field->most ? *at(&r, field->most) : 0;
 	return NL_KNOB_OK;
 }
 

@@ -99,6 +99,8 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
 	nl_json_bool(j, "writable", code == NL_KNOB_OK && value.access == NL_KNOB_WRITABLE);
 	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
+	if (code == NL_KNOB_OK && value.most)
+		nl_json_u64(j, "most", value.most);
 	return nl_serve_finish(&t->serve);
 }
 

@@ -5,6 +5,7 @@ Its trees of /sys and /proc are directories; v0 has a card of four interrupts th
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import subprocess
@@ -135,6 +136,19 @@ def test_the_governor_belongs_to_the_whole_machine(pretended, machine):
     assert change.reason.startswith("belongs to the whole machine")
     answer = begun(pretended).ask("set knob=governor name=0 value=performance")
     assert answer["status"] == "unsupported"
+
+
+def test_the_most_that_a_device_takes_is_a_number_of_the_plan(namespace):
+    most = Knob(kind="channels", name="rx", value="max", source="a guide")
+    none = Knob(kind="ring", name="rx", value="max", source="a guide")
+    shown = namespace.sh("ethtool -l v0").split("Current")
+    number = re.search(r"RX:\s+(\d+)", shown[0])[1]
+    with session(namespace, most, none) as tuned:
+        changed, missing = tuned.plan()
+        assert (changed.new, changed.knob.note) == (number, "max on this host")
+        assert not missing.supported and "no ring sizes" in missing.reason
+        assert f"RX:\t\t{number}\n" in namespace.sh("ethtool -l v0").split("Current")[1]
+    assert namespace.sh("ethtool -l v0").split("Current") == shown
 
 
 def test_a_setting_of_the_whole_machine_is_put_back(pretended):
