@@ -275,7 +275,12 @@ def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | N
         return Check("fail", subject, str(error))
     lost = [size.text() for size in found if not size.passes]
     if lost:
-        return Check("fail", subject, "; ".join(lost))
+        bridges = [
+            f"{end.interface} of {name} is a bridge, which passes what its ports carry: {ports}"
+            for name, end in endpoints.items()
+            if (ports := end.facts.get("bridge_ports"))
+        ]
+        return Check("fail", subject, "; ".join((*lost, *bridges)))
     least_B = min(size.full_B for size in found)
     if least_B < mtu_B - OPTIONS_B:
         text = f"TCP uses packets of {least_B} B only: a router or a setting of a host limits them"

@@ -44,6 +44,11 @@ if [ -n "$i" ]; then
     say duplex "$(first "$d/duplex")"
     say operstate "$(first "$d/operstate")"
     say mac_address "$(first "$d/address")"
+    for port in "$d"/brif/*; do
+      if [ ! -e "$port" ]; then continue; fi
+      ports="$ports${ports:+, }${port##*/} $(first "/sys/class/net/${port##*/}/mtu") B"
+    done
+    say bridge_ports "$ports"
     say nic_driver "$(basename "$(readlink "$d/device/driver")" 2>/dev/null)"
     say pci_vendor "$(first "$d/device/vendor")"
     say pci_device "$(first "$d/device/device")"
@@ -124,6 +129,7 @@ TEXTS = (
     "duplex",
     "operstate",
     "mac_address",
+    "bridge_ports",
     "nic_driver",
     "nic_driver_version",
     "nic_firmware",

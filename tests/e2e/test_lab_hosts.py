@@ -20,6 +20,7 @@ from lab_study import lab_study
 from netlab.errors import BadInput, HostError
 from netlab.experiment.endpoint import data_address, host_of, open_endpoints, open_hosts
 from netlab.experiment.preflight import Check, route_check
+from netlab.hosts import facts
 from netlab.hosts.agent import clean_host, push_agent
 from netlab.hosts.path import close_hosts
 from netlab.hosts.ssh import SshHost
@@ -336,6 +337,13 @@ def test_where_no_program_runs_in_the_home_the_agent_lies_elsewhere(host, tmp_pa
     assert host.run(("ls", "-A", "/var/tmp", "/run/user/0")).stdout.split() == [
         *("/run/user/0:", "/var/tmp:"),
     ]
+
+
+def test_a_bridge_passes_what_its_ports_carry(host):
+    made = "ip link add br0 type bridge && ip link add v8 mtu 1400 type veth peer name v9"
+    host.run(("sh", "-c", f"{made} && ip link set v8 master br0 && ip link set br0 mtu 9000"))
+    found = facts.parse(host.run(facts.argv("br0")).stdout, "br0")
+    assert (found["mtu_B"], found["bridge_ports"]) == (9000, "v8 1400 B")
 
 
 def test_the_agent_lies_where_the_study_says(host, tmp_path):
