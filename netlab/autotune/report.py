@@ -80,7 +80,6 @@ def gained(aim: Objective, gap: Gap[Candidate]) -> str:
 
 
 def table(tuned: Tuned) -> pd.DataFrame:
-    """Every candidate of every race."""
     rows = [_row(tuned, stage, arm) for stage in tuned.outcome.stages for arm in stage.arms]
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
@@ -116,7 +115,6 @@ def _row(tuned: Tuned, stage: RaceResult, arm: ArmResult) -> dict:
 
 
 def to_text(tuned: Tuned) -> str:
-    """Table and conclusion for a terminal."""
     aim = objective(tuned.ask.aim)
     frame = table(tuned)
     text = "no race was run"
@@ -135,7 +133,6 @@ def to_text(tuned: Tuned) -> str:
 
 
 def as_json(tuned: Tuned) -> dict:
-    """The document as JSON values, with every run."""
     ask, outcome = tuned.ask, tuned.outcome
     asked = {
         name: getattr(ask, name)
@@ -191,7 +188,6 @@ WIDTH = 96
 
 
 def fragment_text(tuned: Tuned, samples_file: str) -> str:
-    """The winner as keys of a study."""
     keys = yaml_text(_keys(tuned))
     comments = [
         f"netlab {version()} autotune, {tuned.started_at}, agent {core.source_digest()}",
@@ -216,7 +212,6 @@ def fragment_text(tuned: Tuned, samples_file: str) -> str:
 
 
 def seed(tuned: Tuned) -> int:
-    """Seed of the order within rounds."""
     return tuned.ask.study.seed if tuned.ask.seed is None else tuned.ask.seed
 
 

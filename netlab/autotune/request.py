@@ -37,7 +37,6 @@ class Candidate:
     receive_buffer_B: int | None = None
 
     def level(self, factor: str) -> int | str:
-        """The level of a factor: a field, or an option of the engine."""
         return self.as_dict()[factor]
 
     def at(self, factor: str, level: int | str) -> Candidate:
@@ -59,7 +58,6 @@ class Candidate:
         return {**row, **dict(self.words)}
 
     def label(self) -> str:
-        """All levels as text."""
         levels = [shown(name, level) for name, level in self.as_dict().items()]
         return ", ".join(levels)
 
@@ -70,7 +68,6 @@ class Candidate:
 
 
 def shown(factor: str, level: int | str) -> str:
-    """A level as text."""
     if factor == "streams":
         return f"{level} stream" + ("" if level == 1 else "s")
     if factor == "record_length_B":
@@ -103,8 +100,6 @@ _REQUIRED: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class PathLimits:
-    """Limits of a path, from its first run."""
-
     bdp_B: float | None = None
     granted_B: int | None = None
     rate_MBps: float | None = None
@@ -119,7 +114,6 @@ def factors(
     engines: str = "same",
     given: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[dict[str, tuple], dict[str, str]]:
-    """Levels of each factor, including the current one."""
     given = given or {}
     raced: dict[str, Sequence] = {
         "record_length_B": given.get("record_length_B", RECORD_LENGTHS_B),
@@ -138,7 +132,6 @@ def factors(
 
 
 def check_levels(given: Mapping[str, Sequence[int]]) -> None:
-    """Validate levels against the core's limits."""
     for name, levels in given.items():
         option = core.options()[OPTION[name]]
         for level in levels:
@@ -262,8 +255,6 @@ def default_study() -> Study:
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """The parameters of a search."""
-
     study: Study
     path: str
     aim: str = "goodput"
@@ -418,18 +409,15 @@ class Objective:
     sign: int
 
     def score(self, sample: dict) -> float | None:
-        """The score of a sample; None without the figure."""
         value = sample.get(self.column)
         if value is None or not math.isfinite(value) or value <= 0:
             return None
         return self.sign * math.log(value)
 
     def value(self, score: float) -> float:
-        """The figure of a score."""
         return math.exp(self.sign * score)
 
     def said(self, score: float) -> str:
-        """The figure of a score, with its unit."""
         return f"{self.value(score):.4g} {self.unit}"
 
     def lag_percent(self, gap: float) -> float:
@@ -454,7 +442,6 @@ OBJECTIVES = {
 
 
 def objective(name: str) -> Objective:
-    """An objective by name."""
     if name not in OBJECTIVES:
         raise BadInput(
             f"is one of {', '.join(OBJECTIVES)}", key="for", value=name, code="E-AUTOTUNE-014"

@@ -74,8 +74,6 @@ class _Until:
 
 
 class PathUnderTest:
-    """An open path that candidates share."""
-
     def __init__(
         self,
         study: Study,
@@ -97,7 +95,6 @@ class PathUnderTest:
 
     @property
     def run_s(self) -> float:
-        """Expected time of a run."""
         return self.timing.warmup_at() + self.timing.seconds + TAIL_MS / 1e3 + ROUND_TRIP_S
 
     def scout(self, start: Candidate) -> PathLimits:
@@ -126,7 +123,6 @@ class PathUnderTest:
         )
 
     def take(self, candidate: Candidate) -> dict:
-        """Run a candidate once."""
         started_s = self._now()
         limit_s = min(self._end_s, started_s + self.run_s + HANG_S)
         facts = {end.name: end.facts for end in self._ends}
@@ -155,7 +151,6 @@ class PathUnderTest:
         }
 
     def _run(self, candidate: Candidate, limit_s: float) -> TrialResult:
-        """Run a candidate once; abort at `limit_s`."""
         study, group = self.study, self.group
         sides = sides_of(
             study,
@@ -233,8 +228,6 @@ SLACK_S = 30.0
 
 @dataclass(frozen=True)
 class Tuned:
-    """A finished search and its conditions."""
-
     ask: SearchRequest
     start: Candidate
     outcome: SearchResult
@@ -256,7 +249,6 @@ def autotune(
     now: Callable[[], float] = time.monotonic,
     say: Callable[[str], None] = lambda line: None,
 ) -> Tuned:
-    """Search for the best settings of a path."""
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     entered_s = now()
     with (

@@ -48,8 +48,6 @@ MIN_ROUNDS, MAX_ROUNDS = LOOKS[0], LOOKS[-1]
 
 @dataclass(frozen=True)
 class Rules:
-    """Parameters of a race."""
-
     error: float = 0.05
     max_rounds: int = 8
     margin: float = 0.0
@@ -65,7 +63,6 @@ class Rules:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """Rounds with an interim analysis in this race."""
         return tuple(look for look in LOOKS if look <= self.max_rounds)
 
 
@@ -105,7 +102,6 @@ class Race(Generic[ArmT]):
 
     @property
     def running(self) -> list[ArmT]:
-        """The arms that the next round measures."""
         kept = self.keep in self.dropped
         return [arm for arm in self.arms if arm in self.alive or (kept and arm == self.keep)]
 
@@ -138,7 +134,6 @@ class Race(Generic[ArmT]):
         return max(self.alive, key=lambda arm: self._mean(arm, rounds))
 
     def add(self, round_number: int, arm: ArmT, score: float) -> None:
-        """Record the score of an arm in a round."""
         if arm not in self.running or round_number in self._scores[arm]:
             raise BadInput(
                 "a running arm has one score per round", key="arm", value=arm, code="E-AUTOTUNE-005"
@@ -150,7 +145,6 @@ class Race(Generic[ArmT]):
         self._scores[arm][round_number] = score
 
     def withdraw(self, arm: ArmT, reason: str) -> None:
-        """Remove an arm that cannot be measured."""
         self.withdrawn[arm] = reason
         self.alive.remove(arm)
 
@@ -175,7 +169,6 @@ class Race(Generic[ArmT]):
         return found
 
     def gap(self, arm: ArmT, against: ArmT) -> Gap[ArmT]:
-        """The gap of an arm to another, with its interval."""
         rounds = sorted(self._scores[arm].keys() & self._scores[against].keys())
         differences = np.array(
             [self._scores[against][number] - self._scores[arm][number] for number in rounds]
@@ -191,7 +184,6 @@ class Race(Generic[ArmT]):
         return Gap(arm, against, n, mean, mean - half, mean + half)
 
     def scores(self, arm: ArmT) -> list[float]:
-        """Scores of an arm, in the order of the rounds."""
         return [self._scores[arm][number] for number in sorted(self._scores[arm])]
 
     def _mean(self, arm: ArmT, rounds: list[int]) -> float:
@@ -210,8 +202,6 @@ NO_CONCLUSION = "no conclusion"
 
 @dataclass(frozen=True)
 class ArmResult:
-    """The result of a candidate in a race."""
-
     candidate: Candidate
     rounds: int
     score: float | None
@@ -222,8 +212,6 @@ class ArmResult:
 
 @dataclass(frozen=True)
 class RaceResult:
-    """The result of one race of the search."""
-
     number: int
     factor: str
     arms: tuple[ArmResult, ...]
@@ -233,8 +221,6 @@ class RaceResult:
 
 @dataclass
 class SearchResult:
-    """The result of a search."""
-
     verdict: str
     winner: Candidate
     gain: Gap[Candidate] | None
@@ -273,8 +259,6 @@ REFUSED = frozenset({"bad_request", "refused", "limit"})
 
 
 class Search:
-    """A running search."""
-
     def __init__(
         self,
         start: Candidate,
@@ -338,7 +322,6 @@ class Search:
         return [best.at(name, level) for level in chosen]
 
     def _raced(self) -> set[str]:
-        """Factors with a conclusive race."""
         return {stage.factor for stage in self.stages if stage.winner is not None}
 
     def _rounds(self, time_s: float, arms: int) -> int:

@@ -49,7 +49,6 @@ def options(*given: Callable) -> Callable:
 
 
 def file_option(*names: str, help: str, **more: Any) -> Callable:
-    """Add an option that takes a file."""
     kind = click.Path(dir_okay=False, path_type=Path)
     return click.option(*names, type=kind, help=help, **more)
 

@@ -44,8 +44,6 @@ ORPHANS_S = 60.0
 
 @dataclass(frozen=True)
 class FleetOptions:
-    """Options of a fleet's run."""
-
     at_once: int = 8
     attempts: int = 3
     aside_after: int = 3
@@ -55,8 +53,6 @@ class FleetOptions:
 
 @dataclass(frozen=True)
 class FleetRun:
-    """Result of a run: jobs of the plan, those that are done, and the lease number."""
-
     jobs: int
     done: int
     number: int
@@ -227,8 +223,6 @@ ENDED = ("job_done", "job_failed", "job_stopped")
 
 @dataclass(frozen=True)
 class HostState:
-    """Jobs of a host by their state, and the reason of its last failure."""
-
     host: str
     done: int
     running: int
@@ -239,7 +233,6 @@ class HostState:
 
     @property
     def word(self) -> str:
-        """``put aside``, ``measuring``, ``done`` or ``waiting``."""
         if self.put_aside:
             return "put aside"
         if self.running:
@@ -249,8 +242,6 @@ class HostState:
 
 @dataclass(frozen=True)
 class FleetStatus:
-    """The state of a fleet."""
-
     jobs: int
     done: int
     running: int
@@ -261,7 +252,6 @@ class FleetStatus:
 
     @property
     def sentence(self) -> str:
-        """Jobs, and when they will be done."""
         parts = [f"{self.done} of {self.jobs} jobs done"]
         parts += [f"{self.running} running"] * (self.running > 0)
         parts += [f"{self.failed} failed"] * (self.failed > 0)
@@ -287,7 +277,6 @@ class FleetStatus:
         return Table(frame, self.sentence, heads)._repr_html_()
 
     def table(self) -> Table:
-        """A table of the hosts for a terminal."""
         from rich.table import Table
 
         table = Table(title=self.sentence, title_justify="left", box=None, pad_edge=False)
@@ -301,7 +290,6 @@ class FleetStatus:
 
 
 def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> FleetStatus:
-    """Read the state of a fleet."""
     alive, limit, number = _is_locked(plan.folder / LOCK), 0, 0
     if (plan.folder / LOCK).exists():
         campaign = read_campaign(plan.folder)

@@ -20,7 +20,6 @@ FILE = "events.jsonl"
 
 
 def log_event(folder: Path, event: str, **parts: object) -> None:
-    """Append one event."""
     at_s = time.time()
     stamp = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
     line = json.dumps({"at": stamp, "at_s": round(at_s, 3), "event": event, **parts}) + "\n"
@@ -64,7 +63,6 @@ def failures(folder: Path, host: str) -> int:
 
 
 def note_failure(folder: Path, host: str) -> int:
-    """Count a failure of a host; return how many there are in a row."""
     count = failures(folder, host) + 1
     write_json(folder / STATE / f"{host}.json", {"failures": count})
     return count

@@ -203,7 +203,6 @@ class FleetHost(Model):
         return self
 
     def ssh(self, name: str) -> StudyHost:
-        """The host as a study has it."""
         return StudyHost(
             kind="ssh",
             address=self.address or name,
@@ -262,7 +261,6 @@ class Inventory(Model):
 
 
 def load_inventory(path: Path | str, *, format: Format | None = None) -> Inventory:
-    """Read the hosts of a fleet."""
     path = Path(path)
     format = format or _format_of(path)
     if format == "ssh":
@@ -291,7 +289,6 @@ RULES = ("all", "ring", "star=HOST", "given", "A:B,C:D")
 
 
 def pairs_of(inventory: Inventory, rule: str = "") -> tuple[Pair, ...]:
-    """The pairs of a rule."""
     names = list(inventory.hosts)
     rule = rule or ("given" if inventory.pairs else "ring")
     head, _, rest = rule.partition("=")

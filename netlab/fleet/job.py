@@ -115,7 +115,6 @@ def _blamed(error: Exception, job: FleetJob) -> list[str]:
 
 
 def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
-    """Run the jobs that the arguments name; the exit code."""
     given = _arguments(argv)
     signal.signal(signal.SIGTERM, _interrupt)
     try:

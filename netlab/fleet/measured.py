@@ -86,7 +86,6 @@ def _measured(study: Study, visit: schedule.Visit, directory: Path, lease: HostL
 
 
 def outcome_of(runs: pd.DataFrame, measured: int, kept: int) -> JobOutcome:
-    """Outcome of a job from the records of its visit."""
     without = runs["goodput_MBps"].isna()
     if without.any():
         reason = runs.loc[without, "message"].iloc[0]

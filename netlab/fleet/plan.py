@@ -99,8 +99,6 @@ def pair_id(pair: Pair) -> str:
 
 @dataclass(frozen=True)
 class FleetVisit:
-    """A visit of the study, which every pair makes."""
-
     block_id: str
     round: int
     runs: int
@@ -108,14 +106,11 @@ class FleetVisit:
 
     @property
     def visit_id(self) -> str:
-        """Block and round, as in :class:`netlab.study.schedule.Visit`."""
         return f"{self.block_id}@r{self.round}"
 
 
 @dataclass(frozen=True)
 class FleetJob:
-    """One visit of one pair."""
-
     pair: Pair
     visit: FleetVisit
 
@@ -127,8 +122,6 @@ class FleetJob:
 
 @dataclass(frozen=True)
 class FleetPlan:
-    """The plan of a fleet in a directory of results."""
-
     directory: Path
     key: str
     hosts: dict[str, FleetHost]
@@ -137,11 +130,9 @@ class FleetPlan:
 
     @property
     def folder(self) -> Path:
-        """Folder of the plan, its workflow, its results of jobs and its log."""
         return self.directory / FOLDER
 
     def study(self) -> Study:
-        """The study that the pairs share."""
         return load_stored(self.folder / "study.yml")
 
     @cached_property
@@ -150,11 +141,9 @@ class FleetPlan:
         return tuple(FleetJob(pair, visit) for visit in self.visits for pair in self.pairs)
 
     def done_file(self, job_id: str) -> Path:
-        """File of a job's result."""
         return self.folder / DONE / f"{job_id}.json"
 
     def pair_directory(self, pair: Pair) -> Path:
-        """Directory of the results of a pair, as ``netlab run`` writes them."""
         return self.directory / "pairs" / pair_id(pair)
 
     def pair_key(self, pair: Pair) -> str:
@@ -184,15 +173,12 @@ class FleetPlan:
         return found if found.get("key") == self.pair_key(job.pair) else None
 
     def remaining(self) -> Iterator[FleetJob]:
-        """Jobs without a valid result."""
         return (job for job in self.jobs if not self.is_done(job))
 
     def is_done(self, job: FleetJob) -> bool:
-        """True if a job has a valid result."""
         return (self.result(job) or {}).get("status") == DONE
 
     def job(self, pair: str, visit: str) -> FleetJob:
-        """A job by its pair and visit."""
         pairs = {pair_id(each): each for each in self.pairs}
         visits = {each.visit_id: each for each in self.visits}
         if pair not in pairs or visit not in visits:
@@ -208,7 +194,6 @@ class FleetPlan:
 def make_plan(
     study: Study, inventory: Inventory, pairs: Sequence[Pair], directory: Path
 ) -> FleetPlan:
-    """Plan a study over pairs of hosts, and write the plan."""
     check_template(study)
     names = dict.fromkeys(name for pair in pairs for name in pair)
     visits = tuple(
@@ -235,7 +220,6 @@ def make_plan(
 
 
 def read_plan(directory: Path) -> FleetPlan:
-    """Read the plan of a directory of results."""
     path = directory / FOLDER / "plan.json"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -287,7 +271,6 @@ class Batch:
 def batches(
     plan: FleetPlan, jobs: Iterable[FleetJob], batch_s: float = BATCH_S
 ) -> tuple[Batch, ...]:
-    """Put jobs together to batches, in the order of measuring."""
     wanted = {(job.pair, job.visit.visit_id) for job in jobs}
     matches = rounds_of(plan.pairs)
     last: dict[str, str] = {}
@@ -360,7 +343,6 @@ for pair, hosts in config["pairs"].items():
 
 
 def require_engine() -> None:
-    """Refuse to go on without Snakemake."""
     if importlib.util.find_spec("snakemake") is None:
         raise NetlabError(
             "a fleet runs on Snakemake 9, which is not installed: pip install 'netlab[fleet]', or "
@@ -386,7 +368,6 @@ def write_workflow(
     batch_s: float = BATCH_S,
     job_argv: Sequence[str] | None = None,
 ) -> Path:
-    """Write the workflow of some jobs."""
     folder, names = plan.folder, resource(plan)
     argv = job_argv or (sys.executable, "-m", "netlab.fleet.job", str(plan.directory))
     at = {visit.visit_id: position for position, visit in enumerate(plan.visits)}
@@ -425,7 +406,6 @@ def write_workflow(
 
 
 def engine_argv(folder: Path) -> tuple[str, ...]:
-    """The command that runs the workflow of a folder."""
     return (
         *(sys.executable, "-m", "snakemake", "--snakefile", str(folder / "Snakefile")),
         *("--directory", str(folder), "--workflow-profile", str(folder / "profiles" / "default")),

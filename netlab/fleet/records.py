@@ -82,12 +82,10 @@ def database() -> Iterator[DuckDBPyConnection]:
 
 
 def quoted(text: str) -> str:
-    """A string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def files_of(paths: list[str]) -> str:
-    """A list of files in SQL."""
     return "[" + ", ".join(quoted(path) for path in paths) + "]"
 
 
@@ -154,7 +152,6 @@ SELECT all_runs.* FROM all_runs JOIN standing USING (record) WHERE standing.late
 
 
 def stores_below(directories: Iterable[Path]) -> Stores:
-    """All stores in and below directories."""
     paths: dict[Path, None] = {}
     for directory in directories:
         found = sorted({file.parents[1] for file in directory.resolve().glob("**/runs/*.parquet")})

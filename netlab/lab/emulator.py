@@ -51,7 +51,6 @@ class EmulatorSettings:
 
     @classmethod
     def of(cls, emulator: Emulator) -> EmulatorSettings:
-        """Settings for an emulator of the study."""
         there_ms, back_ms = emulator.each_way_ms
         return cls(
             delay_us=(round(there_ms * 1000), round(back_ms * 1000)),
@@ -66,7 +65,6 @@ class EmulatorSettings:
         )
 
     def requests(self) -> list[str]:
-        """The lines that set both directions."""
         lines = []
         for index, direction in enumerate(("ab", "ba")):
             words = {
@@ -104,7 +102,6 @@ class LabEmulator:
         self._answers = state / f"emulator-{path}.answers"
 
     def report(self, *, samples: bool = False, restart_ms: int | None = None) -> dict:
-        """Return the emulator's ``emulation`` event, see ``native/PROTOCOL.md``."""
         restart = "" if restart_ms is None else f" restart_ms={restart_ms}"
         return self._ask(f"report samples={int(samples)}{restart}", "emulation")
 
@@ -335,7 +332,6 @@ class NetemSettings:
         )
 
     def tc_lines(self, interface: str, direction: int) -> list[str]:
-        """Lines for ``tc -batch`` on what the first (0) or second (1) end sends."""
         words = [f"limit {self.limit_packets}"]
         # jitter and reorder are words of a delay
         if self.delay_us[direction] or self.jitter_us or self.reorder:

@@ -161,7 +161,6 @@ class LinkSettings:
 
     @classmethod
     def of(cls, link: LabLink, bus_MBps: float | None, mtu_B: int = 1500) -> LinkSettings:
-        """Settings for a link of the study."""
         rate_bps = None if bus_MBps is None else round(bus_MBps * 8e6)
         if rate_bps is not None and link.read_burst_B is not None:
             rate_bps = round(rate_bps * pci_x_efficiency(link.read_burst_B))
@@ -182,11 +181,9 @@ class LinkSettings:
 
     @property
     def add_words(self) -> str:
-        """Words of ``ip link add`` after the name of each end, with a leading blank."""
         return queue_words(self.queues)
 
     def ip_lines(self, interface: str) -> list[str]:
-        """Lines for ``ip -batch``."""
         words = f"link set dev {interface} txqueuelen {TX_QUEUE_LENGTH}"
         if not self.segmentation_offload:
             words += f" gro_max_size {UNMERGED_B}"
@@ -195,7 +192,6 @@ class LinkSettings:
         return [words]
 
     def tc_lines(self, interface: str) -> list[str]:
-        """Lines for ``tc -batch``."""
         if self.rate_bps is None:
             return []
         return [

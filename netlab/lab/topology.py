@@ -34,7 +34,6 @@ class LabEnd:
     peers: tuple[str, ...]
 
     def ip_lines(self, *, ipv6: bool) -> list[str]:
-        """Lines for ``ip -batch`` that give the end its addresses and bring it up."""
         lines = [f"link set dev {self.interface} addrgenmode none"] if ipv6 else []
         # Up first: an IPv6 address gets no route to its peer on an interface that is down.
         lines.append(f"link set dev {self.interface} up")
@@ -68,7 +67,6 @@ class LabPath:
         return "netem" if self.netem is not None else None
 
     def tc_lines(self, host: str) -> list[str]:
-        """Lines for ``tc -batch`` that shape what a host sends on it."""
         lines = []
         for direction, end in enumerate(self.ends):
             if end.host == host:
@@ -91,7 +89,6 @@ class Topology:
         ]
 
     def tc_lines(self, host: str) -> list[str]:
-        """Lines for ``tc -batch`` that shape all that a host sends."""
         return [line for path in self.paths for line in path.tc_lines(host)]
 
     def as_dict(self) -> dict:

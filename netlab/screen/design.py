@@ -65,8 +65,6 @@ ALL_ROW = "all-knobs"
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A two-level design."""
-
     kind: str
     knobs: tuple[str, ...]
     levels: np.ndarray
@@ -88,7 +86,6 @@ class Design:
 
 
 def design(knobs: Iterable[str], kind: str = AUTO) -> Design:
-    """Choose the rows of a screen."""
     names = tuple(knobs)
     if kind not in DESIGNS:
         raise BadInput(
@@ -319,7 +316,6 @@ def _frame(
 
 
 def _matters(frame: pd.DataFrame) -> pd.Series:
-    """Mask of the effects found to differ from 1 by more than the bound allows."""
     return ~frame["verdict"].isin((SAME, CANNOT_TELL))
 
 
@@ -379,8 +375,6 @@ def knob_name(item: Knob | Choice) -> str:
 
 @dataclass(frozen=True)
 class ScreenRequest:
-    """The parameters of a screen."""
-
     study: Study
     tuning: str
     group_name: str | None = None
@@ -445,7 +439,6 @@ class ScreenRequest:
 
     @property
     def group(self) -> Group:
-        """The group to measure."""
         groups = {group.name: group for group in self.study.groups}
         if self.group_name is None and len(groups) == 1:
             return self.study.groups[0]

@@ -228,7 +228,6 @@ NAME_ROOM = 42
 
 
 def least_name(tuning: str) -> str:
-    """Default name of the least set of a tuning."""
     return f"{tuning[:NAME_ROOM]}-least"
 
 
@@ -281,7 +280,6 @@ def write_least(record: ScreenRecord, path: Path) -> Path:
 
 
 def write_files(found: Screened, place: Path, output: Path | None = None) -> tuple[Path, ...]:
-    """Write ``screen.json``, ``effects.svg``, and the least set."""
     record = record_of(found, output.stem if output else "")
     output = output or place / f"{record.least_tuning['name']}.yml"
     return (

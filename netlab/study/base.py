@@ -122,14 +122,12 @@ class MistakesFound:
 
     @contextmanager
     def mistakes(self) -> Iterator[None]:
-        """Note the mistake that the block raises, and go on after it."""
         try:
             yield
         except ValueError as mistake:
             self._mistakes.append(mistake)
 
     def refuse(self) -> None:
-        """Raise the mistakes, if there are any."""
         if self._mistakes:
             several = SeveralMistakes(self._mistakes)  # each has a code
             raise self._mistakes[0] if len(self._mistakes) == 1 else several

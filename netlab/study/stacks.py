@@ -90,7 +90,6 @@ class Stack(Model, title="`stacks.NAME`"):
         return self
 
     def parameters(self) -> dict[str, float | int]:
-        """The parameters given, by key."""
         return self.model_dump(exclude={"law"}, exclude_none=True)
 
 
@@ -308,7 +307,6 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
 
 
 def read_wad(path: Path | str) -> tuple[WadEntry, ...]:
-    """Parse a ``wad.conf`` file; see :func:`parse_wad`."""
     where = str(path)
     try:
         with open(path, "rb") as file:

@@ -60,7 +60,6 @@ class OwnTuning(Content, title="`profiles.NAME`"):
     ] = ()
 
     def named(self, name: str) -> Tuning:
-        """The same as a tuning of a name."""
         return Tuning(
             name=name,
             title=self.title or name,
@@ -114,7 +113,6 @@ class TuningLevel(Model, title="`tunings`"):
 
     @property
     def is_inline(self) -> bool:
-        """True if the level brings its tuning."""
         return self.knobs is not None or self.extends is not None
 
     @property
@@ -124,7 +122,6 @@ class TuningLevel(Model, title="`tunings`"):
 
 
 def own_tunings(study: Study) -> dict[str, Tuning]:
-    """Tunings that a study brings, by name."""
     own = {name: given.named(name) for name, given in study.profiles.items()}
     for level in study.tunings:
         if level.is_inline:
@@ -136,7 +133,6 @@ def own_tunings(study: Study) -> dict[str, Tuning]:
 
 
 def used_names(study: Study) -> list[str]:
-    """Names of the tunings that the study's hosts take, each once."""
     names = [study.profile(host, level.name) for level in study.tunings for host in study.hosts]
     return list(dict.fromkeys(names))
 

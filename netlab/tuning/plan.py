@@ -51,7 +51,6 @@ class Change:
 
     @property
     def new(self) -> str:
-        """The new value."""
         return self.knob.value
 
     @property
@@ -61,12 +60,10 @@ class Change:
 
     @property
     def changes(self) -> bool:
-        """True if applying the plan writes this knob."""
         return self.supported and self.old != self.new
 
     @property
     def key(self) -> tuple[str, str | None]:
-        """Kind and name."""
         return (self.knob.kind, self.knob.name)
 
     def record(self) -> dict[str, Any]:
@@ -239,7 +236,6 @@ _COLOUR = {"old": "#8b1a1a", "new": "#14601f", "same": "#555", "unsupported": "#
 
 
 def plan_html(changes: Iterable[Change]) -> str:
-    """The plan as a diff for a notebook, in a ``pre`` element; every value is escaped."""
     body = "\n".join(
         f'<span style="color:{_COLOUR[kind]}">{escape(text)}</span>'
         for kind, text in _lines(changes)

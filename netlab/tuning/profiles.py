@@ -142,7 +142,6 @@ def _without_remarks(value: Any) -> Any:
 
 
 def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Directory of netlab's data."""
     if data_dir is None:
         return paths.data_dir()
     path = Path(data_dir)
@@ -154,7 +153,6 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
 
 
 def profile_names(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
-    """Names of the tunings that netlab brings, sorted."""
     return sorted(path.stem for path in (data_directory(data_dir) / "tunings").glob("*.yml"))
 
 

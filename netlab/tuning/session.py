@@ -41,8 +41,6 @@ class Drift:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """Outcome of a session, as data for every run's record."""
-
     profile: str
     applied: tuple[dict[str, Any], ...] = ()
     unchanged: tuple[dict[str, Any], ...] = ()
@@ -53,7 +51,6 @@ class TuningResult:
     failed: tuple[dict[str, Any], ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
         return {
             "profile": self.profile,
             **{
@@ -124,7 +121,6 @@ class TuneFault(TuningError):
 
 
 def request_line(verb: str, **words: str | None) -> str:
-    """One request; values are percent-encoded, words that are None are left out."""
     encoded = (
         f"{key}={quote(value, safe='/._-:,+@')}"
         for key, value in words.items()
@@ -157,7 +153,6 @@ class Requests:
             return self._until("ready")[-1]
 
     def ask(self, verb: str, **words: str | None) -> list[dict[str, Any]]:
-        """Every answer to one request, the final one last."""
         with self._lock:
             if self._owed:
                 owed, self._owed = self._owed, None
@@ -286,7 +281,6 @@ class TuningSession:
         return not self.profile.items and self.mtu_B is None and not self._extra
 
     def read(self, knob: HostSetting) -> dict[str, Any]:
-        """One knob as it is now."""
         words = knob_words(knob, self.interface)
         if knob.kind not in MEMBERED:
             return self._requests.ask("read", **words)[-1]
@@ -466,7 +460,6 @@ class TuningSession:
 
     @property
     def result(self) -> TuningResult:
-        """Outcome so far; after the session with that of the revert."""
         got = self._got
         return TuningResult(
             profile=self.profile.name,
