@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +25,6 @@ from netlab.errors import BadInput, NetlabError
 
 if TYPE_CHECKING:
     from netlab.experiment.progress import Progress
-    from netlab.qualify.calibration_emulator import EmulatorAccuracy
-    from netlab.qualify.calibration_run import Calibration
     from netlab.screen.design import ScreenRequest
     from netlab.screen.run import Screened
 
@@ -422,47 +419,35 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
                 f"--only {only} does not use {', '.join(unused)}; leave out one or the other",
                 code="E-CLI-003",
             )
+    from netlab.experiment.progress import Steady
     from netlab.files import paths, writing
     from netlab.lab import emulator
-    from netlab.qualify.calibration_emulator import QUICK_EMULATOR, EmulatorPlan
-    from netlab.qualify.calibration_paths import QUICK, RatePlan
-    from netlab.qualify.calibration_run import CalibrationDocument, calibrate, calibrate_emulator
+    from netlab.qualify import calibration, calibration_cells
 
-    parts: dict[str, Callable] = {}
+    measures: dict[str, tuple[Callable, Any]] = {}
     if only in (None, RATES):
-        of_rates = {key: given[key] for key in OF_RATES if key in given}
-        rates = replace(QUICK if quick else RatePlan(), **of_rates)
-        parts[RATES] = partial(calibrate, rates)
+        rates = calibration_cells.QUICK if quick else calibration_cells.RatePlan()
+        rates = replace(rates, **{key: given[key] for key in OF_RATES if key in given})
+        measures[RATES] = calibration.calibrate, rates
     if only in (None, EMULATOR):
         # Fail before minutes of rates, not after them.
         emulator.check()
-        of_emulator = {key: given[key] for key in OF_EMULATOR if key in given}
-        plan = replace(QUICK_EMULATOR if quick else EmulatorPlan(), **of_emulator)
-        parts[EMULATOR] = partial(calibrate_emulator, plan)
-    root = results or paths.results_dir("calibration")
-    directory = None
-    document = CalibrationDocument(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    for name, measure in parts.items():
-        part = _with_bar(name, measure)
+        plan = calibration_cells.QUICK_EMULATOR if quick else calibration_cells.EmulatorPlan()
+        plan = replace(plan, **{key: given[key] for key in OF_EMULATOR if key in given})
+        measures[EMULATOR] = calibration.calibrate_emulator, plan
+    started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    parts: dict[str, Any] = {}
+    for name, (measure, cells) in measures.items():
+        with Steady(desc=f"netlab calibrate: {name}", unit="cell", total=len(cells.cells)) as bar:
+            parts[name] = measure(cells, progress=bar.update)
         # Save each part before the next one, which may fail.
-        measured: dict[str, Any] = {name: part}
-        document = replace(document, **measured)
-        directory = directory or writing.new_directory(root, document.started_at)
+        if len(parts) == 1:
+            directory = writing.new_directory(
+                results or paths.results_dir("calibration"), started_at
+            )
+        document = calibration.CalibrationDocument(started_at, **parts)
         path = document.save(directory)
-        click.echo(part.to_text())
+        click.echo(parts[name].to_text())
     click.echo(path)
     if document.complaint:
         raise NetlabError(document.complaint, code="E-CLI-004")
-
-
-def _with_bar(name: str, measure: Callable) -> Calibration | EmulatorAccuracy:
-    """Measure a part, with a progress bar."""
-    from netlab.experiment.progress import Steady
-
-    with Steady(desc=f"netlab calibrate: {name}", unit="cell") as bar:
-
-        def progress(sample: dict, runs: int) -> None:
-            bar.total = runs
-            bar.update()
-
-        return measure(progress=progress)

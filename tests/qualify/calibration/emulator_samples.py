@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netlab.qualify.calibration_emulator import EmulatedRate, RoundTrip
+from netlab.qualify.calibration_cells import EmulatedRate, RoundTrip
 
 
 def pinged(cell: RoundTrip, off_us: float, flags: str = "", **more: object) -> dict:

@@ -11,32 +11,28 @@ from netlab.cli.experiments import calibrate_command
 from netlab.errors import BadInput
 from netlab.lab import emulator as lab_emulator
 from netlab.lab.topology import topology
-from netlab.qualify import calibration_run
-from netlab.qualify.calibration_emulator import (
-    IDLE,
-    LOADED,
-    LOADED_LINK,
-    QUICK_EMULATOR,
+from netlab.qualify import calibration
+from netlab.qualify.calibration import (
+    CELL_COLUMNS,
     RATE_COLUMNS,
     ROUND_TRIP_COLUMNS,
-    EmulatedRate,
+    Calibration,
+    CalibrationDocument,
     EmulatorAccuracy,
-    EmulatorPlan,
-    RoundTrip,
-    emulator_study,
-)
-from netlab.qualify.calibration_paths import (
-    QUICK,
-    RateCell,
-    RatePlan,
-    calibration_study,
     judge,
     tries_of,
 )
-from netlab.qualify.calibration_run import (
-    CELL_COLUMNS,
-    Calibration,
-    CalibrationDocument,
+from netlab.qualify.calibration_cells import (
+    IDLE,
+    LOADED,
+    LOADED_LINK,
+    QUICK,
+    QUICK_EMULATOR,
+    EmulatedRate,
+    EmulatorPlan,
+    RateCell,
+    RatePlan,
+    RoundTrip,
 )
 
 ONE = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
@@ -59,7 +55,7 @@ def outcome(percent_off: float, flags: str = "") -> dict:
 
 
 def cell_of(*runs: dict, plan: RatePlan = ONE) -> dict:
-    (row,) = Calibration.of(plan, list(runs), {}).cells.to_dict("records")
+    (row,) = Calibration(plan, list(runs), {}).frames["cells"].to_dict("records")
     return row
 
 
@@ -93,7 +89,7 @@ def test_offloads_are_on_only_at_high_frame_rates():
 
 def test_the_lab_has_one_path_a_rate_shaped_to_it():
     plan = RatePlan(rates_Mbps=(1, 1.0001, 10.0, 1e4, 1e6))
-    rates = {path.name: path.settings.rate_bps for path in topology(calibration_study(plan)).paths}
+    rates = {path.name: path.settings.rate_bps for path in topology(plan.study).paths}
     for cell in plan.cells:
         assert rates[cell.path] == round(cell.rate_Mbps * 1e6)
 
@@ -130,7 +126,7 @@ def test_a_cell_off_its_bound_under_foreign_load_alone_is_disturbed():
 
 @pytest.mark.parametrize("percent", [0.0, -3.0, 2.0])
 def test_every_cell_is_measured_as_often_whatever_its_figure(percent):
-    samples = tries_of(ONE.cells[0], lambda: outcome(percent), ONE.repeats, "repeat")
+    samples = tries_of(ONE.cells[0], lambda: outcome(percent), "repeat", ONE.repeats)
     assert [sample["repeat"] for sample in samples] == list(range(1, ONE.repeats + 1))
     assert cell_of(*samples)["error_percent"] == pytest.approx(percent)
 
@@ -152,7 +148,7 @@ def test_a_cell_without_a_figure_is_not_measured_and_not_passed():
 
 def test_the_calibration_has_text_table_and_json():
     runs = [run(0.1), run(0.7)]
-    done = Calibration.of(ONE, runs, {"kernel": "6.1"})
+    done = Calibration(ONE, runs, {"kernel": "6.1"})
     text = done.to_text()
     for part in ("+0.40", "least %", "+0.10", "greatest %", "+0.70", "Every try counts"):
         assert part in text
@@ -185,12 +181,12 @@ AT, MACHINE = "2026-01-01T00:00:00Z", {"kernel": "6.1"}
 
 def accuracy(off_us: float = 0.0) -> EmulatorAccuracy:
     samples = [pinged(cell, off_us) for cell in PLAN.round_trips]
-    return EmulatorAccuracy.of(PLAN, [*samples, filled(RATE, 0)], MACHINE)
+    return EmulatorAccuracy(PLAN, [*samples, filled(RATE, 0)], MACHINE)
 
 
 def rates() -> Calibration:
     plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
-    return Calibration.of(plan, [], MACHINE)
+    return Calibration(plan, [], MACHINE)
 
 
 def test_a_part_that_was_not_measured_is_not_in_the_document(tmp_path):
@@ -221,9 +217,9 @@ def test_a_later_calibration_of_another_part_leaves_the_rates_as_they_are(tmp_pa
     cell = {"rate_Mbps": 100.0, "mtu_B": 1500}
     plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
     sample = {**cell, "goodput_MBps": plan.cells[0].expected_MBps, "flags": ""}
-    done = Calibration.of(plan, [sample], MACHINE)
-    monkeypatch.setattr(calibration_run, "calibrate", lambda plan, progress: done)
-    monkeypatch.setattr(calibration_run, "calibrate_emulator", lambda plan, progress: accuracy(900))
+    done = Calibration(plan, [sample], MACHINE)
+    monkeypatch.setattr(calibration, "calibrate", lambda plan, progress: done)
+    monkeypatch.setattr(calibration, "calibrate_emulator", lambda plan, progress: accuracy(900))
     monkeypatch.setattr(lab_emulator, "check", lambda: None)
     out = ("--out", str(tmp_path))
     first = CliRunner().invoke(calibrate_command, ["--only", "rates", *out])
@@ -273,7 +269,7 @@ def test_each_round_trip_is_measured_idle_and_loaded_and_then_the_rates():
 
 
 def test_the_paths_are_emulated_by_netlab_as_long_as_asked_and_only_rates_have_a_queue():
-    paths = {path.name: path for path in topology(emulator_study(EmulatorPlan())).paths}
+    paths = {path.name: path for path in topology(EmulatorPlan().study).paths}
     for cell in EmulatorPlan().cells:
         path = paths[cell.path]
         assert path.emulated_with == "netlab"
@@ -346,8 +342,8 @@ def test_every_cell_has_a_row_with_its_measurements():
         pinged(BUSY, 80, "load_short"),
         pinged(LINK, 250),
     ]
-    done = EmulatorAccuracy.of(PLAN, [*samples, filled(RATE, -0.5)], {})
-    idle, loaded, link = done.round_trips.to_dict("records")
+    done = EmulatorAccuracy(PLAN, [*samples, filled(RATE, -0.5)], {})
+    idle, loaded, link = done.frames["round_trips"].to_dict("records")
     assert tuple(idle) == ROUND_TRIP_COLUMNS
     assert (idle["load"], idle["tries"], idle["verdict"]) == ("idle", 3, "within")
     assert idle["flags"] == "interference"
@@ -356,7 +352,7 @@ def test_every_cell_has_a_row_with_its_measurements():
     assert idle["pings"] == 3 * 41
     assert (loaded["goodput_Mbps"], loaded["flags"]) == (500.0, "load_short")
     assert (link["load"], link["verdict"]) == ("loaded link", "outside")
-    (rate,) = done.rates.to_dict("records")
+    (rate,) = done.frames["rates"].to_dict("records")
     assert tuple(rate) == RATE_COLUMNS
     assert rate["error_percent"] == pytest.approx(-0.5)
     assert done.verdicts == ["within", "within", "outside", "within"]
@@ -364,7 +360,7 @@ def test_every_cell_has_a_row_with_its_measurements():
 
 def test_the_accuracy_has_text_tables_and_json_with_any_part_missing():
     samples = [pinged(QUIET, 50), filled(RATE, 0, "failed", goodput_MBps=None)]
-    done = EmulatorAccuracy.of(PLAN, samples, {})
+    done = EmulatorAccuracy(PLAN, samples, {})
     text = done.to_text()
     assert "Loaded link: beside one stream paced at 1000 Mb/s, on a path of 2500 Mb/s." in text
     assert "Every try counts" in text and "least, us" in text
@@ -406,7 +402,7 @@ TRIP, EMULATOR_RUN_RATE = RoundTrip(10.0, IDLE), EmulatedRate(100.0, 20.0, 1500)
 )
 def test_no_figure_ends_the_tries_early_or_adds_one(cell, samples):
     left = iter(samples)
-    made = tries_of(cell, lambda: next(left), 3, "try")
+    made = tries_of(cell, lambda: next(left), "try", 3)
     assert [one["try"] for one in made] == [1, 2, 3]
     assert all(cell.key.items() <= one.items() for one in made)
     assert next(left, None) is None

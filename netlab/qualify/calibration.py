@@ -1,0 +1,572 @@
+"""Calibrate the core and the path emulator: measure each cell, and judge all its tries."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from netlab import core
+from netlab.analysis.trust import FILE
+from netlab.errors import RunError
+from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
+from netlab.experiment.trial import Emulation, core_run, measured, request_of, side_of
+from netlab.experiment.visit import stable_facts
+from netlab.files.tables import Table
+from netlab.files.writing import write_json
+from netlab.generators.remote_process import difference, snapshot
+from netlab.hosts.path import PathCheck, ping, together
+from netlab.lab.lab import Lab
+from netlab.lab.namespaces import ip, tool
+from netlab.lab.topology import RECEIVER, SENDER
+from netlab.measure.flags import INTERFERENCE, interference
+from netlab.measure.record import RunSetting, others_load, own_us
+from netlab.qualify.calibration_cells import (
+    BOUND_PERCENT,
+    BOUND_US,
+    EMULATOR_CONGESTION,
+    INTERVAL_MS,
+    PATH_MTU_B,
+    RATES_CONGESTION,
+    CalibratedCell,
+    EmulatorPlan,
+    KnownRate,
+    RateCell,
+    RatePlan,
+    RoundTrip,
+    Stream,
+)
+from netlab.study import Group, Socket, Study, Timing
+from netlab.version import version
+
+# Calibrated paths: open each, set its MTU, and send one stream over it.
+
+KEPT = (
+    *("goodput_MBps", "window_s", "window_B", "mss_B", "retransmits", "ledger_error_B"),
+    *("steal_percent", "foreign_cpu_percent", "busiest_core_percent", "flags", "message"),
+)
+"""Columns of a run that a calibration stores."""
+
+KEPT_OF_EMULATOR = ("emulator_late_us", "emulator_waited_percent", "path_drops")
+"""Further columns of a run over an emulated path."""
+
+
+@dataclass(frozen=True)
+class CalibratedPath:
+    """An open path of a calibration."""
+
+    study: Study
+    group: Group
+    lab: Lab
+    endpoints: dict[str, Endpoint]
+    emulation: Emulation | None
+
+    def set_mtu(self, mtu_B: int) -> None:
+        """Set the MTU of both ends for good: a tuning refuses one that ends IPv6."""
+        for name, endpoint in self.endpoints.items():
+            line = ("link", "set", "dev", endpoint.interface, "mtu", str(mtu_B))
+            tool(ip(self.lab.namespace(name), *line), host=name)
+
+    def send(self, stream: Stream) -> dict:
+        """Send one stream."""
+        timing = Timing(
+            rounds=1,
+            seconds=stream.window_s,
+            warmup_s=stream.warmup_s,
+            interval_ms=INTERVAL_MS,
+        )
+        request = request_of(
+            self.study,
+            timing,
+            streams=1,
+            record_length_B=stream.record_length_B,
+            congestion=stream.congestion,
+            socket=Socket(pacing_MBps=stream.pacing_MBps),
+        )
+        sender, receiver = (
+            side_of(self.endpoints[name], buffer_B=stream.buffer_B) for name in (SENDER, RECEIVER)
+        )
+        try:
+            made = measured(
+                lambda: core_run(sender, receiver, request, mtu_B=stream.mtu_B),
+                # The path's rate is under test here, so it is not a ceiling for flags.
+                setting=RunSetting(
+                    stream.mtu_B, None, None, None, bus_shared=False, one_machine=True
+                ),
+                timing=timing,
+                group=self.group,
+                endpoints=self.endpoints.values(),
+                run_id="calibration",
+                emulation=self.emulation,
+            )
+        except RunError as error:
+            return {"goodput_MBps": None, "flags": "failed", "message": str(error)}
+        return {name: made.row[name] for name in KEPT + KEPT_OF_EMULATOR * bool(self.emulation)}
+
+
+Attempt = Callable[[CalibratedPath, Any], Callable[[], dict]]
+"""How to measure a cell of an open path once."""
+
+
+def measure_cells(
+    study: Study,
+    cells: Iterable[Any],
+    attempt: Attempt,
+    tries: tuple[str, int],
+    progress: Callable[[], None],
+) -> tuple[list[dict], dict]:
+    """Measure every cell on a lab of its own; `tries` has the column of their number, and how many.
+
+    A study's rounds do not serve here: its tunings refuse an MTU that ends IPv6, its runs have one
+    window, and a round trip under load is not a run.
+    """
+    samples: list[dict] = []
+    groups = {group.path: group for group in study.groups}
+    # Never a lab that is up already: the MTUs set here are not reverted.
+    with Lab.up(study, owned=True) as lab:
+        facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
+        for name, part in itertools.groupby(cells, lambda cell: cell.path):
+            with open_endpoints(study, name, lab=lab) as endpoints:
+                emulation = Emulation.of(study, name, lab, interval_ms=INTERVAL_MS)
+                path = CalibratedPath(study, groups[name], lab, endpoints, emulation)
+                for cell in part:
+                    path.set_mtu(cell.mtu_B)
+                    samples += tries_of(cell, attempt(path, cell), *tries)
+                    progress()
+    return samples, facts
+
+
+def tries_of(cell: CalibratedCell, once: Callable[[], dict], name: str, count: int) -> list[dict]:
+    """Measure a cell several times, whatever the figures; `name` is the column of the number."""
+    return [{**cell.key, name: number, **once()} for number in range(1, count + 1)]
+
+
+# Verdicts of calibrated cells, and the flags behind them.
+
+WITHIN, OUTSIDE, DISTURBED, NOT_MEASURED = "within", "outside", "disturbed", "not measured"
+"""Disturbed: the cell is off its bound, but every try beyond it had steal or foreign load."""
+
+EVERY_TRY = (
+    "Every try counts: the figure is the median of all, between the least and the greatest; a cell "
+    "of which half the tries or more failed is not measured."
+)
+"""The rule for the tries of a cell, for notes."""
+
+HEADS = {
+    "rtt_ms": "RTT asked, ms",
+    "goodput_Mbps": "load, Mb/s",
+    "mean_ms": "median, ms",
+    "deviation_us": "off by, us",
+    "least_us": "least, us",
+    "greatest_us": "greatest, us",
+    "bound_us": "bound, us",
+    "late_us": "late, us",
+    "rate_Mbps": "Mb/s",
+    "mtu_B": "MTU",
+    "expected_MBps": "TCP can carry, MB/s",
+    "goodput_MBps": "measured, MB/s",
+    "error_percent": "error %",
+    "least_percent": "least %",
+    "greatest_percent": "greatest %",
+    "within_percent": "bound %",
+}
+FORMATS = {
+    **dict.fromkeys(("mean_ms", "expected_MBps", "goodput_MBps"), ".3f"),
+    **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
+    **dict.fromkeys(("rtt_ms", "rate_Mbps"), "g"),
+    **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
+    **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
+    "within_percent": ".1f",
+}
+
+
+def judge(cell: CalibratedCell, tries: list[dict]) -> str:
+    """The verdict of a cell, on the median of all its tries that have a figure."""
+    known = [(off, one) for one in tries if (off := cell.excess(one)) is not None]
+    if 2 * len(known) <= len(tries):
+        return NOT_MEASURED
+    if abs(float(np.median([off for off, _ in known]))) <= 1:
+        return WITHIN
+    # Other work on the machine never shortens a round trip, nor raises a rate.
+    beyond = [(off, one) for off, one in known if abs(off) > 1]
+    clean = any(off < -1 or INTERFERENCE not in one["flags"].split(",") for off, one in beyond)
+    return OUTSIDE if clean else DISTURBED
+
+
+def _values(tries: list[dict], name: str) -> list[float]:
+    return [float(one[name]) for one in tries if one.get(name) is not None]
+
+
+def _median(values: list[float]) -> float:
+    return float(np.median(values)) if values else np.nan
+
+
+class CellTable(NamedTuple):
+    """A table of the cells of one kind: its key in the document, and what its columns have."""
+
+    name: str
+    file: str
+    caption: str
+    keys: tuple[str, ...]
+    figures: Callable[[Any, list[dict]], dict]
+    columns: tuple[str, ...]
+
+    def frame(self, cells: Sequence[CalibratedCell], samples: list[dict]) -> pd.DataFrame:
+        """Cells as rows: the figures of all tries, and the verdict."""
+        rows = []
+        for cell in cells:
+            tries = [one for one in samples if cell.key.items() <= one.items()]
+            good = [one for one in tries if cell.excess(one) is not None]
+            counts = dict.fromkeys(("tries", "runs"), len(tries))
+            counts["failed"] = len(tries) - len(good)
+            flags = {flag for one in tries for flag in one["flags"].split(",") if flag}
+            verdict = {"verdict": judge(cell, tries), "flags": ",".join(sorted(flags))}
+            rows.append({**cell.key, **self.figures(cell, good), **counts, **verdict})
+        frame = pd.DataFrame.from_records(rows, columns=list(self.columns))
+        return frame.astype({name: float for name in self.columns if name in FORMATS})
+
+
+# A calibrated part: tables, text and JSON.
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationPart(ABC):
+    """The measurements and verdicts of one part of a calibration."""
+
+    plan: Any
+    samples: list[dict]
+    machine: dict
+
+    TABLES: ClassVar[tuple[CellTable, ...]]
+    """Each has the plan's cells of its name."""
+
+    CONGESTION: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def notes(self) -> tuple[str, ...]:
+        """Lines below the tables in a terminal, one a table, and one of all."""
+
+    @cached_property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The cells as rows, by the name of their table."""
+        return {
+            table.name: table.frame(getattr(self.plan, table.name), self.samples)
+            for table in self.TABLES
+        }
+
+    def tables(self) -> dict[str, Table]:
+        """The tables for readers, by the name of their file."""
+        *own, common = self.notes
+        return {
+            table.file: Table(
+                self.frames[table.name].set_index(list(table.keys)),
+                caption=table.caption,
+                heads=HEADS,
+                formats=FORMATS,
+                note=f"{note} {common}",
+            )
+            for table, note in zip(self.TABLES, own, strict=True)
+        }
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every cell."""
+        return [verdict for frame in self.frames.values() for verdict in frame["verdict"]]
+
+    def to_text(self) -> str:
+        """The tables for a terminal."""
+        tables = [table for table in self.tables().values() if len(table.frame)]
+        return "\n".join([*(f"{t.caption}\n{_text(t)}\n" for t in tables), *self.notes])
+
+    def as_json(self) -> dict:
+        """Settings, cells and every try as JSON values."""
+        return {
+            "settings": {**asdict(self.plan), "congestion": self.CONGESTION},
+            **{name: frame.to_dict("records") for name, frame in self.frames.items()},
+            "samples": self.samples,
+        }
+
+
+def _text(table: Table) -> str:
+    """The rows of a table as text, its index as well, numbers in their formats."""
+    frame = table.frame.reset_index()
+    for name, form in FORMATS.items():
+        if name in frame:
+            frame[name] = [None if pd.isna(value) else format(value, form) for value in frame[name]]
+    return frame.rename(columns=dict(table.heads)).fillna("-").to_string(index=False)
+
+
+# Calibrate netlab's core on paths of known rates: measure each cell and its error.
+
+CELL_COLUMNS = (
+    *("rate_Mbps", "mtu_B", "offloads", "expected_MBps", "goodput_MBps", "error_percent"),
+    *("least_percent", "greatest_percent", "within_percent", "verdict", "runs", "failed", "flags"),
+)
+
+
+def _rate(cell: KnownRate, tries: list[dict]) -> dict:
+    goodputs = _values(tries, "goodput_MBps")
+    errors = [100 * (goodput / cell.expected_MBps - 1) for goodput in goodputs]
+    return {
+        "offloads": "on" if isinstance(cell, RateCell) and cell.offloads else "off",
+        "expected_MBps": cell.expected_MBps,
+        "goodput_MBps": _median(goodputs),
+        "error_percent": _median(errors),
+        "least_percent": min(errors, default=np.nan),
+        "greatest_percent": max(errors, default=np.nan),
+        "within_percent": cell.within_percent,
+        "late_us": _median(_values(tries, "emulator_late_us")),
+    }
+
+
+class Calibration(CalibrationPart):
+    """The measurements and verdicts of a rate calibration."""
+
+    TABLES: ClassVar = (
+        CellTable(
+            "cells",
+            "calibration",
+            "Goodput on paths of known rates, beside what TCP can carry there",
+            ("rate_Mbps", "mtu_B"),
+            _rate,
+            CELL_COLUMNS,
+        ),
+    )
+    CONGESTION: ClassVar = RATES_CONGESTION
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        rate = "What TCP can carry is MSS / (MTU + 14) of the rate of the token bucket."
+        return (rate, EVERY_TRY)
+
+
+def calibrate(plan: RatePlan, *, progress: Callable[[], None] = lambda: None) -> Calibration:
+    """Measure the rates."""
+    samples, facts = measure_cells(
+        plan.study,
+        sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B)),
+        lambda path, cell: partial(path.send, cell.stream(plan)),
+        ("repeat", plan.repeats),
+        progress,
+    )
+    return Calibration(plan, samples, facts)
+
+
+# Calibrate the path emulator: ping idle and loaded paths, fill rates.
+
+PING_INTERVAL_S = 0.02
+LOAD_SHORT_PERCENT, LOAD_SHORT = 5.0, "load_short"
+"""Largest shortfall of a load, and the flag of a try beyond it."""
+
+ROUND_TRIP_COLUMNS = (
+    *("rtt_ms", "load", "goodput_Mbps", "mean_ms", "deviation_us", "least_us", "greatest_us"),
+    *("bound_us", "late_us", "pings", "tries", "verdict", "flags"),
+)
+RATE_COLUMNS = (
+    *("rate_Mbps", "rtt_ms", "mtu_B", "expected_MBps", "goodput_MBps", "error_percent"),
+    *("least_percent", "greatest_percent", "within_percent", "late_us", "tries", "verdict"),
+    "flags",
+)
+
+
+def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
+    means_ms = _values(tries, "mean_ms")
+    off_us = [1e3 * (mean_ms - cell.rtt_ms) for mean_ms in means_ms]
+    return {
+        "goodput_Mbps": 8 * _median(_values(tries, "goodput_MBps")),
+        "mean_ms": _median(means_ms),
+        "deviation_us": _median(off_us),
+        "least_us": min(off_us, default=np.nan),
+        "greatest_us": max(off_us, default=np.nan),
+        "bound_us": cell.bound_us,
+        "late_us": _median(_values(tries, "emulator_late_us")),
+        "pings": sum(one.get("pings", 0) for one in tries),
+    }
+
+
+class EmulatorAccuracy(CalibrationPart):
+    """Measured round trips and rates of the emulator, compared with its settings."""
+
+    TABLES: ClassVar = (
+        CellTable(
+            "round_trips",
+            "calibration-round-trips",
+            "The emulator's accuracy: round trips, idle and loaded, beside what was asked",
+            ("rtt_ms", "load"),
+            _round_trip,
+            ROUND_TRIP_COLUMNS,
+        ),
+        CellTable(
+            "rates",
+            "calibration-emulated-rates",
+            "The emulator's accuracy: goodput of one stream, beside what TCP can carry",
+            ("rate_Mbps", "rtt_ms", "mtu_B"),
+            _rate,
+            RATE_COLUMNS,
+        ),
+    )
+    CONGESTION: ClassVar = EMULATOR_CONGESTION
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        loads = ""
+        for load in self.plan.loads:
+            if load.paced_Mbps:
+                path = f"{load.rate_Mbps:g} Mb/s" if load.rate_Mbps else "no rate"
+                loads += (
+                    f"{load.name.capitalize()}: beside one stream paced at {load.paced_Mbps:g} "
+                    f"Mb/s, on a path of {path}. "
+                )
+        trips = (
+            f"Means of {self.plan.pings} pings, {1e3 * PING_INTERVAL_S:g} ms apart, MTU "
+            f"{PATH_MTU_B}. {loads}The bound is the larger of {BOUND_US:g} us and "
+            f"{BOUND_PERCENT:g} % of the RTT."
+        )
+        common = (
+            "Late: what all but one in 100 of the emulator's writes stayed within. Each cell is "
+            f"measured {self.plan.tries} times. {EVERY_TRY}"
+        )
+        return trips, "What TCP can carry is MSS / (MTU + 14) of the rate.", common
+
+
+def calibrate_emulator(
+    plan: EmulatorPlan, *, progress: Callable[[], None] = lambda: None
+) -> EmulatorAccuracy:
+    """Measure the accuracy of the path emulator."""
+
+    def attempt(path: CalibratedPath, cell: Any) -> Callable[[], dict]:
+        if not isinstance(cell, RoundTrip):
+            return partial(path.send, cell.stream(plan.seconds))
+        if cell.load.paced_Mbps:
+            return partial(_loaded, path, plan, cell)
+        return partial(_idle, path, plan)
+
+    tries = ("try", plan.tries)
+    samples, facts = measure_cells(plan.study, plan.cells, attempt, tries, progress)
+    return EmulatorAccuracy(plan, samples, facts)
+
+
+def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
+    """Ping an idle path."""
+    ends = [side_of(endpoint) for endpoint in path.endpoints.values()]
+
+    def metered() -> tuple[PathCheck, list[dict]]:
+        before = [snapshot(end) for end in ends]
+        pings = _ping(path, plan)
+        after = [snapshot(end) for end in ends]
+        return pings, [difference(*both) for both in zip(before, after, strict=True)]
+
+    assert path.emulation is not None  # every path of this calibration is emulated
+    (pings, meters), emulated = path.emulation.around(path.group, metered)
+    # Both ends are on one machine, so each meter has all its processors.
+    spent_us = sum(own_us(meter) for meter in meters)
+    spent_us += emulated.cpu_us(meters[0]["t0_ns"], meters[0]["t1_ns"])
+    load = others_load(meters[0], spent_us)
+    disturbance = interference(load) or ""
+    return {
+        **_figures(pings, plan),
+        **load,
+        "emulator_late_us": emulated.late_us,
+        "emulator_waited_percent": emulated.waited_percent,
+        "path_drops": emulated.dropped(),
+        "flags": INTERFERENCE if disturbance else "",
+        "message": _message(disturbance, pings),
+    }
+
+
+def _loaded(path: CalibratedPath, plan: EmulatorPlan, cell: RoundTrip) -> dict:
+    """Ping while the stream of the cell loads the path; a failed stream voids the pings."""
+    stream = cell.stream(plan.pings * PING_INTERVAL_S)
+
+    def ping_later() -> PathCheck:
+        # The handshake takes two round trips before the warm-up begins.
+        time.sleep(stream.warmup_s + 2 * cell.rtt_ms / 1e3)
+        return _ping(path, plan)
+
+    both: list[Callable[[], Any]] = [ping_later, partial(path.send, stream)]
+    pings, sent = (done.result() for done in together(both, at_once=2))
+    sample = {**_figures(pings, plan), **sent, "message": _message(sent["message"], pings)}
+    if sample["goodput_MBps"] is None:
+        sample["mean_ms"] = None
+    elif 8 * sample["goodput_MBps"] < cell.load.paced_Mbps * (1 - LOAD_SHORT_PERCENT / 100):
+        sample["flags"] = ",".join(filter(None, (sample["flags"], LOAD_SHORT)))
+    return sample
+
+
+def _ping(path: CalibratedPath, plan: EmulatorPlan) -> PathCheck:
+    near, far = path.endpoints[SENDER], path.endpoints[RECEIVER]
+    return ping(near.host, near.address, far.address, count=plan.pings, interval_s=PING_INTERVAL_S)
+
+
+def _figures(pings: PathCheck, plan: EmulatorPlan) -> dict:
+    """Statistics of the pings; ``pings`` counts the answered ones."""
+    lost_percent = 100.0 if pings.loss_percent is None else pings.loss_percent
+    return {
+        "pings": round(plan.pings * (1 - lost_percent / 100)),
+        "mean_ms": pings.avg_ms,
+        "mdev_ms": pings.mdev_ms,
+        "min_ms": pings.min_ms,
+        "max_ms": pings.max_ms,
+    }
+
+
+def _message(message: str, pings: PathCheck) -> str:
+    """The message, with ping's output if a ping was not answered."""
+    printed = "" if pings.loss_percent == 0 else " / ".join(pings.ping.splitlines()[-3:])
+    return "; ".join(filter(None, (message, printed)))
+
+
+# Output of a calibration: tables, text and one JSON file.
+
+SCHEMA = 3
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationDocument:
+    """The calibrations of one command, the ones that were not measured left out."""
+
+    started_at: str
+    rates: Calibration | None = None
+    emulator: EmulatorAccuracy | None = None
+
+    @property
+    def complaint(self) -> str | None:
+        """Number and verdicts of the cells off their bound; None if all are within."""
+        verdicts = [verdict for part in self._parts for verdict in part.verdicts]
+        off = [verdict for verdict in verdicts if verdict != WITHIN]
+        if not off:
+            return None
+        counts = ", ".join(f"{off.count(name)} {name}" for name in dict.fromkeys(off))
+        return f"{len(off)} of {len(verdicts)} cells are not within their bound: {counts}"
+
+    @property
+    def _parts(self) -> list[CalibrationPart]:
+        return [part for part in (self.rates, self.emulator) if part is not None]
+
+    def as_json(self) -> dict:
+        """The document as JSON values, with every run; unmeasured parts are left out."""
+        return {
+            "netlab_calibration": SCHEMA,
+            "started_at": self.started_at,
+            "netlab": version(),
+            "agent": core.source_digest(),
+            "machine": self._parts[0].machine,
+            **({} if self.rates is None else self.rates.as_json()),
+            **({} if self.emulator is None else {"emulator": self.emulator.as_json()}),
+        }
+
+    def save(self, directory: Path) -> Path:
+        """Write ``calibration.json`` and the tables as CSV and LaTeX; return the JSON path."""
+        for part in self._parts:
+            for name, table in part.tables().items():
+                table.export(directory / name)
+        return write_json(directory / FILE, self.as_json(), durable=True)
