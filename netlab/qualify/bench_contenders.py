@@ -174,6 +174,8 @@ def contenders(peers: Sequence[Installed]) -> tuple[Contender, ...]:
 # The schedule of a benchmark: its transfers and their order.
 
 MAX_STREAMS = 10_000
+MOST = {"rounds": 1000, "seconds": 600, "heats": 100, "heat_s": 600, "most_variants": 100}
+MOST |= {"queues": MOST_QUEUES}
 
 
 @dataclass(frozen=True)
@@ -198,21 +200,6 @@ class BenchCell:
         """Settings of the path for this cell."""
         return Environment(self.offloads, self.mtu_B)
 
-    def as_dict(self) -> dict:
-        """The cell's columns."""
-        return asdict(self)
-
-
-_COUNTS = (
-    ("rounds", 1000),
-    ("seconds", 600),
-    ("heats", 100),
-    ("heat_s", 600),
-    ("most_variants", 100),
-    ("queues", MOST_QUEUES),
-)
-"""Counts of a benchmark, and their maxima."""
-
 
 @dataclass(frozen=True)
 class Matrix:
@@ -231,23 +218,17 @@ class Matrix:
     seed: int = 2003
 
     def __post_init__(self) -> None:
-        for key, low, high in (
-            ("streams", 1, MAX_STREAMS),
-            ("mtus_B", 576, 65535),
-        ):
+        for key, low, high in (("streams", 1, MAX_STREAMS), ("mtus_B", 576, 65535)):
             for value in getattr(self, key):
                 if not low <= value <= high:
-                    raise BadInput(
-                        f"is from {low} to {high}", key=key, value=value, code="E-BENCH-013"
-                    )
+                    limits = f"is from {low} to {high}"
+                    raise BadInput(limits, key=key, value=value, code="E-BENCH-013")
         for key in ("offloads", "mtus_B", "streams", "modes"):
             if not getattr(self, key):
                 raise BadInput("has no level", key=key, code="E-BENCH-014")
-        for key, high in _COUNTS:
-            if not 1 <= getattr(self, key) <= high:
-                raise BadInput(
-                    f"is from 1 to {high}", key=key, value=getattr(self, key), code="E-BENCH-015"
-                )
+        for key, most in MOST.items():
+            if not 1 <= (count := getattr(self, key)) <= most:
+                raise BadInput(f"is from 1 to {most}", key=key, value=count, code="E-BENCH-015")
 
     @property
     def cells(self) -> tuple[BenchCell, ...]:
@@ -260,34 +241,20 @@ QUICK = Matrix(mtus_B=(1500,), streams=(4,), rounds=3, seconds=1, heats=1, most_
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One transfer of a contender in a cell and a round (from 1); `order` counts from 0."""
+class Transfer:
+    """One transfer; `number` is that of its round, or of its heat if it has a variant, from 1."""
 
     order: int
-    round: int
+    number: int
     cell: BenchCell
     contender: str
+    variant: OwnVariant | Variant | None = None
 
     def as_dict(self) -> dict:
         """The columns that identify the transfer."""
-        which = {"order": self.order, "round": self.round}
-        return {**which, **self.cell.as_dict(), "contender": self.contender}
-
-
-@dataclass(frozen=True)
-class Heat:
-    """One short transfer of a variant in a heat (from 1); `order` as of a turn."""
-
-    order: int
-    heat: int
-    cell: BenchCell
-    contender: str
-    variant: OwnVariant | Variant
-
-    def as_dict(self) -> dict:
-        """The columns that identify the transfer."""
-        which = {"order": self.order, "heat": self.heat}
-        return {**which, **self.cell.as_dict(), "contender": self.contender}
+        kind = "heat" if self.variant else "round"
+        own = {"order": self.order, kind: self.number}
+        return {**own, **asdict(self.cell), "contender": self.contender}
 
 
 @dataclass(frozen=True)
@@ -299,8 +266,8 @@ class EnvironmentSchedule:
 
     environment: Environment
     variants: Mapping[tuple[BenchCell, str], tuple[OwnVariant | Variant, ...]]
-    heats: tuple[Heat, ...]
-    turns: tuple[Turn, ...]
+    heats: tuple[Transfer, ...]
+    turns: tuple[Transfer, ...]
 
 
 @dataclass(frozen=True)
@@ -345,12 +312,12 @@ def schedule(
             (*pair, variant) for pair, some in variants.items() if len(some) > 1 for variant in some
         ]
         heats = [
-            Heat(next(order), number, *which)
+            Transfer(next(order), number, *which)
             for number in range(1, matrix.heats + 1)
             for which in generator.sample(tried, len(tried))
         ]
         turns = [
-            Turn(next(order), number, *pair)
+            Transfer(next(order), number, *pair)
             for number in range(1, matrix.rounds + 1)
             for pair in generator.sample(list(variants), len(variants))
         ]

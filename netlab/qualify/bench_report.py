@@ -73,29 +73,22 @@ class ComparisonRule:
         self, samples: pd.DataFrame, hot_MBps: float = math.nan, cold_MBps: float = math.nan
     ) -> pd.DataFrame:
         """One row a cell and contender."""
-        rows = []
-        for key, part in samples.groupby([*CELL, "contender"], sort=False):
-            good = part[part["goodput_MBps"].notna()]
-            goodput = good["goodput_MBps"].to_numpy(dtype=float)
-            median = float(np.median(goodput)) if len(goodput) else math.nan
-            rows.append(
-                dict(zip((*CELL, "contender"), key, strict=True))
-                | {
-                    "variant": part["variant"].iloc[0],
-                    "n": len(good),
-                    "failed": len(part) - len(good),
-                    "goodput_MBps": median,
-                    "least_MBps": goodput.min() if len(goodput) else math.nan,
-                    "most_MBps": goodput.max() if len(goodput) else math.nan,
-                    "percent_of_hot_copy": 100 * median / hot_MBps,
-                    "percent_of_cold_copy": 100 * median / cold_MBps,
-                }
-                | {
-                    name: float(good[name].astype(float).median())
-                    for name in ("cpu_s_per_GB", "steal_percent", "foreign_percent")
-                }
-            )
-        return pd.DataFrame.from_records(rows, columns=list(MEDIAN_COLUMNS))
+        rate, *others = "goodput_MBps", "cpu_s_per_GB", "steal_percent", "foreign_percent"
+        frame = samples.astype(dict.fromkeys((rate, *others), float))
+        frame.loc[frame[rate].isna(), others] = math.nan
+        found = frame.groupby([*CELL, "contender"], sort=False, as_index=False).agg(
+            variant=("variant", "first"),
+            n=(rate, "count"),
+            transfers=(rate, "size"),
+            goodput_MBps=(rate, "median"),
+            least_MBps=(rate, "min"),
+            most_MBps=(rate, "max"),
+            **{name: (name, "median") for name in others},
+        )
+        found["failed"] = found["transfers"] - found["n"]
+        found["percent_of_hot_copy"] = 100 * found[rate] / hot_MBps
+        found["percent_of_cold_copy"] = 100 * found[rate] / cold_MBps
+        return found[list(MEDIAN_COLUMNS)]
 
     def ratios(self, samples: pd.DataFrame) -> pd.DataFrame:
         """Compare gensink with every other contender, and with the best peer, in every cell.
@@ -186,34 +179,27 @@ class _Pair:
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:
     """Compare gensink with the best peer over all cells of a mode."""
-    rows = []
-    against = ratios[ratios["other"] == BEST_PEER]
-    for mode, part in against.groupby("mode", sort=False):
-        counts = part["verdict"].value_counts()
-        rows.append(
-            {
-                "mode": mode,
-                "cells": len(part),
-                "median_ratio": part["ratio"].median(),
-                "lowest_ratio": part["ratio"].min(),
-                "highest_ratio": part["ratio"].max(),
-                "median_cpu_ratio": part["cpu_ratio"].median(),
-                "faster": int(counts.get(FASTER, 0)),
-                "slower": int(counts.get(SLOWER, 0)),
-                "the_same": int(counts.get(SAME, 0)),
-                "cannot_tell": int(counts.get(CANNOT_TELL, 0)),
-            }
+    by_mode = ratios[ratios["other"] == BEST_PEER].groupby("mode", sort=False)
+    found = by_mode.agg(
+        cells=("ratio", "size"),
+        median_ratio=("ratio", "median"),
+        lowest_ratio=("ratio", "min"),
+        highest_ratio=("ratio", "max"),
+        median_cpu_ratio=("cpu_ratio", "median"),
+    )
+    for verdict in (FASTER, SLOWER, SAME, CANNOT_TELL):
+        found[verdict.replace(" ", "_")] = (
+            by_mode["verdict"].agg(list).map(lambda verdicts, one=verdict: verdicts.count(one))
         )
-    return pd.DataFrame.from_records(rows)
+    return found.reset_index()
 
 
 # Output of a benchmark: tables, text and one JSON file.
 
 SCHEMA = 5
-VARIANT_COLUMNS = (
-    *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
-)
-"""Columns of the table of variants, after those of the cell."""
+VARIANT_COLUMNS = [
+    *(*CELL, "contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason")
+]
 
 PLAIN_NOTE = (
     "plain: netlab's own engine of send() and recv() in a loop and nothing else; it is not a peer."
@@ -240,15 +226,11 @@ class Conclusions:
         limits = bench.limits
         medians = comparison.medians(samples, limits.all_hot_MBps, limits.all_cold_MBps)
         ratios = comparison.ratios(samples)
-        order = [*CELL]
         return cls(
             bench,
-            medians.sort_values([*order, "contender"], kind="stable", ignore_index=True),
-            ratios.sort_values(order, kind="stable", ignore_index=True),
-            pd.DataFrame.from_records(
-                [standing.as_dict() for standing in bench.standings],
-                columns=[*CELL, *VARIANT_COLUMNS],
-            ).sort_values([*order, "contender"], kind="stable", ignore_index=True),
+            _sorted(medians),
+            _sorted(ratios),
+            _sorted(pd.DataFrame.from_records(list(bench.variants), columns=VARIANT_COLUMNS)),
             summary(ratios),
             comparison,
         )
@@ -276,10 +258,9 @@ class Conclusions:
             caption="Goodput of gensink over that of each other contender",
             heads=_HEADS,
             formats={
-                **dict.fromkeys(("ratio", "low", "high", "cpu_ratio"), ".3f"),
-                **dict.fromkeys(("cpu_low", "cpu_high"), ".3f"),
-                "noise_percent": ".1f",
-                "p_holm": ".3g",
+                **dict.fromkeys(("ratio", "low", "high"), ".3f"),
+                **dict.fromkeys(("cpu_ratio", "cpu_low", "cpu_high"), ".3f"),
+                **{"noise_percent": ".1f", "p_holm": ".3g"},
             },
             note=f"{self.method()} {PLAIN_NOTE}",
         )
@@ -399,7 +380,7 @@ class Conclusions:
             "heats": list(bench.heats),
             "variants": self.variants.to_dict("records"),
             "left_out": [
-                {**out.cell.as_dict(), "contender": out.contender, "reason": out.reason}
+                {**asdict(out.cell), "contender": out.contender, "reason": out.reason}
                 for out in bench.left_out
             ],
             "medians": self.medians.to_dict("records"),
@@ -414,6 +395,11 @@ class Conclusions:
         if len(self.variants):
             self.variants_table().export(directory / "bench-variants")
         return write_json(directory / "bench.json", self.as_json(), durable=True)
+
+
+def _sorted(frame: pd.DataFrame) -> pd.DataFrame:
+    keys = [*CELL, "contender"] if "contender" in frame else [*CELL]
+    return frame.sort_values(keys, kind="stable", ignore_index=True)
 
 
 def _queues(queues: int, cpus: int | None) -> str:

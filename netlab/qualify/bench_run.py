@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -33,12 +33,11 @@ from netlab.qualify.bench_contenders import (
     CopyLimits,
     Environment,
     EnvironmentSchedule,
-    Heat,
     Installed,
     LeftOut,
     Matrix,
     OwnVariant,
-    Turn,
+    Transfer,
     contenders,
     copy_limits,
     schedule,
@@ -49,61 +48,36 @@ from netlab.version import version
 # Choose the variant of a contender in a cell: the one with the highest median of its heats.
 
 
-@dataclass(frozen=True)
-class Standing:
-    """The result of one variant's heats."""
-
-    cell: BenchCell
-    contender: str
-    variant: str
-    heats: int
-    failed: int
-    goodput_MBps: float
-    chosen: bool
-    reason: str
-
-    def as_dict(self) -> dict:
-        """Its columns, including those of the cell."""
-        own = {name: value for name, value in vars(self).items() if name != "cell"}
-        return {**self.cell.as_dict(), **own}
-
-
 def choose(
     stage: EnvironmentSchedule, heats: Sequence[Mapping]
-) -> tuple[dict[tuple[BenchCell, str], OwnVariant | Variant], tuple[Standing, ...]]:
+) -> tuple[dict[tuple[BenchCell, str], OwnVariant | Variant], list[dict]]:
     """Choose the variant of each contender in each cell of an environment.
 
-    Of equal variants the first wins; so it does if every heat failed. The standings are of those
-    that had several.
+    Of equal variants the first wins; so it does if every heat failed. The rows, one a variant, are
+    of contenders that had several.
     """
-    chosen, stood = {}, []
-    for (cell, contender), some in stage.variants.items():
-        whose = {**cell.as_dict(), "contender": contender}
+    chosen, rows = {}, []
+    for (cell, contender), variants in stage.variants.items():
         tried = []
-        for one in some:
-            own = [
-                heat for heat in heats if {**whose, "variant": one.label}.items() <= heat.items()
-            ]
+        for variant in variants:
+            whose = {**asdict(cell), "contender": contender, "variant": variant.label}
+            own = [heat for heat in heats if whose.items() <= heat.items()]
             known = [heat["goodput_MBps"] for heat in own if heat["goodput_MBps"] is not None]
             errors = [heat["error"] for heat in own if heat["error"]]
-            tried.append(
-                Standing(
-                    cell,
-                    contender,
-                    one.label,
-                    heats=len(own),
-                    failed=len(errors),
-                    goodput_MBps=median(known) if known else math.nan,
-                    chosen=False,
-                    reason=errors[-1] if errors else "",
-                )
-            )
-        reached = [-math.inf if math.isnan(t.goodput_MBps) else t.goodput_MBps for t in tried]
+            figures = {
+                "heats": len(own),
+                "failed": len(errors),
+                "goodput_MBps": median(known) if known else math.nan,
+            }
+            tried.append({**whose, **figures, "reason": errors[-1] if errors else ""})
+        reached = [
+            -1.0 if math.isnan(row["goodput_MBps"]) else row["goodput_MBps"] for row in tried
+        ]
         best = reached.index(max(reached))
-        chosen[cell, contender] = some[best]
-        if len(some) > 1:
-            stood += [replace(one, chosen=at == best) for at, one in enumerate(tried)]
-    return chosen, tuple(stood)
+        chosen[cell, contender] = variants[best]
+        if len(variants) > 1:
+            rows += [{**row, "chosen": at == best} for at, row in enumerate(tried)]
+    return chosen, rows
 
 
 # The lab path that all contenders share, and one transfer over it, made as a run of a study.
@@ -190,11 +164,6 @@ def cost_of(total: dict) -> dict:
     }
 
 
-def failures(flags: str) -> list[str]:
-    """The flags that make a transfer a failed one."""
-    return [flag for flag in flags.split(",") if flag and flag != INTERFERENCE]
-
-
 @dataclass(frozen=True)
 class BenchPath:
     """An open path that the contenders share; made by :func:`open_path`."""
@@ -205,8 +174,12 @@ class BenchPath:
     peers: dict[str, Installed]
     limits: CopyLimits
 
-    def take(self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int) -> dict:
-        """Make one transfer."""
+    def take(
+        self, turn: Transfer, seconds: int, variant: OwnVariant | Variant | None = None
+    ) -> dict:
+        """Make one transfer: of its own variant, or of the one that was chosen."""
+        variant = variant or turn.variant
+        assert variant is not None
         row = {
             **turn.as_dict(),
             "variant": variant.label,
@@ -222,7 +195,7 @@ class BenchPath:
         except RunError as error:
             return row | {"error": str(error)}
 
-    def _measured(self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int) -> dict:
+    def _measured(self, turn: Transfer, variant: OwnVariant | Variant, seconds: int) -> dict:
         timing = Timing(rounds=1, seconds=seconds, warmup_s=0.0)
         total: dict = {}
 
@@ -247,7 +220,7 @@ class BenchPath:
             run_id="bench",
         )
         found = made.row
-        failed = failures(found["flags"])
+        failed = [flag for flag in found["flags"].split(",") if flag not in ("", INTERFERENCE)]
         return cost_of(total) | {
             "goodput_MBps": None if failed else found["goodput_MBps"],
             "window_s": None if failed else found["window_s"],
@@ -258,7 +231,7 @@ class BenchPath:
         }
 
     def _run(
-        self, turn: Turn | Heat, variant: OwnVariant | Variant, timing: Timing
+        self, turn: Transfer, variant: OwnVariant | Variant, timing: Timing
     ) -> tuple[TrialResult, dict]:
         """A run as of a study, with the kernel's buffers; and the sink's meter over all of it."""
         sender, receiver = (side_of(self.endpoints[name]) for name in (SENDER, RECEIVER))
@@ -294,14 +267,10 @@ class BenchPath:
     def _facts(self) -> dict[str, dict]:
         return {name: endpoint.facts for name, endpoint in self.endpoints.items()}
 
-    def _options(self, turn: Turn | Heat, variant: OwnVariant | Variant) -> dict[str, Any]:
+    def _options(self, turn: Transfer, variant: OwnVariant | Variant) -> dict[str, Any]:
         """Options of a request: those of netlab's core, or the threads of a tool."""
         if isinstance(variant, OwnVariant):
-            return {
-                "engine": variant.engine,
-                "send": variant.send,
-                "receive": variant.receive,
-            }
+            return {name: getattr(variant, name) for name in ("engine", "send", "receive")}
         cpus = int(self.endpoints[SENDER].facts.get("cpus") or 1)
         return {"threads": min(cpus, turn.cell.streams)}
 
@@ -322,7 +291,7 @@ class Bench:
     tools: dict[str, dict]
     samples: tuple[dict, ...]
     heats: tuple[dict, ...]
-    standings: tuple[Standing, ...]
+    variants: tuple[dict, ...]
     left_out: tuple[LeftOut, ...]
     started_at: str
 
@@ -332,7 +301,7 @@ def run_bench(
     peers: Sequence[Installed],
     *,
     started_at: str,
-    progress: Callable[[Turn | Heat, dict | None, int], None] = lambda *_told: None,
+    progress: Callable[[Transfer, dict | None, int], None] = lambda *_told: None,
 ) -> Bench:
     """Run a benchmark on a lab of its own."""
     if not peers:
@@ -342,7 +311,7 @@ def run_bench(
     left_out = list(unfit)
     samples: list[dict] = []
     heats: list[dict] = []
-    stood: list[Standing] = []
+    rows: list[dict] = []
     failures: dict[tuple, int] = {}
     study = bench_study(matrix.queues)
     by_name = {peer.tool.name: peer for peer in peers}
@@ -353,16 +322,16 @@ def run_bench(
         for stage in stages:
             with open_path(study, lab, stage.environment, by_name, limits) as path:
                 for heat in stage.heats:
-                    heats.append(path.take(heat, heat.variant, matrix.heat_s))
+                    heats.append(path.take(heat, matrix.heat_s))
                     progress(heat, heats[-1], total)
-                chosen, standings = choose(stage, heats)
-                stood += standings
+                chosen, tried = choose(stage, heats)
+                rows += tried
                 for turn in stage.turns:
                     key = (turn.cell, turn.contender)
                     if failures.get(key, 0) == MAX_FAILURES:
                         progress(turn, None, total)
                         continue
-                    sample = path.take(turn, chosen[key], matrix.seconds)
+                    sample = path.take(turn, matrix.seconds, chosen[key])
                     samples.append(sample)
                     failures[key] = failures.get(key, 0) + 1 if sample["error"] else 0
                     if failures[key] == MAX_FAILURES:
@@ -381,7 +350,7 @@ def run_bench(
         tools=tools,
         samples=tuple(samples),
         heats=tuple(heats),
-        standings=tuple(stood),
+        variants=tuple(rows),
         left_out=tuple(left_out),
         started_at=started_at,
     )

@@ -170,10 +170,10 @@ def test_every_variant_runs_once_in_every_heat_of_every_best_cell_before_its_rou
         for variant in one.best[: matrix.most_variants]
     )
     heats = heats_of(stages)
-    assert Counter((h.heat, h.cell, h.contender, h.variant) for h in heats) == wanted
+    assert Counter((h.number, h.cell, h.contender, h.variant) for h in heats) == wanted
     for stage in stages:
         assert {one.cell.environment for one in (*stage.heats, *stage.turns)} <= {stage.environment}
-        numbers = [heat.heat for heat in stage.heats]
+        numbers = [heat.number for heat in stage.heats]
         assert numbers == sorted(numbers)
     whole = [one.order for stage in stages for one in (*stage.heats, *stage.turns)]
     assert whole == list(range(len(whole)))
@@ -183,7 +183,7 @@ def test_heats_are_interleaved_and_not_always_in_one_order():
     matrix = Matrix(("on",), (1500,), (1,), ("best",), heats=20)
     heats = heats_of(schedule(matrix, ALL)[0])
     orders = {
-        tuple((heat.contender, heat.variant.label) for heat in heats if heat.heat == number)
+        tuple((heat.contender, heat.variant.label) for heat in heats if heat.number == number)
         for number in range(1, 21)
     }
     assert len(orders) > 15
@@ -210,7 +210,7 @@ def test_every_contender_has_its_turn_in_every_cell_of_every_round():
         for name in (*OWN, *(tool.name for tool in TOOLS))
         if (cell, name) not in cannot
     }
-    assert {(turn.round, turn.cell, turn.contender) for turn in turns} == wanted
+    assert {(turn.number, turn.cell, turn.contender) for turn in turns} == wanted
     assert len(turns) == len(wanted)
 
 
@@ -219,7 +219,7 @@ def test_a_round_is_over_before_the_next_begins_and_the_path_is_set_up_once_a_le
     environments = [stage.environment for stage in stages]
     assert len(environments) == len(set(environments)) == 4
     for stage in stages:
-        rounds = [turn.round for turn in stage.turns]
+        rounds = [turn.number for turn in stage.turns]
         assert rounds == sorted(rounds)
 
 
@@ -228,7 +228,7 @@ def test_contenders_are_interleaved_and_not_always_in_one_order():
     two = [one for one in ALL if one.name in (GENSINK, "iperf3")]
     turns = turns_of(schedule(matrix, two)[0])
     firsts = {
-        next(turn.contender for turn in turns if turn.round == number) for number in range(1, 21)
+        next(turn.contender for turn in turns if turn.number == number) for number in range(1, 21)
     }
     assert firsts == {GENSINK, "iperf3"}
 

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from netlab.charts.experiments import ratio_panels, ratios_alt
 from netlab.errors import BadInput
 from netlab.qualify.bench_contenders import CopyLimits, LeftOut, Matrix, copy_limits
 from netlab.qualify.bench_report import BEST_PEER, ComparisonRule, Conclusions, summary
-from netlab.qualify.bench_run import Bench, Standing
+from netlab.qualify.bench_run import Bench
 
 MATRIX = Matrix(("on",), (1500,), (1, 200), ("same", "best"), rounds=4, seconds=1)
 
@@ -39,7 +39,7 @@ def sample(order, cell, contender, number, goodput_MBps, error=""):
     return {
         "order": order,
         "round": number,
-        **cell.as_dict(),
+        **asdict(cell),
         "contender": contender,
         "variant": CHOSEN[contender] if cell.mode == "best" else "128 KiB",
         "record_length_B": 131072,
@@ -71,7 +71,7 @@ def conclusions() -> Conclusions:
     tools = {name: {"version": f"{name} 1", "program": "x"} for name in ("gensink", "iperf3")}
     left_out = (LeftOut(MATRIX.cells[0], "iperf2", "at most 3 streams"),)
     machine = {"cpu_model": "a CPU", "cpus": 2, "kernel": "6.1", "task_group": "lab"}
-    heats, stood = [], []
+    heats, variants = [], []
     for cell in (cell for cell in MATRIX.cells if cell.mode == "best"):
         for variant, rate, error in (
             ("copy/discard 1 MiB", 9999.0, ""),
@@ -79,8 +79,9 @@ def conclusions() -> Conclusions:
         ):
             heats.append(heat(len(heats), cell, "gensink", variant, rate, error))
             found = math.nan if error else rate
-            result = (1, int(error != ""), found, not error, error)
-            stood.append(Standing(cell, "gensink", variant, *result))
+            result = {"heats": 1, "failed": int(error != ""), "goodput_MBps": found}
+            named = {**asdict(cell), "contender": "gensink", "variant": variant}
+            variants.append({**named, **result, "chosen": not error, "reason": error})
     bench = Bench(
         matrix=MATRIX,
         machine=machine,
@@ -88,7 +89,7 @@ def conclusions() -> Conclusions:
         tools=tools,
         samples=tuple(samples),
         heats=tuple(heats),
-        standings=tuple(stood),
+        variants=tuple(variants),
         left_out=left_out,
         started_at="2026-01-01T00:00:00Z",
     )
@@ -151,7 +152,7 @@ def test_without_a_cell_at_its_best_there_is_no_table_of_variants(conclusions, t
 
 
 def without_heats(bench: Bench) -> Bench:
-    return replace(bench, heats=(), standings=())
+    return replace(bench, heats=(), variants=())
 
 
 def test_the_document_has_every_sample_and_null_for_unknown_values(conclusions, tmp_path):

@@ -25,7 +25,7 @@ from netlab.qualify.bench_contenders import (
     Installed,
     Matrix,
     OwnVariant,
-    Turn,
+    Transfer,
     contenders,
     schedule,
 )
@@ -66,7 +66,7 @@ def of_tool(home, *, carried_B: int = CARRIED_B, limits=LIMITS, drift=(), **chan
     with LocalHost(home) as host:
         ends = [endpoint(n, metering(carried_B), host, drift) for n in ("gen", "sink")]
         path = path_of(ends, tool, limits)
-        return path.take(Turn(0, 1, CELL, tool.name), Variant(4096), 1)
+        return path.take(Transfer(0, 1, CELL, tool.name), 1, Variant(4096))
 
 
 def of_core(
@@ -85,7 +85,7 @@ def of_core(
         endpoint("gen", metering(0, gen=gen)),
         endpoint("sink", metering(15_000_000, sink=sink)),
     ]
-    return path_of(ends, limits=limits).take(Turn(0, 1, CELL, "gensink"), variant, 1)
+    return path_of(ends, limits=limits).take(Transfer(0, 1, CELL, "gensink"), 1, variant)
 
 
 def test_a_transfer_whose_counts_agree_has_a_goodput(tmp_path):
@@ -193,11 +193,13 @@ def test_the_variant_with_the_highest_median_runs_not_the_one_with_the_highest_h
         first.label: {1: 9000.0, 2: 1000.0, 3: 1100.0},
         steady.label: {1: 2000.0, 2: 2100.0, 3: 1900.0},
     }
-    samples = heats(stage, lambda heat: rates.get(heat.variant.label, {}).get(heat.heat, 500.0))
+    samples = heats(stage, lambda heat: rates.get(heat.variant.label, {}).get(heat.number, 500.0))
     assert choose(stage, samples)[0][pair] is steady
-    standing = {one.variant: one for one in choose(stage, samples)[1] if one.contender == GENSINK}
-    assert standing[first.label].goodput_MBps == 1100.0
-    assert [label for label, one in standing.items() if one.chosen] == [steady.label]
+    standing = {
+        row["variant"]: row for row in choose(stage, samples)[1] if row["contender"] == GENSINK
+    }
+    assert standing[first.label]["goodput_MBps"] == 1100.0
+    assert [label for label, one in standing.items() if one["chosen"]] == [steady.label]
 
 
 def test_each_contender_chooses_for_itself_and_in_each_cell():
@@ -218,11 +220,11 @@ def test_each_contender_chooses_for_itself_and_in_each_cell():
 def test_a_refused_variant_loses_and_its_reason_is_recorded(stage):
     samples = heats(stage, lambda heat: REFUSED if "splice" in heat.variant.label else 1000.0)
     assert choose(stage, samples)[0][own_best(stage)].send == "copy"
-    refused = [one for one in choose(stage, samples)[1] if "splice" in one.variant]
+    refused = [one for one in choose(stage, samples)[1] if "splice" in one["variant"]]
     assert len(refused) == sum(one.send == "splice" for one in OWN_VARIANTS)
     for one in refused:
-        assert (one.heats, one.failed, one.reason, one.chosen) == (3, 3, REFUSED, False)
-        assert math.isnan(one.goodput_MBps)
+        assert (one["heats"], one["failed"], one["reason"]) == (3, 3, REFUSED)
+        assert not one["chosen"] and math.isnan(one["goodput_MBps"])
 
 
 def test_one_failed_heat_does_not_exclude_its_variant(stage):
@@ -231,14 +233,18 @@ def test_one_failed_heat_does_not_exclude_its_variant(stage):
     samples = heats(
         stage,
         lambda heat: (
-            1000.0 if heat.variant is not best else "lost its result" if heat.heat == 2 else 1200.0
+            1000.0
+            if heat.variant is not best
+            else "lost its result"
+            if heat.number == 2
+            else 1200.0
         ),
     )
     assert choose(stage, samples)[0][pair] is best
     (standing,) = (
-        one for one in choose(stage, samples)[1] if one.chosen and one.contender == GENSINK
+        one for one in choose(stage, samples)[1] if one["chosen"] and one["contender"] == GENSINK
     )
-    assert (standing.heats, standing.failed, standing.goodput_MBps) == (3, 1, 1200.0)
+    assert (standing["heats"], standing["failed"], standing["goodput_MBps"]) == (3, 1, 1200.0)
 
 
 def test_of_a_contender_whose_heats_all_failed_the_first_variant_runs(stage):
@@ -249,16 +255,9 @@ def test_of_a_contender_whose_heats_all_failed_the_first_variant_runs(stage):
 def test_a_contender_without_variants_has_no_standing(stage):
     samples = heats(stage, lambda _: 1.0)
     standing = choose(stage, samples)[1]
-    assert {one.cell.mode for one in standing} == {"best"}
+    assert {one["mode"] for one in standing} == {"best"}
     assert len(standing) == sum(len(some) for some in stage.variants.values() if len(some) > 1)
-    assert set(standing[0].as_dict()) >= {
-        "mode",
-        "mtu_B",
-        "contender",
-        "variant",
-        "chosen",
-        "reason",
-    }
+    assert set(standing[0]) >= {"mode", "mtu_B", "contender", "variant", "chosen", "reason"}
 
 
 # A benchmark that is ended early keeps its transfers.
