@@ -19,7 +19,6 @@ from netlab.analysis.compare import (
     compare_pairs,
 )
 from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio
-from netlab.errors import BadInput
 from netlab.files.tables import Table
 from netlab.files.writing import write_json
 from netlab.lab.sshd import IN_WORDS
@@ -53,85 +52,75 @@ RATIO_COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class ComparisonRule:
-    """Parameters of the comparison of samples."""
+CONFIDENCE = 0.95
+"""Level at which all intervals of a family hold at once."""
 
-    confidence: float = 0.95
-    same_within_percent: float = SAME_WITHIN_PERCENT
 
-    def __post_init__(self) -> None:
-        if not 0.5 < self.confidence < 1:
-            raise BadInput(
-                "lies between 0.5 and 1",
-                key="confidence",
-                value=self.confidence,
-                code="E-BENCH-001",
-            )
+def medians(
+    samples: pd.DataFrame, hot_MBps: float = math.nan, cold_MBps: float = math.nan
+) -> pd.DataFrame:
+    """One row a cell and contender."""
+    rate, *others = "goodput_MBps", "cpu_s_per_GB", "steal_percent", "foreign_percent"
+    frame = samples.astype(dict.fromkeys((rate, *others), float))
+    frame.loc[frame[rate].isna(), others] = math.nan
+    found = frame.groupby([*CELL, "contender"], sort=False, as_index=False).agg(
+        variant=("variant", "first"),
+        n=(rate, "count"),
+        transfers=(rate, "size"),
+        goodput_MBps=(rate, "median"),
+        least_MBps=(rate, "min"),
+        most_MBps=(rate, "max"),
+        **{name: (name, "median") for name in others},
+    )
+    found["failed"] = found["transfers"] - found["n"]
+    found["percent_of_hot_copy"] = 100 * found[rate] / hot_MBps
+    found["percent_of_cold_copy"] = 100 * found[rate] / cold_MBps
+    return found[list(MEDIAN_COLUMNS)]
 
-    def medians(
-        self, samples: pd.DataFrame, hot_MBps: float = math.nan, cold_MBps: float = math.nan
-    ) -> pd.DataFrame:
-        """One row a cell and contender."""
-        rate, *others = "goodput_MBps", "cpu_s_per_GB", "steal_percent", "foreign_percent"
-        frame = samples.astype(dict.fromkeys((rate, *others), float))
-        frame.loc[frame[rate].isna(), others] = math.nan
-        found = frame.groupby([*CELL, "contender"], sort=False, as_index=False).agg(
-            variant=("variant", "first"),
-            n=(rate, "count"),
-            transfers=(rate, "size"),
-            goodput_MBps=(rate, "median"),
-            least_MBps=(rate, "min"),
-            most_MBps=(rate, "max"),
-            **{name: (name, "median") for name in others},
-        )
-        found["failed"] = found["transfers"] - found["n"]
-        found["percent_of_hot_copy"] = 100 * found[rate] / hot_MBps
-        found["percent_of_cold_copy"] = 100 * found[rate] / cold_MBps
-        return found[list(MEDIAN_COLUMNS)]
 
-    def ratios(self, samples: pd.DataFrame) -> pd.DataFrame:
-        """Compare gensink with every other contender, and with the best peer, in every cell.
+def ratios(samples: pd.DataFrame) -> pd.DataFrame:
+    """Compare gensink with every other contender, and with the best peer, in every cell.
 
-        Transfers of the same round are compared, so that a slow drift of the machine cancels. The
-        ratio is the geometric mean of the ratios within a round, with Student's interval on their
-        logarithms, simultaneous over the family.
-        """
-        cells: dict[tuple, list[_Pair]] = {}
-        for key, part in samples.groupby([*CELL], sort=False):
-            sides = {name: side.set_index("round") for name, side in part.groupby("contender")}
-            own = sides.pop(GENSINK, None)
-            if own is not None:
-                cells[key] = [_Pair.of(name, own, other) for name, other in sides.items()]
-        families: dict[tuple[str, bool], list[_Pair]] = {}
-        for key, pairs in cells.items():
-            for pair in pairs:
-                if len(pair.own):
-                    families.setdefault((key[0], pair.name in OWN), []).append(pair)
-        for family in families.values():
-            self._compare(family)
-        rows = []
-        for key, pairs in cells.items():
-            cell = dict(zip(CELL, key, strict=True))
-            rows += [cell | {"other": pair.name, "against": pair.name} | pair.row for pair in pairs]
-            peers = [pair for pair in pairs if pair.name not in OWN and pair.median_MBps > 0]
-            if peers:
-                best = max(peers, key=lambda pair: pair.median_MBps)
-                rows.append(cell | {"other": BEST_PEER, "against": best.name} | best.row)
-        return pd.DataFrame.from_records(rows, columns=list(RATIO_COLUMNS))
+    Transfers of the same round are compared, so that a slow drift of the machine cancels. The
+    ratio is the geometric mean of the ratios within a round, with Student's interval on their
+    logarithms, simultaneous over the family.
+    """
+    cells: dict[tuple, list[_Pair]] = {}
+    for key, part in samples.groupby([*CELL], sort=False):
+        sides = {name: side.set_index("round") for name, side in part.groupby("contender")}
+        own = sides.pop(GENSINK, None)
+        if own is not None:
+            cells[key] = [_Pair.of(name, own, other) for name, other in sides.items()]
+    families: dict[tuple[str, bool], list[_Pair]] = {}
+    for key, pairs in cells.items():
+        for pair in pairs:
+            if len(pair.own):
+                families.setdefault((key[0], pair.name in OWN), []).append(pair)
+    for family in families.values():
+        _compare(family)
+    rows = []
+    for key, pairs in cells.items():
+        cell = dict(zip(CELL, key, strict=True))
+        rows += [cell | {"other": pair.name, "against": pair.name} | pair.row for pair in pairs]
+        peers = [pair for pair in pairs if pair.name not in OWN and pair.median_MBps > 0]
+        if peers:
+            best = max(peers, key=lambda pair: pair.median_MBps)
+            rows.append(cell | {"other": BEST_PEER, "against": best.name} | best.row)
+    return pd.DataFrame.from_records(rows, columns=list(RATIO_COLUMNS))
 
-    def _compare(self, pairs: list[_Pair]) -> None:
-        """Give each pair of one family its figures."""
-        figures = compare_pairs(
-            [(pair.other["goodput_MBps"], pair.own["goodput_MBps"]) for pair in pairs],
-            level=self.confidence,
-            same_within_percent=self.same_within_percent,
-        )
-        level = bonferroni(self.confidence, len(pairs))
-        for pair, figure in zip(pairs, figures, strict=True):
-            kept = ["ratio", "low", "high", "p_holm", "verdict"]
-            kept += ["reason"] if len(pair.own) >= COMMON_ROUNDS else []
-            pair.row.update({n: figure[n] for n in kept} | pair.spread() | pair.cpu(level))
+
+def _compare(pairs: list[_Pair]) -> None:
+    """Give each pair of one family its figures."""
+    figures = compare_pairs(
+        [(pair.other["goodput_MBps"], pair.own["goodput_MBps"]) for pair in pairs],
+        level=CONFIDENCE,
+        same_within_percent=SAME_WITHIN_PERCENT,
+    )
+    level = bonferroni(CONFIDENCE, len(pairs))
+    for pair, figure in zip(pairs, figures, strict=True):
+        kept = ["ratio", "low", "high", "p_holm", "verdict"]
+        kept += ["reason"] if len(pair.own) >= COMMON_ROUNDS else []
+        pair.row.update({n: figure[n] for n in kept} | pair.spread() | pair.cpu(level))
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,23 +205,18 @@ class Conclusions:
     ratios: pd.DataFrame
     variants: pd.DataFrame
     summary: pd.DataFrame
-    rule: ComparisonRule
 
     @classmethod
-    def of(cls, bench: Bench, comparison: ComparisonRule | None = None) -> Conclusions:
+    def of(cls, bench: Bench) -> Conclusions:
         """Compare the samples of a benchmark."""
-        comparison = comparison or ComparisonRule()
-        samples = pd.DataFrame.from_records(list(bench.samples))
-        limits = bench.limits
-        medians = comparison.medians(samples, limits.all_hot_MBps, limits.all_cold_MBps)
-        ratios = comparison.ratios(samples)
+        samples, limits = pd.DataFrame.from_records(list(bench.samples)), bench.limits
+        compared = ratios(samples)
         return cls(
             bench,
-            _sorted(medians),
-            _sorted(ratios),
+            _sorted(medians(samples, limits.all_hot_MBps, limits.all_cold_MBps)),
+            _sorted(compared),
             _sorted(pd.DataFrame.from_records(list(bench.variants), columns=VARIANT_COLUMNS)),
-            summary(ratios),
-            comparison,
+            summary(compared),
         )
 
     def medians_table(self) -> Table:
@@ -267,13 +251,12 @@ class Conclusions:
 
     def method(self) -> str:
         """Rules of the intervals and verdicts in a few sentences."""
-        rule = self.rule
         return (
             "Ratio: geometric mean of the ratios within a round, Student's interval on their "
-            f"logarithms; all intervals of a mode hold at once at {100 * rule.confidence:g} % "
+            f"logarithms; all intervals of a mode hold at once at {100 * CONFIDENCE:g} % "
             "(Bonferroni), those for plain among themselves. Faster or slower: by Holm's test of "
             "all of them. The same: the whole interval lies within "
-            f"{rule.same_within_percent:g} % of 1. Cannot tell: neither, which is not the same. "
+            f"{SAME_WITHIN_PERCENT:g} % of 1. Cannot tell: neither, which is not the same. "
             "Rounds with steal or foreign load are left out; transfers that a study would flag for "
             "anything else, such as an open ledger, are failed ones."
         )
@@ -356,7 +339,7 @@ class Conclusions:
                 f"({row['lowest_ratio']:.3f} to {row['highest_ratio']:.3f}), "
                 f"CPU per GB {row['median_cpu_ratio']:.3f}; {row['faster']} faster, "
                 f"{row['slower']} slower, {row['the_same']} the same within "
-                f"{self.rule.same_within_percent:g} %, {row['cannot_tell']} cannot tell"
+                f"{SAME_WITHIN_PERCENT:g} %, {row['cannot_tell']} cannot tell"
             )
         return "\n".join(lines)
 
@@ -373,7 +356,8 @@ class Conclusions:
                 "congestion": CONGESTION,
                 "record_length_B": RECORD_LENGTH_B,
                 "socket_buffers": "the kernel's own",
-                **asdict(self.rule),
+                "confidence": CONFIDENCE,
+                "same_within_percent": SAME_WITHIN_PERCENT,
             },
             "memory_copy": asdict(bench.limits),
             "samples": list(bench.samples),

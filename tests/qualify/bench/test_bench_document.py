@@ -14,7 +14,7 @@ from netlab.charts.chart import show
 from netlab.charts.experiments import ratio_panels, ratios_alt
 from netlab.errors import BadInput
 from netlab.qualify.bench_contenders import CopyLimits, LeftOut, Matrix, copy_limits
-from netlab.qualify.bench_report import BEST_PEER, ComparisonRule, Conclusions, summary
+from netlab.qualify.bench_report import BEST_PEER, Conclusions, medians, ratios, summary
 from netlab.qualify.bench_run import Bench
 
 MATRIX = Matrix(("on",), (1500,), (1, 200), ("same", "best"), rounds=4, seconds=1)
@@ -246,7 +246,7 @@ def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: floa
 
 
 def compared(frame: pd.DataFrame) -> pd.DataFrame:
-    return ComparisonRule().ratios(frame).set_index("other")
+    return ratios(frame).set_index("other")
 
 
 def test_a_clear_difference_is_stated_with_an_interval_that_holds_it():
@@ -322,7 +322,7 @@ def test_intervals_widen_with_the_pairs_of_their_mode_and_plain_does_not_count()
     alone = compared(pair).loc["iperf3"]
 
     def width(*further: pd.DataFrame) -> float:
-        rows = ComparisonRule().ratios(pd.concat([pair, *further]))
+        rows = ratios(pd.concat([pair, *further]))
         first = rows[(rows["mode"] == "same") & (rows["streams"] == 4)].set_index("other")
         return math.log(first.loc["iperf3", "high"] / first.loc["iperf3", "low"])
 
@@ -339,8 +339,8 @@ def test_a_failed_transfer_takes_its_round_from_the_comparison_alone():
     frame.loc[(frame["contender"] == "iperf3") & (frame["round"] == 2), "goodput_MBps"] = None
     rows = compared(frame)
     assert (rows.loc["iperf3", "pairs"], rows.loc["nuttcp", "pairs"]) == (6, 7)
-    medians = ComparisonRule().medians(frame).set_index("contender")
-    assert (medians.loc["iperf3", "n"], medians.loc["iperf3", "failed"]) == (6, 1)
+    found = medians(frame).set_index("contender")
+    assert (found.loc["iperf3", "n"], found.loc["iperf3", "failed"]) == (6, 1)
 
 
 def test_a_peer_that_always_failed_has_no_ratio_and_no_verdict():
@@ -368,10 +368,10 @@ def test_plain_is_compared_and_is_never_the_best_peer():
 
 def test_medians_are_shown_as_shares_of_the_memory_copy_rate():
     frame = samples(0.0, gensink=2000.0, iperf3=1000.0)
-    medians = ComparisonRule().medians(frame, 40_000.0, 10_000.0).set_index("contender")
-    assert medians.loc["gensink", "percent_of_hot_copy"] == pytest.approx(5.0)
-    assert medians.loc["iperf3", "percent_of_cold_copy"] == pytest.approx(10.0)
-    assert medians.loc["gensink", "least_MBps"] <= 2000 <= medians.loc["gensink", "most_MBps"]
+    found = medians(frame, 40_000.0, 10_000.0).set_index("contender")
+    assert found.loc["gensink", "percent_of_hot_copy"] == pytest.approx(5.0)
+    assert found.loc["iperf3", "percent_of_cold_copy"] == pytest.approx(10.0)
+    assert found.loc["gensink", "least_MBps"] <= 2000 <= found.loc["gensink", "most_MBps"]
 
 
 def test_the_same_samples_give_the_same_intervals():
@@ -388,12 +388,7 @@ def test_the_summary_counts_verdicts_against_the_best_peer():
             best,
         ]
     )
-    rows = summary(ComparisonRule().ratios(frame)).set_index("mode")
+    rows = summary(ratios(frame)).set_index("mode")
     assert list(rows.loc["same", ["cells", "faster", "the_same", "cannot_tell"]]) == [2, 1, 0, 1]
     assert list(rows.loc["best", ["cells", "slower"]]) == [1, 1]
     assert rows.loc["same", "highest_ratio"] == pytest.approx(2.0, rel=0.05)
-
-
-def test_a_level_of_confidence_that_cannot_be_is_refused():
-    with pytest.raises(BadInput, match="confidence"):
-        ComparisonRule(confidence=1.0)
