@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -67,18 +67,9 @@ class EmulatorSettings:
     def requests(self) -> list[str]:
         lines = []
         for index, direction in enumerate(("ab", "ba")):
-            words = {
-                "rate_bps": self.rate_bps,
-                "queue_B": self.queue_B,
-                "queue_packets": self.queue_packets,
-                "delay_us": self.delay_us[index],
-                "loss_ppb": self.loss_ppb,
-                "jitter_us": self.jitter_us,
-                "reorder_ppb": self.reorder_ppb,
-                "reorder_us": self.reorder_us,
-                # an independent random sequence for each direction
-                "seed": 2 * self.seed + index,
-            }
+            # an independent random sequence for each direction
+            own = {"delay_us": self.delay_us[index], "seed": 2 * self.seed + index}
+            words = asdict(self) | own
             given = " ".join(f"{key}={value}" for key, value in words.items())
             lines.append(f"set direction={direction} {given}")
         return lines

@@ -78,7 +78,7 @@ def _qdisc(value: str, interface: str) -> str:
 
 def _irq(value: str, interface: str) -> str:
     """One interrupt after the other, those that are not requested passed over."""
-    items = irq_items(value)
+    items = [value] if value in IRQ_WORDS else irq_lists(value)
     where = shlex.quote(f"/sys/class/net/{interface}/device/msi_irqs")
     advance = "shift" if len(items) > 1 else ":"
     return (
@@ -86,19 +86,6 @@ def _irq(value: str, interface: str) -> str:
         "if ls -d /proc/irq/$n/*/ >/dev/null 2>&1; then "
         f"echo $1 > /proc/irq/$n/smp_affinity_list; {advance}; fi; done"
     )
-
-
-def irq_items(value: str) -> list[str]:
-    """CPU list of each interrupt: ``0..2`` is 0, 1, 2; ``0-3*2`` is 0-3 twice."""
-    items: list[str] = []
-    for item in value.split("/"):
-        cpus, _, times = item.partition("*")
-        first, dots, last = item.partition("..")
-        if dots:
-            items += [str(cpu) for cpu in range(int(first), int(last) + 1)]
-        else:
-            items += [cpus] * int(times or 1)
-    return items
 
 
 def _pci(name: str, value: str, interface: str) -> str:
@@ -142,13 +129,14 @@ def governor(text: str) -> str:
 
 def irq_affinity(text: str) -> str:
     """CPUs of the interrupts of an interface, or a word of :data:`IRQ_WORDS`."""
-    if text not in IRQ_WORDS and not _IRQS.fullmatch(text):
+    if text in IRQ_WORDS:
+        return text
+    if not _IRQS.fullmatch(text):
         raise ValueError(
             f"the CPUs of interrupts are {' or '.join(IRQ_WORDS)}, one list for all as in 0-3, or "
             f"one for each as in 0/1/2-3, not {text!r}"
         )
-    if text not in IRQ_WORDS:
-        irq_lists(text)
+    irq_lists(text)
     return text
 
 
@@ -278,6 +266,8 @@ def _rate_bps(text: str) -> int:
         )
     return int(rate_bps) // 8 * 8
 
+
+_FORMS = {"qdisc": qdisc, "governor": governor, "irq": irq_affinity}
 
 RX_INT_DELAY_UNIT_NS = 819.2
 """One unit of the ixgb driver's RxIntDelay (preliminary notes, appendix)."""
@@ -437,12 +427,8 @@ class Knob(HostSetting, title="A knob"):
             if folded not in ("on", "off"):
                 what = "an offload" if self.kind == "feature" else f"{self.kind} {self.name}"
                 raise ValueError(f"{what} is on or off, not {folded!r}")
-        elif self.kind == "qdisc":
-            folded = qdisc(folded)
-        elif self.kind == "governor":
-            folded = governor(folded)
-        elif self.kind == "irq":
-            folded = irq_affinity(folded)
+        elif self.kind in _FORMS:
+            folded = _FORMS[self.kind](folded)
         elif self.kind == "pci":
             folded = pci_size(folded, str(self.name))
         elif self.kind == "module":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -126,18 +126,6 @@ def _change(
     )
 
 
-def _instead(change: Change, option: KnobOption) -> Change:
-    used = " and ".join(knob.label for knob in option.knobs)
-    return Change(
-        knob=change.knob,
-        interface=change.interface,
-        old=change.old,
-        supported=False,
-        reason=f"{change.reason or 'the other knob of this option is missing'}; {used} instead",
-        parameter=change.parameter,
-    )
-
-
 def _choose(
     read: ReadKnob,
     resolve: ResolveKnob | None,
@@ -146,25 +134,19 @@ def _choose(
     parameter: str | None,
 ) -> list[Change]:
     passed: list[Change] = []
+    other = "the other knob of this option is missing"
     for option in options:
         tried = [_change(read, resolve, knob, interface, parameter) for knob in option.knobs]
         if all(change.supported for change in tried):
-            return [_instead(change, option) for change in passed] + tried
+            used = " and ".join(knob.label for knob in option.knobs)
+            instead = (
+                replace(one, supported=False, reason=f"{one.reason or other}; {used} instead")
+                for one in passed
+            )
+            return [*instead, *tried]
         passed.extend(tried)
     # The knobs of an option are set together or not at all.
-    return [
-        change
-        if not change.supported
-        else Change(
-            knob=change.knob,
-            interface=change.interface,
-            old=change.old,
-            supported=False,
-            reason="the other knob of this option is missing",
-            parameter=change.parameter,
-        )
-        for change in passed
-    ]
+    return [replace(c, supported=False, reason=other) if c.supported else c for c in passed]
 
 
 def make_plan(

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -39,46 +39,25 @@ class Drift:
     found: str | None
 
 
-@dataclass(frozen=True)
-class TuningResult:
-    profile: str
-    applied: tuple[dict[str, Any], ...] = ()
-    unchanged: tuple[dict[str, Any], ...] = ()
-    unsupported: tuple[dict[str, Any], ...] = ()
-    found: tuple[dict[str, Any], ...] = ()
-    recovered: tuple[dict[str, Any], ...] = ()
-    conflicts: tuple[dict[str, Any], ...] = ()
-    failed: tuple[dict[str, Any], ...] = ()
-
-    def record(self) -> dict[str, Any]:
-        return {
-            "profile": self.profile,
-            **{
-                name: [dict(entry) for entry in getattr(self, name)]
-                for name in (
-                    "applied",
-                    "unchanged",
-                    "unsupported",
-                    "found",
-                    "recovered",
-                    "conflicts",
-                    "failed",
-                )
-            },
-        }
+Entries = list[dict[str, Any]]
 
 
 @dataclass
-class Collected:
-    """Lists behind a :class:`TuningResult` while the session runs."""
+class TuningResult:
+    """Knobs of a session by what became of them; it fills as the session goes on."""
 
-    applied: list[dict[str, Any]] = field(default_factory=list)
-    unchanged: list[dict[str, Any]] = field(default_factory=list)
-    unsupported: list[dict[str, Any]] = field(default_factory=list)
-    found: list[dict[str, Any]] = field(default_factory=list)
-    recovered: list[dict[str, Any]] = field(default_factory=list)
-    conflicts: list[dict[str, Any]] = field(default_factory=list)
-    failed: list[dict[str, Any]] = field(default_factory=list)
+    profile: str
+    applied: Entries = field(default_factory=list)
+    unchanged: Entries = field(default_factory=list)
+    unsupported: Entries = field(default_factory=list)
+    found: Entries = field(default_factory=list)
+    recovered: Entries = field(default_factory=list)
+    conflicts: Entries = field(default_factory=list)
+    failed: Entries = field(default_factory=list)
+
+    def record(self) -> dict[str, Any]:
+        """Plain data for a run's record."""
+        return asdict(self)
 
 
 # Requests to `gensink tune` and its answers, over any channel of lines.
@@ -260,7 +239,7 @@ class TuningSession:
         self._requests = Requests(channel, timeout_s=timeout_s)
         self._ready: dict[str, Any] | None = None
         self._changes: tuple[Change, ...] | None = None
-        self._got = Collected()
+        self.result = TuningResult(profile.name)
         self._begun = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -331,7 +310,7 @@ class TuningSession:
             answers = self._while_busy("recover")[:-1]
         except TuneFault as fault:
             raise TuningError(f"{self._where}{fault}", code="E-TUNING-018") from fault
-        self._got.recovered.extend(answers)
+        self.result.recovered.extend(answers)
         failed = [_explained(answer) for answer in answers if answer.get("status") == "failed"]
         if failed:
             raise TuningError(
@@ -392,7 +371,7 @@ class TuningSession:
 
     def _apply(self, change: Change) -> None:
         if not change.supported:
-            self._got.unsupported.append(change.record())
+            self.result.unsupported.append(change.record())
             return
         words = knob_words(change.knob, self.interface)
         if change.knob.kind in MEMBERED:
@@ -408,7 +387,7 @@ class TuningSession:
                 code="E-TUNING-013",
             )
         field = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
-        getattr(self._got, field).append(entry)
+        getattr(self.result, field).append(entry)
 
     def _set_members(self, words: dict[str, str | None], change: Change) -> dict[str, Any]:
         """Set every member; the first that the host refuses or lacks ends it."""
@@ -431,12 +410,12 @@ class TuningSession:
                 )
             if answer["supported"] and answer["value"] is not None:
                 entry = {k: answer[k] for k in ("knob", "name", "interface", "value")}
-                self._got.found.append(entry)
+                self.result.found.append(entry)
 
     def _found_drift(self) -> tuple[Drift, ...]:
         """Settings read at the start that have another value now."""
         drift = []
-        for entry in self._got.found:
+        for entry in self.result.found:
             now = self.read(HostSetting(kind=entry["knob"], name=entry["name"]))["value"]
             if now != entry["value"]:
                 names = (entry["knob"], entry["name"], entry["interface"])
@@ -458,14 +437,6 @@ class TuningSession:
         """Restart the host's hold timer."""
         self._requests.ask("keepalive")
 
-    @property
-    def result(self) -> TuningResult:
-        got = self._got
-        return TuningResult(
-            profile=self.profile.name,
-            **{name: tuple(entries) for name, entries in vars(got).items()},
-        )
-
     # --- after ---
 
     def _leave(self, error: BaseException | None) -> None:
@@ -481,10 +452,10 @@ class TuningSession:
                 raise TuningError(note, code="E-TUNING-015") from failure
             error.add_note(note)
             return
-        if self._got.failed:
+        if self.result.failed:
+            left = ", ".join(map(_explained, self.result.failed))
             what = (
-                f"{self._where}could not be reverted: "
-                f"{', '.join(_explained(entry) for entry in self._got.failed)}; the journal on the "
+                f"{self._where}could not be reverted: {left}; the journal on the "
                 "host keeps them: `netlab tune recover` tries again"
             )
             if error is None:
@@ -499,13 +470,13 @@ class TuningSession:
                 return  # `begin` itself was refused, so there is nothing to put back
             raise
         conflicts = [a for a in answers if a["status"] == "conflict"]
-        self._got.conflicts.extend(conflicts)
-        self._got.failed.extend(a for a in answers if a["status"] in _LEFT)
+        self.result.conflicts.extend(conflicts)
+        self.result.failed.extend(a for a in answers if a["status"] in _LEFT)
         self._verify_reverted({_key(a["knob"], a["name"]) for a in conflicts})
         ended = self._requests.ask("end")
-        self._got.failed = [
+        self.result.failed = [
             entry
-            for entry in self._got.failed
+            for entry in self.result.failed
             if not any(
                 a["event"] == "reverted" and a["status"] not in _LEFT and _label(a) == _label(entry)
                 for a in ended
@@ -513,14 +484,14 @@ class TuningSession:
         ]
 
     def _verify_reverted(self, excused: set[tuple[str, str | None]]) -> None:
-        reported = {_key(entry["knob"], entry["name"]) for entry in self._got.failed}
-        written = {_key(entry["knob"], entry["name"]) for entry in self._got.applied}
+        reported = {_key(entry["knob"], entry["name"]) for entry in self.result.failed}
+        written = {_key(entry["knob"], entry["name"]) for entry in self.result.applied}
         for change in self._changes or ():
             if _key(*change.key) not in written - excused - reported:
                 continue
             now = self.read(change.knob)
             if now["value"] != change.old:
-                self._got.failed.append(
+                self.result.failed.append(
                     {
                         **{k: now[k] for k in ("knob", "name", "interface")},
                         "status": "failed",

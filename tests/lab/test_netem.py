@@ -246,7 +246,7 @@ def test_a_round_trip_is_halved_and_units_are_converted():
     )
     there, back = settings.requests()
     assert there == (
-        "set direction=ab rate_bps=2500000000 queue_B=4000000 queue_packets=0 delay_us=91600 "
+        "set direction=ab delay_us=91600 rate_bps=2500000000 queue_B=4000000 queue_packets=0 "
         "loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 seed=14"
     )
     assert back == there.replace("=ab", "=ba").replace("seed=14", "seed=15")
