@@ -58,29 +58,8 @@ class Confirmation:
         return next(one for one in self.against if one.other == FULL_TUNING)
 
 
-class Concluded:
-    """Conclusions from the confirmations of a screen."""
-
-    tries: tuple[Confirmation, ...]
-
-    @property
-    def least_set(self) -> tuple[str, ...]:
-        """The least set; empty if no knob helps."""
-        return self.tries[-1].knobs
-
-    @property
-    def verdict(self) -> str:
-        """Result of the last confirmation in words."""
-        return VERDICTS[self.tries[-1].whole.verdict]
-
-    @property
-    def concluded(self) -> bool:
-        """True if the least set is confirmed to give the whole gain."""
-        return self.verdict in CONCLUSIVE
-
-
 @dataclass(frozen=True, eq=False)
-class ScreenRecord(Concluded):
+class ScreenRecord:
     """A finished screen, without the runs."""
 
     study: str
@@ -99,6 +78,21 @@ class ScreenRecord(Concluded):
     refused_rows: Mapping[str, int]
     tries: tuple[Confirmation, ...]
     least_tuning: dict[str, Any]
+
+    @property
+    def least_set(self) -> tuple[str, ...]:
+        """The least set; empty if no knob helps."""
+        return self.tries[-1].knobs
+
+    @property
+    def verdict(self) -> str:
+        """Result of the last confirmation in words."""
+        return VERDICTS[self.tries[-1].whole.verdict]
+
+    @property
+    def concluded(self) -> bool:
+        """True if the least set is confirmed to give the whole gain."""
+        return self.verdict in CONCLUSIVE
 
     @property
     def knobs(self) -> tuple[str, ...]:

@@ -26,7 +26,6 @@ from netlab.errors import BadInput, NetlabError
 if TYPE_CHECKING:
     from netlab.experiment.progress import Progress
     from netlab.screen.design import ScreenRequest
-    from netlab.screen.run import Screened
 
 
 # ``netlab autotune``: find the best setting of a path within a budget.
@@ -226,20 +225,15 @@ def screen_command(
         _show_plan(ask)
         return
     from netlab.report.screen import to_text
-    from netlab.screen.run import record_of, screen, write_files
+    from netlab.screen.run import screen, write_files
 
     place = results or ask.directory
     found = screen(
         ask, place, watch=_progress, say=lambda line: click.echo(f"netlab: {line}", err=True)
     )
     files = write_files(found, place, output)
-    click.echo(f"{to_text(record_of(found))}\n")
+    click.echo(f"{to_text(found)}\n")
     click.echo("\n".join(map(str, files)))
-    refuse_unconfirmed(found)
-
-
-def refuse_unconfirmed(found: Screened) -> None:
-    """End with exit code 1 if the least set is not confirmed."""
     if not found.concluded:
         raise NetlabError(f"the least set is not confirmed: {found.verdict}", code="E-CLI-026")
 

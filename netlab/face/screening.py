@@ -14,7 +14,7 @@ from netlab.experiment.progress import Progress
 from netlab.files import paths
 from netlab.report.screen import chart, least_yaml, tables, to_text
 from netlab.screen.design import ScreenRequest
-from netlab.screen.run import record_of, screen, write_files, write_least
+from netlab.screen.run import screen, write_files, write_least
 
 if TYPE_CHECKING:
     from netlab.charts.compare import Axes
@@ -107,4 +107,4 @@ def screening(ask: ScreenRequest, place: Path, *, progress: bool = True) -> Scre
         say=print if progress else lambda line: None,
     )
     write_files(found, place)
-    return Screening(record_of(found))
+    return Screening(found)

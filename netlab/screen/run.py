@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,8 +17,8 @@ from netlab.analysis.screened import (
     FULL_TUNING,
     LEAST_TUNING,
     NO_ROW,
+    VERDICTS,
     Against,
-    Concluded,
     Confirmation,
     ScreenRecord,
     reasons_of,
@@ -107,22 +107,6 @@ ERROR_SHARES = (0.5, 0.25, 0.25)
 """Share of the error rate of each confirmation, and so their greatest number."""
 
 
-@dataclass(frozen=True, eq=False)
-class Screened(Concluded):
-    """A finished screen; :func:`netlab.screen.run.record_of` makes the record to show."""
-
-    ask: ScreenRequest
-    probed: Probed
-    design: Design
-    effects: pd.DataFrame
-    tries: tuple[Confirmation, ...]
-    refused: dict[str, int]
-    runs: int
-    valid_runs: int
-    directory: Path
-    started_at: str = ""
-
-
 def screen(
     ask: ScreenRequest,
     directory: Path,
@@ -131,7 +115,7 @@ def screen(
     measure: Callable[..., object] = run_study,
     watch: Callable[[], AbstractContextManager[Watcher]] | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> Screened:
+) -> ScreenRecord:
     """Screen a tuning; runs that have a valid record in the directory are not repeated.
 
     A least set that is slower than the whole tuning lacks a knob whose effect was not found. The
@@ -171,18 +155,7 @@ def screen(
         tries.append(Confirmation(least, confirmation(Store(place).runs(), ask, level)))
         if tries[-1].whole.verdict != SLOWER:
             break
-    return Screened(
-        ask=ask,
-        probed=found,
-        design=plan,
-        effects=effects,
-        tries=tuple(tries),
-        refused=refused_rows(runs, plan),
-        runs=len(runs),
-        valid_runs=int((runs["flags"].fillna("") == "").sum()),
-        directory=directory,
-        started_at=runs["started_at"].min().isoformat(timespec="seconds"),
-    )
+    return record_of(ask, found, plan, effects, tuple(tries), runs)
 
 
 @contextmanager
@@ -227,48 +200,44 @@ NAME_ROOM = 42
 """Characters of a tuning's name that leave room for ``-least``."""
 
 
-def least_name(tuning: str) -> str:
-    return f"{tuning[:NAME_ROOM]}-least"
-
-
-def record_of(found: Screened, name: str = "") -> ScreenRecord:
-    """The screen as it is stored; `name` is that of the least set as a tuning."""
-    ask, plan = found.ask, found.design
-    least = least_tuning(found, name or least_name(ask.tuning))
+def record_of(
+    ask: ScreenRequest,
+    found: Probed,
+    plan: Design,
+    effects: pd.DataFrame,
+    tries: tuple[Confirmation, ...],
+    runs: pd.DataFrame,
+) -> ScreenRecord:
+    """The screen as it is stored, with the least set as a tuning, each knob with its source."""
+    last = tries[-1]
+    note = (
+        f"Screened on {ask.group.path}: {percent(last.whole.ratio)} % against all of {ask.tuning} "
+        f"({interval(last.whole.low, last.whole.high)}), {VERDICTS[last.whole.verdict]}."
+    )
+    least = Tuning(
+        name=f"{ask.tuning[:NAME_ROOM]}-least",
+        title=f"Least set of {ask.tuning}",
+        source=f"netlab screen {ask.study.name} --tuning {ask.tuning}",
+        notes=(note,),
+        knobs=tuple(ask.items[knob] for knob in last.knobs),
+    )
     return ScreenRecord(
         study=ask.study.name,
         tuning=ask.tuning,
         group=ask.group.name,
         path=ask.group.path,
         design=plan.kind,
-        started_at=found.started_at,
+        started_at=runs["started_at"].min().isoformat(timespec="seconds"),
         rows=plan.rows,
-        effects=found.effects,
+        effects=effects,
         same_within_percent=ask.same_within_percent,
-        runs=found.runs,
-        valid_runs=found.valid_runs,
-        unsupported=found.probed.unsupported,
-        unchanged=found.probed.unchanged,
-        refused_rows=found.refused,
-        tries=found.tries,
+        runs=len(runs),
+        valid_runs=int((runs["flags"].fillna("") == "").sum()),
+        unsupported=found.unsupported,
+        unchanged=found.unchanged,
+        refused_rows=refused_rows(runs, plan),
+        tries=tries,
         least_tuning=least.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
-    )
-
-
-def least_tuning(found: Screened, name: str) -> Tuning:
-    """The least set as a tuning, each knob with its source."""
-    ask = found.ask
-    whole = found.tries[-1].whole
-    note = (
-        f"Screened on {ask.group.path}: {percent(whole.ratio)} % against all of {ask.tuning} "
-        f"({interval(whole.low, whole.high)}), {found.verdict}."
-    )
-    return Tuning(
-        name=name,
-        title=f"Least set of {ask.tuning}",
-        source=f"netlab screen {ask.study.name} --tuning {ask.tuning}",
-        notes=(note,),
-        knobs=tuple(ask.items[knob] for knob in found.least_set),
     )
 
 
@@ -279,8 +248,10 @@ def write_least(record: ScreenRecord, path: Path) -> Path:
     return path
 
 
-def write_files(found: Screened, place: Path, output: Path | None = None) -> tuple[Path, ...]:
-    record = record_of(found, output.stem if output else "")
+def write_files(record: ScreenRecord, place: Path, output: Path | None = None) -> tuple[Path, ...]:
+    """Write ``screen.json``, ``effects.svg``, and the least set, named for `output` if given."""
+    if output:
+        record = replace(record, least_tuning=record.least_tuning | {"name": output.stem})
     output = output or place / f"{record.least_tuning['name']}.yml"
     return (
         write_screen(record, place / DOCUMENT),

@@ -10,18 +10,20 @@ import matplotlib
 import pandas as pd
 import pytest
 import synthetic
+from click.testing import CliRunner
 from screened import SYSCTLS, screened, screened_study
 
 from netlab.analysis.screened import read_screen, write_screen
 from netlab.charts.chart import show
-from netlab.cli.experiments import refuse_unconfirmed
+from netlab.cli.experiments import screen_command
 from netlab.errors import NetlabError
 from netlab.experiment.watcher import Watcher
 from netlab.face.screening import Screening
 from netlab.report.screen import chart, to_text
 from netlab.results.store import Store
+from netlab.screen import run
 from netlab.screen.design import ScreenRequest
-from netlab.screen.run import Probed, Screened, record_of, screen, write_files, write_least
+from netlab.screen.run import Probed, screen, write_files, write_least
 from netlab.study import Study
 from netlab.tuning.profiles import read_tuning
 
@@ -52,7 +54,6 @@ def screened_over(directory: Path, ratios: dict[str, float], *, noise: float, se
         measure=measure,
         say=lines.append,
     )
-    assert isinstance(found, Screened)
     return found, lines, measured
 
 
@@ -89,8 +90,8 @@ BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 def test_the_text_has_every_knob_the_least_set_and_its_confirmation():
     found = screened()
-    text = to_text(record_of(found))
-    for knob in (*found.design.knobs, "ring rx"):
+    text = to_text(found)
+    for knob in (*found.knobs, "ring rx"):
         assert knob in text
     assert found.least_set == BUFFERS and found.concluded
     assert "Least set: net.ipv4.tcp_rmem, net.ipv4.tcp_wmem." in text
@@ -113,22 +114,22 @@ def test_the_verdict_is_that_of_the_confirmation(least_MBps, verdict, hint):
     found = screened(least_MBps=least_MBps)
     assert found.verdict == verdict
     assert found.concluded == (verdict in ("confirmed", "better than the whole tuning"))
-    assert hint in to_text(record_of(found))
+    assert hint in to_text(found)
 
 
 def test_the_json_has_rows_effects_and_what_is_no_factor(tmp_path):
     found = screened()
-    document = json.loads(write_screen(record_of(found), tmp_path / "screen.json").read_text())
+    document = json.loads(write_screen(found, tmp_path / "screen.json").read_text())
     assert document["least_set"] == list(BUFFERS)
     assert document["rows"]["no-knob"] == []
-    assert len(document["effects"]) == len(found.design.knobs) + 1
+    assert len(document["effects"]) == len(found.knobs) + 1
     assert document["unsupported"][0]["reason"] == "the device has no ring sizes to set"
     assert document["refused_rows"] == {"net.ipv4.tcp_ecn": 1}
 
 
 @pytest.mark.parametrize("kind", ["folded", "leave-one-out"])
 def test_a_stored_screen_reads_as_it_was(tmp_path, kind):
-    record = record_of(screened(kind=kind))
+    record = screened(kind=kind)
     again = read_screen(write_screen(record, tmp_path / "screen.json"))
     pd.testing.assert_frame_equal(again.effects, record.effects)
     for name in set(vars(record)) - {"effects"}:
@@ -146,7 +147,7 @@ def test_a_stored_screen_reads_as_it_was(tmp_path, kind):
     ],
 )
 def test_a_damaged_screen_is_an_error_that_names_its_file(tmp_path, change, reason):
-    path = write_screen(record_of(screened()), tmp_path / "screen.json")
+    path = write_screen(screened(), tmp_path / "screen.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(NetlabError, match=reason) as caught:
         read_screen(path)
@@ -154,48 +155,48 @@ def test_a_damaged_screen_is_an_error_that_names_its_file(tmp_path, change, reas
 
 
 def test_the_least_set_is_written_as_a_tuning_with_sources(tmp_path):
-    tuning = read_tuning(write_least(record_of(screened()), tmp_path / "mine-least.yml"))
+    tuning = read_tuning(write_least(screened(), tmp_path / "mine-least.yml"))
     assert [knob.name for knob in tuning.knobs] == list(BUFFERS)
     assert [knob.source for knob in tuning.knobs] == ["paper, tcp_rmem", "paper, tcp_wmem"]
     assert "confirmed" in tuning.notes[0]
 
 
 def test_an_empty_least_set_is_a_tuning_as_well(tmp_path):
-    found = screened()
-    (only,) = found.tries
-    none = replace(found, tries=(replace(only, knobs=()),))
-    assert read_tuning(write_least(record_of(none), tmp_path / "none.yml")).knobs == ()
+    none = screened(empty=True)
+    assert read_tuning(write_least(none, tmp_path / "none.yml")).knobs == ()
 
 
 def test_every_confirmation_is_in_the_text_and_the_last_one_counts():
     (slow,) = screened(least_MBps=800.0).tries
     found = screened()
     both = replace(found, tries=(replace(slow, knobs=BUFFERS[:1]), *found.tries))
-    text = to_text(record_of(both))
+    text = to_text(both)
     assert both.verdict == "confirmed" and both.least_set == BUFFERS
     assert text.index("Least set: net.ipv4.tcp_rmem.") < text.index("Least set: net.ipv4.tcp_rmem,")
-    assert len(record_of(both).tries) == 2
+    assert len(both.tries) == 2
 
 
 def test_the_chart_has_a_row_for_every_knob_and_the_pairs_below():
     found = screened()
-    ax = chart(record_of(found))
+    ax = chart(found)
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names[-1] == "net.ipv4.tcp_rmem × net.ipv4.tcp_wmem"
-    assert set(names[:2]) == set(BUFFERS) and set(names[:-1]) == set(found.design.knobs)
+    assert set(names[:2]) == set(BUFFERS) and set(names[:-1]) == set(found.knobs)
     shown = show(ax)
     assert "faster" in shown.alt and "mine on a-b" in shown.alt
 
 
-def test_a_least_set_that_is_slower_ends_with_exit_code_1():
-    refuse_unconfirmed(screened())
-    with pytest.raises(NetlabError) as caught:
-        refuse_unconfirmed(screened(least_MBps=800.0))
-    assert caught.value.code == "E-CLI-026" and caught.value.exit_code == 1
+@pytest.mark.parametrize(("least_MBps", "code"), [(1000.0, 0), (800.0, 1)])
+def test_a_least_set_that_is_slower_ends_with_exit_code_1(tmp_path, monkeypatch, least_MBps, code):
+    monkeypatch.setattr(run, "screen", lambda *_, **__: screened(least_MBps=least_MBps))
+    argv = ["openlab-2003", "--tuning", "openlab-2003-full", "--group", "Linux64 -> Linux64"]
+    done = CliRunner().invoke(screen_command, [*argv, "--results", str(tmp_path)])
+    assert done.exit_code == code, done.output
+    assert ("E-CLI-026" in done.output) == bool(code)
 
 
 def test_a_screen_shows_itself_in_a_notebook(tmp_path):
-    record = record_of(screened())
+    record = screened()
     found = Screening(record)
     page = found._repr_html_()
     for text in ("Screen of mine", "Not factors", "no ring sizes", "The least set is confirmed."):
