@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -328,7 +327,8 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     # Import what takes long after the options are validated.
     from netlab.charts.chart import save_svg
     from netlab.charts.experiments import ratio_panels, ratios_alt
-    from netlab.experiment.progress import Steady
+    from netlab.experiment.progress import Progress
+    from netlab.experiment.watcher import RunDone
     from netlab.files import paths
     from netlab.qualify.bench_report import Conclusions
     from netlab.qualify.bench_run import TransferLog, run_bench
@@ -336,17 +336,16 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     log = TransferLog(results or paths.results_dir("bench"), started_at)
     try:
-        with Steady(desc="netlab bench", unit="transfer") as bar:
+        with Progress(report=False) as shown:
 
             def progress(turn, sample, turns):
-                bar.total = turns
-                bar.update()
-                if sample is None:
-                    return
                 log.write(sample)
-                if sample["error"]:
-                    who = f"{turn.contender}, {sample['variant']}"
-                    bar.write(f"netlab: {who}: {sample['error']}", file=sys.stderr)
+                who, error = f"{turn.contender}, {sample['variant']}", sample["error"]
+                if not shown.tally.runs:
+                    shown.start(turns, 0, 0, matrix.seconds)
+                shown.run_done(RunDone(who, sample["goodput_MBps"], None, sample["flags"], error))
+                if error:
+                    shown.note(f"{who}: {error}")
 
             bench = run_bench(matrix, installed, started_at=started_at, progress=progress)
     except BaseException:
@@ -413,7 +412,8 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
                 f"--only {only} does not use {', '.join(unused)}; leave out one or the other",
                 code="E-CLI-003",
             )
-    from netlab.experiment.progress import Steady
+    from netlab.experiment.progress import Progress
+    from netlab.experiment.watcher import RunDone
     from netlab.files import paths, writing
     from netlab.lab import emulator
     from netlab.qualify import calibration, calibration_cells
@@ -432,8 +432,15 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     parts: dict[str, Any] = {}
     for name, (measure, cells) in measures.items():
-        with Steady(desc=f"netlab calibrate: {name}", unit="cell", total=len(cells.cells)) as bar:
-            parts[name] = measure(cells, progress=bar.update)
+        with Progress(report=False) as shown:
+            shown.tally.place = name
+            shown.start(len(cells.cells) * cells.tries, 0, 0, cells.seconds)
+
+            def progress(sample, shown=shown):
+                figures = (sample.get("goodput_MBps"), None, sample["flags"], sample["message"])
+                shown.run_done(RunDone("", *figures))
+
+            parts[name] = measure(cells, progress=progress)
         # Save each part before the next one, which may fail.
         if len(parts) == 1:
             directory = writing.new_directory(

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, Self
 
-from tqdm import tqdm
-
 from netlab.experiment.watcher import DONE, PUBLISHING, STOPPED, Estimate, RunDone, Tally, Watcher
 from netlab.measure.flags import INTERFERENCE
 from netlab.study.schedule import VISIT_S, Visit
@@ -189,25 +187,6 @@ class LinesDisplay:
 
 REPORT_S = 30.0
 """Estimated time to execute the analysis notebooks and write the site."""
-
-
-class Steady(tqdm):
-    """A tqdm bar over a monotonic clock, without a thread, that never passes its end."""
-
-    total: float | None
-    monitor_interval = 0  # no thread, and no warning that one cannot start
-
-    def __init__(self, *args: object, **options: object) -> None:
-        super().__init__(*args, **options)
-        # the wall clock may be set; `tqdm.time` is it
-        self._time = time.monotonic
-        self.start_t = self.last_print_t = self._time()
-
-    def update(self, n: float | None = 1) -> bool | None:
-        """Advance; work beyond the estimate raises the total."""
-        if self.total is not None:
-            self.total = max(self.total, self.n + (n or 0))
-        return super().update(n)
 
 
 class Progress(Watcher):

@@ -301,7 +301,7 @@ def run_bench(
     peers: Sequence[Installed],
     *,
     started_at: str,
-    progress: Callable[[Transfer, dict | None, int], None] = lambda *_told: None,
+    progress: Callable[[Transfer, dict, int], None] = lambda *_told: None,
 ) -> Bench:
     """Run a benchmark on a lab of its own."""
     if not peers:
@@ -329,7 +329,6 @@ def run_bench(
                 for turn in stage.turns:
                     key = (turn.cell, turn.contender)
                     if failures.get(key, 0) == MAX_FAILURES:
-                        progress(turn, None, total)
                         continue
                     sample = path.take(turn, matrix.seconds, chosen[key])
                     samples.append(sample)

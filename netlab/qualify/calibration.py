@@ -121,7 +121,7 @@ def measure_cells(
     cells: Iterable[Any],
     attempt: Attempt,
     tries: tuple[str, int],
-    progress: Callable[[], None],
+    progress: Callable[[dict], None],
 ) -> tuple[list[dict], dict]:
     """Measure every cell on a lab of its own; `tries` has the column of their number, and how many.
 
@@ -139,14 +139,23 @@ def measure_cells(
                 path = CalibratedPath(study, groups[name], lab, endpoints, emulation)
                 for cell in part:
                     path.set_mtu(cell.mtu_B)
-                    samples += tries_of(cell, attempt(path, cell), *tries)
-                    progress()
+                    samples += tries_of(cell, attempt(path, cell), *tries, progress)
     return samples, facts
 
 
-def tries_of(cell: CalibratedCell, once: Callable[[], dict], name: str, count: int) -> list[dict]:
+def tries_of(
+    cell: CalibratedCell,
+    once: Callable[[], dict],
+    name: str,
+    count: int,
+    progress: Callable[[dict], None] = lambda sample: None,
+) -> list[dict]:
     """Measure a cell several times, whatever the figures; `name` is the column of the number."""
-    return [{**cell.key, name: number, **once()} for number in range(1, count + 1)]
+    samples = []
+    for number in range(1, count + 1):
+        samples.append({**cell.key, name: number, **once()})
+        progress(samples[-1])
+    return samples
 
 
 # Verdicts of calibrated cells, and the flags behind them.
@@ -349,7 +358,7 @@ class Calibration(CalibrationPart):
         return (rate, EVERY_TRY)
 
 
-def calibrate(plan: RatePlan, *, progress: Callable[[], None] = lambda: None) -> Calibration:
+def calibrate(plan: RatePlan, *, progress: Callable[[dict], None]) -> Calibration:
     """Measure the rates."""
     samples, facts = measure_cells(
         plan.study,
@@ -438,9 +447,7 @@ class EmulatorAccuracy(CalibrationPart):
         return trips, "What TCP can carry is MSS / (MTU + 14) of the rate.", common
 
 
-def calibrate_emulator(
-    plan: EmulatorPlan, *, progress: Callable[[], None] = lambda: None
-) -> EmulatorAccuracy:
+def calibrate_emulator(plan: EmulatorPlan, *, progress: Callable[[dict], None]) -> EmulatorAccuracy:
     """Measure the accuracy of the path emulator."""
 
     def attempt(path: CalibratedPath, cell: Any) -> Callable[[], dict]:

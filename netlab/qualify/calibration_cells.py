@@ -202,6 +202,11 @@ class RatePlan:
         return tuple(RateCell(*level) for level in levels)
 
     @property
+    def tries(self) -> int:
+        """Runs of each cell."""
+        return self.repeats
+
+    @property
     def study(self) -> Study:
         """Two lab hosts joined by one path of each rate."""
         return study_of(self.cells, self.mtus_B, "Paths of known rates", RATES_CONGESTION)

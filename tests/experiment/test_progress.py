@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import threading
-import time
 import warnings
 from itertools import pairwise
 
 import pytest
 
 from netlab.experiment.adaptive import Look
-from netlab.experiment.progress import Progress, Steady
+from netlab.experiment.progress import Progress
 from netlab.experiment.watcher import DONE, PUBLISHING, STOPPED, Estimate, RunDone, duration
 from netlab.study.schedule import VISIT_S
 
@@ -215,25 +212,3 @@ def test_the_time_left_to_every_test_of_precision_is_right_from_its_first_run_on
 )  # fmt: skip
 def test_durations_are_short(seconds, text):
     assert duration(seconds) == text
-
-
-def test_a_bar_has_no_thread_and_ignores_the_wall_clock(monkeypatch):
-    threads = threading.active_count()
-    out = io.StringIO()
-    bar = Steady(total=10, file=out, mininterval=0)
-    assert threading.active_count() == threads
-    now = time.time()
-    monkeypatch.setattr("tqdm.std.time", lambda: now - 86_400)
-    monkeypatch.setattr(time, "time", lambda: now - 86_400)
-    bar.update(5)
-    assert 0 <= bar.format_dict["elapsed"] < 10
-    bar.close()
-    assert "50%" in out.getvalue() and "-" not in out.getvalue().split("[")[-1]
-
-
-def test_a_bar_without_a_total_counts():
-    bar = Steady(file=io.StringIO())
-    bar.update(3)
-    bar.update()
-    assert (bar.n, bar.total) == (4, None)
-    bar.close()
