@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -35,6 +35,8 @@ StackName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}$")]
 Generator = Literal["netlab", "iperf3", "iperf2", "nuttcp"]
 RecordLength = Annotated[int, Field(ge=1, le=64 * 1024 * 1024)]
 Buffer = Annotated[int, Field(ge=0, le=2**30)]
+T = TypeVar("T")
+Several = Annotated[tuple[T, ...], Field(strict=False, min_length=1)]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 INTERFACE = re.compile(r"^(?!\.{1,2}$|-)[!-.0-9;-~]{1,15}$")
 

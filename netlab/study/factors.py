@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -22,6 +22,7 @@ from netlab.study.base import (
     Model,
     Name,
     RecordLength,
+    Several,
     Sparse,
 )
 from netlab.study.hosts import (
@@ -146,8 +147,6 @@ class Policy(Sparse, title="`policy`"):
     spread: Annotated[Switch, key("Each thread is pinned to a CPU of its own.", True)] = "auto"
 
 
-T = TypeVar("T")
-Several = Annotated[tuple[T, ...], Field(strict=False, min_length=1)]
 Level = bool | int | float | str
 Levels = tuple[tuple[str, Level], ...]
 """Names of factors with one level of each, in the order of :class:`Factors`, outer ones last."""

@@ -21,6 +21,7 @@ from netlab.study.base import (
     Model,
     Name,
     RecordLength,
+    Several,
     Streams,
     misplaced,
     slug,
@@ -164,18 +165,9 @@ class Group(Model, title="`groups`"):
         Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None,
         key("Drop one packet this long after the start; needs an emulator.", 4.0),
     ] = None
-    tunings: Annotated[
-        Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None,
-        key("Only these tuning levels.", ["as-found"]),
-    ] = None
-    mtus_B: Annotated[
-        Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None,
-        key("Only these MTUs.", [9000]),
-    ] = None
-    streams: Annotated[
-        Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)] | None,
-        key("Only these numbers of streams.", [1]),
-    ] = None
+    tunings: Annotated[Several[Name] | None, key("Only these tuning levels.", ["as-found"])] = None
+    mtus_B: Annotated[Several[MTU] | None, key("Only these MTUs.", [9000])] = None
+    streams: Annotated[Several[Streams] | None, key("Only these numbers of streams.", [1])] = None
     factors: Annotated[
         Factors, key("Factors of the group, before the study's.", {"send": ["copy", "zerocopy"]})
     ] = Factors()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from netlab.errors import BadInput
-from netlab.study.base import MTU, MistakesFound, Model, Name, misplaced
+from netlab.study.base import MTU, MistakesFound, Model, Name, Several, misplaced
 from netlab.tuning.knobs import Item, Knob, key
 from netlab.tuning.profiles import (
     AS_FOUND,
@@ -77,8 +77,7 @@ class TuningLevel(Model, title="`tunings`"):
     name: Annotated[Name, key("Name of the level, in runs and results.", "full")]
     label: Annotated[str | None, key("In tables and charts.", "+ Driver Tuning")] = None
     mtus_B: Annotated[
-        Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None,
-        key("MTUs to set. Left out, the MTU stays as found.", [1500, 9000]),
+        Several[MTU] | None, key("MTUs to set. Left out, the MTU stays as found.", [1500, 9000])
     ] = None
     profile: Annotated[
         Name | None,
