@@ -105,10 +105,12 @@ def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
     names = [path.relative_to(source) for path in wanted]
     if keep:
         names = [name for name in names if not (target / name).exists()]
-    changed = [name for name in names if _differs(source / name, target / name)]
+    there = [name for name in names if (target / name).exists()]
+    _, other, failed = filecmp.cmpfiles(source, target, map(str, there), shallow=False)
+    changed = [*other, *failed]
     if changed and not force:
         raise BadInput(
-            f"holds {', '.join(map(str, changed))} with other content; name another directory, or "
+            f"holds {', '.join(changed)} with other content; name another directory, or "
             "replace them with --force",
             where=str(target),
             code="E-CLI-011",
@@ -123,10 +125,6 @@ def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
         ) from None
     click.echo(f"netlab: {len(names)} files; open {target / paths.FIRST_NOTEBOOK}", err=True)
     click.echo(target)
-
-
-def _differs(shipped: Path, there: Path) -> bool:
-    return there.exists() and not filecmp.cmp(shipped, there, shallow=False)
 
 
 # ``netlab schema``: the JSON Schema of a study, or its reference.

@@ -31,12 +31,6 @@ study_argument = click.argument("study")
 quick_option = click.option("--quick", is_flag=True, help="Take the short form of the study.")
 
 
-def _absolute(
-    context: click.Context, parameter: click.Parameter, value: Path | None
-) -> Path | None:
-    return None if value is None else value.expanduser().absolute()
-
-
 def options(*given: Callable) -> Callable:
     """One decorator that adds several options and arguments, in the order of the help."""
 
@@ -93,7 +87,11 @@ outer_option = click.option(
 def directory_option(*names: str, help: str) -> Callable:
     """Add an option that takes a directory; the command gets an absolute path, or None."""
     kind = click.Path(path_type=Path, file_okay=False)
-    return click.option(*names, type=kind, callback=_absolute, help=help)
+
+    def absolute(_context: object, _option: object, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+    return click.option(*names, type=kind, callback=absolute, help=help)
 
 
 def results_option(*names: str, place: str = "STUDY") -> Callable:

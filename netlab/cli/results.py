@@ -241,7 +241,11 @@ def compare_command(
     click.echo(_output(found, form))
     if form == "csv":
         # CSV has one table; what differs must not be lost with it.
-        click.echo(_differences(found), err=True)
+        rows = found.differences.to_dict("records")
+        for row in rows:
+            click.echo(f"netlab: {row['item']}: A {row['a']}, B {row['b']}", err=True)
+        if not rows:
+            click.echo("netlab: no recorded condition differs besides goodput", err=True)
     if _met(found, parsed):
         sys.exit(CONDITION_MET)
 
@@ -255,13 +259,6 @@ def _output(found: SidesCompared, form: str) -> str:
     if form == "csv":
         return output.as_frame(found).to_csv(index=False).rstrip("\n")
     return output.as_text(found)
-
-
-def _differences(found: SidesCompared) -> str:
-    rows = found.differences.to_dict("records")
-    if not rows:
-        return "netlab: no recorded condition differs besides goodput"
-    return "\n".join(f"netlab: {row['item']}: A {row['a']}, B {row['b']}" for row in rows)
 
 
 def _met(found: SidesCompared, conditions: list[Condition]) -> bool:

@@ -61,12 +61,17 @@ def run_job(
         "began_s": began_s,
     }
     try:
-        _refuse_put_aside(folder, job, campaign["aside_after"])
+        limit = campaign["aside_after"]
+        if aside := [host for host in job.pair if failures(folder, host) >= limit]:
+            text = f"{', '.join(aside)}: put aside after {limit} failures in a row"
+            raise NetlabError(text, code="E-FLEET-030")
         log_event(folder, "job_started", **named, pid=os.getpid())
         outcome = measure(plan, job, lease)
     except (NetlabError, OSError) as error:
         failure = {"code": getattr(error, "code", None), "message": str(error)}
-        blamed = _blamed(error, job)
+        # none for an error of the path or the study
+        named_hosts = error.host.split(", ") if isinstance(error, HostError) else []
+        blamed = [host for host in job.pair if host in named_hosts]
         _write(plan, job, result | {"status": FAILED, "error": failure}, clock)
         log_event(folder, "job_failed", **named, **failure, hosts=blamed)
         for host in blamed:
@@ -100,20 +105,6 @@ def read_campaign(folder: Path) -> dict:
         ) from None
 
 
-def _refuse_put_aside(folder: Path, job: FleetJob, limit: int) -> None:
-    aside = [host for host in job.pair if failures(folder, host) >= limit]
-    if aside:
-        raise NetlabError(
-            f"{', '.join(aside)}: put aside after {limit} failures in a row", code="E-FLEET-030"
-        )
-
-
-def _blamed(error: Exception, job: FleetJob) -> list[str]:
-    """Hosts of a pair that an error is of; none for one of the path or the study."""
-    named = error.host.split(", ") if isinstance(error, HostError) else []
-    return [host for host in job.pair if host in named]
-
-
 def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
     given = _arguments(argv)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -123,10 +114,20 @@ def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
         with open(plan.folder / JOBS_LOCK, "ab") as lock:
             # the controller waits for this lock, so that no job of a former one is left
             fcntl.flock(lock, fcntl.LOCK_SH)
-            _refuse_former(plan.folder, given.lease)
+            now = read_campaign(plan.folder)["number"]
+            if given.lease not in (None, now):
+                raise NetlabError(
+                    f"{plan.folder}: the job belongs to lease {given.lease}, and a controller has "
+                    f"lease {now} now",
+                    code="E-FLEET-036",
+                )
+            if measure is None:
+                from netlab.fleet import measured  # takes a second to import
+
+                measure = measured.measure_job
             for job in [plan.job(given.pair, visit) for visit in given.visits]:
                 if not plan.is_done(job):
-                    run_job(plan, job, measure or _measure)
+                    run_job(plan, job, measure)
         if given.mark is not None:
             given.mark.touch()
     except NetlabError as error:
@@ -146,21 +147,6 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--parent", type=int, help="process that the jobs end with")
     parser.add_argument("--mark", type=Path, help="file to create once every result is written")
     return parser.parse_args(argv)
-
-
-def _refuse_former(folder: Path, number: int | None) -> None:
-    now = read_campaign(folder)["number"]
-    if number is not None and number != now:
-        raise NetlabError(
-            f"{folder}: the job belongs to lease {number}, and a controller has lease {now} now",
-            code="E-FLEET-036",
-        )
-
-
-def _measure(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
-    from netlab.fleet.measured import measure_job  # takes a second to import
-
-    return measure_job(plan, job, lease)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -392,7 +392,11 @@ def _asked(file: Path) -> tuple[float, float | None]:
 
 def _held(row: dict, pair: tuple[pd.DataFrame, pd.DataFrame]) -> dict:
     """A comparison of two cells, not ranked if one is less precise than its study asks."""
-    asked = [Asked(side["level"].max(), _narrowest(side["half_percent"])) for side in pair]
+    narrowest = [side["half_percent"].min() for side in pair]
+    asked = [
+        Asked(side["level"].max(), None if pd.isna(half) else float(half))
+        for side, half in zip(pair, narrowest, strict=True)
+    ]
     halves = [
         half_width_percent(side["goodput_MBps"].to_numpy(), one.level)
         for side, one in zip(pair, asked, strict=True)
@@ -401,10 +405,6 @@ def _held(row: dict, pair: tuple[pd.DataFrame, pd.DataFrame]) -> dict:
     if row["ranked"] and (reason := imprecise(halves, asked)):
         row |= {"verdict": CANNOT_TELL, "ranked": False, "reason": reason}
     return row
-
-
-def _narrowest(halves: pd.Series) -> float | None:
-    return None if halves.isna().all() else float(halves.min())
 
 
 def _intervals(connection: DuckDBPyConnection, runs: pd.DataFrame) -> pd.DataFrame | None:

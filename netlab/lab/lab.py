@@ -62,9 +62,25 @@ def make(state: Path, plan: Topology, busy: int) -> None:
             emulator.start(state, path.name, (here, there), path.emulator)
             continue
         tool(pair_argv(path, names), host=first.host, busy=busy)
-    _all(*(partial(_set_up, host, names[host], plan, busy) for host in plan.hosts))
+    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
+
+    def set_up(host: str) -> None:
+        for argv, lines in set_up_commands(host, names[host], plan, ipv6=ipv6):
+            tool(argv, lines=lines, host=host, busy=busy)
+
+    _all(*(partial(set_up, host) for host in plan.hosts))
     # after all are set up: a link is up when both of its ends are
-    _all(*(partial(_wait_for_links, host, names[host], plan, busy) for host in plan.hosts))
+    waits = [
+        partial(
+            link.wait_until_up,
+            names[host],
+            [end.interface for end, _ in plan.ends(host)],
+            host=host,
+            busy=busy,
+        )
+        for host in plan.hosts
+    ]
+    _all(*waits)
 
 
 def _all(*calls: Callable[[], object]) -> None:
@@ -101,17 +117,6 @@ def set_up_commands(
     shapes = plan.tc_lines(host)
     if shapes:
         yield tc(namespace, "-batch", "-"), shapes
-
-
-def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
-    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
-    for argv, lines in set_up_commands(host, namespace, plan, ipv6=ipv6):
-        tool(argv, lines=lines, host=host, busy=busy)
-
-
-def _wait_for_links(host: str, namespace: str, plan: Topology, busy: int) -> None:
-    interfaces = [end.interface for end, _ in plan.ends(host)]
-    link.wait_until_up(namespace, interfaces, host=host, busy=busy)
 
 
 # Removal of a lab whose process dies.
@@ -403,7 +408,7 @@ def down(lab_id: str | None = None) -> list[str]:
     there = labs()
     if lab_id is None:
         own = [lab for lab in there if not lab.foreign]
-        chosen = [lab for lab in own if lab.owner_pid is None or not _alive(lab.owner_pid)]
+        chosen = [lab for lab in own if not os.path.isdir(f"/proc/{lab.owner_pid or 0}")]
     else:
         chosen = [lab for lab in there if lab.id == lab_id]
         if not chosen:
@@ -437,7 +442,3 @@ def _write(state: Path, content: dict) -> None:
     partial = state / f"{STATE_FILE}.partial"
     partial.write_text(json.dumps(content, indent=1))
     partial.replace(state / STATE_FILE)
-
-
-def _alive(pid: int) -> bool:
-    return os.path.isdir(f"/proc/{pid}")

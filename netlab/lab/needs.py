@@ -126,10 +126,6 @@ def lab_limits(
     wanted = link.get("wanted", {})
     if wanted.get("interrupt_delay_ns", 0) != link.get("interrupt_delay_ns", 0):
         found["interrupt_delay_us"] = RESERVED
-    if wanted.get("queues", 1) > 1 and not any(_has_cpu(mask) for mask in link["sending_cpus"]):
+    if wanted.get("queues", 1) > 1 and not any(mask.strip("0,") for mask in link["sending_cpus"]):
         found["CPUs of each queue (xps_cpus)"] = RESERVED
     return [{"host": host, "knob": knob, "reason": reason} for knob, reason in found.items()]
-
-
-def _has_cpu(mask: str) -> bool:
-    return bool(mask.strip("0,"))

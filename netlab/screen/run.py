@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -121,7 +121,7 @@ def screen(
     A least set that is slower than the whole tuning lacks a knob whose effect was not found. The
     one with the largest estimate is then added, and the set is compared anew.
     """
-    watch = watch or _unwatched
+    watch = watch or (lambda: nullcontext(Watcher()))
     found = read(ask)
     for knob, why in found.left_out.items():
         say(f"not a factor: {knob}: {why}")
@@ -156,11 +156,6 @@ def screen(
         if tries[-1].whole.verdict != SLOWER:
             break
     return record_of(ask, found, plan, effects, tuple(tries), runs)
-
-
-@contextmanager
-def _unwatched() -> Iterator[Watcher]:
-    yield Watcher()
 
 
 def confirmation(runs: pd.DataFrame, ask: ScreenRequest, confidence: float) -> tuple[Against, ...]:

@@ -243,7 +243,11 @@ class Study(Model, title="A study"):
         check_factors(self)
         for group in self.groups:
             with found.mistakes():
-                self._check_options_of(group)
+                combined = self.combinations(group)
+                if not any(one.of_run for one in combined):
+                    study_at(self, group, ()).check_run(group)
+                if not any(one.of_link for one in combined):
+                    self.check_forced_loss(group)
         with found.mistakes():
             self._check_size()
         found.refuse()
@@ -278,13 +282,6 @@ class Study(Model, title="A study"):
             raise ValueError(
                 f"groups: {group.name}: {group.sender!r} is not an end of path {group.path!r}"
             )
-
-    def _check_options_of(self, group: Group) -> None:
-        found = self.combinations(group)
-        if not any(one.of_run for one in found):
-            study_at(self, group, ()).check_run(group)
-        if not any(one.of_link for one in found):
-            self.check_forced_loss(group)
 
     def _check_size(self) -> None:
         cells = sum(len(self.combinations(group)) for group in self.groups)
@@ -367,13 +364,9 @@ class Study(Model, title="A study"):
             raise ValueError(f"threads: the {self.engine} engine always has one per stream")
         if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):
             raise ValueError(f"groups: {group.name}: {why}")
-        self._generator_takes_it(group)
-
-    def _generator_takes_it(self, group: Group) -> None:
-        if group.generator == "netlab":
-            return
         for name in ("engine", "threads", "send", "socket", "policy"):
-            if getattr(self, name) != type(self).model_fields[name].default:
+            own = getattr(self, name) == type(self).model_fields[name].default
+            if group.generator != OWN and not own:
                 raise ValueError(
                     f"{name}: is for netlab's own generator, and groups: {group.name} "
                     f"takes {group.generator}"

@@ -142,7 +142,8 @@ def _shortened(study: Study, group: Group) -> Group:
         timing = group.timing.model_copy(
             update={"seconds": derived.seconds, "interval_ms": derived.interval_ms}
         )
-    return group.in_short().model_copy(update={"timing": timing, "quick": None})
+    records = {"records": group.quick_records or group.records, "quick_records": None}
+    return group.model_copy(update={**records, "timing": timing, "quick": None})
 
 
 TIMING = ("rounds", "seconds", "warmup_s", "interval_ms", "drain_s")

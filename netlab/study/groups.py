@@ -225,11 +225,6 @@ class Group(Model, title="`groups`"):
             raise ValueError("records: only netlab sends an amount, and in one direction")
         return self
 
-    def in_short(self) -> Group:
-        """The group as the study's short form has it."""
-        given = {"records": self.quick_records or self.records, "quick_records": None}
-        return self.model_copy(update=given)
-
 
 # Limits of the other generators, checked when a study is loaded.
 

@@ -346,7 +346,11 @@ class TuningSession:
                 return self
             self._begun = True
             self._while_busy("begin")
-            self._start_keepalive()
+            if self._hold_s > 0:
+                self._stop.clear()
+                beat = threading.Thread(target=self._beat, name="netlab-keepalive", daemon=True)
+                beat.start()
+                self._thread = beat
             for change in changes:
                 self._apply(change)
             drift = self.drift()
@@ -440,7 +444,10 @@ class TuningSession:
     # --- after ---
 
     def _leave(self, error: BaseException | None) -> None:
-        self._stop_keepalive()
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=self._hold_s)
+            self._thread = None
         if not self._begun:
             return
         self._begun = False
@@ -502,13 +509,6 @@ class TuningSession:
 
     # --- keepalive ---
 
-    def _start_keepalive(self) -> None:
-        if self._hold_s <= 0:
-            return
-        self._stop.clear()
-        self._thread = threading.Thread(target=self._beat, name="netlab-keepalive", daemon=True)
-        self._thread.start()
-
     def _beat(self) -> None:
         while not self._stop.wait(self._hold_s / 3):
             try:
@@ -516,9 +516,3 @@ class TuningSession:
             except TuningError as error:
                 self._lost = error
                 return
-
-    def _stop_keepalive(self) -> None:
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=self._hold_s)
-            self._thread = None
