@@ -13,7 +13,7 @@ from netlab.congestion import CcChoice, choose
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.hosts.host import SILENCE_S, Host, LineProcess
 from netlab.study import Stack, Study
-from netlab.tuning.profiles import Knob
+from netlab.tuning.knobs import Knob
 
 AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -16,9 +15,6 @@ from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.tuning.knobs import (
-    HOSTWIDE,
-    NAMES,
-    RX_INT_DELAY_UNIT_NS,
     Choice,
     Frozen,
     HostSetting,
@@ -28,26 +24,6 @@ from netlab.tuning.knobs import (
     item_key,
     key,
 )
-
-__all__ = [
-    "AS_FOUND",
-    "HOSTWIDE",
-    "NAMES",
-    "RX_INT_DELAY_UNIT_NS",
-    "Choice",
-    "Content",
-    "HostSetting",
-    "Knob",
-    "KnobOption",
-    "Profile",
-    "Tuning",
-    "data_directory",
-    "lineage",
-    "load_profile",
-    "nearest",
-    "profile_names",
-    "read_tuning",
-]
 
 AS_FOUND = "as-found"
 """The tuning that changes nothing, the MTU included. No other tuning may take its name."""
@@ -141,19 +117,8 @@ def _without_remarks(value: Any) -> Any:
     return [_without_remarks(part) for part in value] if isinstance(value, list) else value
 
 
-def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
-    if data_dir is None:
-        return paths.data_dir()
-    path = Path(data_dir)
-    if not path.is_dir():
-        raise BadInput(
-            "is not a directory", key="data_dir", value=str(data_dir), code="E-TUNING-005"
-        )
-    return path
-
-
-def profile_names(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
-    return sorted(path.stem for path in (data_directory(data_dir) / "tunings").glob("*.yml"))
+def profile_names() -> list[str]:
+    return sorted(path.stem for path in (paths.data_dir() / "tunings").glob("*.yml"))
 
 
 MOST_NAMED = 12
@@ -191,15 +156,10 @@ def _unchanged(path: Path, mtime_ns: int, size_B: int) -> Tuning:
     return read_tuning(path)
 
 
-def lineage(
-    name: str,
-    data_dir: str | os.PathLike[str] | None = None,
-    *,
-    own: Mapping[str, Tuning] | None = None,
-) -> tuple[Tuning, ...]:
+def lineage(name: str, *, own: Mapping[str, Tuning] | None = None) -> tuple[Tuning, ...]:
     """A tuning and all it extends, from the base to the tuning itself."""
     own = own or {}
-    directory = data_directory(data_dir) / "tunings"
+    directory = paths.data_dir() / "tunings"
     chain: list[Tuning] = []
     wanted: str | None = name
     while wanted is not None:
@@ -218,7 +178,7 @@ def lineage(
             stat = path.stat()
             chain.append(_unchanged(path, stat.st_mtime_ns, stat.st_size))
         else:
-            known = nearest(wanted, [*own, *profile_names(data_dir)])
+            known = nearest(wanted, [*own, *profile_names()])
             raise BadInput(
                 f"unknown tuning; {known}", where=where, key=key, value=wanted, code="E-TUNING-008"
             )
@@ -226,14 +186,9 @@ def lineage(
     return tuple(reversed(chain))
 
 
-def load_profile(
-    name: str,
-    data_dir: str | os.PathLike[str] | None = None,
-    *,
-    own: Mapping[str, Tuning] | None = None,
-) -> Profile:
+def load_profile(name: str, *, own: Mapping[str, Tuning] | None = None) -> Profile:
     """A tuning by name, with all it extends merged in."""
-    chain = lineage(name, data_dir, own=own)
+    chain = lineage(name, own=own)
     items: dict[tuple[str, str | None], Knob | Choice] = {}
     for tuning in chain:
         for item in tuning.knobs:

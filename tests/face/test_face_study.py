@@ -21,8 +21,8 @@ from netlab.face.study import design_table
 from netlab.files.yaml_file import read_yaml
 from netlab.results.columns import RUN_COLUMNS
 from netlab.study import schedule
+from netlab.tuning.knobs import Knob
 from netlab.tuning.plan import Change
-from netlab.tuning.profiles import Knob
 
 
 def test_a_name_a_path_and_a_dict_are_the_same_study():

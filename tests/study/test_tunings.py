@@ -13,7 +13,7 @@ from netlab.files.yaml_file import validated
 from netlab.study import Study, load
 from netlab.study.file import freeze
 from netlab.study.schedule import provenance_key, rounds, visit, visits
-from netlab.tuning import Knob
+from netlab.tuning.knobs import Knob
 
 QUEUE = {"kind": "txqueuelen", "value": 5000}
 WINDOW = {"kind": "sysctl", "name": "net.core.rmem_max", "value": 67108864}

@@ -13,7 +13,7 @@ from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import Finding, cpus_of, findings
 from netlab.survey.init import name_of, study_text
 from netlab.survey.probe import FoundEnd, FoundPath, HostSurvey, Interface, Interrupt
-from netlab.tuning import Knob
+from netlab.tuning.knobs import Knob
 
 CARD = Interface(
     "eth2",

@@ -7,8 +7,9 @@ import subprocess
 import pytest
 
 from netlab.errors import TuningError
+from netlab.tuning.knobs import HostSetting, Knob
 from netlab.tuning.plan import make_plan, parsed, plan_html, plan_text, reading
-from netlab.tuning.profiles import HostSetting, Knob, Profile, load_profile
+from netlab.tuning.profiles import Profile, load_profile
 
 
 class Host:

@@ -14,7 +14,9 @@ from typing import ClassVar
 
 import pytest
 
-from netlab.tuning import Knob, Profile, TuningSession
+from netlab.tuning.knobs import Knob
+from netlab.tuning.profiles import Profile
+from netlab.tuning.session import TuningSession
 from tests.native.tuning.conftest import Namespace, PretendedMachine, begun
 
 READ_REQUEST = "knob=pci name=max-read-request interface=v0"

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from netlab.tuning import Knob
+from netlab.tuning.knobs import Knob
 from tests.native.tuning.conftest import PretendedMachine, begun
 
 QDISC = "knob=qdisc interface=q0"

@@ -8,8 +8,9 @@ import time
 import pytest
 
 from netlab.errors import BadInput, TuningError
-from netlab.tuning import Knob, TuningSession, load_profile
-from netlab.tuning.session import Requests, TuneFault, request_line
+from netlab.tuning.knobs import Knob
+from netlab.tuning.profiles import load_profile
+from netlab.tuning.session import Requests, TuneFault, TuningSession, request_line
 from tests.tuning.test_profiles import OPENLAB
 
 QUEUE = Knob(kind="txqueuelen", value=10000, source="SLAC")
