@@ -435,25 +435,3 @@ def link_of(speed: str | None, width: int | None) -> SerialBus | None:
         return SerialBus(generation_of(float(rate[1])), width)
     except BadInput:  # a rate or width newer than this table, or "255 lanes"
         return None
-
-
-__all__ = [
-    "MMRBC_BYTES",
-    "PACKET_PAYLOADS_B",
-    "PCIE_LANES",
-    "PCI_32_33",
-    "PCI_32_66",
-    "PCI_64_66",
-    "PCI_X_100",
-    "PCI_X_133",
-    "InterfaceBus",
-    "ParallelBus",
-    "SerialBus",
-    "generation_of",
-    "of_interface",
-    "pci",
-    "pci_x",
-    "pci_x_efficiency",
-    "pcie",
-    "shared",
-]

@@ -365,21 +365,3 @@ def memory_copy_MBps(budget_ms: int = 200) -> CopyRate:
         raise CoreError("budget_ms: out of range", reason="bad_request", code="E-CORE-005")
     _check(lib.nl_copy_rate(budget_ms, out, err), err)
     return CopyRate(hot_MBps=out.hot_Bps / 1e6, cold_MBps=out.cold_Bps / 1e6)
-
-
-__all__ = [
-    "STATUSES",
-    "CopyRate",
-    "CoreRun",
-    "RunOption",
-    "RunReport",
-    "bpf_missing",
-    "check_options",
-    "gensink_path",
-    "memory_copy_MBps",
-    "options",
-    "source_digest",
-    "source_dir",
-    "transfer",
-    "version",
-]

@@ -241,7 +241,7 @@ QUICK = Matrix(mtus_B=(1500,), streams=(4,), rounds=3, seconds=1, heats=1, most_
 
 
 @dataclass(frozen=True)
-class Transfer:
+class BenchTransfer:
     """One transfer; `number` is that of its round, or of its heat if it has a variant, from 1."""
 
     order: int
@@ -266,8 +266,8 @@ class EnvironmentSchedule:
 
     environment: Environment
     variants: Mapping[tuple[BenchCell, str], tuple[OwnVariant | Variant, ...]]
-    heats: tuple[Transfer, ...]
-    turns: tuple[Transfer, ...]
+    heats: tuple[BenchTransfer, ...]
+    turns: tuple[BenchTransfer, ...]
 
 
 @dataclass(frozen=True)
@@ -312,12 +312,12 @@ def schedule(
             (*pair, variant) for pair, some in variants.items() if len(some) > 1 for variant in some
         ]
         heats = [
-            Transfer(next(order), number, *which)
+            BenchTransfer(next(order), number, *which)
             for number in range(1, matrix.heats + 1)
             for which in generator.sample(tried, len(tried))
         ]
         turns = [
-            Transfer(next(order), number, *pair)
+            BenchTransfer(next(order), number, *pair)
             for number in range(1, matrix.rounds + 1)
             for pair in generator.sample(list(variants), len(variants))
         ]

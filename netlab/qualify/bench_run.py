@@ -37,7 +37,7 @@ from netlab.qualify.bench_contenders import (
     LeftOut,
     Matrix,
     OwnVariant,
-    Transfer,
+    BenchTransfer,
     contenders,
     copy_limits,
     schedule,
@@ -175,7 +175,7 @@ class BenchPath:
     limits: CopyLimits
 
     def take(
-        self, turn: Transfer, seconds: int, variant: OwnVariant | Variant | None = None
+        self, turn: BenchTransfer, seconds: int, variant: OwnVariant | Variant | None = None
     ) -> dict:
         """Make one transfer: of its own variant, or of the one that was chosen."""
         variant = variant or turn.variant
@@ -195,7 +195,7 @@ class BenchPath:
         except RunError as error:
             return row | {"error": str(error)}
 
-    def _measured(self, turn: Transfer, variant: OwnVariant | Variant, seconds: int) -> dict:
+    def _measured(self, turn: BenchTransfer, variant: OwnVariant | Variant, seconds: int) -> dict:
         timing = Timing(rounds=1, seconds=seconds, warmup_s=0.0)
         total: dict = {}
 
@@ -231,7 +231,7 @@ class BenchPath:
         }
 
     def _run(
-        self, turn: Transfer, variant: OwnVariant | Variant, timing: Timing
+        self, turn: BenchTransfer, variant: OwnVariant | Variant, timing: Timing
     ) -> tuple[TrialResult, dict]:
         """A run as of a study, with the kernel's buffers; and the sink's meter over all of it."""
         sender, receiver = (side_of(self.endpoints[name]) for name in (SENDER, RECEIVER))
@@ -267,7 +267,7 @@ class BenchPath:
     def _facts(self) -> dict[str, dict]:
         return {name: endpoint.facts for name, endpoint in self.endpoints.items()}
 
-    def _options(self, turn: Transfer, variant: OwnVariant | Variant) -> dict[str, Any]:
+    def _options(self, turn: BenchTransfer, variant: OwnVariant | Variant) -> dict[str, Any]:
         """Options of a request: those of netlab's core, or the threads of a tool."""
         if isinstance(variant, OwnVariant):
             return {name: getattr(variant, name) for name in ("engine", "send", "receive")}
@@ -301,7 +301,7 @@ def run_bench(
     peers: Sequence[Installed],
     *,
     started_at: str,
-    progress: Callable[[Transfer, dict, int], None] = lambda *_told: None,
+    progress: Callable[[BenchTransfer, dict, int], None] = lambda *_told: None,
 ) -> Bench:
     """Run a benchmark on a lab of its own."""
     if not peers:

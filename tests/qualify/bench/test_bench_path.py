@@ -25,7 +25,7 @@ from netlab.qualify.bench_contenders import (
     Installed,
     Matrix,
     OwnVariant,
-    Transfer,
+    BenchTransfer,
     contenders,
     schedule,
 )
@@ -66,7 +66,7 @@ def of_tool(home, *, carried_B: int = CARRIED_B, limits=LIMITS, drift=(), **chan
     with LocalHost(home) as host:
         ends = [endpoint(n, metering(carried_B), host, drift) for n in ("gen", "sink")]
         path = path_of(ends, tool, limits)
-        return path.take(Transfer(0, 1, CELL, tool.name), 1, Variant(4096))
+        return path.take(BenchTransfer(0, 1, CELL, tool.name), 1, Variant(4096))
 
 
 def of_core(
@@ -85,7 +85,7 @@ def of_core(
         endpoint("gen", metering(0, gen=gen)),
         endpoint("sink", metering(15_000_000, sink=sink)),
     ]
-    return path_of(ends, limits=limits).take(Transfer(0, 1, CELL, "gensink"), 1, variant)
+    return path_of(ends, limits=limits).take(BenchTransfer(0, 1, CELL, "gensink"), 1, variant)
 
 
 def test_a_transfer_whose_counts_agree_has_a_goodput(tmp_path):
