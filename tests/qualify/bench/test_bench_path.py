@@ -20,12 +20,12 @@ from netlab.qualify.bench_contenders import (
     OWN_SAME,
     OWN_VARIANTS,
     BenchCell,
+    BenchTransfer,
     CopyLimits,
     Environment,
     Installed,
     Matrix,
     OwnVariant,
-    BenchTransfer,
     contenders,
     schedule,
 )
