@@ -44,12 +44,6 @@ def test_a_mistake_is_named_and_exits_with_2(study_file, argv, said, tmp_path, m
     assert [path.name for path in tmp_path.iterdir()] == ["mine.yml"]
 
 
-def test_a_study_that_there_is_not_is_bad_input():
-    done = invoke("lab", "--study", "no-such-study")
-    assert done.exit_code == 2
-    assert "no-such-study" in done.output
-
-
 def test_the_help_describes_factors_output_and_exit_codes():
     text = " ".join(invoke("--help").output.split())
     for said in (

@@ -64,36 +64,14 @@ def test_bad_input_is_one_message_with_file_key_and_value_and_exit_code_2(tmp_pa
     assert value.lower() in lines[0].lower()
 
 
-def test_a_study_that_is_not_there_is_named_with_those_that_are():
-    done = netlab("run", "openlab-2033")
-    assert done.returncode == 2
-    assert "openlab-2033" in done.stderr
-    assert "openlab-2003" in done.stderr
-
-
-def test_a_timing_that_cannot_be_is_bad_input():
-    for option, value in (("--rounds", "0"), ("--seconds", "nan"), ("--seed", "-1")):
-        done = netlab("check", str(STUDY), option, value)
-        assert done.returncode == 2, (option, value)
-        assert "Traceback" not in done.stderr
-
-
-def test_a_report_without_results_names_the_remedy(tmp_path):
-    done = netlab("report", str(STUDY), "--results", str(tmp_path / "none"))
-    assert done.returncode == 1
-    assert "run it first" in done.stderr
-
-
-def ssh_study(tmp_path: Path, address: str) -> Path:
-    """A study of two hosts reached over SSH, of which one does not exist."""
+def ssh_study(tmp_path: Path) -> Path:
+    """A study of two hosts that do not exist."""
+    host = {"kind": "ssh", "address": "no-such-host.invalid"}
     content = {
         "netlab": 1,
         "name": "remote",
         "title": "Two hosts",
-        "hosts": {
-            "here": {"kind": "ssh", "address": address},
-            "there": {"kind": "ssh", "address": address},
-        },
+        "hosts": {"here": host, "there": host},
         "paths": {
             "p": {
                 "ends": [
@@ -111,32 +89,35 @@ def ssh_study(tmp_path: Path, address: str) -> Path:
     return path
 
 
-def test_a_host_that_does_not_resolve_fails_with_its_name(tmp_path):
-    path = ssh_study(tmp_path, "no-such-host.invalid")
-    done = netlab("run", str(path), "--results", str(tmp_path / "results"))
-    assert done.returncode == 1
-    assert "no-such-host.invalid" in done.stderr
-    assert "Traceback" not in done.stderr
+PLAN = ("tune", "plan", str(STUDY))
+ENDS = {
+    "no such study": (("run", "openlab-2033"), 2, ("openlab-2033", "openlab-2003")),
+    "no study to search for": (("autotune", "lab", "--study", "no-such"), 2, ("no-such",)),
+    "no rounds": (("check", str(STUDY), "--rounds", "0"), 2, ("rounds",)),
+    "endless seconds": (("check", str(STUDY), "--seconds", "nan"), 2, ("seconds",)),
+    "negative seed": (("check", str(STUDY), "--seed", "-1"), 2, ("seed",)),
+    "nothing measured": (("report", str(STUDY), "--results", "none"), 1, ("run it first",)),
+    "unknown host": (("run", "remote.yml", "--results", "r"), 1, ("no-such-host.invalid",)),
+    "unknown lab": (("lab", "down", "nosuch"), 2, ("nosuch",)),
+    "unknown tuning": ((*PLAN, "--tuning", "turbo"), 2, ("turbo", "kernel")),
+    "unknown path": ((*PLAN, "--path", "moon"), 2, ("moon", "64-64")),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_command_that_cannot_go_on_says_why(tmp_path, monkeypatch, name):
+    argv, code, words = ENDS[name]
+    monkeypatch.chdir(tmp_path)
+    ssh_study(tmp_path)
+    done = netlab(*argv)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert all(word in done.stderr for word in words) and "Traceback" not in done.stderr
 
 
 def test_check_finds_an_unreachable_host_and_fails(tmp_path):
-    done = netlab("check", str(ssh_study(tmp_path, "no-such-host.invalid")))
+    done = netlab("check", str(ssh_study(tmp_path)))
     assert done.returncode == 1
-    assert "fail" in done.stdout
-    assert "no-such-host.invalid" in done.stdout
-
-
-def test_lab_down_without_a_lab_is_fine():
-    done = netlab("lab", "down", "nosuch")
-    assert done.returncode == 2
-    assert "nosuch" in done.stderr
-
-
-def test_tune_plan_names_the_tunings_there_are():
-    done = netlab("tune", "plan", str(STUDY), "--tuning", "turbo")
-    assert done.returncode == 2
-    assert "turbo" in done.stderr
-    assert "kernel" in done.stderr
+    assert "fail" in done.stdout and "no-such-host.invalid" in done.stdout
 
 
 # Unknown names: one message, before a host is reached and before a line is printed.
@@ -159,14 +140,6 @@ def test_an_unknown_tuning_is_found_before_anything_is_printed(tmp_path, monkeyp
     assert "turbo" in done.stderr
     assert "Traceback" not in done.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine.yml"]
-
-
-def test_tune_plan_names_the_paths_there_are():
-    done = netlab("tune", "plan", str(STUDY), "--path", "moon")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert "moon" in done.stderr
-    assert "64-64" in done.stderr
 
 
 def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(monkeypatch):
