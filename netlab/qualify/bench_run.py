@@ -303,7 +303,11 @@ def run_bench(
     started_at: str,
     progress: Callable[[BenchTransfer, dict, int], None] = lambda *_told: None,
 ) -> Bench:
-    """Run a benchmark on a lab of its own."""
+    """Run a benchmark on a lab of its own.
+
+    A study's rounds do not serve here: heats choose the variants that the rounds measure, and neper
+    is not a generator of studies.
+    """
     if not peers:
         raise NetlabError("no tool to compare with is installed", code="E-BENCH-016")
     stages, unfit = schedule(matrix, contenders(peers))
