@@ -1,6 +1,8 @@
-"""Binary multiples of a byte, sizes and directions as text, and the payload share of a frame."""
+"""Binary multiples of a byte, the payload share of a frame; sizes, directions, lists as text."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -39,3 +41,9 @@ def payload_share(mtu_B: float, mss_B: float) -> float:
 def arrows(text: str) -> str:
     """The text as readers see it: arrows in place of ``->`` and ``<->``."""
     return text.replace("<->", "↔").replace("->", "→")
+
+
+def listed(words: Iterable[object], joint: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = ["", *map(str, words)]
+    return f"{', '.join(most[1:])} {joint} {last}" if most[1:] else last

@@ -19,7 +19,7 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Machines, counted, machines
 from netlab.errors import BadInput
 from netlab.measure.bottleneck import ASKED
-from netlab.units import arrows
+from netlab.units import arrows, listed
 
 # The result of a study in five sentences, computed from its records.
 
@@ -38,14 +38,6 @@ def headline(m: Measured) -> tuple[str, ...]:
     return tuple(said)
 
 
-def listed(words: Sequence[str], joint: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    words = [str(word) for word in words]
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {joint} {words[-1]}"
-
-
 def span(values: Sequence[int], noun: str) -> str:
     """``1 to 20 streams`` of numbers that are all in the study."""
     low, high = int(min(values)), int(max(values))
@@ -62,7 +54,7 @@ def _design(m: Measured) -> str:
     if f"{started.max():%Y-%m-%d}" != when:
         when += f" to {started.max():%Y-%m-%d}"
     tunings = f"{counted(len(labels), 'tuning')} ({listed(labels)})"
-    frames = f"MTU {listed([str(v) for v in mtus])} B" if mtus else "an unknown MTU"
+    frames = f"MTU {listed(mtus)} B" if mtus else "an unknown MTU"
     return (
         f"{counted(len(cells), 'cell')} in {counted(len(m.groups), 'group')} of host pairs: "
         f"{tunings}, {frames}, {span(cells['streams'], 'TCP stream')}; "
@@ -80,7 +72,7 @@ def _machines(m: Measured) -> str:
         each = f"{cpus[0]} × " if len(cpus) == 1 else ""
         parts.append(each + listed(processors, "or"))
     if kernels := found.fact("kernel"):
-        parts.append(f"Linux {listed(kernels, 'and')}")
+        parts.append(f"Linux {listed(kernels)}")
     machine = ", ".join(parts) or "a machine that was not recorded"
     if kinds == {"lab"}:
         return (
@@ -90,7 +82,7 @@ def _machines(m: Measured) -> str:
         )
     drivers = found.fact("NIC driver")
     cards = f"; network cards with driver {listed(drivers)}" if drivers else ""
-    return f"The hosts {listed(list(m.study.hosts))} are real machines: {machine}{cards}."
+    return f"The hosts {listed(m.study.hosts)} are real machines: {machine}{cards}."
 
 
 def _without_root(found: Machines) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from netlab.analysis import cells, printed
 from netlab.analysis.cells import CELL_KEYS, valid
-from netlab.errors import BadInput
+from netlab.errors import BadInput, require
 from netlab.study.factors import level_text
 
 FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
@@ -179,11 +179,7 @@ def effects(
 ) -> pd.DataFrame:
     """Effect of each step of a factor in every context where both of its levels were measured."""
     further = printed.names(runs) if factor not in FACTORS else []
-    if factor not in (*FACTORS, *further):
-        known = (*FACTORS, *further)
-        raise BadInput(
-            f"choose from {', '.join(known)}", key="factor", value=factor, code="E-ANALYSIS-006"
-        )
+    require(factor, (*FACTORS, *further), key="factor", code="E-ANALYSIS-006")
     if further:
         level = printed.column(runs, factor)
         runs = runs.assign(**{factor: level, "factors": printed.without(runs, factor)})

@@ -10,7 +10,7 @@ from functools import cache
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING, LEAST, is_symmetric, reached_percent
-from netlab.errors import BadInput
+from netlab.errors import BadInput, require
 from netlab.files.tables import HOLLOW
 from netlab.measure.bottleneck import ASKED
 from netlab.study import Study, TuningLevel
@@ -192,13 +192,7 @@ def as_printed(
 
 def texts(cells: pd.DataFrame, quantity: str = "goodput") -> list[str]:
     """Cells as text: ``goodput`` in MB/s, ``percent`` of the bus, or ``both``."""
-    if quantity not in QUANTITIES:
-        raise BadInput(
-            f"choose from {', '.join(QUANTITIES)}",
-            key="quantity",
-            value=quantity,
-            code="E-ANALYSIS-016",
-        )
+    require(quantity, QUANTITIES, key="quantity", code="E-ANALYSIS-016")
     return [_text(row, quantity) for row in cells.to_dict("records")]
 
 

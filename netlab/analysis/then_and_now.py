@@ -43,6 +43,7 @@ from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
 from netlab.study import Study
 from netlab.study.factors import level_text, same
 from netlab.study.published import Published
+from netlab.units import listed
 
 TABLES = (2, 3, 4, 5, 6)
 """Tables of the report that a group can name; table 1 repeats the earlier notes."""
@@ -212,7 +213,7 @@ def _tuning_steps(tunings: list, streams: tuple) -> Iterator[Step]:
         for counts in filter(None, (streams[:1], streams[1:])):
             before, after = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
             step = f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}"
-            where = f"{_listed(counts)} {'stream' if counts == (1,) else 'streams'}"
+            where = f"{listed(counts)} {'stream' if counts == (1,) else 'streams'}"
             match = ("group", "path", "table", "mtu_B", "streams")
             yield Step("tuning", step, where, before, after, match)
 
@@ -223,11 +224,6 @@ def _directions(tunings: list) -> Iterator[Step]:
             before, after = ({"table": (n,), "tuning": (tuning,)} for n in (table_a, table_b))
             match = ("path", "mtu_B", "streams")
             yield Step("direction", step, TUNING_WORDS[tuning], before, after, match)
-
-
-def _listed(counts: tuple) -> str:
-    *most, last = map(str, counts)
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def side(ratio: float, band: float = BAND) -> str:

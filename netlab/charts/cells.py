@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ from netlab.charts.theme import (
     theme,
     tuning_dashes,
 )
-from netlab.errors import BadInput
+from netlab.errors import require
 from netlab.study import Study
 from netlab.study.factors import level_text
 from netlab.units import arrows
@@ -63,17 +62,15 @@ def over_streams(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the cells of a group over streams: a colour and marker an MTU, a dash a tuning."""
-    if y not in QUANTITIES:
-        raise BadInput(
-            f"choose from {', '.join(QUANTITIES)}", key="y", value=y, code="E-CHARTS-003"
-        )
+    require(y, QUANTITIES, key="y", code="E-CHARTS-003")
     part = printed.of_group(cells, group)
     labels = printed.tuning_labels(part, study)
-    chosen = list(labels) if tuning is None else [tuning]
-    title = group if tuning is None else f"{group}: {chosen_label(labels, tuning)}"
+    chosen, title = list(labels), group
+    if tuning is not None:
+        require(tuning, labels, key="tuning", code="E-CHARTS-004")
+        chosen, title = [tuning], f"{group}: {labels[tuning]}"
     with theme() if ax is None else nullcontext():
-        if ax is None:
-            _, ax = plt.subplots(figsize=SIZE_IN)
+        ax = ax or new_axes(SIZE_IN)
         styles, dashes = mtu_styles(cells["mtu_B"]), tuning_dashes(list(labels))
         words = []
         for name in chosen:
@@ -81,22 +78,17 @@ def over_streams(
                 style = styles[int(mtu_B)] | {"linestyle": dashes[name]}
                 words.append(_line(ax, line, y, f"{labels[name]}, {mtu_B} B", style))
         stream_axis(ax, sorted(part["streams"].unique()))
-        ax.set_ylabel(axis_label(part, y, study))
-        bus(ax, part, y, study)
-        ax.set_ylim(bottom=0)
-        ax.set_title(arrows(title))
+        _finish(ax, part, y, study, title)
         label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over TCP streams, {group}"
     return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
 
 
-def chosen_label(labels: Mapping[str, str], tuning: str) -> str:
-    """The label of a tuning."""
-    if tuning not in labels:
-        raise BadInput(
-            f"choose from {', '.join(labels)}", key="tuning", value=tuning, code="E-CHARTS-004"
-        )
-    return labels[tuning]
+def _finish(ax: Axes, part: pd.DataFrame, y: str, study: Study | None, title: str) -> None:
+    """Title, axis of `y` and bus of a chart of cells."""
+    ax.set(ylabel=axis_label(part, y, study), title=arrows(title))
+    bus(ax, part, y, study)
+    ax.set_ylim(bottom=0)
 
 
 def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> str:
@@ -178,10 +170,7 @@ def over_factor(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw cells over one factor, a line for each level of another."""
-    if y not in QUANTITIES:
-        raise BadInput(
-            f"choose from {', '.join(QUANTITIES)}", key="y", value=y, code="E-CHARTS-009"
-        )
+    require(y, QUANTITIES, key="y", code="E-CHARTS-009")
     part = printed.of_two(cells, x, hue, at, study)
     levels = printed.ordered(x, part[x], study)
     lines = printed.ordered(hue, part[hue], study) if hue else [None]
@@ -191,18 +180,14 @@ def over_factor(
     styles = level_styles(hue, lines)
     words = []
     with theme() if ax is None else nullcontext():
-        if ax is None:
-            _, ax = plt.subplots(figsize=SIZE_IN)
+        ax = ax or new_axes(SIZE_IN)
         for level in lines:
             line = part if level is None else part[part[hue] == level]
             label = "" if level is None else printed.level_label(hue, level, labels)
             words.append(_factors_line(ax, line, x, y, places, label, styles[level]))
         _axis(ax, x, levels, places, labels, numeric=numeric)
-        ax.set_ylabel(axis_label(part, y, study))
-        bus(ax, part, y, study)
-        ax.set_ylim(bottom=0)
         title = _title(at or {}, labels)
-        ax.set_title(title)
+        _finish(ax, part, y, study, title)
         if hue:
             label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over {printed.unit_of(x)}"

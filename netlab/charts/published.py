@@ -28,7 +28,7 @@ from netlab.charts.theme import (
     theme,
 )
 from netlab.congestion import LAWS, mss_B
-from netlab.errors import BadInput
+from netlab.errors import BadInput, require
 from netlab.published.claims import DOCUMENTS
 from netlab.published.claims.model import Verdict
 from netlab.published.claims.values import misprints
@@ -146,9 +146,7 @@ PRELIMINARY_VALUES = {"throughput_MBps": "Total", "per_stream_MBps": "Per stream
 @theme()
 def preliminary_set(tuning: str, value: str = "throughput_MBps", *, ax: Axes | None = None) -> Axes:
     """Draw one set of the notes over streams, one line per MTU."""
-    if value not in PRELIMINARY_VALUES:
-        choices = ", ".join(PRELIMINARY_VALUES)
-        raise BadInput(f"must be one of {choices}", key="value", value=value, code="E-CHARTS-006")
+    require(value, PRELIMINARY_VALUES, key="value", code="E-CHARTS-006")
     frame = published.load("openlab-2003-preliminary")
     part = frame[frame["tuning"] == tuning]
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)

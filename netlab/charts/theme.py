@@ -13,6 +13,7 @@ import seaborn as sns
 from matplotlib import rcsetup
 from matplotlib.axes import Axes
 from matplotlib.typing import ColorType
+from seaborn.utils import relative_luminance
 
 # Colours, markers and dashes by meaning: an MTU, a tuning, then or now, or something else.
 #
@@ -120,15 +121,10 @@ def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]
 def text_colour(colour: ColorType) -> str:
     """A line's colour, darkened until text in it has a contrast of 4.5:1 on white."""
     channels = mpl.colors.to_rgb(colour)
-    while 1.05 / (_luminance(channels) + 0.05) < 4.5:
+    while 1.05 / (relative_luminance(channels) + 0.05) < 4.5:
         red, green, blue = channels
         channels = (0.95 * red, 0.95 * green, 0.95 * blue)
     return mpl.colors.to_hex(channels)
-
-
-def _luminance(channels: Sequence[float]) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 CHART_SIZE_IN = (6.4, 3.9)

@@ -11,7 +11,7 @@ import pandas as pd
 from netlab import bus, published
 from netlab.charts import published as charts
 from netlab.charts.chart import Chart, Gallery, show
-from netlab.errors import BadInput
+from netlab.errors import require
 from netlab.face.notebook import AnsweredView, made_by
 from netlab.files.paths import given_path
 from netlab.files.tables import Table
@@ -237,10 +237,7 @@ DOCUMENTS: dict[str, type[Document]] = {
 
 def document_of(name: str) -> Document:
     """A document by its name; see :func:`netlab.document`."""
-    if name not in DOCUMENTS:
-        raise BadInput(
-            f"choose from {', '.join(DOCUMENTS)}", key="document", value=name, code="E-FACE-005"
-        )
+    require(name, DOCUMENTS, key="document", code="E-FACE-005")
     return DOCUMENTS[name]()
 
 

@@ -13,7 +13,7 @@ from netlab.analysis import printed
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.sides import SidesCompared as Sides
 from netlab.analysis.sides import comparison
-from netlab.errors import BadInput
+from netlab.errors import require
 from netlab.face.notebook import Site, View, made_by
 from netlab.face.stored import StoredResults
 from netlab.files import paths
@@ -375,10 +375,7 @@ class Results(ShownResults):
         from netlab.charts.cells import over_factor, over_streams
 
         quantities = {"mean": "goodput_MBps", "percent_of_bus": "percent_of_bus"}
-        if y not in quantities:
-            raise BadInput(
-                f"choose from {', '.join(quantities)}", key="y", value=y, code="E-FACE-004"
-            )
+        require(y, quantities, key="y", code="E-FACE-004")
         m = self.measured
         further = bool(printed.names(m.cells))
         if (x, hue) == ("streams", "") and not levels and not further:

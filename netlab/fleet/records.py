@@ -31,7 +31,7 @@ from netlab.analysis.compare import (
     imprecise,
     usable,
 )
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, require
 from netlab.fleet.plan import FleetPlan, pair_id
 from netlab.results import store as results_store
 from netlab.results.columns import BROKEN
@@ -327,13 +327,7 @@ class Stores:
         A cell is held to what the study of its campaign asks for: of a side with several studies
         the narrowest interval at the highest level.
         """
-        if by not in COMPARABLE:
-            raise BadInput(
-                f"cannot be compared; choose from {', '.join(COMPARABLE)}",
-                key="by",
-                value=by,
-                code="E-FLEET-047",
-            )
+        require(by, COMPARABLE, key="by", code="E-FLEET-047")
         chosen = _BY_CAMPAIGN if by == CAMPAIGN else _BY_COLUMN
         with self.query(study) as connection:
             query = chosen.format(by=by, a=quoted(a), b=quoted(b))

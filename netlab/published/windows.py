@@ -7,7 +7,7 @@ import pandas as pd
 from netlab import published
 from netlab.congestion import LAWS, bdp_B, mss_B, window_limit_Mbps
 from netlab.files.tables import Table
-from netlab.units import MIB
+from netlab.units import MIB, listed
 
 MTUS_B = (9000, 1500)
 
@@ -237,5 +237,5 @@ def recovery_sentence() -> str:
     ]
     return (
         f"The path needs a window of {figures['bdp_B'] / 1e6:.0f} MB, and with MTU 1500 B one lost "
-        f"packet costs {', '.join(costs[:-1])} and {costs[-1]}."
+        f"packet costs {listed(costs)}."
     )

@@ -11,7 +11,7 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis import then_and_now as published_effects
-from netlab.analysis.answers import Agreement, best, headline, listed
+from netlab.analysis.answers import Agreement, best, headline
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath_study import LongPath, on_long_path, samples_of
@@ -26,7 +26,7 @@ from netlab.report.explore import charts as factor_charts
 from netlab.report.explore import has_factors
 from netlab.report.gate import banner, box
 from netlab.report.tables import Sentence
-from netlab.units import arrows
+from netlab.units import arrows, listed
 
 __all__ = ["Answer", "Front", "answer", "banner", "front", "panel", "picture"]
 
@@ -113,12 +113,8 @@ def strongest(m: Measured) -> Sentence:
     ends = [arrows(labels.get(row[end], str(row[end]))) for end in ("from_level", "to_level")]
     return Sentence(
         f"The strongest step is {name} from {ends[0]} to {ends[1]}{' ' + unit if unit else ''}: "
-        f"goodput ×{row['ratio']:.2f}{_interval(row['low'], row['high'])}, all else equal."
+        f"goodput {tables.ratio_text(row['ratio'], row['low'], row['high'])}, all else equal."
     )
-
-
-def _interval(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
 
 
 def then_and_now(m: Measured) -> Sentence:

@@ -68,7 +68,13 @@ def _alt_of(output: dict) -> str:
 @cache
 def _exporter() -> HTMLExporter:
     """The exporter of all notebooks: making one compiles its templates, in half a second."""
-    config = Config({"NbConvertBase": {"display_data_priority": DISPLAY_PRIORITY}})
+    config = Config(
+        {
+            "NbConvertBase": {"display_data_priority": DISPLAY_PRIORITY},
+            # a progress bar keeps its last state
+            "CoalesceStreamsPreprocessor": {"enabled": True},
+        }
+    )
     exporter = HTMLExporter(
         config=config,
         template_name="cells",
@@ -90,36 +96,6 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
         ) from None
 
 
-def settle_streams(notebook: nbformat.NotebookNode) -> None:
-    """Reduce printed output to what a terminal shows in the end.
-
-    Consecutive pieces of a stream are joined, a carriage return restarts its line (a progress bar
-    keeps its last state), and blank output is removed.
-    """
-    for cell in notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        kept: list[nbformat.NotebookNode] = []
-        for output in cell.outputs:
-            last = kept[-1] if kept else None
-            if output.output_type != "stream":
-                kept.append(output)
-            elif last is not None and last.output_type == "stream" and last.name == output.name:
-                last.text += output.text
-            else:
-                kept.append(output)
-        for output in kept:
-            if output.output_type == "stream":
-                lines = output.text.replace("\r\n", "\n").split("\n")
-                output.text = "\n".join(_overwritten(line) for line in lines)
-        cell.outputs = [o for o in kept if o.output_type != "stream" or o.text.strip()]
-
-
-def _overwritten(line: str) -> str:
-    states = [state for state in line.split("\r") if state.strip()]
-    return states[-1] if states else ""
-
-
 def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
     """Text of the first heading of level 1, else the file's name in words."""
     for cell in notebook.cells:
@@ -131,7 +107,6 @@ def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
 def render(path: Path, pages: dict[str, str]) -> Rendered:
     """Render an executed notebook."""
     notebook = read_notebook(path)
-    settle_streams(notebook)
     body, _ = _exporter().from_notebook_node(notebook)
     body = _SCRIPT.sub("", body)  # the page has it, allowed by its digest
 

@@ -241,9 +241,8 @@ def steps(m: Measured) -> Table | Sentence:
             "published": [f"×{value:.2f}" for value in frame["then_ratio"]],
             "said": frame["said"],
             "measured": [
-                f"×{row.now_ratio:.2f}"
-                + ("" if pd.isna(row.now_low) else f" ({row.now_low:.2f} to {row.now_high:.2f})")
-                for row in frame.itertuples()
+                measured_tables.ratio_text(*row)
+                for row in frame[["now_ratio", "now_low", "now_high"]].to_numpy()
             ],
             "finding": frame["verdict"],
         }

@@ -11,7 +11,7 @@ import synthetic
 
 from netlab import study as studies
 from netlab.analysis import answers, findings
-from netlab.analysis.answers import arrows, best, headline, listed
+from netlab.analysis.answers import best, headline
 from netlab.analysis.compare import VERDICTS
 from netlab.analysis.measured import from_frames
 from netlab.charts.cells import over_streams
@@ -21,6 +21,7 @@ from netlab.files.paths import data_dir
 from netlab.measure.bottleneck import ASKED
 from netlab.report import tables
 from netlab.study import load
+from netlab.units import arrows, listed
 
 
 def test_five_sentences_state_design_machines_best_limits_and_findings(openlab):

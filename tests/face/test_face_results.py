@@ -116,8 +116,8 @@ def test_a_chart_is_drawn_on_the_axes_given_and_changes_no_default(results):
     ("group", "more", "said"),
     [
         ("Linux64", {}, "no such group; there are 'Linux64 -> Linux64'"),
-        ("Linux64 -> Linux64", {"y": "median"}, "y: choose from mean, percent_of_bus"),
-        ("Linux64 -> Linux64", {"tuning": "x"}, "tuning: choose from none, kernel, full"),
+        ("Linux64 -> Linux64", {"y": "median"}, "y: must be one of mean, percent_of_bus"),
+        ("Linux64 -> Linux64", {"tuning": "x"}, "tuning: must be one of none, kernel, full"),
     ],
 )
 def test_a_chart_of_something_else_is_an_error_with_the_choices(results, group, more, said):

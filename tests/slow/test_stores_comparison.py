@@ -147,7 +147,7 @@ def test_too_few_rounds_give_no_verdict(tmp_path):
 
 def test_a_column_that_cannot_be_compared_is_refused(tmp_path, study):
     store = synthetic.store_of(tmp_path / "results", study)
-    with pytest.raises(BadInput, match="choose from campaign") as caught:
+    with pytest.raises(BadInput, match="must be one of campaign") as caught:
         Stores((store,)).compare("goodput_MBps", "1", "2")
     assert caught.value.code == "E-FLEET-047"
 

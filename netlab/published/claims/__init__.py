@@ -20,7 +20,7 @@ from netlab.files.tables import Table
 from netlab.files.yaml_file import read_yaml
 from netlab.published.claims import values
 from netlab.published.claims.model import CheckResult, Claim, PrintedValue, Verdict, claims_of
-from netlab.units import GIB, KIB, MIB
+from netlab.units import GIB, KIB, MIB, listed
 
 __all__ = ["CheckResult", "Claim", "PrintedValue", "Verdict", "all_claims", "check_all"]
 
@@ -126,7 +126,7 @@ def sentence(found: pd.DataFrame) -> str:
     """A sentence on the number of claims of each verdict."""
     counts = found["verdict"].value_counts()
     parts = [f"{counts.get(str(verdict), 0)} {_DONE[verdict]}" for verdict in Verdict]
-    return f"Of {len(found)} claims {', '.join(parts[:-1])} and {parts[-1]}."
+    return f"Of {len(found)} claims {listed(parts)}."
 
 
 def claims_table(
