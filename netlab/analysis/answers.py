@@ -28,10 +28,7 @@ DIRECTIONS = {"->": "in one direction", "<->": "both directions together"}
 
 @computed_once
 def headline(m: Measured) -> tuple[str, ...]:
-    """Sentences: the measurement, the machines, the best results, the limits, the findings.
-
-    The last one is absent where the study repeats nothing of 2003.
-    """
+    """Sentences: measurement, machines, best results, limits, and findings on cells of 2003."""
     said = [_design(m), _machines(m), best(m), _limits(m)]
     if len(comparable(m)):
         said.append(_findings(m))

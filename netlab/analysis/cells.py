@@ -333,10 +333,7 @@ def empty(cells: pd.DataFrame) -> pd.Series:
 
 
 def reached_percent(cells: pd.DataFrame) -> pd.Series:
-    """Half width of the cells' intervals over rounds, in per cent of the mean, else NaN.
-
-    An interval within one run does not count: it does not see how much rounds differ.
-    """
+    """Half width in per cent of the mean of intervals over rounds, else NaN: a run sees one."""
     return cells["half_width_percent"].where(cells["interval_from"] == FROM_ROUNDS)
 
 
@@ -353,11 +350,7 @@ def _by_cell(runs: pd.DataFrame, *columns: str) -> dict[tuple, pd.DataFrame]:
 
 
 def _design(study: Study | None, measured: Iterable[tuple]) -> Iterator[tuple]:
-    """Keys of the cells of a design; of a cell whose MTU stays as found, with the MTUs found.
-
-    A cell that was never measured takes the MTUs of its tuning's other cells, else
-    :data:`UNKNOWN_MTU_B`.
-    """
+    """Keys of the cells of a design; an MTU left as found is that of the nearest measured cells."""
     if study is None:
         return
     measured = list(measured)

@@ -244,16 +244,7 @@ def decide(found: Ratio, p_holm: float, alpha: float, same_within_percent: float
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjust p-values of several tests by Holm's step-down method.
-
-    Rejecting those below a level has at most that probability of any false rejection, whatever the
-    tests have in common (S. Holm, "A simple sequentially rejective multiple test procedure", 1979).
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
+    """Adjust p-values by Holm's step-down method (1979); tests may have anything in common."""
     values = np.where(np.isnan(np.asarray(p, dtype=float)), np.inf, np.asarray(p, dtype=float))
     order = np.argsort(values, kind="stable")
     steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
@@ -265,10 +256,7 @@ def holm(p: Sequence[float]) -> list[float]:
 def _measured(
     runs: pd.DataFrame, keys: tuple[str, ...], side: str, one_store: bool
 ) -> dict[tuple, pd.Series]:
-    """Goodput of every cell, indexed by round.
-
-    Rounds of different campaigns, or of different stores, are different rounds.
-    """
+    """Goodput of every cell by round; each campaign and store has rounds of its own."""
     goodputs = runs["goodput_MBps"].to_numpy(dtype=float)
     groups = runs["group"].to_numpy()
     campaigns = plain_values(runs["campaign"]) if one_store else [None] * len(runs)
@@ -382,11 +370,7 @@ def _missing(runs: pd.DataFrame) -> str:
 
 
 def _overall(pairs: list[tuple[pd.Series, pd.Series]], level: float) -> Ratio:
-    """Geometric mean of the ratios of all cells, with an interval from the rounds.
-
-    The mean over cells is taken within each round first, so that what a round does to all cells
-    is not counted once a cell.
-    """
+    """Geometric mean of all ratios, by round first: a round's effect counts once, not by cell."""
     means, rounds = [], []
     for side in zip(*pairs, strict=True):
         means.append(float(np.mean([np.log(cell.to_numpy()).mean() for cell in side])))

@@ -82,11 +82,7 @@ def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
 
 
 def outside_s(runs: pd.DataFrame) -> pd.Series:
-    """Time of each run outside warm-up and window, up to the next run of its visit, s.
-
-    The sum of its ``overhead_s`` and the gap to the next run of the block in the same round. A gap
-    longer than :data:`PAUSE_S` is an interruption and does not count.
-    """
+    """Overhead of each run and the gap to the next of its visit, s, but for an interruption."""
     ordered = runs.sort_values("started_at")
     start = ordered["started_at"]
     end = start + pd.to_timedelta(ordered["wall_s"], unit="s")
@@ -311,11 +307,7 @@ COLUMNS = (*CELL_KEYS, "cpu_s_per_GB", "low", "high", "n")
 
 
 def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """CPU time of the machines at both ends for every GB of payload, cell by cell.
-
-    It is the busy time of all cores in the window, the kernel's included, so other work of a
-    machine counts too. A machine with both ends is counted once.
-    """
+    """Busy time of all cores of both machines, other work included, a GB of payload, by cell."""
     good = valid(runs)
     good = good[good["goodput_MBps"] > 0]
     facts = {text: _facts(text) for text in good["provenance"].unique()}

@@ -69,18 +69,7 @@ class Ratio:
         return cls(math.exp(centre), *ends)
 
     def verdict(self, same_within_percent: float = 0.0) -> str:
-        """Verdict on the interval; without a bound nothing is the same.
-
-        The same only if the whole interval lies within the bound; faster or slower only if it lies
-        on one side of 1.
-
-        Examples
-        --------
-        >>> [Ratio(1.02, 1.01, high).verdict(5) for high in (1.03, 1.08)]
-        ['the same', 'faster']
-        >>> Ratio(1.02, 0.97, 1.08).verdict(5)
-        'cannot tell'
-        """
+        """Verdict: the same if the whole interval is within the bound, else by its side of 1."""
         bound = same_within_percent / 100
         if bound and 1 - bound <= self.low and self.high <= 1 + bound:
             return SAME
@@ -133,22 +122,14 @@ def _by_round(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def paired_ratio(before: pd.Series, after: pd.Series, confidence: float = 0.95) -> Ratio:
-    """Ratio of two cells: the mean over rounds of the ratio within a round.
-
-    What changes from round to round, such as drift of the machine, cancels. Cells without a common
-    round are compared as :func:`ratio` does.
-    """
+    """Mean over rounds of the ratio within a round, as drift cancels; else as :func:`ratio`."""
     whole = ratio(before.to_numpy(), after.to_numpy(), confidence)
     logs = within_rounds(before, after)
     return whole if logs.empty else mean_ratio_of(logs.to_numpy(), confidence)
 
 
 def p_of_ratio(before: pd.Series, after: pd.Series) -> float:
-    """Two-sided p-value of a ratio of 1.
-
-    The test belongs to the interval of a comparison: of the mean ratio within a round where at
-    least :data:`COMMON_ROUNDS` are common (:func:`paired_ratio`), else Welch's (:func:`ratio`).
-    """
+    """Two-sided p-value of a ratio of 1, of the test that a comparison's interval belongs to."""
     if min(len(before), len(after)) < COMMON_ROUNDS:
         return math.nan
     if len(set(before.index) & set(after.index)) >= COMMON_ROUNDS:
@@ -220,11 +201,7 @@ def _in_order(levels: pd.Series) -> tuple:
 
 
 def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
-    """Geometric mean of the effects of each step over its contexts.
-
-    Every context has the same weight. The interval of the mean is from the spread between the
-    contexts (Student t on the logarithms); NaN for a single context.
-    """
+    """Geometric mean of each step over its contexts, its interval from the spread between them."""
     rows = []
     for (factor, a, b), part in frame.groupby(["factor", "from_level", "to_level"], sort=False):
         logs = np.log(part["ratio"].to_numpy(float))
@@ -262,11 +239,7 @@ MOST_STEPS = 1000
 
 
 def without_rounds(runs: pd.DataFrame) -> pd.Series:
-    """Goodputs without the effects of their rounds.
-
-    The logarithms are fitted as the sum of an effect of the cell and one of the round (least
-    squares); the latter, whose mean over the rounds is 0, is subtracted.
-    """
+    """Goodputs without the effects of their rounds, by least squares on cells and rounds."""
     goodputs = runs["goodput_MBps"]
     if runs.empty:
         return goodputs
@@ -286,11 +259,7 @@ def without_rounds(runs: pd.DataFrame) -> pd.Series:
 
 
 def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float = 0.95) -> Ratio:
-    """Geometric mean of the ratios of several pairs, with an interval from their rounds.
-
-    Unlike that of :func:`~netlab.analysis.effects.pooled`, which is from the spread between
-    contexts, the interval covers only the uncertainty of the runs in these contexts.
-    """
+    """Geometric mean of the ratios of pairs; the interval is of the runs, not between contexts."""
     if not pairs:
         raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")
     alone = [ratio(a.to_numpy(), b.to_numpy()).ratio for a, b in pairs]

@@ -37,10 +37,7 @@ BATCH_ROUND_TRIPS = 2.0
 
 
 def stack_name(congestion: str) -> str:
-    """Usual name of a congestion control; an unknown one keeps its own.
-
-    A stack that a study defines is recognised by its name before a hyphen: ``fast-small``.
-    """
+    """Usual name of a congestion control, also of a study's own, such as ``fast-small``."""
     return STACK_NAMES.get(congestion.partition("-")[0], congestion)
 
 
@@ -214,10 +211,7 @@ LEAST_SHARE_S = 1.0
 
 
 def jain(rates: np.ndarray) -> np.ndarray:
-    """Jain's fairness index: 1 if all flows get the same, 1/n if one of n gets everything.
-
-    R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984.
-    """
+    """Jain's index (DEC-TR-301, 1984): 1 for equal shares, 1/n if one of n flows gets all."""
     rates = np.asarray(rates, dtype=float)
     if rates.ndim == 0 or rates.shape[-1] == 0:
         raise BadInput(

@@ -34,13 +34,7 @@ MOST_POINTS = 1200
 
 
 def label_of(run: Mapping) -> str:
-    """Name of a run among those of its part: its group's, or its stacks where they are a factor.
-
-    Examples
-    --------
-    >>> label_of({"group": "flows", "factors": '{"congestion":"fast+reno"}', "streams": 2})
-    'FAST and Reno'
-    """
+    """Name of a run among those of its part: its group's, or its stacks where they are a factor."""
     levels = json.loads(run["factors"] or "{}")
     stacks = levels.pop("congestion", None)
     name = str(run["group"])
@@ -127,10 +121,7 @@ class LongPath:
         return self.measured.study.paths[path].link or LabLink()
 
     def series(self, run: pd.Series) -> dict[str, pd.DataFrame]:
-        """One run over time: each of :data:`QUANTITIES` as ``t_s``, ``stream`` and ``value``.
-
-        A run of more than :data:`MOST_POINTS` samples is reduced to means of neighbours.
-        """
+        """One run over time: each of :data:`QUANTITIES` as ``t_s``, ``stream``, ``value``."""
         of_run = self.intervals[self.intervals["run_id"] == run["run_id"]]
         inside = of_run[of_run["in_window"]]
         until_s = inside["t_s"].max() if len(inside) else of_run["t_s"].max()
@@ -180,11 +171,7 @@ def thinned(samples: pd.DataFrame, most: int = MOST_POINTS) -> pd.DataFrame:
 
 
 def seconds_mean(samples: pd.DataFrame, seconds: float = 1.0) -> pd.DataFrame:
-    """Mean rate of a run in each second (or other span), at the end of the span.
-
-    A sample taken slightly late belongs to the span it should have ended. The last span may be
-    shorter, down to half.
-    """
+    """Mean rate of each span, at its end; a late sample is of the span it should have ended."""
     if samples.empty:
         return samples[["t_s", "value"]]
     last_s = samples["t_s"].max()

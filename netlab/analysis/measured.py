@@ -164,12 +164,8 @@ def _drift(series: _Series, rng: np.random.Generator) -> Found:
 
 
 def _slope_within(series: _Series) -> tuple[float, float, float]:
-    """Slope of the logarithms over hours within cells, with an interval.
-
-    Both are centred by cell: a mean over cells that were measured at different times would take
-    a part of the trend away. The runs of a visit are one observation (cluster-robust variance,
-    Student t).
-    """
+    """Slope of the logarithms over hours, with a cluster-robust interval: a visit is a cluster."""
+    # centred by cell: a mean over cells measured at different times would take trend away
     spread = float((series.within_h**2).sum())
     visits = len(np.unique(series.visit))
     if not spread or visits < 3:
@@ -243,10 +239,7 @@ MadeT = TypeVar("MadeT")
 
 
 def computed_once(analysis: Callable[[Measured], MadeT]) -> Callable[[Measured], MadeT]:
-    """Decorator of an analysis of a measured study: a later call gives the same object.
-
-    Callers do not change it.
-    """
+    """Decorator: a later call for the same results gives the same object, which nobody changes."""
 
     @wraps(analysis)
     def stored(m: Measured) -> MadeT:

@@ -62,16 +62,7 @@ def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
 
 
 def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> list[str]:
-    """Sentences on the intervals of cells: their level, and why cells have none.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"interval_from": ["rounds", "none"], "n_valid": [4, 2]})
-    >>> interval_notes(frame, 0.95)
-    ['Mean ± half width of the 95 % interval.', 'No ±: too few samples for an interval.']
-    >>> interval_notes(frame.iloc[1:], 0.95)
-    ['No ±: an interval takes 3 valid rounds.']
-    """
+    """Sentences on the intervals of cells: their level, and why cells have none."""
     measured = cells[cells["n_valid"] > 0]
     without = measured["interval_from"] == FROM_NOTHING
     if without.all():
@@ -233,10 +224,7 @@ def missing(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(cells: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
-    """The cell with the highest goodput of each group, in the groups' order.
-
-    Cells that are less precise than the study asks over their rounds are not ranked.
-    """
+    """The best cell of each group, of those that are as precise as the study asks."""
     if study is not None and study.precision is not None:
         cells = cells[reached_percent(cells) <= study.precision.half_width_percent]
     rows = []
@@ -327,13 +315,7 @@ def unit_of(name: str) -> str:
 
 
 def level_label(name: str, level: object, tunings: Mapping[str, str]) -> str:
-    """A level for readers: ``MTU 9000 B``, ``4 streams``, ``send zerocopy``, a tuning's label.
-
-    Examples
-    --------
-    >>> level_label("rtt_ms", 10, {}), level_label("tuning", "full", {"full": "Driver Tuning"})
-    ('RTT 10 ms', 'Driver Tuning')
-    """
+    """A level for readers: ``MTU 9000 B``, ``4 streams``, ``send zerocopy``, a tuning's label."""
     if name == "tuning":
         return tunings.get(str(level), str(level))
     if name == "group":
@@ -346,10 +328,7 @@ def level_label(name: str, level: object, tunings: Mapping[str, str]) -> str:
 
 
 def varying(cells: pd.DataFrame, study: Study | None = None) -> dict[str, list]:
-    """Factors with more than one level, each with its levels in order.
-
-    Path and direction follow from the group, and are left out where it varies with them.
-    """
+    """Factors with several levels, in order, without path and direction where the group varies."""
     wide = expanded(cells, study)
     found: dict[str, list] = {}
     for name in (*ALWAYS, *names(cells, study)):
@@ -476,11 +455,7 @@ def _factors_text(name: str, level: object, tunings: Mapping[str, str]) -> str:
 
 
 def layout(cells: pd.DataFrame, study: Study | None = None) -> tuple[str, str]:
-    """Two factors that a page shows: of an axis, and of lines or columns.
-
-    The axis is the numeric factor with the most levels; the lines are the factor with the most of
-    those that vary besides the group.
-    """
+    """Factors of a page: as axis the numeric one with most levels, as lines the largest other."""
     found = {name: levels for name, levels in varying(cells, study).items() if name != "group"}
     numeric = [
         name
@@ -494,10 +469,7 @@ def layout(cells: pd.DataFrame, study: Study | None = None) -> tuple[str, str]:
 
 
 def slices(cells: pd.DataFrame, held: Sequence[str], study: Study | None = None) -> list[dict]:
-    """Combinations of levels of all varying factors but `held`, one dict a combination.
-
-    A combination has no entry for a factor that its cells lack.
-    """
+    """Combinations of levels of all varying factors but `held`, without those that cells lack."""
     wide = expanded(cells, study)
     wide = wide[wide[list(held)].notna().all(axis=1)]
     others = [name for name in varying(wide, study) if name not in held]

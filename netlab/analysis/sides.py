@@ -232,10 +232,7 @@ def _of_campaign(label: str, m: Measured, campaign: str) -> ComparedSide:
 
 
 def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]]:
-    """Parse ``COLUMN=a,b``: a factor and two of its levels.
-
-    A level may contain a comma, as names of groups do.
-    """
+    """Parse ``COLUMN=a,b``: a factor and two of its levels, whose names may contain commas."""
     column, equals, rest = text.partition("=")
     column = column.strip()
     further = [name for name in printed.names(runs) if name not in FACTORS]
@@ -337,13 +334,7 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Parse a condition.
-
-        Examples
-        --------
-        >>> Condition.parse("slower > 5 %").bound
-        0.95
-        """
+        """Parse a condition, such as ``slower > 5 %``, a bound of 0.95 on the ratio."""
         words = " ".join(text.split())
         found = next(filter(None, (form.fullmatch(words) for form in _FORMS)), None)
         parts = found.groupdict() if found else {}
@@ -366,11 +357,7 @@ class Condition:
         return cls(words, sign=">", bound=(100 + number) / 100)
 
     def met_by(self, compared: Compared) -> pd.DataFrame:
-        """Cells that meet the condition.
-
-        A bound is met where the whole interval lies beyond it, and never by a cell that is not
-        ranked. ``missing`` is met by cells that only one side has.
-        """
+        """Cells with the word, or ranked ones whose whole interval lies beyond the bound."""
         frame = compared.frame
         if self.word == MISSING:
             return compared.only

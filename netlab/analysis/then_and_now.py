@@ -131,10 +131,7 @@ def _as_published(levels: pd.Series, study: Study) -> pd.Series:
 
 @computed_once
 def comparable(m: Measured) -> pd.DataFrame:
-    """Cells that both studies have: same table and direction, same levels, a valid run.
-
-    A tuning level pairs with the published tuning that it repeats, whatever its name.
-    """
+    """Cells of both studies with a valid run; a tuning is the published one that it repeats."""
     cells = m.cells[(m.cells["n_valid"] > 0) & m.cells["table"].isin(TABLES)]
     cells = cells.astype({"table": "int64"})
     recorded = valid(m.runs).groupby(list(CELL_KEYS))["ceiling_MBps"].median()

@@ -1,7 +1,4 @@
-"""A finished figure with its alt text: shown in a notebook, or saved as SVG.
-
-A figure cannot be shown or saved without alt text.
-"""
+"""A finished figure with its alt text, which it cannot be shown or saved without."""
 
 from __future__ import annotations
 

@@ -74,11 +74,7 @@ def label_lines(
     inside: bool = False,
     laid_out: bool = False,
 ) -> list[Text]:
-    """Write each line's name at its right end, in its hue, without overlaps.
-
-    Call it after the axis limits are final. Names of lines that end at the right edge stand
-    beside the axes, so that no grid or ceiling runs through them.
-    """
+    """Write each line's name at its right end; call it after the axis limits are final."""
     named = _named_lines(ax)
     lines, own = list(named), list(named.values())
     if labels is None:
@@ -106,7 +102,7 @@ def label_lines(
     texts: list[Text] = []
     for line, name, end, new_pt, old_pt in zip(lines, names, ends, placed, wanted, strict=True):
         share = ax.transAxes.inverted().transform(ax.transData.transform(end))[0]
-        at_edge = not inside and share > AT_EDGE
+        at_edge = not inside and share > AT_EDGE  # beside the axes no grid runs through a name
         texts.append(
             ax.annotate(
                 name,
@@ -254,10 +250,7 @@ def _ends(segments: list[np.ndarray]) -> np.ndarray:
 
 
 def data_of(fig: Figure) -> pd.DataFrame:
-    """The points of a figure with :data:`COLUMNS`; a heat map has one row a field.
-
-    Bars without a line (histograms) have their left edge as ``x`` and their height as ``y``.
-    """
+    """The points of a figure, the fields of its heat maps and its bars, with :data:`COLUMNS`."""
     rows: list[tuple] = []
     for one in series_of(fig):
         names = (one.panel, one.label, one.axes.get_xlabel(), one.axes.get_ylabel())
@@ -372,13 +365,7 @@ LEAST_GAP = 0.12
 def within(
     values: Any, low: Any, high: Any, ceiling: Any = math.inf
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of intervals as they are drawn: not below zero, and not across the ceiling.
-
-    Examples
-    --------
-    >>> [ends.tolist() for ends in within([5.0, 9.0], [-2.0, 8.0], [6.0, 12.0], 10.0)]
-    [[0.0, 8.0], [6.0, 10.0]]
-    """
+    """Ends of intervals as they are drawn: not below zero, and not across the ceiling."""
     means, low, high = (np.asarray(v, dtype=float) for v in (values, low, high))
     top = np.broadcast_to(np.asarray(ceiling, dtype=float), means.shape)
     cut = (means <= top) & (high > top)

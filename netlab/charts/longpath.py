@@ -239,10 +239,7 @@ def _in_words(run: Run, series: dict[str, pd.DataFrame]) -> str:
 
 @theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw windows after a forced loss beside the law of their stack, one column a run.
-
-    A law starts at the least measured window, with the mean of the measured round-trip times.
-    """
+    """Draw windows after a forced loss, and the law of their stack from the least one on."""
     known = set(lp.recoveries["run_id"])
     shown = [run for run in runs.to_dict("records") if run["run_id"] in known]
     if not shown:

@@ -169,11 +169,7 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
 
 @theme()
 def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = None) -> Axes:
-    """Draw each valid run's deviation from its cell's mean, in the order of measurement.
-
-    A slope or a step shows that the machine changed during the study. The order is randomised,
-    so such a change does not coincide with a factor.
-    """
+    """Draw each run's deviation from its cell's mean in the randomised order of measurement."""
     good = valid(runs)
     mean = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("mean")
     values = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("size")

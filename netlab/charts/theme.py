@@ -162,10 +162,7 @@ _RC: dict[str, Any] = {
 
 @contextmanager
 def theme() -> Iterator[None]:
-    """Context with netlab's theme; global settings stay unchanged.
-
-    Also a decorator: ``@theme()`` above a function that draws.
-    """
+    """Context and decorator with netlab's theme; global settings stay unchanged."""
     base = {**sns.plotting_context("notebook"), **sns.axes_style("ticks")}
     colours = {"axes.prop_cycle": rcsetup.cycler(color=PALETTE), "patch.facecolor": PALETTE[0]}
     settings: dict[Any, Any] = {**base, **colours, **_RC}

@@ -47,10 +47,7 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class _Shown:
-    """A table of a part: its caption, the columns that name its rows, and its chart.
-
-    A chart needs all `columns`, and a value of `figure` in a row; keys and `bound` have no gaps.
-    """
+    """A table of a part, and its chart, which needs all `columns` and a value of `figure`."""
 
     caption: str
     keys: tuple[str, ...]

@@ -83,10 +83,7 @@ def stack(m: Measured, quantity: str = "goodput") -> Tables:
 
 
 def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Gallery:
-    """A chart of the two factors with the most levels for each combination of the others.
-
-    A combination of empty cells has no chart; the first has one if all are empty.
-    """
+    """A chart of the two largest factors for each combination of the others that has a value."""
     axis, lines, each = pages(m)
     y = QUANTITIES[quantity]
     shown = m.cells[~empty(m.cells)]

@@ -45,10 +45,7 @@ SOURCE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("figure.svg"
 
 
 class Rasteriser:
-    """Renders figures; one of them serves all figures of a site.
-
-    The directory that typst reads from goes when the object does.
-    """
+    """Renders the figures of a site, in a directory that goes when the object does."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="netlab-png-")
@@ -400,10 +397,7 @@ _LABEL = re.compile(r'aria-label="([^"]*)"')
 
 
 def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "") -> str:
-    """Write the report of a measured study.
-
-    The time in it is that of the last run, so that the same results give the same bytes.
-    """
+    """Write the report with the time of the last run, so that equal results give equal bytes."""
     source = site / DOCUMENT_SOURCE
     source.write_text(document(m, site, title, author), encoding="utf-8")
     last = m.runs["started_at"].max().floor("us").to_pydatetime()

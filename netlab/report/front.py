@@ -64,10 +64,7 @@ def answer(m: Measured) -> Answer:
 
 
 def picture(m: Measured) -> Chart | Gallery:
-    """Panel of the group with a target, else of the first; on a long path the summary.
-
-    A group of disturbed or empty cells is taken only if no group has a valid run.
-    """
+    """Panel of the group with a target, else of the first with a valid run; of a long path all."""
     if on_long_path(m):
         return longpath_charts.opening(samples_of(m))
     if has_factors(m):

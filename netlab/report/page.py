@@ -165,10 +165,7 @@ MARKER = ".netlab-site"
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Directory to build a site in, which takes the place of `target` at the end.
-
-    A failure leaves the old one unchanged. What a killed process left is removed.
-    """
+    """Directory that takes the place of `target` at the end; a failure leaves the old one."""
     _check(target)
     scratch = Scratch("site", beside=target)
     try:
@@ -213,10 +210,7 @@ def _check(target: Path) -> None:
 
 
 def _swap(work: Path, target: Path) -> None:
-    """Move the finished site into place; restore the old one on failure.
-
-    Another report into the same directory may do so at the same moment: the later one stays.
-    """
+    """Move the finished site into place, or the old one back; of two reports the later stays."""
     old = work.with_name(f".{target.name}.{os.getpid()}.old")
     taken = True
     while taken:

@@ -260,9 +260,7 @@ def record_name(run_id: str) -> str:
 
 
 def write_records(m: Measured, site: Path) -> None:
-    """Write the record of every run as JSON, its nested columns parsed; each group's runs as CSV
-    with all other columns, and as LaTeX with those that its page shows.
-    """
+    """Write each run's record as JSON, each group's runs as CSV and, as on its page, LaTeX."""
     folder = site / RECORDS
     folder.mkdir()
     for group in m.groups:

@@ -52,11 +52,7 @@ class Job:
 
 
 class Executions:
-    """Notebooks executed in a thread beside the caller; a context manager.
-
-    The kernel starts at once, so that it imports while the caller does. If the block ends early,
-    notebooks that have not begun are left out.
-    """
+    """Notebooks executed in a thread; the kernel starts at once and imports as the caller does."""
 
     def __enter__(self) -> Self:
         self._kernel = Kernel(PREPARE)
@@ -193,11 +189,7 @@ def _left_out(study: Study, jobs: Sequence[Job]) -> tuple[str, ...]:
 
 
 def report_of(study: Study) -> ReportPages | None:
-    """Notebooks that a measured study names.
-
-    Results from before a study could name any take those of the study of this name that comes
-    with netlab.
-    """
+    """Notebooks that a study names; of an older one without any, those of netlab's of its name."""
     if study.report is not None:
         return study.report
     try:

@@ -63,12 +63,7 @@ def build_site(
     author: str = "",
     left_out: Sequence[str] = (),
 ) -> Path:
-    """Build the site and replace the old one.
-
-    The site needs no network. Its one script sorts and filters tables; all is readable without.
-    The site is built beside `out_dir` and moved there when complete; a failure leaves the old one
-    unchanged.
-    """
+    """Build the site beside `out_dir`, and replace the old one once it is complete."""
     target = Path(os.path.abspath(out_dir))
     files = page_files(notebooks)
     with replacing(target) as work:

@@ -1,8 +1,4 @@
-"""A claim and the check of it.
-
-A claim quotes one quantitative statement of a source document. The check recomputes the figure
-from the published data and gives a verdict. Neither verdicts nor recomputed values are stored.
-"""
+"""A claim quotes a statement of a document; its check recomputes the figure and gives a verdict."""
 
 from __future__ import annotations
 
