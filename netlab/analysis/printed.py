@@ -31,34 +31,31 @@ def stream_label(streams: int) -> str:
 
 def number(value: float) -> str:
     """A rate with three significant digits, without decimals from 100 on."""
-    if math.isnan(value):
-        return MISSING
+    return MISSING if pd.isna(value) else f"{value:.{_decimals(value)}f}"
+
+
+def _decimals(value: float) -> int:
     if abs(value) >= 99.95 or value == 0:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
+        return 0
+    return 1 if abs(value) >= 9.995 else 2
 
 
 def with_interval(value: float, low: float, high: float) -> str:
     """``744 ± 8``, ``290 (110 to 764)`` where the halves differ; a dash without a value."""
-    if math.isnan(value):
-        return MISSING
-    decimals = 0 if abs(value) >= 99.95 else (1 if abs(value) >= 9.995 else 2)
+    return MISSING if math.isnan(value) else _spread(value, low, high, _decimals(value))
+
+
+def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
+    """``69.9 ± 0.8 %`` of the bus, ``27 (10 to 72) %``; a dash where the bus is unknown."""
+    return MISSING if math.isnan(value) else f"{_spread(value, low, high, 1)} %"
+
+
+def _spread(value: float, low: float, high: float, decimals: int) -> str:
     if math.isnan(low) or math.isnan(high):
         return f"{value:.{decimals}f}"
     if not is_symmetric(value, low, high):
         return f"{value:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
     return f"{value:.{decimals}f} ± {(high - low) / 2:.{decimals}f}"
-
-
-def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
-    """``69.9 ± 0.8 %`` of the bus, ``27 (10 to 72) %``; a dash where the bus is unknown."""
-    if math.isnan(value):
-        return MISSING
-    if math.isnan(low) or math.isnan(high):
-        return f"{value:.1f} %"
-    if not is_symmetric(value, low, high):
-        return f"{value:.1f} ({low:.1f} to {high:.1f}) %"
-    return f"{value:.1f} ± {(high - low) / 2:.1f} %"
 
 
 def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> list[str]:

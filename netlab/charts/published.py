@@ -29,7 +29,7 @@ from netlab.charts.theme import (
 )
 from netlab.congestion import LAWS, mss_B
 from netlab.errors import BadInput, require
-from netlab.published.claims import DOCUMENTS
+from netlab.published.claims import DOCUMENTS, counts_of
 from netlab.published.claims.model import Verdict
 from netlab.published.claims.values import misprints
 from netlab.published.layout import (
@@ -408,8 +408,7 @@ LEAST_LABELLED = 2
 @theme()
 def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the number of claims by verdict, a bar a document."""
-    counts = pd.crosstab(found["document"], found["verdict"])
-    counts = counts.reindex(index=list(DOCUMENTS), columns=[str(v) for v in Verdict], fill_value=0)
+    counts = counts_of(found)
     ax = ax or new_axes((6.4, 3.2))
     rows = np.arange(len(counts))
     left = np.zeros(len(counts))

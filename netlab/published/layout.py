@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from netlab import bus, published
@@ -67,10 +68,9 @@ def best_cells() -> Table:
     """The best cell of each table of the report, against the goal of 80 per cent."""
     frame = published.load("openlab-2003")
     best = frame.loc[frame.groupby("table")["throughput_MBps"].idxmax()]
+    met = np.where(best["percent_of_bus"] >= GOAL_PERCENT, "met", "missed")
     # The introduction sets the goal for transfers from Linux64 to Linux64 (tables 1 and 2).
-    aimed = best["table"].isin([1, 2])
-    met = pd.Series("–", index=best.index).mask(aimed, "missed")
-    met = met.mask(aimed & (best["percent_of_bus"] >= GOAL_PERCENT), "met")
+    met[~best["table"].isin([1, 2])] = "–"
     shown = pd.DataFrame(
         {
             "Table": best["table"],
@@ -151,20 +151,14 @@ def notes_against_report() -> Table:
     notes = published.load("openlab-2003-preliminary").set_index(levels)["throughput_MBps"]
     table = published.load("openlab-2003").query("table == 1").set_index(levels)
     both = notes.to_frame("notes").join(table["throughput_MBps"].rename("report"))
-    fate = pd.Series("changed", index=both.index)
-    fate = fate.mask(both["notes"] == both["report"], "the same in table 1")
-    fate = fate.mask(both["report"].isna(), "left out of table 1")
-    rows = (
-        pd.DataFrame({"Set": fate.index.get_level_values("tuning").map(TITLE_OF_SET)})
-        .assign(fate=fate.to_numpy())
-        .groupby(["Set", "fate"])
-        .size()
-        .unstack(fill_value=0)
+    fates = ["the same in table 1", "changed", "left out of table 1"]
+    fate = pd.Series(fates[1], index=both.index)
+    fate = fate.mask(both["notes"] == both["report"], fates[0]).mask(
+        both["report"].isna(), fates[2]
     )
-    rows = rows.reindex(
-        columns=["the same in table 1", "changed", "left out of table 1"], fill_value=0
-    )
-    rows.columns.name = None
+    sets = both.index.get_level_values("tuning").map(TITLE_OF_SET)
+    rows = pd.crosstab(sets, fate.to_numpy(), rownames=["Set"], colnames=[None])
+    rows = rows.reindex(columns=fates, fill_value=0)
     return Table(
         rows,
         "Cells of the notes in table 1 of the report",
@@ -222,21 +216,11 @@ def ceilings() -> pd.DataFrame:
 
 def ceilings_table() -> Table:
     """Buses and links of the time, in Mb/s and MB/s."""
-    frame = ceilings()
-    shown = pd.DataFrame(
-        {
-            "Limit": frame["name"],
-            "Mb/s": frame["ceiling_Mbps"],
-            "MB/s": frame["ceiling_Mbps"] / 8,
-            "Gigabit links it feeds": frame["ceiling_Mbps"] / LINK_MBPS,
-            "From": frame["source"],
-        }
-    )
-    return Table(
-        shown,
-        "Limits of a gigabit host",
-        formats={"Mb/s": ".0f", "MB/s": ".0f", "Gigabit links it feeds": ".2f"},
-    )
+    shown = ceilings().set_axis(["Limit", "Mb/s", "From"], axis="columns")
+    shown.insert(2, "MB/s", shown["Mb/s"] / 8)
+    shown.insert(3, "Gigabit links it feeds", shown["Mb/s"] / LINK_MBPS)
+    formats = {"Mb/s": ".0f", "MB/s": ".0f", "Gigabit links it feeds": ".2f"}
+    return Table(shown, "Limits of a gigabit host", formats=formats)
 
 
 def pcie_table(lanes: int = 8, payload_B: int = 256) -> Table:
@@ -272,18 +256,19 @@ def tuning_table() -> Table:
         values = [iperf.loc[(document, phase), f"{end}_window_B"] for phase in ("before", "after")]
         return None if pd.isna(values[0]) else " → ".join(f"{v / KIB:g}" for v in values)
 
-    documents = [d for d in TITLE_OF_DOCUMENT if d in wide.index]
-    shown = pd.DataFrame(
+    rows = [
         {
-            "Hosts": [TITLE_OF_DOCUMENT[d] for d in documents],
-            "Before, Mb/s": [wide.loc[d, "before"] for d in documents],
-            "After, Mb/s": [wide.loc[d, "after"] for d in documents],
-            "Times": [wide.loc[d, "after"] / wide.loc[d, "before"] for d in documents],
-            "Sender window, KiB": [window(d, "sender") for d in documents],
-            "Receiver window, KiB": [window(d, "receiver") for d in documents],
-            "What was set": [iperf.loc[(d, "after"), "setting"] for d in documents],
+            "Hosts": title,
+            "Before, Mb/s": wide.loc[d, "before"],
+            "After, Mb/s": wide.loc[d, "after"],
+            "Times": wide.loc[d, "after"] / wide.loc[d, "before"],
+            "Sender window, KiB": window(d, "sender"),
+            "Receiver window, KiB": window(d, "receiver"),
+            "What was set": iperf.loc[(d, "after"), "setting"],
         }
-    )
+        for d, title in TITLE_OF_DOCUMENT.items()
+    ]
+    shown = pd.DataFrame(rows)
     return Table(shown, "Before and after tuning", formats={"Times": ".2f"})
 
 
@@ -324,20 +309,17 @@ class SystemSetting:
 
     def command(self) -> str:
         """Command line of the setting, quoted for that system's shell."""
-        if self.mechanism == "sysctl" and self.system == "Linux":
-            return shlex.join(("sysctl", "-w", f"{self.key}={self.value}"))
-        if self.mechanism == "sysctl" and self.system == "FreeBSD":
-            return shlex.join(("sysctl", f"{self.key}={self.value}"))
-        if self.mechanism == "ndd" and self.system == "Solaris":
-            return shlex.join(("ndd", "-set", self.container, self.key, self.value))
-        if self.mechanism == "registry" and self.system == "Windows":
-            return self._reg_add()
-        raise BadInput(
-            f"not a mechanism of {self.system}",
-            key="mechanism",
-            value=self.mechanism,
-            code="E-PUBLISHED-013",
-        )
+        match self.system, self.mechanism:
+            case "Linux", "sysctl":
+                return shlex.join(("sysctl", "-w", f"{self.key}={self.value}"))
+            case "FreeBSD", "sysctl":
+                return shlex.join(("sysctl", f"{self.key}={self.value}"))
+            case "Solaris", "ndd":
+                return shlex.join(("ndd", "-set", self.container, self.key, self.value))
+            case "Windows", "registry":
+                return self._reg_add()
+        what, value = f"not a mechanism of {self.system}", self.mechanism
+        raise BadInput(what, key="mechanism", value=value, code="E-PUBLISHED-013")
 
     def _reg_add(self) -> str:
         path = self.container
@@ -347,12 +329,8 @@ class SystemSetting:
             raise BadInput("not a DWORD", key=self.key, value=self.value, code="E-PUBLISHED-014")
         for text in (path, self.key):
             if not text or any(c in text for c in '"%\r\n'):
-                raise BadInput(
-                    "cannot be quoted for cmd.exe",
-                    key="registry",
-                    value=text,
-                    code="E-PUBLISHED-015",
-                )
+                what = "cannot be quoted for cmd.exe"
+                raise BadInput(what, key="registry", value=text, code="E-PUBLISHED-015")
         return f'reg add "{path}" /v "{self.key}" /t REG_DWORD /d {self.value} /f'
 
 

@@ -22,18 +22,15 @@ def path_figures() -> dict[str, float]:
 def windows() -> pd.DataFrame:
     """Window needed and window given, for each configuration."""
     frame = published.load("slac-2003")
-    given = frame[["sender_window_B", "receiver_window_B"]].astype("Float64")
-    smaller = given.min(axis=1).mask(given.isna().any(axis=1))
-    needed = bdp_B(frame["bottleneck_Mbps"].iloc[0], frame["rtt_ms"].iloc[0])
+    both = frame[["sender_window_B", "receiver_window_B"]].astype("Float64")
+    smaller = both.min(axis=1, skipna=False)
+    rtt_ms, bottleneck = frame["rtt_ms"].iloc[0], frame["bottleneck_Mbps"].iloc[0]
+    needed = bdp_B(bottleneck, rtt_ms)
 
-    def limit(factor: int) -> list[float]:
-        rtt_ms, bottleneck = frame["rtt_ms"].iloc[0], frame["bottleneck_Mbps"].iloc[0]
-        return [
-            float("nan")
-            if pd.isna(window)
-            else min(bottleneck, window_limit_Mbps(factor * float(window), rtt_ms))
-            for window in smaller
-        ]
+    def limit(factor: int) -> pd.Series:
+        windows_B = factor * smaller.astype(float)
+        limits = windows_B.map(lambda B: window_limit_Mbps(B, rtt_ms), na_action="ignore")
+        return limits.clip(upper=bottleneck)
 
     return frame.assign(
         needed_B=needed,
@@ -41,9 +38,7 @@ def windows() -> pd.DataFrame:
         percent=100 * smaller / needed,
         limit_Mbps=limit(1),
         doubled_Mbps=limit(2),
-        segments=[
-            float("nan") if pd.isna(mtu) else needed / mss_B(int(mtu)) for mtu in frame["mtu_B"]
-        ],
+        segments=needed / frame["mtu_B"].map(mss_B, na_action="ignore").astype(float),
     )
 
 
@@ -190,20 +185,18 @@ def transfer_table() -> Table:
 def recovery() -> pd.DataFrame:
     """Recovery of each window law after one loss on a full path: round trips and seconds."""
     figures = path_figures()
-    rows = []
-    for mtu_B in MTUS_B:
-        segments = figures["bdp_B"] / mss_B(mtu_B)
-        for law in LAWS:
-            rows.append(
-                {
-                    "law": law.name,
-                    "mtu_B": mtu_B,
-                    "segments": segments,
-                    "kept_percent": 100 * law.kept(segments),
-                    "round_trips": law.recovery_round_trips(segments),
-                    "recovery_s": law.recovery_s(segments, figures["rtt_ms"]),
-                }
-            )
+    rows = [
+        {
+            "law": law.name,
+            "mtu_B": mtu_B,
+            "segments": (segments := figures["bdp_B"] / mss_B(mtu_B)),
+            "kept_percent": 100 * law.kept(segments),
+            "round_trips": law.recovery_round_trips(segments),
+            "recovery_s": law.recovery_s(segments, figures["rtt_ms"]),
+        }
+        for mtu_B in MTUS_B
+        for law in LAWS
+    ]
     return pd.DataFrame(rows)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import pandas as pd
+from markupsafe import Markup
 
 from netlab.analysis import printed
 from netlab.analysis.cells import empty, ended
@@ -23,7 +24,7 @@ from netlab.analysis.trust import counted
 from netlab.charts.cells import over_factor
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.files.tables import Table
-from netlab.report.page import script
+from netlab.report.page import plain_table, row, script
 from netlab.report.tables import UNITS, Sentence, Tables, numbers
 from netlab.study.factors import level_text
 from netlab.units import arrows
@@ -306,35 +307,25 @@ def _part(explorer: Explorer, view: ExplorerView, marks: list[str], *, is_open: 
 
 
 def _runs(explorer: Explorer, view: ExplorerView) -> str:
-    """Runs of a view, folded; a table without style, as there may be thousands of rows."""
+    """Runs of a view, folded."""
     by = [name for name in (explorer.hue, explorer.x) if name]
     heads = [*(printed.unit_of(name) for name in by), *COLUMNS]
     rows = [_row(run, by) for run in view.runs.to_dict("records")]
     flagged = int((view.runs["flags"] != "").sum())
     summary = f"{counted(len(rows), 'run')}, {flagged} flagged"
-    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
-    label = html.escape(f"Runs: {view.title}", quote=True)
-    return (
-        f"<details><summary>{summary}</summary>"
-        f'<div class="netlab-table runs" style="overflow-x:auto" tabindex="0" role="region" '
-        f'aria-label="{label}"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div></details>"
-    )
+    table = plain_table(f"Runs: {view.title}", heads, rows)
+    return f"<details><summary>{summary}</summary>{table}</details>"
 
 
-def _row(run: dict, by: list[str]) -> str:
-    texts = [
+def _row(run: dict, by: list[str]) -> Markup:
+    cells = row(
         *(level_text(run[name]) for name in by),
-        str(run["round"]),
-        _number(run["goodput_MBps"]),
-        _number(run["busiest_core_percent"]),
-        printed.MISSING if pd.isna(run["retransmits"]) else str(run["retransmits"]),
+        run["round"],
+        printed.number(run["goodput_MBps"]),
+        printed.number(run["busiest_core_percent"]),
+        printed.MISSING if pd.isna(run["retransmits"]) else run["retransmits"],
         f"{run['flags']}: {run['message']}" if run["flags"] else "",
         f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
         run["run_id"],
-    ]
-    return f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in texts)}</tr>"
-
-
-def _number(value: object) -> str:
-    return printed.MISSING if pd.isna(value) else printed.number(float(value))  # type: ignore[arg-type]
+    )
+    return Markup("<tr>{}</tr>").format(cells)

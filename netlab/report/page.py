@@ -7,7 +7,7 @@ import html
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -133,6 +133,20 @@ def page_of(
         parts.append(Markup(frame).format(section.id, section.title, as_html(section.body)))
     contents = tuple((section.id, section.title) for section in sections)
     return Page(file, title, short, summary, Markup("").join(parts), contents, part)
+
+
+def row(*cells: object) -> Markup:
+    """Cells of a row of :func:`plain_table`."""
+    return Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells)
+
+
+def plain_table(label: str, heads: Iterable[str], rows: Iterable[Markup]) -> Markup:
+    """A table of runs without style of its own, as there may be thousands of rows."""
+    head = Markup("").join(Markup('<th scope="col">{}</th>').format(text) for text in heads)
+    return Markup(
+        '<div class="netlab-table runs" style="overflow-x:auto" tabindex="0" role="region" '
+        'aria-label="{}"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
+    ).format(label, head, Markup("").join(rows))
 
 
 def folded(what: str, rows: int, shown: Shown) -> Markup:

@@ -31,7 +31,17 @@ from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
 from netlab.report.front import panel
 from netlab.report.gate import method_page, reading_page
-from netlab.report.page import Page, Section, Shown, as_html, folded, page, page_of
+from netlab.report.page import (
+    Page,
+    Section,
+    Shown,
+    as_html,
+    folded,
+    page,
+    page_of,
+    plain_table,
+    row,
+)
 from netlab.report.screen import screen_pages
 from netlab.report.tables import provenance
 from netlab.study.schedule import slug
@@ -212,36 +222,24 @@ def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str
         _row(run, by_run.get(run["run_id"]), top, blocks)
         for run in runs[list(SHOWN)].to_dict("records")
     ]
-    head = Markup("").join(Markup('<th scope="col">{}</th>').format(text) for text in HEADS)
-    caption = f"Runs of {cell['group']}, {printed.cell_address(cell)}"
-    return Markup("<p>Cell: {}.</p>").format(said) + Markup(
-        '<div class="netlab-table runs" tabindex="0" role="region" aria-label="{}"><table>'
-        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(arrows(caption), head, Markup("").join(rows))
+    label = arrows(f"Runs of {cell['group']}, {printed.cell_address(cell)}")
+    return Markup("<p>Cell: {}.</p>").format(said) + plain_table(label, HEADS, rows)
 
 
 def _row(run: dict, line: pd.DataFrame | None, top: float, blocks: Mapping[str, str]) -> Markup:
     name = record_name(run["run_id"])
     block = blocks.get(run["block_id"])
-    cells = [
-        Markup('<th scope="row">{}</th>').format(run["run_id"]),
-        _td(run["round"]),
-        _td(f"{run['started_at']:%Y-%m-%d %H:%M:%S}"),
-        _td(printed.number(_float(run["goodput_MBps"]))),
-        _td(_plot(run, line, top)),
-        _td(f"{run['flags']}: {run['message']}" if run["flags"] else "valid"),
-        _td(Markup('<a href="{}/{}.json">record</a>').format(RECORDS, name)),
-        _td(Markup('<a href="{}">notebook</a>').format(block) if block else printed.MISSING),
-    ]
-    return Markup('<tr id="{}">{}</tr>').format(name, Markup("").join(cells))
-
-
-def _td(content: object) -> Markup:
-    return Markup("<td>{}</td>").format(content)
-
-
-def _float(value: object) -> float:
-    return math.nan if pd.isna(value) else float(value)  # type: ignore[arg-type]
+    cells = row(
+        run["round"],
+        f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
+        printed.number(run["goodput_MBps"]),
+        _plot(run, line, top),
+        f"{run['flags']}: {run['message']}" if run["flags"] else "valid",
+        Markup('<a href="{}/{}.json">record</a>').format(RECORDS, name),
+        Markup('<a href="{}">notebook</a>').format(block) if block else printed.MISSING,
+    )
+    head = Markup('<tr id="{}"><th scope="row">{}</th>').format(name, run["run_id"])
+    return head + cells + Markup("</tr>")
 
 
 def _plot(run: dict, line: pd.DataFrame | None, top: float) -> Markup:
@@ -272,14 +270,14 @@ def write_records(m: Measured, site: Path) -> None:
     gaps = m.runs.isna().to_numpy()
     names = [f" {json.dumps(name)}: " for name in m.runs]
     inner = [column for column, name in enumerate(m.runs) if name in JSON_COLUMNS]
-    for row, missing in zip(m.runs.to_dict("records"), gaps, strict=True):
-        row["started_at"] = row["started_at"].isoformat()
-        values = list(row.values())
+    for record, missing in zip(m.runs.to_dict("records"), gaps, strict=True):
+        record["started_at"] = record["started_at"].isoformat()
+        values = list(record.values())
         texts = _scalars([None if gap else v for v, gap in zip(values, missing, strict=True)])
         for column in inner:
             texts[column] = nested(values[column] or "null")
         text = ",\n".join(map(str.__add__, names, texts))
-        (folder / f"{record_name(row['run_id'])}.json").write_text(
+        (folder / f"{record_name(record['run_id'])}.json").write_text(
             f"{{\n{text}\n}}\n", encoding="utf-8"
         )
 

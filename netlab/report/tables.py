@@ -63,20 +63,18 @@ def _level(m: Measured) -> str:
 
 def summary(m: Measured) -> Table:
     """Summary of the study: title, time, number of runs and cells, best cell."""
-    rows = [("study", m.study.title)]
-    started = m.runs["started_at"]
-    rows.append(
-        ("measured", f"{started.min():%Y-%m-%d %H:%M} to {started.max():%Y-%m-%d %H:%M} UTC")
-    )
     n_flagged = len(conditions.flagged(m.runs))
-    rows.append(("runs", f"{len(m.runs)}, of which {n_flagged} flagged and excluded"))
     n_missing, n_empty = int((m.cells["n_valid"] == 0).sum()), int(empty(m.cells).sum())
     cells = f"{len(m.cells)}, of which {n_missing} without a valid run"
-    rows.append(("cells", cells + (f", {n_empty} of them empty" if n_missing else "")))
-    timing = m.study.timing
     rounds = m.runs["round"].max()
-    rows.append(("rounds", str(rounds) if m.study.precision is None else f"up to {rounds}"))
-    rows.append(("each run", timing.text()))
+    rows = [
+        ("study", m.study.title),
+        ("measured", _period(m.runs)),
+        ("runs", f"{len(m.runs)}, of which {n_flagged} flagged and excluded"),
+        ("cells", cells + (f", {n_empty} of them empty" if n_missing else "")),
+        ("rounds", str(rounds) if m.study.precision is None else f"up to {rounds}"),
+        ("each run", m.study.timing.text()),
+    ]
     best = printed.best(m.cells, m.study)
     if len(best):
         cell = best.loc[best["goodput_MBps"].idxmax()]
@@ -86,48 +84,46 @@ def summary(m: Measured) -> Table:
         ceiling = "twice the bus" if twice else "the bus"
         of_bus = "" if share == printed.MISSING else f", {share} of {ceiling}"
         rows.append(("highest cell", f"{value} MB/s{of_bus} ({cell.group})"))
-    frame = pd.DataFrame(rows, columns=["item", "value"])
-    return Table(frame, "The study in short")
+    return Table(pd.DataFrame(rows, columns=["item", "value"]), "The study in short")
+
+
+def _period(runs: pd.DataFrame) -> str:
+    started = runs["started_at"]
+    return f"{started.min():%Y-%m-%d %H:%M} to {started.max():%Y-%m-%d %H:%M} UTC"
 
 
 def groups(m: Measured) -> Table:
     """Settings, number of runs and best cell of each group."""
     labels = printed.tuning_labels(m.cells, m.study)
-    best = {row.group: row for row in printed.best(m.cells, m.study).itertuples()}
+    best = {row["group"]: row for row in printed.best(m.cells, m.study).to_dict("records")}
     rows = []
     for name in m.groups:
         part = m.runs[m.runs["group"] == name]
-        bus = printed.of_group(m.cells, name)["bus_MBps"].max()
-        top = best.get(name)
-        rows.append(
-            {
-                "group": printed.caption(m.cells, name),
-                "record, B": _levels(part, "record_length_B"),
-                "buffer, B": _levels(part, "buffer_B"),
-                "bus, MB/s": bus,
-                "runs": len(part),
-                "best cell": printed.MISSING
-                if top is None
-                else printed.where(top._asdict(), labels),
-                "MB/s": printed.MISSING
-                if top is None
-                else _unbroken(
-                    printed.with_interval(top.goodput_MBps, top.low_MBps, top.high_MBps)
-                ),
-                "of bus": printed.MISSING
-                if top is None
-                else _unbroken(printed.percent(top.percent_of_bus)),
-            }
-        )
-    plain = pd.DataFrame(rows)[["group", "record, B", "buffer, B", "bus, MB/s", "runs"]]
-    numbers_of = ["goodput_MBps", "low_MBps", "high_MBps", "percent_of_bus"]
-    known = pd.DataFrame([best[name]._asdict() if name in best else {} for name in m.groups])
+        row = {
+            "group": printed.caption(m.cells, name),
+            "record, B": _levels(part, "record_length_B"),
+            "buffer, B": _levels(part, "buffer_B"),
+            "bus, MB/s": printed.of_group(m.cells, name)["bus_MBps"].max(),
+            "runs": len(part),
+            **dict.fromkeys(("best cell", "MB/s", "of bus"), printed.MISSING),
+        }
+        if top := best.get(name):
+            row["best cell"] = printed.where(top, labels)
+            row["MB/s"] = _unbroken(printed.with_interval(*(top[c] for c in GOODPUT)))
+            row["of bus"] = _unbroken(printed.percent(top["percent_of_bus"]))
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    known = pd.DataFrame([best.get(name, {}) for name in m.groups])
+    columns = ["tuning", "mtu_B", "streams", *GOODPUT, "percent_of_bus"]
     return Table(
-        pd.DataFrame(rows),
+        frame,
         "Groups and the best cell of each",
         note="Socket buffer 0: chosen by the kernel. MB/s = 10^6 bytes of payload per second.",
-        data=plain.join(known.reindex(columns=["tuning", "mtu_B", "streams", *numbers_of])),
+        data=frame.iloc[:, :5].join(known.reindex(columns=columns)),
     )
+
+
+GOODPUT = ("goodput_MBps", "low_MBps", "high_MBps")
 
 
 def _levels(runs: pd.DataFrame, column: str) -> str:
@@ -240,14 +236,8 @@ def ratio_text(ratio: float, low: float, high: float) -> str:
 
 def findings(m: Measured) -> Table:
     """Findings of 2003 with their verdicts on these runs."""
-    frame = m.findings
     heads = {"source": "in the report of 2003", "finding": "finding of 2003", "verdict": "here"}
-    return Table(
-        frame,
-        "Findings of 2003, tested on these runs",
-        heads=heads,
-        bold="verdict",
-    )
+    return Table(m.findings, "Findings of 2003, tested on these runs", heads, bold="verdict")
 
 
 def target(m: Measured) -> Table | Sentence:
@@ -552,9 +542,8 @@ def cells(found: pd.DataFrame) -> Table:
 
 def runs(frame: pd.DataFrame) -> Table:
     """Number of runs, of valid ones, and of each flag; time of measuring."""
-    started = frame["started_at"]
     rows = [
-        ("measured", f"{started.min():%Y-%m-%d %H:%M} to {started.max():%Y-%m-%d %H:%M} UTC"),
+        ("measured", _period(frame)),
         ("runs", len(frame)),
         ("valid", int((frame["flags"] == "").sum())),
         *((f"flagged {row.flag}", row.runs) for row in flag_counts(frame).itertuples()),

@@ -42,16 +42,12 @@ def _where(values: list, mask: Any) -> list:
     return [value for value, chosen in zip(values, mask, strict=True) if chosen]
 
 
-def _first(values: list, otherwise: str) -> Any:
-    return values[0] if values else otherwise
-
-
 _NAMES: dict[str, Any] = {
     **values.NAMES,
     **{name: getattr(bus, name) for name in dir(bus) if name.startswith("PCI_")},
     **{"pci": bus.pci, "pci_x_efficiency": bus.pci_x_efficiency, "shared": bus.shared},
     **{name: attrgetter(name) for name in ("bandwidth_MBps", "bandwidth_Mbps")},
-    **{"percent_of": bus.ParallelBus.percent, "join": _join, "where": _where, "first": _first},
+    **{"percent_of": bus.ParallelBus.percent, "join": _join, "where": _where},
     **{"all": all, "len": len, "max": max, "min": min, "sum": sum},
     **{"KIB": KIB, "MIB": MIB, "GIB": GIB, "IP_TCP_HEADER_B": IP_TCP_HEADER_B},
     **{"ethernet_goodput_Mbps": ethernet_goodput_Mbps, "mss_B": mss_B},
@@ -109,13 +105,15 @@ _DONE = {
 }
 
 
-def verdict_counts(found: pd.DataFrame | None = None) -> Table:
+def counts_of(found: pd.DataFrame) -> pd.DataFrame:
+    """Number of claims, a row a document and a column a verdict."""
+    counts = pd.crosstab(found["document"], found["verdict"])
+    return counts.reindex(index=list(DOCUMENTS), columns=[str(v) for v in Verdict], fill_value=0)
+
+
+def verdict_counts(found: pd.DataFrame) -> Table:
     """Number of claims by document and verdict."""
-    frame = check_all() if found is None else found
-    counts = pd.crosstab(frame["document"], frame["verdict"])
-    counts = counts.reindex(index=list(DOCUMENTS), columns=[str(v) for v in Verdict], fill_value=0)
-    counts.index = pd.Index([DOCUMENTS[name] for name in counts.index], name="Document")
-    counts.columns.name = None
+    counts = counts_of(found).rename(index=DOCUMENTS).rename_axis(columns=None)
     counts["all"] = counts.sum(axis=1)
     counts.loc["All documents"] = counts.sum()
     counts.index.name = "Document"
@@ -130,14 +128,13 @@ def sentence(found: pd.DataFrame) -> str:
 
 
 def claims_table(
-    found: pd.DataFrame | None = None,
+    found: pd.DataFrame,
     *,
     document: str | None = None,
     verdict: Verdict | str | None = None,
 ) -> Table:
     """Claims with their recomputed values, verdicts and reasons."""
-    frame = check_all() if found is None else found
-    caption = "Claims"
+    frame, caption = found, "Claims"
     if document is not None:
         require(document, DOCUMENTS, key="document", code="E-PUBLISHED-008")
         frame = frame[frame["document"] == document]

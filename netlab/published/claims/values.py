@@ -22,24 +22,24 @@ FLAT = 0.10
 _LEVELS = ["tuning", "mtu_B", "streams"]
 
 
-@cache
+_load = cache(published.load)
+
+
 def report() -> pd.DataFrame:
-    """Tables 1 to 6, read once."""
-    return published.load("openlab-2003")
+    """Tables 1 to 6."""
+    return _load("openlab-2003")
+
+
+def chart(table: int, tuning: str) -> pd.DataFrame:
+    """Throughput in MB/s of a chart, a row an MTU and a column a stream count."""
+    frame = report()
+    shown = frame[(frame["table"] == table) & (frame["tuning"] == tuning)]
+    return shown.pivot(index="mtu_B", columns="streams", values="throughput_MBps")
 
 
 def curve(table: int, tuning: str, mtu_B: int) -> pd.Series:
-    """Throughput in MB/s by stream count, one line of a chart."""
-    frame = report()
-    chosen = (frame["table"] == table) & (frame["tuning"] == tuning) & (frame["mtu_B"] == mtu_B)
-    return frame[chosen].set_index("streams")["throughput_MBps"]
-
-
-def curves(table: int, tuning: str) -> dict[int, pd.Series]:
-    """All lines of a chart, by MTU."""
-    frame = report()
-    mtus = frame.loc[(frame["table"] == table) & (frame["tuning"] == tuning), "mtu_B"].unique()
-    return {int(mtu_B): curve(table, tuning, mtu_B) for mtu_B in mtus}
+    """One line of a chart."""
+    return chart(table, tuning).loc[mtu_B]
 
 
 def best(table: int, tuning: str | None = None) -> float:
@@ -51,8 +51,7 @@ def best(table: int, tuning: str | None = None) -> float:
 
 def best_percent(table: int) -> float:
     """Largest per cent of the bus in a table."""
-    frame = report()
-    return float(frame.loc[frame["table"] == table, "percent_of_bus"].max())
+    return float(report().groupby("table")["percent_of_bus"].max()[table])
 
 
 def ratios(table: int, other: int) -> np.ndarray:
@@ -66,40 +65,25 @@ def ratios(table: int, other: int) -> np.ndarray:
     return shared[:, 0] / shared[:, 1]
 
 
-def swing(line: pd.Series) -> float:
-    """Largest over smallest value of a line, less one."""
-    return float(line.max() / line.min() - 1)
-
-
-def swings(table: int, tuning: str) -> np.ndarray:
-    """`swing` of every line of a chart."""
-    return np.array([swing(line) for line in curves(table, tuning).values()])
-
-
-def gains(table: int, tuning: str, before: int, after: int) -> np.ndarray:
-    """Relative change from one stream count to another, for every line of a chart."""
-    lines = curves(table, tuning).values()
-    return np.array([line[after] / line[before] - 1 for line in lines])
-
-
-def peak(table: int, tuning: str, mtu_B: int) -> int:
-    """`peak_of` one line of a chart."""
-    return peak_of(curve(table, tuning, mtu_B))
+def swings(table: int, tuning: str) -> pd.Series:
+    """Largest over smallest value of every line of a chart, less one."""
+    lines = chart(table, tuning)
+    return lines.max(axis=1) / lines.min(axis=1) - 1
 
 
 def peaks(table: int, tuning: str) -> list[int]:
-    """`peak` of every line of a chart."""
-    return [peak(table, tuning, mtu_B) for mtu_B in curves(table, tuning)]
+    """Stream count of the largest value of every line of a chart."""
+    return chart(table, tuning).idxmax(axis=1).tolist()
 
 
 def mtus_that_gain(table: int, tuning: str) -> list[int]:
     """MTUs whose largest value is not the one of a single stream."""
-    return [mtu_B for mtu_B in curves(table, tuning) if peak(table, tuning, mtu_B) != 1]
+    return [mtu_B for mtu_B, at in chart(table, tuning).idxmax(axis=1).items() if at != 1]
 
 
 def rises(table: int, tuning: str) -> list[bool]:
     """True if throughput never falls with more streams, for every line of a chart."""
-    return [bool(line.is_monotonic_increasing) for line in curves(table, tuning).values()]
+    return [line.is_monotonic_increasing for _, line in chart(table, tuning).iterrows()]
 
 
 def listed(line: pd.Series) -> str:
@@ -109,12 +93,12 @@ def listed(line: pd.Series) -> str:
 
 def lines(table: int, tuning: str) -> str:
     """`listed` of every line of a chart."""
-    return " | ".join(map(listed, curves(table, tuning).values()))
+    return " | ".join(listed(line) for _, line in chart(table, tuning).iterrows())
 
 
 def same_as_notes() -> int:
     """Number of cells of table 1 that equal the preliminary notes' sets 1 to 3."""
-    notes = published.load("openlab-2003-preliminary").set_index(_LEVELS)["throughput_MBps"]
+    notes = _load("openlab-2003-preliminary").set_index(_LEVELS)["throughput_MBps"]
     table = report().query("table == 1").set_index(_LEVELS)["throughput_MBps"]
     return int((notes.reindex(table.index) == table).sum())
 
@@ -135,16 +119,6 @@ def largest_change(table: int, before: str, after: str) -> pd.Series:
     """Relative change between two tunings by stream count, of the MTU where it is largest."""
     changes = [abs(curve(table, after, m) / curve(table, before, m) - 1) for m in (1500, 9000)]
     return max(changes, key=lambda line: line.max())
-
-
-def peak_of(line: pd.Series) -> int:
-    """Stream count of the largest value of a line."""
-    return int(line.idxmax())
-
-
-def from_streams(line: pd.Series, least: int) -> pd.Series:
-    """Part of a line from a stream count on."""
-    return line[line.index >= least]
 
 
 def unchanged_or_better(table: int, mtu_B: int, tunings: Sequence[str]) -> CheckResult:
@@ -168,14 +142,10 @@ _SET_OF_TUNING = {"none": 1, "kernel": 2, "full": 3}
 _PER_STREAM_TOLERANCE_MBPS = 1.0
 
 
-@cache
-def _notes() -> pd.DataFrame:
-    return published.load("openlab-2003-preliminary")
-
-
 def cells(tuning: str, mtus_B: int | list[int], streams: int | list[int]) -> np.ndarray:
     """Throughputs of one set, MB/s, for several MTUs or several stream counts."""
-    frame = _notes()[_notes()["tuning"] == tuning].set_index(["mtu_B", "streams"])
+    notes = _load("openlab-2003-preliminary")
+    frame = notes[notes["tuning"] == tuning].set_index(["mtu_B", "streams"])
     pairs = np.broadcast(np.array(mtus_B), np.array(streams))
     return np.array([float(frame.loc[pair, "throughput_MBps"]) for pair in pairs])
 
@@ -187,14 +157,9 @@ def cell(tuning: str, mtu_B: int, streams: int) -> float:
 
 def largest_total(tuning: str | None = None) -> float:
     """Largest total of several streams in all sets or in one, without the misprints, MB/s."""
-    frame = _notes().drop(misprints().index)
+    frame = _load("openlab-2003-preliminary").drop(misprints().index)
     chosen = (frame["streams"] > 1) & ((frame["tuning"] == tuning) | (tuning is None))
     return float(frame.loc[chosen, "throughput_MBps"].max())
-
-
-def most_of_report() -> float:
-    """Largest throughput of the later report, MB/s."""
-    return float(report()["throughput_MBps"].max())
 
 
 def check_total(per_stream_MBps: float, streams: int, printed: PrintedValue) -> CheckResult:
@@ -236,7 +201,7 @@ def misprints() -> pd.DataFrame:
 
 
 def _stated() -> pd.DataFrame:
-    return _notes().dropna(subset="stated_total_MBps")
+    return _load("openlab-2003-preliminary").dropna(subset="stated_total_MBps")
 
 
 # Values from the wide-area page: the transfer, the windows, the path.
@@ -245,20 +210,9 @@ def _stated() -> pd.DataFrame:
 DVD_CAPACITY_B = 4.7e9
 
 
-@cache
-def _rapid() -> dict[str, float]:
-    frame = published.load("slac-2003-rapid")
-    return dict(zip(frame["quantity"], frame["value"], strict=True))
-
-
-@cache
-def _configurations() -> pd.DataFrame:
-    return published.load("slac-2003")
-
-
 def rapid(quantity: str) -> float:
     """A number that rapid was given or printed."""
-    return _rapid()[quantity]
+    return _load("slac-2003-rapid").set_index("quantity")["value"][quantity]
 
 
 def elapsed_s() -> float:
@@ -274,25 +228,25 @@ def rate_Mbps() -> float:
 
 def sndbufs_B() -> list[int]:
     """Every ``sndbuf`` of wad.conf, bytes."""
-    return [int(size) for size in _configurations()["wad_sndbuf_B"].dropna()]
+    return [int(size) for size in _load("slac-2003")["wad_sndbuf_B"].dropna()]
 
 
 def receiver_setting(key: str) -> int:
     """A sysctl of the receiver."""
-    settings = published.load("slac-2003-settings").query("host == 'receiver'")
+    settings = _load("slac-2003-settings").query("host == 'receiver'")
     return int(settings.set_index("key")["value"][key])
 
 
 def ping_ms(site: str, statistic: str) -> float:
     """A statistic that ping printed, ms."""
-    frame = published.load("slac-2003-path")
+    frame = _load("slac-2003-path")
     chosen = (frame["tool"] == "ping") & (frame["from_site"] == site)
     return float(frame[chosen].set_index("statistic")["rtt_ms"][statistic])
 
 
 def _hops_ms(site: str) -> pd.Series:
     """Least round-trip time of each hop, ms."""
-    frame = published.load("slac-2003-path")
+    frame = _load("slac-2003-path")
     chosen = (frame["tool"] == "traceroute") & (frame["from_site"] == site)
     return frame[chosen].groupby("number")["rtt_ms"].min()
 
@@ -309,7 +263,7 @@ def routers(site: str) -> int:
 
 def bigger_memory(printed: PrintedValue) -> CheckResult:
     """Compare the tcp memory settings of the left plot with those of the right one."""
-    rows = _configurations().set_index("place")
+    rows = _load("slac-2003").set_index("place")
     left, right = (
         rows.loc[f"tcp memory comparison, plot on the {side}", ["tcp_rmem", "tcp_wmem", "tcp_mem"]]
         for side in ("left", "right")
@@ -330,7 +284,7 @@ def bigger_memory(printed: PrintedValue) -> CheckResult:
 
 def average_of_replies(site: str, printed: PrintedValue) -> CheckResult:
     """Compare a printed average with the mean of the replies, each cut to its last digit."""
-    frame = published.load("slac-2003-path")
+    frame = _load("slac-2003-path")
     chosen = frame.query("tool == 'ping' and from_site == @site and statistic == 'sample'")
     mean = chosen["rtt_ms"].mean()
     texts = published.read_raw("slac-2003-path").loc[chosen.index, "rtt"]
@@ -360,33 +314,31 @@ def date_shown() -> CheckResult:
 _HALF_INTERVAL_UNIT_S = 0.05
 
 
-@cache
-def _tuning() -> pd.DataFrame:
-    return published.load("gigabit-tuning").set_index(["document", "phase"])
-
-
 def measured(document: str, phase: str, column: str) -> float:
     """A number printed before or after tuning, such as ``rate_Mbps``."""
-    return float(_tuning().loc[(document, phase), column])
+    frame = _load("gigabit-tuning").set_index(["document", "phase"])
+    return float(frame.loc[(document, phase), column])
 
 
 def solaris_linux_setting(key: str) -> list[int]:
     """The numbers of a setting of that article."""
-    frame = published.load("gigabit-settings").query("document == 'solaris-linux'")
+    frame = _load("gigabit-settings").query("document == 'solaris-linux'")
     return [int(part) for part in frame.set_index("key")["value"][key].split()]
 
 
 def iperf_rate(phase: str, printed: PrintedValue) -> CheckResult:
     """Compare a bandwidth that iperf printed with its amount over its rounded interval."""
-    run = _tuning().loc[("solaris-linux", phase)]
-    megabits, seconds = run["transferred_B"] * 8 / 1e6, run["interval_s"]
+    moved_B, seconds = (
+        measured("solaris-linux", phase, column) for column in ("transferred_B", "interval_s")
+    )
+    megabits = moved_B * 8 / 1e6
     least = megabits / (seconds + _HALF_INTERVAL_UNIT_S)
     most = megabits / (seconds - _HALF_INTERVAL_UNIT_S)
     low, high = printed.number - printed.half_unit, printed.number + printed.half_unit
     return CheckResult(
         f"{megabits / seconds:.1f} Mb/s",
         Verdict.ROUNDS if high >= least and low <= most else Verdict.CONTRADICTED,
-        f"{run['transferred_B'] / 2**20:g} x 2^20 B in {seconds:g} s, printed to 0.1 s, "
+        f"{moved_B / 2**20:g} x 2^20 B in {seconds:g} s, printed to 0.1 s, "
         f"is {least:.1f} to {most:.1f}",
     )
 
@@ -394,9 +346,20 @@ def iperf_rate(phase: str, printed: PrintedValue) -> CheckResult:
 NAMES = {
     function.__name__: function
     for function in (
-        *(best, best_percent, curve, from_streams, gains, largest_change, lines, listed),
-        *(mtus_that_gain, outside, peak, peak_of, peaks, ratios, rises, same_as_notes, swings),
-        *(unchanged_or_better, cell, cells, check_total, largest_total, most_of_report),
+        *(
+            best,
+            best_percent,
+            chart,
+            curve,
+            largest_change,
+            lines,
+            listed,
+            mtus_that_gain,
+            outside,
+            peaks,
+        ),
+        *(ratios, report, rises, same_as_notes, swings),
+        *(unchanged_or_better, cell, cells, check_total, largest_total),
         *(average_of_replies, bigger_memory, date_shown, elapsed_s, hop_ms, ping_ms, rapid),
         *(rate_Mbps, receiver_setting, routers, sndbufs_B),
         *(iperf_rate, measured, solaris_linux_setting),
