@@ -369,17 +369,8 @@ def _design(study: Study | None, measured: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def _described(runs: pd.DataFrame, study: Study | None) -> dict[str, dict]:
-    described = {}
-    constant = ["group", "table", "path", "direction", "bus_MBps"]
-    for name, part in runs[constant].groupby("group", sort=False):
-        first = part.iloc[0]
-        bus = part["bus_MBps"].dropna()
-        described[name] = {
-            "table": first["table"],
-            "path": first["path"],
-            "direction": first["direction"],
-            "bus_MBps": float(bus.iloc[0]) if len(bus) else math.nan,
-        }
+    constant = ["table", "path", "direction", "bus_MBps"]
+    described = runs.groupby("group", sort=False)[constant].first().to_dict("index")
     if study is None:
         return described
     for group in study.groups:

@@ -95,6 +95,11 @@ class LongPath:
         """True if any run of a part was measured."""
         return len(self.part(name)) > 0
 
+    @property
+    def compared(self) -> pd.DataFrame:
+        """The runs that compare stacks, or all if the study has no such part."""
+        return self.part("comparison") if self.has("comparison") else self.table
+
     @cached_property
     def recoveries(self) -> pd.DataFrame:
         """:func:`~netlab.analysis.longpath.recoveries` of the study."""

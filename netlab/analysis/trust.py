@@ -436,47 +436,39 @@ class Machines:
 
 def machines(runs: pd.DataFrame, study: Study) -> Machines:
     """Read the provenance of all runs."""
-    hosts: dict[str, dict[str, list[str]]] = {}
-    shared: dict[str, list[str]] = {}
+    # host (none for the campaign) -> item -> its values, each once in their order
+    facts: dict[str, dict[str, dict[str, None]]] = {"": {}}
+
+    def add(host: str, item: str, value: object) -> None:
+        values = facts.setdefault(host, {}).setdefault(item, {})
+        values[NOT_RECORDED if value is None else str(value)] = None
+
     for text in runs["provenance"].drop_duplicates():
         content = conditions.json_of(text, "provenance", code="E-ANALYSIS-040")
         if not isinstance(content, dict):
             continue
-        for host, facts in (content.pop("hosts", None) or {}).items():
-            for name, value in facts.items():
-                _add(hosts.setdefault(host, {}), FACTS.get(name, name), value)
+        for host, of_host in (content.pop("hosts", None) or {}).items():
+            for name, value in of_host.items():
+                add(host, FACTS.get(name, name), value)
         for host, link in (content.pop("link", None) or {}).items():
             for name, value in _flat(link, "link"):
-                _add(hosts.setdefault(host, {}), name, value)
+                add(host, name, value)
         for name, value in content.items():
-            if name not in LEFT_OUT:
-                for item, leaf in _flat(value, name):
-                    _add(shared, item, leaf)
-    order = [name for name in study.hosts if name in hosts]
-    order += [name for name in hosts if name not in order]
-    known = dict.fromkeys(FACTS.values())
-    items = [item for item in known if any(item in hosts[host] for host in order)]
-    items += [
-        item
-        for item in dict.fromkeys(item for host in order for item in hosts[host])
-        if item not in known
-    ]
+            for item, leaf in _flat(value, name) if name not in LEFT_OUT else ():
+                add("", item, leaf)
+    shared = facts.pop("")
+    hosts = [*(name for name in study.hosts if name in facts), *facts]
+    found = dict.fromkeys(item for host in hosts for item in facts[host])
+    items = [*(item for item in FACTS.values() if item in found), *found]
     frame = pd.DataFrame(
         {
-            host: ["; ".join(hosts[host].get(item, [NOT_RECORDED])) for item in items]
-            for host in order
+            host: {i: "; ".join(facts[host].get(i, [NOT_RECORDED])) for i in dict.fromkeys(items)}
+            for host in dict.fromkeys(hosts)
         },
-        index=pd.Index(items, name="fact"),
         dtype=str,
-    )
+    ).rename_axis("fact")
     rows = [*_campaign(runs, study), *((item, "; ".join(v)) for item, v in shared.items())]
     return Machines(frame, pd.DataFrame(rows, columns=["item", "value"], dtype=str))
-
-
-def _add(place: dict[str, list[str]], item: str, value: object) -> None:
-    text = NOT_RECORDED if value is None else str(value)
-    if text not in place.setdefault(item, []):
-        place[item].append(text)
 
 
 def _flat(content: object, prefix: str) -> list[tuple[str, object]]:

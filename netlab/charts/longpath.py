@@ -54,13 +54,10 @@ def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
 
 def opening(lp: LongPath) -> Gallery:
     """Draw the summary of the compared stacks, or of all runs if the study has no such part."""
-    runs = lp.part("comparison") if lp.has("comparison") else lp.table
-    runs = runs[runs["streams"] == 1]
-    charts = []
-    for mtu_B in sorted(runs["mtu_B"].unique(), reverse=True):
-        of_mtu = runs[runs["mtu_B"] == mtu_B]
-        charts.append(goodput_over_time(lp, of_mtu, f"Frames of {mtu_B} B"))
-    return Gallery.of(*charts)
+    runs = lp.compared[lp.compared["streams"] == 1]
+    by_mtu = sorted(runs.groupby("mtu_B", sort=False), key=lambda part: -part[0])
+    frames = (goodput_over_time(lp, part, f"Frames of {mtu_B} B") for mtu_B, part in by_mtu)
+    return Gallery.of(*frames)
 
 
 @theme()

@@ -148,8 +148,7 @@ def generators(found: Agreement) -> Sentence:
 
 def stacks(lp: LongPath) -> Sentence:
     """The least and the greatest mean goodput of the compared stacks."""
-    runs = lp.part("comparison") if lp.has("comparison") else lp.table
-    known = runs[runs["mean_Mbps"].notna()]
+    known = lp.compared[lp.compared["mean_Mbps"].notna()]
     if known.empty:
         return Sentence("No run left slow start, so no stack has a mean goodput.")
     least = known.loc[known["mean_Mbps"].idxmin()]

@@ -41,10 +41,7 @@ class Preformatted:
 def form(lp: LongPath) -> Sentence:
     """Sentence on the form of the study: whole or short, and the length of its runs."""
     timing = lp.measured.study.timing
-    path = (
-        lp.part("comparison")["path"].iloc[0] if lp.has("comparison") else lp.runs["path"].iloc[0]
-    )
-    rtt_ms = lp.rtt_ms(path)
+    rtt_ms = lp.rtt_ms(lp.compared["path"].iloc[0])
     total_s = timing.warmup_at(rtt_ms / 1e3) + timing.seconds
     trips = 1e3 * total_s / rtt_ms
     if not lp.short:
@@ -98,24 +95,22 @@ def opening(lp: LongPath) -> tuple[Table | Sentence, ...]:
 
 def stacks(lp: LongPath) -> Table:
     """The four stacks with either MTU: goodput after slow start, and its bottleneck."""
-    rows = []
-    runs = lp.part("comparison") if lp.has("comparison") else lp.table
-    for row in runs.to_dict("records"):
-        rows.append(
-            {
-                "stack": ", ".join(map(stack_name, row["congestion"].split("+"))),
-                "MTU, B": row["mtu_B"],
-                "Mb/s": _mean(row),
-                "of the path": f"{100 * row['mean_Mbps'] / lp.payload_limit_Mbps(row):.1f} %",
-                "slow start, s": _number(row["slow_start_s"], 1),
-                "ended by": row["ended_by"],
-                "retransmits": _number(row["retransmits"]),
-                "least RTT, ms": _number(row["min_rtt_us"] / 1e3, 1),
-                "RTT, ms": _number(row["rtt_us"] / 1e3, 1),
-                "bound by": bottleneck(row),
-                "flags": row["flags"],
-            }
-        )
+    rows = [
+        {
+            "stack": ", ".join(map(stack_name, row["congestion"].split("+"))),
+            "MTU, B": row["mtu_B"],
+            "Mb/s": _mean(row),
+            "of the path": f"{100 * row['mean_Mbps'] / lp.payload_limit_Mbps(row):.1f} %",
+            "slow start, s": _number(row["slow_start_s"], 1),
+            "ended by": row["ended_by"],
+            "retransmits": _number(row["retransmits"]),
+            "least RTT, ms": _number(row["min_rtt_us"] / 1e3, 1),
+            "RTT, ms": _number(row["rtt_us"] / 1e3, 1),
+            "bound by": bottleneck(row),
+            "flags": row["flags"],
+        }
+        for row in lp.compared.to_dict("records")
+    ]
     level = 100 * lp.measured.study.confidence
     note = (
         f"Mean after slow start ± half the {level:g} % interval, from batch means of at least two "
@@ -128,25 +123,23 @@ def stacks(lp: LongPath) -> Table:
 def configurations(lp: LongPath) -> Table:
     """All ten configurations of HS TCP in the page's order."""
     runs = lp.part("configurations")
-    set_as = factors(runs).set_index("run_id")
-    rows = []
-    for row in runs.to_dict("records"):
-        was = set_as.loc[row["run_id"]]
-        rows.append(
-            {
-                "plot": row["group"].removeprefix("HS TCP "),
-                "MTU, B": row["mtu_B"],
-                "txqueuelen": was["txqueuelen"],
-                "memory": row["tuning"].split("-")[0],
-                "windows": was["windows"],
-                "Mb/s": _mean(row),
-                "retransmits": _number(row["retransmits"]),
-                "dropped by the device": _number(row["interface_drops"]),
-                "SO_SNDBUF now, MB": _number(row["sndbuf_B"] / 1e6, 1),
-                "bound by": bottleneck(row),
-                "flags": row["flags"],
-            }
-        )
+    set_as = factors(runs)[["run_id", "txqueuelen", "windows"]]
+    rows = [
+        {
+            "plot": row["group"].removeprefix("HS TCP "),
+            "MTU, B": row["mtu_B"],
+            "txqueuelen": row["txqueuelen"],
+            "memory": row["tuning"].split("-")[0],
+            "windows": row["windows"],
+            "Mb/s": _mean(row),
+            "retransmits": _number(row["retransmits"]),
+            "dropped by the device": _number(row["interface_drops"]),
+            "SO_SNDBUF now, MB": _number(row["sndbuf_B"] / 1e6, 1),
+            "bound by": bottleneck(row),
+            "flags": row["flags"],
+        }
+        for row in runs.merge(set_as, on="run_id").to_dict("records")
+    ]
     note = (
         "The page's plots are lost, so there are no figures of 2003 to compare with. Windows as "
         "requested, sender/receiver; the kernel doubles them."
@@ -164,13 +157,11 @@ FACTOR_WORDS = {
 def changes(lp: LongPath) -> Table | Sentence:
     """Effect of single settings among the ten configurations, all else equal."""
     runs = lp.part("configurations")
-    pairs = single_changes(runs)
-    if pairs.empty:
-        return Sentence("No two of these runs differ in one setting.")
     known = {row["run_id"]: row for row in runs.to_dict("records")}
     rows = []
-    for pair in pairs.to_dict("records"):
+    for pair in single_changes(runs).to_dict("records"):
         one, other = known[pair["from_run"]], known[pair["to_run"]]
+        before, after = one["mean_Mbps"], other["mean_Mbps"]
         rows.append(
             {
                 "setting": FACTOR_WORDS[pair["factor"]],
@@ -179,16 +170,14 @@ def changes(lp: LongPath) -> Table | Sentence:
                 "to": pair["to_level"],
                 "plots": f"{one['group'].split()[-1]} to {other['group'].split()[-1]}",
                 "Mb/s": f"{_mean(one)} to {_mean(other)}",
-                "ratio": _number(_ratio(one, other), 2),
+                "ratio": _number(after / before if before else math.nan, 2),
                 "differ": _differ(one, other),
             }
         )
+    if not rows:
+        return Sentence("No two of these runs differ in one setting.")
     note = "Differ: yes if the two intervals, each of one run, do not overlap."
     return Table(pd.DataFrame(rows), "One setting changed, all else equal", note=note)
-
-
-def _ratio(one: dict, other: dict) -> float:
-    return other["mean_Mbps"] / one["mean_Mbps"] if one["mean_Mbps"] else math.nan
 
 
 def _differ(one: dict, other: dict) -> str:
@@ -201,20 +190,19 @@ def _differ(one: dict, other: dict) -> str:
 def memory(lp: LongPath) -> Table | Sentence:
     """FAST with memory settings A and B."""
     jumbo = lp.part("comparison").query("congestion == 'fast' and mtu_B == 9000")
-    rows = []
-    for row in [*jumbo.to_dict("records"), *lp.part("memory").to_dict("records")]:
-        rows.append(
-            {
-                "memory settings": row["tuning"].split("-")[0],
-                "window": "kernel's" if row["buffer_B"] == 0 else "40 M, requested",
-                "Mb/s": _mean(row),
-                "SO_SNDBUF at the end, MB": _number(row["sndbuf_B"] / 1e6, 1),
-                "slow start, s": _number(row["slow_start_s"], 1),
-                "retransmits": _number(row["retransmits"]),
-                "limited by the send buffer": f"{100 * (row['sndbuf_limited_share'] or 0):.0f} %",
-                "flags": row["flags"],
-            }
-        )
+    rows = [
+        {
+            "memory settings": row["tuning"].split("-")[0],
+            "window": "kernel's" if row["buffer_B"] == 0 else "40 M, requested",
+            "Mb/s": _mean(row),
+            "SO_SNDBUF at the end, MB": _number(row["sndbuf_B"] / 1e6, 1),
+            "slow start, s": _number(row["slow_start_s"], 1),
+            "retransmits": _number(row["retransmits"]),
+            "limited by the send buffer": f"{100 * (row['sndbuf_limited_share'] or 0):.0f} %",
+            "flags": row["flags"],
+        }
+        for row in [*jumbo.to_dict("records"), *lp.part("memory").to_dict("records")]
+    ]
     if not rows:
         return Sentence("No run of FAST was measured.")
     frame = pd.DataFrame(rows).sort_values(["window", "memory settings"], ignore_index=True)
@@ -223,29 +211,24 @@ def memory(lp: LongPath) -> Table | Sentence:
 
 def recoveries(lp: LongPath, part: str) -> Table | Sentence:
     """Recovery from a forced loss beside the law of each stack."""
-    found = lp.recoveries.set_index("run_id")
-    rows = []
-    for run in lp.part(part).to_dict("records"):
-        if run["run_id"] not in found.index:
-            continue
-        row = found.loc[run["run_id"]]
-        seen = f"not within {row['seen_s']:.1f}"
-        rows.append(
-            {
-                "stack": row["stack"],
-                "window, segments": f"{row['before_segments']:.0f} to {row['least_segments']:.0f}",
-                "kept": _number(row["kept"], 3),
-                "law": _number(row["law_kept"], 3),
-                "gained a round trip": _number(row["growth_segments"], 2),
-                "law ": _number(row["law_growth_segments"], 2),
-                "recovery, s": seen
-                if math.isnan(row["recovery_s"])
-                else f"{row['recovery_s']:.1f}",
-                "law, s": _number(row["law_recovery_s"], 1),
-                "RTT, ms": _number(row["rtt_ms"], 0),
-                "flags": run["flags"],
-            }
-        )
+    runs = lp.part(part)[["run_id", "flags"]].merge(lp.recoveries, on="run_id")
+    rows = [
+        {
+            "stack": row["stack"],
+            "window, segments": f"{row['before_segments']:.0f} to {row['least_segments']:.0f}",
+            "kept": _number(row["kept"], 3),
+            "law": _number(row["law_kept"], 3),
+            "gained a round trip": _number(row["growth_segments"], 2),
+            "law ": _number(row["law_growth_segments"], 2),
+            "recovery, s": f"not within {row['seen_s']:.1f}"
+            if math.isnan(row["recovery_s"])
+            else f"{row['recovery_s']:.1f}",
+            "law, s": _number(row["law_recovery_s"], 1),
+            "RTT, ms": _number(row["rtt_ms"], 0),
+            "flags": row["flags"],
+        }
+        for row in runs.to_dict("records")
+    ]
     if not rows:
         return Sentence("No loss was forced in these runs.")
     note = (
@@ -258,26 +241,22 @@ def recoveries(lp: LongPath, part: str) -> Table | Sentence:
 
 def fairness(lp: LongPath, part: str) -> Table | Sentence:
     """Two flows: goodput of each, and Jain's index."""
-    found = lp.fairness.set_index("run_id")
-    rows = []
-    for run in lp.part(part).to_dict("records"):
-        if run["run_id"] not in found.index:
-            continue
-        row = found.loc[run["run_id"]]
-        half = "" if math.isnan(row["half_width"]) else f" ± {row['half_width']:.3f}"
-        rows.append(
-            {
-                "flows": run["label"].removesuffix(" (scaled down)"),
-                "Mb/s": ", ".join(
-                    f"{name} {rate:.0f}"
-                    for name, rate in zip(row["flows"], row["flows_Mbps"], strict=True)
-                ),
-                "Jain's index over time": f"{row['jain']:.3f}{half}",
-                "of the means": f"{row['jain_of_means']:.3f}",
-                "retransmits": _number(run["retransmits"]),
-                "flags": run["flags"],
-            }
-        )
+    runs = lp.part(part)[["run_id", "label", "retransmits", "flags"]].merge(lp.fairness)
+    rows = [
+        {
+            "flows": row["label"].removesuffix(" (scaled down)"),
+            "Mb/s": ", ".join(
+                f"{name} {rate:.0f}"
+                for name, rate in zip(row["flows"], row["flows_Mbps"], strict=True)
+            ),
+            "Jain's index over time": f"{row['jain']:.3f}"
+            + ("" if math.isnan(row["half_width"]) else f" ± {row['half_width']:.3f}"),
+            "of the means": f"{row['jain_of_means']:.3f}",
+            "retransmits": _number(row["retransmits"]),
+            "flags": row["flags"],
+        }
+        for row in runs.to_dict("records")
+    ]
     if not rows:
         return Sentence("Only the whole study has these runs.")
     note = "1: equal shares; 0.5: one of the two has everything. In the measured window."
