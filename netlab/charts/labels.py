@@ -76,12 +76,10 @@ def label_lines(
 ) -> list[Text]:
     """Write each line's name at its right end; call it after the axis limits are final."""
     named = _named_lines(ax)
-    lines, own = list(named), list(named.values())
-    if labels is None:
-        names = own
-    elif isinstance(labels, Mapping):
-        names = [labels.get(name, name) for name in own]
-    else:
+    lines, names = list(named), list(named.values())
+    if isinstance(labels, Mapping):
+        names = [labels.get(name, name) for name in names]
+    elif labels is not None:
         names = list(labels)
     if len(names) != len(lines):
         raise BadInput(
@@ -89,7 +87,7 @@ def label_lines(
         )
     if not lines:
         return []
-    ends = [_last_point(line) for line in lines]
+    ends = [tuple(_points(line)[-1].tolist()) for line in lines]
     fig = figure_of(ax)
     if not laid_out and (layout := fig.get_layout_engine()):
         layout.execute(fig)  # it decides how far apart the ends are
@@ -123,30 +121,26 @@ def label_lines(
 
 def _named_lines(ax: Axes) -> dict[Line2D, str]:
     """Lines of the axes that have a name, in their order; of those with bars the bars have it."""
-    bars = {
-        container.lines[0]: str(container.get_label())
+    bars = _bars(ax)
+    lines = [line for line in ax.get_lines() if line.get_transform() is ax.transData]  # no ceiling
+    named = {line: str(bars.get(line, line).get_label()) for line in lines}
+    drawn = {line: name for line, name in named.items() if not name.startswith("_")}
+    return {line: name for line, name in drawn.items() if len(_points(line))}
+
+
+def _bars(ax: Axes) -> dict[Line2D, ErrorbarContainer]:
+    """Lines that have bars, each with its bars."""
+    return {
+        container.lines[0]: container
         for container in ax.containers
         if isinstance(container, ErrorbarContainer) and container.lines[0] is not None
     }
-    lines = [line for line in ax.get_lines() if line.get_transform() is ax.transData]
-    named = {line: bars.get(line, str(line.get_label())) for line in lines}  # no ceiling
-    drawn = {line: name for line, name in named.items() if not name.startswith("_")}
-    return {line: name for line, name in drawn.items() if _has_point(line)}
 
 
 def _points(line: Line2D) -> np.ndarray:
     """Points of a line that have a value."""
     points = np.asarray(line.get_xydata(), dtype=float)
     return points[~np.isnan(points).any(axis=1)]
-
-
-def _has_point(line: Line2D) -> bool:
-    return len(_points(line)) > 0
-
-
-def _last_point(line: Line2D) -> tuple[float, float]:
-    x, y = _points(line)[-1]
-    return float(x), float(y)
 
 
 def _make_room(ax: Axes, last: float, need_pt: float) -> None:
@@ -201,12 +195,15 @@ class Series:
 
 def series_of(fig: Figure) -> list[Series]:
     """Lines of a figure that stand for data: those with a name, and those with bars."""
-    found = []
-    for ax in fig.axes:
-        panel = ax.get_title(loc="left") or ax.get_title() or ""
-        for line, label, low, high in _lines(ax):
-            found.append(Series(panel.replace("\n", ", "), label, ax, line, low, high))
-    return found
+    return [
+        Series(_panel(ax), label, ax, line, low, high)
+        for ax in fig.axes
+        for line, label, low, high in _lines(ax)
+    ]
+
+
+def _panel(ax: Axes) -> str:
+    return (ax.get_title(loc="left") or ax.get_title()).replace("\n", ", ")
 
 
 def keep_interval(bars: ErrorbarContainer, low: np.ndarray, high: np.ndarray) -> None:
@@ -221,10 +218,7 @@ def keep_name(line: Line2D, name: str) -> None:
 
 
 def _lines(ax: Axes) -> Iterator[tuple[Line2D, str, np.ndarray, np.ndarray]]:
-    with_bars = {}
-    for container in ax.containers:
-        if isinstance(container, ErrorbarContainer) and container.lines[0] is not None:
-            with_bars[container.lines[0]] = container
+    with_bars = _bars(ax)
     for line in ax.get_lines():
         points = len(np.atleast_1d(line.get_xdata()))
         blank = np.full(points, np.nan)
@@ -256,8 +250,7 @@ def data_of(fig: Figure) -> pd.DataFrame:
         names = (one.panel, one.label, one.axes.get_xlabel(), one.axes.get_ylabel())
         rows += [(*names, *point) for point in one.points()]
     for ax in fig.axes:
-        panel = (ax.get_title(loc="left") or ax.get_title() or "").replace("\n", ", ")
-        names = (panel, "", ax.get_xlabel(), ax.get_ylabel())
+        names = (_panel(ax), "", ax.get_xlabel(), ax.get_ylabel())
         for mesh in ax.collections:
             if isinstance(mesh, QuadMesh) and ax.get_label() != "<colorbar>":
                 rows += _fields(ax, mesh, names)

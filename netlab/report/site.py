@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,9 +12,8 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
-from netlab import __version__
 from netlab.analysis.measured import Measured
-from netlab.analysis.trust import Concern, gate
+from netlab.analysis.trust import gate
 from netlab.charts.chart import show
 from netlab.charts.fleet import host_matrix, host_spread, slow_links
 from netlab.errors import BadInput, NetlabError
@@ -67,16 +67,25 @@ def build_site(
     target = Path(os.path.abspath(out_dir))
     files = page_files(notebooks)
     with replacing(target) as work:
-        study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
-        study.make(pdf=pdf, author=author, calibrations=calibrations)
+        study = _StudyPages(title or (measured.study.title if measured else "netlab report"))
+        exporter = Exporter(work, target, png=png)
+        if measured is not None:
+            blocks = {n.block_id: file for n, file in files.items() if n.block_id}
+            study.add(measured, exporter, blocks, calibrations)
+            write_records(measured, work)
+            study.downloads = write_downloads(measured, work)
+            if pdf:
+                study.no_pdf = write_pdf(measured, work, work / PDF_NAME, study.title, author)
+        if not pdf:
+            study.no_pdf = "not requested"
         made = {n: _page(n, file, files) for n, file in files.items() if n.ready}
         for notebook, file in files.items():
             if notebook not in made:
                 wait(notebook.path)
                 made[notebook] = _page(notebook, file, files)
         _copy_notebooks(files, work)
-        pages = [made[notebook] for notebook in files]
-        _write(study, pages, built_at, left_out)
+        study.runs = [*(exporter.page(made[notebook]) for notebook in files), *study.runs]
+        _write(work, study, measured, built_at, left_out)
     return target / "index.html"
 
 
@@ -122,68 +131,50 @@ def _copy_notebooks(files: dict[ExecutedNotebook, str], site: Path) -> None:
         copy_plain(Path(notebook.path), folder / f"{Path(file).stem}.ipynb")
 
 
+@dataclass
 class _StudyPages:
-    """The part of a site that comes from the measured study, without any notebook."""
+    """The part of a site that comes from the measured study; `runs` has the notebooks, too."""
 
-    def __init__(
-        self,
-        site: Path,
-        measured: Measured | None,
-        files: dict[ExecutedNotebook, str],
-        exporter: Exporter,
-        title: str | None,
-    ):
-        self.site, self.measured, self.exporter = site, measured, exporter
-        self.title = title or (measured.study.title if measured else "netlab report")
-        self._blocks = {n.block_id: file for n, file in files.items() if n.block_id}
-        self.own: list[Page] = []
-        self.runs: list[Page] = []
-        self.first: Front | None = None
-        self.picture: str = ""
-        self.downloads: list[Download] = []
-        self.no_pdf = "no measured study is part of this site"
+    title: str
+    no_pdf: str = "no measured study is part of this site"
+    own: Sequence[Page] = ()
+    runs: Sequence[Page] = ()
+    first: Front | None = None
+    picture: str = ""
+    downloads: Sequence[Download] = ()
 
-    def make(self, *, pdf: bool, author: str, calibrations: Path | None) -> None:
-        """Make the pages, and write figures, tables, records, downloads and the PDF."""
-        m = self.measured
-        self.no_pdf = self.no_pdf if pdf else "not requested"
-        if m is None:
-            return
-        self.own = [self.exporter.page(page) for page in measured_pages(m)]
-        self.first = front(m)
+    def add(
+        self, m: Measured, exporter: Exporter, blocks: dict[str, str], calibrations: Path | None
+    ) -> None:
+        """Add the pages of a study, and write their figures and tables."""
+        self.own, self.first = [exporter.page(page) for page in measured_pages(m)], front(m)
         if calibrations is not None:
-            about = [self.exporter.page(page) for page in calibration_pages(m, calibrations)]
+            about = [exporter.page(page) for page in calibration_pages(m, calibrations)]
             self.own += about
             if about:
                 self.first = replace(self.first, pages={CALIBRATION: about[0].file})
-        self.picture = self.exporter.page(replace(INDEX, body=as_html(picture(m)))).body
-        self.runs = [self.exporter.page(page) for page in run_pages(m, self._blocks)]
-        write_records(m, self.site)
-        self.downloads = write_downloads(m, self.site)
-        if pdf:
-            self.no_pdf = write_pdf(m, self.site, self.site / PDF_NAME, self.title, author)
+        self.picture = exporter.page(replace(INDEX, body=as_html(picture(m)))).body
+        self.runs = [exporter.page(page) for page in run_pages(m, blocks)]
 
 
 def _write(
+    site: Path,
     study: _StudyPages,
-    notebooks: list[Page],
+    measured: Measured | None,
     built_at: datetime | None,
     left_out: Sequence[str],
 ) -> None:
     """Write every page around its content."""
-    measured, own = study.measured, study.own
-    pages = [*(study.exporter.page(page) for page in notebooks), *study.runs]
-    concerns: tuple[Concern, ...] = gate(measured) if measured else ()
+    order = [*study.own, *study.runs]
     writer = PageWriter(
-        study.site,
+        site,
         INDEX,
-        [*own, *(page for page in pages if not page.part)],
+        [page for page in order if not page.part],
         site_title=study.title,
         description=measured.study.description if measured else "",
         built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
-        concerns=concerns,
+        concerns=gate(measured) if measured else (),
     )
-    order = [*own, *pages]
     writer.write_chain(order, INDEX)
     writer.write(
         INDEX.file,
@@ -191,17 +182,17 @@ def _write(
         after=order[0] if order else None,
         front=study.first,
         picture=study.picture,
-        measured_pages=own,
+        measured_pages=study.own,
         downloads=study.downloads,
         pdf="" if study.no_pdf else PDF_NAME,
         no_pdf=study.no_pdf,
-        citation=_citation(measured) if measured else None,
-        parts=_parts(pages),
+        cite=_citation(measured) if measured else None,
+        parts=_parts(study.runs),
         left_out=left_out,
     )
 
 
-def _parts(pages: list[Page]) -> dict[str, list[Page]]:
+def _parts(pages: Sequence[Page]) -> dict[str, list[Page]]:
     """Pages by their heading on the index; those without one first."""
     parts: dict[str, list[Page]] = {"": []}
     for page in pages:
@@ -209,23 +200,14 @@ def _parts(pages: list[Page]) -> dict[str, list[Page]]:
     return parts
 
 
-def _citation(m: Measured) -> dict[str, str]:
-    last = m.runs["started_at"].max()
-    digests = ", ".join(sorted({d[:12] for d in m.runs["study_digest"]}))
-    title = m.study.title
-    plain = title.replace("\\", "").replace("{", "").replace("}", "")
+def _citation(m: Measured) -> dict[str, object]:
+    plain = re.sub(r"[\\{}]", "", m.study.title)
     return {
-        "text": (
-            f"{title}. Throughput study measured with netlab {__version__}, "
-            f"{last:%Y-%m-%d}. Study digest {digests}."
-        ),
-        "bibtex": (
-            f"@misc{{netlab-{slug(m.study.name)},\n"
-            f"  title = {{{plain}}},\n"
-            f"  howpublished = {{Throughput study measured with netlab {__version__}}},\n"
-            f"  year = {{{last:%Y}}},\n"
-            f"  note = {{Study digest {digests}}}\n}}"
-        ),
+        "key": f"netlab-{slug(m.study.name)}",
+        "title": m.study.title,
+        "bibtex_title": plain,
+        "last": m.runs["started_at"].max(),
+        "digests": ", ".join(sorted({d[:12] for d in m.runs["study_digest"]})),
     }
 
 
