@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from netlab import study as studies
+from netlab.analysis.measured import from_frames
 from netlab.files.paths import data_dir
 from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
@@ -234,6 +235,12 @@ def runs_of(study, *, seed=1, noise=0.01, value=model, change=None):
             if change is None or change(row) is not False:
                 rows.append(row)
     return frame_of(rows)
+
+
+def measured(study=None, results=None, **how):
+    """A study with its runs, by default all of the openlab study; as :func:`runs_of` makes them."""
+    study = openlab() if study is None else study
+    return from_frames(study, runs_of(study, **how), None, results)
 
 
 def intervals_of(runs, study, *, seed=2, noise=0.02):

@@ -140,32 +140,11 @@ UNKNOWN_MTU_B = 0
 """MTU of a cell that was to be measured as found, and was not."""
 
 CELL_COLUMNS = (
-    "group",
-    "table",
-    "path",
-    "direction",
-    "tuning",
-    "mtu_B",
-    "streams",
-    "factors",
-    "goodput_MBps",
-    "low_MBps",
-    "high_MBps",
-    "half_width_MBps",
-    "half_width_percent",
-    "interval_from",
-    "n_valid",
-    "n_flagged",
-    "rounds_needed",
-    "sd_MBps",
-    "spread_percent",
-    "bus_MBps",
-    "percent_of_bus",
-    "percent_low",
-    "percent_high",
-    "disturbed_MBps",
-    "disturbed",
-    "missing_because",
+    *("group", "table", "path", "direction", "tuning", "mtu_B", "streams", "factors"),
+    *("goodput_MBps", "low_MBps", "high_MBps", "half_width_MBps", "half_width_percent"),
+    *("interval_from", "n_valid", "n_flagged", "rounds_needed", "sd_MBps", "spread_percent"),
+    *("bus_MBps", "percent_of_bus", "percent_low", "percent_high"),
+    *("disturbed_MBps", "disturbed", "missing_because"),
 )
 
 

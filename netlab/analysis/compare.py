@@ -37,25 +37,15 @@ from netlab.analysis.effects import (
     paired_ratio,
     ratio,
 )
-from netlab.analysis.effects import (
-    SAME as SAME,
-)
+from netlab.analysis.effects import SAME as SAME
 from netlab.errors import BadInput, NetlabError
 
 # Match the cells of two sets of runs: which columns identify a cell, and which runs it has.
 
 BASE = ("group", "path", "sender", "direction", "tuning", "mtu_B", "streams")
 MORE = (
-    *(
-        "factors",
-        "congestion",
-        "generator",
-        "engine",
-        "record_length_B",
-        "buffer_B",
-        "receive_buffer_B",
-    ),
-    "records",
+    *("factors", "congestion", "generator", "engine"),
+    *("record_length_B", "buffer_B", "receive_buffer_B", "records"),
 )
 """Factors that a cell has besides :data:`BASE`, where a side has several levels of them."""
 
@@ -298,7 +288,8 @@ def _row(
         half_width_percent(values.to_numpy(), one.level)
         for values, one in zip((before, after), asked, strict=True)
     ]
-    few = _too_few(before, after)
+    few = f"{len(before)} and {len(after)} valid runs, {COMMON_ROUNDS} of each are needed"
+    few = "" if min(len(before), len(after)) >= COMMON_ROUNDS else few
     reason = few or imprecise(halves, asked)
     word = CANNOT_TELL if reason else decide(found, p_holm, alpha, same_within_percent)
     return {
@@ -317,12 +308,6 @@ def _row(
         "a_half_percent": halves[0],
         "b_half_percent": halves[1],
     }
-
-
-def _too_few(before: pd.Series, after: pd.Series) -> str:
-    if min(len(before), len(after)) >= COMMON_ROUNDS:
-        return ""
-    return f"{len(before)} and {len(after)} valid runs, {COMMON_ROUNDS} of each are needed"
 
 
 def imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:

@@ -94,11 +94,11 @@ def outside_s(runs: pd.DataFrame) -> pd.Series:
 def overhead(runs: pd.DataFrame) -> pd.DataFrame:
     """Time outside warm-up and window of each block's runs, and of all runs."""
     took = outside_s(runs)
-    rows = []
     whole = [("all blocks", took)] if len(runs) else []
-    for name, part in [*took.groupby(runs["block_id"]), *whole]:
-        above = int((part > OVERHEAD_LIMIT_S).sum())
-        rows.append((name, len(part), part.median(), part.max(), above))
+    rows = [
+        (name, len(part), part.median(), part.max(), int((part > OVERHEAD_LIMIT_S).sum()))
+        for name, part in [*took.groupby(runs["block_id"]), *whole]
+    ]
     columns = ["block", "runs", "median_s", "max_s", "above_limit"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
@@ -167,9 +167,10 @@ def explain(row: Mapping) -> str:
             f"(bound {seen.window_bound_MBps:.0f} MB/s)"
         )
     if verdict == "loss":
+        drops = "an unknown number of" if math.isnan(seen.drops) else f"{seen.drops:.0f}"
         return (
             f"loss: {100 * seen.lost_share:.2g} % of the segments were retransmitted, "
-            f"{_count(seen.drops)} packets dropped on the hosts"
+            f"{drops} packets dropped on the hosts"
         )
     if pd.isna(row.get("goodput_MBps")):
         return "unknown: the run has no goodput"
@@ -179,10 +180,6 @@ def explain(row: Mapping) -> str:
         else f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
     )
     return f"unknown: {reached}, no core, window or loss stands out"
-
-
-def _count(value: float) -> str:
-    return "an unknown number of" if math.isnan(value) else f"{value:.0f}"
 
 
 def verdicts(runs: pd.DataFrame) -> pd.DataFrame:
@@ -310,7 +307,8 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Busy time of all cores of both machines, other work included, a GB of payload, by cell."""
     good = valid(runs)
     good = good[good["goodput_MBps"] > 0]
-    facts = {text: _facts(text) for text in good["provenance"].unique()}
+    texts = good["provenance"].unique()
+    facts = {text: json.loads(text or "{}").get("hosts") or {} for text in texts}
     busy = [_busy_cores(row, facts[row["provenance"]], study) for row in good.to_dict("records")]
     cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
     known = good.assign(cost=cost)[lambda frame: frame["cost"].notna()]
@@ -319,11 +317,6 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
         for key, part in known.groupby(list(CELL_KEYS), sort=False)["cost"]
     ]
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
-
-
-def _facts(provenance: str) -> dict[str, dict]:
-    """Facts of each host."""
-    return json.loads(provenance or "{}").get("hosts") or {}
 
 
 def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> float:

@@ -21,18 +21,8 @@ the two ends of a path as senders; both over the same path."""
 
 CONTEXT = ("path", "sender", "direction", "tuning", "mtu_B", "streams", "factors")
 
-EFFECT_COLUMNS = (
-    "factor",
-    "from_level",
-    "to_level",
-    "group",
-    *CONTEXT,
-    "ratio",
-    "low",
-    "high",
-    "n_from",
-    "n_to",
-)
+STEP = ("factor", "from_level", "to_level")
+EFFECT_COLUMNS = (*STEP, "group", *CONTEXT, "ratio", "low", "high", "n_from", "n_to")
 
 COMMON_ROUNDS = 3
 """Fewest common rounds from which a ratio takes its interval."""
@@ -40,16 +30,7 @@ COMMON_ROUNDS = 3
 FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "the same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
 
-POOLED_COLUMNS = (
-    "factor",
-    "from_level",
-    "to_level",
-    "ratio",
-    "low",
-    "high",
-    "contexts",
-    *(FASTER, SLOWER, CANNOT_TELL),
-)
+POOLED_COLUMNS = (*STEP, "ratio", "low", "high", "contexts", FASTER, SLOWER, CANNOT_TELL)
 
 
 @dataclass(frozen=True)
@@ -203,22 +184,11 @@ def _in_order(levels: pd.Series) -> tuple:
 def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     """Geometric mean of each step over its contexts, its interval from the spread between them."""
     rows = []
-    for (factor, a, b), part in frame.groupby(["factor", "from_level", "to_level"], sort=False):
-        logs = np.log(part["ratio"].to_numpy(float))
-        mean = mean_ratio_of(logs, confidence)
+    for step, part in frame.groupby(list(STEP), sort=False):
+        mean = mean_ratio_of(np.log(part["ratio"].to_numpy(float)), confidence)
         verdicts = [Ratio(*row).verdict() for row in part[["ratio", "low", "high"]].to_numpy()]
-        rows.append(
-            {
-                "factor": factor,
-                "from_level": a,
-                "to_level": b,
-                "ratio": mean.ratio,
-                "low": mean.low,
-                "high": mean.high,
-                "contexts": len(logs),
-                **{word: verdicts.count(word) for word in (FASTER, SLOWER, CANNOT_TELL)},
-            }
-        )
+        counts = (verdicts.count(word) for word in (FASTER, SLOWER, CANNOT_TELL))
+        rows.append((*step, mean.ratio, mean.low, mean.high, len(part), *counts))
     return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))
 
 

@@ -124,14 +124,7 @@ def _more_streams_lift(m: Material) -> AnswerCounts:
     return _from_effects(frame[frame.tuning == m.tunings[0]], _step("streams", levels))
 
 
-def _larger_windows_lift(m: Material) -> AnswerCounts:
-    frame = m.effects("tuning", m.tunings[:2])
-    frame = frame[frame.streams == min(m.study.streams)]
-    return _from_effects(frame, _step("tuning", tuple(map(m.label, m.tunings[:2]))))
-
-
-def _last_step_lifts(m: Material) -> AnswerCounts:
-    levels = m.tunings[-2:] if len(m.tunings) > 2 else ()
+def _tuning_lifts(m: Material, levels: tuple[str, ...]) -> AnswerCounts:
     frame = m.effects("tuning", levels)
     frame = frame[frame.streams == min(m.study.streams)]
     return _from_effects(frame, _step("tuning", tuple(map(m.label, levels))))
@@ -190,11 +183,6 @@ def _flat_over_streams(m: Material) -> AnswerCounts:
     return _count(words, evidence)
 
 
-def _both_directions_more(m: Material) -> AnswerCounts:
-    levels = ("->", "<->")
-    return _from_effects(m.effects("direction", levels), "<-> over ->")
-
-
 def _slower_bus_less(m: Material) -> AnswerCounts:
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
@@ -243,12 +231,12 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement(
         "Kernel tuning (larger windows) lifts a single stream",
         "tables 2 to 6, 1 Stream, No Tuning against + Kernel Tuning",
-        _larger_windows_lift,
+        lambda m: _tuning_lifts(m, m.tunings[:2]),
     ),
     Statement(
         "Driver tuning lifts a single stream further",
         "tables 2 to 6, 1 Stream, + Kernel Tuning against + Driver Tuning",
-        _last_step_lifts,
+        lambda m: _tuning_lifts(m, m.tunings[-2:] if len(m.tunings) > 2 else ()),
     ),
     Statement(
         "The smallest MTU is bound by the CPU",
@@ -273,7 +261,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement(
         "Both directions together carry more than one",
         "4.1.3: a bit better throughput than running only in one direction",
-        _both_directions_more,
+        lambda m: _from_effects(m.effects("direction", ("->", "<->")), "<-> over ->"),
     ),
     Statement(
         "The path with the slower bus carries less",
@@ -291,20 +279,11 @@ STATEMENTS: tuple[Statement, ...] = (
 def findings(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Test every statement of 2003 on measured runs; flagged runs are left out."""
     material = Material(runs, study, verdicts(runs))
-    rows = []
-    for statement in STATEMENTS:
-        said = statement.test(material)
-        rows.append(
-            {
-                "finding": statement.text,
-                "source": statement.source,
-                "verdict": said.verdict,
-                "yes": said.yes,
-                "no": said.no,
-                "open": said.open,
-                "evidence": said.evidence,
-            }
-        )
+    tested = [(statement, statement.test(material)) for statement in STATEMENTS]
+    rows = [
+        (one.text, one.source, count.verdict, count.yes, count.no, count.open, count.evidence)
+        for one, count in tested
+    ]
     columns = ["finding", "source", "verdict", "yes", "no", "open", "evidence"]
     return pd.DataFrame.from_records(rows, columns=columns)
 

@@ -89,7 +89,7 @@ def host_links(found: pd.DataFrame) -> pd.DataFrame:
 # A host is tested as a sender and as a receiver. Medians take out the contribution of its partners,
 # so that the partners of a slow host are not named in its place. The rank-sum test of H. B. Mann
 # and D. R. Whitney (1947) then compares its links with those of the other hosts; it asks nothing of
-# the distribution of the noise. The most extreme host is named and put aside, and the others are
+# the distribution of the noise. The most extreme host is named and excluded, and the others are
 # compared again. Each test allows for the number of hosts and for both roles.
 
 LEAST_PARTNERS = 4

@@ -426,15 +426,8 @@ def _design(
 # Goodput over campaigns: each beside the one before, and the steps between them.
 
 TREND_COLUMNS = (
-    "campaign",
-    "started_at",
-    "cells",
-    "common",
-    "ratio",
-    "low",
-    "high",
-    "level",
-    "step",
+    *("campaign", "started_at", "cells", "common"),
+    *("ratio", "low", "high", "level", "step"),
 )
 
 

@@ -324,6 +324,12 @@ def level_label(name: str, level: object, tunings: Mapping[str, str]) -> str:
     return f"{stem} {text} {unit}" if comma else f"{stem} {text}"
 
 
+def at_text(at: Mapping[str, object], tunings: Mapping[str, str]) -> str:
+    """The single levels of some factors, for readers."""
+    single = {name: level for name, level in at.items() if not isinstance(level, list | tuple)}
+    return ", ".join(level_label(name, level, tunings) for name, level in single.items())
+
+
 def varying(cells: pd.DataFrame, study: Study | None = None) -> dict[str, list]:
     """Factors with several levels, in order, without path and direction where the group varies."""
     wide = expanded(cells, study)
@@ -471,8 +477,4 @@ def slices(cells: pd.DataFrame, held: Sequence[str], study: Study | None = None)
     wide = wide[wide[list(held)].notna().all(axis=1)]
     others = [name for name in varying(wide, study) if name not in held]
     found = wide[others].drop_duplicates().to_dict("records") if others else [{}]
-    return [{name: level for name, level in one.items() if not _missing(level)} for one in found]
-
-
-def _missing(level: object) -> bool:
-    return level is None or level is pd.NA or level != level
+    return [{name: level for name, level in one.items() if not pd.isna(level)} for one in found]

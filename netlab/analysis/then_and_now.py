@@ -273,7 +273,9 @@ def compare(m: Measured) -> pd.DataFrame:
     goodputs = _goodputs(m, lambda levels: _as_published(levels, m.study))
     rows = []
     for step in steps(cells) if len(cells) else ():
-        pairs = _sides(step.pairs(cells))
+        pairs = step.pairs(cells)
+        agreed = [c for c in CELL_COLUMNS if c in pairs]  # of equal values, which both sides have
+        pairs = pairs.assign(**{c + end: pairs[c] for c in agreed for end in ("_a", "_b")})
         for names, part in pairs.groupby(["group_a", "group_b"], sort=False):
             row = _compared(part, goodputs, nominal_level(m.study))
             if row is not None:
@@ -281,12 +283,6 @@ def compare(m: Measured) -> pd.DataFrame:
                 words = {"factor": step.factor, "step": step.step, "where": step.where}
                 rows.append(words | {"group": group} | row)
     return pd.DataFrame.from_records(rows, columns=list(COMPARED_COLUMNS))
-
-
-def _sides(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Pairs with all columns on both sides, also those with equal values."""
-    agreed = [c for c in CELL_COLUMNS if c in pairs]
-    return pairs.assign(**{c + ending: pairs[c] for c in agreed for ending in ("_a", "_b")})
 
 
 NOTHING = pd.Series(dtype=float)

@@ -186,7 +186,7 @@ def over_factor(
             label = "" if level is None else printed.level_label(hue, level, labels)
             words.append(_factors_line(ax, line, x, y, places, label, styles[level]))
         _axis(ax, x, levels, places, labels, numeric=numeric)
-        title = _title(at or {}, labels)
+        title = printed.at_text(at or {}, labels)
         _finish(ax, part, y, study, title)
         if hue:
             label_lines(ax)
@@ -196,14 +196,6 @@ def over_factor(
     if title:
         alt += f", at {title}"
     return describe(ax, f"{alt}. {'; '.join(filter(None, words))}.", caption(part, study))
-
-
-def _title(at: Mapping[str, object], labels: Mapping[str, str]) -> str:
-    return ", ".join(
-        printed.level_label(name, level, labels)
-        for name, level in at.items()
-        if not isinstance(level, list | tuple)
-    )
 
 
 def _factors_line(

@@ -95,11 +95,11 @@ def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     rows = {name: row for row, name in enumerate(names)}
     ax = _link_axes(names, ax)
     for place, (column, role, offset) in enumerate(ROLES):
-        look = other_style(place)
+        style = other_style(place)
         drawn = links[links[column].isin(names)]
         ax.plot(
             100 * drawn["share"], drawn[column].map(rows) + offset, linestyle="",
-            marker=look["marker"], color=look["color"], markersize=3.5, alpha=0.7, label=role,
+            marker=style["marker"], color=style["color"], markersize=3.5, alpha=0.7, label=role,
         )  # fmt: skip
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     of = f"{len(names)} hosts" if len(names) == len(medians) else f"{MOST} of {len(medians)} hosts"
@@ -134,8 +134,8 @@ def slow_links(links: pd.DataFrame, *, most: int = MOST_LINKS, ax: Axes | None =
     names = list(shown["sender"] + " → " + shown["receiver"])
     ax = _link_axes(names, ax)
     for place, (column, label) in enumerate((("share", "link"), ("reverse", "other direction"))):
-        look = other_style(place) | {"linestyle": "", "markersize": 5}
-        ax.plot(100 * shown[column], range(len(names)), label=label, **look)
+        style = other_style(place) | {"linestyle": "", "markersize": 5}
+        ax.plot(100 * shown[column], range(len(names)), label=label, **style)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     words = "; ".join(
         f"{name} {100 * row.share:.0f} %"

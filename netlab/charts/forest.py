@@ -130,10 +130,10 @@ def draw(
             y += (place - (len(styles) - 1) / 2) * MARK_IN / step
         centre, low, high = (part[c].to_numpy(dtype=float) for c in ("centre", "low", "high"))
         ends = np.maximum(low, left), np.minimum(high, right)
-        look = {**style, "linestyle": "none", "markersize": 6.5, "label": series, "zorder": 3}
+        drawn_as = {**style, "linestyle": "none", "markersize": 6.5, "label": series, "zorder": 3}
         drawn = ax.errorbar(
             centre, y, xerr=np.nan_to_num([centre - ends[0], ends[1] - centre]).clip(0),
-            elinewidth=1.5, capsize=2.5, **look,
+            elinewidth=1.5, capsize=2.5, **drawn_as,
         )  # fmt: skip
         keep_interval(drawn, low, high)
         for mark, at, cut in (("<", left, low < left), (">", right, high > right)):
@@ -143,7 +143,7 @@ def draw(
         off = part["hollow"].to_numpy(dtype=bool) if "hollow" in part else np.zeros(len(part), bool)
         if off.any():
             white = {"markerfacecolor": "white", "markeredgecolor": style["color"]}
-            ax.plot(centre[off], y[off], **{**look, **white, "label": "_off", "zorder": 4})
+            ax.plot(centre[off], y[off], **{**drawn_as, **white, "label": "_off", "zorder": 4})
     if scale.ratio:
         ratio_axis(ax, (left, right))
     ax.set_xlim(left, right)

@@ -291,17 +291,20 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         return Gallery()
     shown = runs.to_dict("records")
     fig, axes = _columns(title, 2, len(shown), 3.9, 0.8 * COLUMN_IN)
-    all_shares = [lp.shares(run) for run in shown]
+    all_shares, words = [lp.shares(run) for run in shown], []
     for (top, bottom), run, over in zip(axes.T, shown, all_shares, strict=True):
         _flows(top, lp, run, over)
-        _index(bottom, over)
-    axes[0][0].set_ylim(0, _highest(all_shares))
+        bottom.plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
+        bottom.set(xlabel="s", ylim=(0.45, 1.03))
+        last = over["jain"].iloc[-1] if len(over) else math.nan
+        words.append(f"{run['label']}: index {last:.2f} at the end")
+    highest = [over.drop(columns="jain").max().max() for over in all_shares]
+    axes[0][0].set_ylim(0, HEADROOM * float(np.nanmax([1.0, *highest])))
     axes[0][0].set_ylabel("goodput, Mb/s")
     axes[1][0].set_ylabel("Jain's index")
-    words = "; ".join(_fairness(run, over) for run, over in zip(shown, all_shares, strict=True))
     alt = (
         f"Line charts in two rows, {title}: goodput of two flows over time, and Jain's fairness "
-        f"index below. {words}."
+        f"index below. {'; '.join(words)}."
     )
     return Gallery.of(describe(fig, alt, FLOWS + star(runs)))
 
@@ -316,19 +319,3 @@ def _flows(ax: Axes, lp: LongPath, run: Run, over: pd.DataFrame) -> None:
             style |= {"linestyle": (0, (1.5, 1.2)), "alpha": 0.75}
         ax.plot(over.index, over[stream], linewidth=1.4, **style)
     ax.set_title(_column_title(lp, run), fontsize=8.5)
-
-
-def _index(ax: Axes, over: pd.DataFrame) -> None:
-    ax.plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
-    ax.set(xlabel="s", ylim=(0.45, 1.03))
-
-
-def _highest(all_shares: list[pd.DataFrame]) -> float:
-    """Upper end of the axis of goodput."""
-    found = [over.drop(columns="jain").max().max() for over in all_shares]
-    return HEADROOM * float(np.nanmax([1.0, *found]))
-
-
-def _fairness(run: Run, over: pd.DataFrame) -> str:
-    last = over["jain"].iloc[-1] if len(over) else math.nan
-    return f"{run['label']}: index {last:.2f} at the end"

@@ -90,16 +90,6 @@ def _ceiling(
         right.set_ylabel(f"% of {name}")
 
 
-def _names(part: pd.DataFrame) -> dict[str, str]:
-    """Name of each line at its end."""
-    return {f"MTU {mtu_B} B": f"{mtu_B} B" for mtu_B in part["mtu_B"].unique()}
-
-
-def _axis_label(part: pd.DataFrame) -> str:
-    both = part["direction"].iloc[0] == "<->"
-    return "goodput, both directions, MB/s" if both else "goodput, MB/s"
-
-
 def _bus(part: pd.DataFrame) -> float:
     return float(part["bus_MBps"].max())
 
@@ -158,10 +148,12 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
         _ceiling(ax, part, study, reading=i == len(tunings) - 1, named=i == 0)
         ax.set_title(label)
         words.append(f"{label}: {_words(part, study)}")
-    axes[0][0].set_ylabel(_axis_label(whole))
+    both = ", both directions" if whole["direction"].iloc[0] == "<->" else ""
+    axes[0][0].set_ylabel(f"goodput{both}, MB/s")
     fig.suptitle(printed.caption(cells, group), x=0.02, ha="left", fontweight="bold", fontsize=11)
+    names = {f"MTU {mtu_B} B": f"{mtu_B} B" for mtu_B in whole["mtu_B"].unique()}
     for i, ax in enumerate(axes[0][::-1]):  # the last has the longest names; all share its axis
-        label_lines(ax, _names(whole), size_pt=8.5, inside=True, laid_out=i > 0)
+        label_lines(ax, names, size_pt=8.5, inside=True, laid_out=i > 0)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
     describe(fig, alt, _caption(whole, study))
     return Panels(fig, axes)
@@ -244,10 +236,6 @@ ROW_IN = 0.27
 WIDTH_IN = 6.4
 
 
-def _row(labels: Mapping[str, str], tuning: str, mtu_B: int) -> str:
-    return f"{labels[tuning]}, {f'{mtu_B} B' if mtu_B else 'MTU as found'}"
-
-
 def _rows(
     plan: pd.DataFrame, study: Study, ax: Axes | None
 ) -> tuple[Axes, Iterator[tuple[int, str, dict, pd.DataFrame]]]:
@@ -257,7 +245,10 @@ def _rows(
     parts = [(rank.index(key[0]), *key, part) for key, part in plan.groupby(["tuning", "mtu_B"])]
     parts.sort(key=lambda one: one[:3])
     styles = mtu_styles(mtu_B for _, _, mtu_B, _ in parts)
-    names = [_row(labels, tuning, int(mtu_B)) for _, tuning, mtu_B, _ in parts]
+    names = [
+        f"{labels[tuning]}, {f'{mtu_B:.0f} B' if mtu_B else 'MTU as found'}"
+        for _, tuning, mtu_B, _ in parts
+    ]
     ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(parts)))
     name_rows(ax, names)
     return ax, (

@@ -353,7 +353,8 @@ def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
     for i, law in enumerate(LAWS):
         windows_then = 100 * law.trajectory(segments) / segments
         times_s = np.arange(1, len(windows_then) + 1) * figures["rtt_ms"] / 1000
-        shown = _thinned(len(times_s))
+        # points that are drawn: denser at first, as the axis is logarithmic
+        shown = np.unique(np.geomspace(1, len(times_s), MOST_POINTS).round().astype(int)) - 1
         style = other_style(i) | {"markevery": [len(shown) - 1]}
         ax.plot(times_s[shown], np.asarray(windows_then)[shown], label=law.name, **style)
         seconds = law.recovery_s(segments, figures["rtt_ms"])
@@ -380,11 +381,6 @@ def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
         f"Congestion window after one loss on the path at MTU {mtu_B} bytes, "
         f"{segments:.0f} segments. Time back to the full window: {', '.join(words)}.",
     )
-
-
-def _thinned(points: int) -> np.ndarray:
-    """Positions of a line that are drawn: denser at first, as the axis is logarithmic."""
-    return np.unique(np.geomspace(1, points, MOST_POINTS).round().astype(int)) - 1
 
 
 def recovery_charts() -> Gallery:

@@ -30,12 +30,15 @@ CLIP_ABOVE_MEAN = 1.25
 
 def beside(cells: pd.DataFrame) -> Gallery:
     """Draw goodput over streams then and now, one chart a group and tuning."""
-    charts = []
-    known = cells[cells["now_percent"].notna()]
-    for _, whole in known.groupby(["table", "group"]):
-        for tuning in [t for t in TUNING_WORDS if (whole["tuning"] == t).any()]:
-            charts.append(_pair(whole, tuning))
-    return Gallery.of(*charts)
+    groups = cells[cells["now_percent"].notna()].groupby(["table", "group"])
+    return Gallery.of(
+        *(
+            _pair(whole, tuning)
+            for _, whole in groups
+            for tuning in TUNING_WORDS
+            if (whole["tuning"] == tuning).any()
+        )
+    )
 
 
 def _side(ax: Axes, part: pd.DataFrame, side: str, styles: dict, top: float) -> list[str]:

@@ -48,7 +48,8 @@ def ceiling(
     both = printed.both_ways(part, study)
     bus = "twice the bus" if both else "the bus"
     labels = printed.tuning_labels(part, study)
-    keys = sorted({(row.tuning, row.mtu_B) for row in part.itertuples()}, key=_by(labels))
+    pairs, order = {(row.tuning, row.mtu_B) for row in part.itertuples()}, list(labels)
+    keys = sorted(pairs, key=lambda key: (order.index(key[0]), key[1]))
     streams = sorted(part["streams"].unique())
     part = part.assign(disturbed_percent=disturbed(part, "percent_of_bus"))
     shares = part.set_index(["tuning", "mtu_B", "streams"])[["percent_of_bus", "disturbed_percent"]]
@@ -96,11 +97,6 @@ def ceiling(
     return describe(ax, alt, " ".join([*notes, *printed.cell_notes(part)]))
 
 
-def _by(labels: dict[str, str]):
-    order = list(labels)
-    return lambda key: (order.index(key[0]), key[1])
-
-
 def effects(
     steps: pd.DataFrame,
     labels: dict[str, str],
@@ -134,7 +130,7 @@ def effects(
 @theme()
 def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
     """Draw every repeat of one group as a dot, a flagged run as a cross; a panel a tuning."""
-    part = _with_goodput(runs, group)
+    part = runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
     labels = printed.tuning_labels(part, study)
     styles = mtu_styles(runs["mtu_B"])
     fig, axes = plt.subplots(
@@ -161,10 +157,6 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
     alt = f"Dots of the goodput of every run, {group}, one panel a tuning. {'; '.join(words)}."
     describe(fig, alt, REPEATS_CAPTION)
     return Panels(fig, axes)
-
-
-def _with_goodput(runs: pd.DataFrame, group: str) -> pd.DataFrame:
-    return runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
 
 
 def _repeats(ax: Axes, part: pd.DataFrame, tuning: str, label: str, styles: dict) -> str:

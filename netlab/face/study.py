@@ -45,13 +45,17 @@ def design_table(design: Design) -> Table:
     each = schedule.rounds(design)[0]
     todo = [run for visit in each for run in visit.runs]
     levels = "; ".join(
-        f"{printed.tuning_label(level)}: {_mtus_text(level.mtus_B)}" for level in design.tunings
+        f"{printed.tuning_label(level)}: "
+        + ("MTU as found" if level.mtus_B is None else f"{', '.join(map(str, level.mtus_B))} B")
+        for level in design.tunings
     )
+    took_s = schedule.measuring_s(design, todo)
+    time = f"{took_s:.1f} s" if took_s < 10 else duration(took_s)
     timing = design.timing
     note = (
         f"{levels}. Streams {', '.join(map(str, design.streams))}; {_rounds_text(design)} of "
         f"{counted(len(todo), 'run')} in {counted(len(each), 'block')}, each {timing.text()}: "
-        f"{_time_text(schedule.measuring_s(design, todo))} of measuring a round."
+        f"{time} of measuring a round."
     )
     if further := _further_text(design):
         note = f"{further}. {note}"
@@ -89,15 +93,6 @@ def _rounds_text(design: Design) -> str:
         f"{precision.min_rounds} to {precision.max_rounds} rounds, until a cell is within "
         f"{precision.half_width_percent:g} %,"
     )
-
-
-def _time_text(seconds: float) -> str:
-    """``0.4 s``, ``45 s``, ``3 min 10 s``."""
-    return f"{seconds:.1f} s" if seconds < 10 else duration(seconds)
-
-
-def _mtus_text(mtus_B: tuple[int, ...] | None) -> str:
-    return "MTU as found" if mtus_B is None else f"{', '.join(map(str, mtus_B))} B"
 
 
 LAST = ("round", "seconds")
@@ -193,7 +188,9 @@ class Study:
                 "streams": run.streams,
                 **dict(run.levels),
                 "round": run.round,
-                "seconds": self._seconds(run),
+                "seconds": math.nan
+                if run.group.records is not None
+                else schedule.measuring_s(self.design, (run,)),
             }
             for visit in schedule.visits(self.design)
             for run in visit.runs
@@ -234,11 +231,6 @@ class Study:
         host = next(iter(self.design.hosts))
         labels = {level.name: printed.tuning_label(level) for level in self.design.tunings}
         return {name: Tuning(self.design, name, host, labels) for name in labels}
-
-    def _seconds(self, run: schedule.Run) -> float:
-        if run.group.records is not None:
-            return math.nan
-        return schedule.measuring_s(self.design, (run,))
 
     def changes(self, *, tuning: str | None = None, path: str | None = None) -> Changes:
         """Read what each tuning would change on each host; change nothing.

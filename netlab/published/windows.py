@@ -87,9 +87,10 @@ def path_table() -> Table:
             about = f"ping, average {summary['avg']:g}"
             rows.append((site, about, part["to_address"].iloc[0], summary["min"], summary["max"]))
             continue
-        for (hop, address), probes in part.groupby(["number", "address"], sort=False):
-            times = probes["rtt_ms"]
-            rows.append((site, f"traceroute, hop {hop}", address, times.min(), times.max()))
+        hops = part.groupby(["number", "address"], sort=False)["rtt_ms"].agg(["min", "max"])
+        rows += [
+            (site, f"traceroute, hop {hop}", to, *ends) for (hop, to), *ends in hops.itertuples()
+        ]
     columns = ["From", "Measured by", "Address", "Least, ms", "Largest, ms"]
     shown = pd.DataFrame(rows, columns=columns).set_index(["From", "Measured by"])
     return Table(

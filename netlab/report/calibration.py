@@ -125,8 +125,7 @@ def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
         if shown.chart and _drawable(numbers, shown):
             drawn += as_html(show(shown.chart(numbers, title=shown.caption.partition(",")[0])))
         tables += folded("Cells", len(frame), _table(numbers, shown))
-    said = [METHODS[part.name], _measured(part), _beside(part, hosts)]
-    return drawn + tables + as_html(Sentence(" ".join(filter(None, said))))
+    return drawn + tables + as_html(Sentence(f"{METHODS[part.name]} {_measured(part, hosts)}"))
 
 
 def _numeric(frame: pd.DataFrame) -> pd.DataFrame:
@@ -148,23 +147,28 @@ def _drawable(frame: pd.DataFrame, shown: _Shown) -> bool:
 
 def _table(frame: pd.DataFrame, shown: _Shown) -> Table:
     keys = [key for key in shown.keys if key in frame]
-    texts = {key: frame[key].map(_key) for key in keys}
+    texts = {
+        key: [f"{v:g}" if isinstance(v, int | float) else str(v) for v in frame[key]]
+        for key in keys
+    }
     laid_out = frame.assign(**texts).set_index(keys) if keys else frame
     return Table(laid_out, shown.caption, HEADS, FORMATS, data=frame)
 
 
-def _key(value: object) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _measured(part: CalibratedPart) -> str:
+def _measured(part: CalibratedPart, hosts: Mapping[str, str]) -> str:
+    """When and where a part was measured, and the hosts of the study that are another machine."""
     kernel = part.machine.get("kernel")
     system = f"Linux {kernel}" if kernel else "kernel not recorded"
-    return f"Measured on {part.date} with netlab {part.version} on {_machine(part)}, {system}."
-
-
-def _machine(part: CalibratedPart) -> str:
-    return _cpu_in_words(part.machine.get("cpu_model"), part.machine.get("cpus"))
+    machine = _cpu_in_words(part.machine.get("cpu_model"), part.machine.get("cpus"))
+    text = f"Measured on {part.date} with netlab {part.version} on {machine}, {system}."
+    others: dict[str, list[str]] = {}
+    for host, its in hosts.items():
+        if its != machine:
+            others.setdefault(its, []).append(host)
+    if others:
+        named = "; ".join(f"{', '.join(names)} ({its})" for its, names in others.items())
+        text += f" Hosts of this study on another machine: {named}."
+    return text
 
 
 def _cpu_in_words(model: object, cpus: object) -> str:
@@ -181,15 +185,3 @@ def _machines_of(m: Measured) -> dict[str, str]:
     return {
         host: _cpu_in_words(*(hosts[host].get(fact) for fact in facts)) for host in hosts.columns
     }
-
-
-def _beside(part: CalibratedPart, hosts: Mapping[str, str]) -> str:
-    """Hosts of the study on another machine; empty if all have this CPU model and count."""
-    others: dict[str, list[str]] = {}
-    for host, machine in hosts.items():
-        if machine != _machine(part):
-            others.setdefault(machine, []).append(host)
-    if not others:
-        return ""
-    named = "; ".join(f"{', '.join(names)} ({machine})" for machine, names in others.items())
-    return f"Hosts of this study on another machine: {named}."

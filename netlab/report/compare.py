@@ -63,20 +63,20 @@ def _compared_factors(c: SidesCompared) -> pd.DataFrame:
 
 def sides(c: SidesCompared) -> Table:
     """Both sides: study, campaign, time and number of runs."""
-    rows = []
-    for name, side in (("A", c.a), ("B", c.b)):
-        started, good = side.runs["started_at"], len(valid(side.runs))
-        rows.append(
-            {
-                "side": name,
-                "results": side.label,
-                "study": side.study.name,
-                "campaign": side.campaign or "none",
-                "measured, UTC": f"{started.min():%Y-%m-%d %H:%M} to {started.max():%H:%M}",
-                "runs": len(side.runs),
-                "valid": good,
-            }
-        )
+    rows = [
+        {
+            "side": name,
+            "results": side.label,
+            "study": side.study.name,
+            "campaign": side.campaign or "none",
+            "measured, UTC": "{:%Y-%m-%d %H:%M} to {:%H:%M}".format(
+                *side.runs["started_at"].agg(["min", "max"])
+            ),
+            "runs": len(side.runs),
+            "valid": len(valid(side.runs)),
+        }
+        for name, side in (("A", c.a), ("B", c.b))
+    ]
     return Table(pd.DataFrame(rows), "Compared: B against A")
 
 
@@ -243,21 +243,18 @@ def opening(c: Agreement) -> Table:
     rows = []
     for name in analysis.generators(c.measured.runs):
         part = c.measured.runs[c.measured.runs["generator"] == name]
-        versions = part["generator_version"].dropna().unique().tolist()
+        own = {f"netlab {json.loads(text).get('netlab')}" for text in part["provenance"]}
+        versions = part["generator_version"].dropna().unique().tolist() or sorted(own)
         rows.append(
             {
                 "generator": name,
-                "version": "; ".join(versions) or "; ".join(_versions(part)),
+                "version": "; ".join(versions),
                 "runs": len(part),
                 "flagged": len(part) - int((usable["generator"] == name).sum()),
             }
         )
     heads = {"flagged": "flagged, excluded"}
     return Table(pd.DataFrame(rows), "Generators", heads)
-
-
-def _versions(part: pd.DataFrame) -> list[str]:
-    return sorted({f"netlab {json.loads(text).get('netlab')}" for text in part["provenance"]})
 
 
 def agreement_statement(c: Agreement) -> Sentence:

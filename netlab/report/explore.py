@@ -47,11 +47,7 @@ def of_two(
     """Cells by two factors, at levels of the others; see :func:`netlab.analysis.printed.table`."""
     frame = printed.table(m.cells, rows, columns, at=at, quantity=quantity, study=m.study)
     labels = printed.tuning_labels(m.cells, m.study)
-    where = ", ".join(
-        printed.level_label(name, level, labels)
-        for name, level in (at or {}).items()
-        if not isinstance(level, list | tuple)
-    )
+    where = printed.at_text(at or {}, labels)
     caption = f"{printed.unit_of(rows)} by {printed.unit_of(columns)}"
     part = printed.of_two(m.cells, rows, columns, at, m.study)
     unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
@@ -79,8 +75,10 @@ def stack(m: Measured, quantity: str = "goodput") -> Tables:
     axis, lines, each = pages(m)
     if not lines:
         return Tables((Sentence("The cells differ in one factor; the tables of groups show it."),))
-    shown = [of_two(m, axis, lines, at, quantity) for at in each[:MOST]]
-    return Tables((*shown, *_left_out(each)))
+    shown: list[Table | Sentence] = [of_two(m, axis, lines, at, quantity) for at in each[:MOST]]
+    if (more := len(each) - MOST) > 0:
+        shown.append(Sentence(f"{more} further combinations are in the tables of the groups."))
+    return Tables(tuple(shown))
 
 
 def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Gallery:
@@ -107,13 +105,6 @@ def levels(m: Measured) -> Table:
 def has_factors(m: Measured) -> bool:
     """True if the study crosses anything besides tuning, MTU and streams."""
     return bool(printed.names(m.cells))
-
-
-def _left_out(each: list[dict]) -> tuple[Sentence, ...]:
-    more = len(each) - MOST
-    if more <= 0:
-        return ()
-    return (Sentence(f"{more} further combinations are in the tables of the groups."),)
 
 
 MOST_CHARTS = 60
@@ -203,7 +194,7 @@ def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = 
     }
     views, drawn = [], 0
     for levels in product(*choices.values()):
-        one = _present(dict(zip(choices, levels, strict=True)))
+        one = {name: v for name, v in zip(choices, levels, strict=True) if v is not None}
         drawn += one in known
         chosen = one if one in known else None
         views.append(_view(m, x, hue, {**at, **one}, labels, chosen, draw=drawn <= MOST_CHARTS))
@@ -238,10 +229,6 @@ def _name(name: str, level: object, tunings: Mapping[str, str]) -> str:
     if name in ("tuning", "group"):
         return printed.level_label(name, level, tunings)
     return f"{text} {unit}" if unit else text
-
-
-def _present(levels: dict[str, object]) -> dict[str, object]:
-    return {name: level for name, level in levels.items() if level is not None}
 
 
 def _view(

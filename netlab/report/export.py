@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Final
 
@@ -430,26 +430,26 @@ def document(m: Measured, site: Path, title: str, author: str = "") -> str:
         if drawn:
             parts += [heading(name), *drawn]
         if stem == "ceiling":
-            parts += [heading("Bottlenecks"), *_groups(m, "bottleneck")]
+            parts += [heading("Bottlenecks"), *map(_shown, tables.stack(m, "bottleneck").tables)]
         if stem == "effects":
             parts.append(_shown(tables.effects(m)))
-    parts += [heading("Precision and order effects"), _stack(tables.precision(m))]
-    parts.append(_shown(tables.stability(m)))
+    precise = (*tables.precision(m).tables, tables.stability(m))
+    parts += [heading("Precision and order effects"), *map(_shown, precise)]
     if len(comparable(m)):
         parts += [heading("Findings of 2003"), _shown(tables.findings(m)), _shown(tables.target(m))]
-    parts += [heading("Flags, noise and knobs"), _shown(tables.flagged(m)), _shown(tables.noise(m))]
-    parts += [_shown(tables.counters(m)), _shown(tables.queues(m))]
-    parts += [_shown(tables.unsupported(m)), _shown(tables.missing(m)), heading("Provenance")]
+    disturbing = (tables.flagged, tables.noise, tables.counters, tables.queues)
+    shown = [_shown(table(m)) for table in (*disturbing, tables.unsupported, tables.missing)]
+    parts += [heading("Flags, noise and knobs"), *shown, heading("Provenance")]
     facts = provenance(m)
-    parts += [_shown(facts.differing), _shown(facts.equal), _shown(facts.shared)]
-    return "".join(parts)
+    return "".join([*parts, *map(_shown, (facts.differing, facts.equal, facts.shared))])
 
 
 def _title_page(m: Measured, title: str, author: str) -> str:
     last = m.runs["started_at"].max().floor("us").to_pydatetime().astimezone(UTC)
     program = f"netlab {__version__}"
     named = string(author or program)
-    preamble = PREAMBLE.format(title=string(title), author=named, date=_date(last))
+    date = f"datetime(year: {last.year}, month: {last.month}, day: {last.day})"
+    preamble = PREAMBLE.format(title=string(title), author=named, date=date)
     found = machines(m.runs, m.study)
     digests = ", ".join(sorted({str(digest) for digest in m.runs["study_digest"]}))
     first = m.runs["started_at"].min()
@@ -476,10 +476,6 @@ def _title_page(m: Measured, title: str, author: str) -> str:
     )
 
 
-def _date(at: datetime) -> str:
-    return f"datetime(year: {at.year}, month: {at.month}, day: {at.day})"
-
-
 def _result(m: Measured, site: Path) -> str:
     parts = [heading("Result"), *map(paragraph, headline(m)), *_figures(site, "index")]
     parts += [heading("How far to trust this", 2), items(box(m))]
@@ -494,15 +490,7 @@ def _result(m: Measured, site: Path) -> str:
 def _tables(m: Measured) -> Sequence[object]:
     if on_long_path(m):
         return longpath.opening(samples_of(m))
-    return [tables.of_group(m, group, "both") for group in m.groups]
-
-
-def _groups(m: Measured, quantity: str) -> list[str]:
-    return [_shown(tables.of_group(m, group, quantity)) for group in m.groups]
-
-
-def _stack(shown: tables.Tables) -> str:
-    return "".join(map(_shown, shown.tables))
+    return tables.stack(m, "both").tables
 
 
 def _shown(shown: object) -> str:

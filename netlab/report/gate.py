@@ -69,6 +69,9 @@ def box(m: Measured) -> list[tuple[str, str]]:
     n_empty, n_disturbed = int(empty(m.cells).sum()), int((m.cells["disturbed"] != "").sum())
     effects = m.stability
     found = [str(text) for text in effects.loc[effects["found"], "text"]]
+    none = "no drift, step or carry-over distinguishable from zero"
+    if effects["p"].isna().all():
+        none = "not tested: too few visits"
     wrong = trust.contradictions(m)
     return [
         *([("Bus", "; ".join(wrong))] if wrong else []),
@@ -80,15 +83,9 @@ def box(m: Measured) -> list[tuple[str, str]]:
         ),
         *([("Disturbed cells", f"{n_disturbed:,} of {len(m.cells):,}")] if n_disturbed else []),
         ("Empty cells", f"{n_empty:,} of {len(m.cells):,}"),
-        ("Order effects", "; ".join(found) or _no_effects(effects)),
+        ("Order effects", "; ".join(found) or none),
         (CALIBRATION, trust.calibration()),
     ]
-
-
-def _no_effects(effects: pd.DataFrame) -> str:
-    if effects["p"].isna().all():
-        return "not tested: too few visits"
-    return "no drift, step or carry-over distinguishable from zero"
 
 
 def _precision(m: Measured) -> str:

@@ -54,10 +54,13 @@ def view_pages(m: Measured) -> list[Page]:
     """The views that a study has something to show in, in reading order."""
     # These charts have a mark a tuning, MTU and stream count; further factors have a page.
     plain = not has_factors(m)
-    made = [_streams(m)] if plain and not on_long_path(m) else []
+    made = []
+    if plain and not on_long_path(m):
+        made.append(page("streams", *_groups(m, lambda g: panel(m, g))))
     if plain and (m.cells["bus_MBps"].notna() & ~empty(m.cells)).any():
         made.append(_ceiling(m))
-    return [*made, _bottlenecks(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
+    made.append(page("bottlenecks", *_groups(m, lambda g: tables.of_group(m, g, "bottleneck"))))
+    return [*made, *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
 
 
 def _groups(
@@ -75,10 +78,6 @@ def _in_rows(m: Measured, frame: pd.DataFrame, draw: Callable[..., Any]) -> Mark
     return Markup("").join(parts)
 
 
-def _streams(m: Measured) -> Page:
-    return page("streams", *_groups(m, lambda g: panel(m, g)))
-
-
 def _ceiling(m: Measured) -> Page:
     known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"]
     sections = _groups(m, lambda g: show(views.ceiling(m.cells, g, study=m.study)), known)
@@ -86,10 +85,6 @@ def _ceiling(m: Measured) -> Page:
     if table is not None:
         sections.append(Section("Ceilings and their sources", table, name="sources"))
     return page("ceiling", *sections)
-
-
-def _bottlenecks(m: Measured) -> Page:
-    return page("bottlenecks", *_groups(m, lambda g: tables.of_group(m, g, "bottleneck")))
 
 
 def _effects(m: Measured) -> list[Page]:
@@ -330,7 +325,7 @@ def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
     made = [_tables(m), *view_pages(m), *screen_pages(m.results), _precision(m)]
     if len(comparable(m)):
-        made.append(_findings(m))
+        made.append(page("findings", Section("Verdicts", tables.findings(m))))
     return [*made, reading_page(), method_page(m), _provenance(m)]
 
 
@@ -369,10 +364,6 @@ def _precision(m: Measured) -> Page:
         Section("Receive queues", tables.queues(m)),
         Section("Time outside measuring", tables.overhead(m)),
     )
-
-
-def _findings(m: Measured) -> Page:
-    return page("findings", Section("Verdicts", tables.findings(m)))
 
 
 def _provenance(m: Measured) -> Page:

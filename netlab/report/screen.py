@@ -36,43 +36,44 @@ PAGE = "screen-"
 """Beginning of the files of the pages."""
 
 
-def to_text(found: ScreenRecord) -> str:
+def to_text(record: ScreenRecord) -> str:
     """The screen for a terminal: effects, knobs that are not factors, least set."""
-    parts = [_plain(effects_table(found)), _wrapped(method(found))]
-    if found.left_out:
+    effects = effects_table(record).to_string(index=False, justify="left")
+    parts = [effects, _wrapped(method(record))]
+    if record.left_out:
         parts.append(
             "Not factors\n"
-            + "\n".join(_wrapped(f"{k}: {why}") for k, why in found.left_out.items())
+            + "\n".join(_wrapped(f"{k}: {why}") for k, why in record.left_out.items())
         )
-    parts.append("\n".join(_refused(found)))
-    parts.append("\n".join(_wrapped(line) for line in conclusion(found)))
+    parts.append("\n".join(_refused(record)))
+    parts.append("\n".join(_wrapped(line) for line in conclusion(record)))
     return "\n\n".join(filter(None, parts))
 
 
-def tables(found: ScreenRecord) -> Tables:
+def tables(record: ScreenRecord) -> Tables:
     """The screen for a notebook: effects, knobs that are not factors, least set."""
-    parts: list[Table | Sentence] = [_effects(found)]
-    if found.left_out:
-        parts.append(_left_out(found))
-    parts += map(Sentence, _refused(found))
-    return Tables((*parts, *map(Sentence, conclusion(found))))
+    parts: list[Table | Sentence] = [_effects(record)]
+    if record.left_out:
+        parts.append(_left_out(record))
+    parts += map(Sentence, _refused(record))
+    return Tables((*parts, *map(Sentence, conclusion(record))))
 
 
-def chart(found: ScreenRecord, ax: Axes | None = None) -> Axes:
+def chart(record: ScreenRecord, ax: Axes | None = None) -> Axes:
     """Forest plot of the effects."""
-    title = f"{found.tuning} on {found.path}"
-    return knob_forest(found.effects, found.same_within_percent, title=title, ax=ax)
+    title = f"{record.tuning} on {record.path}"
+    return knob_forest(record.effects, record.same_within_percent, title=title, ax=ax)
 
 
-def least_yaml(found: ScreenRecord, name: str = "") -> str:
+def least_yaml(record: ScreenRecord, name: str = "") -> str:
     """The least set as the text of a tuning's file, under another name if one is given."""
-    content = found.least_tuning
+    content = record.least_tuning
     return yaml_text({"name": "", **content} | {"name": name or content["name"]})
 
 
-def effects_table(found: ScreenRecord) -> pd.DataFrame:
+def effects_table(record: ScreenRecord) -> pd.DataFrame:
     """Knobs by size of their effect, then pairs, as text."""
-    frame = found.effects
+    frame = record.effects
     size = frame["ratio"].map(math.log).abs()
     order = pd.DataFrame({"pair": frame["with_knob"] != "", "size": -size})
     frame = frame.loc[order.sort_values(["pair", "size"], kind="stable").index]
@@ -91,56 +92,56 @@ def effects_table(found: ScreenRecord) -> pd.DataFrame:
     )
 
 
-def _effects(found: ScreenRecord) -> Table:
-    caption = f"Screen of {found.tuning}"
-    return Table(effects_table(found), caption, note=method(found), data=found.effects)
+def _effects(record: ScreenRecord) -> Table:
+    caption = f"Screen of {record.tuning}"
+    return Table(effects_table(record), caption, note=method(record), data=record.effects)
 
 
-def _left_out(found: ScreenRecord) -> Table:
-    frame = pd.DataFrame(found.left_out.items(), columns=["knob", "reason"])
+def _left_out(record: ScreenRecord) -> Table:
+    frame = pd.DataFrame(record.left_out.items(), columns=["knob", "reason"])
     return Table(frame, "Not factors")
 
 
-def _refused(found: ScreenRecord) -> list[str]:
+def _refused(record: ScreenRecord) -> list[str]:
     return [
-        f"{k}: refused in {n} row{'s' * (n != 1)} with it" for k, n in found.refused_rows.items()
+        f"{k}: refused in {n} row{'s' * (n != 1)} with it" for k, n in record.refused_rows.items()
     ]
 
 
-def method(found: ScreenRecord) -> str:
+def method(record: ScreenRecord) -> str:
     """Design, runs, and definition of the figures."""
     text = (
-        f"{found.design.capitalize()} design of {len(found.knobs)} knobs: {len(found.rows)} rows, "
-        f"{found.valid_runs} of {found.runs} runs valid. Effect: goodput with the knob against "
-        "goodput without, "
+        f"{record.design.capitalize()} design of {len(record.knobs)} knobs: "
+        f"{len(record.rows)} rows, {record.valid_runs} of {record.runs} runs valid. "
+        "Effect: goodput with the knob against goodput without, "
     )
-    if found.design == "leave-one-out":
+    if record.design == "leave-one-out":
         text += "beside all other knobs, mean ratio within a round. "
     else:
         text += "mean over the settings of the others, within rounds. "
     text += "Intervals hold for all rows of the table at once; faster and slower by Holm's test. "
-    if (found.effects["with_knob"] != "").any():
+    if (record.effects["with_knob"] != "").any():
         text += "A x B: effect of A with B against its effect without. "
-        if found.design == "folded":
+        if record.design == "folded":
             text += "Pairs are those of knobs that were found, and hold if no other pair matters. "
-    smallest = smallest_effect_percent(found.effects)
+    smallest = smallest_effect_percent(record.effects)
     if not math.isnan(smallest):
         text += f"An effect below {smallest:.1f} % may have been missed."
-    return text.strip() + f" Path {found.path}, {found.group}."
+    return text.strip() + f" Path {record.path}, {record.group}."
 
 
-def conclusion(found: ScreenRecord) -> list[str]:
+def conclusion(record: ScreenRecord) -> list[str]:
     """The least set, and its confirmation."""
     lines = []
-    for confirmation in found.tries:
+    for confirmation in record.tries:
         lines.append(f"Least set: {', '.join(confirmation.knobs) or 'no knob'}.")
-        lines += [_compared(one, found) for one in confirmation.against]
-    lines.append(f"The least set is {found.verdict}." if found.concluded else _open(found))
+        lines += [_compared(one, record) for one in confirmation.against]
+    lines.append(f"The least set is {record.verdict}." if record.concluded else _open(record))
     return lines
 
 
-def _compared(one: Against, found: ScreenRecord) -> str:
-    bound = found.same_within_percent
+def _compared(one: Against, record: ScreenRecord) -> str:
+    bound = record.same_within_percent
     word = f"{one.verdict} within {bound:g} %" if one.verdict == "the same" else one.verdict
     return (
         f"Least set against {OTHERS[one.other]}, {one.rounds} rounds of its own: "
@@ -148,8 +149,8 @@ def _compared(one: Against, found: ScreenRecord) -> str:
     )
 
 
-def _open(found: ScreenRecord) -> str:
-    if found.verdict == UNCLEAR:
+def _open(record: ScreenRecord) -> str:
+    if record.verdict == UNCLEAR:
         return (
             "No conclusion on the least set: take more --confirm-rounds, or a wider --same-within."
         )
@@ -157,10 +158,6 @@ def _open(found: ScreenRecord) -> str:
         "The least set does not give the whole gain: an effect is too small for these rounds, or "
         "knobs act only together; take more --rounds, or --design full."
     )
-
-
-def _plain(frame: pd.DataFrame) -> str:
-    return frame.to_string(index=False, justify="left")
 
 
 def _wrapped(text: str) -> str:
@@ -182,21 +179,21 @@ def _file(name: str) -> str:
     return f"{PAGE}{slug(name)}.html"
 
 
-def _page(name: str, found: ScreenRecord) -> Page:
-    few = f"{len(found.least_set)} of {len(found.knobs)} knobs are in the least set."
+def _page(name: str, record: ScreenRecord) -> Page:
+    few = f"{len(record.least_set)} of {len(record.knobs)} knobs are in the least set."
     sections = [
-        Section("In short", _sentences([few, *conclusion(found)])),
-        Section("Effects", as_html(show(chart(found))) + as_html(_effects(found))),
-        Section("Tuning to use", _to_use(found)),
+        Section("In short", _sentences([few, *conclusion(record)])),
+        Section("Effects", as_html(show(chart(record))) + as_html(_effects(record))),
+        Section("Tuning to use", _to_use(record)),
     ]
-    if found.left_out or found.refused_rows:
-        shown = as_html(_left_out(found)) if found.left_out else Markup("")
-        sections.append(Section("Not factors", shown + _sentences(_refused(found))))
+    if record.left_out or record.refused_rows:
+        shown = as_html(_left_out(record)) if record.left_out else Markup("")
+        sections.append(Section("Not factors", shown + _sentences(_refused(record))))
     return page_of(
         _file(name),
-        f"Screen of {found.tuning}",
+        f"Screen of {record.tuning}",
         f"Screen: {name}",
-        f"effect of each knob of {found.tuning}, and the least set of them",
+        f"effect of each knob of {record.tuning}, and the least set of them",
         sections,
     )
 
@@ -205,8 +202,8 @@ def _sentences(lines: list[str]) -> Markup:
     return Markup("").join(as_html(Sentence(line)) for line in lines)
 
 
-def _to_use(found: ScreenRecord) -> Markup:
+def _to_use(record: ScreenRecord) -> Markup:
     """The tuning, and the place it goes to."""
-    file = f"tunings/{found.least_tuning['name']}.yml"
+    file = f"tunings/{record.least_tuning['name']}.yml"
     text = f"Save it as {file} beside a study, and name it there under tunings."
-    return Markup("<p>{}</p>\n<pre><code>{}</code></pre>").format(text, least_yaml(found))
+    return Markup("<p>{}</p>\n<pre><code>{}</code></pre>").format(text, least_yaml(record))

@@ -166,6 +166,9 @@ def _write(
 ) -> None:
     """Write every page around its content."""
     order = [*study.own, *study.runs]
+    parts: dict[str, list[Page]] = {"": []}  # by heading on the index, those without one first
+    for page in study.runs:
+        parts.setdefault(page.part, []).append(page)
     writer = PageWriter(
         site,
         INDEX,
@@ -187,17 +190,9 @@ def _write(
         pdf="" if study.no_pdf else PDF_NAME,
         no_pdf=study.no_pdf,
         cite=_citation(measured) if measured else None,
-        parts=_parts(study.runs),
+        parts=parts,
         left_out=left_out,
     )
-
-
-def _parts(pages: Sequence[Page]) -> dict[str, list[Page]]:
-    """Pages by their heading on the index; those without one first."""
-    parts: dict[str, list[Page]] = {"": []}
-    for page in pages:
-        parts.setdefault(page.part, []).append(page)
-    return parts
 
 
 def _citation(m: Measured) -> dict[str, object]:

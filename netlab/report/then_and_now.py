@@ -33,19 +33,14 @@ def opening(m: Measured) -> Table | Sentence:
     if because:
         return Sentence(f"There is nothing to compare with 2003: {because}.")
     cells = analysis.comparable(m)
-    rows = []
-    for (table, group), part in cells.groupby(["table", "group"]):
-        rows.append(
-            {
-                "table": f"Table {table}",
-                "group": group,
-                "cells": len(part),
-                "then_ceiling": part["then_ceiling_MBps"].max(),
-                "now_ceiling": part["now_ceiling_MBps"].median(),
-                "then_best": part["then_percent"].max(),
-                "now_best": part["now_percent"].max(),
-            }
-        )
+    frame = cells.groupby(["table", "group"], as_index=False).agg(
+        cells=("streams", "size"),
+        then_ceiling=("then_ceiling_MBps", "max"),
+        now_ceiling=("now_ceiling_MBps", "median"),
+        then_best=("then_percent", "max"),
+        now_best=("now_percent", "max"),
+    )
+    frame["table"] = [f"Table {number}" for number in frame["table"]]
     heads = {
         "then_ceiling": "ceiling 2003, MB/s",
         "now_ceiling": "ceiling measured, MB/s",
@@ -61,7 +56,7 @@ def opening(m: Measured) -> Table | Sentence:
     )
     if cells["now_percent"].isna().any():
         note += f" {printed.MISSING}: no known ceiling; the charts omit the group."
-    return Table(pd.DataFrame(rows), "Groups that both studies have", heads, formats, note)
+    return Table(frame, "Groups that both studies have", heads, formats, note)
 
 
 def statement(m: Measured) -> Tables:

@@ -25,7 +25,7 @@ from netlab.units import arrows, listed
 
 
 def test_five_sentences_state_design_machines_best_limits_and_findings(openlab):
-    m = from_frames(openlab, synthetic.runs_of(openlab), None, None)
+    m = synthetic.measured(openlab)
     design, machine, best, limits, hold = headline(m)
     assert (
         "140 cells in 5 groups" in design
@@ -58,7 +58,7 @@ def test_a_lab_made_without_root_is_named(openlab, share):
 
 def test_a_study_of_today_says_nothing_of_2003_and_names_real_machines(tmp_path):
     study = synthetic.foreign(tmp_path)
-    said = headline(from_frames(study, synthetic.runs_of(study), None, None))
+    said = headline(synthetic.measured(study))
     assert len(said) == 4 and "2003" not in " ".join(said)
     assert "left and right are real machines" in said[1]
     assert "% of" not in said[2], "no bus is known"
@@ -89,7 +89,7 @@ def test_a_window_that_the_study_asked_for_is_named_in_headline_table_and_chart(
         row.update(rwnd_limited_share=0.9, rcvbuf_B=2 * 262144.0, busiest_core_percent=50.0)
         row["goodput_MBps"] *= 0.5
 
-    m = from_frames(openlab, synthetic.runs_of(openlab, change=asked), None, None)
+    m = synthetic.measured(openlab, change=asked)
     assert "(Linux64" in best(m) and "; window, asked for by the study)" in best(m)
     group = m.groups[0]
     count = (m.cells.loc[m.cells["group"] == group, "bottleneck"] == ASKED).sum()

@@ -32,7 +32,7 @@ def upside_down(study, group, tuning, mtu_B, streams):
 
 
 def measured(study, **how):
-    return from_frames(study, synthetic.runs_of(study, **how), None, None)
+    return synthetic.measured(study, **how)
 
 
 def only_row(frame, **levels):

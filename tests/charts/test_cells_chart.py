@@ -68,7 +68,7 @@ def test_every_line_is_named_at_its_end_and_the_bus_is_drawn(m, ax):
 
 def test_a_group_without_a_bus_or_with_one_stream_count_far_above_is_drawn(tmp_path, ax):
     study = synthetic.foreign(tmp_path)
-    m = from_frames(study, synthetic.runs_of(study), None, tmp_path)
+    m = synthetic.measured(study)
     over_streams(m.cells, m.groups[0], study=study, ax=ax)
     assert ax.get_xscale() == "log" and len(lines(ax)) == 1
     over_streams(m.cells, m.groups[0], y="percent_of_bus", study=study, ax=ax)
@@ -84,7 +84,7 @@ def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
             row |= {"flags": "interference", "goodput_MBps": 111.0 + row["round"]}
         return True
 
-    m = from_frames(study, synthetic.runs_of(study, change=change), None, tmp_path)
+    m = synthetic.measured(study, change=change)
     for y, value in (("goodput_MBps", 113.0), ("percent_of_bus", 100 * 113.0 / 2128.0)):
         ax.clear()
         over_streams(m.cells, GROUP, tuning="none", y=y, study=study, ax=ax)

@@ -12,7 +12,6 @@ import pytest
 import synthetic
 
 from netlab.analysis import printed
-from netlab.analysis.measured import from_frames
 from netlab.charts import measured as charts
 from netlab.charts import views
 from netlab.charts.chart import Gallery, describe, save_svg, show
@@ -92,8 +91,7 @@ GROUP = "Linux64 -> Linux64"
 
 @pytest.fixture(scope="module")
 def m():
-    study = synthetic.openlab()
-    return from_frames(study, synthetic.runs_of(study), None, None)
+    return synthetic.measured()
 
 
 def test_lines_with_bars_carry_values_and_intervals(m):

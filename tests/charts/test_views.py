@@ -20,14 +20,13 @@ GROUP = "Linux64 -> Linux64"
 
 @pytest.fixture(scope="module")
 def m():
-    study = synthetic.openlab()
 
     def change(row):
         if row["order"] % 40 == 0:
             row |= {"flags": "stalled"}
         return row["streams"] != 20 or row["tuning"] != "none"
 
-    return from_frames(study, synthetic.runs_of(study, change=change), None, None)
+    return synthetic.measured(change=change)
 
 
 def test_the_heat_map_has_every_cell_on_a_scale_from_0_to_100(m):

@@ -7,7 +7,6 @@ import re
 import pytest
 import synthetic
 
-from netlab.analysis.measured import from_frames
 from netlab.report.explore import explore
 
 SEEN = """
@@ -19,8 +18,7 @@ CHOOSERS = "return document.querySelector('form').checkVisibility()"
 
 @pytest.fixture(scope="module")
 def markup():
-    study = synthetic.openlab()
-    return explore(from_frames(study, synthetic.runs_of(study), None, None))._repr_html_()
+    return explore(synthetic.measured())._repr_html_()
 
 
 def opened(browser, tmp_path, markup):

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis.measured import from_frames
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
 from netlab.charts.theme import new_axes
@@ -22,8 +21,7 @@ GROUP = "Linux64 -> Linux64"
 
 @pytest.fixture(scope="module")
 def m():
-    study = synthetic.openlab()
-    return from_frames(study, synthetic.runs_of(study), None, None)
+    return synthetic.measured()
 
 
 def exporter(tmp_path, name="site"):

@@ -4,7 +4,6 @@ import pytest
 import synthetic
 
 from netlab.analysis import then_and_now as tn
-from netlab.analysis.measured import from_frames
 from netlab.report import then_and_now as tables
 from netlab.report.publish import BESIDE_2003, MEASURED, measured_notebooks
 
@@ -12,9 +11,8 @@ from netlab.report.publish import BESIDE_2003, MEASURED, measured_notebooks
 @pytest.fixture(scope="module")
 def measured():
     """One path of the openlab study, at two stream counts."""
-    study = synthetic.openlab()
     change = synthetic.only(path=("64-64",), streams=(1, 20))
-    return from_frames(study, synthetic.runs_of(study, change=change), None, None)
+    return synthetic.measured(change=change)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +23,7 @@ def compared(measured):
 @pytest.fixture
 def nothing(tmp_path):
     study = synthetic.foreign(tmp_path)
-    return from_frames(study, synthetic.runs_of(study), None, None)
+    return synthetic.measured(study)
 
 
 def test_the_opening_names_both_ceilings(measured):
@@ -82,7 +80,7 @@ def test_a_study_without_comparable_cells_has_the_reason_escaped(nothing):
 def test_one_level_each_leaves_cells_but_no_step():
     study = synthetic.openlab()
     change = synthetic.only(table=(2,), tuning=("none",), mtu_B=(1500,), streams=(1,))
-    m = from_frames(study, synthetic.runs_of(study, change=change), None, None)
+    m = synthetic.measured(study, change=change)
     assert len(tn.comparable(m)) == 1
     said = repr(tables.statement(m))
     assert "no two comparable cells of this study differ in one factor alone" in said

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from fleet.test_fleet_inventory import OWN
 from refusals import refused
 
 from netlab.errors import BadInput
 from netlab.fleet.inventory import load_inventory
 
-OWN = """\
-netlab: 1
-hosts:
-  web1: {address: 192.0.2.1, user: ops, port: 2222, identity_file: /keys/a, groups: [eu, web],
-    labels: {rack: "7"}, data_address: 198.18.0.1, interface: eth1}
-  web2: {address: 192.0.2.2, user: ops, groups: [eu, web], labels: {rack: "8"}}
-pairs: [[web1, web2]]
-"""
 ANSIBLE = """\
 all:
   vars: {ansible_user: ops}

@@ -27,7 +27,7 @@ from netlab.analysis import answers, then_and_now
 from netlab.analysis.compare import compare
 from netlab.analysis.conditions import cpu_cost, timelines
 from netlab.analysis.fleet import link_cells, links
-from netlab.analysis.measured import Measured, from_frames
+from netlab.analysis.measured import Measured
 from netlab.autotune.report import table
 from netlab.charts import cells
 from netlab.charts.chart import Gallery, Panels, show
@@ -91,8 +91,7 @@ def test_a_function_that_returns_panels_says_so_in_its_name():
 
 @pytest.fixture(scope="module")
 def m() -> Measured:
-    study = synthetic.openlab()
-    return from_frames(study, synthetic.runs_of(study), None, None)
+    return synthetic.measured()
 
 
 @pytest.fixture(scope="module")

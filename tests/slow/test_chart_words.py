@@ -11,7 +11,6 @@ import synthetic
 
 from netlab.analysis import then_and_now
 from netlab.analysis.conditions import cpu_cost
-from netlab.analysis.measured import from_frames
 from netlab.charts import cells as charts_cells
 from netlab.charts import measured, views
 from netlab.charts import then_and_now as beside
@@ -26,8 +25,7 @@ FORBIDDEN = re.compile(r"->|\d{3,}B\b|\+ (Kernel|Driver) Tuning|[Tt]hroughput")
 
 @pytest.fixture(scope="module")
 def m(tmp_path_factory):
-    study = synthetic.openlab()
-    return from_frames(study, synthetic.runs_of(study), None, None)
+    return synthetic.measured()
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,12 @@ from netlab.report.page import script
 
 @pytest.fixture(scope="module")
 def m():
-    study = synthetic.openlab()
 
     def change(row):
         if row["order"] % 50 == 0:
             row |= {"flags": "interference", "message": "a <b> & more"}
 
-    return from_frames(study, synthetic.runs_of(study, change=change), None, None)
+    return synthetic.measured(change=change)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,7 @@ def test_a_view_of_disturbed_runs_is_drawn_and_one_where_none_ended_says_so_in_w
         elif row["tuning"] == "kernel":
             row |= {"flags": "interference"}
 
-    m = from_frames(study, synthetic.runs_of(study, change=change), None, None)
+    m = synthetic.measured(study, change=change)
     found = explore(m, at={"group": "Linux64 -> Linux64"})
     fine, flagged, without = found.views
     assert fine.chart is not None and fine.empty_because == ""
@@ -130,7 +129,7 @@ def test_an_unknown_level_is_refused(m):
 
 def test_a_study_of_one_cell_has_one_view(tmp_path):
     study = synthetic.foreign(tmp_path)
-    m = from_frames(study, synthetic.runs_of(study), None, tmp_path)
+    m = synthetic.measured(study)
     found = explore(m)
     assert len(found.views) == 1 and not found.choices
     assert "<form" not in found._repr_html_()

@@ -16,7 +16,6 @@ from netlab.face.documents import DOCUMENTS
 from netlab.face.views import LongPathResults
 from netlab.files.tables import Table
 from netlab.report.tables import Sentence, Tables
-from netlab.study.file import freeze
 
 
 def shown(one: object) -> bool:
@@ -113,17 +112,6 @@ def test_a_long_path_has_its_charts_and_tables_by_part(lp):
 
 
 # Comparisons.
-
-
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    """Two campaigns of one study, in directories of their own."""
-    base = tmp_path_factory.mktemp("stores")
-    study = studies.load(synthetic.openlab_file(), rounds=3)
-    for name, seed in (("a", 1), ("b", 2)):
-        synthetic.store_of(base / name, study, synthetic.runs_of(study, seed=seed, noise=0.001))
-        freeze(study, base / name)
-    return base
 
 
 def test_two_sides_are_compared_by_directory_or_as_results(stores):

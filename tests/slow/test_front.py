@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import synthetic
 
-from netlab.analysis.measured import from_frames
 from netlab.report import explore, front
 from netlab.study import load
 
 
 def measured(study, change=None):
-    return from_frames(study, synthetic.runs_of(study, change=change), None, None)
+    return synthetic.measured(study, change=change)
 
 
 def without(group: str):

@@ -115,22 +115,12 @@ def test_generators_are_compared_within_the_bound_that_is_given(tmp_path):
     assert "of 12 comparisons" in page and "the same within 60 %" in page
     assert "<strong>the same</strong>" in page
     openlab = synthetic.openlab()
-    alone = from_frames(openlab, synthetic.runs_of(openlab), None, None)
+    alone = synthetic.measured(openlab)
     assert AGREEMENT in measured_notebooks(from_frames(quick, runs, None, None))
     assert AGREEMENT not in measured_notebooks(alone)
 
 
 # Two campaigns.
-
-
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    base = tmp_path_factory.mktemp("stores")
-    study = studies.load(synthetic.openlab_file(), rounds=3)
-    for name, seed in (("a", 1), ("b", 2)):
-        synthetic.store_of(base / name, study, synthetic.runs_of(study, seed=seed, noise=0.001))
-        freeze(study, base / name)
-    return base
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,12 @@ import time
 from pathlib import Path
 
 import pytest
-from local_host import LocalHost
 
 from netlab.errors import RunError
 from netlab.generators import remote_process
 from netlab.generators.remote_process import MAX_OUTPUT_B, RemoteProcess
 
 PATIENCE_S = 8.0
-
-
-@pytest.fixture
-def host(tmp_path):
-    with LocalHost(tmp_path / "home") as host:
-        yield host
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_a_cell_less_precise_than_asked_is_not_ranked(study):
 
 
 def test_a_study_with_fixed_rounds_only_counts():
-    m = from_frames(synthetic.openlab(), synthetic.runs_of(synthetic.openlab()), None, Path("."))
+    m = synthetic.measured()
     assert len(tables.precision(m).tables) == 1 and len(less_precise(m)) == 0
 
 
@@ -67,7 +67,7 @@ def test_stability_is_stated_in_three_sentences(study):
 
 def test_a_report_of_two_rounds_does_not_speak_of_intervals():
     study = load(synthetic.openlab_file(), rounds=2)
-    m = from_frames(study, synthetic.runs_of(study), None, Path("."))
+    m = synthetic.measured(study)
     (counts,) = tables.precision(m).tables
     assert counts.note.startswith("140 cells; an interval takes 3 valid rounds.")
     table = tables.of_group(m, "Linux64 -> Linux64")

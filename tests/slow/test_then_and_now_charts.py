@@ -7,7 +7,6 @@ import pytest
 import synthetic
 
 from netlab.analysis import then_and_now as tn
-from netlab.analysis.measured import from_frames
 from netlab.charts import forest
 from netlab.charts import then_and_now as charts
 from netlab.charts.chart import describe
@@ -16,9 +15,8 @@ from netlab.charts.chart import describe
 @pytest.fixture(scope="module")
 def measured():
     """One path of the openlab study, at two stream counts."""
-    study = synthetic.openlab()
     change = synthetic.only(path=("64-64",), streams=(1, 20))
-    return from_frames(study, synthetic.runs_of(study, change=change), None, None)
+    return synthetic.measured(change=change)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import socket
 
 import pytest
 from generators.pretender import MOVED_B, metering, pretender
-from local_host import LocalHost
 from measure.scripted import request
 
 from netlab.errors import RunError
@@ -18,12 +17,6 @@ from netlab.measure.exchange import RunEnd
 REQUEST = request(streams=1, record_length_B=4096, force_buffer=False, warmup_ms=0)
 CARRIED_B = 7_010_000
 """What the interfaces carry: the tool's bytes, and headers."""
-
-
-@pytest.fixture
-def host(tmp_path):
-    with LocalHost(tmp_path / "home") as host:
-        yield host
 
 
 def made(host, tool: Tool, *, carried_B: int = CARRIED_B, **more) -> tuple[TrialResult, int]:

@@ -72,20 +72,18 @@ def all_claims() -> tuple[Claim, ...]:
 
 def check_all() -> pd.DataFrame:
     """Recompute every claim."""
-    rows = []
-    for claim in all_claims():
-        result = claim.checked()
-        rows.append(
-            {
-                "document": claim.document,
-                "place": claim.place,
-                "statement": claim.statement,
-                "claimed": claim.claimed.text,
-                "recomputed": result.recomputed,
-                "verdict": str(result.verdict),
-                "why": result.why,
-            }
-        )
+    rows = [
+        {
+            "document": claim.document,
+            "place": claim.place,
+            "statement": claim.statement,
+            "claimed": claim.claimed.text,
+            "recomputed": result.recomputed,
+            "verdict": str(result.verdict),
+            "why": result.why,
+        }
+        for claim, result in ((claim, claim.checked()) for claim in all_claims())
+    ]
     return pd.DataFrame(rows)
 
 
