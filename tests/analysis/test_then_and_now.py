@@ -2,18 +2,24 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 from openlab import changed
+from synthetic import measured
 
 from netlab import published
 from netlab.analysis import then_and_now as tn
 from netlab.analysis.measured import from_frames
 from netlab.files.yaml_file import validated
+from netlab.report import then_and_now as shown
+from netlab.report.publish import BESIDE_A_TABLE, measured_notebooks
+from netlab.results.frames import frame_of
 from netlab.study import Study
+from netlab.study.schedule import visits
 
 PUBLISHED = {
     (row.table, row.tuning, row.mtu_B, row.streams): row.throughput_MBps
@@ -29,10 +35,6 @@ def again(study, group, tuning, mtu_B, streams):
 def upside_down(study, group, tuning, mtu_B, streams):
     """The fast cells of 2003 slow and the slow ones fast."""
     return 5e5 / PUBLISHED[group.table, tuning, mtu_B, streams], "bus"
-
-
-def measured(study, **how):
-    return synthetic.measured(study, **how)
 
 
 def only_row(frame, **levels):
@@ -278,3 +280,80 @@ def test_a_finding_needs_two_thirds_of_the_groups():
     assert found["verdict"].tolist() == ["holds", "does not hold", "cannot tell"]
     assert found["then_ratio"].tolist() == pytest.approx([1.0] * 3)
     assert found[["rises", "falls", "stays"]].to_numpy().tolist() == [[1, 1, 1]] * 3
+
+
+# A published table of the user's own beside measured cells: pairs, steps and verdicts.
+
+THEN_MBPS = {(1500, 1024): 200.0, (1500, 65536): 300.0, (9000, 1024): 240.0, (9000, 65536): 360.0}
+
+
+def study_beside(cells: list[dict]) -> Study:
+    host = {"kind": "lab"}
+    return Study.model_validate(
+        {
+            "netlab": 1,
+            "name": "mine",
+            "title": "Mine",
+            "hosts": {"left": host, "right": host},
+            "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
+            "groups": [{"name": "one", "path": "cable", "sender": "left"}],
+            "tunings": [{"name": "plain", "mtus_B": [1500, 9000], "knobs": []}],
+            "streams": [1],
+            "factors": {"record_length_B": [1024, 65536], "send": ["copy"]},
+            "timing": {"rounds": 4},
+            "published": {"title": "Theirs", "source": "A paper", "cells": cells},
+        }
+    )
+
+
+def measured_beside(made: Study, tmp_path):
+    """Twice the published rates at MTU 1500; at MTU 9000 the record length does nothing."""
+    rng, digest, rows = np.random.default_rng(5), made.digest(), []
+    for block in visits(made):
+        for run in block.runs:
+            value = 2 * THEN_MBPS[block.mtu_B, run.group.record_length_B]
+            value = value if block.mtu_B == 1500 else 480.0
+            row = synthetic.record(
+                made, digest, block, run, rng, (value * rng.normal(1, 0.001), "CPU")
+            )
+            rows.append(row | {"factors": run.factors})
+    return from_frames(made, frame_of(rows), None, tmp_path)
+
+
+@pytest.fixture
+def both(tmp_path):
+    cells = [
+        {"mtu_B": mtu_B, "record_length_B": size, "goodput_MBps": value}
+        for (mtu_B, size), value in THEN_MBPS.items()
+    ]
+    cells.append({"mtu_B": 1500, "record_length_B": 9, "goodput_MBps": 1.0})
+    return measured_beside(study_beside(cells), tmp_path)
+
+
+def test_cells_pair_by_the_columns_of_the_table(both):
+    pairs = tn.paired(both)
+    assert len(pairs) == 4
+    first = pairs[(pairs["mtu_B"] == 1500) & (pairs["record_length_B"] == 1024)].iloc[0]
+    assert first["then_MBps"] == 200 and first["now_MBps"] == pytest.approx(400, rel=0.01)
+    assert "1 published cells fit no single" in shown.cells(both).note
+
+
+def test_each_step_has_a_verdict_by_the_measured_interval(both):
+    found = tn.steps_beside(both).set_index("factor")
+    assert found.loc["mtu_B", "then_ratio"] == pytest.approx(1.2)
+    assert found.loc["record_length_B", "then_ratio"] == pytest.approx(1.5)
+    assert found.loc["record_length_B", "cases"] == 2
+    assert found.loc["record_length_B", "verdict"] == tn.HOLDS  # 1.5 and 1
+    assert found.loc["mtu_B", "verdict"] == tn.DOES_NOT_HOLD  # 1.2 and 0.8
+    assert "Steps of each factor" in repr(shown.steps(both))
+
+
+def test_a_report_of_such_a_study_has_its_page(both):
+    assert BESIDE_A_TABLE in measured_notebooks(both)
+
+
+def test_a_table_that_fits_several_cells_says_so(tmp_path):
+    cells = [{"streams": 1, "goodput_MBps": 100.0}]
+    found = measured_beside(study_beside(cells), tmp_path)
+    assert tn.paired(found).empty and tn.steps_beside(found).empty
+    assert "no published cell fits" in repr(shown.cells(found))

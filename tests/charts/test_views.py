@@ -20,7 +20,6 @@ GROUP = "Linux64 -> Linux64"
 
 @pytest.fixture(scope="module")
 def m():
-
     def change(row):
         if row["order"] % 40 == 0:
             row |= {"flags": "stalled"}

@@ -16,7 +16,6 @@ from netlab.report.page import script
 
 @pytest.fixture(scope="module")
 def m():
-
     def change(row):
         if row["order"] % 50 == 0:
             row |= {"flags": "interference", "message": "a <b> & more"}

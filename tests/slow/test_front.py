@@ -8,10 +8,6 @@ from netlab.report import explore, front
 from netlab.study import load
 
 
-def measured(study, change=None):
-    return synthetic.measured(study, change=change)
-
-
 def without(group: str):
     """Of this group every run is flagged."""
 
@@ -25,7 +21,7 @@ def without(group: str):
 
 def opening(study, change=None) -> str:
     """The group in the words of the chart."""
-    return front.picture(measured(study, change)).alt.split(", ")[1]
+    return front.picture(synthetic.measured(study, change=change)).alt.split(", ")[1]
 
 
 def test_the_first_group_opens_a_report_or_the_next_one_with_a_valid_run():
@@ -53,7 +49,7 @@ def test_without_a_valid_run_the_first_group_is_drawn_empty():
 
 def test_of_factors_the_first_combination_with_a_valid_run_is_drawn():
     study = load(synthetic.openlab_file().with_name("sc-2003.yml"))
-    m = measured(study, lambda row: '"up"' in row["factors"])
+    m = synthetic.measured(study, change=lambda row: '"up"' in row["factors"])
     (chart,) = front.picture(m).charts
     assert "kernel up" in chart.alt
     assert all("kernel up" in one.alt for one in explore.charts(m).charts)
