@@ -321,15 +321,12 @@ def imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:
 
 
 def _sorted(frame: pd.DataFrame) -> pd.DataFrame:
-    order = pd.DataFrame(
-        {
-            "verdict": frame["verdict"].map(VERDICTS.index),
-            "size": -np.log(frame["ratio"].astype(float)).abs(),
-        }
-    )
-    return frame.loc[order.sort_values(["verdict", "size"], kind="stable").index].reset_index(
-        drop=True
-    )
+    def rank(column: pd.Series) -> pd.Series:
+        if column.name == "verdict":
+            return column.map(VERDICTS.index)
+        return -np.log(column.astype(float)).abs()
+
+    return frame.sort_values(["verdict", "ratio"], key=rank, ignore_index=True)
 
 
 def _only(

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -169,58 +169,34 @@ def nothing_because(m: Measured) -> str:
     return "no valid cell of this study has the direction and the levels of a published one"
 
 
-def steps(cells: pd.DataFrame) -> tuple[Step, ...]:
+def steps(cells: pd.DataFrame) -> Iterator[Step]:
     """Steps that the comparable cells allow, in the order of :data:`FACTORS`."""
     tunings = [t for t in HEADING_OF_TUNING if (cells["tuning"] == t).any()]
     mtus = sorted(cells["mtu_B"].unique())
     streams = tuple(sorted(cells["streams"].unique()))
-    return (
-        *_jumbo_frames(tunings, mtus),
-        *_stream_count(tunings, mtus, streams),
-        *_tuning_steps(tunings, streams),
-        *_directions(tunings),
-    )
-
-
-def _jumbo_frames(tunings: list, mtus: list) -> Iterator[Step]:
-    for a, b in pairwise(mtus):
-        for tuning in tunings:
-            before, after = ({"mtu_B": (mtu_B,), "tuning": (tuning,)} for mtu_B in (a, b))
-            step, match = f"{a} B to {b} B", ("group", "path", "table", "streams")
-            yield Step("jumbo frames", step, TUNING_WORDS[tuning], before, after, match)
-
-
-def _stream_count(tunings: list, mtus: list, streams: tuple) -> Iterator[Step]:
-    if len(streams) < 2:
-        return
-    step = f"{streams[0]} to {streams[-1]} streams"
-    small, large = tuple(m for m in mtus if m <= 1500), tuple(m for m in mtus if m > 1500)
-    for tuning in tunings:
-        for sizes, words in ((small, "1500 B"), (large, "larger MTUs")):
-            before, after = (
-                {"streams": (n,), "tuning": (tuning,), "mtu_B": sizes}
-                for n in (streams[0], streams[-1])
-            )
-            where, match = f"{TUNING_WORDS[tuning]}, {words}", ("group", "path", "table", "mtu_B")
-            yield Step("stream count", step, where, before, after, match)
-
-
-def _tuning_steps(tunings: list, streams: tuple) -> Iterator[Step]:
-    for a, b in pairwise(tunings):
-        for counts in filter(None, (streams[:1], streams[1:])):
-            before, after = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
-            step = f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}"
-            where = f"{listed(counts)} {'stream' if counts == (1,) else 'streams'}"
-            match = ("group", "path", "table", "mtu_B", "streams")
-            yield Step("tuning", step, where, before, after, match)
-
-
-def _directions(tunings: list) -> Iterator[Step]:
-    for table_a, table_b, step in DIRECTIONS:
-        for tuning in tunings:
-            before, after = ({"table": (n,), "tuning": (tuning,)} for n in (table_a, table_b))
-            match = ("path", "mtu_B", "streams")
-            yield Step("direction", step, TUNING_WORDS[tuning], before, after, match)
+    group = ("group", "path", "table")
+    for (a, b), tuning in product(pairwise(mtus), tunings):
+        before, after = ({"mtu_B": (mtu_B,), "tuning": (tuning,)} for mtu_B in (a, b))
+        step, match = f"{a} B to {b} B", (*group, "streams")
+        yield Step("jumbo frames", step, TUNING_WORDS[tuning], before, after, match)
+    sizes = {"1500 B": [m for m in mtus if m <= 1500], "larger MTUs": [m for m in mtus if m > 1500]}
+    for tuning, (words, of_size) in product(tunings if len(streams) > 1 else (), sizes.items()):
+        before, after = (
+            {"streams": (n,), "tuning": (tuning,), "mtu_B": tuple(of_size)}
+            for n in (streams[0], streams[-1])
+        )
+        step, match = f"{streams[0]} to {streams[-1]} streams", (*group, "mtu_B")
+        where = f"{TUNING_WORDS[tuning]}, {words}"
+        yield Step("stream count", step, where, before, after, match)
+    for (a, b), counts in product(pairwise(tunings), filter(None, (streams[:1], streams[1:]))):
+        before, after = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
+        step = f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}"
+        where = f"{listed(counts)} {'stream' if counts == (1,) else 'streams'}"
+        yield Step("tuning", step, where, before, after, (*group, "mtu_B", "streams"))
+    for (table_a, table_b, step), tuning in product(DIRECTIONS, tunings):
+        before, after = ({"table": (n,), "tuning": (tuning,)} for n in (table_a, table_b))
+        across = ("path", "mtu_B", "streams")
+        yield Step("direction", step, TUNING_WORDS[tuning], before, after, across)
 
 
 def side(ratio: float, band: float = BAND) -> str:

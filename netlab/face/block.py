@@ -19,9 +19,8 @@ from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
-from netlab.face.notebook import Html
 from netlab.face.parts import Changes, HostChanges
-from netlab.files.tables import Table
+from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.notebooks.progress import announce, listening
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
@@ -53,17 +52,17 @@ class MeasuredBlock:
         )
 
     @property
-    def notes(self) -> Table | Html:
+    def notes(self) -> Table | Sentence:
         """Knobs that a host does not have, and conflicts with other programs."""
         rows = [{**line, "what": "unsupported"} for line in self.result.unsupported]
         rows += [{**line, "what": "conflict"} for line in self.result.conflicts]
         if not rows:
-            return Html.sentence("All knobs are supported, and there were no conflicts.")
+            return Sentence("All knobs are supported, and there were no conflicts.")
         frame = pd.DataFrame(rows, columns=["host", "knob", "what", "reason"])
         return Table(frame, "Knobs that were not applied, and why")
 
     @property
-    def path(self) -> Html:
+    def path(self) -> Sentence:
         """Output of ping and traceroute on the path, and counters of its emulator."""
         runs = self.runs.sort_values("started_at")
         checks = [json.loads(text).get("path_check") for text in runs["provenance"]]
@@ -72,7 +71,7 @@ class MeasuredBlock:
         if len(emulated):
             parts.append(_emulated(emulated))
         text = "\n\n".join(parts)
-        return Html.printed(text) if text else Html.sentence("The path was not checked.")
+        return Preformatted(text) if text else Sentence("The path was not checked.")
 
     @property
     def cells(self) -> Table:
@@ -107,15 +106,15 @@ class MeasuredBlock:
         return f"{chart}{self.answer._repr_html_()}{self.cells._repr_html_()}"
 
     @property
-    def answer(self) -> Html:
+    def answer(self) -> Sentence:
         """The highest goodput of the block, in a sentence."""
         known = self._known
         if known.empty:
-            return Html.sentence("No run of the block is valid.")
+            return Sentence("No run of the block is valid.")
         row = known.loc[known["goodput_MBps"].idxmax()]
         value = printed.with_interval(row["goodput_MBps"], row["low_MBps"], row["high_MBps"])
         streams = printed.stream_label(int(row["streams"])).lower()
-        return Html.sentence(
+        return Sentence(
             f"The highest goodput of the block is {value} MB/s ({arrows(row['group'])}, {streams})."
         )
 

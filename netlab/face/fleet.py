@@ -11,9 +11,9 @@ import pandas as pd
 
 from netlab.analysis.cells import nominal_level
 from netlab.analysis.fleet import link_cells, links, outlying_hosts
-from netlab.face.notebook import Html, Site
+from netlab.face.notebook import Site
 from netlab.files import paths
-from netlab.files.tables import Table
+from netlab.files.tables import Sentence, Table
 from netlab.fleet.controller import FleetStatus, fleet_status
 from netlab.fleet.plan import read_plan
 from netlab.fleet.records import fleet_runs
@@ -94,9 +94,9 @@ class Fleet:
         return host_spread(self.links, ax=ax)
 
     @property
-    def answer(self) -> Html:
+    def answer(self) -> Sentence:
         """The slowest link and the hosts that stand out, in words."""
-        return Html.sentence(tables.answer(self.links, self.outlying))
+        return Sentence(tables.answer(self.links, self.outlying))
 
     def slowest(self, most: int = SHOWN) -> Table:
         """Return the slowest links as a table: share and that of the other direction, per cent."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
 
-# What a notebook shows: views, HTML with a plain-text twin, a link to a site, a finished chart.
+# What a notebook shows: views, a link to a site, a finished chart.
 
 
 P = ParamSpec("P")
@@ -67,30 +67,6 @@ def made_by(make: Made[P, MadeT], text: str = "") -> Made[P, MadeT]:
 
     method.__doc__ = text or make.__doc__
     return method
-
-
-@dataclass(frozen=True)
-class Html:
-    """A piece of escaped HTML with a plain-text twin."""
-
-    markup: str
-    text: str
-
-    def _repr_html_(self) -> str:
-        return self.markup
-
-    def __repr__(self) -> str:
-        return self.text
-
-    @classmethod
-    def sentence(cls, text: str) -> Html:
-        """A paragraph of text."""
-        return cls(f"<p>{html.escape(text)}</p>", text)
-
-    @classmethod
-    def printed(cls, text: str) -> Html:
-        """Text as a program printed it."""
-        return cls(f"<pre>{html.escape(text)}</pre>", text)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,26 @@ _LATEX = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """A line of text, also in place of an empty table."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        return f'<p class="netlab-sentence">{html.escape(arrows(self.text))}</p>'
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Preformatted(Sentence):
+    """Text in the layout that a program prints."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
 @dataclass(frozen=True, eq=False)  # frames have no single truth value
 class Table:
     """A frame with its presentation for readers."""

@@ -29,7 +29,7 @@ from netlab.charts.theme import font_folder
 from netlab.files.tables import HOLLOW, Table
 from netlab.report import longpath, tables
 from netlab.report.gate import METHOD, box, in_words
-from netlab.report.page import Page
+from netlab.report.page import Page, free
 from netlab.report.tables import provenance
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.columns import TABLES as RESULT_TABLES
@@ -155,11 +155,7 @@ class Exporter:
     def _table(self, found: re.Match) -> tuple[str, str]:
         """Write the files of a table; return its name and the links to them."""
         caption = html.unescape(found[1])
-        name = base = slug(caption)[:LONGEST_NAME].strip("-") or "table"
-        number = 1
-        while name in self._taken:
-            number += 1
-            name = f"{base}-{number}"
+        name = free(slug(caption)[:LONGEST_NAME].strip("-") or "table", self._taken)
         self._taken.add(name)
         folder = self._site / TABLES
         for kind, text in (("csv", found[2]), ("tex", found[3])):
@@ -251,9 +247,7 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
     taken: set[str] = set()
     for group in measured.groups:
         shown = tables.of_group(measured, group, "both")
-        stem = slug(shown.caption.rsplit(",", 1)[0]) or "table"
-        while stem in taken:
-            stem += "-2"
+        stem = free(slug(shown.caption.rsplit(",", 1)[0]) or "table", taken)
         taken.add(stem)
         note(f"{stem}.csv", shown.title)
         shown.export(folder / stem)

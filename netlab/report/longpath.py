@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -14,28 +12,14 @@ from netlab.analysis.longpath import factors, single_changes, stack_name
 from netlab.analysis.longpath_study import LongPath
 from netlab.analysis.printed import MISSING
 from netlab.congestion import bdp_B
-from netlab.files.tables import Table
+from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.measure.bottleneck import bottleneck
-from netlab.report.tables import Sentence
 
 SHORT_FORM = (
     "This is the short form of the study: runs of {total:g} s. At {rtt:.0f} ms that is {trips:.0f} "
     "round trips, most of them slow start. Processes that take minutes, such as Reno's recovery, "
     "need the longer runs of the whole study."
 )
-
-
-@dataclass(frozen=True)
-class Preformatted:
-    """Text in the layout that a program prints."""
-
-    text: str
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre>"
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 def form(lp: LongPath) -> Sentence:
@@ -263,7 +247,7 @@ def fairness(lp: LongPath, part: str) -> Table | Sentence:
     return Table(pd.DataFrame(rows), "Two flows", note=note)
 
 
-def transfer(lp: LongPath) -> Preformatted | Sentence:
+def transfer(lp: LongPath) -> Sentence:
     """The transfer of a fixed amount in rapid's format, beside the page's."""
     runs = lp.part("transfer")
     runs = runs[runs["window_s"].notna() & runs["records"].notna()]
@@ -293,7 +277,7 @@ def transfer(lp: LongPath) -> Preformatted | Sentence:
     return Preformatted(text + "\n")
 
 
-def path_as_seen(lp: LongPath) -> Preformatted | Sentence:
+def path_as_seen(lp: LongPath) -> Sentence:
     """Output of ping and traceroute for each path."""
     seen: dict[str, str] = {}
     for row in lp.runs.itertuples():

@@ -7,10 +7,11 @@ import html
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -63,6 +64,12 @@ def anchor(text: str) -> str:
     """Id of a heading: its words in lower case, joined by ``-``."""
     words = re.sub(r"<[^>]*>", "", text).replace("<->", " both ").replace("->", " to ")
     return re.sub(r"[^a-z0-9]+", "-", html.unescape(words).lower()).strip("-") or "part"
+
+
+def free(name: str, taken: Collection[str]) -> str:
+    """The name, with a number where it is taken."""
+    numbered = (f"{name}-{number}" for number in count(2))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def as_html(shown: Markup | Shown) -> Markup:

@@ -21,7 +21,7 @@ from traitlets.config import Config
 from netlab import __version__
 from netlab.errors import BadInput, why
 from netlab.notebooks.format import nbformat
-from netlab.report.page import Page, anchor, script
+from netlab.report.page import Page, anchor, free, script
 
 TEMPLATES = Path(__file__).parent / "templates"
 DISPLAY_PRIORITY = [
@@ -140,7 +140,7 @@ def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         level, attributes, inner = heading[1], heading[2], heading[3]
         text = html.unescape(re.sub(r"<[^>]*>", "", inner)).strip()
         own = _ID.search(attributes)
-        name = own[1] if own else _free(anchor(text), taken)
+        name = own[1] if own else free(anchor(text), taken)
         taken.add(name)
         if level == "2":
             contents.append((name, text))
@@ -148,14 +148,6 @@ def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         return f"<h{level}{kept}>{inner}</h{level}>"
 
     return _HTML_HEADING.sub(mark, body), tuple(contents)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}-{number}"
-    return found
 
 
 # Pages to files: each content within the template of all pages.

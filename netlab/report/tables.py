@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +18,7 @@ from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric_pairs, host_links
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.trust import less_precise, machines
-from netlab.files.tables import HOLLOW, Table
-from netlab.units import arrows
+from netlab.files.tables import HOLLOW, Sentence, Table
 
 UNITS = {
     "goodput": "MB/s",
@@ -42,19 +40,6 @@ class Tables:
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.tables))
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A line of text in place of an empty table."""
-
-    text: str
-
-    def _repr_html_(self) -> str:
-        return f'<p class="netlab-sentence">{html.escape(arrows(self.text))}</p>'
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 def _level(m: Measured) -> str:
