@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -189,13 +190,10 @@ def window(size_B: float) -> str:
 
 def single_changes(runs: pd.DataFrame) -> pd.DataFrame:
     """Pairs of runs of one MTU that differ in exactly one of :data:`FACTORS`."""
-    known = factors(runs).to_dict("records")
     rows = []
-    for index, one in enumerate(known):
-        for other in known[index + 1 :]:
-            changed = [name for name in FACTORS if one[name] != other[name]]
-            if one["mtu_B"] != other["mtu_B"] or len(changed) != 1:
-                continue
+    for one, other in combinations(factors(runs).to_dict("records"), 2):
+        changed = [name for name in FACTORS if one[name] != other[name]]
+        if one["mtu_B"] == other["mtu_B"] and len(changed) == 1:
             (name,) = changed
             rows.append((name, one[name], other[name], one["run_id"], other["run_id"]))
     columns = ["factor", "from_level", "to_level", "from_run", "to_run"]

@@ -127,19 +127,15 @@ class LongPath:
 
     def series(self, run: pd.Series) -> dict[str, pd.DataFrame]:
         """One run over time: each of :data:`QUANTITIES` as ``t_s``, ``stream``, ``value``."""
-        of_run = self.intervals[self.intervals["run_id"] == run["run_id"]]
+        of_run, trace, queue = (
+            table[table["run_id"] == run["run_id"]]
+            for table in (self.intervals, self.traces, self.paths)
+        )
         inside = of_run[of_run["in_window"]]
-        until_s = inside["t_s"].max() if len(inside) else of_run["t_s"].max()
-        of_run = of_run[(of_run["direction"] == "forward") & (of_run["t_s"] <= until_s)]
-        trace = self.traces[
-            (self.traces["run_id"] == run["run_id"]) & (self.traces["t_s"] <= until_s)
-        ]
-        queue = self.paths[
-            (self.paths["run_id"] == run["run_id"])
-            & (self.paths["direction"] == "forward")
-            & (self.paths["t_s"] <= until_s)
-        ]
-        made = {
+        until_s = (inside if len(inside) else of_run)["t_s"].max()
+        of_run, queue = (table[table["direction"] == "forward"] for table in (of_run, queue))
+        of_run, trace, queue = (table[table["t_s"] <= until_s] for table in (of_run, trace, queue))
+        values = {
             "goodput": of_run.assign(value=of_run["bytes"] * 8e-6 / of_run["interval_s"]),
             "window": trace.assign(value=trace["cwnd_segments"]),
             "rtt": trace.assign(value=trace["rtt_us"] / 1e3),
@@ -152,7 +148,7 @@ class LongPath:
             )
             if len(frame)
             else frame[["t_s", "stream", "value"]]
-            for name, frame in made.items()
+            for name, frame in values.items()
         }
 
     def shares(self, run: dict) -> pd.DataFrame:

@@ -197,32 +197,32 @@ def _damaged(m: Measured) -> Concern | None:
 
 def _empty(m: Measured) -> Concern | None:
     cells = m.cells[empty(m.cells)]
-    if cells.empty:
-        return None
     reasons = cells["missing_because"].str.replace(r"^\d+ runs?, ", "", regex=True)
-    return Concern(
-        EMPTY,
-        _of(len(cells), len(m.cells), "cell", IS) + " empty",
-        _counts(reasons),
-        command(m, "study", *_outer(m, cells), quick=_is_short(m)),
-    )
+    text = _of(len(cells), len(m.cells), "cell", IS) + " empty"
+    return _to_measure(m, cells, EMPTY, text, _counts(reasons))
 
 
 def _counts(texts: pd.Series) -> str:
     return "; ".join(f"{text}: {count}" for text, count in texts.value_counts().items())
 
 
+def _to_measure(
+    m: Measured, rows: pd.DataFrame, kind: str, text: str, reason: str
+) -> Concern | None:
+    """The concern of cells or runs that another call of the study measures; None of none."""
+    if rows.empty:
+        return None
+    return Concern(kind, text, reason, command(m, "study", *_outer(m, rows), quick=_is_short(m)))
+
+
 def _disturbed(m: Measured) -> Concern | None:
     cells = m.cells[m.cells["disturbed"] != ""]
-    if cells.empty:
-        return None
-    return Concern(
-        DISTURBED,
-        _of(len(cells), len(m.cells), "cell", HAS) + " only disturbed runs",
+    text = _of(len(cells), len(m.cells), "cell", HAS) + " only disturbed runs"
+    reason = (
         f"{_counts(cells['disturbed'])}; shown hollow with their median, never ranked or compared; "
-        "end what else uses the hosts, then measure these cells again",
-        command(m, "study", *_outer(m, cells), quick=_is_short(m)),
+        "end what else uses the hosts, then measure these cells again"
     )
+    return _to_measure(m, cells, DISTURBED, text, reason)
 
 
 def _flagged(m: Measured) -> Concern | None:
@@ -230,12 +230,10 @@ def _flagged(m: Measured) -> Concern | None:
     if len(flagged) <= FLAGGED_LIMIT * len(m.runs):
         return None
     share, at = 100 * len(flagged) / len(m.runs), m.runs["run_id"].isin(flagged["run_id"])
-    return Concern(
-        FLAGGED,
-        f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({share:.0f} %)",
-        f"{flags_in_words(m.runs)}{_foreign(m)}; quiet the hosts, then measure these runs again",
-        command(m, "study", *_outer(m, m.runs[at]), quick=_is_short(m)),
-    )
+    text = f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({share:.0f} %)"
+    again = "quiet the hosts, then measure these runs again"
+    reason = f"{flags_in_words(m.runs)}{_foreign(m)}; {again}"
+    return _to_measure(m, m.runs[at], FLAGGED, text, reason)
 
 
 def _foreign(m: Measured) -> str:
