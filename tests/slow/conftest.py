@@ -1,10 +1,11 @@
-"""Results that netlab finds by name, two campaigns of a study, and a host."""
+"""Results that netlab finds by name, made-up results of the openlab study, and a host."""
 
 import pytest
 import synthetic
 from local_host import LocalHost
 
 from netlab import study as studies
+from netlab.analysis.measured import load_measured
 from netlab.study.file import freeze
 from tests.face.conftest import home, no_window, results
 
@@ -26,3 +27,20 @@ def stores(tmp_path_factory):
 def host(tmp_path):
     with LocalHost(tmp_path / "home") as host:
         yield host
+
+
+@pytest.fixture(scope="session")
+def one_group(tmp_path_factory):
+    """One group of the openlab study, with flagged and missing cells."""
+    study = synthetic.openlab()
+
+    def change(row):
+        if row["group"] != "Linux64 -> Linux64" or row["streams"] == 20:
+            return False
+        if row["streams"] == 12 and row["mtu_B"] == 1500:
+            row |= {"flags": "stalled", "message": "<i>nothing</i> came"}
+        return True
+
+    directory = tmp_path_factory.mktemp("store")
+    synthetic.store_of(directory, study, synthetic.runs_of(study, change=change))
+    return load_measured(directory, freeze(study, directory))

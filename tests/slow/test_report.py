@@ -51,23 +51,6 @@ class Outline(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """The openlab study, one group of it with a flagged and a missing cell."""
-    study = synthetic.openlab()
-
-    def change(row):
-        if row["group"] != "Linux64 -> Linux64" or row["streams"] == 20:
-            return False
-        if row["streams"] == 12 and row["mtu_B"] == 1500:
-            row |= {"flags": "stalled", "message": "<i>nothing</i> came"}
-        return True
-
-    directory = tmp_path_factory.mktemp("store")
-    synthetic.store_of(directory, study, synthetic.runs_of(study, change=change))
-    return load_measured(directory, synthetic.openlab_file())
-
-
 @pytest.fixture
 def notebook(tmp_path):
     """An executed notebook with an output of every kind."""
@@ -98,11 +81,11 @@ def _digests(site: Path):
     return {str(p.relative_to(site)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
-def test_the_index_shows_the_study_whole(measured, notebook, tmp_path):
+def test_the_index_shows_the_study_whole(one_group, notebook, tmp_path):
     at = datetime(2026, 1, 6, 12, 0, tzinfo=UTC)
     pages = [ExecutedNotebook(notebook, summary="a line")]
     index = build_site(
-        pages, tmp_path / "site", measured=measured, built_at=at, pdf=False, png=False
+        pages, tmp_path / "site", measured=one_group, built_at=at, pdf=False, png=False
     )
     text = index.read_text()
     assert index == tmp_path / "site" / "index.html"
@@ -217,17 +200,17 @@ def test_a_study_with_every_run_flagged_still_gives_a_report(tmp_path):
     assert "1 run, all flagged: failed" in (site / "tables.html").read_text()
 
 
-def test_downloads_hold_the_results_and_every_table(measured, tmp_path):
-    made = write_downloads(measured, tmp_path)
+def test_downloads_hold_the_results_and_every_table(one_group, tmp_path):
+    made = write_downloads(one_group, tmp_path)
     names = {item.file.removeprefix("downloads/") for item in made}
     assert names == {p.name for p in (tmp_path / "downloads").iterdir()}
     assert {"cells.csv", "runs.parquet", "intervals.parquet"} <= names
     assert {"table-2-linux64-to-linux64.csv", "table-2-linux64-to-linux64.tex"} <= names
     again = read(tmp_path / "downloads" / "runs.parquet", RUN_COLUMNS)
-    pd.testing.assert_frame_equal(again, measured.runs)
+    pd.testing.assert_frame_equal(again, one_group.runs)
     cells = pd.read_csv(tmp_path / "downloads" / "cells.csv")
     assert cells["goodput_MBps"].to_numpy() == pytest.approx(
-        measured.cells["goodput_MBps"].to_numpy(), nan_ok=True
+        one_group.cells["goodput_MBps"].to_numpy(), nan_ok=True
     )
     latex = (tmp_path / "downloads" / "table-2-linux64-to-linux64.tex").read_text()
     assert r"\toprule" in latex and r"$\pm$" in latex
@@ -330,12 +313,12 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
         build_site([], tmp_path / "file" / "site", pdf=False)
 
 
-def test_tables_without_content_become_sentences(measured):
-    whole = measured.runs.assign(flags="", unsupported="[]")
-    quiet = replace(measured, runs=whole)
+def test_tables_without_content_become_sentences(one_group):
+    whole = one_group.runs.assign(flags="", unsupported="[]")
+    quiet = replace(one_group, runs=whole)
     assert tables.unsupported(quiet)._repr_html_().startswith("<p")
     assert "No run was flagged" in repr(tables.flagged(quiet))
 
 
-def test_the_overhead_table_has_every_block(measured):
-    assert len(tables.overhead(measured).frame) == measured.runs["block_id"].nunique() + 1
+def test_the_overhead_table_has_every_block(one_group):
+    assert len(tables.overhead(one_group).frame) == one_group.runs["block_id"].nunique() + 1

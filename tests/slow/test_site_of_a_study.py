@@ -23,29 +23,8 @@ LINKS = re.compile(r'<a [^>]*href="([^"]+)"')
 GROUP = "Linux64 -> Linux64"
 
 
-def store(directory, study, change=None):
-    """A store with the study beside it, loaded."""
-    runs = synthetic.runs_of(study, change=change)
-    synthetic.store_of(directory, study, runs)
-    return load_measured(directory, freeze(study, directory))
-
-
-def one_group(row):
-    if row["group"] != GROUP or row["streams"] == 20:
-        return False
-    if row["streams"] == 12 and row["mtu_B"] == 1500:
-        row |= {"flags": "stalled", "message": "<i>nothing</i> came"}
-    return True
-
-
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """One group of the openlab study, with flagged and missing cells."""
-    return store(tmp_path_factory.mktemp("store"), synthetic.openlab(), one_group)
-
-
-@pytest.fixture(scope="module")
-def site(measured, tmp_path_factory):
+def site(one_group, tmp_path_factory):
     """Its site, with a notebook of a block and one of analysis."""
     work = tmp_path_factory.mktemp("notebooks")
     pages = []
@@ -54,7 +33,7 @@ def site(measured, tmp_path_factory):
         nbformat.write(v4.new_notebook(cells=cells), work / f"{name}.ipynb")
         part = "Blocks" if block else ""
         pages.append(ExecutedNotebook(work / f"{name}.ipynb", part=part, block_id=block))
-    return build_site(pages, work / "site", measured=measured, pdf=False).parent
+    return build_site(pages, work / "site", measured=one_group, pdf=False).parent
 
 
 def test_the_first_screen_has_sentences_a_chart_and_the_box_of_trust(site):
@@ -81,8 +60,10 @@ def test_every_page_below_the_gate_says_so_with_reasons_and_commands(site):
         assert ("<details open>" in banner) == (page.name == "index.html")
 
 
-def test_a_disturbed_cell_is_grey_and_hollow_with_its_reason_in_pages_csv_and_latex(site, measured):
-    cells = measured.cells[measured.cells["disturbed"] != ""]
+def test_a_disturbed_cell_is_grey_and_hollow_with_its_reason_in_pages_csv_and_latex(
+    site, one_group
+):
+    cells = one_group.cells[one_group.cells["disturbed"] != ""]
     assert len(cells) == 3 and set(cells["disturbed"]) == {"stalled"}
     page = (site / "tables.html").read_text()
     hollow = re.findall(r'<span class="netlab-hollow"[^>]*>○\s(\d+)\s\(([\d.]+)\s%\)</span>', page)
@@ -104,7 +85,9 @@ def test_a_disturbed_cell_is_grey_and_hollow_with_its_reason_in_pages_csv_and_la
 
 
 def test_a_study_that_passes_has_no_banner(tmp_path):
-    m = store(tmp_path / "store", synthetic.foreign(tmp_path))
+    study = synthetic.foreign(tmp_path)
+    synthetic.store_of(tmp_path / "store", study)
+    m = load_measured(tmp_path / "store", freeze(study, tmp_path / "store"))
     build_site([], tmp_path / "site", measured=m, pdf=False, png=False)
     for page in (tmp_path / "site").glob("*.html"):
         assert '<aside class="gate"' not in page.read_text(), page.name
@@ -132,12 +115,12 @@ def test_every_link_leads_somewhere(site):
             assert not place or place in ids[file or page.name], (page.name, link)
 
 
-def test_a_cell_leads_to_its_runs_and_a_run_to_its_record_plot_and_block(site, measured):
+def test_a_cell_leads_to_its_runs_and_a_run_to_its_record_plot_and_block(site, one_group):
     table = (site / "tables.html").read_text()
     cell = re.search(r'<a href="(runs-[^"#]+)#(full-9000-4)">([\d.]+)', table)
     page = (site / cell[1]).read_text()
     section = re.search(rf'<h2 id="{cell[2]}">.*?</section>', page, re.DOTALL)[0]
-    runs = measured.runs
+    runs = one_group.runs
     runs = runs[(runs["tuning"] == "full") & (runs["mtu_B"] == 9000) & (runs["streams"] == 4)]
     assert section.count("<tr id=") == len(runs) == 3
     assert section.count('<svg class="spark" role="img"') == section.count("<polyline") == 3
@@ -158,18 +141,18 @@ def test_the_views_show_each_group_that_was_measured(site):
     assert not (site / "trend.html").exists(), "there is one campaign"
 
 
-def test_every_notebook_is_there_as_one_and_every_group_as_csv_and_latex(site, measured):
+def test_every_notebook_is_there_as_one_and_every_group_as_csv_and_latex(site, one_group):
     assert '<a download href="notebooks/block.ipynb">' in (site / "block.html").read_text()
     content = nbformat.read(site / "notebooks" / "03-analysis.ipynb", as_version=4)
     assert content.cells[0].source.startswith("# 03-analysis")
     runs = pd.read_csv(site / "records" / "linux64-to-linux64.csv")
-    assert runs["run_id"].tolist() == measured.runs["run_id"].tolist()
+    assert runs["run_id"].tolist() == one_group.runs["run_id"].tolist()
     page = (site / "runs-linux64-to-linux64.html").read_text()
     assert '<a download href="records/linux64-to-linux64.tex">LaTeX of all these runs</a>' in page
     latex = (site / "records" / "linux64-to-linux64.tex").read_text()
     rows = [line for line in latex.splitlines() if line.startswith(tuple(runs["run_id"]))]
     assert len(rows) == len(runs) and latex.startswith(r"\begin{longtable}")
-    first = measured.runs.iloc[0]
+    first = one_group.runs.iloc[0]
     goodput = printed.number(first["goodput_MBps"])
     assert f" & {first['started_at']:%Y-%m-%d %H:%M:%S} & {goodput} & " in rows[0]
     assert sum("stalled: " in row for row in rows) == (runs["flags"] == "stalled").sum() > 0
