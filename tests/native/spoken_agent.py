@@ -73,7 +73,7 @@ class Agent:
         """Start a gen; a window of 200 ms unless bytes are given."""
         base = {
             "run": run, "to": "127.0.0.1", "port": port, "streams": 1, "token": token,
-            "record_B": 65536, "congestion": "cubic", "tail_ms": 300, "interval_ms": 50,
+            "record_B": 65536, "congestion": "cubic", "interval_ms": 50,
         }  # fmt: skip
         if "bytes" not in settings:
             base["window_ms"] = 200

@@ -44,6 +44,7 @@ static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 
 		if (!room_B) {
 			room_B = await_room(stream, POLLOUT);
+			nl_worker_check_time(worker);
 			continue;
 		}
 		n = move(ctx, stream, nl_stream_next(stream, most_B));
@@ -55,6 +56,7 @@ static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 			room_B = 0;
 		} else if (errno == ENOBUFS && nl_zc_pending_any(stream)) {
 			await_room(stream, 0); /* a completion: POLLERR is always reported */
+			nl_worker_check_time(worker);
 		} else if (errno != EINTR) { /* EPIPE after the run has shut the socket down */
 			return nl_stream_quitting(stream) ? 0 : errno;
 		}

@@ -1,5 +1,6 @@
 /* The epoll engine: one level-triggered set per thread. A stream left with data pending is reported
  * again after the others. */
+#include "base/clock.h"
 #include "io/worker.h"
 #include "io/zc_pending.h"
 
@@ -15,6 +16,7 @@ enum { BATCH_CALLS = 128 };
 
 struct set {
 	int fd, ready;
+	int over; /* a gen: the data of all streams have ended */
 	struct epoll_event event[EVENTS];
 };
 
@@ -33,7 +35,7 @@ static int prepare(struct nl_worker *worker)
 	if (!set)
 		return ENOMEM;
 	worker->own = set;
-	set->ready = 0;
+	*set = (struct set){0};
 	set->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (set->fd < 0)
 		return errno;
@@ -44,11 +46,22 @@ static int prepare(struct nl_worker *worker)
 	return 0;
 }
 
+/* Until the end of a timed gen; then for a millisecond, while the sink's window lasts. */
+static int wait_ms(const struct nl_transfer *transfer, const struct set *set)
+{
+	uint64_t end_ns = atomic_load_explicit(&transfer->end_ns, memory_order_relaxed);
+	int ms = nl_poll_ms(end_ns);
+
+	if (!end_ns || set->over)
+		return -1;
+	return ms > 0 ? ms : 1;
+}
+
 static int await_events(struct nl_worker *worker)
 {
 	struct set *set = worker->own;
 
-	set->ready = epoll_wait(set->fd, set->event, EVENTS, -1);
+	set->ready = epoll_wait(set->fd, set->event, EVENTS, wait_ms(worker->transfer, set));
 	if (set->ready >= 0)
 		return 0;
 	set->ready = 0;
@@ -138,6 +151,18 @@ static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
 	}
 }
 
+/* End the data of all streams once the time is up: those without room are never ready. */
+static void end_in_time(struct nl_worker *worker)
+{
+	struct set *set = worker->own;
+
+	nl_worker_check_time(worker);
+	set->over = nl_stream_quitting(nl_worker_stream(worker, 0));
+	for (uint64_t i = 0; set->over && i < nl_worker_streams(worker); i++)
+		if (nl_worker_stream(worker, i)->phase == NL_MOVING)
+			end_data(worker, nl_worker_stream(worker, i), 0);
+}
+
 static void transfer(struct nl_worker *worker)
 {
 	struct set *set = worker->own;
@@ -157,6 +182,8 @@ static void transfer(struct nl_worker *worker)
 			receive_some(worker, stream);
 		}
 	}
+	if (nl_worker_sends(worker) && !set->over)
+		end_in_time(worker);
 }
 
 static void finish(struct nl_worker *worker)

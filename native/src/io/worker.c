@@ -8,7 +8,6 @@
 #include "net/tcpinfo.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -69,19 +68,24 @@ void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
 	/* the sink closes after its last byte: by then all data are acknowledged */
 	do
 		n = recv(stream->fd, &byte, 1, 0);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 ? errno == EINTR : n > 0 && byte == 'W');
 	if (n >= 0 || errno != EAGAIN)
 		nl_worker_closed(worker, stream, n, errno);
 }
 
-void nl_worker_yield(struct nl_worker *worker)
+int nl_transfer_over(struct nl_transfer *transfer)
 {
-	struct nl_transfer *transfer = worker->transfer;
+	uint64_t end_ns = atomic_load_explicit(&transfer->end_ns, memory_order_relaxed);
+	uint64_t now = end_ns ? nl_now_ns() : 0;
+	char byte;
 
-	sched_yield();
-	if (transfer->overdue_ns && !atomic_load_explicit(&transfer->quit, memory_order_relaxed) &&
-	    nl_now_ns() > transfer->overdue_ns)
-		nl_workers_shut(transfer, SHUT_WR);
+	if (!end_ns || now < end_ns)
+		return 0;
+	if (now < end_ns + NL_SINK_LATE_MS * NL_NS_PER_MS &&
+	    recv(transfer->stream[0].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
+		return 0;
+	atomic_store(&transfer->quit, 1);
+	return 1;
 }
 
 static uint8_t *buffer_of(const struct nl_worker *worker)

@@ -9,12 +9,16 @@
 #include "io/io_method.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 /* Limit of the wait for zero-copy completions after the end of all streams. */
 enum { NL_ZC_WAIT_MS = 200 };
 
-/* A gen whose controlling thread has not ended it this long after its time ends by itself. */
-enum { NL_OVERDUE_MS = 2000 };
+/* Limit of sending on for a sink whose window is not over yet. */
+enum { NL_SINK_LATE_MS = 2000 };
+
+/* A thread of a gen reads the clock after this many bytes, and after each wait. */
+enum { NL_CLOCK_B = 128 << 10 };
 
 /* The part of a run that its workers use. Constant while they run, except the streams, the report
  * rows (each written by the thread of its stream), quit, and what the lock guards. */
@@ -32,7 +36,9 @@ struct nl_transfer {
 	uint8_t *buffers;
 	uint64_t buffers_B, stride_B;
 	int file; /* the pattern as a file, for sendfile; -1 otherwise */
-	uint64_t overdue_ns; /* when a timed gen ends by itself; 0: never. Set before the release */
+	/* The end of a timed gen; 0: none. Set before the release; the controlling thread moves it if it
+	 * opens the window late. */
+	_Atomic uint64_t end_ns;
 
 	atomic_int quit; /* set: streams leave their loops */
 
@@ -47,7 +53,7 @@ struct nl_worker {
 	struct nl_transfer *transfer;
 	uint64_t id;
 	uint64_t open; /* streams that have not ended */
-	uint64_t unyielded_B;
+	uint64_t unyielded_B, unclocked_B;
 	struct nl_io_ctx ctx;
 	void *own; /* the engine's, between prepare and finish */
 	pthread_t thread;
@@ -89,9 +95,16 @@ static inline int nl_worker_sends(const struct nl_worker *worker)
 	return worker->transfer->opts->role == NL_GEN;
 }
 
-/* Yield the CPU after a batch. Threads that yield all the time kept the controlling thread from a CPU
- * for a minute (seen on Linux 6.18): a run that is overdue ends here. */
-void nl_worker_yield(struct nl_worker *worker);
+/* Set quit if the end has come and the sink has sent its W, or has not for NL_SINK_LATE_MS. Every
+ * thread of a gen ends by itself: threads that fill the CPUs kept the controlling thread from one
+ * for a minute (seen on Linux 6.18). */
+int nl_transfer_over(struct nl_transfer *transfer);
+
+static inline void nl_worker_check_time(struct nl_worker *worker)
+{
+	worker->unclocked_B = 0;
+	nl_transfer_over(worker->transfer);
+}
 
 /* Count bytes that a gen has sent. */
 static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *stream,
@@ -101,8 +114,11 @@ static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *st
 	worker->unyielded_B += bytes;
 	if (worker->unyielded_B >= worker->transfer->policy.yield_B) {
 		worker->unyielded_B = 0;
-		nl_worker_yield(worker);
+		sched_yield();
 	}
+	worker->unclocked_B += bytes;
+	if (worker->unclocked_B >= NL_CLOCK_B)
+		nl_worker_check_time(worker);
 }
 
 /* The data of a stream have ended, with 0 or errno. A sink's stream ends here; a gen's waits for

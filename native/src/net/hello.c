@@ -5,7 +5,7 @@
 
 static const char magic[8] = {'N', 'L', 'H', 'E', 'L', 'L', 'O', '1'};
 
-enum { VERSION = 1, AT_VERSION = 8, AT_STREAM = 12, AT_RUN = 16, AT_TOKEN = 24, AT_ZERO = 40 };
+enum { VERSION = 2, AT_VERSION = 8, AT_STREAM = 12, AT_RUN = 16, AT_TOKEN = 24, AT_ZERO = 40 };
 
 void nl_hello_write(uint8_t out[NL_HELLO_B], const struct nl_hello *hello)
 {

@@ -29,7 +29,9 @@ struct watch {
 	struct nl_worker *worker; /* [threads] */
 	struct nl_meter *meter;   /* [SNAPSHOTS] */
 	struct nl_meter_poll meter_poll;
-	struct nl_process_scan others; /* before the warm-up; empty: not known */
+	/* Before the warm-up, and again after the last stream: a scan of many processes takes some
+	 * ms. Empty: not known. */
+	struct nl_process_scan others;
 	struct nl_card_scan card;      /* the same */
 	enum phase phase;
 	uint64_t sample_due_ns, poll_due_ns;
@@ -64,13 +66,6 @@ static void take_meter(struct watch *watch, int which)
 	memcpy(watch->meter[which].name, watch->meter[BEFORE].name, sizeof(watch->meter[which].name));
 }
 
-/* Scan before the warm-up and after the window: a scan of many processes takes some ms. */
-static void close_others(struct watch *watch)
-{
-	if (!watch->run->report.others.known)
-		nl_process_since(&watch->others, &watch->run->report.others);
-}
-
 static void close_card(struct watch *watch)
 {
 	struct nl_card_scan now;
@@ -94,6 +89,9 @@ static void open_window(struct watch *watch, uint64_t t_ns)
 		row->cwnd_t0_segments = row->cwnd_segments;
 	}
 	watch->phase = IN_WINDOW;
+	if (watch->run->opts.role == NL_GEN && watch->run->opts.window_ms)
+		watch->run->transfer.end_ns =
+			t_ns + (watch->run->opts.window_ms + watch->run->opts.tail_ms) * NL_NS_PER_MS;
 }
 
 static void close_window(struct watch *watch, uint64_t t_ns)
@@ -151,17 +149,21 @@ static void plan_sample(struct watch *watch, uint64_t t_ns)
 static void at_t1(struct watch *watch, uint64_t t_ns)
 {
 	struct nl_run *run = watch->run;
-	uint64_t more_ms = run->opts.role == NL_GEN ? run->opts.tail_ms : run->opts.drain_ms;
 
 	close_window(watch, t_ns);
+	if (run->opts.role == NL_SINK) /* before the meter, which may have to wait */
+		nl_sink_over(run);
 	take_meter(watch, AT_T1);
-	for (uint64_t i = 0; run->opts.role == NL_GEN && i < run->opts.streams; i++) {
+	if (run->opts.role == NL_SINK) {
+		watch->end_due_ns = t_ns + run->opts.drain_ms * NL_NS_PER_MS;
+		return;
+	}
+	watch->end_due_ns = run->transfer.end_ns;
+	for (uint64_t i = 0; i < run->opts.streams; i++) {
 		struct nl_stream_report *row = &run->report.per_stream[i];
 
 		row->has_tcp_t1 = nl_tcpinfo_read(run->transfer.stream[i].fd, &row->tcp_t1) == 0;
 	}
-	watch->end_due_ns = t_ns + more_ms * NL_NS_PER_MS;
-	close_others(watch);
 }
 
 static void sample(struct watch *watch)
@@ -207,6 +209,11 @@ static void at_end(struct watch *watch, uint64_t now)
 	struct nl_err err;
 
 	if (run->opts.role == NL_GEN && watch->phase == PAST_WINDOW) {
+		/* the threads end by themselves, but one that is blocked in send() */
+		if (!nl_transfer_over(&run->transfer)) {
+			watch->end_due_ns = now + NL_NS_PER_MS;
+			return;
+		}
 		nl_workers_shut(&run->transfer, SHUT_WR);
 		watch->phase = DRAINING;
 		watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
@@ -285,11 +292,27 @@ static void count_intervals(struct nl_report *report)
 	}
 }
 
+/* Nothing was sent after the last stream ended: there ends a window that was closed later. */
+static void end_window_with_streams(struct nl_report *report)
+{
+	uint64_t *t1_ns = &report->sample_t_ns[report->sample_count - 1];
+
+	if (report->t_last_byte_ns >= report->window_t1_ns ||
+	    report->t_last_byte_ns <= report->window_t0_ns)
+		return;
+	while (*t1_ns > report->window_t1_ns)
+		t1_ns--;
+	*t1_ns = report->window_t1_ns = report->t_last_byte_ns;
+}
+
 static void collect(struct nl_run *run)
 {
 	struct nl_report *report = &run->report;
+	uint64_t due_ns = report->window_t1_ns;
 	struct nl_err err;
 
+	if (run->opts.role == NL_GEN) /* the thread that closes the window may have come late */
+		due_ns = report->window_t0_ns + run->opts.window_ms * NL_NS_PER_MS;
 	for (uint64_t i = 0; i < run->opts.streams; i++) {
 		const struct nl_stream *stream = &run->transfer.stream[i];
 		struct nl_stream_report *row = &report->per_stream[i];
@@ -314,12 +337,14 @@ static void collect(struct nl_run *run)
 			nl_fail_errno(&err, row->errnum, "stream %llu", (unsigned long long)i);
 			err.code = NL_PEER;
 			fail_run(run, NL_STATUS_ERROR, &err);
-		} else if (run->opts.window_ms && row->t_end_ns < report->window_t1_ns) {
+		} else if (run->opts.window_ms && row->t_end_ns < due_ns) {
 			nl_fail(&err, NL_PEER, "stream %llu ended before the window did",
 				(unsigned long long)i);
 			fail_run(run, NL_STATUS_ERROR, &err);
 		}
 	}
+	if (run->opts.role == NL_GEN && run->opts.window_ms)
+		end_window_with_streams(report);
 	count_intervals(report);
 }
 
@@ -328,11 +353,12 @@ static void conclude(struct watch *watch)
 	struct nl_run *run = watch->run;
 	struct nl_report *report = &run->report;
 	uint64_t t_ns = nl_samples_take(report, run->transfer.stream);
-	int timed_window_done = watch->phase != WARMING && report->window_t1_ns;
+	int timed_window_done = watch->phase != WARMING &&
+				(report->window_t1_ns || run->opts.role == NL_GEN);
 	struct nl_err err;
 
 	take_meter(watch, AFTER);
-	close_others(watch);
+	nl_process_since(&watch->others, &report->others);
 	close_card(watch);
 	if (report->window_t0_ns == 0) {
 		open_window(watch, t_ns);
@@ -374,14 +400,16 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	if (run->opts.window_ms == 0)
 		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
 	else if (run->opts.role == NL_GEN)
-		run->transfer.overdue_ns =
+		run->transfer.end_ns =
 			run->report.t_go_ns + NL_NS_PER_MS * (run->opts.warmup_ms + run->opts.window_ms +
-							      run->opts.tail_ms + NL_OVERDUE_MS);
+							      run->opts.tail_ms);
 	plan_sample(watch, run->report.t_go_ns);
 	watch->poll_due_ns = run->report.t_go_ns + NL_METER_POLL_MS * NL_NS_PER_MS;
 	nl_workers_release(&run->transfer);
 	if (run->opts.role == NL_SINK)
 		code = nl_sink_go(run, err);
+	if (run->opts.role == NL_SINK && !run->opts.window_ms)
+		nl_sink_over(run);
 	if (code)
 		abort_streams(watch, NL_STATUS_ERROR, err);
 	return NL_OK;

@@ -25,6 +25,9 @@ int nl_gen_connect(struct nl_run *run, struct nl_err *err);
 int nl_sink_go(struct nl_run *run, struct nl_err *err);
 int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
 
+/* Sink: send W on the first stream, since the window is over. A gen waits for it at its end. */
+void nl_sink_over(const struct nl_run *run);
+
 /* Start, time, sample and end the streams; fills the report. */
 int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
 

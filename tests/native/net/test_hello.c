@@ -13,7 +13,7 @@ TEST(the_layout_is_that_of_the_protocol)
 	uint8_t bytes[NL_HELLO_B];
 
 	nl_hello_write(bytes, &sent);
-	CHECK(memcmp(bytes, "NLHELLO1\0\0\0\1\0\0\0\3\1\2\3\4\5\6\7\10\11\10\7", 27) == 0);
+	CHECK(memcmp(bytes, "NLHELLO1\0\0\0\2\0\0\0\3\1\2\3\4\5\6\7\10\11\10\7", 27) == 0);
 	for (int i = 27; i < NL_HELLO_B; i++)
 		CHECK(bytes[i] == 0);
 }

@@ -1,0 +1,11 @@
+"""Runs end in time on a busy machine: 500 of them, where the quick tests make 20."""
+
+from __future__ import annotations
+
+import pytest
+from test_native_engines import assert_runs_end_in_time
+
+
+@pytest.mark.parametrize("streams", [20, 100])
+def test_runs_end_in_time_on_a_busy_machine(agent, streams):
+    assert_runs_end_in_time(agent, streams, runs=250, within_ms=100)
