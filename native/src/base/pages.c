@@ -1,5 +1,6 @@
 #include "base/pages.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
@@ -36,6 +37,11 @@ static void *map_huge(uint64_t len_B)
 
 void *nl_pages_map(uint64_t *len_B, int huge)
 {
+	/* a size may have 32 bits only, and would be cut */
+	if (*len_B > SIZE_MAX - 2 * HUGE_PAGE_B) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	*len_B = round_up(*len_B, huge ? HUGE_PAGE_B : PAGE_B);
 	return huge ? map_huge(*len_B) : map(*len_B);
 }

@@ -26,9 +26,13 @@ TEST(the_whole_mapping_is_writable)
 
 TEST(more_memory_than_available_fails)
 {
-	uint64_t len_B = 1ULL << 62;
+	/* rounded up to pages, the last two would be 0 */
+	static const uint64_t wanted[] = {1ULL << 62, SIZE_MAX, UINT64_MAX - 1};
 
-	CHECK(!nl_pages_map(&len_B, 0) && errno == ENOMEM);
-	len_B = 1ULL << 62;
-	CHECK(!nl_pages_map(&len_B, 1) && errno == ENOMEM);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		for (int huge = 0; huge < 2; huge++) {
+			uint64_t len_B = wanted[i];
+
+			CHECK(!nl_pages_map(&len_B, huge) && errno == ENOMEM);
+		}
 }

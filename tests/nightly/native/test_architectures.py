@@ -69,3 +69,12 @@ def test_two_machines_agree_on_every_byte(agents, tmp_path, sender, receiver):
 def test_each_agent_has_the_digest_of_its_sources(agents, name):
     said = subprocess.run((*agents[name], "version"), capture_output=True, text=True, check=True)
     assert said.stdout.split()[-1] == core.source_digest()
+
+
+def test_more_memory_than_32_bits_address_is_refused(agents):
+    """100 records of this size, in whole pages, are 4 GiB and 96 KiB."""
+    words = ("sink", "--bind", "127.0.0.1", "--streams", "100", "--record_B", "42949672")
+    argv = (*agents["arm"], *words, "--engine", "blocking")
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "memory for 100 records of 42949672 B" in done.stderr
