@@ -123,6 +123,7 @@ def side_of(
         congestion=endpoint.kernel_names(congestion) if congestion else None,
         cpus=cpus,
         may_force=endpoint.may_force,
+        boot_id=endpoint.facts.get("boot_id"),
     )
 
 

@@ -66,6 +66,7 @@ class RunEnd:
     may_force: bool = True
     bind_address: str = ""  # the host's own, where the other end reaches it by another
     ports: range | None = None
+    boot_id: str | None = None
 
     @property
     def own_address(self) -> str:
@@ -220,8 +221,10 @@ class _Inbox:
             ) from error
 
 
-def _asked(side: RunEnd, request: Request, *, sends: bool) -> dict[str, str | int | float | bool]:
-    """Return the words of an end whose values differ from the defaults."""
+def _asked(
+    side: RunEnd, request: Request, *, to: RunEnd | None = None
+) -> dict[str, str | int | float | bool]:
+    """Return the words of an end, a gen with `to`, whose values differ from the defaults."""
     socket = request.socket
     words: dict[str, tuple[str | int | float, str | int | float]] = {
         "engine": (request.engine, "auto"),
@@ -236,11 +239,16 @@ def _asked(side: RunEnd, request: Request, *, sends: bool) -> dict[str, str | in
         "sched_batch": (_switch(request.policy.sched_batch), "auto"),
         "spread": (_switch(request.policy.spread), "auto"),
     }
-    if sends:
+    if to:
         words["send"] = (request.send, "copy")
         words["pacing_Bps"] = (round((socket.pacing_MBps or 0) * 1e6), 0)
         words["trace"] = (int(request.trace), 0)
-        words["yield_B"] = (str(request.policy.yield_B), "auto")
+        yield_B = str(request.policy.yield_B)
+        # a yield is for a sink on the same CPUs; elsewhere it only gives them to others
+        remote = side.boot_id and to.boot_id and side.boot_id != to.boot_id
+        if yield_B == "auto" and remote and request.engine != "plain":
+            yield_B = "never"
+        words["yield_B"] = (yield_B, "auto")
     else:
         words["read_delay"] = (_switch(request.policy.read_delay), "auto")
     return {key: value for key, (value, default) in words.items() if value != default}
@@ -297,7 +305,7 @@ def measure(
                 receive=request.receive,
                 accept_ms=ACCEPT_MS,
                 window_ms=request.window_ms,
-                **_asked(to, request, sends=False),
+                **_asked(to, request),
                 **common,
             )
         ports = [
@@ -318,7 +326,7 @@ def measure(
                 interface=of.interface,
                 connect_ms=ACCEPT_MS,
                 **lasting,
-                **_asked(of, request, sends=True),
+                **_asked(of, request, to=to),
                 **common,
             )
         deadline = now() + GRACE_S + allowed_s

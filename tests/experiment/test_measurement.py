@@ -40,6 +40,7 @@ def endpoint(name: str, agent=None, clamps=(None, None), drift=()) -> SimpleName
         interface=f"to-{name}",
         buffer_clamps=lambda: clamps,
         may_force=True,
+        facts={},
         kernel_names=lambda congestion: f"nl_{congestion}",
         drift=lambda: list(drift),
     )

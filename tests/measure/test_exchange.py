@@ -376,6 +376,24 @@ def test_a_policy_reaches_the_end_that_has_each_option(clock):
     assert {key: gen[key] for key in gen.keys() - PLAIN_GEN} == both | {"yield_B": "never"}
 
 
+@pytest.mark.parametrize(
+    ("boots", "changes", "yields"),
+    [
+        (("1", "1"), {}, None),
+        (("1", None), {}, None),
+        (("1", "2"), {}, "never"),
+        (("1", "2"), {"policy": Policy(yield_B=65536)}, "65536"),
+        (("1", "2"), {"engine": "plain"}, None),
+    ],
+)
+def test_a_gen_yields_by_itself_only_where_its_sink_may_be(clock, boots, changes, yields):
+    a, b = good_agent(clock), good_agent(clock)
+    ends = replace(side("a", a), boot_id=boots[0]), replace(side("b", b), boot_id=boots[1])
+    measure(*ends, replace(request(), **changes), now=clock)
+    assert a.asked("gen")[0].get("yield_B") == yields
+    assert "yield_B" not in b.asked("sink")[0]
+
+
 def test_in_both_directions_each_host_keeps_its_cpus(clock):
     a, b = good_agent(clock), good_agent(clock)
     ends = replace(side("a", a), cpus="0"), replace(side("b", b), cpus="1")
