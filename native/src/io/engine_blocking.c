@@ -43,6 +43,8 @@ static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 		ssize_t n;
 
 		if (!room_B) {
+			if (ctx->method->reap) /* or poll returns at once */
+				ctx->method->reap(stream);
 			room_B = await_room(stream, POLLOUT);
 			nl_worker_check_time(worker);
 			continue;

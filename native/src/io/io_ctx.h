@@ -17,6 +17,7 @@ struct nl_io_ctx {
 	int owns_file;
 	int pipe_out, pipe_in; /* -1: none */
 	uint64_t piped_B;      /* bytes in the pipe */
+	int blocks; /* zero-copy receives: so do the sockets */
 	uint8_t *map;
 	uint64_t map_B;
 };

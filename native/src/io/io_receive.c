@@ -102,6 +102,7 @@ static int attach_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
 
 	if (ctx->map)
 		return 0;
+	ctx->blocks = !(fcntl(stream->fd, F_GETFL) & O_NONBLOCK);
 	ctx->map_B = ctx->record_B > least ? ctx->record_B : least;
 	ctx->map_B = (ctx->map_B + page_B - 1) / page_B * page_B;
 	map = mmap(NULL, ctx->map_B, PROT_READ, MAP_SHARED, stream->fd, 0);
@@ -115,25 +116,28 @@ static ssize_t receive_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream,
 {
 	struct pollfd ready = {.fd = stream->fd, .events = POLLIN};
 	struct kernel_zerocopy result;
+	int waits = ctx->blocks;
 	size_t rest;
-	ssize_t n;
 
-	/* otherwise recv() would block, and then copy data that could have been mapped */
-	if (!(fcntl(stream->fd, F_GETFL) & O_NONBLOCK) && poll(&ready, 1, -1) < 0)
-		return -1;
-	if (map_received(stream->fd, ctx->map, ctx->map_B, &result)) {
-		if (errno != EIO) /* EIO: end of stream, which recv() reports */
+	for (;; waits = 0) {
+		if (map_received(stream->fd, ctx->map, ctx->map_B, &result)) {
+			if (errno != EIO) /* EIO: end of stream, which recv() reports */
+				return -1;
+			break;
+		}
+		if (result.length > 0) {
+			stream->mapped_bytes += result.length;
+			return (ssize_t)result.length;
+		}
+		/* recv() would wait too, and then copy data that could have been mapped */
+		if (result.recv_skip_hint || !waits)
+			break;
+		if (poll(&ready, 1, -1) < 0)
 			return -1;
-		result = (struct kernel_zerocopy){0};
-	}
-	if (result.length > 0) {
-		stream->mapped_bytes += result.length;
-		return (ssize_t)result.length;
 	}
 	/* bytes that do not fill a page must be copied */
 	rest = result.recv_skip_hint && result.recv_skip_hint < len ? result.recv_skip_hint : len;
-	n = recv(stream->fd, ctx->buffer, rest, 0);
-	return n;
+	return recv(stream->fd, ctx->buffer, rest, 0);
 }
 
 static const struct nl_io_method row[] = {

@@ -37,6 +37,8 @@ static ssize_t send_copy(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t
 
 /* -- zerocopy -------------------------------------------------------------------- */
 
+enum { REAP_SENDS = 32 };
+
 static int probe_zerocopy(const char **what)
 {
 	int on = 1, failed, errnum, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -94,19 +96,23 @@ static void reap_zerocopy(struct nl_stream *stream)
 
 static ssize_t send_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)
 {
-	ssize_t n;
+	/* the kernel merges completions that nobody has read */
+	int read_all = stream->zc_pending->next % REAP_SENDS == 0;
 
-	reap_zerocopy(stream);
-	if (!nl_zc_pending_full(stream)) {
-		n = send(stream->fd, ctx->buffer, len, MSG_NOSIGNAL | MSG_ZEROCOPY);
+	for (;; read_all = 1) {
+		ssize_t n = -1;
+
+		if (read_all)
+			reap_zerocopy(stream);
+		errno = ENOBUFS;
+		if (!nl_zc_pending_full(stream))
+			n = send(stream->fd, ctx->buffer, len, MSG_NOSIGNAL | MSG_ZEROCOPY);
 		if (n > 0)
 			nl_zc_pending_sent(stream, nl_zc_pending_begin(stream), (uint64_t)n);
-		/* no slot for a completion: wait for the completion of earlier sends */
-		if (n >= 0 || errno != ENOBUFS || !nl_zc_pending_any(stream))
+		/* no slot for a completion: wait for that of earlier sends */
+		if (n >= 0 || errno != ENOBUFS || read_all || !nl_zc_pending_any(stream))
 			return n;
 	}
-	errno = ENOBUFS;
-	return -1;
 }
 
 /* -- sendfile -------------------------------------------------------------------- */
