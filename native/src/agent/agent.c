@@ -152,7 +152,7 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 static const struct nl_verb verbs[] = {
 	{"sink", request_sink, 0},   {"gen", request_gen, 0},     {"stop", request_stop, 0},
 	{"meter", request_meter, 0}, {"lease", request_lease, 0}, {"ping", NULL, 1},
-	{"quit", NULL, 1},
+	{"quit", NULL, 1},           {NULL, NULL, 0},
 };
 
 /* -- start and end ------------------------------------------------------------------- */
@@ -175,7 +175,6 @@ static struct agent *agent_new(int in_fd, int out_fd)
 		return NULL;
 	}
 	agent->serve = (struct nl_serve){.verbs = verbs,
-					 .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 					 .context = agent,
 					 .async_out = agent->out,
 					 .in_fd = in_fd,

@@ -43,10 +43,20 @@ struct nl_json_member {
 /* Write unsigned members into an open object. */
 void nl_json_members(struct nl_json *j, const struct nl_json_member *member, size_t count);
 
+/* A member that has the name of its field. */
+#define OF(from, field) {#field, (from)->field}
+
 #define PUT_MEMBERS(j, ...)                                                                        \
 	do {                                                                                       \
 		const struct nl_json_member list_[] = {__VA_ARGS__};                               \
 		nl_json_members(j, list_, sizeof(list_) / sizeof(list_[0]));                       \
+	} while (0)
+
+#define PUT_OBJECT(j, key, ...)                                                                    \
+	do {                                                                                       \
+		nl_json_open(j, key);                                                              \
+		PUT_MEMBERS(j, __VA_ARGS__);                                                       \
+		nl_json_close(j);                                                                  \
 	} while (0)
 
 /* Write the text and a newline to fd in full. 0, or -1 with errno (ENOMEM when failed). */

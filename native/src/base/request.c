@@ -218,8 +218,8 @@ const char *nl_request_unread(const struct nl_request *r)
 	return NULL;
 }
 
-int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const char *line,
-		size_t len, struct nl_request *request, struct nl_err *err)
+int nl_dispatch(const struct nl_verb *verbs, void *context, const char *line, size_t len,
+		struct nl_request *request, struct nl_err *err)
 {
 	enum nl_request_code parsed = NL_REQUEST_TOO_LONG;
 
@@ -230,14 +230,13 @@ int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const 
 		request->count = 0;
 		return nl_fail_key(err, request->bad_key, "%s", nl_request_message(parsed));
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(verbs[i].name, request->verb) != 0)
-			continue;
-		if (verbs[i].bare && nl_request_only_known(request, err))
-			return err->code;
-		return verbs[i].handle ? verbs[i].handle(context, request, err) : NL_DISPATCH_UNHANDLED;
-	}
-	return nl_fail(err, NL_BAD_REQUEST, "unknown request %s", request->verb);
+	while (verbs->name && strcmp(verbs->name, request->verb) != 0)
+		verbs++;
+	if (!verbs->name)
+		return nl_fail(err, NL_BAD_REQUEST, "unknown request %s", request->verb);
+	if (verbs->bare && nl_request_only_known(request, err))
+		return err->code;
+	return verbs->handle ? verbs->handle(context, request, err) : NL_DISPATCH_UNHANDLED;
 }
 
 int nl_request_only_known(const struct nl_request *request, struct nl_err *err)

@@ -81,11 +81,11 @@ struct nl_verb {
 
 enum { NL_DISPATCH_UNHANDLED = -1 };
 
-/* Parse a line (NULL: an overlong one) and call the handler among count verbs. NL_OK,
+/* Parse a line (NULL: an overlong one) and call the handler among verbs, of which the last has no name. NL_OK,
  * NL_DISPATCH_UNHANDLED for a verb without a handler, or an error code with *err filled. *request receives
  * the parsed line; no pairs if it was malformed. */
-int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const char *line,
-		size_t len, struct nl_request *request, struct nl_err *err);
+int nl_dispatch(const struct nl_verb *verbs, void *context, const char *line, size_t len,
+		struct nl_request *request, struct nl_err *err);
 
 /* NL_OK if every key has been read by a getter, else an error naming the unknown key. */
 int nl_request_only_known(const struct nl_request *request, struct nl_err *err);

@@ -21,7 +21,7 @@ static int handle_line(struct nl_serve *s, const char *line, size_t len)
 
 	if (line && len == 0)
 		return s->stop;
-	code = nl_dispatch(s->verbs, s->verb_count, s->context, line, len, &request, &err);
+	code = nl_dispatch(s->verbs, s->context, line, len, &request, &err);
 	if (code == NL_DISPATCH_UNHANDLED && strcmp(request.verb, "ping") == 0) {
 		nl_json_u64(nl_serve_event(s, "pong"), "t_ns", nl_now_ns());
 		nl_serve_finish(s);

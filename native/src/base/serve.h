@@ -33,8 +33,7 @@ enum nl_serve_end {
 };
 
 struct nl_serve {
-	const struct nl_verb *verbs;
-	size_t verb_count;
+	const struct nl_verb *verbs; /* the last one has no name */
 	void *context; /* of the handlers */
 	struct nl_json json; /* of the answers; free it at the end */
 	/* Writes the answers. NULL: they are written here; a reader that does not read for 2.5 s is lost. */

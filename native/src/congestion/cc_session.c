@@ -105,10 +105,9 @@ static int request_unload(void *context, struct nl_request *request, struct nl_e
 }
 
 static const struct nl_verb verbs[] = {
-	{"load", request_load, 0},
-	{"unload", request_unload, 0},
-	{"ping", NULL, 1},
-	{"quit", NULL, 1},
+	{"load", request_load, 0}, {"unload", request_unload, 0},
+	{"ping", NULL, 1},         {"quit", NULL, 1},
+	{NULL, NULL, 0},
 };
 
 /* -- start and end ----------------------------------------------------------------- */
@@ -121,7 +120,6 @@ int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 
 	if (signal_fd >= 0) {
 		s->serve = (struct nl_serve){.verbs = verbs,
-					     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 					     .context = s,
 					     .in_fd = in_fd,
 					     .out_fd = out_fd,

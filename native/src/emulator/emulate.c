@@ -191,7 +191,7 @@ static int request_report(void *context, struct nl_request *request, struct nl_e
 
 static const struct nl_verb verbs[] = {
 	{"set", request_set, 0}, {"open", request_open, 0}, {"report", request_report, 0},
-	{"ping", NULL, 1},       {"quit", NULL, 1},
+	{"ping", NULL, 1},       {"quit", NULL, 1},       {NULL, NULL, 0},
 };
 
 /* -- packets ------------------------------------------------------------------------- */
@@ -347,7 +347,6 @@ int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	nl_wake_comp_init(&e->wake_comp);
 	use_real_time(e);
 	e->serve = (struct nl_serve){.verbs = verbs,
-				     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				     .context = e,
 				     .async_out = e->out,
 				     .in_fd = in_fd,

@@ -117,27 +117,24 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 
 	nl_json_open(j, NULL);
 	nl_json_text(j, "direction", i ? "ba" : "ab");
-	PUT_MEMBERS(j, {"rate_bps", o->rate_bps}, {"overhead_B", o->overhead_B},
-		    {"delay_us", o->delay_ns / 1000}, {"jitter_us", o->jitter_ns / 1000},
-		    {"queue_limit_B", o->queue_B}, {"queue_limit_packets", o->queue_packets},
-		    {"loss_ppb", o->loss_ppb}, {"reorder_ppb", o->reorder_ppb},
-		    {"reorder_us", o->reorder_ns / 1000}, {"seed", o->seed}, {"in_reads", c->reads},
+	PUT_MEMBERS(j, OF(o, rate_bps), OF(o, overhead_B), {"delay_us", o->delay_ns / 1000},
+		    {"jitter_us", o->jitter_ns / 1000}, {"queue_limit_B", o->queue_B},
+		    {"queue_limit_packets", o->queue_packets}, OF(o, loss_ppb), OF(o, reorder_ppb),
+		    {"reorder_us", o->reorder_ns / 1000}, OF(o, seed), {"in_reads", c->reads},
 		    {"in_packets", c->packets}, {"in_data_packets", c->data_packets},
-		    {"in_bytes", c->bytes}, {"out_writes", c->out_writes},
-		    {"out_packets", c->out_packets}, {"out_bytes", c->out_bytes});
-	nl_json_open(j, "dropped");
-	PUT_MEMBERS(j, {"queue", c->dropped_queue}, {"loss", c->dropped_loss},
-		    {"forced", c->dropped_forced}, {"memory", c->dropped_memory},
-		    {"malformed", c->dropped_malformed}, {"refused", c->dropped_refused});
-	nl_json_close(j);
+		    {"in_bytes", c->bytes}, OF(c, out_writes), OF(c, out_packets),
+		    OF(c, out_bytes));
+	PUT_OBJECT(j, "dropped", {"queue", c->dropped_queue}, {"loss", c->dropped_loss},
+		   {"forced", c->dropped_forced}, {"memory", c->dropped_memory},
+		   {"malformed", c->dropped_malformed}, {"refused", c->dropped_refused});
 	nl_json_known(j, "forced_ns", link->drop_plan.last_ns != 0, link->drop_plan.last_ns);
 	nl_link_queue(link, now_ns, &bytes, &packets);
-	PUT_MEMBERS(j, {"reordered", c->reordered}, {"queue_B", bytes}, {"queue_packets", packets},
-		    {"max_queue_B", c->max_queue_B}, {"max_queue_packets", c->max_queue_packets},
+	PUT_MEMBERS(j, OF(c, reordered), {"queue_B", bytes}, {"queue_packets", packets},
+		    OF(c, max_queue_B), OF(c, max_queue_packets),
 		    {"stored_packets", link->unsent_packets}, {"stored_B", link->ring.used_B},
 		    {"memory_B", link->ring.cap_B}, {"max_memory_B", link->ring.max_used_B});
 	nl_json_open(j, "lateness");
-	PUT_MEMBERS(j, {"max_ns", late->max_ns}, {"late", late->late});
+	PUT_MEMBERS(j, OF(late, max_ns), OF(late, late));
 	numbers(j, "below_us", bin_us, NL_LATENESS_BINS - 1, 1);
 	numbers(j, "count", late->bin, NL_LATENESS_BINS, 1);
 	nl_json_close(j);
@@ -182,10 +179,8 @@ void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link li
 	nl_json_bool(j, "final", final);
 	nl_json_u64(j, "t_ns", now_ns);
 	nl_json_u64(j, "elapsed_ns", elapsed_ns);
-	nl_json_open(j, "process");
-	PUT_MEMBERS(j, {"user_us", cpu[0] - r->cpu0_us[0]}, {"system_us", cpu[1] - r->cpu0_us[1]},
-		    {"waited_us", waited / 1000});
-	nl_json_close(j);
+	PUT_OBJECT(j, "process", {"user_us", cpu[0] - r->cpu0_us[0]},
+		   {"system_us", cpu[1] - r->cpu0_us[1]}, {"waited_us", waited / 1000});
 	nl_json_u64(j, "busy_max_ns", r->busy_max_ns);
 	nl_json_u64(j, "wake_ns", r->wake_ns);
 	nl_json_array(j, "flags");

@@ -76,13 +76,27 @@ static int set_dscp(int fd, const struct nl_run_opts *opts, int family, struct n
 	return code ? code : set_row(fd, &v4, value, err);
 }
 
-/* 64 bits where kernel and value have them (Linux 4.20), else 32 bits. */
+/* 64 bits where the kernel has them (Linux 4.20), else 32 bits; UINT64_MAX: none. 0 or -1. */
+static int get_pacing(int fd, uint64_t *rate_Bps)
+{
+	uint32_t narrow;
+	socklen_t len = sizeof(*rate_Bps);
+
+	*rate_Bps = 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, rate_Bps, &len))
+		return -1;
+	if (len == sizeof(narrow)) {
+		memcpy(&narrow, rate_Bps, sizeof(narrow));
+		*rate_Bps = narrow == UINT32_MAX ? UINT64_MAX : narrow;
+	}
+	return 0;
+}
+
 static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 {
 	uint32_t narrow = (uint32_t)rate_Bps;
 	int fits = rate_Bps < UINT32_MAX, failed;
-	uint64_t holds = 0;
-	socklen_t len = sizeof(holds);
+	uint64_t holds;
 
 	if (rate_Bps == 0)
 		return NL_OK;
@@ -91,12 +105,8 @@ static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 	if (failed)
 		return nl_fail_option(err, "pacing_Bps", errno, "setsockopt SO_MAX_PACING_RATE %llu",
 				      (unsigned long long)rate_Bps);
-	if (getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &holds, &len))
+	if (get_pacing(fd, &holds))
 		return nl_fail_option(err, "pacing_Bps", errno, "getsockopt SO_MAX_PACING_RATE");
-	if (len == sizeof(narrow)) {
-		memcpy(&narrow, &holds, sizeof(narrow));
-		holds = narrow;
-	}
 	if (holds != rate_Bps)
 		return nl_fail_option(err, "pacing_Bps", 0,
 				      "SO_MAX_PACING_RATE was set to %llu, but reads back as %llu",
@@ -183,21 +193,6 @@ static uint64_t dscp_of(int fd)
 	return (uint64_t)(value & ~ECN_BITS) >> DSCP_SHIFT;
 }
 
-static uint64_t pacing_of(int fd)
-{
-	uint64_t wide = 0;
-	uint32_t narrow;
-	socklen_t len = sizeof(wide);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &wide, &len))
-		return 0;
-	if (len == sizeof(narrow)) {
-		memcpy(&narrow, &wide, sizeof(narrow));
-		return narrow == UINT32_MAX ? 0 : narrow;
-	}
-	return wide == UINT64_MAX ? 0 : wide;
-}
-
 void nl_sockopts_describe(int fd, struct nl_stream_report *out)
 {
 	const struct {
@@ -216,5 +211,6 @@ void nl_sockopts_describe(int fd, struct nl_stream_report *out)
 		*plain[i].out = get_int(fd, plain[i].level, plain[i].name, &value) ? 0 : (uint64_t)value;
 	out->nodelay = out->nodelay != 0;
 	out->dscp = dscp_of(fd);
-	out->pacing_Bps = pacing_of(fd);
+	if (get_pacing(fd, &out->pacing_Bps) || out->pacing_Bps == UINT64_MAX)
+		out->pacing_Bps = 0;
 }

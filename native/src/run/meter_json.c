@@ -9,10 +9,9 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 	if (span->name[0]) {
 		nl_json_open(j, "interface");
 		nl_json_text(j, "name", span->name);
-		PUT_MEMBERS(j, {"rx_bytes", i->rx_bytes}, {"tx_bytes", i->tx_bytes},
-			    {"rx_packets", i->rx_packets}, {"tx_packets", i->tx_packets},
-			    {"rx_errors", i->rx_errors}, {"tx_errors", i->tx_errors},
-			    {"rx_dropped", i->rx_dropped}, {"tx_dropped", i->tx_dropped});
+		PUT_MEMBERS(j, OF(i, rx_bytes), OF(i, tx_bytes), OF(i, rx_packets),
+			    OF(i, tx_packets), OF(i, rx_errors), OF(i, tx_errors),
+			    OF(i, rx_dropped), OF(i, tx_dropped));
 		if (with_reset) {
 			nl_json_u64(j, "wraps", span->wraps);
 			nl_json_bool(j, "reset", (int)span->reset);
@@ -26,10 +25,9 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 		const struct nl_cpu *c = &span->cpu[n];
 
 		nl_json_open(j, NULL);
-		PUT_MEMBERS(j, {"cpu", c->cpu}, {"user_us", c->user_us}, {"nice_us", c->nice_us},
-			    {"system_us", c->system_us}, {"idle_us", c->idle_us},
-			    {"iowait_us", c->iowait_us}, {"irq_us", c->irq_us},
-			    {"softirq_us", c->softirq_us}, {"steal_us", c->steal_us});
+		PUT_MEMBERS(j, OF(c, cpu), OF(c, user_us), OF(c, nice_us), OF(c, system_us),
+			    OF(c, idle_us), OF(c, iowait_us), OF(c, irq_us), OF(c, softirq_us),
+			    OF(c, steal_us));
 		/* null where the host does not report them */
 		nl_json_known(j, "frequency_kHz", c->frequency_kHz != 0, c->frequency_kHz);
 		nl_json_known(j, "first_frequency_kHz", c->first_frequency_kHz != 0, c->first_frequency_kHz);
@@ -37,20 +35,17 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 		nl_json_close(j);
 	}
 	nl_json_array_end(j);
-	PUT_MEMBERS(j, {"interrupts", span->interrupts},
-		    {"context_switches", span->context_switches});
-	nl_json_open(j, "softnet");
-	PUT_MEMBERS(j, {"processed", span->softnet_processed}, {"dropped", span->softnet_dropped},
-		    {"time_squeeze", span->softnet_time_squeeze});
-	nl_json_close(j);
-	nl_json_open(j, "process");
-	PUT_MEMBERS(j, {"user_us", span->process_user_us}, {"system_us", span->process_system_us});
-	nl_json_close(j);
+	PUT_MEMBERS(j, OF(span, interrupts), OF(span, context_switches));
+	PUT_OBJECT(j, "softnet", {"processed", span->softnet_processed},
+		   {"dropped", span->softnet_dropped},
+		   {"time_squeeze", span->softnet_time_squeeze});
+	PUT_OBJECT(j, "process", {"user_us", span->process_user_us},
+		   {"system_us", span->process_system_us});
 }
 
 void nl_json_span(struct nl_json *j, const struct nl_meter_span *span)
 {
-	PUT_MEMBERS(j, {"t0_ns", span->t0_ns}, {"t1_ns", span->t1_ns});
+	PUT_MEMBERS(j, OF(span, t0_ns), OF(span, t1_ns));
 	nl_json_open(j, "clock");
 	nl_json_u64(j, "steps", span->clock_steps);
 	nl_json_i64(j, "step_ns", span->clock_step_ns);
@@ -86,15 +81,14 @@ void nl_json_others(struct nl_json *j, const struct nl_others *others)
 	}
 	nl_json_open(j, "others");
 	nl_json_i64(j, "pid", others->pid);
-	PUT_MEMBERS(j, {"born_ticks", others->born_ticks}, {"t0_ns", others->t0_ns},
-		    {"t1_ns", others->t1_ns}, {"cpu_us", others->cpu_us});
+	PUT_MEMBERS(j, OF(others, born_ticks), OF(others, t0_ns), OF(others, t1_ns),
+		    OF(others, cpu_us));
 	nl_json_array(j, "top");
 	for (uint64_t n = 0; n < others->top_count; n++) {
 		nl_json_open(j, NULL);
 		nl_json_i64(j, "pid", others->top[n].pid);
 		nl_json_text(j, "name", others->top[n].name);
-		PUT_MEMBERS(j, {"born_ticks", others->top[n].born_ticks},
-			    {"cpu_us", others->top[n].cpu_us});
+		PUT_MEMBERS(j, OF(&others->top[n], born_ticks), OF(&others->top[n], cpu_us));
 		nl_json_close(j);
 	}
 	nl_json_array_end(j);

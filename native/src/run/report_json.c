@@ -17,37 +17,25 @@ static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp
 		nl_json_null(j, key);
 		return;
 	}
-	nl_json_open(j, key);
-	PUT_MEMBERS(j, {"rtt_us", tcp->rtt_us}, {"rttvar_us", tcp->rttvar_us},
-		    {"min_rtt_us", tcp->min_rtt_us}, {"cwnd_segments", tcp->cwnd_segments},
-		    {"ssthresh_segments", tcp->ssthresh_segments}, {"mss_B", tcp->mss_B},
-		    {"rcv_mss_B", tcp->rcv_mss_B}, {"retransmits", tcp->retransmits},
-		    {"lost", tcp->lost}, {"reordering", tcp->reordering}, {"busy_us", tcp->busy_us},
-		    {"rwnd_limited_us", tcp->rwnd_limited_us},
-		    {"sndbuf_limited_us", tcp->sndbuf_limited_us}, {"bytes_acked", tcp->bytes_acked},
-		    {"bytes_received", tcp->bytes_received}, {"bytes_sent", tcp->bytes_sent},
-		    {"bytes_retransmitted", tcp->bytes_retransmitted}, {"segs_out", tcp->segs_out},
-		    {"segs_in", tcp->segs_in}, {"delivery_rate_Bps", tcp->delivery_rate_Bps},
-		    {"rcv_space_B", tcp->rcv_space_B}, {"snd_wscale", tcp->snd_wscale},
-		    {"rcv_wscale", tcp->rcv_wscale}, {"options", tcp->options});
-	nl_json_close(j);
+	PUT_OBJECT(j, key, OF(tcp, rtt_us), OF(tcp, rttvar_us), OF(tcp, min_rtt_us),
+		   OF(tcp, cwnd_segments), OF(tcp, ssthresh_segments), OF(tcp, mss_B),
+		   OF(tcp, rcv_mss_B), OF(tcp, retransmits), OF(tcp, lost), OF(tcp, reordering),
+		   OF(tcp, busy_us), OF(tcp, rwnd_limited_us), OF(tcp, sndbuf_limited_us),
+		   OF(tcp, bytes_acked), OF(tcp, bytes_received), OF(tcp, bytes_sent),
+		   OF(tcp, bytes_retransmitted), OF(tcp, segs_out), OF(tcp, segs_in),
+		   OF(tcp, delivery_rate_Bps), OF(tcp, rcv_space_B), OF(tcp, snd_wscale),
+		   OF(tcp, rcv_wscale), OF(tcp, options));
 }
 
 static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 {
 	nl_json_open(j, NULL);
-	PUT_MEMBERS(j, {"stream", row->stream}, {"bytes", row->bytes},
-		    {"window_bytes", row->window_bytes}, {"calls", row->calls},
-		    {"t_first_ns", row->t_first_ns}, {"t_last_ns", row->t_last_ns},
-		    {"t_end_ns", row->t_end_ns},
-		    {"sndbuf_start_B", row->sndbuf_start_B}, {"rcvbuf_start_B", row->rcvbuf_start_B},
-		    {"sndbuf_B", row->sndbuf_B}, {"rcvbuf_B", row->rcvbuf_B},
-		    {"cwnd_start_segments", row->cwnd_start_segments},
-		    {"cwnd_t0_segments", row->cwnd_t0_segments},
-		    {"cwnd_max_segments", row->cwnd_max_segments},
-		    {"pacing_Bps", row->pacing_Bps}, {"dscp", row->dscp}, {"mss_B", row->mss_B},
-		    {"nodelay", row->nodelay}, {"busy_poll_us", row->busy_poll_us},
-		    {"moves", row->moves});
+	PUT_MEMBERS(j, OF(row, stream), OF(row, bytes), OF(row, window_bytes), OF(row, calls),
+		    OF(row, t_first_ns), OF(row, t_last_ns), OF(row, t_end_ns),
+		    OF(row, sndbuf_start_B), OF(row, rcvbuf_start_B), OF(row, sndbuf_B),
+		    OF(row, rcvbuf_B), OF(row, cwnd_start_segments), OF(row, cwnd_t0_segments),
+		    OF(row, cwnd_max_segments), OF(row, pacing_Bps), OF(row, dscp), OF(row, mss_B),
+		    OF(row, nodelay), OF(row, busy_poll_us), OF(row, moves));
 	nl_json_known(j, "cpu", row->cpu >= 0, (uint64_t)row->cpu);
 	nl_json_known(j, "incoming_cpu", row->incoming_cpu >= 0, (uint64_t)row->incoming_cpu);
 	nl_json_known(j, "napi_id", row->napi_id != 0, row->napi_id);
@@ -148,12 +136,9 @@ static void put_sink_members(struct nl_json *j, const struct nl_report *r)
 	const struct nl_rejected *no = &r->rejected;
 
 	nl_json_u64(j, "accepted", r->accepted);
-	nl_json_open(j, "rejected");
-	PUT_MEMBERS(j, {"short", no->too_short}, {"magic", no->magic}, {"version", no->version},
-		    {"run", no->run}, {"stream", no->stream}, {"token", no->token},
-		    {"twice", no->twice}, {"late", no->late}, {"address", no->address},
-		    {"evicted", no->evicted});
-	nl_json_close(j);
+	PUT_OBJECT(j, "rejected", {"short", no->too_short}, OF(no, magic), OF(no, version),
+		   OF(no, run), OF(no, stream), OF(no, token), OF(no, twice), OF(no, late),
+		   OF(no, address), OF(no, evicted));
 }
 
 static void put_policy(struct nl_json *j, const struct nl_policy *policy)
@@ -180,10 +165,9 @@ static void put_engine(struct nl_json *j, const struct nl_report *r)
 	}
 	nl_json_open(j, "zerocopy");
 	if (r->role == NL_GEN)
-		PUT_MEMBERS(j, {"completed_bytes", r->completed_bytes},
-			    {"copied_bytes", r->copied_bytes});
+		PUT_MEMBERS(j, OF(r, completed_bytes), OF(r, copied_bytes));
 	else
-		PUT_MEMBERS(j, {"mapped_bytes", r->mapped_bytes},
+		PUT_MEMBERS(j, OF(r, mapped_bytes),
 			    {"copied_bytes", r->total_bytes - r->mapped_bytes});
 	nl_json_close(j);
 }
@@ -257,14 +241,10 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 	else
 		nl_json_u64(j, "t_let_go_ns", r->t_let_go_ns);
 	put_engine(j, r);
-	PUT_MEMBERS(j, {"t_go_ns", r->t_go_ns}, {"t_first_byte_ns", r->t_first_byte_ns},
-		    {"t_last_byte_ns", r->t_last_byte_ns});
-	nl_json_open(j, "window");
-	PUT_MEMBERS(j, {"t0_ns", r->window_t0_ns}, {"t1_ns", r->window_t1_ns},
-		    {"bytes", r->window_bytes});
-	nl_json_close(j);
-	PUT_MEMBERS(j, {"total_bytes", r->total_bytes},
-		    {"interval_sum_bytes", r->interval_sum_bytes},
+	PUT_MEMBERS(j, OF(r, t_go_ns), OF(r, t_first_byte_ns), OF(r, t_last_byte_ns));
+	PUT_OBJECT(j, "window", {"t0_ns", r->window_t0_ns}, {"t1_ns", r->window_t1_ns},
+		   {"bytes", r->window_bytes});
+	PUT_MEMBERS(j, OF(r, total_bytes), OF(r, interval_sum_bytes),
 		    {"watch_cpu_us", r->watch_cpu_ns / 1000},
 		    {"watch_late_us", r->watch_late_ns / 1000});
 	nl_json_array(j, "per_stream");

@@ -277,6 +277,7 @@ static const struct nl_verb verbs[] = {
 	{"read", do_read, 0},         {"list", do_list, 0},     {"set", do_set, 0},
 	{"begin", do_begin, 1},       {"verify", do_verify, 1}, {"revert", do_revert, 1},
 	{"keepalive", do_keepalive, 1}, {"end", do_end, 1},     {"recover", do_recover, 1},
+	{NULL, NULL, 0},
 };
 
 /* -- the process -------------------------------------------------------------------- */
@@ -324,7 +325,6 @@ int nl_tune_main(int argc, char **argv)
 	int code;
 
 	t.serve = (struct nl_serve){.verbs = verbs,
-				    .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				    .context = &t,
 				    .in_fd = STDIN_FILENO,
 				    .out_fd = STDOUT_FILENO,

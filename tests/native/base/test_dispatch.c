@@ -21,12 +21,12 @@ static int request_refuse(void *context, struct nl_request *request, struct nl_e
 	return nl_fail(err, BUSY, "%s is never done", request->verb);
 }
 
-static const struct nl_verb verbs[] = {{"add", request_add, 0}, {"refuse", request_refuse, 0}};
+static const struct nl_verb verbs[] = {{"add", request_add, 0}, {"refuse", request_refuse, 0},
+				       {NULL, NULL, 0}};
 
 static int take(uint64_t *sum, const char *line, struct nl_request *request, struct nl_err *err)
 {
-	return nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), sum, line,
-			   line ? strlen(line) : 0, request, err);
+	return nl_dispatch(verbs, sum, line, line ? strlen(line) : 0, request, err);
 }
 
 TEST(a_verb_calls_its_request_with_the_context)

@@ -24,7 +24,7 @@ static int request_add(void *context, struct nl_request *request, struct nl_err 
 	return NL_OK;
 }
 
-static const struct nl_verb verbs[] = {{"add", request_add, 0}, {"quit", NULL, 1}};
+static const struct nl_verb verbs[] = {{"add", request_add, 0}, {"quit", NULL, 1}, {NULL, NULL, 0}};
 
 static void open_pipes(void)
 {
@@ -32,7 +32,6 @@ static void open_pipes(void)
 	CHECK(pipe2(s.in, O_CLOEXEC) == 0 && pipe2(s.out, O_CLOEXEC) == 0);
 	CHECK(pipe2(s.signal, O_CLOEXEC) == 0);
 	s.serve = (struct nl_serve){.verbs = verbs,
-				    .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				    .context = &s,
 				    .in_fd = s.in[0],
 				    .out_fd = s.out[1],
