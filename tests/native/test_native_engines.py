@@ -211,6 +211,20 @@ def test_a_peer_that_resets_is_an_error(agent, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_gen_waits_two_seconds_for_the_window_of_its_sink(agent, engine):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        agent.gen(listener.getsockname()[1], "0" * 32, engine=engine, window_ms=100)
+        peer, _ = listener.accept()
+        with peer:
+            peer.sendall(b"G")
+            while peer.recv(1 << 20):
+                pass
+        gen = agent.receive()
+    assert gen["status"] == "ok", gen["message"]
+    assert 2.1e9 <= gen["t_last_byte_ns"] - gen["t_go_ns"] < 3e9
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_sink_that_never_reads_ends_the_gen_in_time(agent, engine):
     send = "zerocopy" if "zerocopy" in ENGINES[engine][0] else "copy"
     with socket.create_server(("127.0.0.1", 0)) as listener:
