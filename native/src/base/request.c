@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int hex_digit(char c)
+int nl_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -41,8 +41,8 @@ static long decode(char *to, const char *from, size_t len)
 
 			if (len - i < 3)
 				return -1;
-			hi = hex_digit(from[i + 1]);
-			lo = hex_digit(from[i + 2]);
+			hi = nl_hex_digit(from[i + 1]);
+			lo = nl_hex_digit(from[i + 2]);
 			if (hi < 0 || lo < 0)
 				return -1;
 			c = (unsigned char)(hi * 16 + lo);
@@ -194,7 +194,7 @@ int nl_hex_parse(const char *text, uint8_t *out, size_t len)
 	if (strlen(text) != 2 * len)
 		return -1;
 	for (size_t i = 0; i < len; i++) {
-		int hi = hex_digit(text[2 * i]), lo = hex_digit(text[2 * i + 1]);
+		int hi = nl_hex_digit(text[2 * i]), lo = nl_hex_digit(text[2 * i + 1]);
 
 		if (hi < 0 || lo < 0)
 			return -1;

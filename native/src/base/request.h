@@ -66,6 +66,9 @@ int nl_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out
 /* Format a number as decimal text. */
 void nl_decimal_format(char out[24], uint64_t value);
 
+/* The value of a hex digit, or -1. */
+int nl_hex_digit(char c);
+
 /* Parse the whole text as 2 * len hex digits. 0, or -1. */
 int nl_hex_parse(const char *text, uint8_t *out, size_t len);
 

@@ -168,15 +168,18 @@ static uint64_t jittered(struct nl_link *link)
 	return delay_ns > o->jitter_ns ? delay_ns - o->jitter_ns : 0;
 }
 
-/* Make the run a piece; the caller has reserved room in the queues. */
-static void make_piece(struct nl_link *link, unsigned char *block, const struct run *run,
-		       int overtaken)
+/* Make the run a piece, and begin another; the caller has reserved room in the queues. The number of
+ * pieces: none of an empty run. */
+static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct run *run, int overtaken)
 {
 	const struct nl_link_opts *o = &link->opts;
 	struct nl_piece piece = {.block = block, .first = run->first, .count = run->count};
 	struct served served = {.end_ns = run->end_ns, .packets = run->count};
-	uint64_t delay_ns = o->jitter_ns ? jittered(link) : o->delay_ns;
+	uint64_t delay_ns;
 
+	if (!run->count)
+		return 0;
+	delay_ns = o->jitter_ns ? jittered(link) : o->delay_ns;
 	piece.depart_ns = run->end_ns + delay_ns;
 	if (piece.depart_ns < link->last_ns)
 		piece.depart_ns = link->last_ns;
@@ -192,6 +195,8 @@ static void make_piece(struct nl_link *link, unsigned char *block, const struct 
 		nl_fifo_push(&link->waiting, &served);
 		link->waiting_packets += run->count;
 	}
+	run->count = 0;
+	return 1;
 }
 
 static uint64_t piece_ns(const struct nl_link_opts *o)
@@ -217,36 +222,23 @@ static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_sup
 
 		if (verdict != PASSES)
 			++*dropped[verdict];
-		if (run.count && (verdict != PASSES || link->opts.jitter_ns ||
-				  run.end_ns - run.begin_ns >= piece_ns(&link->opts))) {
-			make_piece(link, block, &run, 0);
-			pieces++;
-			run.count = 0;
-		}
+		if (verdict != PASSES || link->opts.jitter_ns ||
+		    run.end_ns - run.begin_ns >= piece_ns(&link->opts))
+			pieces += make_piece(link, block, &run, 0);
 		if (verdict != PASSES)
 			continue;
 		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
-		if (overtaken && run.count) {
-			make_piece(link, block, &run, 0);
-			pieces++;
-			run.count = 0;
-		}
+		if (overtaken)
+			pieces += make_piece(link, block, &run, 0);
 		begin_ns = link->free_ns > now_ns ? link->free_ns : now_ns;
 		if (!run.count)
 			run = (struct run){.first = i, .begin_ns = begin_ns};
 		run.count++;
 		run.end_ns = send_ns(link, now_ns, weight_B);
-		if (overtaken) {
-			make_piece(link, block, &run, 1);
-			pieces++;
-			run.count = 0;
-		}
+		if (overtaken)
+			pieces += make_piece(link, block, &run, 1);
 	}
-	if (run.count) {
-		make_piece(link, block, &run, 0);
-		pieces++;
-	}
-	return pieces;
+	return pieces + make_piece(link, block, &run, 0);
 }
 
 static int read_frame(struct nl_link *link, struct nl_superpacket *sp, const uint8_t *frame,

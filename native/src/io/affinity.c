@@ -31,7 +31,7 @@ static cpu_set_t *as_cpu_set(struct set *set)
 static void only(struct set *set, unsigned cpu)
 {
 	memset(set, 0, sizeof(*set));
-	set->bits[cpu / (8 * sizeof(unsigned long))] = 1UL << cpu % (8 * sizeof(unsigned long));
+	CPU_SET_S(cpu, sizeof(*set), as_cpu_set(set));
 }
 
 static int run_on(unsigned cpu)
@@ -42,23 +42,21 @@ static int run_on(unsigned cpu)
 	return sched_setaffinity(0, sizeof(set), as_cpu_set(&set)) ? errno : 0;
 }
 
-static int has(const struct set *set, unsigned cpu)
+static int has(struct set *set, unsigned cpu)
 {
-	return set->bits[cpu / (8 * sizeof(unsigned long))] >> cpu % (8 * sizeof(unsigned long)) & 1;
+	return CPU_ISSET_S(cpu, sizeof(*set), as_cpu_set(set)) != 0;
 }
 
 /* The only CPU of a set, or -1 if it has none or several. */
-static int single(const struct set *set)
+static int single(struct set *set)
 {
-	int found = -1;
+	int cpu = 0;
 
-	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++)
-		if (has(set, cpu)) {
-			if (found >= 0)
-				return -1;
-			found = (int)cpu;
-		}
-	return found;
+	if (CPU_COUNT_S(sizeof(*set), as_cpu_set(set)) != 1)
+		return -1;
+	while (!has(set, (unsigned)cpu))
+		cpu++;
+	return cpu;
 }
 
 static int incoming_cpu(int fd)
@@ -165,15 +163,12 @@ int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads, int alway
 
 uint64_t nl_affinity_allowed(void)
 {
-	uint64_t count = 0;
 	struct set set;
 
 	memset(&set, 0, sizeof(set));
 	if (sched_getaffinity(0, sizeof(set), as_cpu_set(&set)))
 		return 0;
-	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++)
-		count += has(&set, cpu) != 0;
-	return count;
+	return (uint64_t)CPU_COUNT_S(sizeof(set), as_cpu_set(&set));
 }
 
 /* -- during a run -------------------------------------------------------------------------- */

@@ -23,24 +23,13 @@ static int take_decimal(struct cursor *c, uint64_t *out)
 
 static int take_hex32(struct cursor *c, uint32_t *out)
 {
-	uint32_t n = 0;
 	int digits = 0;
 
 	skip_blanks(c);
-	for (; c->at < c->end && digits < 8; c->at++, digits++) {
-		char ch = *c->at;
-
-		if (ch >= '0' && ch <= '9')
-			n = n * 16 + (uint32_t)(ch - '0');
-		else if (ch >= 'a' && ch <= 'f')
-			n = n * 16 + (uint32_t)(ch - 'a' + 10);
-		else
-			break;
-	}
-	if (digits == 0)
-		return -1;
-	*out = n;
-	return 0;
+	*out = 0;
+	for (; c->at < c->end && digits < 8 && nl_hex_digit(*c->at) >= 0; c->at++, digits++)
+		*out = *out * 16 + (uint32_t)nl_hex_digit(*c->at);
+	return digits ? 0 : -1;
 }
 
 static int take_word(struct cursor *c, const char *word)
