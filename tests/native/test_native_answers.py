@@ -34,7 +34,7 @@ def test_unread_answers_are_bounded(start_agent):
 
 @pytest.mark.timeout(120)
 def test_a_large_trace_comes_in_parts(agent):
-    options = {"streams": 1000, "interval_ms": 10, "window_ms": 3500, "record_B": 1024}
+    options = {"streams": 1000, "interval_ms": 10, "window_ms": 4500, "record_B": 1024}
     options["buffer_B"] = 16_384
     port, token = agent.sink(**options, accept_ms=20_000)
     agent.gen(port, token, **options, trace=1, pacing_Bps=20_000, connect_ms=20_000)

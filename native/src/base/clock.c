@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sys/resource.h>
 
 static uint64_t read_ns(clockid_t clock)
 {
@@ -19,6 +20,15 @@ uint64_t nl_now_ns(void)
 uint64_t nl_thread_cpu_ns(void)
 {
 	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void nl_process_cpu_us(uint64_t us[2])
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	us[0] = (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
+	us[1] = (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
 }
 
 int nl_poll_ms(uint64_t t_ns)

@@ -20,6 +20,14 @@ static inline struct timespec nl_timespec(uint64_t t_ns)
 /* CPU time of the calling thread so far. */
 uint64_t nl_thread_cpu_ns(void);
 
+/* User and system time of this process so far. */
+void nl_process_cpu_us(uint64_t us[2]);
+
+static inline uint64_t nl_sooner(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
 /* Milliseconds from now until t_ns, rounded up, for poll(); 0 when it is past. */
 int nl_poll_ms(uint64_t t_ns);
 

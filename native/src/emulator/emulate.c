@@ -257,18 +257,13 @@ static void move_packets(struct emulator *e, uint64_t came_ns, int readable[2])
 	}
 }
 
-static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
-}
-
 /* -- start and end ----------------------------------------------------------------- */
 
 enum { TUN_A = NL_SERVE_FDS, TUN_B, WATCHED };
 
 static uint64_t sleep_ns(struct emulator *e)
 {
-	uint64_t due_ns = sooner(nl_link_next_ns(&e->link[0]), nl_link_next_ns(&e->link[1]));
+	uint64_t due_ns = nl_sooner(nl_link_next_ns(&e->link[0]), nl_link_next_ns(&e->link[1]));
 
 	return nl_wake_comp_begin(&e->wake_comp, nl_now_ns(), due_ns, e->report.next_sample_ns);
 }

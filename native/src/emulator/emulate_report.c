@@ -1,7 +1,8 @@
 #include "emulator/emulate_report.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
-#include <sys/resource.h>
 
 /* Upper bounds of the bins; the last one is open. */
 static const uint64_t bin_us[NL_LATENESS_BINS - 1] = {10,  20,   50,   100,  200,  500,
@@ -10,15 +11,6 @@ static const uint64_t bin_us[NL_LATENESS_BINS - 1] = {10,  20,   50,   100,  200
 /* Flag thresholds: late if more than one piece in LATE_ONE_IN was; short of CPU if runnable but
  * waiting for more than this percentage of the time. */
 enum { LATE_ONE_IN = 100, WAITED_PERCENT = 5 };
-
-static void cpu_us(uint64_t us[2])
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	us[0] = (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
-	us[1] = (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
-}
 
 /* Time this thread was runnable without running; 0 where the kernel does not report it. */
 static uint64_t waited_ns(void)
@@ -40,7 +32,7 @@ void nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint6
 	r->begun_ns = r->next_sample_ns = now_ns;
 	r->sample_ns = sample_ms * 1000000;
 	r->late_ns = late_us * 1000;
-	cpu_us(r->cpu0_us);
+	nl_process_cpu_us(r->cpu0_us);
 	r->waited0_ns = waited_ns();
 }
 
@@ -92,7 +84,7 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2
 		nl_link_queue(&link[i], now_ns, &s->queue_B[i], &s->queue_packets[i]);
 	for (int i = 0; i < 2; i++)
 		s->dropped[i] = nl_link_dropped(&link[i]);
-	cpu_us(cpu);
+	nl_process_cpu_us(cpu);
 	s->cpu_us = cpu[0] + cpu[1] - r->cpu0_us[0] - r->cpu0_us[1];
 	r->next_sample_ns += ((now_ns - r->next_sample_ns) / r->sample_ns + 1) * r->sample_ns;
 }
@@ -173,7 +165,7 @@ void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link li
 {
 	uint64_t elapsed_ns = now_ns - r->begun_ns, waited = waited_ns() - r->waited0_ns, cpu[2];
 
-	cpu_us(cpu);
+	nl_process_cpu_us(cpu);
 	nl_json_open(j, NULL);
 	nl_json_text(j, "event", "emulation");
 	nl_json_bool(j, "final", final);

@@ -1,11 +1,8 @@
 #include "emulator/wake_comp.h"
 
-#include <string.h>
+#include "base/clock.h"
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
+#include <string.h>
 
 void nl_wake_comp_init(struct nl_wake_comp *comp)
 {
@@ -17,7 +14,7 @@ uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t
 			    uint64_t poll_ns)
 {
 	uint64_t early_ns = poll_ns < due_ns ? 0 : comp->most_ns;
-	uint64_t end_ns = least(due_ns, poll_ns), wait_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+	uint64_t end_ns = nl_sooner(due_ns, poll_ns), wait_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 
 	comp->begun_ns = now_ns;
 	comp->until_ns = 0;
@@ -41,7 +38,7 @@ void nl_wake_comp_end(struct nl_wake_comp *comp, uint64_t now_ns)
 
 	if (!comp->until_ns || now_ns < comp->until_ns)
 		return;
-	late_ns = least(now_ns - comp->until_ns, NL_WAKE_COMP_WAKE_MAX_NS);
+	late_ns = nl_sooner(now_ns - comp->until_ns, NL_WAKE_COMP_WAKE_MAX_NS);
 	/* fast up and slowly down: close to the usual maximum */
 	comp->most_ns = towards(comp->most_ns, late_ns, late_ns > comp->most_ns ? 4 : 16);
 	comp->mean_ns = towards(comp->mean_ns, late_ns, 8);

@@ -6,7 +6,6 @@
 #include <linux/ethtool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 _Static_assert(NL_CARD_NAME == ETH_GSTRING_LEN + 1, "a name has room for its terminator");
 
@@ -22,13 +21,9 @@ static const char *const loss_words[] = {
 
 int nl_card_counts_loss(const char *name)
 {
-	for (size_t n = 0; n < sizeof(loss_words) / sizeof(loss_words[0]); n++) {
-		size_t len = strlen(loss_words[n]);
-
-		for (const char *at = name; *at; at++)
-			if (strncasecmp(at, loss_words[n], len) == 0)
-				return 1;
-	}
+	for (size_t n = 0; n < sizeof(loss_words) / sizeof(loss_words[0]); n++)
+		if (strcasestr(name, loss_words[n]))
+			return 1;
 	return 0;
 }
 

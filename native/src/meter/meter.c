@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file_read.h"
 #include "meter/meter_poll.h"
@@ -9,16 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Fits /proc/stat of NL_CPUS_MAX CPUs and some thousand interrupt lines. */
 enum { TEXT_MAX = 1 << 20 };
-
-static uint64_t microseconds(struct timeval t)
-{
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
-}
 
 static int read_host(char *text, struct nl_meter *out, struct nl_err *err)
 {
@@ -41,7 +36,7 @@ int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_err *er
 {
 	struct nl_meter *now = calloc(1, sizeof(*now));
 	char *text = malloc(TEXT_MAX);
-	struct rusage usage;
+	uint64_t cpu_us[2];
 	int code = NL_OK, errnum;
 
 	if (!now || !text) {
@@ -64,9 +59,9 @@ int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_err *er
 	if (code)
 		goto out;
 	nl_throttle_read(NL_CPU_ROOT, now);
-	getrusage(RUSAGE_SELF, &usage);
-	now->process_user_us = microseconds(usage.ru_utime);
-	now->process_system_us = microseconds(usage.ru_stime);
+	nl_process_cpu_us(cpu_us);
+	now->process_user_us = cpu_us[0];
+	now->process_system_us = cpu_us[1];
 	memcpy(out, now, sizeof(*out));
 out:
 	free(text);
