@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, valid
-from netlab.errors import NetlabError
+from netlab.files.json_file import parse_json
 from netlab.files.tables import Table
 from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, bottleneck, evidence
 from netlab.measure.card_counters import meaning
@@ -31,12 +30,8 @@ PAUSE_S = 30.0
 
 def json_of(text: str, column: str, *, code: str) -> Any:
     """Content of a value of a column; None of an empty one."""
-    try:
-        return json.loads(text or "null")
-    except ValueError:
-        raise NetlabError(
-            f"column {column} of the results contains text that is not JSON", code=code
-        ) from None
+    where = f"column {column} of the results"
+    return parse_json(text or "null", where, kind=object, code=code)
 
 
 def flagged(runs: pd.DataFrame) -> pd.DataFrame:
@@ -211,10 +206,10 @@ def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
         return None
     grown = defaultdict(list)
     for row in known.itertuples():
-        ends = json.loads(row.card_counters)
+        ends = parse_json(row.card_counters, "card_counters")
         if not any(ends.values()):
             continue
-        hosts = json.loads(row.provenance or "{}").get("hosts") or {}
+        hosts = parse_json(row.provenance or "{}", "provenance").get("hosts") or {}
         for end, values in ends.items():
             driver = (hosts.get(getattr(row, end)) or {}).get("nic_driver")
             for name, value in values.items():
@@ -308,7 +303,7 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     good = valid(runs)
     good = good[good["goodput_MBps"] > 0]
     texts = good["provenance"].unique()
-    facts = {text: json.loads(text or "{}").get("hosts") or {} for text in texts}
+    facts = {text: parse_json(text or "{}", "provenance").get("hosts") or {} for text in texts}
     busy = [_busy_cores(row, facts[row["provenance"]], study) for row in good.to_dict("records")]
     cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
     known = good.assign(cost=cost)[lambda frame: frame["cost"].notna()]

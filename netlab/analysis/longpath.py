@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -13,6 +12,7 @@ import pandas as pd
 from netlab.analysis.cells import batch_means, mean_interval
 from netlab.congestion import LAWS, WindowLaw
 from netlab.errors import BadInput
+from netlab.files.json_file import parse_json
 
 # Runs over a long path: end of slow start, and goodput after it.
 #
@@ -166,7 +166,7 @@ def factors(runs: pd.DataFrame) -> pd.DataFrame:
     """Settings of a sender that vary from run to run, as read back."""
     rows = []
     for run in runs.itertuples():
-        knobs = json.loads(run.knobs).get(run.sender, {})
+        knobs = parse_json(run.knobs, "knobs").get(run.sender, {})
         receiver_B = run.buffer_B if pd.isna(run.receive_buffer_B) else run.receive_buffer_B
         rows.append(
             {

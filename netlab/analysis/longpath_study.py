@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import pandas as pd
 from netlab.analysis.longpath import after_slow_start, fairness, recoveries, shares, stack_of_stream
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import NetlabError
+from netlab.files.json_file import parse_json
 from netlab.results.store import Store
 from netlab.study import QUICK
 from netlab.study.factors import crossed, levels_json, levels_text
@@ -35,7 +35,7 @@ MOST_POINTS = 1200
 
 def label_of(run: Mapping) -> str:
     """Name of a run among those of its part: its group's, or its stacks where they are a factor."""
-    levels = json.loads(run["factors"] or "{}")
+    levels = parse_json(run["factors"] or "{}", "factors")
     stacks = levels.pop("congestion", None)
     name = str(run["group"])
     if stacks is not None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING, LEAST, is_symmetric, reached_percent
 from netlab.errors import BadInput, require
+from netlab.files.json_file import parse_json
 from netlab.files.tables import HOLLOW
 from netlab.measure.bottleneck import ASKED
 from netlab.study import Study, TuningLevel
@@ -159,7 +160,7 @@ def as_printed(
     laid = part.assign(text=words)
     columns = sorted(part["streams"].unique())
     rows, index = [], []
-    names = list(dict.fromkeys(n for t in part["factors"].unique() if t for n in json.loads(t)))
+    names = list(dict.fromkeys(n for text in part["factors"].unique() for n in levels_of(text)))
     for tuning, label in labels.items():
         section = laid[laid["tuning"] == tuning]
         for mtu_B in sorted(section["mtu_B"].unique()):
@@ -167,7 +168,7 @@ def as_printed(
             for factors, row in of_mtu.groupby("factors", sort=False):
                 text = row.set_index("streams")["text"]
                 rows.append([text.get(streams, "") for streams in columns])
-                levels = json.loads(str(factors)) if factors else {}
+                levels = levels_of(str(factors or ""))
                 further = [level_text(levels[name]) if name in levels else "" for name in names]
                 index.append((label, f"{mtu_B} B" if mtu_B else "as found", *further))
     return pd.DataFrame(
@@ -208,7 +209,7 @@ def _disturbed(row: dict, quantity: str) -> str:
 def where(cell: dict, labels: dict[str, str]) -> str:
     """The levels of a cell within its group: ``No Tuning, 1500 B, 4 Streams``."""
     text = f"{labels[cell['tuning']]}, {cell['mtu_B']} B, {stream_label(int(cell['streams']))}"
-    levels = json.loads(cell["factors"]) if cell["factors"] else {}
+    levels = levels_of(cell["factors"])
     return ", ".join((text, *(f"{name} {level_text(level)}" for name, level in levels.items())))
 
 
@@ -252,7 +253,7 @@ WORDS = {
 @cache
 def levels_of(text: str) -> dict[str, object]:
     """Factors and levels of a value of the column ``factors``."""
-    return json.loads(text) if text else {}
+    return parse_json(text, "factors") if text else {}
 
 
 def names(frame: pd.DataFrame, study: Study | None = None) -> list[str]:

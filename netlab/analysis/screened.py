@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,6 +12,7 @@ import pandas as pd
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER
 from netlab.errors import NetlabError, why
+from netlab.files.json_file import read_json
 from netlab.files.writing import write_json
 
 VERSION = 2
@@ -148,7 +148,7 @@ def write_screen(record: ScreenRecord, path: Path) -> Path:
 def read_screen(path: Path) -> ScreenRecord:
     """Read a screen that :func:`write_screen` wrote."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         if content["netlab_screen"] != VERSION:
             raise ValueError(
                 "written by another version of netlab; screen again: no valid run is repeated"

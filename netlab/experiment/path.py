@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from netlab import core
 from netlab.bus import PACKET_PAYLOADS_B, link_of, parallel_of
 from netlab.experiment.endpoint import Endpoint
+from netlab.files.json_file import parse_json, read_json
 from netlab.files.writing import write_json
 from netlab.measure.exchange import Request, RunEnd, measure
 from netlab.measure.ledger import one_machine, with_controller
@@ -210,7 +210,7 @@ def _measured(endpoint: Endpoint) -> float | str:
     argv = (endpoint.binary, "copyrate", "--budget-ms", str(BUDGET_MS))
     done = endpoint.host.run(argv, check=False, timeout_s=TIMEOUT_S)
     try:
-        return round(int(json.loads(done.stdout)["cold_Bps"]) / 1e6, 1)
+        return round(int(parse_json(done.stdout)["cold_Bps"]) / 1e6, 1)
     except (ValueError, KeyError, TypeError):
         reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.exit_status}"]
         return f"unsupported: {reason[0]}"
@@ -219,9 +219,8 @@ def _measured(endpoint: Endpoint) -> float | str:
 def _read(file: Path) -> dict[str, float | str]:
     """Figures of a campaign; those of a file that is absent or damaged are measured again."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        return {str(name): value for name, value in content.items()}
-    except (OSError, ValueError, AttributeError):
+        return read_json(file)
+    except (OSError, ValueError):
         return {}
 
 

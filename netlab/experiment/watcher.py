@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from netlab.files.json_file import parse_json
 from netlab.study.schedule import Visit
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class RunDone:
     @classmethod
     def parsed(cls, text: str) -> RunDone:
         """From :attr:`text`."""
-        return cls(**json.loads(text))
+        return cls(**parse_json(text))
 
     @property
     def text(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from netlab.experiment.progress import Progress
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
 from netlab.face.parts import Changes, HostChanges
+from netlab.files.json_file import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.notebooks.progress import announce, listening
 from netlab.results.columns import INTERVAL_COLUMNS
@@ -65,7 +65,7 @@ class MeasuredBlock:
     def path(self) -> Sentence:
         """Output of ping and traceroute on the path, and counters of its emulator."""
         runs = self.runs.sort_values("started_at")
-        checks = [json.loads(text).get("path_check") for text in runs["provenance"]]
+        checks = [parse_json(text, "provenance").get("path_check") for text in runs["provenance"]]
         parts = [*next(filter(None, reversed(checks)), {}).values()]
         emulated = runs[runs["path_packets"].notna()]
         if len(emulated):

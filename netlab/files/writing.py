@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
+from netlab.files.json_file import read_json
+
 # Files that are replaced at once: a reader sees the old content or the new one.
 
 
@@ -91,12 +93,12 @@ def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]
     damaged = []
     for file, number in _files(parent, name):
         try:
-            content = json.loads(file.read_text(encoding="utf-8"))
+            content = read_json(file)
         except FileNotFoundError:
             continue
-        except (OSError, ValueError, RecursionError):
-            content = None
-        started_at = content.get("started_at") if isinstance(content, dict) else None
+        except (OSError, ValueError):
+            content = {}
+        started_at = content.get("started_at")
         if not isinstance(started_at, str):
             damaged.append(file)
             continue

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from netlab.errors import Unsupported
+from netlab.files.json_file import parse_json, read_json
 from netlab.files.writing import write_json
 
 # The log of a fleet: one JSON object a line, appended by the controller and by every job.
@@ -39,11 +40,9 @@ def read_events(folder: Path) -> Iterator[dict]:
         return
     for line in lines:
         try:
-            event = json.loads(line)
+            yield parse_json(line)
         except ValueError:
             continue
-        if isinstance(event, dict):
-            yield event
 
 
 # Hosts that failed several times in a row and are put aside for the rest of a pass.
@@ -56,7 +55,7 @@ STATE = "hosts"
 def failures(folder: Path, host: str) -> int:
     """Consecutive failures of a host in this pass."""
     try:
-        content = json.loads((folder / STATE / f"{host}.json").read_text(encoding="utf-8"))
+        content = read_json(folder / STATE / f"{host}.json")
         return int(content["failures"])
     except (OSError, ValueError, TypeError, KeyError):
         return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import ipaddress
-import json
 import os
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.json_file import parse_json
 from netlab.files.writing import write_text
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study import StudyHost
@@ -81,7 +81,7 @@ def from_ansible(path: Path, plugin: Literal["yaml", "ini"]) -> dict[str, Any]:
             where=str(path),
             code="E-FLEET-006",
         ) from None
-    groups = json.loads(done.stdout)
+    groups = parse_json(done.stdout, str(path))
     hosts = groups.pop("_meta")["hostvars"]
     members = {name: _members(groups, name) for name in _below(groups, ALL)}
     return {

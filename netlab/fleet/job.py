@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import json
 import os
 import signal
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 from netlab.errors import HostError, NetlabError, why
+from netlab.files.json_file import read_json
 from netlab.files.writing import write_json
 from netlab.fleet.events import end_with_parent, failures, forgive, log_event, note_failure
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, read_plan
@@ -96,7 +96,7 @@ def _write(plan: FleetPlan, job: FleetJob, result: dict, clock: Callable[[], flo
 def read_campaign(folder: Path) -> dict:
     """Controller, lease number and limit of failures of the present campaign."""
     try:
-        content = json.loads((folder / CAMPAIGN).read_text(encoding="utf-8"))
+        content = read_json(folder / CAMPAIGN)
         return {key: content[key] for key in ("controller", "number", "aside_after")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NetlabError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from netlab.errors import HostError, NetlabError
 from netlab.experiment.campaign import CampaignRecord, Rounds, exclusive, open_visit
 from netlab.experiment.visit import run_visit
 from netlab.experiment.watcher import Watcher
+from netlab.files.json_file import read_json
 from netlab.files.writing import write_json
 from netlab.fleet.inventory import Pair
 from netlab.fleet.job import JobOutcome
@@ -101,7 +101,7 @@ def found_ends(plan: FleetPlan, pair: Pair) -> PairEnds:
     file = plan.folder / "ends" / f"{pair_id(pair)}.json"
     key = plan.pair_key(pair)
     try:
-        known = json.loads(file.read_text(encoding="utf-8"))
+        known = read_json(file)
         if known["key"] == key:
             (one, other) = known["ends"]
             return (one[0], one[1]), (other[0], other[1])

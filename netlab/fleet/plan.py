@@ -15,6 +15,7 @@ from pathlib import Path
 
 import netlab
 from netlab.errors import BadInput, NetlabError, why
+from netlab.files.json_file import read_json
 from netlab.files.writing import write_json, write_text
 from netlab.files.yaml_file import validated, yaml_text
 from netlab.fleet.inventory import FleetHost, Inventory, Pair, rounds_of
@@ -167,7 +168,7 @@ class FleetPlan:
     def result(self, job: FleetJob) -> dict | None:
         """Result of a job under this plan; None without one."""
         try:
-            found = json.loads(self.done_file(job.job_id).read_text(encoding="utf-8"))
+            found = read_json(self.done_file(job.job_id))
         except (OSError, ValueError):
             return None
         return found if found.get("key") == self.pair_key(job.pair) else None
@@ -222,7 +223,7 @@ def make_plan(
 def read_plan(directory: Path) -> FleetPlan:
     path = directory / FOLDER / "plan.json"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}, expected {FORMAT}")
         return FleetPlan(

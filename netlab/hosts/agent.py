@@ -36,6 +36,7 @@ PLACES = r"""
 u=$(id -u)
 own=$1
 shift
+[ -n "$HOME" ] || eval "HOME=~$(id -un)"
 each() {
   if [ -n "$own" ]; then "$1" "$own/netlab"; return; fi
   "$1" "${XDG_CACHE_HOME:-$HOME/.cache}/netlab" ||

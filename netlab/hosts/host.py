@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import threading
@@ -18,6 +17,7 @@ from typing import NoReturn, Protocol, Self
 from urllib.parse import quote
 
 from netlab.errors import HostError
+from netlab.files.json_file import parse_json
 from netlab.hosts import facts
 
 # Signs of life: one thread sends an empty line to every process that ends without them.
@@ -108,6 +108,18 @@ class Pipe(Protocol):
 
     def kill(self) -> None:
         """Release the process at once; a local process is killed."""
+
+
+class Reply(dict):
+    """An answer of a host, which need not have the keys that the protocol says."""
+
+    def __init__(self, content: dict, *, host: str):
+        super().__init__(content)
+        self._host = host
+
+    def __missing__(self, key: str) -> NoReturn:
+        answer = self.get("event")
+        raise HostError(self._host, f"its answer {answer} lacks {key}", code="E-HOST-046")
 
 
 class LineProcess:
@@ -222,12 +234,12 @@ class LineProcess:
 
     def _parsed(self, line: bytes) -> dict:
         try:
-            answer = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
-            self._fail(f"sent a line that is not a JSON object: {line[:120]!r}", code="E-HOST-010")
-        return answer
+            answer = Reply(parse_json(line), host=self.host)
+            if isinstance(answer.get("event"), str) and isinstance(answer.get("run"), int | None):
+                return answer
+        except ValueError:
+            pass
+        self._fail(f"sent a line that is not an answer: {line[:120]!r}", code="E-HOST-010")
 
     def _fail(self, what: str, exit_status: int | None = None, *, code: str) -> NoReturn:
         raise HostError(
@@ -275,10 +287,6 @@ def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes
     if len(line) > MAX_REQUEST_BYTES:
         raise ValueError(f"{verb}: the request is over {MAX_REQUEST_BYTES} bytes")
     return line
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 MAX_OUTPUT_BYTES = 16 << 20

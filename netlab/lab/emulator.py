@@ -8,7 +8,6 @@ lab. It holds the pipe open itself, so that it outlives the process that started
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import Self
 
 from netlab import core
 from netlab.errors import HostError, Unsupported
+from netlab.files.json_file import parse_json
 from netlab.lab import userns
 from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool
@@ -136,7 +136,7 @@ class LabEmulator:
                 lines = answers.read().split(b"\n")[:-1]
             for line in lines:
                 try:
-                    answer = json.loads(line)
+                    answer = parse_json(line)
                 except ValueError:
                     raise self._error(
                         f"the emulator sent {line[:200]!r}, not JSON", code="E-LAB-002"

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
+from netlab.files.json_file import read_json
 from netlab.files.writing import interrupts_wait
 from netlab.hosts.path import together
 from netlab.hosts.ssh import SshHost
@@ -432,7 +433,7 @@ def _check_deferral(plan: Topology) -> None:
 def _read(state: Path) -> dict:
     """Read the state file of a lab; empty if it is missing or damaged."""
     try:
-        content = json.loads((state / STATE_FILE).read_text())
+        content = read_json(state / STATE_FILE)
         return content | {"topology": Topology.from_dict(content["topology"])}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Sequence
 
 from netlab.errors import HostError
+from netlab.files.json_file import parse_json
 from netlab.hosts.host import shown
 from netlab.lab.reaper import SEARCH_PATH, holders_of, lab_of
 
@@ -54,7 +54,7 @@ def tool(
 def tool_json(argv: Sequence[str], *, host: str = "lab") -> list[dict]:
     """Run a tool that prints a JSON list; blank output is an empty list."""
     text = tool(argv, host=host)
-    return json.loads(text) if text.strip() else []
+    return parse_json(text, host, kind=list) if text.strip() else []
 
 
 def inside(namespace: str, argv: Sequence[str]) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from netlab.files.json_file import read_json
+
 PREFIX = "nlab-"
 NAMESPACES = Path("/run/netns")
 HOST_FILES = Path("/run/netlab")
@@ -364,7 +366,7 @@ def _remove_task_groups(lab_id: str) -> None:
 
 def _restore_machine(where: Path) -> None:
     try:
-        found = json.loads((where / FOUND).read_text())
+        found = read_json(where / FOUND)
     except (OSError, ValueError):
         return
     if not found["privilege_separation"] and not _sshd_runs():

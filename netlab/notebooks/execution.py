@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 
-from netlab.notebooks.format import nbformat  # isort: skip  # before papermill imports jsonschema
+from netlab.notebooks.format import read_notebook  # isort: skip  # before papermill
 import papermill
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
@@ -112,8 +112,8 @@ def _refuse_silence(watch: SilenceWatch | None, notebook: Path, output: Path) ->
 def _complete(notebook: Path) -> bool:
     """True if papermill ended this run without an exception."""
     try:
-        status = nbformat.read(notebook, as_version=4).metadata.get("papermill", {})
-    except (OSError, ValueError):
+        status = read_notebook(notebook).metadata.get("papermill", {})
+    except BadInput:
         return False
     return status.get("end_time") is not None and status.get("exception") is None
 

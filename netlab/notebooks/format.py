@@ -7,6 +7,10 @@ and imports a calendar for durations. No schema of notebooks contains either.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+
+from netlab.errors import BadInput, why
+from netlab.files.json_file import read_json
 
 UNUSED = ("rfc3987_syntax", "isoduration")
 
@@ -22,4 +26,22 @@ else:
         for name in hidden:
             del sys.modules[name]
 
-__all__ = ["nbformat"]
+__all__ = ["nbformat", "read_notebook"]
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode:
+    """Read a notebook; one that is not valid is refused, as nbformat only logs it."""
+    invalid: dict = {}
+    try:
+        read_json(path)  # bounds; nbformat has none
+        notebook = nbformat.read(path, as_version=4, capture_validation_error=invalid)
+    except OSError as error:
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=str(path), code="E-NOTEBOOKS-006"
+        ) from None
+    except Exception as error:  # nbformat trusts the shape of the JSON, and raises whatever follows
+        invalid["ValidationError"] = error
+    if invalid:
+        reason = why(invalid["ValidationError"])
+        raise BadInput(f"is not a notebook: {reason}", where=str(path), code="E-NOTEBOOKS-007")
+    return notebook

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from netlab.errors import BadInput
-from netlab.notebooks.format import nbformat
+from netlab.notebooks.format import read_notebook
 
 INJECTED = "# Parameters"
 """First line of the cell that papermill adds; IPython stores its source in ``In``."""
@@ -85,23 +85,8 @@ def _known(name: str, known: Collection[str], where: str) -> None:
 def declared(notebook: Path) -> frozenset[str]:
     """Names that a notebook's cell tagged ``parameters`` assigns."""
     where = str(notebook)
-    try:
-        content = nbformat.read(notebook, as_version=4)
-        sources = [
-            cell["source"]
-            for cell in content["cells"]
-            if "parameters" in cell.get("metadata", {}).get("tags", ())
-        ]
-    except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=where, code="E-NOTEBOOKS-006"
-        ) from None
-    except (ValueError, TypeError, AttributeError, LookupError, nbformat.ValidationError) as error:
-        # nbformat trusts the shape of the JSON it is given
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BadInput(
-            f"is not a notebook: {reason}", where=where, code="E-NOTEBOOKS-007"
-        ) from None
+    cells = read_notebook(notebook).cells
+    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
     try:
         return frozenset(name for source in sources for name in _assigned(source))
     except SyntaxError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pandas as pd
 
 from netlab.bus import PCI_X_100, PCI_X_133
 from netlab.errors import BadInput
+from netlab.files.json_file import read_json
 from netlab.files.paths import data_dir
 from netlab.files.yaml_file import from_content
 from netlab.units import KIB, MIB
@@ -70,7 +70,7 @@ def describe(name: str) -> Description:
             value=name,
             code="E-PUBLISHED-017",
         )
-    found = json.loads((_directory() / f"{name}.json").read_text("utf-8"))
+    found = read_json(_directory() / f"{name}.json")
     return from_content(Description, found | {"file": _directory() / found["file"]})
 
 

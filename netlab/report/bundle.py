@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import re
@@ -27,6 +26,7 @@ from netlab.analysis.trust import Concern, machines
 from netlab.errors import BadInput, why
 from netlab.files import paths
 from netlab.files.archive import names_in, pack, unpack
+from netlab.files.json_file import read_json
 from netlab.files.writing import Scratch, write_json, write_text
 from netlab.report.page import MARKER
 from netlab.report.publish import last_visit, publish, report_of
@@ -479,7 +479,7 @@ def stated_versions(directory: Path) -> dict[str, str]:
     """Versions that an unpacked bundle was made with."""
     file = directory / PROVENANCE
     try:
-        stated = json.loads(file.read_text(encoding="utf-8"))["reported_with"]
+        stated = read_json(file)["reported_with"]
         return {str(name): str(version) for name, version in stated.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(

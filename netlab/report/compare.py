@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict
 
@@ -15,6 +14,7 @@ from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, V
 from netlab.analysis.effects import Ratio
 from netlab.analysis.printed import MISSING, number, text_of
 from netlab.analysis.sides import SidesCompared
+from netlab.files.json_file import parse_json
 from netlab.files.tables import Table
 from netlab.report.tables import Sentence, Tables
 
@@ -243,7 +243,9 @@ def opening(c: Agreement) -> Table:
     rows = []
     for name in analysis.generators(c.measured.runs):
         part = c.measured.runs[c.measured.runs["generator"] == name]
-        own = {f"netlab {json.loads(text).get('netlab')}" for text in part["provenance"]}
+        own = {
+            f"netlab {parse_json(text, 'provenance').get('netlab')}" for text in part["provenance"]
+        }
         versions = part["generator_version"].dropna().unique().tolist() or sorted(own)
         rows.append(
             {

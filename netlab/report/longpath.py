@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pandas as pd
@@ -12,6 +11,7 @@ from netlab.analysis.longpath import factors, single_changes, stack_name
 from netlab.analysis.longpath_study import LongPath
 from netlab.analysis.printed import MISSING
 from netlab.congestion import bdp_B
+from netlab.files.json_file import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.measure.bottleneck import bottleneck
 
@@ -281,7 +281,7 @@ def path_as_seen(lp: LongPath) -> Sentence:
     """Output of ping and traceroute for each path."""
     seen: dict[str, str] = {}
     for row in lp.runs.itertuples():
-        looked = json.loads(row.provenance).get("path_check") or {}
+        looked = parse_json(row.provenance, "provenance").get("path_check") or {}
         text = "\n".join(str(looked[key]) for key in sorted(looked) if isinstance(looked[key], str))
         if text and row.path not in seen:
             seen[row.path] = text

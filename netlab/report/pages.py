@@ -23,6 +23,7 @@ from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, views
 from netlab.charts.chart import show
 from netlab.charts.live import sparkline
+from netlab.files.json_file import parse_json
 from netlab.files.tables import Table
 from netlab.files.writing import json_text
 from netlab.report import longpath as longpath_tables
@@ -297,7 +298,7 @@ def _printed(runs: pd.DataFrame, group: str) -> Table:
 
 def _nested(text: str) -> str:
     """JSON text of a column as part of a record: indented by one more."""
-    return json_text(json.loads(text)).replace("\n", "\n ")
+    return json_text(parse_json(text, kind=object)).replace("\n", "\n ")
 
 
 def _scalars(values: list[object]) -> list[str]:

@@ -19,8 +19,8 @@ from nbconvert import HTMLExporter
 from traitlets.config import Config
 
 from netlab import __version__
-from netlab.errors import BadInput, why
-from netlab.notebooks.format import nbformat
+from netlab.files.json_file import read_json
+from netlab.notebooks.format import nbformat, read_notebook
 from netlab.report.page import Page, anchor, free, script
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -84,16 +84,6 @@ def _exporter() -> HTMLExporter:
     exporter.register_filter("as_base64", _as_base64)
     exporter.register_filter("alt_of", _alt_of)
     return exporter
-
-
-def read_notebook(path: Path) -> nbformat.NotebookNode:
-    """Read an executed notebook."""
-    try:
-        return nbformat.read(path, as_version=4)
-    except (OSError, ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
-        raise BadInput(
-            f"cannot be read as a notebook: {why(error)}", where=str(path), code="E-REPORT-002"
-        ) from None
 
 
 def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
@@ -233,6 +223,6 @@ def _without_times(metadata: dict[str, Any]) -> dict[str, Any]:
 
 def copy_plain(source: Path, target: Path) -> None:
     """Copy an executed notebook as :func:`plain` has it."""
-    content = plain(json.loads(source.read_text(encoding="utf-8")))
+    content = plain(read_json(source))
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     target.write_text(text, encoding="utf-8")

@@ -6,7 +6,6 @@ import csv
 import difflib
 import io
 import itertools
-import json
 import math
 import os
 import re
@@ -20,6 +19,7 @@ from urllib.parse import unquote
 from netlab.errors import NetlabError, why
 from netlab.files import paths
 from netlab.files.archive import names_in
+from netlab.files.json_file import read_json
 from netlab.lab import userns
 from netlab.report import bundle
 from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
@@ -98,7 +98,7 @@ def changed_files(directory: Path) -> list[Deviation]:
 def _other_metadata(directory: Path, there: dict[str, str]) -> list[Deviation]:
     """Files whose digest in the RO-Crate metadata differs from that of the file."""
     try:
-        content = json.loads((directory / bundle.METADATA).read_text(encoding="utf-8"))
+        content = read_json(directory / bundle.METADATA)
         files = [one for one in content["@graph"] if one.get("@type") == "File"]
         stated = {unquote(one["@id"]): one["sha256"] for one in files if "sha256" in one}
     except (ValueError, KeyError, TypeError, AttributeError) as error:

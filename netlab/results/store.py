@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow
 
 from netlab.errors import BadInput, NetlabError, why
+from netlab.files.json_file import read_json
 from netlab.files.writing import write_text
 from netlab.results.columns import BROKEN, INTERVAL_COLUMNS, RUN_COLUMNS, TABLES
 from netlab.results.frames import (
@@ -97,7 +98,7 @@ def read_log(directory: Path, campaign: str) -> CampaignLog:
     """Read ``campaign.json``."""
     path = folder(directory, campaign) / "campaign.json"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         adopted = {part: tuple(runs) for part, runs in content.pop("adopted").items()}
         return CampaignLog(**{**content, "adopted": adopted, "looks": tuple(content["looks"])})
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

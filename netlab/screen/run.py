@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from netlab.errors import BadInput
 from netlab.experiment.campaign import run_study
 from netlab.experiment.endpoint import open_endpoints, study_lab
 from netlab.experiment.watcher import Watcher
+from netlab.files.json_file import parse_json
 from netlab.files.writing import write_text
 from netlab.report.compare import interval, percent
 from netlab.report.screen import chart, least_yaml
@@ -182,7 +182,7 @@ def refused_rows(runs: pd.DataFrame, plan: Design) -> dict[str, int]:
     """Knob -> rows that set it and in which a host recorded it as unsupported."""
     found: dict[str, set[str]] = {}
     for row, text in zip(runs["tuning"], runs["unsupported"], strict=True):
-        for line in json.loads(text) if text else ():
+        for line in parse_json(text or "[]", "unsupported", kind=list):
             if line["knob"] in plan.rows.get(row, ()):
                 found.setdefault(line["knob"], set()).add(row)
     return {knob: len(rows) for knob, rows in found.items()}

@@ -140,14 +140,18 @@ def irq_affinity(text: str) -> str:
     return text
 
 
+MOST_CPUS = 8192
+"""CPUs of the largest kernel."""
+
+
 def cpus(text: str) -> list[int]:
     """CPUs of a list in the kernel's notation, ``0,2-3``, ascending."""
     found: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
+        if not 0 <= int(last or first) - int(first) < MOST_CPUS:
+            raise ValueError(f"{part} is not an ascending range of at most {MOST_CPUS} CPUs")
         found.extend(range(int(first), int(last or first) + 1))
-        if int(last or first) < int(first):
-            raise ValueError(f"the range {part} of CPUs descends")
     if len(set(found)) < len(found):
         raise ValueError(f"a CPU is named twice in {text!r}")
     return sorted(found)

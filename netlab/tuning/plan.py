@@ -315,5 +315,6 @@ def _spread(listed: Mapping[str, Any], *, near: bool) -> dict[str, str]:
 
 def one_answer(answers: list[dict[str, Any]]) -> dict[str, Any]:
     """Status and reason of a change of several members: those of the worst."""
-    worst = max(answers, key=lambda answer: _WORST_LAST.index(answer["status"]))
+    none = {"status": "unchanged", "reason": None}
+    worst = max(answers, key=lambda answer: _WORST_LAST.index(answer["status"]), default=none)
     return {"status": worst["status"], "reason": worst["reason"]}

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from netlab.errors import BadInput, TuningError
+from netlab.errors import BadInput, TuningError, shown
 from netlab.tuning.knobs import HOSTWIDE, MOST, HostSetting, Knob
 from netlab.tuning.plan import (
     MEMBERED,
@@ -99,6 +99,27 @@ class TuneFault(TuningError):
         super().__init__(message, code=code)
 
 
+def _is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_members(value: object) -> bool:
+    return isinstance(value, dict) and all(k.isdecimal() and _is_text(v) for k, v in value.items())
+
+
+_FITS: dict[str, Callable[[object], bool]] = {
+    "values": _is_members,
+    "handlers": _is_members,
+    **dict.fromkeys(("knob", "name", "interface", "value", "reason", "online", "near"), _is_text),
+}
+"""What the values of an answer must be; a host may send anything."""
+
+_STATUSES = {
+    "set": ("unchanged", "applied", "differs", "unsupported", "refused"),
+    "reverted": ("restored", "conflict", "absent", "failed"),
+}
+
+
 def request_line(verb: str, **words: str | None) -> str:
     encoded = (
         f"{key}={quote(value, safe='/._-:,+@')}"
@@ -169,6 +190,13 @@ class Requests:
                     reason=str(answer.get("code")),
                     code="E-TUNING-017",
                 )
+            wrong = [key for key, fits in _FITS.items() if key in answer and not fits(answer[key])]
+            event, status = str(answer.get("event")), answer.get("status")
+            if status not in _STATUSES.get(event, (status,)):
+                wrong.append("status")
+            for key in wrong:
+                said = shown(answer.get(key))
+                raise TuningError(f"the host answered with {key} {said}", code="E-TUNING-019")
             answers.append(answer)
             if answer.get("event") == final:
                 self._owed = None
@@ -497,7 +525,8 @@ class TuningSession:
             if _key(*change.key) not in written - excused - reported:
                 continue
             now = self.read(change.knob)
-            if now["value"] != change.old:
+            # without the interface's old name, the host's own answer counts
+            if now["supported"] and now["value"] != change.old:
                 self.result.failed.append(
                     {
                         **{k: now[k] for k in ("knob", "name", "interface")},

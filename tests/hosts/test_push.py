@@ -1,15 +1,18 @@
 """The agent is copied to a host once, complete, under its digest."""
 
 import hashlib
+import os
+import pwd
 import shutil
 import struct
+import subprocess
 
 import pytest
 from local_host import LocalHost
 from refusals import refused
 
 from netlab.errors import HostError
-from netlab.hosts.agent import machine_of, push_agent
+from netlab.hosts.agent import PLACES, machine_of, push_agent
 
 SOURCES = {
     "BUILD": "cc -O1 -std=c11 -Iinclude -Isrc -o gensink src/main.c src/agent.c\n",
@@ -59,6 +62,14 @@ def test_the_agent_arrives_ready_to_run_in_a_private_directory(host, binary):
     (only,) = directory.iterdir()
     assert str(only) == remote and only.stat().st_mode & 0o777 == 0o700
     assert hashlib.sha256(binary.read_bytes()).hexdigest().startswith(only.name[8:])
+
+
+@pytest.mark.parametrize("environment", [{}, {"HOME": ""}])
+def test_without_home_the_cache_is_in_the_home_directory_of_the_user(environment):
+    script = f'{PLACES}first() {{ echo "$1"; }}\neach first'
+    environment |= {"PATH": os.environ["PATH"]}
+    done = subprocess.run(("sh", "-c", script), env=environment, capture_output=True, text=True)
+    assert done.stdout == f"{pwd.getpwuid(os.getuid()).pw_dir}/.cache/netlab\n"
 
 
 def test_an_intact_agent_is_not_sent_again(host, binary):

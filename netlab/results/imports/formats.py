@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.json_file import parse_json
 from netlab.files.writing import take
 from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
@@ -421,7 +422,7 @@ def _one_way(read: list[ReadFile]) -> None:
 
 def _digest(provenance: str) -> str | None:
     try:
-        return json.loads(provenance).get("imported", {}).get("sha256")
+        return parse_json(provenance).get("imported", {}).get("sha256")
     except (ValueError, AttributeError):
         return None
 

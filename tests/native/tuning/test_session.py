@@ -127,6 +127,14 @@ def test_drift_and_conflicts_are_data(namespace):
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
 
 
+def test_a_session_whose_interface_is_renamed_reverts_it_and_has_no_failure(namespace):
+    mtu_B = namespace.link("mtu")
+    with session(ungreeted(namespace)) as tuned:
+        namespace.sh("ip link set v0 down; ip link set v0 name other; ip link set other up")
+    assert namespace.link("mtu", interface="other") == mtu_B
+    assert not tuned.result.failed and namespace.journals() == []
+
+
 def test_a_session_sends_keepalives_between_runs(namespace):
     with session(ungreeted(namespace, "--hold-s", "3"), hold_s=3.0) as tuned:
         time.sleep(4)
