@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree
 
 import typst
 from markupsafe import Markup
@@ -86,7 +87,35 @@ _BOX = re.compile(r'<div(?= [^>]*\bclass="netlab-table")')
 """Start of a table's frame; nbconvert sorts its attributes."""
 
 _ALT = re.compile(r'alt="([^"]*)"')
+_INERT = (
+    "svg g path line polyline rect circle text tspan title desc defs use style clipPath pattern "
+    "image symbol"
+)
+_STYLE = "*{stroke-linejoin: round; stroke-linecap: butt}"
+"""The one style sheet that Matplotlib writes."""
+
 _IDS = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+def is_inert(svg: str) -> bool:
+    """True for a figure that is the same in HTML and in XML, and has no script and no address."""
+    if re.search(r"<\?|<!(?!-- )", svg):
+        return False
+    try:
+        svg = re.sub(r"<metadata.*?</metadata>", "", svg, flags=re.DOTALL)  # not shown
+        elements = list(ElementTree.fromstring(svg).iter())
+    except ElementTree.ParseError:
+        return False
+    return all(
+        element.tag.removeprefix("{http://www.w3.org/2000/svg}") in _INERT.split()
+        and (not element.tag.endswith("}style") or (element.text or "").strip() == _STYLE)
+        and not any(
+            name.lower().startswith("on")
+            or (name.endswith("href") and not value.startswith(("#", "data:image/png;")))
+            for name, value in element.items()
+        )
+        for element in elements
+    )
 
 
 class Exporter:
@@ -111,9 +140,9 @@ class Exporter:
         return Markup(self._tables(body))
 
     def _figure(self, found: re.Match, name: str) -> str:
-        if 'role="img"' not in found[2] + found[4]:
-            return found[0]  # a picture of another program stays a picture
-        svg = base64.b64decode(found[3]).decode()
+        svg = base64.b64decode(found[3]).decode("utf-8", "replace")
+        if 'role="img"' not in found[2] + found[4] or not is_inert(svg):
+            return found[0]  # a picture of another program stays a picture, which runs nothing
         folder = self._site / FIGURES
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
         kinds = ["svg"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import nh3
 from markupsafe import Markup
 from nbconvert import HTMLExporter
 from traitlets.config import Config
@@ -40,7 +41,6 @@ _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _HTML_HEADING = re.compile(r"<h([1-6])((?:\s[^>]*)?)>(.*?)</h\1>", re.DOTALL)
 _ID = re.compile(r'\sid="([^"]+)"')
 _MENTION = re.compile(r"(?<!\">)<code>([\w-]+)\.ipynb</code>")
-_SCRIPT = re.compile(r"<script class=\"netlab\">.*?</script>", re.DOTALL)
 _LINK = re.compile(r'href="(?:\./)?([^":/?#]+)\.ipynb(#[^"]*)?"')
 
 
@@ -86,6 +86,51 @@ def _exporter() -> HTMLExporter:
     return exporter
 
 
+# What a page may have: a notebook may be a stranger's. The content policy of the page is the
+# second wall.
+
+_SVG = "svg g path line polyline rect circle text tspan title defs"
+_TAGS = nh3.ALLOWED_TAGS.union(_SVG.split(), ("netlab-template", "section", "progress"))
+_OF_ALL = (
+    "class id style role tabindex title hidden open colspan rowspan scope border "
+    "xmlns version viewBox x y x1 x2 y1 y2 cx cy r d points width height transform "
+    "fill opacity stroke stroke-width font-family font-size text-anchor"
+)
+_ATTRIBUTES = {
+    "*": set(_OF_ALL.split()),
+    "a": {"href"},
+    "img": {"src", "alt"},
+    "progress": {"max", "value"},
+}
+_STYLES = (
+    "background border border-bottom border-collapse border-radius caption-side color display "
+    "fill fill-opacity flex-wrap font-family font-size font-style font-weight gap height margin "
+    "max-width opacity overflow-x padding stroke stroke-dasharray stroke-dashoffset "
+    "stroke-linecap stroke-linejoin stroke-opacity stroke-width text-align text-anchor "
+    "vertical-align white-space width"
+)
+
+
+def _no_data_link(tag: str, name: str, value: str) -> str | None:
+    return None if name == "href" and value.strip().lower().startswith("data:") else value
+
+
+def sanitized(body: str) -> str:
+    """HTML without scripts, handlers, frames, forms and style sheets."""
+    # nh3 empties templates, which are inert, and have the files of a table
+    clean = nh3.clean(
+        re.sub(r"(</?)template\b", r"\1netlab-template", body),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        generic_attribute_prefixes={"aria-", "data-"},
+        filter_style_properties=set(_STYLES.split()),
+        attribute_filter=_no_data_link,
+        url_schemes={"data", "http", "https", "mailto"},
+        link_rel=None,
+    )
+    return re.sub(r"(</?)netlab-template\b", r"\1template", clean)
+
+
 def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
     """Text of the first heading of level 1, else the file's name in words."""
     for cell in notebook.cells:
@@ -98,7 +143,7 @@ def render(path: Path, pages: dict[str, str]) -> Rendered:
     """Render an executed notebook."""
     notebook = read_notebook(path)
     body, _ = _exporter().from_notebook_node(notebook)
-    body = _SCRIPT.sub("", body)  # the page has it, allowed by its digest
+    body = sanitized(body)
 
     def follow(link: re.Match) -> str:
         target = pages.get(link[1])

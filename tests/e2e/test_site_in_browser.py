@@ -1,17 +1,21 @@
 """The site in a real browser: quiet, closed, readable on a phone and in the dark."""
 
+import re
 from importlib import resources
 from itertools import pairwise
 
+import nbformat
 import papermill
 import pytest
 import synthetic
 from calibrated_samples import store_calibration
+from nbformat import v4
 
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.file import freeze
+from tests.slow.test_report import ACTIVE
 
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 RUNS = "runs-linux64-to-linux64.html"
@@ -76,6 +80,20 @@ def _show(browser, *, width=1280, scheme="light"):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     feature = {"name": "prefers-color-scheme", "value": scheme}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def test_outputs_of_a_foreign_notebook_run_nothing_even_without_the_policy(browser, tmp_path):
+    output = v4.new_output("display_data", {"text/html": ACTIVE.replace("sprung()", "sprung=1")})
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("show()", outputs=[output])])
+    nbformat.write(notebook, tmp_path / "theirs.ipynb")
+    build_site([ExecutedNotebook(tmp_path / "theirs.ipynb")], tmp_path / "site", pdf=False)
+    page = tmp_path / "site" / "theirs.html"
+    text = page.read_text()
+    page.write_text(re.sub("<meta http-equiv=.Content-Security-Policy.*?>", "", text))
+    assert page.read_text() != text
+    _open(browser, page)
+    assert browser.execute_script("return typeof sprung") == "undefined"
+    assert "kept" in browser.execute_script("return document.body.innerText")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 import matplotlib.image
@@ -56,6 +57,32 @@ def test_the_order_of_attributes_does_not_matter_and_foreign_pictures_stay(m, tm
     assert "<svg " in exporter(tmp_path).body(turned, "x")
     foreign = turned.replace(' role="img"', "")
     assert exporter(tmp_path).body(foreign, "y") == foreign
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/xlink"{}>{}</svg>'
+
+
+@pytest.mark.parametrize(
+    ("attribute", "inner"),
+    [
+        (' onload="sprung()"', ""),
+        ("", "<script>sprung()</script>"),
+        ("", "<title><img src='x' onerror='sprung()'/></title>"),
+        ("", "<style>body{display:none}</style>"),
+        ("", "<use x:href='http://192.0.2.1/a.svg'/>"),
+        ("", "<a x:href='javascript:sprung()'>a</a>"),
+        ("", "<!--><script>sprung()</script>-->"),
+        ("", "<![CDATA[<script>sprung()</script>]]>"),
+        ("", "<?a ><script>sprung()</script>?>"),
+        ("", "<g>"),
+    ],
+)
+def test_a_figure_with_anything_active_stays_a_picture(tmp_path, attribute, inner):
+    data = base64.b64encode(SVG.format(attribute, inner).encode()).decode()
+    picture = (
+        f'<figure class="netlab-figure"><img role="img" src="data:image/svg+xml;base64,{data}">'
+    )
+    assert exporter(tmp_path).body(f"{picture}</figure>", "x") == f"{picture}</figure>"
 
 
 def test_the_png_of_a_figure_that_did_not_change_is_taken_over(tmp_path):

@@ -119,6 +119,22 @@ def test_notebook_outputs_are_shown_and_code_is_hidden(notebook, tmp_path):
     assert text.count("<details") == 1
 
 
+ACTIVE = """<script>sprung()</script><img src="data:," onerror="sprung()" alt="a"><iframe src="x">
+</iframe><a href="javascript:sprung()">a</a><a href="data:text/html,<script>sprung()</script>">b</a>
+<svg onload="sprung()"><script>sprung()</script></svg><form action="x"><input autofocus
+onfocus="sprung()"></form><style>*{}</style><meta http-equiv="refresh" content="0;x"><p
+style="color: red; background-image: url(http://192.0.2.1/)">kept</p>"""
+
+
+def test_outputs_and_texts_of_a_notebook_have_nothing_active(tmp_path):
+    output = v4.new_output("display_data", {"text/html": ACTIVE})
+    cells = [v4.new_markdown_cell(ACTIVE), v4.new_code_cell("show()", outputs=[output])]
+    page = render.render(_save(tmp_path / "theirs.ipynb", cells), {}).body
+    assert page.count("kept") == 2 and 'style="color:red"' in page
+    for word in ("sprung", "<form", "<iframe", "<meta", "<style", "url(", "<input"):
+        assert word not in page, word
+
+
 def test_links_between_notebooks_lead_to_their_pages(notebook, tmp_path):
     other = _save(tmp_path / "02-next.ipynb", [v4.new_markdown_cell("# Next\n\n## part")])
     site = build_site([ExecutedNotebook(p) for p in (notebook, other)], tmp_path / "s", pdf=False)
