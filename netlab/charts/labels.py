@@ -21,6 +21,7 @@ from matplotlib.ticker import NullFormatter, NullLocator
 
 from netlab.charts.theme import CEILING_COLOUR, CEILING_DASH, HOLLOW_COLOUR, text_colour
 from netlab.errors import BadInput
+from netlab.files.tables import csv_of
 
 # Names of lines: at their ends, or in a legend below the figure.
 
@@ -323,7 +324,7 @@ def annotate(svg: str, texts: list[list[str]], data: pd.DataFrame) -> str:
             svg = svg[:start] + _with_titles(part, points) + svg[start + len(part) :]
     if data.empty:
         return svg
-    text = html.escape(data.to_csv(index=False, lineterminator="\n"))
+    text = html.escape(csv_of(data))
     at = svg.rindex("</svg>")
     return f'{svg[:at]}<metadata class="netlab-data">{text}</metadata>{svg[at:]}'
 

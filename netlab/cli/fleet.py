@@ -134,7 +134,9 @@ def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) 
     if len(found) > most:
         click.echo(f"netlab: {most} of {len(found)} rows", err=True)
     if csv is not None:
-        found.to_csv(csv, index=False)
+        from netlab.files.tables import csv_of
+
+        csv.write_text(csv_of(found), "utf-8")
 
 
 FORMATS = ("netlab", "ansible", "ini", "ssh")
@@ -347,7 +349,9 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
             f"({host.links} links, p {host.p:.2g})"
         )
     if csv is not None:
-        cells.to_csv(csv, index=False, float_format="%.6g")
+        from netlab.files.tables import csv_of
+
+        csv.write_text(csv_of(cells, float_format="%.6g"), "utf-8")
     if chart is not None:
         from netlab.charts.chart import show
         from netlab.charts.fleet import host_matrix

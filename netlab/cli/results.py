@@ -251,13 +251,14 @@ def compare_command(
 
 
 def _output(found: SidesCompared, form: str) -> str:
+    from netlab.files.tables import csv_of
     from netlab.files.writing import json_text
     from netlab.report import compare as output
 
     if form == "json":
         return json_text(output.as_json(found))
     if form == "csv":
-        return output.as_frame(found).to_csv(index=False).rstrip("\n")
+        return csv_of(output.as_frame(found)).rstrip("\n")
     return output.as_text(found)
 
 

@@ -155,11 +155,11 @@ class Table:
     def csv_text(self) -> str:
         """The data, unrounded, as CSV."""
         if self.data is not None:
-            return self.data.to_csv(index=False, lineterminator="\n")
+            return csv_of(self.data)
         flat = self.frame.copy()
         if flat.columns.nlevels > 1:
             flat.columns = [" ".join(str(part) for part in column) for column in flat.columns]
-        return flat.to_csv(index=self._index_width > 0, lineterminator="\n")
+        return csv_of(flat, index=self._index_width > 0)
 
     def to_latex(self, path: str | Path | None = None) -> str:
         r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given."""
@@ -345,6 +345,36 @@ def _latex_bold(strong: bool) -> str:
 def latex_escape(text: str) -> str:
     """Text with all characters escaped that are special in LaTeX."""
     return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], text)
+
+
+def csv_of(frame: pd.DataFrame, *, index: bool = False, float_format: str | None = None) -> str:
+    """A frame as CSV in which a spreadsheet takes no text for a formula."""
+    plain = frame.copy()
+    for at, dtype in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(dtype):
+            plain.isetitem(at, frame.iloc[:, at].map(_no_formula, na_action="ignore"))
+    plain.columns = pd.Index([_no_formula(name) for name in frame.columns])
+    if index:
+        keys = [key if isinstance(key, tuple) else (key,) for key in frame.index]
+        plain.index = pd.MultiIndex.from_tuples(
+            [tuple(map(_no_formula, key)) for key in keys],
+            names=[_no_formula(name) for name in frame.index.names],
+        )
+    return plain.to_csv(index=index, lineterminator="\n", float_format=float_format)
+
+
+def _no_formula(value: Any) -> Any:
+    """A text that begins as a formula does, and is not a number, behind an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    value = value.replace("\r", " ")  # which pandas does not quote, and a reader ends a row at
+    if not value.lstrip().startswith(("=", "+", "-", "@")):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def _write(path: str | Path, text: str) -> Path:

@@ -27,7 +27,7 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
 from netlab.charts.labels import csv_in
 from netlab.charts.theme import font_folder
-from netlab.files.tables import HOLLOW, Table
+from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.report import longpath, tables
 from netlab.report.gate import METHOD, box, in_words
 from netlab.report.page import Page, free
@@ -256,13 +256,8 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
         made.append(Download(f"{FOLDER}/{name}", what))
         return folder / name
 
-    measured.cells.to_csv(
-        note(
-            "cells.csv", "every cell with its interval, disturbed ones with their flags, unrounded"
-        ),
-        index=False,
-        lineterminator="\n",
-    )
+    what = "every cell with its interval, disturbed ones with their flags, unrounded"
+    note("cells.csv", what).write_text(csv_of(measured.cells), "utf-8")
     runs = note("runs.parquet", "every run, flagged ones included, units in the metadata")
     write_atomically(measured.runs, runs, RUN_COLUMNS)
     store = Store(measured.results)

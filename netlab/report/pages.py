@@ -24,7 +24,7 @@ from netlab.charts import cells, views
 from netlab.charts.chart import show
 from netlab.charts.live import sparkline
 from netlab.files.json_file import parse_json
-from netlab.files.tables import Table
+from netlab.files.tables import Table, csv_of
 from netlab.files.writing import json_text
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
@@ -260,7 +260,7 @@ def write_records(m: Measured, site: Path) -> None:
     for group in m.groups:
         part = m.runs[m.runs["group"] == group]
         plain = part.drop(columns=list(JSON_COLUMNS))
-        plain.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
+        (folder / f"{slug(group)}.csv").write_text(csv_of(plain), "utf-8")
         _printed(part, group).to_latex(folder / f"{slug(group)}.tex")
     nested = cache(_nested)  # most runs of a block share their provenance
     gaps = m.runs.isna().to_numpy()

@@ -1,5 +1,7 @@
 """Tables as HTML, CSV and LaTeX."""
 
+import csv
+import io
 import re
 from html.parser import HTMLParser
 
@@ -106,6 +108,16 @@ def test_a_table_without_caption_is_refused(caption):
 def test_csv_holds_the_unrounded_data(tmp_path):
     path = Table(PLAIN, "c", formats=".0f").to_csv(tmp_path / "new" / "t.csv")
     pd.testing.assert_frame_equal(pd.read_csv(path), PLAIN)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1-1", "-a", "@SUM(A1)", "\t=1", "\r=1"])
+def test_no_text_of_csv_is_a_formula_to_a_spreadsheet(text):
+    index = pd.MultiIndex.from_tuples([(text, 1)], names=[text, "n"])
+    frame = pd.DataFrame({text: [text], "rate": [-1.5], "printed": ["-1.5"]}, index=index)
+    read = list(csv.reader(io.StringIO(Table(frame, "Groups").csv_text(), newline="")))
+    quoted = "'" + text.replace("\r", " ")
+    assert read[0] == [quoted, "n", quoted, "rate", "printed"]
+    assert read[1] == [quoted, "1", quoted, "-1.5", "-1.5"]
 
 
 def test_csv_flattens_column_levels(tmp_path):
