@@ -398,16 +398,24 @@ def _expanded(files: tuple[Path, ...]) -> Iterator[Path]:
 @file_option("--out", help="ZIP file to write. Default: NAME.zip in the current directory.")
 @click.option("--license", "licence", default="", help="URL of the licence of the results.")
 @author_option
+@click.option("--redact", is_flag=True, help="Pseudonyms for hosts, addresses, MACs and users.")
 @guarded
 def bundle_command(
-    study: str, quick: bool, results: Path | None, out: Path | None, licence: str, author: str
+    study: str,
+    quick: bool,
+    results: Path | None,
+    out: Path | None,
+    licence: str,
+    author: str,
+    redact: bool,
 ) -> None:
     """Write the results of STUDY and their report into one ZIP file, and print its path.
 
     The file is an RO-Crate 1.1 (Process Run Crate 0.5): records, site and PDF with executed
     notebooks, study, tunings, published figures, locked versions, provenance, and the SHA-256 of
-    every file. The same results give the same bytes. Exit code 4: the file is written, and its
-    report is below the quality gate, see `netlab report`.
+    every file. The same results give the same bytes. --redact replaces names and addresses of
+    hosts, MAC addresses and users in all of it, before the report is made. Exit code 4: the file
+    is written, and its report is below the quality gate, see `netlab report`.
     """
     loaded = load_study(study, quick=quick)
     from netlab.experiment.progress import Progress
@@ -422,6 +430,8 @@ def bundle_command(
             notebooks=notebooks_of(loaded, study),
             licence=licence,
             author=author,
+            redact=redact,
+            say=partial(click.echo, err=True),
         )
     click.echo(made.file)
     sys.exit(gate_code(made.concerns))

@@ -30,6 +30,7 @@ from netlab.files.json_file import read_json
 from netlab.files.writing import Scratch, write_json, write_text
 from netlab.report.page import MARKER
 from netlab.report.publish import last_visit, publish, report_of
+from netlab.report.redact import words_of
 from netlab.report.render import copy_plain
 from netlab.results import store
 from netlab.results.columns import TABLES
@@ -298,8 +299,13 @@ def bundle(
     notebooks: Sequence[Path] | None = None,
     licence: str = "",
     author: str = "",
+    redact: bool = False,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Bundled:
-    """Publish results and write them with their report into one ZIP file."""
+    """Publish results and write them with their report into one ZIP file.
+
+    `redact` replaces the words of a network, and leaves out notebooks of blocks and of the user.
+    """
     if licence and not LICENCE.fullmatch(licence):
         raise BadInput(
             "is not a URL, such as https://spdx.org/licenses/CC-BY-4.0",
@@ -313,6 +319,18 @@ def bundle(
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
         _copy_calibration(work / CALIBRATION)
+        _copy_results(measured, work / RESULTS, blocks=not redact)
+        copied = (work / CALIBRATION, work / RESULTS)
+        words = words_of(measured.study, *copied)
+        if redact:
+            for folder in copied:
+                words.redact(folder)
+            directory = work / RESULTS
+            notebooks = [file for file in notebooks if not is_own(file)]
+            measured = _reloaded(directory)
+            say(f"netlab: {words} have pseudonyms; notebooks of blocks are left out")
+        else:
+            say(f"netlab: the bundle tells {words} of your network: --redact replaces them")
         published = publish(
             directory,
             work / SITE,
@@ -323,7 +341,6 @@ def bundle(
             calibrations=work / CALIBRATION,
         )
         (work / SITE / MARKER).unlink()
-        _copy_results(measured, work / RESULTS)
         _copy_own_notebooks(notebooks, work)
         _copy_study(measured, work)
         write_json(work / PROVENANCE, provenance(measured))
@@ -336,8 +353,19 @@ def bundle(
         return Bundled(pack(work, target), published.concerns)
 
 
-def _copy_results(m: Measured, target: Path) -> None:
-    """Copy all records, campaigns, screens, and the notebook of the last visit of each block."""
+def _reloaded(directory: Path) -> Measured:
+    try:
+        return load_measured(directory)
+    except BadInput as error:
+        raise BadInput(
+            f"a host has a name that the study has for something else as well: {error}",
+            key="--redact",
+            code="E-REPORT-013",
+        ) from None
+
+
+def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
+    """Copy records, campaigns and screens, and of each block the notebook of the last visit."""
     wanted = [f"{table}/*.parquet" for table in TABLES]
     wanted += [f"{store.FOLDER}/*/{STUDY}", f"{store.FOLDER}/*/campaign.json"]
     of_screens = [f"{SCREENS}/*/*/{pattern}" for pattern in wanted]  # stores of their campaigns
@@ -348,7 +376,7 @@ def _copy_results(m: Measured, target: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, copy)
     folder = target / "notebooks"
-    for visit in rounds(m.study)[0]:
+    for visit in rounds(m.study)[0] if blocks else ():
         notebook = last_visit(m.results / "notebooks", visit.block_id)
         if notebook is not None:
             folder.mkdir(parents=True, exist_ok=True)

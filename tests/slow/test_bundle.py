@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
 import math
 import os
+import re
 import shutil
 import zipfile
 
 import measured_store
 import nbformat
 import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
+import synthetic
 from calibrated_samples import store_calibration
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
@@ -35,6 +40,7 @@ from netlab.report.bundle import (
 from netlab.report.publish import last_visit
 from netlab.report.verify import (
     COMPUTED,
+    changed_files,
     compare_sites,
     other_figures,
     other_versions,
@@ -327,6 +333,65 @@ def test_notebooks_have_no_times_and_no_random_ids(whole):
 def test_the_cells_of_the_bundle_are_those_of_the_records(whole):
     cells = pd.read_csv(whole / "site" / "downloads" / "cells.csv")
     assert len(cells) == 2 and (cells["n_valid"] == 3).all()
+
+
+SECRET = ("atlas17", "borea18", "10.20.30", "fd00:17::9", "52:54:00:ab:cd:ef", "jdoe")
+FACTS = (
+    '"hostname": "atlas17.lab.example", "mac_address": "52:54:00:AB:CD:EF", '
+    '"link": "fd00:17::9 by /home/jdoe/bin", "kernel"'
+)
+
+
+@pytest.fixture
+def private(tmp_path, monkeypatch):
+    """Results whose records have names and addresses of a network."""
+    words = {"left": "atlas17", "right": "borea18", "192.0.2": "10.20.30"}
+    text = re.sub("|".join(words), lambda found: words[found[0]], synthetic.FOREIGN)
+    monkeypatch.setattr(synthetic, "FOREIGN", text)
+    monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
+    results = tmp_path / "results" / "two-racks"
+    measured_store.two_racks(results)
+    for path in (results / "runs").glob("*.parquet"):
+        table = pq.read_table(path)
+        at = table.schema.get_field_index("provenance")
+        told = pc.replace_substring(table[at], '"kernel"', FACTS)
+        pq.write_table(table.set_column(at, table.field(at), told), path)
+    return results
+
+
+def words_left(directory):
+    """Files in whose name or bytes a word is left, Parquet pages and figures decoded as well."""
+    for name in names_in(directory):
+        file = directory / name
+        content = [name.encode(), file.read_bytes()]
+        if file.suffix == ".parquet":
+            pq.write_table(pq.read_table(file), sink := io.BytesIO(), compression="none")
+            content.append(sink.getvalue())
+        content += map(base64.b64decode, re.findall(rb"base64,([A-Za-z0-9+/=]+)", content[1]))
+        text = b"".join(content).lower()
+        yield from ((name, word) for word in SECRET if word.encode() in text)
+
+
+def test_a_redacted_bundle_has_no_word_of_the_network_and_verifies(private, tmp_path):
+    said = []
+    plain = bundle(private, tmp_path / "plain.zip", say=said.append).file
+    assert said == [
+        "netlab: the bundle tells 6 host names, 3 addresses, 1 MAC address and 1 user of your "
+        "network: --redact replaces them"
+    ]
+    unpack(plain, tmp_path / "plain")
+    assert {word for _, word in words_left(tmp_path / "plain")} == set(SECRET)
+    argv = ("bundle", str(tmp_path / "two-racks.yml"), "--results", str(private), "--redact")
+    done = CliRunner().invoke(main, [*argv, "--out", str(tmp_path / "redacted.zip")])
+    assert done.exit_code in (0, 4) and "have pseudonyms" in done.output, done.output
+    redacted = tmp_path / "redacted"
+    unpack(tmp_path / "redacted.zip", redacted)
+    assert list(words_left(redacted)) == []
+    assert changed_files(redacted) == [] and other_figures(redacted, tmp_path) == []
+    files = (tmp_path / name / "site/downloads/cells.csv" for name in ("plain", "redacted"))
+    one, two = map(pd.read_csv, files)
+    figures = one.select_dtypes("number").columns
+    pd.testing.assert_frame_equal(one[figures], two[figures])
 
 
 def test_own_notebooks_are_files_of_a_bundle_and_no_pages_and_it_verifies(tmp_path, monkeypatch):

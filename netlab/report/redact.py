@@ -1,0 +1,145 @@
+"""What a bundle tells about a network, and stable pseudonyms in its place.
+
+Records and studies are redacted before the report is made of them, so that site, PDF, figures and
+digests are those of the redacted records.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+
+from netlab.files.archive import names_in
+from netlab.results.frames import raw
+from netlab.study import Study
+
+_MAC = re.compile(r"(?<![0-9A-Za-z:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![0-9A-Za-z:])")
+_ADDRESS = re.compile(
+    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*)(?![\w:])"
+)
+_HOST = re.compile(r'"(?:host|hostname)": "([^"\\]+)"')
+_USER = re.compile(r"/(?:home|Users)/([\w.-]+)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of a network by their kind, each kind sorted."""
+
+    hosts: tuple[str, ...]
+    addresses: tuple[str, ...]
+    macs: tuple[str, ...]
+    users: tuple[str, ...]
+
+    def __str__(self) -> str:
+        counts = (
+            (self.hosts, "host name"),
+            (self.addresses, "address", "es"),
+            (self.macs, "MAC address", "es"),
+            (self.users, "user"),
+        )
+        listed = [
+            f"{len(found)} {noun}{(*plural, 's')[0] * (len(found) != 1)}"
+            for found, noun, *plural in counts
+        ]
+        return f"{', '.join(listed[:-1])} and {listed[-1]}"
+
+    @cached_property
+    def pseudonyms(self) -> dict[str, str]:
+        """Word in lower case -> pseudonym: by the order of the words, so that it is stable."""
+        # RFC 2544 and 3849: no host of a network has these
+        v4, v6 = (int(ipaddress.ip_address(first)) for first in ("198.18.0.0", "2001:db8::"))
+        found = {}
+        for number, word in enumerate(self.addresses, 1):
+            first = v6 if ":" in word else v4
+            found[word.lower()] = str(ipaddress.ip_address(first + number))
+        for number, word in enumerate(self.macs, 1):
+            found[word.lower()] = "02:" + ":".join(re.findall("..", f"{number:010x}"))
+        for kind, words in (("host", self.hosts), ("user", self.users)):
+            for number, word in enumerate(words, 1):
+                found.setdefault(word.lower(), f"{kind}-{number}")
+        return found
+
+    @cached_property
+    def _pattern(self) -> re.Pattern:
+        words = sorted(self.pseudonyms, key=len, reverse=True)
+        alternatives = "|".join(map(re.escape, words)) or "(?!)"
+        return re.compile(rf"(?<![0-9A-Za-z])(?:{alternatives})(?![0-9A-Za-z])", re.IGNORECASE)
+
+    def redacted(self, text: str) -> str:
+        """The text with the pseudonym of each word."""
+        return self._pattern.sub(lambda found: self.pseudonyms[found[0].lower()], text)
+
+    def redact(self, directory: Path) -> None:
+        """Replace the words in the content and in the name of every file."""
+        for name in names_in(directory):
+            file, target = directory / name, directory / self.redacted(name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if file.suffix == ".parquet":
+                table = _mapped(raw(file), self)
+                file.unlink()
+                pyarrow.parquet.write_table(table, target, write_page_checksum=True)
+            else:
+                text = self.redacted(file.read_text(encoding="utf-8"))
+                file.unlink()
+                target.write_text(text, encoding="utf-8")
+
+
+def words_of(study: Study, *directories: Path) -> Words:
+    """The words of a study and of all files of directories."""
+    hosts = set(study.hosts)
+    users: set[str] = set()
+    addresses: set[str] = set()
+    macs: set[str] = set()
+    for host in study.hosts.values():
+        hosts |= {host.address} if host.address and not _is_address(host.address) else set()
+        users |= {host.user} if host.user else set()
+    texts = [study.model_dump_json(), *_texts(directories)]
+    for text in texts:
+        hosts.update(_HOST.findall(text))
+        users.update(_USER.findall(text))
+        macs.update(_MAC.findall(text))
+        addresses.update(filter(_is_address, _ADDRESS.findall(text)))
+    return Words(*(tuple(sorted(words)) for words in (hosts, addresses, macs, users)))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)
+
+
+def _texts(directories: Iterable[Path]) -> Iterator[str]:
+    for directory in directories:
+        for name in names_in(directory):
+            if name.endswith(".parquet"):
+                for _, column in _texts_of(raw(directory / name)):
+                    yield from filter(None, column.unique().to_pylist())
+            else:
+                yield (directory / name).read_text(encoding="utf-8")
+
+
+def _texts_of(table: pyarrow.Table) -> Iterator[tuple[int, pyarrow.ChunkedArray]]:
+    """Columns of text, of any of Arrow's types for it."""
+    for at, column in enumerate(table.columns):
+        if not (
+            pyarrow.types.is_primitive(column.type)  # numbers, times and truth values
+            or pyarrow.types.is_null(column.type)
+        ):
+            yield at, column.cast(pyarrow.large_string())
+
+
+def _mapped(table: pyarrow.Table, words: Words) -> pyarrow.Table:
+    for at, column in _texts_of(table):
+        known = {text: words.redacted(text) for text in column.unique().to_pylist() if text}
+        values = [known.get(text, text) for text in column.to_pylist()]
+        table = table.set_column(at, table.field(at).name, pyarrow.array(values, column.type))
+    return table
