@@ -117,7 +117,8 @@ def _check_names(archive: Path, entries: list[zipfile.ZipInfo]) -> None:
 
 def _unsafe(entry: zipfile.ZipInfo) -> str:
     """Reason why an entry is refused; empty if it is safe."""
-    name, folder = entry.filename, entry.is_dir()
+    name = entry.filename
+    folder = name.endswith("/")  # is_dir() fails where there is no name
     parts = name.removesuffix("/").split("/")
     if not name.isprintable() or "\\" in name or any(part in ("", ".", "..") for part in parts):
         return "is not a relative path"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from netlab.errors import printable
 
 # Prints `NAME VALUE` for each fact it finds; uses only what every Linux host has.
@@ -167,6 +169,8 @@ def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool
 
 def _integer(name: str, text: str | None) -> int | None:
     # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
-    if text is None or not text.isdigit() or (name.startswith("bus") and text in {"0", "255"}):
+    if not re.fullmatch(r"[0-9]{1,18}", text or "") or (
+        name.startswith("bus") and text in {"0", "255"}
+    ):
         return None
-    return int(text)
+    return int(text or 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import fnmatch
 import hashlib
 import hmac
@@ -68,7 +67,7 @@ class KnownKeys:
             return
         try:
             blob = base64.b64decode(words[2], validate=True)
-        except binascii.Error:
+        except ValueError:
             return
         if not marker:
             self.keys[blob] = words[1]
@@ -99,7 +98,10 @@ class KnownKeys:
             return
         for blob, kind in self.keys.items():
             if kind == key.get_name():
-                known = paramiko.PKey.from_type_string(kind, blob)
+                try:
+                    known = paramiko.PKey.from_type_string(kind, blob)
+                except Exception:  # paramiko raises whatever follows from a damaged line
+                    continue
                 raise paramiko.BadHostKeyException(self.name, key, known)
         raise UnknownHostKey(self.name, key, why)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import fabric
 import paramiko
 
-from netlab.errors import BadInput, HostError
+from netlab.errors import BadInput, HostError, why
 from netlab.hosts.host import STDERR_KEPT_BYTES, Host, Pipe, shown
 from netlab.hosts.known_hosts import KnownKeys, RevokedHostKey, UnknownHostKey
 
@@ -528,7 +528,11 @@ def aliases(path: Path) -> dict[str, SshAlias]:
         match = _HOST.fullmatch(line)
         for name in match["names"].replace('"', " ").split() if match else ():
             if not set(name) & set("*?!") and name not in found:
-                found[name] = _alias(config.lookup(name), number)
+                try:
+                    found[name] = _alias(config.lookup(name), number)
+                except ValueError as error:
+                    at = f"{path}:{number}"
+                    raise BadInput(why(error), where=at, key=name, code="E-HOST-047") from None
     return found
 
 

@@ -13,11 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import pyarrow
-import pyarrow.parquet
-
 from netlab.files.archive import names_in
-from netlab.results.frames import raw
+from netlab.results.frames import map_texts, texts_in
 from netlab.study import Study
 
 _MAC = re.compile(r"(?<![0-9A-Za-z:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![0-9A-Za-z:])")
@@ -82,13 +79,12 @@ class Words:
             file, target = directory / name, directory / self.redacted(name)
             target.parent.mkdir(parents=True, exist_ok=True)
             if file.suffix == ".parquet":
-                table = _mapped(raw(file), self)
-                file.unlink()
-                pyarrow.parquet.write_table(table, target, write_page_checksum=True)
+                map_texts(file, target, self.redacted)
             else:
                 text = self.redacted(file.read_text(encoding="utf-8"))
-                file.unlink()
                 target.write_text(text, encoding="utf-8")
+            if target != file:
+                file.unlink()
 
 
 def words_of(study: Study, *directories: Path) -> Words:
@@ -121,25 +117,6 @@ def _texts(directories: Iterable[Path]) -> Iterator[str]:
     for directory in directories:
         for name in names_in(directory):
             if name.endswith(".parquet"):
-                for _, column in _texts_of(raw(directory / name)):
-                    yield from filter(None, column.unique().to_pylist())
+                yield from texts_in(directory / name)
             else:
                 yield (directory / name).read_text(encoding="utf-8")
-
-
-def _texts_of(table: pyarrow.Table) -> Iterator[tuple[int, pyarrow.ChunkedArray]]:
-    """Columns of text, of any of Arrow's types for it."""
-    for at, column in enumerate(table.columns):
-        if not (
-            pyarrow.types.is_primitive(column.type)  # numbers, times and truth values
-            or pyarrow.types.is_null(column.type)
-        ):
-            yield at, column.cast(pyarrow.large_string())
-
-
-def _mapped(table: pyarrow.Table, words: Words) -> pyarrow.Table:
-    for at, column in _texts_of(table):
-        known = {text: words.redacted(text) for text in column.unique().to_pylist() if text}
-        values = [known.get(text, text) for text in column.to_pylist()]
-        table = table.set_column(at, table.field(at).name, pyarrow.array(values, column.type))
-    return table

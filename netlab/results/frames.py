@@ -5,11 +5,13 @@ from __future__ import annotations
 import glob
 import json
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 
 from netlab.errors import NetlabError, shown
@@ -184,11 +186,59 @@ def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
     return _frame(raw(path), columns, path)
 
 
+MOST_VALUES, MOST_TEXT_B = 400_000_000, 4 << 30
+"""Bounds of a file as read: repeated values take next to nothing in a file."""
+
+
+def _check_size(file: pyarrow.parquet.ParquetFile, path: Path) -> None:
+    about = file.metadata
+    if about.num_rows * about.num_columns > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES} values")
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    for at in range(about.num_columns):
+        # at most: each row has all texts of its group
+        most_B = sum(group.num_rows * group.column(at).total_uncompressed_size for group in groups)
+        if about.schema.column(at).physical_type == "BYTE_ARRAY" and most_B > MOST_TEXT_B:
+            name = about.schema.column(at).name
+            column = pyarrow.parquet.read_table(path, columns=[name], read_dictionary=[name])[name]
+            if sum(_text_B(chunk) for chunk in column.chunks) > MOST_TEXT_B:
+                raise ValueError(f"column {name} has more than {MOST_TEXT_B} B")
+
+
+def _text_B(chunk: pyarrow.DictionaryArray) -> int:
+    lengths = pyarrow.compute.binary_length(chunk.dictionary).cast(pyarrow.int64())
+    return pyarrow.compute.sum(lengths.take(chunk.indices)).as_py() or 0
+
+
+def texts_in(path: Path) -> Iterator[str]:
+    """Every text of a Parquet file, those of a column once."""
+    for _, column in _texts(raw(path)):
+        yield from filter(None, column.unique().to_pylist())
+
+
+def map_texts(path: Path, target: Path, change: Callable[[str], str]) -> None:
+    """Write a Parquet file again with all its texts changed."""
+    table = raw(path)
+    for at, column in _texts(table):
+        changed = {text: change(text) for text in column.unique().to_pylist() if text}
+        values = [changed.get(text, text) for text in column.to_pylist()]
+        table = table.set_column(at, table.field(at).name, pyarrow.array(values, column.type))
+    pyarrow.parquet.write_table(table, target, write_page_checksum=True)
+
+
+def _texts(table: pyarrow.Table) -> Iterator[tuple[int, pyarrow.ChunkedArray]]:
+    """Columns of text, of any of Arrow's types for it."""
+    for at, column in enumerate(table.columns):
+        if not (pyarrow.types.is_primitive(column.type) or pyarrow.types.is_null(column.type)):
+            yield at, column.cast(pyarrow.large_string())
+
+
 def raw(path: Path) -> pyarrow.Table:
     """Read one Parquet file of a schema version that is known, checksums included."""
     try:
         # half the time of `read_table`: the files are small and many
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            _check_size(file, path)
             table = file.read(use_threads=False)
         version = _version(table)
     except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:

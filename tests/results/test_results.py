@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import NetlabError
+from netlab.results import frames
 from netlab.results.columns import (
     INTERVAL_COLUMNS,
     RUN_COLUMNS,
@@ -237,6 +238,19 @@ def test_a_parquet_file_of_something_else_is_refused(stored):
     pd.DataFrame({"a": [1]}).to_parquet(stored)
     with refused(NetlabError, "E-RESULTS-008", match="schema version"):
         read(stored, RUN_COLUMNS)
+
+
+@pytest.mark.parametrize("bound", ["MOST_VALUES", "MOST_TEXT_B"])
+def test_a_file_that_grows_when_it_is_read_is_refused_before(tmp_path, monkeypatch, bound):
+    """300 million values are 2 MB of Parquet, and 2 GB of one text are 0.5 MB."""
+    bomb = tmp_path / "bomb.parquet"
+    texts = pyarrow.array(["x" * 10_000] * 11 + ["y"] * 200_000)
+    pyarrow.parquet.write_table(pyarrow.table({"a": texts}), bomb)
+    with monkeypatch.context() as patch, refused(NetlabError, "E-RESULTS-007", match="more than"):
+        patch.setattr(frames, bound, 100_000)
+        frames.raw(bomb)
+    with refused(NetlabError, "E-RESULTS-008"):  # within the bounds, and no file of a store
+        frames.raw(bomb)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"text", b"PAR1" + bytes(100) + b"PAR1"])

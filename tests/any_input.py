@@ -1,0 +1,223 @@
+"""Readers of what strangers wrote, and mutations of what they read.
+
+    python tests/any_input.py READER SECONDS [SEED]
+
+A reader takes any bytes, and fails only with an error of netlab's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zipfile
+from functools import cache
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+import paramiko
+
+from netlab.errors import NetlabError
+from netlab.fleet.inventory import load_inventory
+from netlab.hosts import facts
+from netlab.hosts.host import LineProcess
+from netlab.hosts.known_hosts import KnownKeys
+from netlab.report.bundle import stated_versions, unpacked
+from netlab.report.verify import changed_files
+from netlab.results.columns import RUN_COLUMNS
+from netlab.results.frames import read
+from netlab.results.store import read_log
+
+KEY = paramiko.ECDSAKey.generate()
+KNOWN = (
+    f"here {KEY.get_name()} {KEY.get_base64()}\n@revoked * ssh-rsa AAAA\n"
+    f"|1|c2FsdA==|ZGlnZXN0 {KEY.get_name()} AAAAE2Vj\n"
+    "@cert-authority *.example,!a ssh-ed25519 AA==\n"
+)
+HOSTS = b"""netlab: 1
+hosts:
+  a: {address: 192.0.2.1, user: u, port: 22, groups: [rack], labels: {site: x}}
+  b: {data_address: 198.51.100.2, interface: eth0, address: b.example}
+pairs: [[a, b]]
+"""
+ALIASES = b"Host a c b*\n  HostName a.example\n  Port 22\n  User u\n  IdentityFile ~/k\n"
+FACTS = b"hostname a\ncpus 4\nmemory_kB 12\nlink_speed_Mbps -1\nmtu_B 1500\nnuma_node 0\n"
+
+
+def bundled() -> bytes:
+    """A bundle of four small files."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ro-crate-metadata.json", '{"@graph": [{"@type": "File", "@id": "a"}]}')
+        archive.writestr("manifest-sha256.txt", f"{'0' * 64}  study.yml\n")
+        archive.writestr("provenance.json", '{"reported_with": {"netlab": "0.1.0"}}')
+        archive.writestr("study.yml", "netlab: 1\n")
+    return sink.getvalue()
+
+
+@cache
+def stored() -> bytes:
+    """A part of a store."""
+    import measured_store
+
+    with tempfile.TemporaryDirectory() as place:
+        results = Path(place) / "results" / "two-racks"
+        measured_store.two_racks(results)
+        return sorted((results / "runs").iterdir())[0].read_bytes()
+
+
+def read_part(content: bytes, file: Path) -> None:
+    file.write_bytes(content)
+    read(file, RUN_COLUMNS)
+
+
+def read_campaign(content: bytes, file: Path) -> None:
+    log = file.parent / "campaigns" / "c" / "campaign.json"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(content)
+    read_log(file.parent, "c")
+
+
+def read_bundle(content: bytes, file: Path) -> None:
+    file.write_bytes(content)
+    with unpacked(file) as directory:
+        changed_files(directory)
+        stated_versions(directory)
+
+
+def read_inventory(content: bytes, file: Path) -> None:
+    file.write_bytes(content)
+    load_inventory(file, format="netlab")
+
+
+def read_aliases(content: bytes, file: Path) -> None:
+    file.write_bytes(content)
+    load_inventory(file, format="ssh")
+
+
+def read_known_hosts(content: bytes, file: Path) -> None:
+    file.write_bytes(content)
+    known = KnownKeys.of([str(file)], "here", 22)
+    known.rank(KEY.get_name())
+    with contextlib.suppress(paramiko.SSHException):
+        known.check(KEY)
+
+
+def read_facts(content: bytes, _file: Path) -> None:
+    facts.parse(content.decode("utf-8", "replace"), "eth0")
+
+
+class Said:
+    """A process that has written some bytes and ended."""
+
+    def __init__(self, content: bytes):
+        self.content = content
+
+    def read(self, _size: int, _timeout_s: float) -> bytes:
+        content, self.content = self.content, b""
+        return content
+
+    def exit_status(self, _timeout_s: float) -> int:
+        return 0
+
+    def stderr_text(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+    def lost(self) -> str:
+        return ""
+
+
+def read_answers(content: bytes, _file: Path) -> None:
+    process = LineProcess(Said(content), host="there", argv=("gensink",))
+    while process.poll(0.0) is not None:
+        pass
+
+
+READERS = {
+    "store": (read_part, stored),
+    "campaign": (
+        read_campaign,
+        lambda: (
+            b'{"campaign": "c", "key": "k", "started_at": "", "study": "s", "study_digest": "",'
+            b'"version": "", "hosts": {"a": "b"}, "adopted": {"p": ["r"]}, "looks": []}'
+        ),
+    ),
+    "bundle": (read_bundle, bundled),
+    "inventory": (read_inventory, lambda: HOSTS),
+    "aliases": (read_aliases, lambda: ALIASES),
+    "known_hosts": (read_known_hosts, lambda: KNOWN.encode()),
+    "facts": (read_facts, lambda: FACTS),
+    "answers": (read_answers, lambda: b'{"event": "ready", "run": 1}\n{"event": "x"}\n'),
+}
+
+TOKENS = (
+    *(b"", b"\0", b"\n", b"\xff", b"\x1b[2J", "é²٣".encode(), b"9" * 5000, b"-1", b"1e999"),
+    *(
+        b"[" * 2000,
+        b"{}",
+        b"null",
+        b'"',
+        b"*",
+        b"!",
+        b"%h",
+        b"=",
+        b": ",
+        b"- ",
+        b"&a",
+        b"*a",
+        b"\\u",
+    ),
+)
+
+
+def mutated(content: bytes, changes: list[tuple[float, int, int]]) -> bytes:
+    """Replace pieces: place as a share of the length, bytes to drop, a token or a byte to put."""
+    for share, dropped, put in changes:
+        at = int(share * len(content))
+        new = TOKENS[put] if put < len(TOKENS) else bytes([put % 256])
+        content = content[:at] + new + content[at + dropped :]
+    return content
+
+
+def accepts_or_refuses(reader: str, content: bytes, file: Path) -> bool:
+    """True if it was read, False if it was refused; anything else is an exception."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            READERS[reader][0](content, file)
+        except NetlabError:
+            return False
+    return True
+
+
+def run(reader: str, seconds: float, seed: int = 0) -> tuple[int, list[bytes]]:
+    """Number of inputs, and those that broke the reader."""
+    draw, whole = random.Random(seed), READERS[reader][1]()
+    until, tried, broken = time.monotonic() + seconds, 0, []
+    with tempfile.TemporaryDirectory() as place:
+        while time.monotonic() < until and len(broken) < 5:
+            changes = [
+                (draw.random(), draw.choice((0, 1, 1, 4, 40)), draw.randrange(len(TOKENS) + 256))
+                for _ in range(draw.choice((1, 1, 2, 4)))
+            ]
+            content = mutated(whole, changes)
+            tried += 1
+            try:
+                accepts_or_refuses(reader, content, Path(place) / "config")
+            except Exception:
+                traceback.print_exc(limit=-3)
+                broken.append(content)
+    return tried, broken
+
+
+if __name__ == "__main__":
+    tried, broken = run(sys.argv[1], float(sys.argv[2]), *map(int, sys.argv[3:]))
+    print(sys.argv[1], tried, "inputs;", *broken)
+    sys.exit(bool(broken))
