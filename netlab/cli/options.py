@@ -113,12 +113,22 @@ site_option = directory_option(
 # Validate input before a host is reached and before heavy imports.
 
 
-def load_study(given: str, *, quick: bool = False, **timing: float | int | str | None) -> Study:
-    """Load a study from what a user typed: a name, or the path of a file."""
-    from netlab.files import paths
-    from netlab.study import load
+def load_study(
+    given: str, *, quick: bool = False, results: Path | None = None, **timing: Any
+) -> Study:
+    """Load a study from what a user typed: a name, or the path of a file.
 
-    study = load(paths.study_file(given), quick=quick, **timing)
+    Imported results bring their study, and no other file has its name.
+    """
+    from netlab.files import paths
+    from netlab.study import is_name, load, load_stored
+
+    try:
+        study = load(paths.study_file(given), quick=quick, **timing)
+    except BadInput:
+        stored = (results or paths.results_dir(given)) / "study.yml" if is_name(given) else None
+        if stored is None or not stored.is_file() or (study := load_stored(stored)).name != given:
+            raise
     notebooks_of(study, given)
     return study
 
@@ -131,17 +141,12 @@ def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
     from netlab.files import paths
     from netlab.study.published import report_notebooks
 
-    file = paths.study_file(given)
-    return (
-        None
-        if study.report is None or paths.is_stored(file)
-        else report_notebooks(study.report, file)
-    )
+    if study.report is None or paths.is_stored(file := paths.study_file(given)):
+        return None
+    return report_notebooks(study.report, file)
 
 
-def load_measurable(
-    given: str, *, quick: bool = False, **timing: float | int | str | None
-) -> Study:
+def load_measurable(given: str, *, quick: bool = False, **timing: Any) -> Study:
     """Load a study that is to be measured: each of its tunings must exist."""
     study = load_study(given, quick=quick, **timing)
     check_tunings(study)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netlab.cli.options import (
+    BELOW_GATE,
     CONDITION_MET,
     asked_outer,
     author_option,
@@ -62,9 +63,14 @@ def list_command(results: str) -> None:
     from netlab.results.store import summaries
 
     rows = [HEADS, *map(_row, summaries(_directory(results)))]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(HEADS))]
+    for line in _columns(rows):
+        click.echo(line)
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)))
+        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
 
 
 @results_group.command("show")
@@ -328,10 +334,10 @@ def _moment(
 @click.option("--group", callback=_name, help="Group of the study. Default: the tool.")
 @click.option("--tuning", callback=_name, default="unknown", show_default=True, help="Tuning.")
 @click.option(
-    "--mtu", "mtu_B", type=click.IntRange(68, 65536), help="MTU, B, if the file has no MSS."
+    "--mtu", "mtu_B", type=click.IntRange(576, 65536), help="MTU, B, if the file has no MSS."
 )
 @click.option(
-    "--streams", type=click.IntRange(1, 100_000), help="Streams, if the file has no number."
+    "--streams", type=click.IntRange(1, 10_000), help="Streams, if the file has no number."
 )
 @click.option(
     "--record-length", "record_length_B", type=click.IntRange(1, 2**40), help="Bytes of one send()."
@@ -350,16 +356,23 @@ def _moment(
     type=click.Choice(["sender", "receiver"]),
     help="End that wrote the report, if the report does not say (GenSink's).",
 )
+@click.option("--strict", is_flag=True, help="Import all files or none.")
 @results_option("--into")
 @guarded
-def import_command(files: tuple[Path, ...], results: Path | None, **options: Any) -> None:
-    """Import results of iperf3 (JSON), iperf 2, nuttcp, ttcp, rapid, GenSink or flent.
+def import_command(
+    files: tuple[Path, ...], results: Path | None, strict: bool, **options: Any
+) -> None:
+    """Import what other tools printed, such as iperf3, iperf 2, netperf, nuttcp or flent.
 
-    FILE may be a directory: all files in it, except hidden ones. All files are parsed before
-    anything is written. A file that was imported before is skipped.
+    FILE may be a directory: all files below it, except hidden ones. What can be read is imported,
+    with the study that the runs imply, for `report` and `compare`; then every file is listed with
+    its runs or the reason that it has none. A file that was imported before is skipped. Exit code
+    4: imported, without the files that were refused.
     """
     from netlab.files import paths
     from netlab.results.imports.formats import Facts, import_files
+    from netlab.results.store import Store
+    from netlab.study.imported import write_study
 
     facts = Facts(**options)
     if facts.sender == facts.receiver:
@@ -367,12 +380,23 @@ def import_command(files: tuple[Path, ...], results: Path | None, **options: Any
             "sender and receiver are the same host", value=facts.sender, code="E-CLI-006"
         )
     directory = results or paths.results_dir(facts.study)
-    done = import_files(_expanded(files), facts, directory)
-    for path in done.known:
-        click.echo(f"{path}: imported before", err=True)
+    done = import_files(_expanded(files), facts, directory, strict=strict)
+    if len(done.files) > 1:
+        rows = [(str(one.path), one.kind, one.words) for one in done.files]
+        for line in _columns([("file", "kind", "runs"), *rows]):
+            click.echo(line, err=True)
+    if len(done.refused) == len(done.files):
+        raise done.refused[0].error or AssertionError
+    for one in done.files:
+        if one.error is None and not one.run_ids:
+            click.echo(f"{one.path}: imported before", err=True)
+    if done.run_ids:
+        write_study(Store(directory).runs(), directory)
     click.echo(f"netlab: {len(done.run_ids)} runs imported into {directory}", err=True)
     for run_id in done.run_ids:
         click.echo(run_id)
+    if done.refused:
+        sys.exit(BELOW_GATE)
 
 
 def _expanded(files: tuple[Path, ...]) -> Iterator[Path]:
@@ -380,12 +404,17 @@ def _expanded(files: tuple[Path, ...]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        inside = [one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")]
+        below = sorted(one for one in path.rglob("*") if one.is_file())
+        inside = [
+            one
+            for one in below
+            if not any(part.startswith(".") for part in one.relative_to(path).parts)
+        ]
         if not inside:
             raise BadInput(
                 "the directory has no files to import", where=str(path), code="E-CLI-007"
             )
-        yield from sorted(inside)
+        yield from inside
 
 
 # ``netlab bundle``: results and report in one file that others can verify and rerun.
@@ -417,7 +446,7 @@ def bundle_command(
     hosts, MAC addresses and users in all of it, before the report is made. Exit code 4: the file
     is written, and its report is below the quality gate, see `netlab report`.
     """
-    loaded = load_study(study, quick=quick)
+    loaded = load_study(study, quick=quick, results=results)
     from netlab.experiment.progress import Progress
     from netlab.files import paths
     from netlab.report.bundle import bundle

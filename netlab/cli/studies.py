@@ -241,7 +241,7 @@ def report_command(
     the quality gate, cells are empty, disturbed or less precise than asked, or more than 5 % of the
     runs are flagged.
     """
-    loaded = load_study(study, quick=quick)
+    loaded = load_study(study, quick=quick, results=results)
     notebooks = notebooks_of(loaded, study)
     from netlab.experiment.progress import Progress
 

@@ -27,7 +27,7 @@ QUICK = "-quick"
 NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$"
 Name = Annotated[str, Field(pattern=NAME)]
 Direction = Literal["->", "<->"]
-MTU = Annotated[int, Field(ge=576, le=65535)]
+MTU = Annotated[int, Field(ge=576, le=65536)]
 Streams = Annotated[int, Field(ge=1, le=10_000)]
 Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}(\+[a-z0-9_-]{1,31}){0,7}$")]
 """A congestion control; several joined by ``+`` are dealt to the streams of a run in turn."""

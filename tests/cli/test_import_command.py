@@ -1,4 +1,4 @@
-"""`netlab import`: all files or none, once, without invented values."""
+"""`netlab import`: what can be read, once, without invented values; then its study."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from netlab import study as studies
 from netlab.analysis.sides import comparison
 from netlab.charts.compare import cell_forest, panels
 from netlab.cli import main
-from netlab.cli.options import asked_outer
+from netlab.cli.options import asked_outer, load_study
 from netlab.cli.results import compare_command, import_command
 from netlab.errors import BadInput
-from netlab.face.results import Comparison
+from netlab.face.results import Comparison, Results
 from netlab.results.imports.formats import Facts, import_files, mtu_of
 from netlab.results.store import Store
 from netlab.study import Study
@@ -84,19 +84,98 @@ def test_every_recorded_file_becomes_a_row(tmp_path):
     assert runs["goodput_MBps"].notna().all() and (runs["direction"] == "<->").sum() == 4
 
 
-def test_one_bad_file_keeps_all_out(tmp_path):
-    files = [RECORDED / "iperf3-tcp.json", RECORDED / "iperf3-killed.json"]
-    result = run(*files, *HOSTS, "--into", tmp_path / "into")
+BAD_FILES = [RECORDED / "iperf3-tcp.json", RECORDED / "iperf3-killed.json"]
+
+
+def test_what_can_be_read_of_a_directory_is_imported_and_every_file_is_listed(tmp_path):
+    (tmp_path / "in" / "below").mkdir(parents=True)
+    (tmp_path / "in" / ".git").mkdir()
+    for name in ("good.json", "below/good.txt", ".git/index"):
+        (tmp_path / "in" / name).write_text(IPERF2_2010 + name)
+    (tmp_path / "in" / "good.json").write_bytes(BAD_FILES[0].read_bytes())
+    (tmp_path / "in" / "below" / "good.txt").write_text(IPERF2_2010)
+    (tmp_path / "in" / "killed.json").write_bytes(BAD_FILES[1].read_bytes())
+    (tmp_path / "in" / "notes.md").write_text("a note\n")
+    when = ("--started-at", "2010-01-01")
+    result = run(tmp_path / "in", *HOSTS, *when, "--into", tmp_path / "out")
+    assert result.exit_code == 4, result.output
+    head, *lines = result.stderr.splitlines()
+    assert head.split() == ["file", "kind", "runs"]
+    cells = [re.split("  +", line.strip(), maxsplit=2) for line in lines[:4]]
+    assert [(Path(file).name, kind) for file, kind, _ in cells] == [
+        ("good.txt", "iperf 2 text"),
+        ("good.json", "iperf3 JSON"),
+        ("killed.json", "iperf3 JSON"),
+        ("notes.md", "unknown"),
+    ]
+    assert [words[:12] for _, _, words in cells] == ["2", "1", "line 148: er", "line 1: unkn"]
+    assert len(Store(tmp_path / "out").runs()) == len(result.stdout.splitlines()) == 3
+
+
+def test_nothing_to_import_is_an_error_and_writes_nothing(tmp_path):
+    result = run(BAD_FILES[1], *HOSTS, "--into", tmp_path / "into")
+    assert result.exit_code == 2 and not (tmp_path / "into").exists()
+    assert "iperf3-killed.json: line 148: error: the run failed" in result.output
+
+
+def test_strict_one_bad_file_keeps_all_out(tmp_path):
+    result = run(*BAD_FILES, "--strict", *HOSTS, "--into", tmp_path / "into")
     assert result.exit_code == 2
     assert "iperf3-killed.json: line 148: error: the run failed" in result.output
     assert not (tmp_path / "into").exists()
 
 
-def test_a_missing_fact_keeps_all_out(tmp_path):
+def test_strict_a_missing_fact_keeps_all_out(tmp_path):
     files = [RECORDED / "iperf3-tcp.json", RECORDED / "nuttcp-tcp.txt"]
-    result = run(*files, *HOSTS, "--into", tmp_path)
+    result = run(*files, "--strict", *HOSTS, "--into", tmp_path)
     assert result.exit_code == 2 and "use --streams" in result.output
     assert Store(tmp_path).runs().empty
+
+
+def test_an_import_writes_the_study_of_its_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
+    names = ["tcp", "bytes", "parallel", "bidir"]
+    for study in ("old", "new"):
+        for at in (names[:2], names[2:]):
+            files = [RECORDED / f"iperf3-{name}.json" for name in at]
+            result = run(*files, "--study-name", study, *HOSTS[2:])
+            assert result.exit_code == 0, result.output
+    design = studies.load_stored(tmp_path / "results" / "old" / "study.yml")
+    assert [(group.name, group.direction) for group in design.groups] == [
+        ("iperf3", "->"),
+        ("iperf3-cubic", "<->"),
+    ]
+    assert design.combinations(design.groups[0]) and design.streams == (1, 2, 4)
+    results = Results("old")
+    assert len(results.runs) == 4 and len(results.cells) == 3
+    assert CliRunner().invoke(main, ["results", "list", "old"]).exit_code == 0
+    done = CliRunner().invoke(compare_command, ["old", "new"])
+    assert done.exit_code == 0 and "over 3 cells: +0.0 %" in done.stdout
+    (loaded, kept) = load_study("old"), load_study("old", results=tmp_path / "results" / "old")
+    assert loaded == kept == design
+    with refused(BadInput, "E-FILES-006"):
+        load_study("other", results=tmp_path / "results" / "old")
+
+
+def test_a_study_that_stands_beside_results_stays(tmp_path):
+    synthetic.foreign_file(tmp_path).rename(tmp_path / "study.yml")
+    before = (tmp_path / "study.yml").read_text()
+    run(BAD_FILES[0], *HOSTS, "--into", tmp_path)
+    assert (tmp_path / "study.yml").read_text() == before
+
+
+def test_runs_that_differ_in_what_a_group_has_once_are_in_groups_of_their_own(tmp_path):
+    text = BAD_FILES[0].read_text()
+    for name, old, new in (("1", "", ""), ("2", '"cubic"', '"bbr"'), ("3", '"cubic"', '"mine"')):
+        (tmp_path / f"{name}.json").write_text(text.replace(old, new) if old else text)
+    files = [tmp_path / f"{name}.json" for name in "123"]
+    run(*files, *HOSTS, "--into", tmp_path / "out")
+    run(RECORDED / "iperf2-tcp.txt", *HOSTS, *REST, "--into", tmp_path / "out")
+    runs = Store(tmp_path / "out").runs()
+    assert list(runs["group"]) == ["iperf3", "iperf3-bbr", "iperf3-mine", "iperf2-sent"]
+    design = studies.load_stored(tmp_path / "out" / "study.yml")
+    assert [group.congestion for group in design.groups] == ["cubic", "bbr", "mine", "cubic"]
+    assert list(design.stacks) == ["mine"]
 
 
 @pytest.mark.parametrize(
@@ -130,11 +209,12 @@ def test_a_second_import_of_a_file_is_skipped(tmp_path):
     assert Store(tmp_path).runs().equals(before)
 
 
-def test_the_same_content_twice_in_one_import_is_refused(tmp_path):
+def test_the_same_content_twice_in_one_import_is_imported_once(tmp_path):
     copy = tmp_path / "copy.json"
     copy.write_bytes((RECORDED / "iperf3-tcp.json").read_bytes())
     result = run(RECORDED / "iperf3-tcp.json", copy, *HOSTS, "--into", tmp_path / "into")
-    assert result.exit_code == 2 and "has the same content as" in result.output
+    assert result.exit_code == 4 and len(Store(tmp_path / "into").runs()) == 1
+    assert "has the same content as" in result.output
 
 
 def test_repeats_of_a_cell_count_on_from_import_to_import(tmp_path):
@@ -148,7 +228,7 @@ def test_repeats_of_a_cell_count_on_from_import_to_import(tmp_path):
 def test_runs_the_other_way_are_not_mixed(tmp_path):
     files = [RECORDED / "iperf3-tcp.json", RECORDED / "iperf3-reverse.json"]
     with refused(BadInput, "E-IMPORT-002", match="the direction of the data"):
-        import_files(files, Facts("old", "a", "b"), tmp_path)
+        import_files(files, Facts("old", "a", "b"), tmp_path, strict=True)
 
 
 def test_a_directory_is_all_its_files(tmp_path):
@@ -159,7 +239,7 @@ def test_a_directory_is_all_its_files(tmp_path):
     result = run(tmp_path / "in", *HOSTS, *when, "--into", tmp_path / "out")
     assert result.exit_code == 0, result.output
     runs = Store(tmp_path / "out").runs()
-    assert list(runs["group"]) == ["iperf2", "iperf2", "rapid"]
+    assert list(runs["group"]) == ["iperf2-sent", "iperf2-sent", "rapid"]
     assert list(runs["goodput_MBps"]) == pytest.approx([48.75, 119.375, 2185.476 / 8])
     assert runs["started_at"].dt.year.tolist() == [2010, 2010, 2003]
     assert list(runs["congestion"].unique()) == ["unknown"]

@@ -73,7 +73,7 @@ BAD = {
     "absurd streams": (("streams", [1_000_000]), "streams.0", 1_000_000),
     "streams as text": (("streams", "1,4"), "streams", "1,4"),
     "tiny MTU": (("tunings", 0, "mtus_B", [68]), "tunings.0.mtus_B.0", 68),
-    "huge MTU": (("tunings", 0, "mtus_B", [65536]), "tunings.0.mtus_B.0", 65536),
+    "huge MTU": (("tunings", 0, "mtus_B", [65537]), "tunings.0.mtus_B.0", 65537),
     "MTU as float": (("tunings", 0, "mtus_B", [1500.0]), "tunings.0.mtus_B.0", 1500.0),
     "record of nothing": (("groups", 0, "record_length_B", 0), "groups.0.record_length_B", 0),
     "record of 1 GiB": (("groups", 0, "record_length_B", 2**30), "groups.0.record_length_B", 2**30),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -61,11 +61,12 @@ FORMATS = (
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A file, its digest and its runs."""
+    """A file, its digest, its runs and the name of its format."""
 
     path: Path
     sha256: str
     records: tuple[Record, ...]
+    kind: str = "unknown"
 
 
 def text_of(content: bytes) -> str:
@@ -100,17 +101,21 @@ def _decompressed(content: bytes) -> bytes:
     return text
 
 
-def parse(text: str) -> tuple[Record, ...]:
-    """Records of a text in any known format."""
+def format_of(text: str) -> Format:
+    """The format of a text, told by its content."""
     for form in FORMATS:
         if form.fits(text):
-            return form.parse(text)
+            return form
     known = ", ".join(form.name for form in FORMATS)
     raise damaged(1, f"unknown format; supported: {known}", code="E-IMPORT-021")
 
 
-def read_file(path: Path) -> ReadFile:
-    """Read and parse one file."""
+def parse(text: str) -> tuple[Record, ...]:
+    """Records of a text in any known format."""
+    return format_of(text).parse(text)
+
+
+def _content(path: Path) -> bytes:
     try:
         with open(path, "rb") as source:
             content = source.read(MAX_FILE_B + 1)
@@ -120,11 +125,27 @@ def read_file(path: Path) -> ReadFile:
         ) from None
     if len(content) > MAX_FILE_B:
         raise BadInput(f"is larger than {MAX_FILE_B} bytes", where=str(path), code="E-IMPORT-023")
+    return content
+
+
+def read_file(path: Path) -> ReadFile:
+    """Read and parse one file."""
+    content = _content(path)
     try:
-        records = parse(text_of(content))
+        text = text_of(content)
+        form = format_of(text)
+        records = form.parse(text)
     except BadInput as error:
         raise BadInput(str(error), where=str(path), code=error.code) from None
-    return ReadFile(path, hashlib.sha256(content).hexdigest(), records)
+    return ReadFile(path, hashlib.sha256(content).hexdigest(), records, form.name)
+
+
+def kind_of(path: Path) -> str:
+    """The name of a file's format."""
+    try:
+        return format_of(text_of(_content(path))).name
+    except BadInput:
+        return "unknown"
 
 
 # Rows of the results from records of other tools and facts given by the user.
@@ -165,7 +186,7 @@ class Facts:
     @property
     def path_name(self) -> str:
         """Name of the path."""
-        return self.path or f"{self.sender}-{self.receiver}"
+        return self.path or f"{self.sender}-{self.receiver}"[:48]
 
 
 def mtu_of(mss_B: int) -> tuple[int, int] | None:
@@ -174,7 +195,21 @@ def mtu_of(mss_B: int) -> tuple[int, int] | None:
     return fits[0] if len(fits) == 1 else None
 
 
-def row_of(record: Record, source: ReadFile, facts: Facts, round_of: dict) -> dict:
+def _place(row: Mapping[str, Any]) -> tuple:
+    """What all runs of a group of a study have in common."""
+    levels = json.loads(row["factors"] or "{}")
+    return (*(row[name] for name in ("path", "sender", "direction", "congestion")), *levels)
+
+
+def _group(base: str, row: Mapping[str, Any], groups: dict[str, tuple]) -> str:
+    """A name that no group of another place has."""
+    names = (base, f"{base}-{row['congestion']}", *(f"{base}-{n}" for n in range(2, 10**6)))
+    return next(name for name in names if groups.setdefault(name, _place(row)) == _place(row))
+
+
+def row_of(
+    record: Record, source: ReadFile, facts: Facts, round_of: dict, groups: dict[str, tuple]
+) -> dict:
     """One row of `RUN_COLUMNS`, without what no tool reports."""
     where = f"{source.path}: line {record.line}"
 
@@ -210,9 +245,22 @@ def row_of(record: Record, source: ReadFile, facts: Facts, round_of: dict) -> di
     known = {name: fact(name, getattr(record, name)) for name in MAY_BE_UNKNOWN}
     unknown = [name for name, value in known.items() if value is None]
     unknown += ["tuning"] if facts.tuning == UNKNOWN else []
-    group = facts.group or record.tool
     direction = "->" if record.reverse is None else "<->"
+    congestion = known["congestion"] or UNKNOWN
+    pacing_MBps = record.pacing_MBps
+    place = {
+        **{"path": facts.path_name, "sender": facts.sender, "direction": direction},
+        **{"congestion": congestion, "factors": ""},
+    }
+    base = facts.group or record.tool
+    if "sender" in measured_at:  # more than the receiver has read: never among goodputs
+        base += "-sent"
+    if pacing_MBps is not None:
+        base += "-paced"
+        place["factors"] = json.dumps({"pacing_MBps": pacing_MBps}, separators=(",", ":"))
+    group = _group(base, place, groups)
     cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}"
+    cell += "" if pacing_MBps is None else f"@pacing_MBps={pacing_MBps:.12g}"
     number = round_of[cell] = round_of.get(cell, 0) + 1
     named = f"{record.tool} {record.version}" if record.version else record.tool
     rates = [flow.goodput_MBps for flow in record.flows]
@@ -255,11 +303,9 @@ def row_of(record: Record, source: ReadFile, facts: Facts, round_of: dict) -> di
         study_digest="",
         provenance_key=hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest(),
         run_id=f"imported@{cell}@{number}",
+        **place,
         group=group,
-        path=facts.path_name,
-        sender=facts.sender,
         receiver=facts.receiver,
-        direction=direction,
         tuning=facts.tuning,
         mtu_B=mtu_B,
         streams=streams,
@@ -267,7 +313,7 @@ def row_of(record: Record, source: ReadFile, facts: Facts, round_of: dict) -> di
         seed=0,
         record_length_B=known["record_length_B"] or 0,
         buffer_B=known["buffer_B"] or 0,
-        congestion=known["congestion"] or UNKNOWN,
+        pacing_MBps=None if pacing_MBps is None else pacing_MBps * streams,
         generator=record.tool,
         generator_version=record.version,
         engine=record.tool,
@@ -354,70 +400,115 @@ def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What became of a file: its runs, or why it gave none."""
+
+    path: Path
+    kind: str
+    run_ids: tuple[str, ...] = ()
+    error: BadInput | None = None
+
+    @property
+    def words(self) -> str:
+        """Number of runs, or the reason."""
+        if self.error is not None:
+            return str(self.error).removeprefix(f"{self.path}: ")
+        return str(len(self.run_ids)) if self.run_ids else "imported before"
+
+
+@dataclass(frozen=True)
 class Imported:
     """Result of an import."""
 
     block_id: str | None
-    run_ids: tuple[str, ...]
-    known: tuple[Path, ...]
+    files: tuple[Outcome, ...]
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """Ids of all new runs."""
+        return tuple(run_id for one in self.files for run_id in one.run_ids)
+
+    @property
+    def refused(self) -> tuple[Outcome, ...]:
+        """The files that gave nothing, each with its error."""
+        return tuple(one for one in self.files if one.error is not None)
 
 
-def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Imported:
-    """Import files into the results in `directory`, all of them or none."""
-    read = [read_file(path) for path in files]
-    _each_once(read)
-    _one_way(read)
+def import_files(
+    files: Iterable[Path], facts: Facts, directory: Path, *, strict: bool = False
+) -> Imported:
+    """Import what can be read of files into the results in `directory`; `strict`: all or none."""
+    found: dict[Path, Outcome] = {}
+
+    def refuse(path: Path, error: BadInput, kind: str) -> None:
+        if strict:
+            raise error
+        found[path] = Outcome(path, kind, error=error)
+
+    read: list[ReadFile] = []
+    seen: dict[str, Path] = {}
+    ways: dict[bool, Path] = {}
+    for path in dict.fromkeys(files):
+        found[path] = Outcome(path, "unknown")
+        try:
+            one = read_file(path)
+            _check_beside(one, seen, ways)
+            read.append(one)
+        except BadInput as error:
+            refuse(path, error, kind_of(path))
+    if not read:
+        return Imported(None, tuple(found.values()))
     with _held(directory):
         store = Store(directory)
         before = store.runs()
         digests = {_digest(text) for text in before["provenance"]}
-        new = [one for one in read if one.sha256 not in digests]
-        known = tuple(one.path for one in read if one.sha256 in digests)
-        if not new:
-            return Imported(None, (), known)
-        batch = hashlib.sha256("".join(sorted(one.sha256 for one in new)).encode()).hexdigest()
-        block_id = f"imported@{batch[:16]}"
         order = int(before["order"].max()) + 1 if len(before) else 0
         round_of = _rounds(before["run_id"])
+        groups = {row["group"]: _place(row) for row in before.to_dict("records")}
         rows: list[dict] = []
         intervals: list[dict] = []
-        for source in new:
-            for record in source.records:
-                place = {"block_id": block_id, "order": order + len(rows)}
-                rows.append(row_of(record, source, facts, round_of) | place)
-                intervals += interval_rows_of(rows[-1]["run_id"], record)
-        store.write(block_id, frame_of(rows), intervals=frame_of(intervals, INTERVAL_COLUMNS))
-    return Imported(block_id, tuple(row["run_id"] for row in rows), known)
-
-
-def _each_once(read: list[ReadFile]) -> None:
-    seen: dict[str, Path] = {}
-    for one in read:
-        if one.sha256 in seen:
-            raise BadInput(
-                f"has the same content as {seen[one.sha256]}",
-                where=str(one.path),
-                code="E-IMPORT-001",
-            )
-        seen[one.sha256] = one.path
-
-
-def _one_way(read: list[ReadFile]) -> None:
-    """Check that all files have the same sender, since --sender and --receiver apply to all."""
-    first: tuple[str, int, bool] | None = None
-    for one in read:
-        for record in one.records:
-            if record.client_sends is None:
+        for source in read:
+            own: list[dict] = []
+            try:
+                if source.sha256 not in digests:
+                    own = [row_of(one, source, facts, round_of, groups) for one in source.records]
+            except BadInput as error:
+                refuse(source.path, error, source.kind)
                 continue
-            if first is None:
-                first = (str(one.path), record.line, record.client_sends)
-            elif record.client_sends != first[2]:
-                raise BadInput(
-                    "the direction of the data differs from "
-                    f"{first[0]}; import the two separately, with --sender and --receiver swapped",
-                    where=f"{one.path}: line {record.line}",
-                    code="E-IMPORT-002",
-                )
+            ids = tuple(row["run_id"] for row in own)
+            found[source.path] = Outcome(source.path, source.kind, ids)
+            rows += own
+            for run_id, record in zip(ids, source.records, strict=False):
+                intervals += interval_rows_of(run_id, record)
+        block_id = None
+        if rows:
+            names = "".join(sorted(row["provenance_key"] for row in rows))
+            block_id = f"imported@{hashlib.sha256(names.encode()).hexdigest()[:16]}"
+            for at, row in enumerate(rows, start=order):
+                row |= {"block_id": block_id, "order": at}
+            store.write(block_id, frame_of(rows), intervals=frame_of(intervals, INTERVAL_COLUMNS))
+    return Imported(block_id, tuple(found.values()))
+
+
+def _check_beside(one: ReadFile, seen: dict[str, Path], ways: dict[bool, Path]) -> None:
+    """Check that a file is new, and has the sender of the others: --sender applies to all."""
+    if one.sha256 in seen:
+        raise BadInput(
+            f"has the same content as {seen[one.sha256]}", where=str(one.path), code="E-IMPORT-001"
+        )
+    known = [record for record in one.records if record.client_sends is not None]
+    for record in known:
+        other = ways.get(not record.client_sends)
+        if other is not None or record.client_sends != known[0].client_sends:
+            raise BadInput(
+                "the direction of the data differs from "
+                f"{other or one.path}; import the two separately, with --sender and --receiver "
+                "swapped",
+                where=f"{one.path}: line {record.line}",
+                code="E-IMPORT-002",
+            )
+    seen[one.sha256] = one.path
+    ways.update((bool(record.client_sends), one.path) for record in known[:1])
 
 
 def _digest(provenance: str) -> str | None:

@@ -14,7 +14,7 @@ from netlab.errors import BadInput
 MAX_COUNT = 2**53
 MAX_SECONDS = 1e7
 MAX_RATE_BPS = 1e18
-MAX_STREAMS = 100_000
+MAX_STREAMS = 10_000
 MAX_UNIX_S = 7_000_000_000
 
 
@@ -71,6 +71,7 @@ class Record:
     record_length_B: int | None = None
     buffer_B: int | None = None
     congestion: str | None = None
+    pacing_MBps: float | None = None
     retransmits: int | None = None
     rtt_us: float | None = None
     min_rtt_us: float | None = None

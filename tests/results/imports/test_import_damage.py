@@ -108,7 +108,7 @@ def test_a_file_with_another_value_for_a_number(name, other, data):
     source = ReadFile(RECORDED / name, "0" * 64, records or ())
     try:
         rows = [
-            row_of(record, source, ANYTHING, {}) | {"block_id": "b", "order": 0}
+            row_of(record, source, ANYTHING, {}, {}) | {"block_id": "b", "order": 0}
             for record in source.records
         ]
     except BadInput as error:
