@@ -81,7 +81,7 @@ def test_every_recorded_file_becomes_a_row(tmp_path):
     runs = Store(tmp_path).runs()
     assert len(runs) == len(ACCEPTED) == runs["run_id"].nunique()
     assert list(runs["order"]) == list(range(len(ACCEPTED)))
-    assert runs["goodput_MBps"].notna().all() and (runs["direction"] == "<->").sum() == 4
+    assert runs["goodput_MBps"].notna().all() and (runs["direction"] == "<->").sum() == 5
 
 
 BAD_FILES = [RECORDED / "iperf3-tcp.json", RECORDED / "iperf3-killed.json"]
@@ -155,6 +155,15 @@ def test_an_import_writes_the_study_of_its_runs(tmp_path, monkeypatch):
     assert loaded == kept == design
     with refused(BadInput, "E-FILES-006"):
         load_study("other", results=tmp_path / "results" / "old")
+
+
+def test_pacing_is_a_factor(tmp_path):
+    files = [RECORDED / f"iperf3-{name}.json" for name in ("tcp", "paced")]
+    assert run(*files, *HOSTS, "--into", tmp_path).exit_code == 0
+    free, paced = Store(tmp_path).runs().to_dict("records")
+    assert (free["group"], free["factors"]) == ("iperf3", "")
+    assert (paced["group"], paced["factors"]) == ("iperf3-paced", '{"pacing_MBps":125.0}')
+    assert paced["pacing_MBps"] == 125 and len(Results(tmp_path).cells) == 2
 
 
 def test_a_study_that_stands_beside_results_stays(tmp_path):

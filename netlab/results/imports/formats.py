@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import zlib
@@ -20,7 +21,8 @@ from netlab.files.writing import take
 from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
 from netlab.results.imports import gensink, json_output, text_output
-from netlab.results.imports.records import MAX_COUNT, Record, damaged
+from netlab.results.imports.iperf3_text import IPERF3_TEXT, parse_iperf3_text
+from netlab.results.imports.records import MAX_COUNT, OBJECT, Record, damaged
 from netlab.results.store import Store
 from netlab.version import version
 
@@ -32,12 +34,12 @@ _GZIP = b"\x1f\x8b"
 
 
 def _is_iperf3(text: str) -> bool:
-    head = text.lstrip()[:4096]
-    return head.startswith("{") and '"start"' in head
+    begin = OBJECT.search(text)
+    return begin is not None and '"start"' in text[begin.end() :][:4096]
 
 
 def _is_flent(text: str) -> bool:
-    return text.lstrip()[:1] == "{" and '"metadata"' in text and not _is_iperf3(text)
+    return OBJECT.match(text.lstrip()) is not None and '"SERIES_META"' in text
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Format:
 FORMATS = (
     Format("iperf3 JSON", _is_iperf3, json_output.parse_iperf3),
     Format("flent data file", _is_flent, json_output.parse_flent),
+    Format("iperf3 text", IPERF3_TEXT.search, parse_iperf3_text),
     Format("iperf 2 text", text_output.IPERF2.search, text_output.parse_iperf2),
     Format("rapid statistics", gensink.RAPID.search, gensink.parse_rapid),
     Format("GenSink report", gensink.GENSINK.search, gensink.parse_gensink),
@@ -70,9 +73,12 @@ class ReadFile:
 
 
 def text_of(content: bytes) -> str:
-    """Text of a file's bytes: bounded, decompressed if gzip, UTF-8."""
+    """Text of a file's bytes: bounded, decompressed if gzip, UTF-8 or with a mark UTF-16."""
     if content.startswith(_GZIP):
         content = _decompressed(content)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        content = content.decode("utf-16", "replace").encode()
+    content = content.removeprefix(codecs.BOM_UTF8)
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
         raise damaged(line, "zero byte; the file must be text", code="E-IMPORT-015")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from netlab.results.imports.records import (
     MAX_SECONDS,
@@ -22,20 +23,54 @@ LOST_SHARE = 0.01
 
 
 def parse_iperf3(text: str) -> tuple[Record, ...]:
-    """Records of every JSON document in a text."""
-    return tuple(_record_of_iperf3(document) for document in documents(text))
+    """Records of every test in a text: of a client, of a server's log, or streamed as it went."""
+    tests = _tests(documents(text))
+    began = [doc for doc in tests if not _never_started(doc)]
+    return tuple(_record_of_iperf3(doc) for doc in began or tests)
+
+
+def _tests(found: list[View]) -> list[View]:
+    """The documents of tests; the events of ``--json-stream`` make one, if no whole one follows."""
+    tests: list[View] = []
+    streamed: View | None = None
+    for doc in found:
+        if "event" not in doc:
+            if streamed is not None and tests[-1] is streamed and not _never_started(doc):
+                tests.pop()
+            tests.append(doc)
+            continue
+        event, data = doc.at("event").words(), doc.at("data").value
+        if event == "start" or streamed is None:
+            streamed = View({"intervals": []}, (), "", doc.first_line)
+            tests.append(streamed)
+        of: Any = streamed.value
+        if event == "interval":
+            of["intervals"].append(data)
+        else:
+            of[event] = data
+    return tests
+
+
+def _never_started(doc: View) -> bool:
+    """True of a server's last listen, or of a client that reached none."""
+    empty = ([], {}, None)
+    start: Any = doc.at("start").value if "start" in doc else None
+    end = doc.at("end").value if "end" in doc else None
+    return isinstance(start, dict) and start.get("connected") in empty and end in empty
 
 
 def _record_of_iperf3(doc: View) -> Record:
+    never = "the test never started" if _never_started(doc) else ""
     if "error" in doc:
-        raise doc.at("error").bad(f"the run failed: {doc.at('error').words()}", code="E-IMPORT-045")
+        why = f"the run failed: {doc.at('error').words()}"
+        raise doc.at("error").bad(f"{never}; {why}" if never else why, code="E-IMPORT-045")
+    if never:
+        raise doc.bad(never, code="E-IMPORT-112")
     start, end = doc.at("start"), doc.at("end")
     test = start.at("test_start")
     protocol = test.at("protocol")
     if protocol.words() != "TCP":
-        raise protocol.bad(
-            f"{protocol.words()} run; the results hold TCP alone", code="E-IMPORT-046"
-        )
+        raise protocol.bad(f"{protocol.words()} run; results are of TCP only", code="E-IMPORT-046")
     streams = test.at("num_streams").count(1, MAX_STREAMS)
     both = "sum_sent_bidir_reverse" in end
     is_server = "accepted_connection" in start
@@ -69,6 +104,7 @@ def _record_of_iperf3(doc: View) -> Record:
     retransmits = None
     if all("retransmits" in one for one in sums):
         retransmits = sum(one.at("retransmits").count() for one in sums)
+    paced = [_known(test, key) for key in ("target_bitrate", "fqrate")]
     cpu = end.at("cpu_utilization_percent") if "cpu_utilization_percent" in end else None
     return Record(
         tool="iperf3",
@@ -86,6 +122,7 @@ def _record_of_iperf3(doc: View) -> Record:
         record_length_B=test.at("blksize").count(1),
         buffer_B=buffer_B or 0,
         congestion=_congestion(end),
+        pacing_MBps=min((rate / 8e6 for rate in paced if rate), default=None),
         retransmits=retransmits,
         rtt_us=sum(rtts) / len(rtts) if rtts else None,
         min_rtt_us=min(least) if least else None,
@@ -161,6 +198,8 @@ def _samples_of_iperf3(
             number = numbers[way].setdefault(socket.count(), len(numbers[way]))
             length_s = stream.at("seconds").number(0, MAX_SECONDS)
             t_s = stream.at("end").number(0, MAX_SECONDS) + (0.0 if omitted else omit_s)
+            if length_s <= 0 and not stream.at("bytes").count():
+                continue
             if length_s <= 0 or t_s <= last_s.get(socket.count(), 0.0):
                 raise stream.bad(
                     "the interval does not follow the one before it", code="E-IMPORT-050"

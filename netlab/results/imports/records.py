@@ -102,9 +102,17 @@ def _after_blanks(text: str, at: int) -> int:
     return len(text) if found is None else found.start()
 
 
+_NAN = re.compile(r"(?<=[:,\[\s])-?nan(?=[\s,}\]])")
+"""What cJSON of old writes for a number that is none."""
+
+OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
+_NOT_ECHO = re.compile(r"[\[\]{}\"]")
+
+
 def documents(text: str) -> list[View]:
-    """All JSON objects of a text, one after the other."""
+    """All JSON objects of a text; what a terminal or a server prints between them is left out."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
+    text = _NAN.sub("null", text)
     found: list[View] = []
     at, line = 0, 1
     while True:
@@ -113,6 +121,12 @@ def documents(text: str) -> list[View]:
         at = begin
         if at == len(text) and found:
             return found
+        if at < len(text) and text[at] != "{":
+            end = text.find("\n", at) + 1 or len(text)
+            if not _NOT_ECHO.search(text, at, end) or (not found and OBJECT.search(text, end)):
+                at, line = end, line + text.count("\n", at, end)
+                if at < len(text) or found:
+                    continue
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:

@@ -68,7 +68,7 @@ def parse_iperf2(text: str) -> tuple[Record, ...]:
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
     """One result line."""
 
     number: int
@@ -83,6 +83,17 @@ class _Line:
         return self.end_s.value - self.start_s.value
 
 
+def line_of(number: int, match: re.Match, segments: str | None) -> Line:
+    """The result line of a match; amount, time and rate must agree."""
+    units = BINARY if match["what"] == "Bytes" else DECIMAL
+    scale = units[match["rate_unit"]] / (1 if match["what"] == "Bytes" else 8)
+    start, end = Printed.read(match["start"]), Printed.read(match["end"])
+    amount = Printed.read(match["amount"], BINARY[match["unit"]])
+    rate = Printed.read(match["rate"], scale)
+    check_rate(number, amount, end - start, rate)
+    return Line(number, start, end, amount, rate, int(segments) if segments else None)
+
+
 @dataclass
 class _Iperf2Run:
     """One run while it is parsed."""
@@ -92,7 +103,7 @@ class _Iperf2Run:
     connected: dict[str, int] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     reversed_run: bool = False
-    lines: dict[tuple[str, str], list[_Line]] = field(default_factory=dict)
+    lines: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
     mss_B: int | None = None
     record_length_B: int | None = None
     buffer_B: int = 0
@@ -167,15 +178,8 @@ class _Iperf2Run:
                 raise damaged(number, f"no date: {started['t']}", code="E-IMPORT-033") from None
 
     def _result(self, number: int, match: re.Match) -> None:
-        units = BINARY if match["what"] == "Bytes" else DECIMAL
-        scale = units[match["rate_unit"]] / (1 if match["what"] == "Bytes" else 8)
-        start, end = Printed.read(match["start"]), Printed.read(match["end"])
-        amount = Printed.read(match["amount"], BINARY[match["unit"]])
-        rate = Printed.read(match["rate"], scale)
-        check_rate(number, amount, end - start, rate)
         again = _RETRANSMITTED.fullmatch(match["more"] or "")
-        segments = int(again["segments"]) if again else None
-        line = _Line(number, start, end, amount, rate, segments)
+        line = line_of(number, match, again["segments"] if again else None)
         self.lines.setdefault((match["star"], match["id"]), []).append(line)
         self.silent.discard(match["id"])
 
@@ -242,7 +246,7 @@ class _Iperf2Run:
             raise damaged(self.first, "too many streams", code="E-IMPORT-039")
         totals, samples = [], []
         for index, name in enumerate(names):
-            total, intervals = _total_of(self.lines[star, name])
+            total, intervals = total_of(self.lines[star, name])
             totals.append(total)
             samples += [
                 Sample(index, one.end_s.value, one.length_s, round(one.amount_B.value))
@@ -254,7 +258,7 @@ class _Iperf2Run:
         summed = self.lines.get(("", "SUM")) if not both else None
         # A server that ends with its last stream may omit the last sums.
         if summed and len(summed) >= min(len(self.lines[star, name]) for name in names):
-            total, _ = _total_of(summed)
+            total, _ = total_of(summed)
             if not total.amount_B.agrees(amount.value, amount.error):
                 raise damaged(
                     total.number, "the sum is not the sum of the streams", code="E-IMPORT-040"
@@ -270,7 +274,7 @@ class _Iperf2Run:
         )
 
 
-def _total_of(lines: list[_Line]) -> tuple[_Line, list[_Line]]:
+def total_of(lines: list[Line]) -> tuple[Line, list[Line]]:
     """The total and the intervals of one stream, which must follow each other."""
     *intervals, total = lines
     if total.start_s.value > total.start_s.error:

@@ -8,6 +8,8 @@ REFUSED = {
     "iperf3-udp.json",
     "iperf3-refused.json",
     "iperf3-killed.json",
+    "iperf3-text-udp.txt",
+    "iperf3-text-refused.txt",
     "iperf2-udp.txt",
     "iperf2-refused.txt",
     "nuttcp-udp.txt",

@@ -32,7 +32,7 @@ def test_a_recorded_file_is_read_by_the_parser_of_its_tool(name):
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_a_failed_or_udp_run_is_refused_with_its_line(name):
-    with pytest.raises(BadInput, match=r": line \d+: .*(failed|UDP|no data)"):
+    with pytest.raises(BadInput, match=r": line \d+: .*(failed|UDP|no data|never started)"):
         read_file(RECORDED / name)
 
 

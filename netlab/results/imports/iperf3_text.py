@@ -1,0 +1,236 @@
+"""What iperf3 prints for people, a client's or a server's: rounded as iperf 2's lines are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from netlab.results.imports.records import (
+    DECIMAL,
+    MAX_STREAMS,
+    NOTHING,
+    NUMBER,
+    Flow,
+    Record,
+    Sample,
+    damaged,
+    printed_runs,
+)
+from netlab.results.imports.text_output import Line, line_of, total_of
+
+_RESULT = re.compile(
+    r"\[ *(?P<id>\d{1,6}|SUM)\](?:\[(?P<role>[TR]X-[CS])\])? +"
+    rf"(?P<start>{NUMBER})-(?P<end>{NUMBER}) +sec +(?P<amount>{NUMBER}) (?P<unit>[KMGT]?)Bytes +"
+    rf"(?P<rate>{NUMBER}|-?nan) (?P<rate_unit>[KMGT]?)(?P<what>bits|Bytes)/sec(?P<more>.*)"
+)
+_MORE = re.compile(r" *(?:(?P<retr>\d{1,12})\b.*?)?(?P<end>sender|receiver|\(omitted\))?")
+_STAMP = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4} (?=\S)")
+_BEGINS = re.compile(r"iperf 3\.\S+.*|Connecting to host .*|Accepted connection from .*")
+_LOCAL = re.compile(r"\[ *(?P<id>\d{1,6})\] local \S+ port \d+ connected to \S+ port \d+")
+_FACTS = {
+    "version": re.compile(r"iperf (3\.\S+).*"),
+    "mss_B": re.compile(r"TCP MSS: (\d{1,6}) .*"),
+    "record_length_B": re.compile(r"Starting Test: .* (\d{1,10}) byte blocks.*"),
+    "started": re.compile(r"Time: \w{3}, (\d\d \w{3} \d{4} \d\d:\d\d:\d\d) (?:GMT|UTC)"),
+    "congestion": re.compile(r"snd_tcp_congestion ([\w-]{1,40})"),
+    "pacing": re.compile(
+        r".*\biperf3 .*(?: -b *|--bitrate[ =]|--fq-rate[ =])(\d{1,12}[KMGT]?)\b.*"
+    ),
+}
+_FAILED = re.compile(r"iperf3: (?:error|interrupt) - (?P<why>.*)")
+
+IPERF3_TEXT = re.compile(
+    r"^(?:\w{3} \w{3} [ \d]\d [\d:]{8} \d{4} )?"
+    r"(?:Connecting to host \S+, port|iperf3: (?:error|interrupt)"
+    r"|Server listening on \d+|Accepted connection from"
+    r"|\[ *(?:\d+|SUM)\]\S* .*\b(?:sender|receiver)\b"
+    r"|\[ ID\]\S* Interval +Transfer +(?:Bitrate|Bandwidth) +Retr)",
+    re.MULTILINE,
+)
+
+
+def parse_iperf3_text(text: str) -> tuple[Record, ...]:
+    """Records of every run in a text."""
+    return printed_runs(text, _Iperf3Run, code="E-IMPORT-101")
+
+
+@dataclass
+class _Iperf3Run:
+    """One run while it is parsed. A stream is its role and its id."""
+
+    first: int
+    is_server: bool = False
+    reverse: bool = False
+    connected: dict[str, int] = field(default_factory=dict)
+    omitted: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
+    intervals: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
+    totals: dict[str, dict[tuple[str, str], Line]] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+    def is_over_at(self, line: str) -> bool:
+        """True if a line is the first of another run."""
+        return bool(self.totals and _BEGINS.fullmatch(_STAMP.sub("", line)))
+
+    def take(self, number: int, line: str) -> None:
+        """Parse a line, or refuse it; what is not a result may say anything."""
+        line = _STAMP.sub("", line)
+        for name, pattern in _FACTS.items():
+            if found := pattern.fullmatch(line):
+                self.facts[name] = found[1]
+        if match := _RESULT.fullmatch(line):
+            self._result(number, match)
+        elif match := _LOCAL.fullmatch(line):
+            self.connected[match["id"]] = number
+        elif failed := _FAILED.fullmatch(line):
+            # the end of a server's listening is no fault of the test before
+            if not (self.totals and failed["why"] == "the server has terminated"):
+                began = "the run failed" if self.intervals else "the test never started"
+                raise damaged(number, f"{began}: {failed['why'][:120]}", code="E-IMPORT-102")
+        elif "Datagrams" in line or "protocol: UDP" in line:
+            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-103")
+        elif line.startswith("[") and "Interval" not in line:
+            raise damaged(number, f"not a line of iperf3: {line[:60]!r}", code="E-IMPORT-104")
+        self.is_server |= line.startswith("Accepted connection from")
+        self.reverse |= line.startswith("Reverse mode")
+
+    def _result(self, number: int, match: re.Match) -> None:
+        more = _MORE.match(match["more"])
+        end = re.search(r"sender|receiver|\(omitted\)", match["more"])
+        key = (match["role"] or "", match["id"])
+        if match["rate"].endswith("nan") or not float(match["amount"]):
+            if end and end[0] != "(omitted)":
+                self.totals.setdefault(end[0], {})
+            if float(match["end"]) <= float(match["start"]):
+                return  # an interval of no length, whose rate is not a number
+        if match["rate"].endswith("nan"):
+            raise damaged(number, "a rate that is not a number", code="E-IMPORT-105")
+        line = line_of(number, match, more["retr"] if more else None)
+        if end is None:
+            self.intervals.setdefault(key, []).append(line)
+        elif end[0] == "(omitted)":
+            self.omitted.setdefault(key, []).append(line)
+        elif (
+            line.amount_B.value and self.totals.setdefault(end[0], {}).setdefault(key, line) != line
+        ):
+            raise damaged(number, "duplicate total", code="E-IMPORT-106")
+
+    def record(self) -> Record:
+        """Return the run after its last line."""
+        if not any(self.totals.values()):
+            why = "the run has no total" if self.intervals else "the test never started"
+            raise damaged(self.first, f"{why}: no bytes in all", code="E-IMPORT-107")
+        roles = sorted({role for keys in self.totals.values() for role, _ in keys})
+        # forward is from client to server
+        roles.sort(key=lambda role: role in ("RX-C", "TX-S"))
+        local_sends = not self.reverse
+        if self.is_server:
+            local_sends = not self.totals.get("receiver")
+        warmup_s = max(
+            (one.end_s.value for each in self.omitted.values() for one in each), default=0
+        )
+        flows = [
+            self._flow(role, role.startswith("TX") if role else local_sends, warmup_s)
+            for role in roles
+        ]
+        if len(flows) > 2 or len({flow.streams for flow in flows}) > 1:
+            raise damaged(
+                self.first, "the two directions have different streams", code="E-IMPORT-108"
+            )
+        segments = [one.retransmits for one in self._streams("sender", roles)]
+        mss_B = int(self.facts["mss_B"]) if "mss_B" in self.facts else None
+        return Record(
+            tool="iperf3",
+            version=self.facts.get("version"),
+            line=self.first,
+            forward=flows[0],
+            reverse=flows[1] if len(flows) > 1 else None,
+            client_sends=len(flows) > 1 or local_sends != self.is_server,
+            streams=flows[0].streams,
+            started_unix_s=self._started(),
+            warmup_s=warmup_s,
+            wall_s=warmup_s + max(flow.window_s for flow in flows),
+            mss_B=mss_B,
+            record_length_B=int(self.facts.get("record_length_B", 0)) or None,
+            congestion=self.facts.get("congestion"),
+            pacing_MBps=pacing_of(self.facts.get("pacing", "0")),
+            retransmits=sum(n or 0 for n in segments)
+            if segments and None not in segments
+            else None,
+            rounded=True,
+        )
+
+    def _started(self) -> float | None:
+        if "started" not in self.facts:
+            return None
+        try:
+            moment = datetime.strptime(self.facts["started"], "%d %b %Y %H:%M:%S")
+        except ValueError:
+            raise damaged(
+                self.first, f"no date: {self.facts['started']}", code="E-IMPORT-109"
+            ) from None
+        return moment.replace(tzinfo=UTC).timestamp()
+
+    def _streams(self, end: str, roles: Iterable[str]) -> list[Line]:
+        totals = self.totals.get(end, {})
+        return [line for (role, name), line in totals.items() if name != "SUM" and role in roles]
+
+    def _flow(self, role: str, local_sends: bool, warmup_s: float) -> Flow:
+        at: Literal["sender", "receiver"] = (
+            "receiver" if self._streams("receiver", [role]) else "sender"
+        )
+        streams = self._streams(at, [role])
+        if not 1 <= len(streams) <= MAX_STREAMS or (
+            not role and len(self.connected) > len(streams)
+        ):
+            raise damaged(
+                self.first,
+                f"{len(self.connected)} connections, {len(streams)} totals",
+                code="E-IMPORT-110",
+            )
+        amount = sum((one.amount_B for one in streams), NOTHING)
+        rate_Bps, window_s = (
+            sum(s.rate_Bps.value for s in streams),
+            max(s.end_s.value for s in streams),
+        )
+        if summed := self.totals[at].get((role, "SUM")):
+            if not summed.amount_B.agrees(amount.value, amount.error):
+                raise damaged(
+                    summed.number, "the sum is not the sum of the streams", code="E-IMPORT-111"
+                )
+            rate_Bps, window_s = summed.rate_Bps.value, summed.end_s.value
+        samples: list[Sample] = []
+        local = self.totals.get("sender" if local_sends else "receiver", {})
+        names = sorted((n for r, n in self.intervals if r == role and n != "SUM"), key=int)
+        for stream, name in enumerate(names):
+            each = self.intervals[role, name]
+            if (role, name) in local:
+                total_of([*each, local[role, name]])
+            for lines, before_s in ((self.omitted.get((role, name), []), 0.0), (each, warmup_s)):
+                samples += [
+                    Sample(
+                        *(stream, one.end_s.value + before_s, one.length_s),
+                        *(round(one.amount_B.value), lines is each),
+                    )
+                    for one in lines
+                ]
+        sent = sum((one.amount_B for one in self._streams("sender", [role])), NOTHING)
+        whole = warmup_s == 0
+        return Flow(
+            streams=len(streams),
+            window_s=window_s,
+            goodput_MBps=rate_Bps / 1e6,
+            measured_at=at,
+            window_B=round(amount.value),
+            sent_B=round(sent.value) or None if whole else None,
+            received_B=round(amount.value) if at == "receiver" and whole else None,
+            samples=tuple(samples),
+        )
+
+
+def pacing_of(rate: str) -> float | None:
+    """The rate of ``-b`` in MB/s; None for 0, which is no limit."""
+    unit = rate[-1] if rate[-1] in DECIMAL else ""
+    return float(rate.removesuffix(unit)) * DECIMAL[unit] / 8e6 or None
