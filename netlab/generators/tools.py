@@ -15,7 +15,7 @@ from typing import Literal
 
 from netlab.errors import HostError
 from netlab.hosts.host import SILENCE_S, Host
-from netlab.results.imports import json_output, text_output
+from netlab.results.imports import iperf2, json_output, nuttcp
 from netlab.results.imports.records import Flow, Record, damaged
 from netlab.study.groups import LIMITS
 from netlab.units import KIB, MIB, size
@@ -205,7 +205,7 @@ TOOLS = (
         ),
         congestion=("-Z", "{congestion}"),
         reads="server",
-        records=_printed(text_output.parse_iperf2),
+        records=_printed(iperf2.parse_iperf2),
         brief_server=("-f", "b"),
         brief_client=("-f", "b"),
         max_streams=LIMITS["iperf2"].streams,
@@ -232,7 +232,7 @@ TOOLS = (
             *("-l{record_length_B}", "{address}"),
         ),
         reads="client",
-        records=_printed(text_output.parse_nuttcp),
+        records=_printed(nuttcp.parse_nuttcp),
         sets_congestion=False,
         brief_client=("-fparse",),
         max_streams=LIMITS["nuttcp"].streams,

@@ -81,7 +81,7 @@ def test_every_recorded_file_becomes_a_row(tmp_path):
     runs = Store(tmp_path).runs()
     assert len(runs) == len(ACCEPTED) == runs["run_id"].nunique()
     assert list(runs["order"]) == list(range(len(ACCEPTED)))
-    assert runs["goodput_MBps"].notna().all() and (runs["direction"] == "<->").sum() == 5
+    assert runs["goodput_MBps"].notna().all() and (runs["direction"] == "<->").sum() == 6
 
 
 BAD_FILES = [RECORDED / "iperf3-tcp.json", RECORDED / "iperf3-killed.json"]

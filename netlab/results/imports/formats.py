@@ -20,7 +20,7 @@ from netlab.files.json_file import parse_json
 from netlab.files.writing import take
 from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
-from netlab.results.imports import gensink, json_output, text_output
+from netlab.results.imports import gensink, iperf2, json_output, nuttcp
 from netlab.results.imports.iperf3_text import IPERF3_TEXT, parse_iperf3_text
 from netlab.results.imports.records import MAX_COUNT, OBJECT, Record, damaged
 from netlab.results.store import Store
@@ -55,10 +55,11 @@ FORMATS = (
     Format("iperf3 JSON", _is_iperf3, json_output.parse_iperf3),
     Format("flent data file", _is_flent, json_output.parse_flent),
     Format("iperf3 text", IPERF3_TEXT.search, parse_iperf3_text),
-    Format("iperf 2 text", text_output.IPERF2.search, text_output.parse_iperf2),
+    Format("iperf 2 text", iperf2.IPERF2.search, iperf2.parse_iperf2),
+    Format("iperf 2 CSV", iperf2.IPERF2_CSV.search, iperf2.parse_iperf2_csv),
     Format("rapid statistics", gensink.RAPID.search, gensink.parse_rapid),
     Format("GenSink report", gensink.GENSINK.search, gensink.parse_gensink),
-    Format("nuttcp or ttcp lines", text_output.NUTTCP.search, text_output.parse_nuttcp),
+    Format("nuttcp or ttcp lines", nuttcp.NUTTCP.search, nuttcp.parse_nuttcp),
 )
 
 

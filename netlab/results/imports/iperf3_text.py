@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from netlab.results.imports.iperf2 import Line, line_of, total_of
 from netlab.results.imports.records import (
     DECIMAL,
     MAX_STREAMS,
@@ -19,7 +20,6 @@ from netlab.results.imports.records import (
     damaged,
     printed_runs,
 )
-from netlab.results.imports.text_output import Line, line_of, total_of
 
 _RESULT = re.compile(
     r"\[ *(?P<id>\d{1,6}|SUM)\](?:\[(?P<role>[TR]X-[CS])\])? +"

@@ -53,7 +53,7 @@ def _tests(found: list[View]) -> list[View]:
 
 def _never_started(doc: View) -> bool:
     """True of a server's last listen, or of a client that reached none."""
-    empty = ([], {}, None)
+    empty: tuple[Any, ...] = ([], {}, None)
     start: Any = doc.at("start").value if "start" in doc else None
     end = doc.at("end").value if "end" in doc else None
     return isinstance(start, dict) and start.get("connected") in empty and end in empty

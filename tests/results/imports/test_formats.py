@@ -130,3 +130,50 @@ def test_pacing_is_read_from_json_and_from_the_command():
 )
 def test_iperf3_text_whose_figures_contradict_each_other_is_refused(name, old, new, words):
     refused_for(recorded(f"iperf3-text-{name}.txt").replace(old, new), words)
+
+
+# iperf 2
+
+
+def test_iperf2_csv_has_its_streams_by_their_times():
+    text = recorded("iperf2-csv.txt")
+    record = one(text)
+    assert (record.streams, record.forward.window_B) == (2, 257426056 + 1053032508)
+    assert record.forward.goodput_MBps == pytest.approx((945988064 + 3048971714) / 8e6)
+    assert record.forward.measured_at is None  # no row says at which end
+    later = text.replace("20261127", "20261128")
+    assert [run.line for run in parse(text + later)] == [1, 8]
+    refused_for(text.replace("20261127", "19700101"), "1970")
+    refused_for(
+        text.replace("1053032508,3048971714", "953032508,2759430000"), "more than the total"
+    )
+    refused_for(text.splitlines()[0] + ",0.1,1,2,3,0", "UDP")
+
+
+def test_iperf2_sums_alone_are_of_their_streams():
+    record = one(recorded("iperf2-sum-only.txt") + "me@left:~$ \n")
+    assert (record.streams, record.retransmits) == (2, 306)
+    assert record.forward.goodput_MBps == 11400 / 8 and len(record.forward.samples) == 2
+
+
+def test_iperf2_full_duplex_with_enhanced_reports():
+    record = one(recorded("iperf2-full-duplex-enhanced.txt"))
+    assert [flow.goodput_MBps for flow in record.flows] == [6610 / 8, 4690 / 8]
+    assert [flow.measured_at for flow in record.flows] == ["sender", "receiver"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Bounce-back test (size= 100 Byte) (server hold req=0 usecs)", "bounceback"),
+        ("Isochronous: 60.00 frames/sec mean=10.0 Mbit/s, stddev=1.00 Mbit/s", "isochronous"),
+    ],
+)
+def test_iperf2_tests_without_goodput_are_named(line, words):
+    refused_for(f"Client connecting to 10.0.0.2, TCP port 5001\n{line}\n", words)
+
+
+def test_every_run_of_an_iperf2_server_is_counted_by_the_receiver():
+    text = recorded("iperf2-server-enhanced.txt")
+    again = text[text.index("[  1] local") :].replace("[  1]", "[  9]")
+    assert [run.forward.measured_at for run in parse(text + again)] == ["receiver"] * 2

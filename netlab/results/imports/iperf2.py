@@ -1,11 +1,10 @@
-"""Tools that print lines: iperf 2, nuttcp and its ancestor ttcp."""
+"""iperf 2: its lines for people, and ``-y C``."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal
 
 from netlab.results.imports.records import (
     BINARY,
@@ -28,7 +27,8 @@ from netlab.results.imports.records import (
 # send(), a server those that it read.
 
 _RESULT = re.compile(
-    rf"\[ *(?P<star>\*?)(?P<id>\d{{1,6}}|SUM)\] +(?P<start>{NUMBER}) ?- *(?P<end>{NUMBER}) +sec +"
+    rf"\[ *(?P<star>\*?)(?P<id>\d{{1,6}}|SUM)(?:-(?P<flows>\d{{1,6}}))?\] +"
+    rf"(?P<start>{NUMBER}) ?- *(?P<end>{NUMBER}) +sec +"
     rf"(?P<amount>{NUMBER}) (?P<unit>[KMGT]?)Bytes +"
     rf"(?P<rate>{NUMBER}) (?P<rate_unit>[KMGT]?)(?P<what>bits|Bytes)/sec(?P<more> .*)?"
 )
@@ -45,14 +45,21 @@ _RECORD = re.compile(
 _CONGESTION = re.compile(r"TCP congestion control (?:set to|using|default) (?P<name>[\w-]{1,40})")
 _MSS_AFTER = re.compile(r"\[ *\d+\] MSS size (?P<mss>\d{1,5}) bytes.*")
 _MSS_CONNECTED = re.compile(r"icwnd/mss/irtt=\d+/(?P<mss>\d{1,6})/(?P<irtt>\d{1,12})\)")
-_RETRANSMITTED = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12}) +\S+/\S+ us .*")
+_RETRANSMITTED = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12})(?: +\S+/\S+ us .*)?")
 """Fields added by ``-e`` at the sender: writes, errors, retransmitted segments, window, RTT."""
 _STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
 _PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
-_IGNORED = re.compile(
-    r"-{20,}|\[ ID\] Interval .*|MSS size \d+ bytes|TOS set to .*|WARNING: .*"
-    r"|Binding to local address .*|\[ CT\] final connect times .*"
+_LAST_PROMPT = re.compile(
+    r"(?:\[?[\w.-]+@[\w.-]+[ :].{0,100})?[#$%>](?: .{0,200})?|(?:PS )?[A-Z]:\\[^>]{0,200}>.{0,200}"
 )
+_IGNORED = re.compile(
+    r"-{20,}|\[(?: ID|SUM-cnt)\] Interval .*|\[FD\d+\] .*|MSS size \d+ bytes|TOS set to .*"
+    r"|WARNING: .*|Binding to local address .*|\[ CT\] final connect times .*"
+)
+_OTHER_TESTS = {
+    "bounceback test": re.compile(r"Bounce-back test .*|Bursting: .*|.* \(bb\b.*"),
+    "isochronous test": re.compile(r"Isochronous: .*|.* \(isoch\).*"),
+}
 _FAILED = re.compile(r".*(?:failed|error)\b.*|ERROR:.*", re.IGNORECASE)
 
 
@@ -64,7 +71,14 @@ IPERF2 = re.compile(
 
 def parse_iperf2(text: str) -> tuple[Record, ...]:
     """Records of every run in a text."""
-    return printed_runs(text, _Iperf2Run, code="E-IMPORT-027")
+    runs: list[_Iperf2Run] = []
+
+    def begin(number: int) -> _Iperf2Run:
+        # a server says once that it is one
+        runs.append(_Iperf2Run(number, serves=bool(runs) and runs[-1].serves))
+        return runs[-1]
+
+    return printed_runs(text, begin, code="E-IMPORT-027")
 
 
 @dataclass(frozen=True)
@@ -100,6 +114,7 @@ class _Iperf2Run:
 
     first: int
     is_server: bool | None = None
+    serves: bool = False
     connected: dict[str, int] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     reversed_run: bool = False
@@ -111,6 +126,8 @@ class _Iperf2Run:
     congestion: str | None = None
     started_unix_s: float | None = None
     connect_rtt_us: list[int] = field(default_factory=list)
+    flows: int = 0
+    """Streams of a sum that stands alone (``--sum-only``)."""
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run.
@@ -126,6 +143,9 @@ class _Iperf2Run:
 
     def take(self, number: int, line: str) -> None:
         """Parse a line, or refuse it."""
+        for name, pattern in _OTHER_TESTS.items():
+            if pattern.fullmatch(line):
+                raise damaged(number, f"{name}; it has no goodput", code="E-IMPORT-113")
         if match := _RESULT.fullmatch(line):
             self._result(number, match)
         elif match := _CONNECTED.fullmatch(line):
@@ -138,7 +158,7 @@ class _Iperf2Run:
                 raise damaged(
                     number, "output of both a client and a server in one run", code="E-IMPORT-029"
                 )
-            self.is_server = role
+            self.is_server = self.serves = role
         elif match := _WINDOW.fullmatch(line):
             self._window(match)
         elif match := _RECORD.fullmatch(line):
@@ -149,7 +169,7 @@ class _Iperf2Run:
             self.mss_B = self.mss_B or int(match["mss"])
         elif _FAILED.fullmatch(line) and not line.startswith("WARNING:"):
             raise damaged(number, f"the run failed: {line[:120]}", code="E-IMPORT-030")
-        elif not (_IGNORED.fullmatch(line) or _PROMPT.fullmatch(line)):
+        elif not any(known.fullmatch(line) for known in (_IGNORED, _PROMPT, _LAST_PROMPT)):
             raise damaged(number, f"not a line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
 
     def _window(self, match: re.Match) -> None:
@@ -182,14 +202,18 @@ class _Iperf2Run:
         line = line_of(number, match, again["segments"] if again else None)
         self.lines.setdefault((match["star"], match["id"]), []).append(line)
         self.silent.discard(match["id"])
+        self.flows = int(match["flows"] or 0)
 
     def record(self) -> Record:
         """Return the run after its last line."""
         if not self.lines:
             raise damaged(self.first, "the run has no result line", code="E-IMPORT-034")
+        self.is_server = self.serves or self.is_server
         stars = {star for star, name in self.lines if name != "SUM"}
         both = stars == {"", "*"}
         flows = [self._flow(star, both) for star in sorted(stars)]
+        if not flows and self.flows:
+            flows = [self._flow_of([self.lines["", "SUM"]], self.flows)]
         if not flows:
             raise damaged(self.first, "the run has totals but no streams", code="E-IMPORT-035")
         if both and flows[0].streams != flows[1].streams:
@@ -227,6 +251,7 @@ class _Iperf2Run:
     def _retransmits(self) -> int | None:
         """Segments retransmitted by all streams; None unless each total has a count."""
         totals = [lines[-1] for (_, name), lines in self.lines.items() if name != "SUM"]
+        totals = totals or [self.lines["", "SUM"][-1]]
         counts = [total.retransmits for total in totals if total.retransmits is not None]
         return sum(counts) if len(counts) == len(totals) else None
 
@@ -244,32 +269,38 @@ class _Iperf2Run:
             raise damaged(number, f"stream {name} was never connected", code="E-IMPORT-038")
         if len(names) > MAX_STREAMS:
             raise damaged(self.first, "too many streams", code="E-IMPORT-039")
+        flow = self._flow_of([self.lines[star, name] for name in names], len(names))
+        summed = self.lines.get(("", "SUM")) if not both else None
+        # A server that ends with its last stream may omit the last sums.
+        if summed and len(summed) >= min(len(self.lines[star, name]) for name in names):
+            total, _ = total_of(summed)
+            errors_B = sum(self.lines[star, name][-1].amount_B.error for name in names)
+            if not total.amount_B.agrees(flow.window_B or 0, errors_B):
+                raise damaged(
+                    total.number, "the sum is not the sum of the streams", code="E-IMPORT-040"
+                )
+            return replace(
+                flow, goodput_MBps=total.rate_Bps.value / 1e6, window_s=total.end_s.value
+            )
+        return flow
+
+    @staticmethod
+    def _flow_of(lines: list[list[Line]], streams: int) -> Flow:
+        """The flow of streams, or of a sum that has their number."""
         totals, samples = [], []
-        for index, name in enumerate(names):
-            total, intervals = total_of(self.lines[star, name])
+        for index, each in enumerate(lines):
+            total, intervals = total_of(each)
             totals.append(total)
             samples += [
                 Sample(index, one.end_s.value, one.length_s, round(one.amount_B.value))
                 for one in intervals
             ]
-        window_s = max(total.end_s.value for total in totals)
-        amount = sum((total.amount_B for total in totals), NOTHING)
-        rate_Bps = sum(total.rate_Bps.value for total in totals)
-        summed = self.lines.get(("", "SUM")) if not both else None
-        # A server that ends with its last stream may omit the last sums.
-        if summed and len(summed) >= min(len(self.lines[star, name]) for name in names):
-            total, _ = total_of(summed)
-            if not total.amount_B.agrees(amount.value, amount.error):
-                raise damaged(
-                    total.number, "the sum is not the sum of the streams", code="E-IMPORT-040"
-                )
-            rate_Bps, window_s = total.rate_Bps.value, total.end_s.value
         return Flow(
-            streams=len(names),
-            window_s=window_s,
-            goodput_MBps=rate_Bps / 1e6,
+            streams=streams,
+            window_s=max(total.end_s.value for total in totals),
+            goodput_MBps=sum(total.rate_Bps.value for total in totals) / 1e6,
             measured_at=None,
-            window_B=round(amount.value),
+            window_B=round(sum(total.amount_B.value for total in totals)),
             samples=tuple(samples),
         )
 
@@ -303,193 +334,77 @@ def total_of(lines: list[Line]) -> tuple[Line, list[Line]]:
     return total, intervals
 
 
-# nuttcp's lines, brief, verbose and ``-fparse``, and those of its ancestor ttcp.
-#
-# MB and KB are 2^20 and 2^10 bytes, Mbps is 10^6 bit/s. nuttcp's brief line and its intervals are
-# the receiver's count, whichever end printed them.
+# iperf 2 ``-y C``: exact bytes, times of one decimal; neither names its end. A time is of the
+# report, in whole seconds, and tells runs apart.
 
-_MB, _KB, _MBIT = 2**20, 2**10, 1e6 / 8
-
-_BRIEF = re.compile(
-    rf"(?P<amount>{NUMBER}) MB / +(?P<time>{NUMBER}) sec = +(?P<rate>{NUMBER}) Mbps"
-    rf"(?P<total> \d+ %TX \d+ %RX)?(?: +(?P<retrans>\d{{1,12}}) retrans)?"
-    rf"(?: (?P<rtt>{NUMBER}) msRTT)?"
+_CSV = re.compile(
+    r"(?P<stamp>\d{14})(?:\.\d+)?,[^,]*,\d*,[^,]*,\d*,(?P<id>-?\d{1,6}),"
+    rf"(?P<start>{NUMBER})-(?P<end>{NUMBER}),(?P<amount>\d{{1,19}}),(?P<rate>\d{{1,19}})(?P<more>,.*)?"
 )
-_PARSED = re.compile(
-    rf"megabytes=(?P<amount>{NUMBER}) real_sec(?P<total>onds)?=(?P<time>{NUMBER}) "
-    rf"rate_Mbps=(?P<rate>{NUMBER})(?: tx_cpu=\d+ rx_cpu=\d+)?(?: retrans=(?P<retrans>\d{{1,12}}))?"
-    rf"(?: rtt_ms=(?P<rtt>{NUMBER}))?"
-)
-_SIDE = re.compile(r"#?(?P<tool>nu)?ttcp-(?P<side>[tr]): (?P<rest>.*)")
-_TOTAL = re.compile(
-    rf"(?P<amount>{NUMBER}) (?P<unit>MB|bytes) in (?P<time>{NUMBER}) real seconds = "
-    rf"(?P<rate>{NUMBER}) KB/sec(?: = (?P<mbps>{NUMBER}) Mbps| \+\+\+)?"
-)
-_BUFLEN = re.compile(
-    r"buflen=(?P<buflen>\d{1,10}), (?:nbuf=\d+, )?(?:nstream=(?P<nstream>\d{1,6}), )?"
-    r"(?:align=\S+, )?port=\d+ +(?P<protocol>tcp|udp)(?: +-> \S+)?"
-)
-_IGNORED_REST = re.compile(
-    r"socket|connect|Info: .*|accept from \S+|time limit = .*|interval reporting every .*"
-    r"|(?:available )?send window .*|\d+ I/O calls, .*|[\d.]+user .*|buffer address .*"
-    rf"|{NUMBER} bytes in {NUMBER} CPU seconds = .*|v[\d.]+: socket|connect to .*|retrans = \d+"
+IPERF2_CSV = re.compile(
+    r"^\d{14}(?:\.\d+)?,[^,\n]*,\d*,[^,\n]*,\d*,-?\d+,[\d.]+-[\d.]+,", re.MULTILINE
 )
 
 
-NUTTCP = re.compile(r"^\s*#?(nu)?ttcp-[tr]:|^\s*megabytes=|^ *[\d.]+ MB /", re.MULTILINE)
-
-
-def parse_nuttcp(text: str) -> tuple[Record, ...]:
+def parse_iperf2_csv(text: str) -> tuple[Record, ...]:
     """Records of every run in a text."""
-    return printed_runs(text, _NuttcpRun, code="E-IMPORT-067")
+    return printed_runs(text, _CsvRun, code="E-IMPORT-114")
 
 
 @dataclass
-class _NuttcpRun:
-    """One run while it is parsed."""
+class _CsvRun:
+    """One run while it is parsed: the rows of streams that ran at the same time."""
 
     first: int
-    tool: str = "nuttcp"
-    version: str | None = None
-    intervals: list[tuple[int, Printed, Printed]] = field(default_factory=list)
-    brief: tuple[Printed, Printed, Printed] | None = None
-    totals: dict[str, tuple[Printed, Printed, Printed]] = field(default_factory=dict)
-    streams: int | None = None
-    buflen_B: int | None = None
-    mss_B: int | None = None
-    retransmits: int | None = None
-    rtt_ms: float | None = None
+    lines: dict[str, list[Line]] = field(default_factory=dict)
+    ended_unix_s: float = 0.0
 
     def is_over_at(self, line: str) -> bool:
-        """True if a line is the first of another run: this one has its totals."""
-        if self.brief is not None:
-            return True
-        if side := _SIDE.fullmatch(line):
-            return side["side"] in self.totals and side["rest"].endswith("socket")
-        brief = _BRIEF.fullmatch(line) or _PARSED.fullmatch(line)
-        return bool(brief and self.totals and (brief["total"] or len(self.totals) == 2))
+        """True if a row is of a stream that began when those before had ended."""
+        match = _CSV.fullmatch(line)
+        if match is None or match["id"] == "-1" or not self.lines:
+            return False
+        begun_unix_s = _unix_s(match["stamp"]) - float(match["end"])
+        return float(match["start"]) == 0 and begun_unix_s > self.ended_unix_s - 1
 
     def take(self, number: int, line: str) -> None:
-        """Parse a line, or refuse it."""
-        if match := _BRIEF.fullmatch(line) or _PARSED.fullmatch(line):
-            self._take_brief(number, match)
-        elif side := _SIDE.fullmatch(line):
-            self._take_side(number, side)
-        elif "drop" in line and "pkt" in line:
-            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-065")
-        else:
-            raise damaged(
-                number, f"not a line of nuttcp or ttcp: {line[:60]!r}", code="E-IMPORT-066"
-            )
-
-    def _take_brief(self, number: int, match: re.Match) -> None:
-        amount = Printed.read(match["amount"], _MB)
-        time_s = Printed.read(match["time"])
-        rate = Printed.read(match["rate"], _MBIT)
-        check_rate(number, amount, time_s, rate)
-        time_s = _closer(amount, time_s, rate)
-        if not match["total"]:
-            self.intervals.append((number, amount, time_s))
-            return
-        self.brief = (amount, time_s, rate)
-        self.retransmits = int(match["retrans"]) if match["retrans"] else None
-        self.rtt_ms = float(match["rtt"]) if match["rtt"] else None
-
-    def _take_side(self, number: int, side: re.Match) -> None:
-        rest, way = side["rest"], side["side"]
-        self.tool = "nuttcp" if side["tool"] else "ttcp"
-        if total := _TOTAL.fullmatch(rest):
-            if way in self.totals:
-                raise damaged(number, "duplicate total", code="E-IMPORT-068")
-            unit = _MB if total["unit"] == "MB" else 1
-            amount, time_s = Printed.read(total["amount"], unit), Printed.read(total["time"])
-            rate = Printed.read(total["rate"], _KB)
-            check_rate(number, amount, time_s, rate)
-            if total["mbps"]:
-                mbps = Printed.read(total["mbps"], _MBIT)
-                if not mbps.agrees(rate.value, rate.error):
-                    raise damaged(number, "KB/sec and Mbps do not agree", code="E-IMPORT-069")
-            self.totals[way] = (amount, _closer(amount, time_s, rate), rate)
-        elif shape := _BUFLEN.fullmatch(rest):
-            if shape["protocol"] == "udp":
-                raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-070")
-            streams = int(shape["nstream"] or 1)
-            if not 1 <= streams <= MAX_STREAMS or self.streams not in (None, streams):
-                raise damaged(number, f"{streams} streams cannot be", code="E-IMPORT-071")
-            self.streams = streams
-            self.buflen_B = int(shape["buflen"])
-        elif not _IGNORED_REST.fullmatch(rest):
-            reason = "the run failed" if "rror" in rest else "not a line of nuttcp or ttcp"
-            raise damaged(number, f"{reason}: {rest[:100]!r}", code="E-IMPORT-072")
-        if version := re.match(r"v([\d.]+): socket", rest):
-            self.version = version[1]
-        if connected := re.search(rf"with mss=(\d{{1,5}})(?:, RTT=({NUMBER}) ms)?$", rest):
-            self.mss_B = int(connected[1])
-            self.rtt_ms = float(connected[2]) if connected[2] else None
-        if again := re.fullmatch(r"retrans = (\d{1,12})", rest):
-            self.retransmits = int(again[1])
+        """Parse a row, or refuse it."""
+        match = _CSV.fullmatch(line)
+        if match is None:
+            raise damaged(number, f"not a row of iperf 2: {line[:60]!r}", code="E-IMPORT-115")
+        if match["more"] and match["more"].count(",") > 2:
+            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-116")
+        start, end = Printed.read(match["start"]), Printed.read(match["end"])
+        amount, rate = Printed.read(match["amount"]), Printed.read(match["rate"], 1 / 8)
+        check_rate(number, amount, end - start, rate)
+        if match["stamp"].startswith("1970") and {match["id"], *self.lines} != {match["id"]}:
+            raise damaged(number, "times of 1970 do not tell runs apart", code="E-IMPORT-119")
+        self.lines.setdefault(match["id"], []).append(Line(number, start, end, amount, rate))
+        self.ended_unix_s = max(self.ended_unix_s, _unix_s(match["stamp"]))
 
     def record(self) -> Record:
-        """Return the run after its last line."""
-        whole = self.brief or self.totals.get("r") or self.totals.get("t")
-        if whole is None:
-            raise damaged(self.first, "the run has no total", code="E-IMPORT-073")
-        amount, time_s, rate = whole
-        at: Literal["sender", "receiver"] = (
-            "receiver" if self.brief or "r" in self.totals else "sender"
-        )
-        samples = []
-        t_s = held = NOTHING
-        for number, some, some_s in self.intervals:
-            t_s, held = t_s + some_s, held + some
-            if held.value > amount.value * 1.001 + held.error + amount.error:
-                raise damaged(
-                    number, "the intervals sum to more than the total", code="E-IMPORT-074"
-                )
-            if t_s.value > time_s.value * 1.001 + t_s.error + time_s.error:
-                raise damaged(number, "the intervals are longer than the run", code="E-IMPORT-075")
-            samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
-        sent = self.totals.get("t")
-        if sent and "r" in self.totals and not sent[0].agrees(amount.value, amount.error + 2**26):
+        """Return the run after its last row."""
+        summed = self.lines.pop("-1", None)
+        if summed and len(self.lines) == 0:
+            raise damaged(self.first, "the run has a sum but no streams", code="E-IMPORT-117")
+        flow = _Iperf2Run._flow_of(list(self.lines.values()), len(self.lines))
+        if summed and summed[-1].amount_B.value != flow.window_B:
             raise damaged(
-                self.first, "bytes sent and bytes received do not agree", code="E-IMPORT-076"
+                summed[-1].number, "the sum is not the sum of the streams", code="E-IMPORT-118"
             )
-        extras: dict[str, object] = {}
-        if self.rtt_ms is not None:
-            extras["connect_rtt_us"] = self.rtt_ms * 1e3
-        if samples and self.streams != 1:
-            extras["intervals"] = "of all streams together, as stream 0"
         return Record(
-            tool=self.tool,
-            version=self.version,
+            tool="iperf2",
             line=self.first,
-            forward=Flow(
-                streams=self.streams or 0,
-                window_s=time_s.value,
-                goodput_MBps=rate.value / 1e6,
-                measured_at=at,
-                window_B=round(amount.value),
-                sent_B=round(sent[0].value) if sent else None,
-                received_B=round(amount.value) if at == "receiver" else None,
-                samples=tuple(samples),
-            ),
-            streams=self.streams,
-            wall_s=time_s.value,
-            mss_B=self.mss_B,
-            record_length_B=self.buflen_B,
-            retransmits=self.retransmits,
-            rounded=self.tool == "nuttcp",
-            extras=extras,
+            forward=flow,
+            streams=flow.streams,
+            wall_s=flow.window_s,
+            rounded=True,
         )
 
 
-def _closer(amount: Printed, time_s: Printed, rate: Printed) -> Printed:
-    """The time computed from amount and rate, if they have more digits than the printed one.
-
-    Intervals of 0.1 s are printed with two digits, and their rates with eight.
-    """
-    if not rate.value or rate.error / rate.value > 1e-3 or amount.error / amount.value > 1e-3:
-        return time_s
-    found_s = amount.value / rate.value
-    error_s = found_s * (amount.error / amount.value + rate.error / rate.value)
-    return Printed(found_s, error_s) if error_s < time_s.error else time_s
+def _unix_s(stamp: str) -> float:
+    """Seconds of a time in an unknown zone, for differences."""
+    try:
+        return datetime.strptime(stamp, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
