@@ -188,10 +188,14 @@ RUN_COLUMNS = _columns("""
     ceiling_source           string=   -     name of the ceiling and who states it
     percent_of_bus           float64?  %     goodput over bus_MBps
     percent_of_ceiling       float64?  %     goodput over ceiling_MBps
-    ping_min_ms              float64?  ms    minimum of five pings before the block
-    ping_avg_ms              float64?  ms    mean of five pings before the block
-    ping_max_ms              float64?  ms    maximum of five pings before the block
-    ping_mdev_ms             float64?  ms    deviation of five pings before the block
+    ping_min_ms              float64?  ms    minimum of five pings before the block, or of those
+                                             beside an imported run
+    ping_avg_ms              float64?  ms    mean of five pings before the block, or of those
+                                             beside an imported run
+    ping_max_ms              float64?  ms    maximum of five pings before the block, or of those
+                                             beside an imported run
+    ping_mdev_ms             float64?  ms    deviation of five pings before the block, or of those
+                                             beside an imported run
     ping_loss_percent        float64?  %     loss of five pings before the block
     path_rtt_us              float64?  us    round-trip time configured in the emulator
     path_packets             Int64?    -     packets that reached the emulator, both directions

@@ -157,6 +157,15 @@ def test_an_import_writes_the_study_of_its_runs(tmp_path, monkeypatch):
         load_study("other", results=tmp_path / "results" / "old")
 
 
+def test_latency_beside_the_streams_is_kept(tmp_path):
+    run(RECORDED / "flent-rrul.flent.gz", *HOSTS, "--into", tmp_path)
+    (row,) = Store(tmp_path).runs().to_dict("records")
+    latency = imported(row)["latency_ms"]
+    assert len(latency) == 4 and latency["Ping (ms) ICMP"]["avg"] == row["ping_avg_ms"]
+    assert 0 < row["ping_min_ms"] < row["ping_avg_ms"] < row["ping_max_ms"]
+    assert set(Store(tmp_path).intervals()["stream"]) == {0, 1, 2, 3}
+
+
 def test_pacing_is_a_factor(tmp_path):
     files = [RECORDED / f"iperf3-{name}.json" for name in ("tcp", "paced")]
     assert run(*files, *HOSTS, "--into", tmp_path).exit_code == 0

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import Any
 
 import pandas as pd
@@ -302,6 +303,11 @@ def row_of(
         "mtu_from": mtu_from,
         "started_from": started_from,
         "unknown": unknown,
+        **(
+            {"latency_ms": {name: _summary(each) for name, each in record.ping_ms.items()}}
+            if record.ping_ms
+            else {}
+        ),
         **({"told": record.extras} if record.extras else {}),
     }
     return dict(
@@ -336,12 +342,28 @@ def row_of(
         interval_sum_B=interval_sum_B,
         window_B=_sum([flow.window_B for flow in record.flows]),
         **{name: getattr(record, name) for name in AS_REPORTED},
+        **_ping_columns(record),
         flags="",
         message=f"imported from {named}",
         unsupported="[]",
         knobs="{}",
         provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
     )
+
+
+def _summary(values_ms: tuple[float, ...]) -> dict[str, float]:
+    return {
+        **{"min": min(values_ms), "avg": fmean(values_ms), "max": max(values_ms)},
+        "mdev": pstdev(values_ms),
+    }
+
+
+def _ping_columns(record: Record) -> dict[str, float]:
+    """The ICMP latency beside the streams, else the first of the others."""
+    if not record.ping_ms:
+        return {}
+    name = next((name for name in record.ping_ms if "ICMP" in name), next(iter(record.ping_ms)))
+    return {f"ping_{part}_ms": value for part, value in _summary(record.ping_ms[name]).items()}
 
 
 def interval_rows_of(run_id: str, record: Record) -> list[dict]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from netlab.results.imports.records import (
@@ -10,6 +10,7 @@ from netlab.results.imports.records import (
     MAX_STREAMS,
     MAX_UNIX_S,
     Flow,
+    Printed,
     Record,
     Sample,
     View,
@@ -264,13 +265,17 @@ def _streams_total(end: View, part: str, local_sends: bool) -> int:
     return total
 
 
-# flent's data file, format 4: JSON with one series per netperf stream, rates in 10^6 bit/s.
+# flent's data file: JSON with one series per netperf stream, rates in 10^6 bit/s.
 #
 # ``TCP upload`` went from the host that ran flent (the sender of the forward direction), ``TCP
-# download`` towards it. Series that flent computed from others are left out.
+# download`` towards it. Series that flent computed from others are left out. Formats before 4 lack
+# the time zone of T0, the runner of a series and what netperf counted; latencies over UDP are
+# transactions a second.
 
-VERSION = 4
+VERSIONS = (2, 3, 4)
 STREAM_RUNNERS = ("NetperfDemoRunner", "IperfCsvRunner")
+ZONE_STEP_S = 900
+"""Every time zone is a multiple of it from UTC."""
 
 
 def parse_flent(text: str) -> tuple[Record, ...]:
@@ -280,28 +285,23 @@ def parse_flent(text: str) -> tuple[Record, ...]:
 
 def _record_of_flent(doc: View) -> Record:
     version = doc.at("version")
-    if version.count() != VERSION:
+    if version.count() not in VERSIONS:
+        known = ", ".join(map(str, VERSIONS))
         raise version.bad(
-            f"format {version.count()}, this netlab reads {VERSION}", code="E-IMPORT-005"
+            f"format {version.count()}, this netlab reads {known}", code="E-IMPORT-005"
         )
     metadata = doc.at("metadata")
     series = metadata.at("SERIES_META")
     if not isinstance(series.value, dict):
         raise series.bad("is not an object", code="E-IMPORT-006")
-    up = _streams_of_flent(series, "TCP upload")
-    down = _streams_of_flent(series, "TCP download")
+    raw = doc.at("raw_values")
+    up = _streams_of_flent(series, raw, "TCP upload")
+    down = _streams_of_flent(series, raw, "TCP download")
     if not up and not down:
         raise series.bad("no TCP stream among the series", code="E-IMPORT-007")
     if up and down and len(up) != len(down):
         raise series.bad(f"{len(up)} streams up and {len(down)} down", code="E-IMPORT-008")
-    began = metadata.at("T0")
-    try:
-        moment = datetime.fromisoformat(began.words())
-        t0_unix_s = moment.timestamp() if moment.tzinfo else None
-    except (ValueError, OverflowError, OSError):
-        t0_unix_s = None
-    if t0_unix_s is None or not 0 <= t0_unix_s <= MAX_UNIX_S:
-        raise began.bad("is not a time with a time zone", code="E-IMPORT-009")
+    t0_unix_s = _t0(metadata.at("T0"), raw, [*up, *down])
     flows = [
         _flow_of_flent(doc, names, t0_unix_s, way)
         for names, way in ((up, "up"), (down, "down"))
@@ -329,18 +329,49 @@ def _record_of_flent(doc: View) -> Record:
         congestion=congestion.pop() if len(congestion) == 1 else None,
         retransmits=sum(retransmits) if len(retransmits) == len(both) else None,
         rtt_us=sum(rtts) / len(rtts) if rtts and not down else None,
+        ping_ms=_pings(raw, version.count()),
         extras={"test": metadata.at("NAME").words()},
     )
 
 
-def _streams_of_flent(series: View, prefix: str) -> list[str]:
+def _t0(began: View, raw: View, names: list[str]) -> float:
+    """The start; where it lacks a zone, the one that brings it next to the first sample."""
+    try:
+        moment = datetime.fromisoformat(began.words())
+        t0_unix_s = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise began.bad("is not a time", code="E-IMPORT-009") from None
+    if moment.tzinfo is None:
+        first = [next(raw.at(name).items()) for name in names if raw.at(name).value]
+        off_s = t0_unix_s - min((one.at("t").number() for one in first), default=t0_unix_s)
+        t0_unix_s -= round(off_s / ZONE_STEP_S) * ZONE_STEP_S
+    if not 0 <= t0_unix_s <= MAX_UNIX_S:
+        raise began.bad("is not a time of a measurement", code="E-IMPORT-120")
+    return t0_unix_s
+
+
+def _pings(raw: View, version: int) -> dict[str, tuple[float, ...]]:
+    """The latencies that were measured beside the streams, by series."""
+    found = {}
+    for name in raw.value if isinstance(raw.value, dict) else ():
+        if name.startswith("Ping (ms)") and raw.at(name).value:
+            values = [one.at("val") for one in raw.at(name).items() if "val" in one]
+            rates = version < 4 and "UDP" in name
+            found[name] = tuple(
+                1e3 / max(1e-6, one.number()) if rates else one.number(0, 1e7) for one in values
+            )
+    return {name: values for name, values in found.items() if values}
+
+
+def _streams_of_flent(series: View, raw: View, prefix: str) -> list[str]:
     found = []
     names = series.value if isinstance(series.value, dict) else {}
     for name in names:
         if not name.startswith(prefix):
             continue
         meta = series.at(name)
-        if meta.at("RUNNER").words() in STREAM_RUNNERS:
+        runs = meta.at("RUNNER").words() in STREAM_RUNNERS if "RUNNER" in meta else name in raw
+        if runs and (raw.at(name).value or "RUNNER" in meta):
             units = meta.at("UNITS")
             if units.words() != "Mbits/s":
                 raise units.bad("a TCP stream is in Mbits/s", code="E-IMPORT-010")
@@ -374,19 +405,21 @@ def _flow_of_flent(doc: View, names: list[str], t0_unix_s: float, way: str) -> F
         meta = doc.at("metadata", "SERIES_META", name)
         if "MEAN_VALUE" not in meta:
             raise meta.bad("the stream has no data", code="E-IMPORT-012")
-        rate_Mbps += meta.at("MEAN_VALUE").number(0, 1e9)
-        lengths.append(meta.at("ELAPSED_TIME").number(1e-6, MAX_SECONDS))
+        mean = meta.at("MEAN_VALUE")
+        timed = [one for one in doc.at("raw_values", name).items() if "val" in one]
+        lengths.append(_length_s(meta, timed))
         for key, into in (("BYTES_SENT", sent), ("BYTES_RECVD", received)):
             into.append(meta.at(key).count() if key in meta else None)
         counted = received[-1] if received[-1] is not None else sent[-1]
-        if counted:
-            rate = counted * 8e-6 / lengths[-1]
-            if abs(rate - meta.at("MEAN_VALUE").number()) > 0.01 * rate:
-                raise meta.at("MEAN_VALUE").bad(
-                    "bytes, time and mean rate do not agree", code="E-IMPORT-013"
-                )
-        last_s = 0.0
-        for one in doc.at("raw_values", name).items():
+        rate = counted * 8e-6 / lengths[-1] if counted else mean.number(0, 1e9)
+        # each is rounded to its digits, and an upload's mean is of what its sender counted
+        told = Printed.read(str(mean.number(0, 1e9)))
+        both = [n * 8e-6 / lengths[-1] for n in (received[-1], sent[-1]) if n]
+        if both and not any(told.agrees(one, 5e-3 * one / lengths[-1]) for one in both):
+            raise mean.bad("bytes, time and mean rate do not agree", code="E-IMPORT-013")
+        rate_Mbps += rate
+        last_s = -MAX_SECONDS
+        for one in timed:
             t_s = one.at("t").number(0, MAX_UNIX_S) - t0_unix_s
             length_s = one.at("dur").number(1e-6, MAX_SECONDS)
             bytes_ = one.at("val").number(0, 1e9) * length_s * 1e6 / 8
@@ -405,3 +438,16 @@ def _flow_of_flent(doc: View, names: list[str], t0_unix_s: float, way: str) -> F
         received_B=received_B,
         samples=tuple(samples),
     )
+
+
+def _length_s(meta: View, timed: list[View]) -> float:
+    """Duration of a stream: netperf's, or from its first sample to its last."""
+    if "ELAPSED_TIME" in meta:
+        return meta.at("ELAPSED_TIME").number(1e-6, MAX_SECONDS)
+    if not timed:
+        raise meta.bad("the stream has no samples", code="E-IMPORT-121")
+    first, last = (one.at("t").number(0, MAX_UNIX_S) for one in (timed[0], timed[-1]))
+    length_s = last - first + timed[0].at("dur").number(1e-6, MAX_SECONDS)
+    if not 0 < length_s <= MAX_SECONDS:
+        raise timed[-1].bad("the samples are not in order of time", code="E-IMPORT-122")
+    return length_s

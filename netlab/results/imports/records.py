@@ -76,6 +76,7 @@ class Record:
     rtt_us: float | None = None
     min_rtt_us: float | None = None
     cwnd_segments: float | None = None
+    ping_ms: dict[str, tuple[float, ...]] = field(default_factory=dict)
     sndbuf_B: int | None = None
     rcvbuf_B: int | None = None
     rounded: bool = False

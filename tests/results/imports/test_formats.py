@@ -177,3 +177,53 @@ def test_every_run_of_an_iperf2_server_is_counted_by_the_receiver():
     text = recorded("iperf2-server-enhanced.txt")
     again = text[text.index("[  1] local") :].replace("[  1]", "[  9]")
     assert [run.forward.measured_at for run in parse(text + again)] == ["receiver"] * 2
+
+
+# flent
+
+
+def flent(version: int, *, mean: float, t0: str = "2026-11-27T09:00:00", **meta: object) -> str:
+    """A data file with one upload of four samples, the first at T0, and latency beside it."""
+    t0_s = 1795766400.0  # 08:00 UTC
+    samples = [{"t": t0_s + 0.5 * n, "dur": 0.5, "val": 0.2} for n in range(4)]
+    cwnd = {"t": t0_s + 0.1, "tcp_cwnd": 10, "tcp_rtt": 20.0}
+    stream = {"MEAN_VALUE": mean, "UNITS": "Mbits/s", **meta}
+    return json.dumps(
+        {
+            "version": version,
+            "metadata": {
+                **{"FLENT_VERSION": "1.0", "NAME": "tcp_1up", "T0": t0},
+                "SERIES_META": {"TCP upload": stream, "TCP upload sum": {"MEAN_VALUE": mean}},
+            },
+            "raw_values": {
+                "TCP upload": [cwnd, *samples],
+                "TCP upload sum": [],
+                "Ping (ms) ICMP": [{"t": t0_s, "val": 20.0}, {"t": t0_s + 1, "val": 24.0}],
+                "Ping (ms) UDP BE1": [{"t": t0_s, "dur": 0.2, "val": 50.0}],
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_older_files_of_flent_have_neither_zone_nor_counts(version):
+    record = one(flent(version, mean=0.2))
+    assert record.started_unix_s == 1795766400
+    assert [sample.t_s for sample in record.forward.samples] == [0, 0.5, 1, 1.5]
+    assert (record.forward.window_s, record.forward.goodput_MBps) == (2, 0.025)
+    assert record.forward.measured_at == "sender"
+    assert record.ping_ms == {"Ping (ms) ICMP": (20, 24), "Ping (ms) UDP BE1": (20,)}
+    refused_for(flent(version, mean=0.2, t0="yesterday"), "not a time")
+
+
+def test_a_slow_stream_of_flent_agrees_within_the_digits_of_its_mean():
+    counts = {"RUNNER": "NetperfDemoRunner", "ELAPSED_TIME": 2.0}
+    zone = {"t0": "2026-11-27T08:00:00Z"}
+    slow = flent(4, mean=0.2, BYTES_SENT=51000, BYTES_RECVD=50900, **counts, **zone)
+    record = one(slow)
+    assert record.forward.goodput_MBps == pytest.approx(50900 / 2 / 1e6)
+    assert record.forward.measured_at == "receiver"
+    assert record.ping_ms["Ping (ms) UDP BE1"] == (50,)
+    refused_for(slow.replace("509", "809").replace("51000", "81000"), "do not agree")
+    refused_for(flent(5, mean=0.2), "format 5")
+    refused_for(flent(2, mean=0.2).replace("TCP upload", "HTTP upload"), "no TCP stream")

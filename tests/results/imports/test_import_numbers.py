@@ -249,7 +249,9 @@ def test_flent_streams_are_counted_by_direction(name, streams, both):
         if s["RUNNER"] == "NetperfDemoRunner" and s["UNITS"] == "Mbits/s"
     ]
     assert (record.streams, record.reverse is not None) == (streams, both)
-    assert sum(flow.goodput_MBps for flow in record.flows) == pytest.approx(sum(means) / 8)
+    assert sum(flow.goodput_MBps for flow in record.flows) == pytest.approx(
+        sum(means) / 8, rel=2e-3
+    )
     assert (record.path_mtu_B, record.congestion, record.version) == (9000, "reno", "2.1.1")
     assert all(flow.samples for flow in record.flows)
 
