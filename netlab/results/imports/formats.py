@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from netlab.files.json_file import parse_json
 from netlab.files.writing import take
 from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
-from netlab.results.imports import gensink, iperf2, json_output, nuttcp
+from netlab.results.imports import gensink, iperf2, json_output, nuttcp, other_tools
 from netlab.results.imports.iperf3_text import IPERF3_TEXT, parse_iperf3_text
 from netlab.results.imports.records import MAX_COUNT, OBJECT, Record, damaged
 from netlab.results.store import Store
@@ -32,15 +33,23 @@ MAX_TEXT_B = 64 * 2**20
 """Maximum size of a file, compressed and decompressed; an hour at 0.1 s fits."""
 
 _GZIP = b"\x1f\x8b"
+_CRUSADER = bytes.fromhex("cb597cae82ab7253")
+
+
+_IPERF3 = re.compile(r'"(?:start|event)"\s*:\s*[{"]')
 
 
 def _is_iperf3(text: str) -> bool:
     begin = OBJECT.search(text)
-    return begin is not None and '"start"' in text[begin.end() :][:4096]
+    return begin is not None and bool(_IPERF3.search(text, begin.end(), begin.end() + 4096))
 
 
 def _is_flent(text: str) -> bool:
     return OBJECT.match(text.lstrip()) is not None and '"SERIES_META"' in text
+
+
+def _is_pscheduler(text: str) -> bool:
+    return OBJECT.match(text.lstrip()) is not None and '"throughput-bits"' in text
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,7 @@ class Format:
 
 FORMATS = (
     Format("iperf3 JSON", _is_iperf3, json_output.parse_iperf3),
+    Format("pScheduler JSON", _is_pscheduler, other_tools.parse_pscheduler),
     Format("flent data file", _is_flent, json_output.parse_flent),
     Format("iperf3 text", IPERF3_TEXT.search, parse_iperf3_text),
     Format("iperf 2 text", iperf2.IPERF2.search, iperf2.parse_iperf2),
@@ -61,6 +71,14 @@ FORMATS = (
     Format("rapid statistics", gensink.RAPID.search, gensink.parse_rapid),
     Format("GenSink report", gensink.GENSINK.search, gensink.parse_gensink),
     Format("nuttcp or ttcp lines", nuttcp.NUTTCP.search, nuttcp.parse_nuttcp),
+    Format("netperf text", other_tools.NETPERF.search, other_tools.parse_netperf),
+    Format("neper keys", other_tools.NEPER.search, other_tools.parse_neper),
+    Format("ntttcp text", other_tools.NTTTCP.search, other_tools.parse_ntttcp),
+    Format("kperf text", other_tools.KPERF.search, other_tools.parse_kperf),
+    *(
+        Format(name, fits.search, other_tools.refusal(reason))
+        for name, (fits, reason) in other_tools.NAMED.items()
+    ),
 )
 
 
@@ -81,6 +99,8 @@ def text_of(content: bytes) -> str:
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         content = content.decode("utf-16", "replace").encode()
     content = content.removeprefix(codecs.BOM_UTF8)
+    if content.startswith(_CRUSADER):
+        raise damaged(1, "raw data of crusader, which netlab does not read", code="E-IMPORT-144")
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
         raise damaged(line, "zero byte; the file must be text", code="E-IMPORT-015")

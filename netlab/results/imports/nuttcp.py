@@ -28,6 +28,7 @@ _BRIEF = re.compile(
     rf"(?P<amount>{NUMBER}) MB / +(?P<time>{NUMBER}) sec = +(?P<rate>{NUMBER}) Mbps"
     rf"(?P<total> \d+ %TX \d+ %RX)?(?: +(?P<retrans>\d{{1,12}}) retrans)?"
     rf"(?: (?P<rtt>{NUMBER}) msRTT)?"
+    rf"(?: Tot: +(?P<so_far>{NUMBER}) MB / +(?P<so_far_s>{NUMBER}) sec = +{NUMBER} Mbps.*)?"
 )
 _PARSED = re.compile(
     rf"megabytes=(?P<amount>{NUMBER}) real_sec(?P<total>onds)?=(?P<time>{NUMBER}) "
@@ -102,6 +103,12 @@ class _NuttcpRun:
         rate = Printed.read(match["rate"], _MBIT)
         check_rate(number, amount, time_s, rate)
         time_s = _closer(amount, time_s, rate)
+        if so_far := match.groupdict().get("so_far"):
+            held = sum((one for _, one, _ in self.intervals), amount)
+            if not Printed.read(so_far, _MB).agrees(held.value, held.error):
+                raise damaged(
+                    number, "the running total is not the sum so far", code="E-IMPORT-143"
+                )
         if not match["total"]:
             self.intervals.append((number, amount, time_s))
             return

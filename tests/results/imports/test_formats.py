@@ -227,3 +227,155 @@ def test_a_slow_stream_of_flent_agrees_within_the_digits_of_its_mean():
     refused_for(slow.replace("509", "809").replace("51000", "81000"), "do not agree")
     refused_for(flent(5, mean=0.2), "format 5")
     refused_for(flent(2, mean=0.2).replace("TCP upload", "HTTP upload"), "no TCP stream")
+
+
+# netperf, neper, ntttcp, kperf, pScheduler and nuttcp's running totals
+
+BANNER = "TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to right () port 0 AF_INET : demo"
+CLASSIC = f"""MIGRATED TCP STREAM {BANNER}
+Recv   Send    Send
+Socket Socket  Message  Elapsed
+Size   Size    Size     Time     Throughput
+bytes  bytes   bytes    secs.    10^6bits/sec
+
+ 87380  16384  16384    10.00     800.00
+"""
+OMNI = f"""OMNI Send {BANNER}
+Elapsed Time (sec),Protocol,Direction,Throughput,Throughput Units,Remote Bytes Received
+10.00,TCP,Send,800.00,10^6bits/s,999000000
+"""
+KEYS = """DIRECTION=Receive
+PROTOCOL=TCP
+ELAPSED_TIME=10.00
+THROUGHPUT=800.00
+THROUGHPUT_UNITS=10^6bits/s
+LOCAL_BYTES_RECVD=1000000000
+REMOTE_BYTES_SENT=1000100000
+REMOTE_CONG_CONTROL=cubic
+TRANSPORT_MSS=1448
+"""
+INTERIM = "Interim result:  800.00 10^6bits/s over 1.000 seconds ending at 1000.000\n"
+NEPER = """client=1
+enable_read=0
+num_flows=4
+total_run_time=10
+throughput=800.00
+throughput_units=Mbit/s
+local_throughput=800000000
+"""
+NTTTCP = """NTTTCP for Linux 1.4.0
+10:00:00 INFO: 17 threads created
+10:00:11 INFO: #####  Totals:  #####
+10:00:11 INFO: test duration\t:10.00 seconds
+10:00:11 INFO: total bytes\t:1000000000
+10:00:11 INFO: \t throughput\t:800.00Mbps
+10:00:11 INFO: \t retrans segs\t:5
+"""
+KPERF = """kperf: == Source left
+kperf:   Tx  0.800 Gbps (1000000000 bytes in 10000000 usec)
+kperf:   Rx  0.000 Gbps (0 bytes in 10000000 usec)
+kperf: == Target right
+kperf:   Tx  0.000 Gbps (0 bytes in 10000000 usec)
+kperf:   Rx  0.800 Gbps (999900000 bytes in 10000000 usec)
+"""
+
+
+def pscheduler(**summary: object) -> str:
+    part = {"stream-id": 5, "throughput-bits": 8e8, "throughput-bytes": 5e8}
+    intervals = [{**part, "start": at, "end": at + 5} for at in (0, 5)]
+    whole = {**part, "throughput-bytes": 1e9, "start": 0, "end": 10, **summary}
+    result = {
+        "succeeded": True,
+        "intervals": [{"streams": [one], "summary": one} for one in intervals],
+        "summary": {"streams": [whole], "summary": whole},
+    }
+    return json.dumps({"test": {"type": "throughput", "spec": {"dest": "right"}}, "result": result})
+
+
+HALF = "  500.0000 MB /   5.00 sec =  838.8608 Mbps     0 retrans Tot: "
+RUNNING = f"""{HALF}  500.0000 MB /   5.00 sec =  838.8608 Mbps     0 retrans
+{HALF} 1000.0000 MB /  10.00 sec =  838.8608 Mbps     0 retrans
+
+ 1000.0000 MB /  10.00 sec =  838.8608 Mbps 7 %TX 3 %RX 0 retrans 0.07 msRTT
+"""
+
+TOTALS = {
+    "netperf": (CLASSIC, "netperf", 100, "sender", 1),
+    "netperf to here": (CLASSIC.replace("STREAM", "MAERTS"), "netperf", 100, "receiver", 1),
+    "netperf MBytes": (
+        CLASSIC.replace("10^6bits/sec", "MBytes  /sec"),
+        *("netperf", 838.8608, "sender", 1),
+    ),
+    "netperf CSV": (OMNI.replace("999000000", ""), "netperf", 100, "sender", 1),
+    "netperf CSV with bytes": (OMNI, "netperf", 99.9, "receiver", 1),
+    "netperf keys": (KEYS, "netperf", 100, "receiver", 1),
+    "neper": (NEPER, "neper", 100, "sender", 4),
+    "neper's server": (NEPER.replace("client=1", "client=0"), "neper", 100, "receiver", 4),
+    "ntttcp": (NTTTCP, "ntttcp", 100, "receiver", None),
+    "ntttcp's sender": (
+        NTTTCP.replace("INFO: #####", "INFO: 16 connections tested\n10:00:11 INFO: #####"),
+        *("ntttcp", 100, "sender", 16),
+    ),
+    "kperf": (KPERF, "kperf", 99.99, "receiver", 1),
+    "kperf's source": (KPERF[: KPERF.index("kperf: == T")], "kperf", 100, "sender", 1),
+    "pScheduler": (pscheduler(), "pscheduler", 100, None, 1),
+    "pScheduler's receiver": (
+        pscheduler(**{"receiver-throughput-bits": 792e6}),
+        *("pscheduler", 99, "receiver", 1),
+    ),
+    "nuttcp's running totals": (RUNNING, "nuttcp", 104.8576, "receiver", None),
+}
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_a_total_is_of_the_end_that_counted_it(name):
+    text, tool, goodput_MBps, at, streams = TOTALS[name]
+    record = one(text)
+    assert (record.tool, record.streams) == (tool, streams)
+    assert record.forward.goodput_MBps == pytest.approx(goodput_MBps)
+    assert (record.forward.window_s, record.forward.measured_at) == (10, at)
+
+
+def test_runs_of_one_file_are_told_apart():
+    assert [run.line for run in parse(CLASSIC + CLASSIC)] == [1, 8]
+    assert len(parse(KEYS + KEYS)) == len(parse(NTTTCP + NTTTCP)) == 2
+    assert len(parse(pscheduler() + "\n" + pscheduler())) == 2
+    (record,) = parse(CLASSIC.replace("Recv   Send", INTERIM * 2 + "Recv   Send"))
+    assert [sample.t_s for sample in record.forward.samples] == [1, 2]
+    assert len(one(pscheduler()).forward.samples) == len(one(RUNNING).forward.samples) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (CLASSIC.replace("TCP STREAM", "UDP UNIDIRECTIONAL SEND"), "UDP"),
+        (CLASSIC.replace("TCP STREAM", "TCP REQUEST/RESPONSE"), "no goodput"),
+        (KEYS.replace("=TCP", "=UDP"), "UDP"),
+        (KEYS.replace("=Receive", "=Send|Recv"), "no goodput"),
+        (KEYS.replace("=1000000000", "=1100000000"), "do not agree"),
+        (KEYS.replace("10^6bits/s", "Trans/s"), "not a rate"),
+        (f"MIGRATED TCP STREAM {BANNER}\n", "no result"),
+        (NEPER.replace("throughput_units", "unit"), "no goodput"),
+        (NEPER.replace("=800000000", "=900000000"), "do not agree"),
+        (NTTTCP.replace("1000000000", "1100000000"), "do not agree"),
+        (NTTTCP.partition("Totals")[0], "no totals"),
+        (KPERF.replace("999900000", "899900000"), "do not agree"),
+        ("tcp,,,,,,,data,tcp,,,,,,,data\nretrans,reord,ce,rtt,rttvar,swnd,cwnd,tx\n", "no time"),
+        (pscheduler().replace('"succeeded": true', '"succeeded": false'), "failed"),
+        (pscheduler().replace('"dest"', '"udp": true, "dest"'), "UDP"),
+        (
+            RUNNING.replace("1000.0000 MB /  10.00 sec =", "1100.0000 MB /  10.00 sec =", 1),
+            "running",
+        ),
+        ("sockperf: == version #3.10 ==\nsockperf: Summary: Latency is 20 usec\n", "sockperf"),
+        ("10:00:00 | Client version 0.3.2 running\n", "crusader"),
+        (text_of(NEPER.encode()).replace("num_flows=4", "num_flows=x"), "missing"),
+    ],
+)
+def test_what_is_no_goodput_of_tcp_is_refused_in_one_sentence(text, words):
+    refused_for(text, words)
+
+
+def test_raw_data_of_crusader_are_named():
+    with pytest.raises(BadInput, match="crusader"):
+        text_of(bytes.fromhex("cb597cae82ab72530000"))
