@@ -272,7 +272,7 @@ def parse_ntttcp(text: str) -> tuple[Record, ...]:
     found: list[Record] = []
     keys: dict[str, str] = {}
     for number, line in _lines(text):
-        line = re.sub(r"^\d\d:\d\d:\d\d [A-Z]+: *", "", line).strip()
+        line = re.sub(r"^(?:\d\d:\d\d:\d\d )?[A-Z]+: *", "", line).strip()
         if "interrupted" in line:
             raise damaged(number, "the run failed: it was interrupted", code="E-IMPORT-134")
         for name, pattern in _NTTTCP.items():

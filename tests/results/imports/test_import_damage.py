@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
+from results.imports.samples import ACCEPTED, RECORDED, TEXTS
 
 from netlab.errors import BadInput
 from netlab.results.columns import INTERVAL_COLUMNS
@@ -16,7 +16,7 @@ from netlab.results.imports.formats import Facts, ReadFile, interval_rows_of, pa
 from netlab.results.imports.records import MAX_COUNT, MAX_SECONDS, Record
 
 CONTENT = {name: (RECORDED / name).read_bytes() for name in ACCEPTED}
-CONTENT |= {"rapid": RAPID.encode(), "iperf2-2010": IPERF2_2010.encode()}
+CONTENT |= {name: text.encode() for name, text in TEXTS.items()}
 PLAIN = {
     name: gzip.decompress(content) if name.endswith(".gz") else content
     for name, content in CONTENT.items()
