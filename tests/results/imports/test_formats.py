@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from pathlib import Path
 
 import pytest
 from results.imports.samples import (
@@ -22,12 +23,18 @@ from results.imports.samples import (
 )
 
 from netlab.errors import BadInput
-from netlab.results.imports.formats import format_of, parse, text_of
+from netlab.results.imports.formats import FORMATS, format_of, parse, text_of
 from netlab.results.imports.records import Record
 
 
 def recorded(name: str) -> str:
     return (RECORDED / name).read_text()
+
+
+def test_the_table_of_formats_has_all_of_them():
+    page = (Path(__file__).parents[3] / "docs" / "imports.md").read_text()
+    rows = page.partition("## Formats")[2].split("\n| ")[2:]
+    assert [row.partition(" |")[0] for row in rows] == [form.name for form in FORMATS]
 
 
 def one(text: str) -> Record:
