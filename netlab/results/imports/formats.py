@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
@@ -231,7 +232,8 @@ def _place(row: Mapping[str, Any]) -> tuple:
 
 def _group(base: str, row: Mapping[str, Any], groups: dict[str, tuple]) -> str:
     """A name that no group of another place has."""
-    names = (base, f"{base}-{row['congestion']}", *(f"{base}-{n}" for n in range(2, 10**6)))
+    numbered = (f"{base}-{number}" for number in count(2))
+    names = chain((base, f"{base}-{row['congestion']}"), numbered)
     return next(name for name in names if groups.setdefault(name, _place(row)) == _place(row))
 
 
