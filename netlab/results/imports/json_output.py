@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from netlab.results.imports.records import (
     MAX_SECONDS,
@@ -90,12 +91,10 @@ def _record_of_iperf3(doc: View) -> Record:
         answer = doc.at("server_output_json")
         theirs = [one.at("socket").count() for one in answer.at("start", "connected").items()]
         sink_samples = _samples_of_iperf3(answer, theirs, omit_s, False, False)[0]
-    forward = _flow_of_iperf3(end, "", streams, omit_s, local_sends, samples[0], sink_samples)
-    reverse = None
-    if both:
-        reverse = _flow_of_iperf3(
-            end, "_bidir_reverse", streams, omit_s, not local_sends, samples[1], None
-        )
+    # a server that sends is not told what the client received
+    of_all = partial(_flow_of_iperf3, end, streams=streams, omit_s=omit_s, serves=is_server)
+    forward = of_all("", local_sends, samples[0], sink_samples)
+    reverse = of_all("_bidir_reverse", not local_sends, samples[1], None) if both else None
     mss_B = _known(start, "tcp_mss_default")
     buffer_B = _known(start, "sock_bufsize")
     rtts = _of_senders(end, "mean_rtt")
@@ -215,21 +214,27 @@ def _samples_of_iperf3(
 def _flow_of_iperf3(
     end: View,
     part: str,
-    streams: int,
-    omit_s: float,
     local_sends: bool,
     samples: tuple[Sample, ...],
     sink_samples: tuple[Sample, ...] | None,
+    *,
+    streams: int,
+    omit_s: float,
+    serves: bool,
 ) -> Flow:
     sent, received = end.at(f"sum_sent{part}"), end.at(f"sum_received{part}")
     sent_B, received_B = sent.at("bytes").count(), received.at("bytes").count()
-    if received_B == 0:
+    at: Literal["sender", "receiver"] = "receiver"
+    counted, counted_B = received, received_B
+    if received_B == 0 and sent_B and serves and local_sends:
+        at, counted, counted_B = "sender", sent, sent_B
+    elif received_B == 0:
         raise received.at("bytes").bad(
             "the receiver's count is zero or missing", code="E-IMPORT-051"
         )
-    window_s = received.at("seconds").number(1e-6, MAX_SECONDS)
-    rate = received.at("bits_per_second")
-    if abs(rate.number() - 8 * received_B / window_s) > 1e-3 * rate.number() + 1:
+    window_s = counted.at("seconds").number(1e-6, MAX_SECONDS)
+    rate = counted.at("bits_per_second")
+    if abs(rate.number() - 8 * counted_B / window_s) > 1e-3 * rate.number() + 1:
         raise rate.bad("bytes, seconds and bits_per_second do not agree", code="E-IMPORT-052")
     local, local_B = (sent, sent_B) if local_sends else (received, received_B)
     total = sum(sample.bytes for sample in samples if sample.in_window)
@@ -245,11 +250,11 @@ def _flow_of_iperf3(
     return Flow(
         streams=streams,
         window_s=window_s,
-        goodput_MBps=received_B / window_s / 1e6,
-        measured_at="receiver",
-        window_B=received_B,
+        goodput_MBps=counted_B / window_s / 1e6,
+        measured_at=at,
+        window_B=counted_B,
         sent_B=sent_B if sent_B and not omit_s else None,
-        received_B=None if omit_s else received_B,
+        received_B=None if omit_s else received_B or None,
         samples=sink_samples if sink_samples is not None else samples,
     )
 

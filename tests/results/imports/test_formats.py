@@ -129,6 +129,13 @@ def test_an_iperf3_servers_log_has_a_run_for_each_client():
     assert all(record.client_sends for record in found)
 
 
+def test_an_iperf3_server_that_sent_has_the_senders_count_alone():
+    record = one(recorded("iperf3-server-reverse.json"))
+    assert record.client_sends is False
+    assert (record.forward.measured_at, record.forward.received_B) == ("sender", None)
+    assert record.forward.sent_B == 674496512
+
+
 def test_pacing_is_read_from_json_and_from_the_command():
     assert one(recorded("iperf3-paced.json")).pacing_MBps == 125
     text = "$ iperf3 -c right -P 2 -b 400M\n" + recorded("iperf3-text-omit.txt")
