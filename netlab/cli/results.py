@@ -385,17 +385,22 @@ def import_command(
         rows = [(str(one.path), one.kind, one.words) for one in done.files]
         for line in _columns([("file", "kind", "runs"), *rows]):
             click.echo(line, err=True)
-    if len(done.refused) == len(done.files):
-        raise done.refused[0].error or AssertionError
+    errors = [one.error for one in done.files if one.error is not None]
+    if len(errors) == len(done.files):
+        raise errors[0]
     for one in done.files:
         if one.error is None and not one.run_ids:
             click.echo(f"{one.path}: imported before", err=True)
     if done.run_ids:
-        write_study(Store(directory).runs(), directory)
+        try:
+            write_study(Store(directory).runs(), directory)
+        except BadInput as error:  # such as a path whose name other hosts have
+            click.echo(f"netlab: no study was written: {error.with_code()}", err=True)
+            errors.append(error)
     click.echo(f"netlab: {len(done.run_ids)} runs imported into {directory}", err=True)
     for run_id in done.run_ids:
         click.echo(run_id)
-    if done.refused:
+    if errors:
         sys.exit(BELOW_GATE)
 
 

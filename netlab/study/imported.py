@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def study_of(runs: pd.DataFrame) -> Study:
     name = str(runs["study"].iloc[0])
     paths = runs[["path", "sender", "receiver"]].drop_duplicates("path").to_dict("records")
     hosts = sorted({host for path in paths for host in (path["sender"], path["receiver"])})
-    known = {*LINUX, UNKNOWN, ""}
+    known = {*LINUX, UNKNOWN}
     return validated(
         Study,
         {
@@ -64,7 +65,11 @@ def study_of(runs: pd.DataFrame) -> Study:
                 else {"name": tuning, "knobs": [], "mtus_B": sorted(map(int, set(part["mtu_B"])))}
                 for tuning, part in runs.groupby("tuning")
             ],
-            "stacks": {name: {"law": KERNEL} for name in sorted(set(runs["congestion"]) - known)},
+            "stacks": {
+                name: {"law": KERNEL}
+                for name in sorted(set(runs["congestion"]) - known)
+                if _CONGESTION.fullmatch(name)
+            },
             "streams": sorted(map(int, set(runs["streams"]))),
             "timing": {
                 "rounds": int(min(MAX_ROUNDS, runs.groupby(_CELL).size().min())),
@@ -76,6 +81,7 @@ def study_of(runs: pd.DataFrame) -> Study:
     )
 
 
+_CONGESTION = re.compile(r"[a-z0-9_-]{1,31}")
 _CELL = ["group", "tuning", "mtu_B", "streams", "factors"]
 
 
@@ -108,7 +114,7 @@ def _group(runs: pd.DataFrame) -> dict:
     }
     if "mtu_B" in of:
         group["mtus_B"] = each["mtu_B"]
-    if first["congestion"] not in (UNKNOWN, ""):
+    if first["congestion"] != UNKNOWN and _CONGESTION.fullmatch(first["congestion"]):
         group["congestion"] = str(first["congestion"])
     return group
 

@@ -182,6 +182,18 @@ def test_a_study_that_stands_beside_results_stays(tmp_path):
     assert (tmp_path / "study.yml").read_text() == before
 
 
+def test_runs_that_no_study_can_have_are_imported_and_named(tmp_path):
+    for name, tuning in (("tcp", "as-found"), ("bytes", "full")):
+        words = (RECORDED / f"iperf3-{name}.json", *HOSTS, "--tuning", tuning)
+        assert run(*words, "--into", tmp_path).exit_code == 0
+    before = (tmp_path / "study.yml").read_text()
+    assert set(Results(tmp_path).cells["tuning"]) == {"as-found", "full"}
+    other = ("--study-name", "old", "--sender", "c", "--receiver", "b", "--path", "a-b")
+    result = run(RECORDED / "iperf3-paced.json", *other, "--into", tmp_path)
+    assert result.exit_code == 4 and "no study was written" in result.stderr
+    assert len(Store(tmp_path).runs()) == 3 and (tmp_path / "study.yml").read_text() == before
+
+
 def test_runs_that_differ_in_what_a_group_has_once_are_in_groups_of_their_own(tmp_path):
     text = BAD_FILES[0].read_text()
     for name, old, new in (("1", "", ""), ("2", '"cubic"', '"bbr"'), ("3", '"cubic"', '"mine"')):

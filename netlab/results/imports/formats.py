@@ -224,6 +224,14 @@ def mtu_of(mss_B: int) -> tuple[int, int] | None:
     return fits[0] if len(fits) == 1 else None
 
 
+MAX_GROUP = 60
+"""Characters of a group's name in a study."""
+
+LEAST_MTU_B = 576
+MOST_PACING_MBPS = 1e6
+"""Limits of a study; what is beyond them is not known, or no limit."""
+
+
 def _place(row: Mapping[str, Any]) -> tuple:
     """What all runs of a group of a study have in common."""
     levels = json.loads(row["factors"] or "{}")
@@ -232,8 +240,8 @@ def _place(row: Mapping[str, Any]) -> tuple:
 
 def _group(base: str, row: Mapping[str, Any], groups: dict[str, tuple]) -> str:
     """A name that no group of another place has."""
-    numbered = (f"{base}-{number}" for number in count(2))
-    names = chain((base, f"{base}-{row['congestion']}"), numbered)
+    numbered = (f"{base[:50]}-{number}" for number in count(2))
+    names = chain((base, f"{base}-{row['congestion']}"[:MAX_GROUP]), numbered)
     return next(name for name in names if groups.setdefault(name, _place(row)) == _place(row))
 
 
@@ -278,6 +286,8 @@ def row_of(
     direction = "->" if record.reverse is None else "<->"
     congestion = known["congestion"] or UNKNOWN
     pacing_MBps = record.pacing_MBps
+    if pacing_MBps is not None and pacing_MBps > MOST_PACING_MBPS:
+        pacing_MBps = None
     place = {
         **{"path": facts.path_name, "sender": facts.sender, "direction": direction},
         **{"congestion": congestion, "factors": ""},
@@ -412,7 +422,7 @@ def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
                 code="E-IMPORT-093",
             )
         return facts.mtu_B, "option"
-    if record.path_mtu_B is not None:
+    if record.path_mtu_B is not None and record.path_mtu_B >= LEAST_MTU_B:
         return record.path_mtu_B, "path MTU"
     if record.mss_B is None:
         raise BadInput(
@@ -478,11 +488,6 @@ class Imported:
     def run_ids(self) -> tuple[str, ...]:
         """Ids of all new runs."""
         return tuple(run_id for one in self.files for run_id in one.run_ids)
-
-    @property
-    def refused(self) -> tuple[Outcome, ...]:
-        """The files that gave nothing, each with its error."""
-        return tuple(one for one in self.files if one.error is not None)
 
 
 def import_files(
