@@ -97,79 +97,66 @@ class _GenSinkRun:
 
 # SLAC's ``rapid``: the receiver's statistics of each process and their totals.
 #
-# Web pages have folded its lines into one, so the text is read as a sequence of phrases.
+# Web pages have folded its lines into one, so the text is read as a sequence of phrases. Figures
+# of the totals have the names of those of a process.
 
 _PHRASES = (
     ("command", r"(?:[^\n]{0,120}?[#$%>] ?)?(?:\S{0,120}/)?rapid((?: +-[a-zA-Z]\S{0,120})+)"),
     (
         "said",
         r"Server bound!|Server listening!|Client accepted!|Client connected!"
-        r"|Network activity progressing\.\.\.",
+        r"|Network activity progressing\.\.\.|-{3,}|={3,}",
     ),
-    ("process", r"statistics for process: +(\d{1,6})"),
-    ("rule", r"-{3,}|={3,}"),
-    ("total_amount", rf"total amount transferred: +({NUMBER}) bytes"),
-    ("earliest", rf"the earliest start time of any child: +({NUMBER})"),
-    ("latest", rf"the latest stop time of any child: +({NUMBER})"),
-    ("total_elapsed", rf"total elapsed time: +({NUMBER}) secou?nds"),
-    ("total_throughput", rf"total throughput: +({NUMBER}) megabits/sec"),
-    ("amount", rf"amount transferred: +({NUMBER}) bytes"),
-    ("start", rf"start time: +({NUMBER})"),
-    ("stop", rf"stop time: +({NUMBER})"),
-    ("elapsed", rf"total time: +({NUMBER}) secou?nds"),
-    ("throughput", rf"throughput: +({NUMBER}) megabits/sec"),
-    ("totals", r"totals:"),
+    ("part", r"statistics for process: +\d{1,6}|totals:"),
+    ("amount", rf"(?:total )?amount transferred: +({NUMBER}) bytes"),
+    ("start", rf"(?:the earliest )?start time(?: of any child)?: +({NUMBER})"),
+    ("stop", rf"(?:the latest )?stop time(?: of any child)?: +({NUMBER})"),
+    ("elapsed", rf"total (?:elapsed )?time: +({NUMBER}) secou?nds"),
+    ("throughput", rf"(?:total )?throughput: +({NUMBER}) megabits/sec"),
     ("done", r"Done!"),
 )
-_NO_BLANK = re.compile(r"\S")
-_PHRASE = re.compile(r"(?:" + "|".join(f"(?P<{name}>{_})" for name, _ in _PHRASES) + ")(?=\\s|$)")
-_TOTALS = ("total_amount", "earliest", "latest", "total_elapsed", "total_throughput")
-_OF_PROCESS = ("amount", "start", "stop", "elapsed", "throughput")
-
+_PHRASE = re.compile(
+    r"\s*(?:" + "|".join(f"(?P<{name}>{text})" for name, text in _PHRASES) + r")(?=\s|$)"
+)
+_FIGURES = ("amount", "start", "stop", "elapsed", "throughput")
 
 RAPID = re.compile(r"statistics for process:|(^|/)rapid +-|earliest start time of")
 
 
 @dataclass
 class _RapidRun:
-    """One run while it is parsed; each figure with its line."""
+    """One run while it is parsed: each process and then the totals, each figure with its line."""
 
     line: int
-    processes: list[dict[str, tuple[int, Printed]]] = field(default_factory=list)
-    totals: dict[str, tuple[int, Printed]] = field(default_factory=dict)
+    parts: list[dict[str, tuple[int, Printed]]] = field(default_factory=list)
     options: dict[str, int] = field(default_factory=dict)
 
     def take(self, kind: str, phrase: str, line: int) -> None:
         """Parse a phrase of a kind."""
         if kind == "command":
-            self.options.update(
-                {m[1]: int(m[2]) for m in re.finditer(r" -([lSRn])(\d{1,15})(?=\s|$)", phrase)}
-            )
-            return
-        if kind == "process":
-            self.processes.append({"process": (line, NOTHING)})
-            return
-        if kind in ("said", "rule", "totals"):
-            return
-        into = self.totals if kind in _TOTALS else self.processes[-1] if self.processes else None
-        if into is None:
-            raise damaged(
-                line, f"{phrase.strip()[:40]!r} is outside a process", code="E-IMPORT-083"
-            )
-        if kind in into:
-            raise damaged(line, f"{phrase.strip()[:40]!r}: duplicate", code="E-IMPORT-084")
-        (number,) = re.findall(NUMBER, phrase)[:1]
-        into[kind] = (line, Printed.read(number))
+            found = re.finditer(r" -([lSRn])(\d{1,15})(?=\s|$)", phrase)
+            self.options.update({match[1]: int(match[2]) for match in found})
+        elif kind == "part":
+            name = "totals" if phrase == "totals:" else "process"
+            self.parts.append({name: (line, NOTHING)})
+        elif kind in _FIGURES:
+            if not self.parts:
+                raise damaged(line, f"{phrase[:40]!r} is outside a process", code="E-IMPORT-083")
+            if kind in self.parts[-1]:
+                raise damaged(line, f"{phrase[:40]!r}: duplicate", code="E-IMPORT-084")
+            (number,) = re.findall(NUMBER, phrase)[:1]
+            self.parts[-1][kind] = (line, Printed.read(number))
 
     def record(self) -> Record:
         """Return the run after its last phrase."""
-        if not self.processes:
-            raise damaged(self.line, "totals without a process", code="E-IMPORT-088")
-        each = [_whole(one["process"][0], one, _OF_PROCESS) for one in self.processes]
-        amount, start, _, elapsed, rate = _whole(self.line, self.totals, _TOTALS)
+        *processes, totals = self.parts
+        if not processes or "totals" not in totals or any("totals" in one for one in processes):
+            raise damaged(self.line, "no process, or no totals behind them", code="E-IMPORT-088")
+        each = [_whole(one) for one in processes]
+        amount, start, _, elapsed, rate = _whole(totals)
         if abs(sum(one[0].value for one in each) - amount.value) > 0.5 * len(each):
             raise damaged(
-                self.totals["total_amount"][0],
+                totals["amount"][0],
                 "the total is not the sum of the processes",
                 code="E-IMPORT-089",
             )
@@ -197,52 +184,47 @@ def parse_rapid(text: str) -> tuple[Record, ...]:
     """Records of every run in a text."""
     runs: list[_RapidRun] = []
     run: _RapidRun | None = None
-    at, line = 0, 1
-    while True:
-        found = _NO_BLANK.search(text, at)
-        begin = len(text) if found is None else found.start()
-        line += text.count("\n", at, begin)
-        if begin == len(text):
-            break
-        match = _PHRASE.match(text, begin)
+    at, end, line = 0, len(text.rstrip()), 1
+    while at < end:
+        match = _PHRASE.match(text, at)
         if match is None:
-            raise damaged(
-                line, f"not output of rapid: {text[begin : begin + 50]!r}", code="E-IMPORT-080"
-            )
-        kind = next(name for name, _ in _PHRASES if match.group(name) is not None)
-        if run is None:
-            run = _RapidRun(line)
-        if kind == "done":
-            if run.processes or run.totals:
-                runs.append(run)
-            run = None
+            rest = text[at:end].lstrip()
+            line += text.count("\n", at, end - len(rest))
+            raise damaged(line, f"not output of rapid: {rest[:50]!r}", code="E-IMPORT-080")
+        kind = str(match.lastgroup)
+        phrase = match[kind]
+        line += text.count("\n", at, match.start(kind))
+        run = run or _RapidRun(line)
+        if kind != "done":
+            run.take(kind, phrase, line)
         else:
-            run.take(kind, match.group(), line)
+            runs += [run] if run.parts else []
+            run = None
         at = match.end()
-    if run is not None and (run.processes or run.totals):
+    if run is not None and run.parts:
         raise damaged(
             line, "the run is incomplete: Done! is missing at its end", code="E-IMPORT-081"
         )
     if not runs:
         raise damaged(
-            line,
-            "nothing to import: only a receiver prints statistics",
-            code="E-IMPORT-082",
+            line, "nothing to import: only a receiver prints statistics", code="E-IMPORT-082"
         )
     return tuple(one.record() for one in runs)
 
 
-def _whole(line: int, figures: dict, names: tuple[str, ...]) -> list[Printed]:
-    for name in names:
+def _whole(figures: dict[str, tuple[int, Printed]]) -> list[Printed]:
+    """The figures of a process or of the totals, which must agree."""
+    line = next(iter(figures.values()))[0]
+    for name in _FIGURES:
         if name not in figures:
-            raise damaged(line, f"{name.replace('_', ' ')} is missing", code="E-IMPORT-085")
-    amount, start, stop, elapsed, rate = (figures[name][1] for name in names)
+            raise damaged(line, f"{name} is missing", code="E-IMPORT-085")
+    amount, start, stop, elapsed, rate = (figures[name][1] for name in _FIGURES)
     if not start.value <= stop.value <= MAX_UNIX_S or amount.value >= MAX_COUNT:
         raise damaged(
-            figures[names[1]][0], "start and stop are not times of one run", code="E-IMPORT-086"
+            figures["start"][0], "start and stop are not times of one run", code="E-IMPORT-086"
         )
     if abs(elapsed.value - (stop.value - start.value)) > 0.002:
-        raise damaged(figures[names[3]][0], "the time is not stop less start", code="E-IMPORT-087")
+        raise damaged(figures["elapsed"][0], "the time is not stop less start", code="E-IMPORT-087")
     megabit = Printed(rate.value * 1e6 / 8, rate.error * 1e6 / 8)
-    check_rate(figures[names[4]][0], amount, elapsed, megabit)
+    check_rate(figures["throughput"][0], amount, elapsed, megabit)
     return [amount, start, stop, elapsed, rate]

@@ -68,6 +68,8 @@ def _record_of_iperf3(doc: View) -> Record:
         raise doc.at("error").bad(f"{never}; {why}" if never else why, code="E-IMPORT-045")
     if never:
         raise doc.bad(never, code="E-IMPORT-112")
+    if "end" not in doc or doc.at("end").value == {}:
+        raise doc.bad("the test did not end: it has no totals", code="E-IMPORT-145")
     start, end = doc.at("start"), doc.at("end")
     test = start.at("test_start")
     protocol = test.at("protocol")

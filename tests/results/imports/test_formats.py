@@ -96,6 +96,7 @@ def test_a_text_with_a_byte_order_mark(content):
 def test_an_iperf3_test_that_never_started_says_so():
     for document in (LISTEN, STOPPED):
         refused_for(json.dumps(document), "never started")
+    refused_for(json.dumps(DOCUMENT | {"end": {}}), "did not end")
     refused_for(recorded("iperf3-text-refused.txt"), "never started: unable to connect")
     refused_for("Server listening on 5201\niperf3: interrupt - the server has terminated", "never")
     nothing = "[  5]   0.00-0.00   sec  0.00 Bytes  -nan bits/sec                  receiver"
