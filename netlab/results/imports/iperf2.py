@@ -49,15 +49,10 @@ _RETRANSMITTED = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12})(?: +\S+/\S+ us .
 """Fields added by ``-e`` at the sender: writes, errors, retransmitted segments, window, RTT."""
 _STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
 _PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
-_LAST_PROMPT = re.compile(
-    r"(?:\[?[\w.-]+@[\w.-]+[ :].{0,100})?[#$%>](?: .{0,200})?|(?:PS )?[A-Z]:\\[^>]{0,200}>.{0,200}"
-)
-_IGNORED = re.compile(
-    r"-{20,}|\[(?: ID|SUM-cnt)\] Interval .*|\[FD\d+\] .*|MSS size \d+ bytes|TOS set to .*"
-    r"|WARNING: .*|Binding to local address .*|\[ CT\] final connect times .*"
-)
+_BRACKETS = re.compile(r"\[(?: ID|SUM-cnt|FD\d+| CT)\] .*|\[[\w.-]+@.*")
+"""Lines in brackets that are no result: heads, sums of both directions, times, prompts."""
 _OTHER_TESTS = {
-    "bounceback test": re.compile(r"Bounce-back test .*|Bursting: .*|.* \(bb\b.*"),
+    "bounceback or burst test": re.compile(r"Bounce-back test .*|Bursting: .*|.* \(bb\b.*"),
     "isochronous test": re.compile(r"Isochronous: .*|.* \(isoch\).*"),
 }
 _FAILED = re.compile(r".*(?:failed|error)\b.*|ERROR:.*", re.IGNORECASE)
@@ -169,7 +164,7 @@ class _Iperf2Run:
             self.mss_B = self.mss_B or int(match["mss"])
         elif _FAILED.fullmatch(line) and not line.startswith("WARNING:"):
             raise damaged(number, f"the run failed: {line[:120]}", code="E-IMPORT-030")
-        elif not any(known.fullmatch(line) for known in (_IGNORED, _PROMPT, _LAST_PROMPT)):
+        elif line.startswith("[") and not _BRACKETS.fullmatch(line):
             raise damaged(number, f"not a line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
 
     def _window(self, match: re.Match) -> None:
