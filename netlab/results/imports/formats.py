@@ -45,12 +45,8 @@ def _is_iperf3(text: str) -> bool:
     return begin is not None and bool(_IPERF3.search(text, begin.end(), begin.end() + 4096))
 
 
-def _is_flent(text: str) -> bool:
-    return OBJECT.match(text.lstrip()) is not None and '"SERIES_META"' in text
-
-
-def _is_pscheduler(text: str) -> bool:
-    return OBJECT.match(text.lstrip()) is not None and '"throughput-bits"' in text
+def _json_with(key: str) -> Callable[[str], bool]:
+    return lambda text: OBJECT.match(text.lstrip()) is not None and key in text
 
 
 @dataclass(frozen=True)
@@ -64,8 +60,8 @@ class Format:
 
 FORMATS = (
     Format("iperf3 JSON", _is_iperf3, json_output.parse_iperf3),
-    Format("pScheduler JSON", _is_pscheduler, other_tools.parse_pscheduler),
-    Format("flent data file", _is_flent, json_output.parse_flent),
+    Format("pScheduler JSON", _json_with('"throughput-bits"'), other_tools.parse_pscheduler),
+    Format("flent data file", _json_with('"SERIES_META"'), json_output.parse_flent),
     Format("iperf3 text", IPERF3_TEXT.search, parse_iperf3_text),
     Format("iperf 2 text", iperf2.IPERF2.search, iperf2.parse_iperf2),
     Format("iperf 2 CSV", iperf2.IPERF2_CSV.search, iperf2.parse_iperf2_csv),
