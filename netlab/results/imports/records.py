@@ -16,6 +16,8 @@ MAX_SECONDS = 1e7
 MAX_RATE_BPS = 1e18
 MAX_STREAMS = 10_000
 MAX_UNIX_S = 7_000_000_000
+MAX_LINE = 4096
+"""Characters of a line of text: patterns with several gaps take the square of it."""
 
 
 def damaged(line: int, reason: str, *, code: str) -> BadInput:
@@ -115,19 +117,20 @@ def documents(text: str) -> list[View]:
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     text = _NAN.sub("null", text)
     found: list[View] = []
-    at, line = 0, 1
+    first = OBJECT.search(text)
+    at = first.end() if first else 0
+    line = 1 + text.count("\n", 0, at)
     while True:
         begin = _after_blanks(text, at)
         line += text.count("\n", at, begin)
         at = begin
         if at == len(text) and found:
             return found
-        if at < len(text) and text[at] != "{":
+        if found and text[at] != "{":
             end = text.find("\n", at) + 1 or len(text)
-            if not _NOT_ECHO.search(text, at, end) or (not found and OBJECT.search(text, end)):
+            if not _NOT_ECHO.search(text, at, end):
                 at, line = end, line + text.count("\n", at, end)
-                if at < len(text) or found:
-                    continue
+                continue
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
@@ -305,6 +308,8 @@ def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) ->
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         if not (line := line.strip()):
             continue
+        if len(line) > MAX_LINE:
+            raise damaged(number, f"a line of {len(line)} characters", code="E-IMPORT-146")
         if not runs or runs[-1].is_over_at(line):
             runs.append(begin(number))
         runs[-1].take(number, line)

@@ -181,6 +181,13 @@ def test_a_figure_that_contradicts_another_is_found(name, old, new, reason):
         parse(PLAIN[name].replace(old, new).decode())
 
 
+@pytest.mark.parametrize("text", ["iperf3 " * 10**5, '"[x]\n' * 10**5])
+def test_a_long_text_takes_no_square_of_its_length(text):
+    for head in ("Connecting to host b, port 1\n", '{"start": {}}\n', ""):
+        assert imports_or_refuses((head + text).encode()) is None
+        assert imports_or_refuses((text + "\n" + head).encode()) is None
+
+
 def test_a_rate_beyond_any_link_is_refused_however_coarse_the_time():
     line = b"[  1] 0000-0.2097 sec   900 MBytes  9999999999996.0 Gbits/sec"
     text = re.sub(rb"\[  1\] 0.0000-.*sec.*", line, CONTENT["iperf2-mss.txt"], count=1)
