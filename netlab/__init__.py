@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netlab.face.fleet import Fleet
+    from netlab.face.imported import import_files
     from netlab.face.notebook import (
         check_parameters,
         claims,
@@ -35,6 +36,7 @@ __all__ = [
     "claims",
     "compare",
     "document",
+    "import_files",
     "load_published",
     "show",
     "transfer",
@@ -49,6 +51,7 @@ _MODULES = {
     "claims": "notebook",
     "compare": "results",
     "document": "notebook",
+    "import_files": "imported",
     "load_published": "notebook",
     "show": "notebook",
     "transfer": "notebook",

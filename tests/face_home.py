@@ -19,7 +19,7 @@ def home_at(directory: Path, patch: pytest.MonkeyPatch) -> Path:
     data = ROOT / "data"
     place = directory / "data"
     place.mkdir()
-    for name in ("published", "studies", "tunings"):
+    for name in ("examples", "published", "studies", "tunings"):
         (place / name).symlink_to(data / name)
     (directory / "notebooks").symlink_to(ROOT / "notebooks")
     patch.setenv("NETLAB_DATA", str(place))

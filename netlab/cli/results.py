@@ -356,6 +356,12 @@ def _moment(
     type=click.Choice(["sender", "receiver"]),
     help="End that wrote the report, if the report does not say (GenSink's).",
 )
+@click.option(
+    "--link-rate",
+    "link_Mbps",
+    type=click.FloatRange(0, 1e7, min_open=True),
+    help="Rate of the link, 10^6 bit/s: a run beyond it is flagged implausible.",
+)
 @click.option("--strict", is_flag=True, help="Import all files or none.")
 @results_option("--into")
 @guarded
@@ -370,7 +376,7 @@ def import_command(
     4: imported, without the files that were refused.
     """
     from netlab.files import paths
-    from netlab.results.imports.formats import Facts, import_files
+    from netlab.results.imports.into_store import Facts, below, import_files
     from netlab.results.store import Store
     from netlab.study.imported import write_study
 
@@ -380,7 +386,7 @@ def import_command(
             "sender and receiver are the same host", value=facts.sender, code="E-CLI-006"
         )
     directory = results or paths.results_dir(facts.study)
-    done = import_files(_expanded(files), facts, directory, strict=strict)
+    done = import_files(below(files), facts, directory, strict=strict)
     if len(done.files) > 1:
         rows = [(str(one.path), one.kind, one.words) for one in done.files]
         for line in _columns([("file", "kind", "runs"), *rows]):
@@ -402,24 +408,6 @@ def import_command(
         click.echo(run_id)
     if errors:
         sys.exit(BELOW_GATE)
-
-
-def _expanded(files: tuple[Path, ...]) -> Iterator[Path]:
-    for path in files:
-        if not path.is_dir():
-            yield path
-            continue
-        below = sorted(one for one in path.rglob("*") if one.is_file())
-        inside = [
-            one
-            for one in below
-            if not any(part.startswith(".") for part in one.relative_to(path).parts)
-        ]
-        if not inside:
-            raise BadInput(
-                "the directory has no files to import", where=str(path), code="E-CLI-007"
-            )
-        yield from inside
 
 
 # ``netlab bundle``: results and report in one file that others can verify and rerun.

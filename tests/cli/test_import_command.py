@@ -24,7 +24,7 @@ from netlab.cli.options import asked_outer, load_study
 from netlab.cli.results import compare_command, import_command
 from netlab.errors import BadInput
 from netlab.face.results import Comparison, Results
-from netlab.results.imports.formats import Facts, import_files, mtu_of
+from netlab.results.imports.into_store import Facts, import_files, mtu_of
 from netlab.results.store import Store
 from netlab.study import Study
 

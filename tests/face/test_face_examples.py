@@ -39,7 +39,8 @@ def test_a_frame_of_the_results_is_documented_with_an_example(name):
 
 @pytest.mark.parametrize("name", QUICK)
 def test_an_example_is_true(name, home):
-    assert failures(EXAMPLES[name]) == ""
+    found = failures(EXAMPLES[name])
+    assert found == "", found
 
 
 def test_the_check_of_examples_sees_one_that_is_not(home):

@@ -180,7 +180,9 @@ def prose(path: Path) -> str:
 def shows_results(path: Path) -> bool:
     cells = read(path).cells
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    return bool(re.search(r"netlab\.(Results|Fleet)\(|\bcomparison\(|\.compare\(", code))
+    return bool(
+        re.search(r"netlab\.(Results|Fleet|import_files)\(|\bcomparison\(|\.compare\(", code)
+    )
 
 
 SHOWN = [path for path in NOTEBOOKS if shows_results(path)]
@@ -188,7 +190,7 @@ SHOWN = [path for path in NOTEBOOKS if shows_results(path)]
 
 def test_the_notebooks_of_measured_results_are_known():
     names = [path.stem[:2] for path in SHOWN]
-    assert names == ["03", "15", "16", "17", "18", "19", "20", "21"]
+    assert names == ["03", "15", "16", "17", "18", "19", "20", "21", "22"]
 
 
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)

@@ -12,7 +12,8 @@ from results.imports.samples import ACCEPTED, RECORDED, TEXTS
 from netlab.errors import BadInput
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
-from netlab.results.imports.formats import Facts, ReadFile, interval_rows_of, parse, row_of, text_of
+from netlab.results.imports.formats import ReadFile, parse, text_of
+from netlab.results.imports.into_store import Facts, interval_rows_of, row_of
 from netlab.results.imports.records import MAX_COUNT, MAX_SECONDS, Record
 
 CONTENT = {name: (RECORDED / name).read_bytes() for name in ACCEPTED}

@@ -1,0 +1,149 @@
+"""Files of other tools in a notebook: what was read of them, and what cannot be right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from netlab.errors import BadInput
+from netlab.face.results import Results
+from netlab.files import paths
+from netlab.files.tables import Table
+from netlab.report.tables import Sentence
+from netlab.results.imports import into_store
+from netlab.results.store import Store
+from netlab.study.imported import write_study
+
+if TYPE_CHECKING:
+    from netlab.charts.compare import Axes
+
+EXAMPLES = "examples"
+
+
+@dataclass(frozen=True)
+class Import:
+    """Imported files, as :func:`import_files` returns them."""
+
+    _results: Results
+    _done: into_store.Imported
+
+    @property
+    def results(self) -> Results:
+        """What was imported, with what earlier imports left in the same directory."""
+        return self._results
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a file.
+
+        ============  =========================================================
+        column        meaning
+        ============  =========================================================
+        ``file``      name of the file
+        ``format``    its format, by its content
+        ``runs``      runs read from it, now or before
+        ``problem``   why it gave none, or why one cannot be right; else empty
+        ============  =========================================================
+        """
+        runs = self.results.runs
+        source = runs["provenance"].str.extract(r'"file": "((?:[^"\\\\]|\\\\.)*)"')[0]
+        flagged = runs["message"].where(runs["flags"] != "", "")
+        rows = []
+        for one in self._done.files:
+            of_file = source == one.path.name
+            problems = [text for text in flagged[of_file] if text]
+            text = one.words if one.error is not None else "; ".join(problems)
+            rows.append((one.path.name, one.kind, int(of_file.sum()), text))
+        return pd.DataFrame(rows, columns=["file", "format", "runs", "problem"])
+
+    @property
+    def answer(self) -> Sentence:
+        """How many files were read, and how many cannot be right."""
+        frame = self.frame
+        bad = frame[frame["problem"] != ""]
+        refused = int((bad["runs"] == 0).sum())
+        return Sentence(
+            f"{len(frame) - len(bad)} of {len(frame)} files can be right; {refused} gave no run, "
+            f"and runs of {len(bad) - refused} are left out as wrong."
+        )
+
+    def problems(self) -> Table | Sentence:
+        """The files that give no run, or one that cannot be right."""
+        bad = self.frame.query("problem != ''")
+        if bad.empty:
+            return Sentence("Every file gives runs, and nothing speaks against one of them.")
+        return Table(bad.reset_index(drop=True), "Files that cannot be right, or give no run")
+
+    def plot(self, x: str = "streams", hue: str = "group", **levels: Any) -> Axes:
+        """Draw goodput over a factor, as :meth:`Results.plot`."""
+        return self.results.plot(x=x, hue=hue, **levels)
+
+    def _repr_html_(self) -> str:
+        return self.answer._repr_html_()
+
+    def __repr__(self) -> str:
+        return repr(self.answer)
+
+
+def import_files(
+    directory: str | Path,
+    *,
+    study: str,
+    sender: str,
+    receiver: str,
+    results: str | Path = "",
+    **facts: Any,
+) -> Import:
+    """Import what other tools printed, and keep what it says about itself.
+
+    Parameters
+    ----------
+    directory : path-like
+        A file, or a directory with files below it; else the name of an example that comes with
+        netlab, such as ``two-stacks``.
+    study, sender, receiver : str
+        Name of the study that the runs become, and of the hosts that sent and received.
+    results : path-like
+        Where the runs go; the results of `study` by default. A file imported before is skipped.
+    **facts
+        What the files do not say, as the options of ``netlab import``: ``mtu_B``, ``streams``,
+        ``tuning``, ``started_at``, ``measured_at``; and ``link_Mbps``, the link's rate in 10^6
+        bit/s: a run beyond it is flagged ``implausible``.
+
+    Returns
+    -------
+    Import
+        The results, a table of the files, and which of them cannot be right.
+
+    Raises
+    ------
+    BadInput
+        No such directory, no file that can be read, or an unknown fact.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> found = netlab.import_files(
+    ...     "two-stacks", study="two-stacks", sender="left", receiver="right", link_Mbps=200
+    ... )
+    >>> found
+    24 of 29 files can be right; 4 gave no run, and runs of 1 are left out as wrong.
+    """
+    where = Path(directory)
+    if not where.exists() and not where.is_absolute():
+        where = paths.data_dir() / EXAMPLES / where
+    try:
+        said = into_store.Facts(study=study, sender=sender, receiver=receiver, **facts)
+    except TypeError as error:
+        raise BadInput(str(error), where="import_files", code="E-FACE-010") from None
+    into = Path(results) if results else paths.results_dir(study)
+    done = into_store.import_files(into_store.below((where,)), said, into)
+    errors = [one.error for one in done.files if one.error is not None]
+    if len(errors) == len(done.files):
+        raise errors[0]
+    if done.run_ids:
+        write_study(Store(into).runs(), into)
+    return Import(Results(into), done)

@@ -1,0 +1,484 @@
+"""Files of other tools become runs in a store: rows of their records, and facts of the user."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import chain, count
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any
+
+import pandas as pd
+
+from netlab.errors import BadInput, NetlabError
+from netlab.files.json_file import parse_json
+from netlab.files.writing import take
+from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
+from netlab.results.frames import frame_of
+from netlab.results.imports.formats import ReadFile, kind_of, read_file
+from netlab.results.imports.records import MAX_COUNT, Record
+from netlab.results.store import Store
+from netlab.units import payload_share
+from netlab.version import version
+
+UNKNOWN = "unknown"
+"""Unknown tuning or congestion control; unknown bytes are 0."""
+
+MAY_BE_UNKNOWN = ("congestion", "record_length_B", "buffer_B")
+AS_REPORTED = (
+    *("rtt_us", "min_rtt_us", "cwnd_segments", "mss_B", "retransmits", "sndbuf_B", "rcvbuf_B"),
+)
+"""Columns that are in a record as in a row."""
+
+HEADERS_B = (40, 52, 60, 72)
+"""IPv4 and TCP headers without and with timestamps, then IPv6."""
+
+USUAL_MTUS_B = (576, 1280, 1492, 1500, 4470, 8000, 8192, 9000, 9180, 9216, 16114, 16384, 65520)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts of imported runs given by the user. A fact that contradicts its file is refused."""
+
+    study: str
+    sender: str
+    receiver: str
+    path: str | None = None
+    group: str | None = None
+    tuning: str = UNKNOWN
+    mtu_B: int | None = None
+    streams: int | None = None
+    record_length_B: int | None = None
+    buffer_B: int | None = None
+    congestion: str | None = None
+    started_at: datetime | str | None = None
+    measured_at: str | None = None
+    link_Mbps: float | None = None
+
+    @property
+    def path_name(self) -> str:
+        """Name of the path."""
+        return self.path or f"{self.sender}-{self.receiver}"[:48]
+
+
+def mtu_of(mss_B: int) -> tuple[int, int] | None:
+    """The usual MTU that a maximum segment size is of, and the headers between; None if unclear."""
+    fits = [(mss_B + h, h) for h in HEADERS_B if mss_B + h in USUAL_MTUS_B]
+    return fits[0] if len(fits) == 1 else None
+
+
+MAX_GROUP = 60
+"""Characters of a group's name in a study."""
+
+LEAST_MTU_B = 576
+MOST_PACING_MBPS = 1e6
+"""Limits of a study; what is beyond them is not known, or no limit."""
+
+
+def _place(row: Mapping[str, Any]) -> tuple:
+    """What all runs of a group of a study have in common."""
+    levels = parse_json(row["factors"] or "{}", "factors")
+    return (*(row[name] for name in ("path", "sender", "direction", "congestion")), *levels)
+
+
+def _group(base: str, row: Mapping[str, Any], groups: dict[str, tuple]) -> str:
+    """A name that no group of another place has."""
+    numbered = (f"{base[:50]}-{number}" for number in count(2))
+    names = chain((base, f"{base}-{row['congestion']}"[:MAX_GROUP]), numbered)
+    return next(name for name in names if groups.setdefault(name, _place(row)) == _place(row))
+
+
+def row_of(
+    record: Record, source: ReadFile, facts: Facts, round_of: dict, groups: dict[str, tuple]
+) -> dict:
+    """One row of `RUN_COLUMNS`, without what no tool reports."""
+    where = f"{source.path}: line {record.line}"
+
+    def fact(name: str, own: Any, *, needed: bool = False) -> Any:
+        given = getattr(facts, name)
+        option = f"--{name.removesuffix('_B').replace('_', '-')}"
+        if own is not None and given is not None and own != given:
+            raise BadInput(
+                f"the file says {own}, {option} says {given}",
+                where=where,
+                key=name,
+                code="E-IMPORT-090",
+            )
+        value = own if own is not None else given
+        if needed and value is None:
+            raise BadInput(
+                f"the file does not give it; use {option}",
+                where=where,
+                key=name,
+                code="E-IMPORT-091",
+            )
+        return value
+
+    streams = fact("streams", record.streams, needed=True)
+    mtu_B, mtu_from = _mtu(record, facts, where)
+    started_unix_s = record.started_unix_s
+    started_from = "file"
+    if started_unix_s is None:
+        started_unix_s, started_from = _started(source, facts, where)
+    measured_at = [
+        flow.measured_at or fact("measured_at", None, needed=True) for flow in record.flows
+    ]
+    known = {name: fact(name, getattr(record, name)) for name in MAY_BE_UNKNOWN}
+    unknown = [name for name, value in known.items() if value is None]
+    unknown += ["tuning"] if facts.tuning == UNKNOWN else []
+    direction = "->" if record.reverse is None else "<->"
+    congestion = known["congestion"] or UNKNOWN
+    pacing_MBps = record.pacing_MBps
+    if pacing_MBps is not None and pacing_MBps > MOST_PACING_MBPS:
+        pacing_MBps = None
+    place = {
+        **{"path": facts.path_name, "sender": facts.sender, "direction": direction},
+        **{"congestion": congestion, "factors": ""},
+    }
+    base = facts.group or record.tool
+    if "sender" in measured_at:  # more than the receiver has read: never among goodputs
+        base += "-sent"
+    if pacing_MBps is not None:
+        base += "-paced"
+        place["factors"] = json.dumps({"pacing_MBps": pacing_MBps}, separators=(",", ":"))
+    group = _group(base, place, groups)
+    cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}"
+    cell += "" if pacing_MBps is None else f"@pacing_MBps={pacing_MBps:.12g}"
+    number = round_of[cell] = round_of.get(cell, 0) + 1
+    named = f"{record.tool} {record.version}" if record.version else record.tool
+    rates = [flow.goodput_MBps for flow in record.flows]
+    window_s = sum(flow.window_s for flow in record.flows) / len(rates)
+    wall_s = record.wall_s if record.wall_s is not None else record.warmup_s + window_s
+    side = {"sender": "sent_B", "receiver": "received_B"}
+    amounts = {
+        name: _sum(
+            [
+                getattr(flow, name)
+                if getattr(flow, name) is not None or side[at] != name or record.warmup_s
+                else flow.window_B
+                for flow, at in zip(record.flows, measured_at, strict=True)
+            ]
+        )
+        for name in ("sent_B", "received_B")
+    }
+    above = _above_link(rates, mtu_B, facts.link_Mbps)
+    samples = [sample for flow in record.flows for sample in flow.samples]
+    interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
+    if interval_sum_B is not None and interval_sum_B > 2 * MAX_COUNT:
+        raise BadInput(
+            f"intervals of {interval_sum_B} bytes in all", where=where, code="E-IMPORT-092"
+        )
+    imported = {
+        "tool": record.tool,
+        "version": record.version,
+        "file": source.path.name,
+        "sha256": source.sha256,
+        "line": record.line,
+        "measured_at": measured_at[0] if len(set(measured_at)) == 1 else measured_at,
+        "rounded": record.rounded,
+        "mtu_from": mtu_from,
+        "started_from": started_from,
+        "unknown": unknown,
+        **(
+            {"latency_ms": {name: _summary(each) for name, each in record.ping_ms.items()}}
+            if record.ping_ms
+            else {}
+        ),
+        **({"told": record.extras} if record.extras else {}),
+    }
+    return dict(
+        schema_version=SCHEMA_VERSION,
+        study=facts.study,
+        study_digest="",
+        provenance_key=hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest(),
+        run_id=f"imported@{cell}@{number}",
+        **place,
+        group=group,
+        receiver=facts.receiver,
+        tuning=facts.tuning,
+        mtu_B=mtu_B,
+        streams=streams,
+        round=number,
+        seed=0,
+        record_length_B=known["record_length_B"] or 0,
+        buffer_B=known["buffer_B"] or 0,
+        pacing_MBps=None if pacing_MBps is None else pacing_MBps * streams,
+        generator=record.tool,
+        generator_version=record.version,
+        engine=record.tool,
+        started_at=pd.Timestamp(round(started_unix_s * 1e6), unit="us", tz="UTC"),
+        wall_s=wall_s,
+        overhead_s=max(0.0, wall_s - record.warmup_s - window_s),
+        warmup_s=record.warmup_s,
+        window_s=window_s,
+        goodput_MBps=sum(rates),
+        goodput_forward_MBps=rates[0],
+        goodput_reverse_MBps=rates[1] if record.reverse is not None else None,
+        **amounts,
+        interval_sum_B=interval_sum_B,
+        window_B=_sum([flow.window_B for flow in record.flows]),
+        **{name: getattr(record, name) for name in AS_REPORTED},
+        **_ping_columns(record),
+        flags="implausible" if above else "",
+        message=above or f"imported from {named}",
+        unsupported="[]",
+        knobs="{}",
+        provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
+    )
+
+
+ROUNDED = 1.001
+"""Factor within which a printed rate is that of its bytes and time."""
+
+
+def _above_link(rates: list[float], mtu_B: int, link_Mbps: float | None) -> str:
+    """Why a run cannot be right: more payload than full frames carry; empty if it can."""
+    most = math.inf if link_Mbps is None else link_Mbps / 8 * payload_share(mtu_B, mtu_B - 40)
+    if max(rates) <= most * ROUNDED:
+        return ""
+    return f"{max(rates):.1f} MB/s, and the link carries {most:.1f} MB/s of payload at most"
+
+
+def _summary(values_ms: tuple[float, ...]) -> dict[str, float]:
+    return {
+        **{"min": min(values_ms), "avg": fmean(values_ms), "max": max(values_ms)},
+        "mdev": pstdev(values_ms),
+    }
+
+
+def _ping_columns(record: Record) -> dict[str, float]:
+    """The ICMP latency beside the streams, else the first of the others."""
+    if not record.ping_ms:
+        return {}
+    name = next((name for name in record.ping_ms if "ICMP" in name), next(iter(record.ping_ms)))
+    return {f"ping_{part}_ms": value for part, value in _summary(record.ping_ms[name]).items()}
+
+
+def interval_rows_of(run_id: str, record: Record) -> list[dict]:
+    """Rows of `INTERVAL_COLUMNS` for the samples that the tool gave."""
+    return [
+        {"run_id": run_id, "direction": name, **asdict(sample)}
+        for name, flow in zip(("forward", "reverse"), record.flows, strict=False)
+        for sample in flow.samples
+    ]
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
+    if facts.mtu_B is not None:
+        if record.path_mtu_B is not None and record.path_mtu_B > facts.mtu_B:
+            raise BadInput(
+                f"the file says a path MTU of {record.path_mtu_B} B, --mtu says {facts.mtu_B}",
+                where=where,
+                key="mtu_B",
+                code="E-IMPORT-093",
+            )
+        return facts.mtu_B, "option"
+    if record.path_mtu_B is not None and record.path_mtu_B >= LEAST_MTU_B:
+        return record.path_mtu_B, "path MTU"
+    if record.mss_B is None:
+        raise BadInput(
+            "the file does not give it; use --mtu", where=where, key="mtu_B", code="E-IMPORT-094"
+        )
+    found = mtu_of(record.mss_B)
+    if found is None:
+        raise BadInput(
+            f"a segment size of {record.mss_B} B does not fit a usual MTU; use --mtu",
+            where=where,
+            key="mtu_B",
+            code="E-IMPORT-095",
+        )
+    return found[0], f"MSS {record.mss_B} and {found[1]} B of headers"
+
+
+def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
+    if facts.started_at is None:
+        raise BadInput(
+            "the file does not give it; use --started-at",
+            where=where,
+            key="started_at",
+            code="E-IMPORT-096",
+        )
+    if isinstance(facts.started_at, datetime):
+        return facts.started_at.astimezone(UTC).timestamp(), "option"
+    try:
+        return source.path.stat().st_mtime, "file's modification time"
+    except OSError as error:
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=where, code="E-IMPORT-097"
+        ) from None
+
+
+# Import files into a results directory: parse all of them, then write one block.
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a file: its runs, or why it gave none."""
+
+    path: Path
+    kind: str
+    run_ids: tuple[str, ...] = ()
+    error: BadInput | None = None
+
+    @property
+    def words(self) -> str:
+        """Number of runs, or the reason."""
+        if self.error is not None:
+            return str(self.error).removeprefix(f"{self.path}: ")
+        return str(len(self.run_ids)) if self.run_ids else "imported before"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Result of an import."""
+
+    block_id: str | None
+    files: tuple[Outcome, ...]
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """Ids of all new runs."""
+        return tuple(run_id for one in self.files for run_id in one.run_ids)
+
+
+def below(files: Iterable[Path]) -> Iterator[Path]:
+    """Files, and all files below directories but hidden ones."""
+    for path in files:
+        if not path.is_dir():
+            yield path
+            continue
+        every = sorted(one for one in path.rglob("*") if one.is_file())
+        inside = [
+            one
+            for one in every
+            if not any(part.startswith(".") for part in one.relative_to(path).parts)
+        ]
+        if not inside:
+            raise BadInput(
+                "the directory has no files to import", where=str(path), code="E-CLI-007"
+            )
+        yield from inside
+
+
+def import_files(
+    files: Iterable[Path], facts: Facts, directory: Path, *, strict: bool = False
+) -> Imported:
+    """Import what can be read of files into the results in `directory`; `strict`: all or none."""
+    found: dict[Path, Outcome] = {}
+
+    def refuse(path: Path, error: BadInput, kind: str) -> None:
+        if strict:
+            raise error
+        found[path] = Outcome(path, kind, error=error)
+
+    read: list[ReadFile] = []
+    seen: dict[str, Path] = {}
+    ways: dict[bool, Path] = {}
+    for path in dict.fromkeys(files):
+        found[path] = Outcome(path, "unknown")
+        try:
+            one = read_file(path)
+            _check_beside(one, seen, ways)
+            read.append(one)
+        except BadInput as error:
+            refuse(path, error, kind_of(path))
+    if not read:
+        return Imported(None, tuple(found.values()))
+    with _held(directory):
+        store = Store(directory)
+        before = store.runs()
+        digests = {_digest(text) for text in before["provenance"]}
+        order = int(before["order"].max()) + 1 if len(before) else 0
+        round_of = _rounds(before["run_id"])
+        groups = {row["group"]: _place(row) for row in before.to_dict("records")}
+        rows: list[dict] = []
+        intervals: list[dict] = []
+        for source in read:
+            own: list[dict] = []
+            try:
+                if source.sha256 not in digests:
+                    own = [row_of(one, source, facts, round_of, groups) for one in source.records]
+            except BadInput as error:
+                refuse(source.path, error, source.kind)
+                continue
+            ids = tuple(row["run_id"] for row in own)
+            found[source.path] = Outcome(source.path, source.kind, ids)
+            rows += own
+            for run_id, record in zip(ids, source.records, strict=False):
+                intervals += interval_rows_of(run_id, record)
+        block_id = None
+        if rows:
+            names = "".join(sorted(row["provenance_key"] for row in rows))
+            block_id = f"imported@{hashlib.sha256(names.encode()).hexdigest()[:16]}"
+            for at, row in enumerate(rows, start=order):
+                row |= {"block_id": block_id, "order": at}
+            store.write(block_id, frame_of(rows), intervals=frame_of(intervals, INTERVAL_COLUMNS))
+    return Imported(block_id, tuple(found.values()))
+
+
+def _check_beside(one: ReadFile, seen: dict[str, Path], ways: dict[bool, Path]) -> None:
+    """Check that a file is new, and has the sender of the others: --sender applies to all."""
+    if one.sha256 in seen:
+        raise BadInput(
+            f"has the same content as {seen[one.sha256]}", where=str(one.path), code="E-IMPORT-001"
+        )
+    known = [record for record in one.records if record.client_sends is not None]
+    for record in known:
+        other = ways.get(not record.client_sends)
+        if other is not None or record.client_sends != known[0].client_sends:
+            raise BadInput(
+                "the direction of the data differs from "
+                f"{other or one.path}; import the two separately, with --sender and --receiver "
+                "swapped",
+                where=f"{one.path}: line {record.line}",
+                code="E-IMPORT-002",
+            )
+    seen[one.sha256] = one.path
+    ways.update((bool(record.client_sends), one.path) for record in known[:1])
+
+
+def _digest(provenance: str) -> str | None:
+    try:
+        return parse_json(provenance).get("imported", {}).get("sha256")
+    except (ValueError, AttributeError):
+        return None
+
+
+def _rounds(run_ids: Iterable[str]) -> dict[str, int]:
+    """Count the imported runs of each cell."""
+    found: dict[str, int] = {}
+    for run_id in run_ids:
+        if run_id.startswith("imported@"):
+            cell, _, number = run_id.removeprefix("imported@").rpartition("@")
+            found[cell] = max(found.get(cell, 0), int(number))
+    return found
+
+
+@contextmanager
+def _held(directory: Path) -> Iterator[None]:
+    """Lock the results directory against another import or a campaign."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = open(directory / ".lock", "a+b")  # noqa: SIM115
+    except OSError as error:
+        raise NetlabError(
+            f"cannot write {directory}: {error.strerror}", code="E-IMPORT-003"
+        ) from None
+    with lock:
+        holder = take(lock.fileno())
+        if holder is not None:
+            raise NetlabError(
+                f"another netlab is writing into {directory}: {holder}", code="E-IMPORT-004"
+            )
+        yield
