@@ -79,6 +79,8 @@ int nl_transfer_over(struct nl_transfer *transfer)
 	uint64_t now = end_ns ? nl_now_ns() : 0;
 	char byte;
 
+	if (atomic_load_explicit(&transfer->quit, memory_order_relaxed)) /* and the W may have been read */
+		return 1;
 	if (!end_ns || now < end_ns)
 		return 0;
 	if (now < end_ns + NL_SINK_LATE_MS * NL_NS_PER_MS &&
