@@ -235,7 +235,9 @@ class LineProcess:
     def _parsed(self, line: bytes) -> dict:
         try:
             answer = Reply(parse_json(line), host=self.host)
-            if isinstance(answer.get("event"), str) and isinstance(answer.get("run"), int | None):
+            if isinstance(answer.get("event"), str | None) and isinstance(
+                answer.get("run"), int | None
+            ):
                 return answer
         except ValueError:
             pass

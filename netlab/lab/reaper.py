@@ -24,8 +24,6 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from netlab.files.json_file import read_json
-
 PREFIX = "nlab-"
 NAMESPACES = Path("/run/netns")
 HOST_FILES = Path("/run/netlab")
@@ -366,7 +364,7 @@ def _remove_task_groups(lab_id: str) -> None:
 
 def _restore_machine(where: Path) -> None:
     try:
-        found = read_json(where / FOUND)
+        found = json.loads((where / FOUND).read_text())
     except (OSError, ValueError):
         return
     if not found["privilege_separation"] and not _sshd_runs():

@@ -24,6 +24,7 @@ from netlab.lab import userns
 from netlab.report import bundle
 from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
 from netlab.report.publish import EXECUTED, publish
+from netlab.results.frames import check_texts
 
 TOLERANCE = 1e-9
 """Largest relative difference of two numbers that are the same: other processors and versions of
@@ -145,6 +146,8 @@ def _run(argv: Sequence[str], work: Path) -> subprocess.CompletedProcess[str]:
 def recompute(directory: Path, work: Path) -> None:
     """Make the site of an unpacked bundle anew; end the process if its records give none."""
     try:
+        for part in (directory / RESULTS).rglob("*.parquet"):
+            check_texts(part)
         publish(
             directory / RESULTS,
             work / SITE,

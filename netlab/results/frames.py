@@ -6,6 +6,7 @@ import glob
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -190,24 +191,35 @@ MOST_VALUES, MOST_TEXT_B = 400_000_000, 4 << 30
 """Bounds of a file as read: repeated values take next to nothing in a file."""
 
 
-def _check_size(file: pyarrow.parquet.ParquetFile, path: Path) -> None:
-    about = file.metadata
-    if about.num_rows * about.num_columns > MOST_VALUES:
-        raise ValueError(f"more than {MOST_VALUES} values")
-    groups = [about.row_group(number) for number in range(about.num_row_groups)]
-    for at in range(about.num_columns):
-        # at most: each row has all texts of its group
-        most_B = sum(group.num_rows * group.column(at).total_uncompressed_size for group in groups)
-        if about.schema.column(at).physical_type == "BYTE_ARRAY" and most_B > MOST_TEXT_B:
-            name = about.schema.column(at).name
-            column = pyarrow.parquet.read_table(path, columns=[name], read_dictionary=[name])[name]
-            if sum(_text_B(chunk) for chunk in column.chunks) > MOST_TEXT_B:
-                raise ValueError(f"column {name} has more than {MOST_TEXT_B} B")
+def check_texts(path: Path) -> None:
+    """Refuse a stranger's file whose texts would fill the memory; reads each of them once."""
+    with _damage(path):
+        schema = pyarrow.parquet.read_schema(path)
+        for field in schema:
+            if not pyarrow.types.is_primitive(field.type):
+                column = pyarrow.parquet.read_table(
+                    path, columns=[field.name], read_dictionary=[field.name]
+                ).column(0)
+                if sum(_text_B(chunk) for chunk in column.chunks) > MOST_TEXT_B:
+                    raise ValueError(f"{field.name} has more than {MOST_TEXT_B} B of text")
 
 
-def _text_B(chunk: pyarrow.DictionaryArray) -> int:
+def _text_B(chunk: pyarrow.Array) -> int:
+    if not pyarrow.types.is_dictionary(chunk.type):
+        return chunk.nbytes
     lengths = pyarrow.compute.binary_length(chunk.dictionary).cast(pyarrow.int64())
     return pyarrow.compute.sum(lengths.take(chunk.indices)).as_py() or 0
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DamagedFile(
+            f"{path} cannot be read as results: {reason}", code="E-RESULTS-007"
+        ) from None
 
 
 def texts_in(path: Path) -> Iterator[str]:
@@ -235,17 +247,13 @@ def _texts(table: pyarrow.Table) -> Iterator[tuple[int, pyarrow.ChunkedArray]]:
 
 def raw(path: Path) -> pyarrow.Table:
     """Read one Parquet file of a schema version that is known, checksums included."""
-    try:
+    with _damage(path):
         # half the time of `read_table`: the files are small and many
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            _check_size(file, path)
+            if file.metadata.num_rows * file.metadata.num_columns > MOST_VALUES:
+                raise ValueError(f"more than {MOST_VALUES} values")
             table = file.read(use_threads=False)
         version = _version(table)
-    except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise DamagedFile(
-            f"{path} cannot be read as results: {reason}", code="E-RESULTS-007"
-        ) from None
     if version not in map(str, READABLE_VERSIONS):
         known = " and ".join(map(str, READABLE_VERSIONS))
         raise NetlabError(

@@ -68,7 +68,9 @@ def test_the_agent_arrives_ready_to_run_in_a_private_directory(host, binary):
 def test_without_home_the_cache_is_in_the_home_directory_of_the_user(environment):
     script = f'{PLACES}first() {{ echo "$1"; }}\neach first'
     environment |= {"PATH": os.environ["PATH"]}
-    done = subprocess.run(("sh", "-c", script), env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        ("sh", "-c", script, "look", ""), env=environment, capture_output=True, text=True
+    )
     assert done.stdout == f"{pwd.getpwuid(os.getuid()).pw_dir}/.cache/netlab\n"
 
 
