@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netlab.files.json_file import parse_json
 from netlab.files.yaml_file import validated
 from netlab.study.base import MAX_ROUNDS
 from netlab.study.design import Study
@@ -88,7 +88,7 @@ _CELL = ["group", "tuning", "mtu_B", "streams", "factors"]
 def _group(runs: pd.DataFrame) -> dict:
     """A group of the study, without the combinations of its levels that no run has."""
     first = runs.iloc[0]
-    levels = [json.loads(text or "{}") for text in runs["factors"]]
+    levels = [parse_json(text or "{}", "factors") for text in runs["factors"]]
     of: dict[str, list] = {
         "tuning": [str(name) for name in runs["tuning"]],
         "mtu_B": [int(mtu_B) for mtu_B in runs["mtu_B"]],

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from netlab.errors import NetlabError
 from netlab.experiment.endpoint import _Lines
 from netlab.hosts.host import LineProcess
-from netlab.tuning import Knob, TuningSession, load_profile
-from netlab.tuning.session import _FINAL
+from netlab.tuning.knobs import Knob
+from netlab.tuning.profiles import load_profile
+from netlab.tuning.session import _FINAL, TuningSession
 
 GARBAGE = (
     st.none()

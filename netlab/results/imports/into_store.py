@@ -366,7 +366,7 @@ def below(files: Iterable[Path]) -> Iterator[Path]:
         ]
         if not inside:
             raise BadInput(
-                "the directory has no files to import", where=str(path), code="E-CLI-007"
+                "the directory has no files to import", where=str(path), code="E-IMPORT-098"
             )
         yield from inside
 
