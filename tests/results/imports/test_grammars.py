@@ -199,7 +199,39 @@ def nuttcp(m: Moved) -> str:
     return "\n".join([*lines, total, ""])
 
 
+def gensink(m: Moved) -> str:
+    lines, data = [], 0
+    for second, amount in enumerate(m.streams[0], 1):
+        data += amount
+        lines.append(
+            f"throughput {amount / 1e6:8.2f} MB/s  data {data / 1e6:12.2f} MB  "
+            f"time {second:8.2f} s  average {data / second / 1e6:8.2f} MB/s"
+        )
+    return "\n".join([*lines, ""])
+
+
+def rapid(m: Moved) -> str:
+    def figures(amount: int, words: tuple[str, str, str, str, str], unit: str) -> str:
+        mbps = f"{amount * 8e-6 / m.seconds:.3f}"
+        values = (f"{amount}.0 bytes", "1000000.000", f"{1000000 + m.seconds}.000")
+        values += (f"{m.seconds}.000 {unit}", f"{mbps} megabits/sec")
+        return "\n".join(f"{w}: {v}" for w, v in zip(words, values, strict=True))
+
+    own = ("amount transferred", "start time", "stop time", "total time", "throughput")
+    total = (
+        *("total amount transferred", "the earliest start time of any child"),
+        *("the latest stop time of any child", "total elapsed time", "total throughput"),
+    )
+    parts = [
+        f"statistics for process: {n}\n{figures(amount, own, 'secounds')}\n"
+        for n, amount in enumerate(m.sums)
+    ]
+    return "\n".join([*parts, f"totals:\n{figures(m.total, total, 'seconds')}\nDone!\n"])
+
+
 GRAMMARS = {
+    "GenSink report": gensink,
+    "rapid statistics": rapid,
     "iperf3 JSON": iperf3_json,
     "iperf3 text": iperf3_text,
     "iperf 2 text": iperf2_text,
@@ -218,7 +250,7 @@ GRAMMARS = {
 @settings(max_examples=25, deadline=None, database=None)
 @given(m=moved())
 def test_sums_close(name, m):
-    if name == "netperf text":  # one stream a test
+    if name in ("netperf text", "GenSink report"):  # one stream a test
         m = Moved(m.streams[:1])
     text = GRAMMARS[name](m)
     assert next(form.name for form in FORMATS if form.fits(text)) == name
