@@ -368,7 +368,7 @@ def _no_formula(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     value = value.replace("\r", " ")  # which pandas does not quote, and a reader ends a row at
-    if not value.lstrip().startswith(("=", "+", "-", "@")):
+    if value == "->" or not value.lstrip().startswith(("=", "+", "-", "@")):  # a direction
         return value
     try:
         float(value)

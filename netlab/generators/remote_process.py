@@ -58,7 +58,8 @@ tool=$!
     esac
   done <&3
   kill -TERM "$tool"
-  sleep "$kill" &
+  # ended before its id is known, it must not keep the output open
+  sleep "$kill" >/dev/null 3<&- &
   nap=$!
   wait "$nap"
   kill -KILL -- "-$tool"

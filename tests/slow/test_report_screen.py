@@ -64,7 +64,7 @@ def test_results_have_their_screens(results):
 
 
 def test_a_bundle_has_the_screen_and_its_stores(results, tmp_path):
-    _copy_results(results.measured, tmp_path)
+    _copy_results(results.measured, tmp_path, blocks=True)
     names = {p.relative_to(tmp_path).as_posix() for p in tmp_path.glob("screens/**/*.*")}
     assert names == {"screens/mine/screen.json", "screens/mine/effects/runs/one.parquet"}
 
