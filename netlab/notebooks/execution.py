@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -16,11 +18,46 @@ from papermill.exceptions import PapermillExecutionError
 
 from netlab.errors import BadInput, NetlabError
 from netlab.notebooks.kernel import Kernel
-from netlab.notebooks.parameters import names_checked
+from netlab.notebooks.parameters import assigned, check_known
 from netlab.notebooks.progress import MIME, SilenceWatch, SilentNotebook
 
 ENGINE = "netlab"
 EXIT_CODE_OF = {"BadInput": BadInput}
+
+
+def declared(notebook: Path) -> frozenset[str]:
+    """Names that a notebook's cell tagged ``parameters`` assigns."""
+    where = str(notebook)
+    cells = read_notebook(notebook).cells
+    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
+    try:
+        return frozenset(name for source in sources for name in assigned(source))
+    except SyntaxError:
+        raise BadInput(
+            "the cell tagged parameters is not plain Python", where=where, code="E-NOTEBOOKS-008"
+        ) from None
+
+
+def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:
+    """Parameters that may be handed to papermill for this notebook."""
+    known = declared(notebook)
+    for name in parameters:
+        if not isinstance(name, str):
+            raise BadInput(
+                "is not a parameter name",
+                where=str(notebook),
+                key=repr(name),
+                code="E-NOTEBOOKS-009",
+            )
+        if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
+            raise BadInput(
+                "is not a parameter name",
+                where=str(notebook),
+                key=repr(name),
+                code="E-NOTEBOOKS-010",
+            )
+        check_known(name, known, str(notebook))
+    return dict(parameters)
 
 
 def execute(

@@ -8,14 +8,10 @@ and since names become code, a name must be an identifier before papermill sees 
 from __future__ import annotations
 
 import ast
-import builtins
 import difflib
-import keyword
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 
 from netlab.errors import BadInput
-from netlab.notebooks.format import read_notebook
 
 INJECTED = "# Parameters"
 """First line of the cell that papermill adds; IPython stores its source in ``In``."""
@@ -28,11 +24,11 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
         if not source.startswith(INJECTED):
             continue
         try:
-            injected = _assigned(source)
+            injected = assigned(source)
         except SyntaxError:
             continue  # a cell of the notebook's own, with a magic; papermill writes plain Python
         for name in injected:
-            _known(name, kinds, "parameters")
+            check_known(name, kinds, "parameters")
     for name, kind in kinds.items():
         if name not in namespace:
             raise BadInput(
@@ -54,7 +50,7 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
             )
 
 
-def _assigned(source: str) -> list[str]:
+def assigned(source: str) -> list[str]:
     """Names that top-level assignments of a cell bind, in order."""
     names: list[str] = []
     for statement in ast.parse(source).body:
@@ -72,7 +68,7 @@ def _assigned(source: str) -> list[str]:
     return names
 
 
-def _known(name: str, known: Collection[str], where: str) -> None:
+def check_known(name: str, known: Collection[str], where: str) -> None:
     """Refuse a name that a notebook does not have, with the nearest that it has."""
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
@@ -80,38 +76,3 @@ def _known(name: str, known: Collection[str], where: str) -> None:
         listed = ", ".join(sorted(known)) or "none"
         message = f"the notebook has no such parameter; it has {listed}{hint}"
         raise BadInput(message, where=where, key=name, code="E-NOTEBOOKS-005")
-
-
-def declared(notebook: Path) -> frozenset[str]:
-    """Names that a notebook's cell tagged ``parameters`` assigns."""
-    where = str(notebook)
-    cells = read_notebook(notebook).cells
-    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
-    try:
-        return frozenset(name for source in sources for name in _assigned(source))
-    except SyntaxError:
-        raise BadInput(
-            "the cell tagged parameters is not plain Python", where=where, code="E-NOTEBOOKS-008"
-        ) from None
-
-
-def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:
-    """Parameters that may be handed to papermill for this notebook."""
-    known = declared(notebook)
-    for name in parameters:
-        if not isinstance(name, str):
-            raise BadInput(
-                "is not a parameter name",
-                where=str(notebook),
-                key=repr(name),
-                code="E-NOTEBOOKS-009",
-            )
-        if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
-            raise BadInput(
-                "is not a parameter name",
-                where=str(notebook),
-                key=repr(name),
-                code="E-NOTEBOOKS-010",
-            )
-        _known(name, known, str(notebook))
-    return dict(parameters)

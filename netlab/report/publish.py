@@ -20,9 +20,8 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.notebooks.execution import execute
+from netlab.notebooks.execution import declared, execute
 from netlab.notebooks.kernel import Kernel
-from netlab.notebooks.parameters import declared
 from netlab.report.explore import has_factors
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.store import study_file

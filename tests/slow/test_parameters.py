@@ -8,7 +8,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from netlab.errors import BadInput
-from netlab.notebooks.parameters import check, declared, names_checked
+from netlab.notebooks.execution import declared, names_checked
+from netlab.notebooks.parameters import check
 
 DEFAULTS = 'study = "openlab"\nrepeats = 3\nseconds = 1.0\nquick = False\nseed: int | None = None'
 CHECK = (
