@@ -49,11 +49,11 @@ class Import:
         ============  =========================================================
         """
         runs = self.results.runs
-        source = runs["provenance"].str.extract(r'"file": "((?:[^"\\\\]|\\\\.)*)"')[0]
+        source = runs["provenance"].str.extract('"sha256": "([0-9a-f]*)"')[0]
         flagged = runs["message"].where(runs["flags"] != "", "")
         rows = []
         for one in self._done.files:
-            of_file = source == one.path.name
+            of_file = source == one.sha256
             problems = [text for text in flagged[of_file] if text]
             text = one.words if one.error is not None else "; ".join(problems)
             rows.append((one.path.name, one.kind, int(of_file.sum()), text))

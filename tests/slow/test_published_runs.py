@@ -7,6 +7,7 @@ from notebook_page import executed_page
 
 import netlab
 from netlab.errors import BadInput
+from netlab.files.paths import data_dir
 
 SIDES = {"study": "other", "sender": "left", "receiver": "right"}
 
@@ -28,6 +29,16 @@ def test_what_cannot_be_right_is_named_and_left_out(tmp_path):
     assert found.results.cells["mean"].max() < 24.1
     again = netlab.import_files("two-stacks", link_Mbps=200, results=tmp_path / "r", **SIDES)
     assert again.frame["runs"].sum() == 25 and str(again) == str(found)
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    for number, name in enumerate(("cubic-1-streams-1", "reno-1-streams-5")):
+        place = tmp_path / "files" / f"try{number}" / "out.json.gz"
+        place.parent.mkdir(parents=True)
+        place.write_bytes((data_dir() / "examples/two-stacks" / f"{name}.json.gz").read_bytes())
+    found = netlab.import_files(tmp_path / "files", link_Mbps=200, results=tmp_path / "r", **SIDES)
+    assert found.frame["runs"].tolist() == [1, 1]
+    assert [bool(text) for text in found.frame["problem"]] == [False, True]
 
 
 def test_without_a_rate_of_the_link_only_contradictions_within_a_file_are_seen(tmp_path):

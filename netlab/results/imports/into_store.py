@@ -330,6 +330,7 @@ class Outcome:
     kind: str
     run_ids: tuple[str, ...] = ()
     error: BadInput | None = None
+    sha256: str = ""
 
     @property
     def words(self) -> str:
@@ -413,7 +414,7 @@ def import_files(
                 refuse(source.path, error, source.kind)
                 continue
             ids = tuple(row["run_id"] for row in own)
-            found[source.path] = Outcome(source.path, source.kind, ids)
+            found[source.path] = Outcome(source.path, source.kind, ids, sha256=source.sha256)
             rows += own
             for run_id, record in zip(ids, source.records, strict=False):
                 intervals += interval_rows_of(run_id, record)
