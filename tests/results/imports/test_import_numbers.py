@@ -117,6 +117,14 @@ def test_iperf2_takes_the_sum_of_parallel_streams():
     assert record.sndbuf_B == 512 * 2**10
 
 
+def test_of_an_iperf2_sum_that_is_not_that_of_its_streams_the_streams_are_taken():
+    text = (RECORDED / "iperf2-parallel.txt").read_text()
+    wrong = text.replace("15.2 GBytes  65.2 Gbits", "14.2 GBytes  60.9 Gbits")
+    assert wrong != text
+    (record,) = parse(wrong)
+    assert record.forward.goodput_MBps == pytest.approx((31.2e9 + 16.7e9 + 17.3e9) / 8e6)
+
+
 def test_an_iperf2_server_that_left_its_last_sums_out_is_taken_by_its_streams():
     record = one("iperf2-study-server.txt")
     assert record.forward.received_B == 2352480316 + 1708523580
