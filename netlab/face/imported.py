@@ -32,7 +32,7 @@ class Import:
 
     @property
     def results(self) -> Results:
-        """What was imported, with what earlier imports left in the same directory."""
+        """Imported runs, with those of earlier imports into the same directory."""
         return self._results
 
     @property
@@ -61,7 +61,7 @@ class Import:
 
     @property
     def answer(self) -> Sentence:
-        """How many files were read, and how many cannot be right."""
+        """Numbers of files that were read, and that cannot be right."""
         frame = self.frame
         bad = frame[frame["problem"] != ""]
         refused = int((bad["runs"] == 0).sum())
@@ -109,7 +109,7 @@ def import_files(
     results : path-like
         Where the runs go; the results of `study` by default. A file imported before is skipped.
     **facts
-        What the files do not say, as the options of ``netlab import``: ``mtu_B``, ``streams``,
+        Facts that the files lack, as the options of ``netlab import``: ``mtu_B``, ``streams``,
         ``tuning``, ``started_at``, ``measured_at``; and ``link_Mbps``, the link's rate in 10^6
         bit/s: a run beyond it is flagged ``implausible``.
 

@@ -1,4 +1,4 @@
-"""What the counters of a card mean (`ethtool -S`), by its driver.
+"""Meanings of the counters of a card (`ethtool -S`), by its driver.
 
 A name alone misleads: `tx_deferred_ok` of igb contains `err` and counts no loss, and ENA's
 `pps_allowance_exceeded` contains no such word. Names are those of Linux 6.12; the sources are files
@@ -102,7 +102,7 @@ COUNTERS: dict[str, tuple[tuple[str, str], ...]] = {
         (r"tx_queue_\d+_xdp_xmit_errors|rx_queue_\d+_xdp_(drops|tx_errors)", LOST_OUT),
     ),
 }
-"""Counters that matter to a throughput figure, by driver; what a driver has besides is no loss."""
+"""Counters that matter to a throughput figure, by driver; its other counters count no loss."""
 
 OF_OTHERS = re.compile(
     r"drop|discard|miss|err(?!ed)|fifo|overrun|overflow|crc|no_?buf|no_dma|of_buffer|pause|xon|xoff"
@@ -114,7 +114,7 @@ BY_NAME = "by its name a loss or a pause; this driver has no table"
 
 
 def meaning(driver: str | None, counter: str) -> str | None:
-    """What growth of a counter says; None for nothing of loss, pause or limit."""
+    """Meaning of a growing counter; None if it counts no loss, pause or limit."""
     rows = COUNTERS.get(driver or "")
     if rows is None:
         return BY_NAME if OF_OTHERS.search(counter) else None

@@ -1,4 +1,4 @@
-"""What a bundle tells about a network, and stable pseudonyms in its place.
+"""Words of a bundle that describe a network, and stable pseudonyms in their place.
 
 Records and studies are redacted before the report is made of them, so that site, PDF, figures and
 digests are those of the redacted records.

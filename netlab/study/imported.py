@@ -18,7 +18,7 @@ from netlab.tuning.profiles import AS_FOUND
 if TYPE_CHECKING:
     import pandas as pd
 
-TOLD = (
+DESCRIPTION = (
     "Imported runs of other tools. Addresses and interfaces of the hosts, and what a tuning set, "
     "are not known; those below stand in for them."
 )
@@ -30,7 +30,9 @@ PLACES = ("192.0.2.1", "192.0.2.2")
 def write_study(runs: pd.DataFrame, directory: Path) -> None:
     """Write the study of imported runs beside them, unless another one is there."""
     file = directory / "study.yml"
-    if runs["campaign"].notna().any() or (file.is_file() and load_stored(file).description != TOLD):
+    if runs["campaign"].notna().any() or (
+        file.is_file() and load_stored(file).description != DESCRIPTION
+    ):
         return
     freeze(study_of(runs), directory)
 
@@ -47,7 +49,7 @@ def study_of(runs: pd.DataFrame) -> Study:
             "netlab": 1,
             "name": name,
             "title": f"Imported: {name}",
-            "description": TOLD,
+            "description": DESCRIPTION,
             "hosts": {host: {"kind": "ssh", "address": host} for host in hosts},
             "paths": {
                 path["path"]: {

@@ -113,7 +113,7 @@ def _decompressed(content: bytes) -> bytes:
 
 
 def format_of(text: str) -> Format:
-    """The format of a text, told by its content."""
+    """The format of a text, found by its content."""
     for form in FORMATS:
         if form.fits(text):
             return form

@@ -82,7 +82,7 @@ MOST_PACING_MBPS = 1e6
 
 
 def _place(row: Mapping[str, Any]) -> tuple:
-    """What all runs of a group of a study have in common."""
+    """Values that all runs of a group of a study share."""
     levels = parse_json(row["factors"] or "{}", "factors")
     return (*(row[name] for name in ("path", "sender", "direction", "congestion")), *levels)
 
@@ -324,7 +324,7 @@ def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a file: its runs, or why it gave none."""
+    """Result of a file: its runs, or the reason that it has none."""
 
     path: Path
     kind: str

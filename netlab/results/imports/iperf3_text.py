@@ -1,4 +1,4 @@
-"""What iperf3 prints for people, a client's or a server's: rounded as iperf 2's lines are."""
+"""Text that iperf3 prints for people, a client's or a server's: rounded as iperf 2's lines are."""
 
 from __future__ import annotations
 

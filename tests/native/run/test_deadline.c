@@ -69,18 +69,19 @@ static uint64_t sent_ms(uint64_t engine, enum held gen_held, enum held sink_held
 	return ms;
 }
 
-/* The best of a few runs is in time: other programs may use the CPUs. None is early. */
+/* The median of the runs is in time: other programs may use the CPUs. None is early. */
 static int is_in_time(uint64_t engine, enum held gen_held, enum held sink_held, uint64_t least_ms,
 		      uint64_t due_ms)
 {
+	int in_time = 0;
+
 	for (int run = 0; run < RUNS; run++) {
 		uint64_t ms = sent_ms(engine, gen_held, sink_held);
 
 		CHECK(ms >= least_ms);
-		if (ms < due_ms + LATE_MS)
-			return 1;
+		in_time += ms < due_ms + LATE_MS;
 	}
-	return 0;
+	return in_time > RUNS / 2;
 }
 
 TEST(a_gen_ends_in_time_whatever_holds_its_controlling_thread)
