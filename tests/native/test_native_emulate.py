@@ -7,6 +7,8 @@ shorter and no rate higher, ``tests/nightly/native/test_emulated_rates.py`` has 
 from __future__ import annotations
 
 import platform
+import signal
+import threading
 import time
 from collections.abc import Iterator
 
@@ -74,9 +76,17 @@ def test_no_stream_gets_more_than_the_rate(path):
 
 
 def test_a_sender_goes_not_beyond_its_buffer(path):
+    """Nor when a pause of the path is over, and acknowledgements come all at once."""
     path.both(rate_bps=100_000_000, delay_us=5_000)
     path.open(1500)
+    emulator = path.emulator.process
+    pause, resume = (
+        threading.Timer(after_s, emulator.send_signal, [number])
+        for after_s, number in ((1.0, signal.SIGSTOP), (1.3, signal.SIGCONT))
+    )
     with path.agents() as agents:
+        pause.start()
+        resume.start()
         result = transfer(path, agents, window_ms=1500, warmup_ms=500)
     most_B = path.report()["directions"][0]["max_queue_B"]
     assert most_B < 1.1 * result["gen"]["per_stream"][0]["sndbuf_B"]

@@ -37,12 +37,12 @@ def wait_until(condition) -> None:
 
 
 def is_running(pid_file: Path) -> bool:
-    """True if the process with the id in the file runs."""
+    """True if the tool whose id is in the file runs, and not one that got the id after it."""
     try:
-        stat = Path(f"/proc/{int(pid_file.read_text())}/stat").read_text()
+        environment = Path(f"/proc/{int(pid_file.read_text())}/environ").read_bytes()
     except (OSError, ValueError):
         return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
+    return os.fsencode(pid_file.parent) in environment
 
 
 WAITS = 'echo $$ >"$1"; sleep 60'

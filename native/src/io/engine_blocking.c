@@ -8,57 +8,62 @@
 #include <errno.h>
 #include <linux/sock_diag.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 
 /* The kernel wakes a sender once a third of its buffer is free, and the acknowledgements of a long
  * path come in bursts: what is free before the end of a burst would stay so for a whole RTT. */
 enum { REFILL_MS = 1 };
 
-/* Wait until the socket has room, at most for REFILL_MS; returns the bytes to send before the next
- * wait. The kernel adds to a packet that it has not sent yet whatever the buffer holds already, so
- * that a sender that only tries again goes many times beyond its buffer. */
-static uint64_t await_room(const struct nl_stream *stream, short events)
+/* Bytes to send before the next look: what the buffer has free, at least a sixteenth of it while it
+ * is not full, since a look costs. The kernel adds to a packet that it has not sent yet whatever the
+ * buffer holds already, so that a sender that only tries again goes many times beyond its buffer. */
+static int64_t room_of(const struct nl_stream *stream)
 {
-	struct pollfd wanted = {.fd = stream->fd, .events = events};
 	uint32_t memory[SK_MEMINFO_VARS] = {0};
 	socklen_t len = sizeof(memory);
 
-	if (poll(&wanted, 1, REFILL_MS) != 0)
-		return UINT64_MAX;
 	getsockopt(stream->fd, SOL_SOCKET, SO_MEMINFO, memory, &len);
-	return memory[SK_MEMINFO_SNDBUF] > memory[SK_MEMINFO_WMEM_QUEUED]
-		       ? memory[SK_MEMINFO_SNDBUF] - memory[SK_MEMINFO_WMEM_QUEUED]
-		       : 0;
+	int64_t most_B = memory[SK_MEMINFO_SNDBUF];
+	int64_t free_B = most_B - memory[SK_MEMINFO_WMEM_QUEUED];
+	return free_B > 0 && free_B < most_B / 16 ? most_B / 16 : free_B;
+}
+
+/* Wait until the socket has room, at most for REFILL_MS; false if it has failed. */
+static bool await_room(struct nl_worker *worker, const struct nl_stream *stream, short events)
+{
+	struct pollfd wanted = {.fd = stream->fd, .events = events};
+
+	poll(&wanted, 1, REFILL_MS);
+	nl_worker_check_time(worker);
+	return !(wanted.revents & POLLHUP);
 }
 
 static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 {
 	struct nl_io_ctx *ctx = &worker->ctx;
 	ssize_t (*const move)(struct nl_io_ctx *, struct nl_stream *, size_t) = ctx->method->move;
-	uint64_t room_B = UINT64_MAX;
+	int64_t room_B = INT64_MAX; /* until the buffer is full for the first time */
 
 	stream->t_first_ns = nl_now_ns();
 	while (stream->left > 0 && !nl_stream_quitting(stream)) {
-		uint64_t most_B = room_B < ctx->record_B ? room_B : ctx->record_B;
 		ssize_t n;
 
-		if (!room_B) {
+		if (room_B <= 0 && (room_B = room_of(stream)) <= 0) {
 			if (ctx->method->reap) /* or poll returns at once */
 				ctx->method->reap(stream);
-			room_B = await_room(stream, POLLOUT);
-			nl_worker_check_time(worker);
-			continue;
-		}
-		n = move(ctx, stream, nl_stream_next(stream, most_B));
+			if (await_room(worker, stream, POLLOUT))
+				continue;
+		} /* else the next call says why it failed */
+		n = move(ctx, stream, nl_stream_next(stream, ctx->record_B));
 		if (n > 0) {
 			nl_worker_sent(worker, stream, (uint64_t)n);
-			if (room_B != UINT64_MAX)
-				room_B -= (uint64_t)n;
+			room_B -= n;
 		} else if (errno == EAGAIN) {
+			await_room(worker, stream, POLLOUT);
 			room_B = 0;
 		} else if (errno == ENOBUFS && nl_zc_pending_any(stream)) {
-			await_room(stream, 0); /* a completion: POLLERR is always reported */
-			nl_worker_check_time(worker);
+			await_room(worker, stream, 0); /* a completion: POLLERR is always reported */
 		} else if (errno != EINTR) { /* EPIPE after the run has shut the socket down */
 			return nl_stream_quitting(stream) ? 0 : errno;
 		}
