@@ -362,7 +362,7 @@ def _moment(
     type=click.FloatRange(0, 1e7, min_open=True),
     help="Rate of the link, 10^6 bit/s: a run beyond it is flagged implausible.",
 )
-@click.option("--strict", is_flag=True, help="Import all files or none.")
+@click.option("--strict", is_flag=True, help="Import all runs of all files or none.")
 @results_option("--into")
 @guarded
 def import_command(
@@ -372,8 +372,8 @@ def import_command(
 
     FILE may be a directory: all files below it, except hidden ones. What can be read is imported,
     with the study that the runs imply, for `report` and `compare`; then every file is listed with
-    its runs or the reason that it has none. A file that was imported before is skipped. Exit code
-    4: imported, without the files that were refused.
+    its runs and the reason of each that was refused. A run that was imported before is skipped.
+    Exit code 4: imported, without what was refused.
     """
     from netlab.files import paths
     from netlab.results.imports.into_store import Facts, below, import_files
@@ -387,15 +387,18 @@ def import_command(
         )
     directory = results or paths.results_dir(facts.study)
     done = import_files(below(files), facts, directory, strict=strict)
-    if len(done.files) > 1:
-        rows = [(str(one.path), one.kind, one.words) for one in done.files]
+    rows = [
+        (str(one.path), one.kind, text)
+        for one in done.files
+        for text in [one.imported, *one.reasons]
+        if text
+    ]
+    if len(rows) > 1:
         for line in _columns([("file", "kind", "runs"), *rows]):
             click.echo(line, err=True)
-    errors = [one.error for one in done.files if one.error is not None]
-    if len(errors) == len(done.files):
-        raise errors[0]
+    errors = done.refused()
     for one in done.files:
-        if one.error is None and not one.run_ids:
+        if not (one.run_ids or one.errors):
             click.echo(f"{one.path}: imported before", err=True)
     if done.run_ids:
         try:

@@ -45,7 +45,7 @@ class Import:
         ``file``      name of the file
         ``format``    its format, by its content
         ``runs``      runs read from it, now or before
-        ``problem``   why it gave none, or why one cannot be right; else empty
+        ``problem``   why runs are refused, or cannot be right; else empty
         ============  =========================================================
         """
         runs = self.results.runs
@@ -55,7 +55,7 @@ class Import:
         for one in self._done.files:
             of_file = source == one.sha256
             problems = [text for text in flagged[of_file] if text]
-            text = one.words if one.error is not None else "; ".join(problems)
+            text = "; ".join(one.reasons + problems)
             rows.append((one.path.name, one.kind, int(of_file.sum()), text))
         return pd.DataFrame(rows, columns=["file", "format", "runs", "problem"])
 
@@ -141,9 +141,7 @@ def import_files(
         raise BadInput(str(error), where="import_files", code="E-FACE-010") from None
     into = Path(results) if results else paths.results_dir(study)
     done = into_store.import_files(into_store.below((where,)), said, into)
-    errors = [one.error for one in done.files if one.error is not None]
-    if len(errors) == len(done.files):
-        raise errors[0]
+    done.refused()
     if done.run_ids:
         write_study(Store(into).runs(), into)
     return Import(Results(into), done)

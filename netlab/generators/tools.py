@@ -16,7 +16,7 @@ from typing import Literal
 from netlab.errors import HostError
 from netlab.hosts.host import SILENCE_S, Host
 from netlab.results.imports import iperf2, json_output, nuttcp
-from netlab.results.imports.records import Flow, Record, damaged
+from netlab.results.imports.records import Flow, Record, Runs, damaged, whole
 from netlab.study.groups import LIMITS
 from netlab.units import KIB, MIB, size
 
@@ -135,10 +135,10 @@ def _filled(template: tuple[str, ...], transfer: TransferRequest) -> tuple[str, 
 
 
 def _printed(
-    parse: Callable[[str], tuple[Record, ...]],
+    parse: Callable[[str], Runs],
 ) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
     """A parser of :mod:`netlab.results.imports`, which needs no transfer."""
-    return lambda text, transfer: parse(text)
+    return lambda text, transfer: whole(parse(text))
 
 
 _NEPER = re.compile(r"^local_throughput=(\d{1,18})$", re.MULTILINE)

@@ -112,6 +112,27 @@ def test_what_can_be_read_of_a_directory_is_imported_and_every_file_is_listed(tm
     assert len(Store(tmp_path / "out").runs()) == len(result.stdout.splitlines()) == 3
 
 
+def test_what_can_be_read_of_a_file_is_imported_and_every_other_run_is_named(tmp_path):
+    log = tmp_path / "log.json"
+    good, udp = (RECORDED / name for name in ("iperf3-tcp.json", "iperf3-udp.json"))
+    other = (RECORDED / "iperf3-reverse.json").read_text()
+    log.write_text(good.read_text() + udp.read_text() + other)
+    into = ("--into", tmp_path / "out")
+    assert run(log, *HOSTS, *into, "--strict").exit_code == 2
+    result = run(log, *HOSTS, *into)
+    assert result.exit_code == 4
+    cells = [
+        re.split("  +", line.strip(), maxsplit=2)[2] for line in result.stderr.splitlines()[1:4]
+    ]
+    assert cells[0] == "1" and "UDP run" in cells[1] and "direction of the data" in cells[2]
+    swapped = ("--study-name", "old", "--sender", HOSTS[5], "--receiver", HOSTS[3])
+    result = run(log, *swapped, *into)
+    assert result.exit_code == 4 and len(result.stdout.splitlines()) == 1
+    assert list(Store(tmp_path / "out").runs()["sender"]) == [HOSTS[3], HOSTS[5]]
+    result = run(log, *HOSTS, *into)
+    assert result.exit_code == 4 and not result.stdout and "imported before" in result.stderr
+
+
 def test_nothing_to_import_is_an_error_and_writes_nothing(tmp_path):
     result = run(BAD_FILES[1], *HOSTS, "--into", tmp_path / "into")
     assert result.exit_code == 2 and not (tmp_path / "into").exists()

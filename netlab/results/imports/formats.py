@@ -13,7 +13,7 @@ from pathlib import Path
 from netlab.errors import BadInput
 from netlab.results.imports import gensink, iperf2, json_output, nuttcp, other_tools
 from netlab.results.imports.iperf3_text import IPERF3_TEXT, parse_iperf3_text
-from netlab.results.imports.records import OBJECT, Record, damaged
+from netlab.results.imports.records import OBJECT, Record, Runs, damaged, whole
 
 MAX_FILE_B = 16 * 2**20
 MAX_TEXT_B = 64 * 2**20
@@ -41,7 +41,7 @@ class Format:
 
     name: str
     fits: Callable[[str], object]
-    parse: Callable[[str], tuple[Record, ...]]
+    parse: Callable[[str], Runs]
 
 
 FORMATS = (
@@ -67,12 +67,13 @@ FORMATS = (
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A file, its digest, its runs and the name of its format."""
+    """A file, its digest, its runs, the name of its format, and why other runs are refused."""
 
     path: Path
     sha256: str
     records: tuple[Record, ...]
     kind: str = "unknown"
+    refused: tuple[BadInput, ...] = ()
 
 
 def text_of(content: bytes) -> str:
@@ -122,8 +123,8 @@ def format_of(text: str) -> Format:
 
 
 def parse(text: str) -> tuple[Record, ...]:
-    """Records of a text in any known format."""
-    return format_of(text).parse(text)
+    """Records of a text in any known format, if no run is refused."""
+    return whole(format_of(text).parse(text))
 
 
 def _content(path: Path) -> bytes:
@@ -140,15 +141,21 @@ def _content(path: Path) -> bytes:
 
 
 def read_file(path: Path) -> ReadFile:
-    """Read and parse one file."""
+    """Read and parse one file, which must have a run that can be read."""
     content = _content(path)
     try:
         text = text_of(content)
         form = format_of(text)
-        records = form.parse(text)
+        runs = form.parse(text)
+        records = tuple(run for run in runs if isinstance(run, Record)) or whole(runs)
     except BadInput as error:
         raise BadInput(str(error), where=str(path), code=error.code) from None
-    return ReadFile(path, hashlib.sha256(content).hexdigest(), records, form.name)
+    refused = tuple(
+        BadInput(str(run), where=str(path), code=run.code)
+        for run in runs
+        if isinstance(run, BadInput)
+    )
+    return ReadFile(path, hashlib.sha256(content).hexdigest(), records, form.name, refused)
 
 
 def kind_of(path: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from netlab.errors import BadInput
 from netlab.results.imports.records import (
     MAX_COUNT,
     MAX_UNIX_S,
@@ -15,10 +16,13 @@ from netlab.results.imports.records import (
     NUMBER,
     Flow,
     Printed,
+    PrintedRun,
     Record,
+    Runs,
     Sample,
     check_rate,
     damaged,
+    each_of,
     printed_runs,
 )
 
@@ -31,16 +35,15 @@ _LINE = re.compile(
 GENSINK = re.compile(r"^\s*throughput .*\bdata\b", re.MULTILINE)
 
 
-def parse_gensink(text: str) -> tuple[Record, ...]:
+def parse_gensink(text: str) -> Runs:
     """The one record of a report."""
     return printed_runs(text, _GenSinkRun, code="E-IMPORT-026")
 
 
 @dataclass
-class _GenSinkRun:
+class _GenSinkRun(PrintedRun):
     """The run of a report while it is parsed."""
 
-    first: int
     samples: list[Sample] = field(default_factory=list)
     data: Printed = NOTHING
     time_s: Printed = NOTHING
@@ -180,36 +183,42 @@ class _RapidRun:
         )
 
 
-def parse_rapid(text: str) -> tuple[Record, ...]:
-    """Records of every run in a text."""
-    runs: list[_RapidRun] = []
+def parse_rapid(text: str) -> Runs:
+    """Every run of a text: after an error the next one begins behind ``Done!``."""
+    runs: list[_RapidRun | BadInput] = []
     run: _RapidRun | None = None
     at, end, line = 0, len(text.rstrip()), 1
     while at < end:
         match = _PHRASE.match(text, at)
-        if match is None:
-            rest = text[at:end].lstrip()
-            line += text.count("\n", at, end - len(rest))
-            raise damaged(line, f"not output of rapid: {rest[:50]!r}", code="E-IMPORT-080")
-        kind = str(match.lastgroup)
-        phrase = match[kind]
-        line += text.count("\n", at, match.start(kind))
-        run = run or _RapidRun(line)
-        if kind != "done":
-            run.take(kind, phrase, line)
-        else:
-            runs += [run] if run.parts else []
+        kind = str(match and match.lastgroup)
+        begin = match.start(kind) if match else end - len(text[at:end].lstrip())
+        line += text.count("\n", at, begin)
+        try:
+            if match is None:
+                rest = text[begin : min(end, begin + 50)]
+                raise damaged(line, f"not output of rapid: {rest!r}", code="E-IMPORT-080")
+            run = run or _RapidRun(line)
+            if kind != "done":
+                run.take(kind, match[kind], line)
+            else:
+                runs += [run] if run.parts else []
+                run = None
+            at = match.end()
+        except BadInput as error:
+            runs.append(error)
             run = None
-        at = match.end()
+            done = text.find("Done!", begin, end)
+            at = end if done < 0 else done
+            line += text.count("\n", begin, at)
     if run is not None and run.parts:
-        raise damaged(
-            line, "the run is incomplete: Done! is missing at its end", code="E-IMPORT-081"
+        runs.append(
+            damaged(line, "the run is incomplete: Done! is missing at its end", code="E-IMPORT-081")
         )
     if not runs:
         raise damaged(
             line, "nothing to import: only a receiver prints statistics", code="E-IMPORT-082"
         )
-    return tuple(one.record() for one in runs)
+    return each_of(runs, _RapidRun.record)
 
 
 def _whole(figures: dict[str, tuple[int, Printed]]) -> list[Printed]:

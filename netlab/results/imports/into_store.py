@@ -94,6 +94,10 @@ def _group(base: str, row: Mapping[str, Any], groups: dict[str, tuple]) -> str:
     return next(name for name in names if groups.setdefault(name, _place(row)) == _place(row))
 
 
+def _key(source: ReadFile, record: Record) -> str:
+    return hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest()
+
+
 def row_of(
     record: Record, source: ReadFile, facts: Facts, round_of: dict, groups: dict[str, tuple]
 ) -> dict:
@@ -168,6 +172,7 @@ def row_of(
         for name in ("sent_B", "received_B")
     }
     above = _above_link(rates, mtu_B, facts.link_Mbps)
+    sums = [str(record.extras["sum"])] if "sum" in record.extras else []
     samples = [sample for flow in record.flows for sample in flow.samples]
     interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
     if interval_sum_B is not None and interval_sum_B > 2 * MAX_COUNT:
@@ -196,7 +201,7 @@ def row_of(
         schema_version=SCHEMA_VERSION,
         study=facts.study,
         study_digest="",
-        provenance_key=hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest(),
+        provenance_key=_key(source, record),
         run_id=f"imported@{cell}@{number}",
         **place,
         group=group,
@@ -226,7 +231,7 @@ def row_of(
         **{name: getattr(record, name) for name in AS_REPORTED},
         **_ping_columns(record),
         flags="implausible" if above else "",
-        message=above or f"imported from {named}",
+        message="; ".join([above or f"imported from {named}", *sums]),
         unsupported="[]",
         knobs="{}",
         provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
@@ -324,20 +329,24 @@ def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a file: its runs, or the reason that it has none."""
+    """Result of a file: its new runs, and the reasons why others are refused."""
 
     path: Path
     kind: str
     run_ids: tuple[str, ...] = ()
-    error: BadInput | None = None
+    errors: tuple[BadInput, ...] = ()
     sha256: str = ""
+    before: bool = False
 
     @property
-    def words(self) -> str:
-        """Number of runs, or the reason."""
-        if self.error is not None:
-            return str(self.error).removeprefix(f"{self.path}: ")
-        return str(len(self.run_ids)) if self.run_ids else "imported before"
+    def reasons(self) -> list[str]:
+        """Why the file or some of its runs are refused, each with its line."""
+        return [str(error).removeprefix(f"{self.path}: ") for error in self.errors]
+
+    @property
+    def imported(self) -> str:
+        """Number of new runs, or that they were imported before; empty if there are none."""
+        return str(len(self.run_ids)) if self.run_ids else "imported before" * self.before
 
 
 @dataclass(frozen=True)
@@ -351,6 +360,13 @@ class Imported:
     def run_ids(self) -> tuple[str, ...]:
         """Ids of all new runs."""
         return tuple(run_id for one in self.files for run_id in one.run_ids)
+
+    def refused(self) -> list[BadInput]:
+        """Why files or runs were refused; raise the first if nothing is imported."""
+        errors = [error for one in self.files for error in one.errors]
+        if not any(one.imported for one in self.files):
+            raise errors[0]
+        return errors
 
 
 def below(files: Iterable[Path]) -> Iterator[Path]:
@@ -378,46 +394,53 @@ def import_files(
     """Import what can be read of files into the results in `directory`; `strict`: all or none."""
     found: dict[Path, Outcome] = {}
 
-    def refuse(path: Path, error: BadInput, kind: str) -> None:
-        if strict:
-            raise error
-        found[path] = Outcome(path, kind, error=error)
+    def done(outcome: Outcome) -> None:
+        if strict and outcome.errors:
+            raise outcome.errors[0]
+        found[outcome.path] = outcome
 
     read: list[ReadFile] = []
     seen: dict[str, Path] = {}
-    ways: dict[bool, Path] = {}
     for path in dict.fromkeys(files):
         found[path] = Outcome(path, "unknown")
         try:
             one = read_file(path)
-            _check_beside(one, seen, ways)
+            if (first := seen.setdefault(one.sha256, path)) != path:
+                raise BadInput(
+                    f"has the same content as {first}", where=str(path), code="E-IMPORT-001"
+                )
             read.append(one)
         except BadInput as error:
-            refuse(path, error, kind_of(path))
+            done(Outcome(path, kind_of(path), errors=(error,)))
     if not read:
         return Imported(None, tuple(found.values()))
     with _held(directory):
         store = Store(directory)
         before = store.runs()
-        digests = {_digest(text) for text in before["provenance"]}
+        known = set(before["provenance_key"])
         order = int(before["order"].max()) + 1 if len(before) else 0
         round_of = _rounds(before["run_id"])
         groups = {row["group"]: _place(row) for row in before.to_dict("records")}
         rows: list[dict] = []
         intervals: list[dict] = []
+        ways: dict[bool, Path] = {}
         for source in read:
-            own: list[dict] = []
-            try:
-                if source.sha256 not in digests:
-                    own = [row_of(one, source, facts, round_of, groups) for one in source.records]
-            except BadInput as error:
-                refuse(source.path, error, source.kind)
-                continue
-            ids = tuple(row["run_id"] for row in own)
-            found[source.path] = Outcome(source.path, source.kind, ids, sha256=source.sha256)
-            rows += own
-            for run_id, record in zip(ids, source.records, strict=False):
-                intervals += interval_rows_of(run_id, record)
+            ids: list[str] = []
+            errors = list(source.refused)
+            old = known.intersection(_key(source, record) for record in source.records)
+            for record in source.records:
+                if _key(source, record) in old:
+                    continue
+                try:
+                    _check_way(record, source, ways)
+                    rows.append(row_of(record, source, facts, round_of, groups))
+                except BadInput as error:
+                    errors.append(error)
+                    continue
+                ids.append(rows[-1]["run_id"])
+                intervals += interval_rows_of(ids[-1], record)
+            refused = tuple(errors)
+            done(Outcome(source.path, source.kind, tuple(ids), refused, source.sha256, bool(old)))
         block_id = None
         if rows:
             names = "".join(sorted(row["provenance_key"] for row in rows))
@@ -428,32 +451,18 @@ def import_files(
     return Imported(block_id, tuple(found.values()))
 
 
-def _check_beside(one: ReadFile, seen: dict[str, Path], ways: dict[bool, Path]) -> None:
-    """Check that a file is new, and has the sender of the others: --sender applies to all."""
-    if one.sha256 in seen:
+def _check_way(record: Record, source: ReadFile, ways: dict[bool, Path]) -> None:
+    """Check that a run has the sender of the runs before it: --sender applies to all."""
+    if record.client_sends is None:
+        return
+    if other := ways.get(not record.client_sends):
         raise BadInput(
-            f"has the same content as {seen[one.sha256]}", where=str(one.path), code="E-IMPORT-001"
+            f"the direction of the data differs from {other}; import the two separately, with "
+            "--sender and --receiver swapped",
+            where=f"{source.path}: line {record.line}",
+            code="E-IMPORT-002",
         )
-    known = [record for record in one.records if record.client_sends is not None]
-    for record in known:
-        other = ways.get(not record.client_sends)
-        if other is not None or record.client_sends != known[0].client_sends:
-            raise BadInput(
-                "the direction of the data differs from "
-                f"{other or one.path}; import the two separately, with --sender and --receiver "
-                "swapped",
-                where=f"{one.path}: line {record.line}",
-                code="E-IMPORT-002",
-            )
-    seen[one.sha256] = one.path
-    ways.update((bool(record.client_sends), one.path) for record in known[:1])
-
-
-def _digest(provenance: str) -> str | None:
-    try:
-        return parse_json(provenance).get("imported", {}).get("sha256")
-    except (ValueError, AttributeError):
-        return None
+    ways[record.client_sends] = source.path
 
 
 def _rounds(run_ids: Iterable[str]) -> dict[str, int]:

@@ -15,7 +15,9 @@ from netlab.results.imports.records import (
     NOTHING,
     NUMBER,
     Flow,
+    PrintedRun,
     Record,
+    Runs,
     Sample,
     damaged,
     printed_runs,
@@ -41,6 +43,7 @@ _FACTS = {
     ),
 }
 _FAILED = re.compile(r"iperf3: (?:error|interrupt) - (?P<why>.*)")
+_STOPPED = "the server has terminated"
 
 IPERF3_TEXT = re.compile(
     r"^(?:\w{3} \w{3} [ \d]\d [\d:]{8} \d{4} )?"
@@ -52,16 +55,15 @@ IPERF3_TEXT = re.compile(
 )
 
 
-def parse_iperf3_text(text: str) -> tuple[Record, ...]:
+def parse_iperf3_text(text: str) -> Runs:
     """Records of every run in a text."""
     return printed_runs(text, _Iperf3Run, code="E-IMPORT-101")
 
 
 @dataclass
-class _Iperf3Run:
+class _Iperf3Run(PrintedRun):
     """One run while it is parsed. A stream is its role and its id."""
 
-    first: int
     is_server: bool = False
     reverse: bool = False
     connected: dict[str, int] = field(default_factory=dict)
@@ -72,7 +74,11 @@ class _Iperf3Run:
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run."""
-        return bool(self.totals and _BEGINS.fullmatch(_STAMP.sub("", line)))
+        line = _STAMP.sub("", line)
+        if self.totals and self.is_server and _FAILED.fullmatch(line):
+            return not line.endswith(_STOPPED)  # a server prints its totals last
+        began = self.connected or self.intervals or self.totals or self.failed
+        return bool(began and _BEGINS.fullmatch(line))
 
     def take(self, number: int, line: str) -> None:
         """Parse a line, or refuse it; what is not a result may say anything."""
@@ -85,8 +91,8 @@ class _Iperf3Run:
         elif match := _LOCAL.fullmatch(line):
             self.connected[match["id"]] = number
         elif failed := _FAILED.fullmatch(line):
-            # the end of a server's listening is no fault of the test before
-            if not (self.totals and failed["why"] == "the server has terminated"):
+            # a server that is ended while it listens has failed no test
+            if failed["why"] != _STOPPED or (self.is_server and not self.totals):
                 began = "the run failed" if self.intervals else "the test never started"
                 raise damaged(number, f"{began}: {failed['why'][:120]}", code="E-IMPORT-102")
         elif "Datagrams" in line or "protocol: UDP" in line:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
+from netlab.errors import BadInput
 from netlab.results.imports.records import (
     MAX_SECONDS,
     MAX_STREAMS,
@@ -13,9 +14,11 @@ from netlab.results.imports.records import (
     Flow,
     Printed,
     Record,
+    Runs,
     Sample,
     View,
     documents,
+    each_of,
 )
 
 # iperf3 ``-J``: exact counts of the end that wrote it, and the other end's totals.
@@ -24,18 +27,23 @@ LOST_SHARE = 0.01
 """Share of the bytes that the intervals may lack: iperf3 omits a short last interval."""
 
 
-def parse_iperf3(text: str) -> tuple[Record, ...]:
-    """Records of every test in a text: of a client, of a server's log, or streamed as it went."""
+def parse_iperf3(text: str) -> Runs:
+    """Every test of a text: of a client, of a server's log, or streamed as it went."""
     tests = _tests(documents(text))
-    began = [doc for doc in tests if not _never_started(doc)]
-    return tuple(_record_of_iperf3(doc) for doc in began or tests)
+    began = [doc for doc in tests if isinstance(doc, BadInput) or not _never_started(doc)]
+    return each_of(began or tests, _record_of_iperf3)
 
 
-def _tests(found: list[View]) -> list[View]:
+def _tests(found: list[View | BadInput]) -> list[View | BadInput]:
     """The documents of tests; the events of ``--json-stream`` make one, if no whole one follows."""
-    tests: list[View] = []
+    tests: list[View | BadInput] = []
     streamed: View | None = None
     for doc in found:
+        if isinstance(doc, BadInput):
+            if streamed is not None and tests[-1] is streamed and "end" not in streamed:
+                tests.pop()  # a damaged event
+            tests.append(doc)
+            continue
         if "event" not in doc:
             if streamed is not None and tests[-1] is streamed and not _never_started(doc):
                 tests.pop()
@@ -285,9 +293,9 @@ ZONE_STEP_S = 900
 """Every time zone is a multiple of it from UTC."""
 
 
-def parse_flent(text: str) -> tuple[Record, ...]:
+def parse_flent(text: str) -> Runs:
     """The record of a data file."""
-    return tuple(_record_of_flent(document) for document in documents(text))
+    return each_of(documents(text), _record_of_flent)
 
 
 def _record_of_flent(doc: View) -> Record:

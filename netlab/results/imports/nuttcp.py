@@ -12,7 +12,9 @@ from netlab.results.imports.records import (
     NUMBER,
     Flow,
     Printed,
+    PrintedRun,
     Record,
+    Runs,
     Sample,
     check_rate,
     damaged,
@@ -54,16 +56,15 @@ _IGNORED_REST = re.compile(
 NUTTCP = re.compile(r"^\s*#?(nu)?ttcp-[tr]:|^\s*megabytes=|^ *[\d.]+ MB /", re.MULTILINE)
 
 
-def parse_nuttcp(text: str) -> tuple[Record, ...]:
+def parse_nuttcp(text: str) -> Runs:
     """Records of every run in a text."""
     return printed_runs(text, _NuttcpRun, code="E-IMPORT-067")
 
 
 @dataclass
-class _NuttcpRun:
+class _NuttcpRun(PrintedRun):
     """One run while it is parsed."""
 
-    first: int
     tool: str = "nuttcp"
     version: str | None = None
     intervals: list[tuple[int, Printed, Printed]] = field(default_factory=list)
@@ -74,13 +75,16 @@ class _NuttcpRun:
     mss_B: int | None = None
     retransmits: int | None = None
     rtt_ms: float | None = None
+    ended: bool = False
+    sockets: set[str] = field(default_factory=set)
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run: this one has its totals."""
-        if self.brief is not None:
-            return True
+        if self.ended:
+            return not line.startswith("errno=")
         if side := _SIDE.fullmatch(line):
-            return side["side"] in self.totals and side["rest"].endswith("socket")
+            begun = self.sockets | self.totals.keys()
+            return side["side"] in begun and side["rest"].endswith("socket")
         brief = _BRIEF.fullmatch(line) or _PARSED.fullmatch(line)
         return bool(brief and self.totals and (brief["total"] or len(self.totals) == 2))
 
@@ -91,6 +95,7 @@ class _NuttcpRun:
         elif side := _SIDE.fullmatch(line):
             self._take_side(number, side)
         elif "drop" in line and "pkt" in line:
+            self.ended = "%TX" in line
             raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-065")
         else:
             raise damaged(
@@ -98,6 +103,7 @@ class _NuttcpRun:
             )
 
     def _take_brief(self, number: int, match: re.Match) -> None:
+        self.ended = bool(match["total"])
         amount = Printed.read(match["amount"], _MB)
         time_s = Printed.read(match["time"])
         rate = Printed.read(match["rate"], _MBIT)
@@ -118,6 +124,8 @@ class _NuttcpRun:
 
     def _take_side(self, number: int, side: re.Match) -> None:
         rest, way = side["rest"], side["side"]
+        self.sockets |= {way} if rest.endswith("socket") else set()
+        self.ended = "rror" in rest
         self.tool = "nuttcp" if side["tool"] else "ttcp"
         if total := _TOTAL.fullmatch(rest):
             if way in self.totals:

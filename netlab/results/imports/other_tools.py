@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.results.imports.records import (
@@ -12,12 +13,16 @@ from netlab.results.imports.records import (
     NUMBER,
     Flow,
     Printed,
+    PrintedRun,
     Record,
+    Runs,
     Sample,
     View,
     check_rate,
     damaged,
     documents,
+    each_of,
+    printed_runs,
 )
 
 RATES_BPS = {
@@ -102,35 +107,35 @@ _HEADS = {
 NETPERF = re.compile(_BANNER.pattern + r"|^(?:THROUGHPUT|ELAPSED_TIME)=", re.MULTILINE)
 
 
-def parse_netperf(text: str) -> tuple[Record, ...]:
-    """Records of every run in a text."""
-    found: list[Record] = []
-    test, unit, first = "", "", 1
+def parse_netperf(text: str) -> Runs:
+    """Every run of a text."""
+    found: list[tuple[int, str, dict[str, str], tuple[Sample, ...]]] = []
+    test, unit, first, begun = "", "", 1, False
     keys: dict[str, str] = {}
     heads: list[str] = []
     samples: list[Sample] = []
 
-    def end() -> None:
-        nonlocal keys
-        if keys:
-            found.append(_of_keys(first, test, keys, tuple(samples)))
+    def end(*, missing: bool = False) -> None:
+        nonlocal keys, begun
+        if keys or missing:
+            found.append((first, test, keys, tuple(samples)))
             samples.clear()
-        keys = {}
+        keys, begun = {}, False
 
     for number, line in _lines(text):
         if banner := _BANNER.fullmatch(line):
-            end()
-            test, unit, heads, first = banner["test"], "", [], number
+            end(missing=begun)
+            test, unit, heads, first, begun = banner["test"], "", [], number, True
         elif key := _KEY.fullmatch(line):
             if key["key"] in keys:
                 end()
             first = first if keys else number
             keys[key["key"]] = key["value"]
         elif interim := _INTERIM.fullmatch(line):
-            rate_Bps = float(interim["rate"]) * _unit(number, interim["unit"])
+            rate_Bps = float(interim["rate"]) * _scale(interim["unit"])
             length_s = float(interim["time"])
             before_s = samples[-1].t_s if samples else 0.0
-            if 0 < length_s <= MAX_SECONDS:
+            if rate_Bps and 0 < length_s <= MAX_SECONDS:
                 moved = round(rate_Bps * length_s)
                 samples.append(Sample(0, before_s + length_s, length_s, moved))
         elif heads and line.count(",") == len(heads) - 1:
@@ -152,15 +157,16 @@ def parse_netperf(text: str) -> tuple[Record, ...]:
                 "LOCAL_SEND_SIZE": row["record"],
             }
             end()
-    end()
-    if not found:
-        raise damaged(first, "netperf printed no result", code="E-IMPORT-124")
-    return tuple(found)
+    end(missing=begun or not found)
+    return each_of(found, lambda run: _of_keys(*run))
+
+
+def _scale(unit: str) -> float:
+    return RATES_BPS.get(unit.removesuffix("ec").removesuffix("/s"), 0.0)
 
 
 def _unit(line: int, text: str) -> float:
-    scale = RATES_BPS.get(text.removesuffix("ec").removesuffix("/s"))
-    if scale is None:
+    if not (scale := _scale(text)):
         raise damaged(line, f"not a rate in bits or bytes: {text[:40]!r}", code="E-IMPORT-125")
     return scale
 
@@ -181,6 +187,8 @@ def _of_keys(line: int, test: str, keys: dict[str, str], samples: tuple[Sample, 
         raise damaged(line, "UDP run; results are of TCP only", code="E-IMPORT-127")
     if "REQUEST" in test or "|" in direction:
         raise damaged(line, "request and response; it has no goodput", code="E-IMPORT-128")
+    if not keys:
+        raise damaged(line, "netperf printed no result", code="E-IMPORT-124")
     sends: bool | None = None
     if re.match("Send|Rec", direction):
         sends = direction.startswith("Send")
@@ -216,7 +224,7 @@ def _scaled(number: Printed, scale: float) -> Printed:
 NEPER = re.compile(r"^(?:local_throughput|throughput_units|invalid_secret_count)=", re.MULTILINE)
 
 
-def parse_neper(text: str) -> tuple[Record, ...]:
+def parse_neper(text: str) -> Runs:
     """The run of one end."""
     keys = dict(line.split("=", 1) for _, line in _lines(text) if re.match(r"\w+=", line))
     unit, rate = keys.get("throughput_units"), keys.get("throughput", "")
@@ -267,39 +275,49 @@ _NTTTCP = {
 NTTTCP = re.compile(r"NTTTCP for Linux|#####  Totals:  #####")
 
 
-def parse_ntttcp(text: str) -> tuple[Record, ...]:
-    """Records of every run in a text: each ends with its throughput."""
-    found: list[Record] = []
-    keys: dict[str, str] = {}
-    for number, line in _lines(text):
+def parse_ntttcp(text: str) -> Runs:
+    """Every run of a text."""
+    return printed_runs(text, _NtttcpRun, code="E-IMPORT-135")
+
+
+@dataclass
+class _NtttcpRun(PrintedRun):
+    """One run while it is parsed."""
+
+    keys: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def _keys(line: str) -> dict[str, str]:
         line = re.sub(r"^(?:\d\d:\d\d:\d\d )?[A-Z]+: *", "", line).strip()
+        each = {name: pattern.fullmatch(line) for name, pattern in _NTTTCP.items()}
+        return {name: match[1] for name, match in each.items() if match}
+
+    def is_over_at(self, line: str) -> bool:
+        """True if a line says again what this run has said."""
+        return bool(self.keys.keys() & self._keys(line).keys())
+
+    def take(self, number: int, line: str) -> None:
+        """Parse a line; what is not a figure may say anything."""
         if "interrupted" in line:
             raise damaged(number, "the run failed: it was interrupted", code="E-IMPORT-134")
-        for name, pattern in _NTTTCP.items():
-            if match := pattern.fullmatch(line):
-                if name == "again" and found:
-                    continue
-                keys[name] = match[1]
-        if line.startswith("throughput") and keys.keys() >= {"time", "bytes", "rate"}:
-            unit = keys["rate"].lstrip("0123456789. ")
-            rate = keys["rate"].removesuffix(unit).strip()
-            at = "sender" if "streams" in keys else "receiver"
-            found.append(
-                _record(
-                    "ntttcp",
-                    number,
-                    Printed.read(keys["time"]),
-                    _scaled(Printed.read(rate), RATES_BPS[unit]),
-                    at,
-                    streams=int(keys["streams"]) if at == "sender" else None,
-                    amounts_B={at: int(keys["bytes"])},
-                    version=keys.get("version"),
-                )
-            )
-            keys = {"version": keys["version"]} if "version" in keys else {}
-    if not found:
-        raise damaged(1, "the run has no totals", code="E-IMPORT-135")
-    return tuple(found)
+        self.keys |= self._keys(line)
+
+    def record(self) -> Record:
+        """Return the run after its last line."""
+        if not self.keys.keys() >= {"time", "bytes", "rate"}:
+            raise damaged(self.first, "the run has no totals", code="E-IMPORT-135")
+        unit = self.keys["rate"].lstrip("0123456789. ")
+        at = "sender" if "streams" in self.keys else "receiver"
+        return _record(
+            "ntttcp",
+            self.first,
+            Printed.read(self.keys["time"]),
+            _scaled(Printed.read(self.keys["rate"].removesuffix(unit).strip()), RATES_BPS[unit]),
+            at,
+            streams=int(self.keys["streams"]) if at == "sender" else None,
+            amounts_B={at: int(self.keys["bytes"])},
+            version=self.keys.get("version"),
+        )
 
 
 # kperf: one line a connection and direction, at the source and at the target.
@@ -311,7 +329,7 @@ _KPERF = re.compile(
 KPERF = re.compile(r"== (?:Source|Target) |^retrans,reord,ce,rtt,", re.MULTILINE)
 
 
-def parse_kperf(text: str) -> tuple[Record, ...]:
+def parse_kperf(text: str) -> Runs:
     """The run of a text: sent at its source, received at its target, or the reverse."""
     moved: dict[tuple[str, str], list[int]] = {}
     side, time_us = "", 0
@@ -352,9 +370,9 @@ def parse_kperf(text: str) -> tuple[Record, ...]:
 # pScheduler's throughput test: JSON of the tool that it ran, at the end that it asked.
 
 
-def parse_pscheduler(text: str) -> tuple[Record, ...]:
-    """Records of every result in a text."""
-    return tuple(_of_pscheduler(document) for document in documents(text))
+def parse_pscheduler(text: str) -> Runs:
+    """Every result of a text."""
+    return each_of(documents(text), _of_pscheduler)
 
 
 def _of_pscheduler(doc: View) -> Record:
@@ -427,10 +445,10 @@ NAMED = {
 }
 
 
-def refusal(reason: str) -> Callable[[str], tuple[Record, ...]]:
+def refusal(reason: str) -> Callable[[str], Runs]:
     """A reader of a format that is named only."""
 
-    def parse(_: str) -> tuple[Record, ...]:
+    def parse(_: str) -> Runs:
         raise damaged(1, reason, code="E-IMPORT-142")
 
     return parse

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 from netlab.errors import BadInput
 
@@ -90,6 +90,29 @@ class Record:
         return (self.forward,) if self.reverse is None else (self.forward, self.reverse)
 
 
+Runs = tuple[Record | BadInput, ...]
+"""The runs of a text in their order, each read or refused with its reason."""
+
+
+def each_of(parts: Iterable[Any], record: Callable[[Any], Record]) -> Runs:
+    """The record of each part of a text, or the error of a part that has none."""
+    found: list[Record | BadInput] = []
+    for part in parts:
+        try:
+            found.append(part if isinstance(part, BadInput) else record(part))
+        except BadInput as error:
+            found.append(error)
+    return tuple(found)
+
+
+def whole(runs: Runs) -> tuple[Record, ...]:
+    """The records of a text, of which no run may be refused."""
+    for run in runs:
+        if isinstance(run, BadInput):
+            raise run
+    return tuple(run for run in runs if isinstance(run, Record))
+
+
 # Checked access to JSON: each access checks the type, each error has a line and a key.
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
@@ -110,13 +133,16 @@ _NAN = re.compile(r"(?<=[:,\[\s])-?nan(?=[\s,}\]])")
 
 OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
 _NOT_ECHO = re.compile(r"[\[\]{}\"]")
+_OUTERMOST = re.compile(r"^\{", re.MULTILINE)
+MAX_DAMAGED = 100
+"""Damaged documents of a text; each costs the time of counting the lines before it."""
 
 
-def documents(text: str) -> list[View]:
-    """All JSON objects of a text; what a terminal or a server prints between them is left out."""
+def documents(text: str) -> list[View | BadInput]:
+    """All JSON objects of a text, or what is wrong with one; an echo between them is left out."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     text = _NAN.sub("null", text)
-    found: list[View] = []
+    found: list[View | BadInput] = []
     first = OBJECT.search(text)
     at = first.end() if first else 0
     line = 1 + text.count("\n", 0, at)
@@ -133,13 +159,20 @@ def documents(text: str) -> list[View]:
                 continue
         try:
             value, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise damaged(error.lineno, f"not JSON: {error.msg}", code="E-IMPORT-055") from None
+            if isinstance(value, dict):
+                found.append(View(value, (), text[at:end], line))
+            else:
+                found.append(damaged(line, "expected a JSON object", code="E-IMPORT-057"))
         except (ValueError, RecursionError) as error:
-            raise damaged(line, f"cannot parse the JSON: {error}", code="E-IMPORT-056") from None
-        if not isinstance(value, dict):
-            raise damaged(line, "expected a JSON object", code="E-IMPORT-057")
-        found.append(View(value, (), text[at:end], line))
+            if isinstance(error, json.JSONDecodeError):
+                bad = damaged(error.lineno, f"not JSON: {error.msg}", code="E-IMPORT-055")
+            else:
+                bad = damaged(line, f"cannot parse the JSON: {error}", code="E-IMPORT-056")
+            found.append(bad)
+            if sum(isinstance(one, BadInput) for one in found) > MAX_DAMAGED:
+                raise bad from None
+            again = _OUTERMOST.search(text, at + 1)
+            end = again.start() if again else len(text)
         line += text.count("\n", at, end)
         at = end
 
@@ -289,21 +322,29 @@ def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed)
         raise damaged(line, "amount, time and rate do not agree", code="E-IMPORT-079")
 
 
-class PrintedRun(Protocol):
+@dataclass
+class PrintedRun:
     """One run of a tool that prints lines, while it is parsed."""
+
+    first: int
+    failed: BadInput | None = None
+    """Why the run is refused; lines up to its end are still its own."""
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run."""
+        raise NotImplementedError
 
     def take(self, number: int, line: str) -> None:
         """Parse a line, or refuse it."""
+        raise NotImplementedError
 
     def record(self) -> Record:
         """The run after its last line."""
+        raise NotImplementedError
 
 
-def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) -> tuple[Record, ...]:
-    """Records of every run in a text; blanks at the ends of lines and empty lines do not count."""
+def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) -> Runs:
+    """Every run of a text; blanks at the ends of lines and empty lines do not count."""
     runs: list[PrintedRun] = []
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         if not (line := line.strip()):
@@ -312,7 +353,10 @@ def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) ->
             raise damaged(number, f"a line of {len(line)} characters", code="E-IMPORT-146")
         if not runs or runs[-1].is_over_at(line):
             runs.append(begin(number))
-        runs[-1].take(number, line)
+        try:
+            runs[-1].take(number, line)
+        except BadInput as error:
+            runs[-1].failed = runs[-1].failed or error
     if not runs:
         raise damaged(1, "nothing to import", code=code)
-    return tuple(run.record() for run in runs)
+    return each_of((run.failed or run for run in runs), lambda run: run.record())

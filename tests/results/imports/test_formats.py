@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from results.imports.samples import (
     NEPER,
     NTTTCP,
     OMNI,
+    RAPID,
     RECORDED,
     RUNNING,
     flent,
@@ -169,6 +171,11 @@ def test_iperf2_csv_has_its_streams_by_their_times():
     assert (record.streams, record.forward.window_B) == (2, 257426056 + 1053032508)
     assert record.forward.goodput_MBps == pytest.approx((945988064 + 3048971714) / 8e6)
     assert record.forward.measured_at is None  # no row says at which end
+    summed = "20261127072540,127.0.0.1,0,127.0.0.1,5001,-1,0.0-2.8,1310458564,3744167326\n"
+    assert one(text + summed) == record
+    wrong = one(text + summed.replace("58564", "58560"))
+    assert wrong.forward == record.forward and not record.extras
+    assert wrong.extras["sum"].startswith("the sum in line 8 is not that of the streams")
     later = text.replace("20261127", "20261128")
     assert [run.line for run in parse(text + later)] == [1, 8]
     refused_for(text.replace("20261127", "19700101"), "1970")
@@ -311,6 +318,51 @@ def test_runs_of_one_file_are_told_apart():
 )
 def test_what_is_no_goodput_of_tcp_is_refused_in_one_sentence(text, words):
     refused_for(text, words)
+
+
+LOG = recorded("iperf3-text-server.txt")
+CSV = recorded("iperf2-csv.txt")
+SHORT = recorded("nuttcp-tcp.txt")
+MIXED = {
+    "failed JSON": (JSON, recorded("iperf3-killed.json"), "run failed"),
+    "UDP JSON": (JSON, recorded("iperf3-udp.json"), "UDP"),
+    "refused JSON": (JSON, JSON.replace('"protocol":\t"TCP"', '"protocol":\t"SCTP"'), "SCTP"),
+    "cut JSON": (JSON, JSON[: len(JSON) // 2] + "\n", "not JSON"),
+    "stream": (streamed(), streamed().replace('{"event": "end"', '{"event" "end"'), "not JSON"),
+    "UDP log": (LOG, LOG.replace("local", "protocol: UDP local", 1), "UDP"),
+    "failed log": (
+        LOG,
+        "Accepted connection from 10.0.0.1, port 1\niperf3: error - no route\n",
+        "failed: no route|never started: no route",
+    ),
+    "scanned log": (LOG, "iperf3: error - unable to receive cookie\n", "cookie"),
+    "cut log": (LOG, LOG.partition("[  5]   0.00-2")[0].rpartition("- -")[0], "no total"),
+    "UDP iperf 2": (recorded("iperf2-tcp.txt"), recorded("iperf2-udp.txt"), "UDP"),
+    "failed iperf 2": (recorded("iperf2-tcp.txt"), recorded("iperf2-refused.txt"), "failed"),
+    "CSV": (CSV, CSV.replace("1053032508,3048971714", "1053032508,3048971714,0,0,0,0"), "UDP"),
+    "UDP nuttcp": (SHORT, recorded("nuttcp-udp.txt"), "UDP"),
+    "failed nuttcp": (SHORT, recorded("nuttcp-refused.txt"), "failed"),
+    "wrong nuttcp": (SHORT, re.sub(r"=( +)\d+", r"=\g<1>1", SHORT), "do not agree"),
+    "UDP netperf": (CLASSIC, CLASSIC.replace("TCP STREAM", "UDP STREAM"), "UDP"),
+    "no netperf": (CLASSIC, f"MIGRATED TCP STREAM {BANNER}\n", "no result"),
+    "netperf keys": (KEYS, KEYS.replace("=TCP", "=UDP"), "UDP"),
+    "ntttcp": (NTTTCP, NTTTCP.replace("#####  Totals", "interrupted: Totals"), "interrupted"),
+    "pScheduler": (pscheduler(), pscheduler().replace("true", "false", 1), "failed"),
+    "rapid": (RAPID, RAPID.replace("Done!", "Segmentation fault\nDone!"), "not output"),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_run_that_cannot_be_read_costs_only_itself(name):
+    good, bad, words = MIXED[name]
+    text = good.rstrip("\n") + "\n" + bad.rstrip("\n") + "\n"
+    if name == "CSV":
+        text = CSV + bad.replace("20261127", "20261128")
+        good = good.replace("20261127", "20261129")
+    runs = format_of(text).parse(text + good)
+    assert [isinstance(run, Record) for run in runs] == [True, False, True]
+    assert re.search(words, str(runs[1]))
+    assert runs[0].forward == runs[2].forward and runs[2].line > text.count("\n")
 
 
 def test_raw_data_of_crusader_are_named():

@@ -12,7 +12,7 @@ from results.imports.samples import ACCEPTED, RECORDED, TEXTS
 from netlab.errors import BadInput
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
-from netlab.results.imports.formats import ReadFile, parse, text_of
+from netlab.results.imports.formats import ReadFile, format_of, parse, text_of
 from netlab.results.imports.into_store import Facts, interval_rows_of, row_of
 from netlab.results.imports.records import MAX_COUNT, MAX_SECONDS, Record
 
@@ -33,21 +33,26 @@ bounded = settings(
 
 def imports_or_refuses(content: bytes) -> tuple[Record, ...] | None:
     try:
-        records = parse(text_of(content))
+        text = text_of(content)
+        runs = format_of(text).parse(text)
     except BadInput as error:
+        runs = (error,)
+    for error in runs:
+        if not isinstance(error, BadInput):
+            continue
         assert re.search(r"^line \d+: .{4,}", str(error), re.DOTALL), str(error)
         assert int(error.where.split()[1]) <= content.count(b"\n") + content.count(b"\r") + 1 or (
             content.startswith(b"\x1f\x8b")
         )
-        return None
-    assert records
+    records = tuple(run for run in runs if isinstance(run, Record))
+    assert runs
     for record in records:
         for flow in record.flows:
             assert 0 <= flow.goodput_MBps < 1e12 and 0 < flow.window_s <= MAX_SECONDS
             assert flow.window_B is None or 0 <= flow.window_B < MAX_COUNT
             for sample in flow.samples:
                 assert sample.interval_s > 0 and 0 <= sample.bytes < MAX_COUNT
-    return records
+    return records if records == runs else None
 
 
 @bounded

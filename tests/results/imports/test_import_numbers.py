@@ -123,6 +123,7 @@ def test_of_an_iperf2_sum_that_is_not_that_of_its_streams_the_streams_are_taken(
     assert wrong != text
     (record,) = parse(wrong)
     assert record.forward.goodput_MBps == pytest.approx((31.2e9 + 16.7e9 + 17.3e9) / 8e6)
+    assert "is not that of the streams" in record.extras["sum"]
 
 
 def test_an_iperf2_server_that_left_its_last_sums_out_is_taken_by_its_streams():
