@@ -157,7 +157,11 @@ def valid(runs: pd.DataFrame) -> pd.DataFrame:
 def ended(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs that went on to their end, flagged ones included."""
     whole = ~runs["flags"].fillna("").str.split(",").map(BROKEN.intersection).astype(bool)
-    return runs[whole & np.isfinite(runs["goodput_MBps"].astype(float))]
+    return runs[whole & np.isfinite(_rates(runs))]
+
+
+def _rates(runs: pd.DataFrame) -> pd.Series:
+    return runs["goodput_MBps"].astype(float).fillna(runs["sent_MBps"].astype(float))
 
 
 def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
@@ -234,7 +238,7 @@ class Cells:
     ) -> pd.DataFrame:
         """Aggregate runs into cells."""
         parts = _by_cell(valid(runs), "goodput_MBps", "bus_MBps", "run_id")
-        everything = _by_cell(runs, "flags", "goodput_MBps", "bus_MBps")
+        everything = _by_cell(runs, "flags", "goodput_MBps", "sent_MBps", "bus_MBps")
         described = _described(runs, study)
         keys = list(dict.fromkeys(_design(study, everything)))
         known = set(keys)
@@ -260,7 +264,7 @@ class Cells:
             part = ended(every)
             if len(part):
                 row["disturbed"] = ", ".join(flags_in(part["flags"]))
-                row["disturbed_MBps"] = float(part["goodput_MBps"].median())
+                row["disturbed_MBps"] = float(_rates(part).median())
                 row["bus_MBps"] = _bus(part, described)
             return row | {"missing_because": missing_reason(every["flags"].fillna(""))}
         values = part["goodput_MBps"].to_numpy(dtype=float)

@@ -15,6 +15,7 @@ RENAMED = {"repeat": "round"}
 
 FLAGS = {
     "stalled": "no byte for longer than 0.2 s and a round trip, or the streams ended early",
+    "sender_only": "only the sender counted, and its count is not goodput",
     "implausible": "over the ceiling by more than late reading and data held after a loss explain",
     "ledger_mismatch": "the byte counts of the run disagree",
     "interference": "other load, other traffic or a slower CPU, above the limits of the study",
@@ -123,6 +124,8 @@ RUN_COLUMNS = _columns("""
     goodput_MBps             float64?  MB/s  payload received per second, sum of directions
     goodput_forward_MBps     float64?  MB/s  goodput from sender to receiver
     goodput_reverse_MBps     float64?  MB/s  goodput from receiver to sender; missing for ->
+    sent_MBps                float64?  MB/s  instead of goodput, where only the sender of a
+                                             direction counted: sum of directions
     sent_B                   Int64?    B     bytes given to send(), whole run, all directions
     received_B               Int64?    B     bytes the sinks read, whole run
     interval_sum_B           Int64?    B     sum of the interval samples, whole run

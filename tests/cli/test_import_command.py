@@ -81,7 +81,9 @@ def test_every_recorded_file_becomes_a_row(tmp_path):
     runs = Store(tmp_path).runs()
     assert len(runs) == len(ACCEPTED) == runs["run_id"].nunique()
     assert list(runs["order"]) == list(range(len(ACCEPTED)))
-    assert runs["goodput_MBps"].notna().all() and (runs["direction"] == "<->").sum() == 6
+    assert (runs["goodput_MBps"].isna() == runs["sent_MBps"].notna()).all()
+    assert (runs["goodput_MBps"].isna() == runs["flags"].eq("sender_only")).all()
+    assert (runs["direction"] == "<->").sum() == 6
 
 
 BAD_FILES = [RECORDED / "iperf3-tcp.json", RECORDED / "iperf3-killed.json"]
@@ -291,7 +293,8 @@ def test_a_directory_is_all_its_files(tmp_path):
     assert result.exit_code == 0, result.output
     runs = Store(tmp_path / "out").runs()
     assert list(runs["group"]) == ["iperf2-sent", "iperf2-sent", "rapid"]
-    assert list(runs["goodput_MBps"]) == pytest.approx([48.75, 119.375, 2185.476 / 8])
+    assert list(runs["sent_MBps"].dropna()) == pytest.approx([48.75, 119.375])
+    assert list(runs["goodput_MBps"].dropna()) == pytest.approx([2185.476 / 8])
     assert runs["started_at"].dt.year.tolist() == [2010, 2010, 2003]
     assert list(runs["congestion"].unique()) == ["unknown"]
 

@@ -19,7 +19,7 @@ import pandas as pd
 from netlab.errors import BadInput, NetlabError
 from netlab.files.json_file import parse_json
 from netlab.files.writing import take
-from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
+from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
 from netlab.results.imports.formats import ReadFile, kind_of, read_file
 from netlab.results.imports.records import MAX_COUNT, Record
@@ -146,7 +146,8 @@ def row_of(
         **{"congestion": congestion, "factors": ""},
     }
     base = facts.group or record.tool
-    if "sender" in measured_at:  # more than the receiver has read: never among goodputs
+    sender_only = "sender" in measured_at  # has more than the receiver has read
+    if sender_only:
         base += "-sent"
     if pacing_MBps is not None:
         base += "-paced"
@@ -171,7 +172,15 @@ def row_of(
         )
         for name in ("sent_B", "received_B")
     }
+    goodputs = [
+        None if at == "sender" else rate for rate, at in zip(rates, measured_at, strict=True)
+    ]
     above = _above_link(rates, mtu_B, facts.link_Mbps)
+    flags: dict[str, str] = {}
+    if sender_only:
+        flags["sender_only"] = FLAGS["sender_only"]
+    if above:
+        flags["implausible"] = above
     sums = [str(record.extras["sum"])] if "sum" in record.extras else []
     samples = [sample for flow in record.flows for sample in flow.samples]
     interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
@@ -222,16 +231,17 @@ def row_of(
         overhead_s=max(0.0, wall_s - record.warmup_s - window_s),
         warmup_s=record.warmup_s,
         window_s=window_s,
-        goodput_MBps=sum(rates),
-        goodput_forward_MBps=rates[0],
-        goodput_reverse_MBps=rates[1] if record.reverse is not None else None,
+        goodput_MBps=None if sender_only else sum(rates),
+        goodput_forward_MBps=goodputs[0],
+        goodput_reverse_MBps=goodputs[1] if record.reverse is not None else None,
+        sent_MBps=sum(rates) if sender_only else None,
         **amounts,
         interval_sum_B=interval_sum_B,
-        window_B=_sum([flow.window_B for flow in record.flows]),
+        window_B=None if sender_only else _sum([flow.window_B for flow in record.flows]),
         **{name: getattr(record, name) for name in AS_REPORTED},
         **_ping_columns(record),
-        flags="implausible" if above else "",
-        message="; ".join([above or f"imported from {named}", *sums]),
+        flags=",".join(flags),
+        message="; ".join([*(flags.values() or [f"imported from {named}"]), *sums]),
         unsupported="[]",
         knobs="{}",
         provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
