@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shlex
 import signal
 import socket
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from lab_study import lab_study
 
 from netlab.errors import BadInput, HostError
+from netlab.experiment.campaign import run_study
 from netlab.experiment.endpoint import data_address, host_of, open_endpoints, open_hosts
 from netlab.experiment.preflight import Check, route_check
 from netlab.hosts import facts
@@ -26,6 +28,8 @@ from netlab.hosts.path import close_hosts
 from netlab.hosts.ssh import SshHost
 from netlab.lab import reaper, sshd
 from netlab.lab.lab import Lab
+from netlab.results.store import Store
+from netlab.study.groups import Timing
 
 AGENT = (sys.executable, str(Path(line_agent.__file__)))
 STUDY = lab_study()
@@ -394,3 +398,35 @@ def test_a_path_whose_packets_leave_by_another_card_is_refused(lab, host):
         host.run(("ip", "link", "del", "other0"))
     assert check.status == "fail"
     assert f"to {peer} leave by other0, not by data0" in check.text
+
+
+NAT = """table ip nat {
+  chain inwards {
+    type nat hook prerouting priority dstnat;
+    ip daddr %(address)s tcp dport %(port)s counter dnat to %(own)s
+  }
+  chain outwards {
+    type nat hook postrouting priority srcnat;
+    ip saddr %(own)s counter snat to %(address)s
+  }
+}"""
+
+
+def test_a_host_behind_nat_and_a_firewall_sends_and_receives_by_its_own_address(tmp_path):
+    own, port = "10.99.0.2", "5301-5302"
+    ends = [{"host": "a"}, {"host": "b", "bind_address": own, "port": port}]
+    study = lab_study(paths={"a-b": {"ends": ends, "link": {}}}, name="nat")
+    both = study.groups[0].model_copy(update={"direction": "<->"})
+    timing = Timing(rounds=1, seconds=0.3, warmup_s=0.1, interval_ms=50)
+    study = study.model_copy(update={"groups": (both,), "timing": timing})
+    with Lab.up(study) as lab, lab.host("b") as host:  # without an owner, the study uses it
+        host.run(("ip", "address", "add", f"{own}/32", "dev", "lo"))
+        address = data_address(study, "a-b", "b")
+        rules = NAT % {"address": address, "port": port, "own": own}
+        host.run(("nft", "-f", "-"), input=rules.encode())
+        run_study(study, directory=tmp_path / "results")
+        seen = host.run(("nft", "list", "ruleset")).stdout
+    (row,) = Store(tmp_path / "results").runs().to_dict("records")
+    assert row["goodput_forward_MBps"] > 0 and row["goodput_reverse_MBps"] > 0, row["message"]
+    counts = [int(count) for count in re.findall(r"counter packets (\d+)", seen)]
+    assert len(counts) == 2 and all(counts), seen
