@@ -125,9 +125,10 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
 def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
     """Check that packets to the other end leave by the interface that the ledger reads."""
     card, leaves = endpoint.interface, endpoint.leaves_by(peer.address)
-    own = endpoint.own_address
+    own, ports = endpoint.own_address, endpoint.ports
     if leaves in {card, "", "lo"}:
-        return Check("ok", endpoint.name, f"{card} carries {own}")
+        at = f", which receives at TCP ports {ports[0]} to {ports[-1]}" if ports else ""
+        return Check("ok", endpoint.name, f"{card} carries {own}{at}")
     text = (
         f"packets from {own} to {peer.address} leave by {leaves}, not by {card}: name "
         f"{leaves} in the study, or change the host's routes (`ip route get`)"

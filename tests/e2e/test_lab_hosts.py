@@ -424,8 +424,11 @@ def test_a_host_behind_nat_and_a_firewall_sends_and_receives_by_its_own_address(
         address = data_address(study, "a-b", "b")
         rules = NAT % {"address": address, "port": port, "own": own}
         host.run(("nft", "-f", "-"), input=rules.encode())
+        with open_endpoints(study, "a-b", lab=lab) as opened:
+            check = route_check(opened["b"], opened["a"])
         run_study(study, directory=tmp_path / "results")
         seen = host.run(("nft", "list", "ruleset")).stdout
+    assert check.text == f"data0 carries {own}, which receives at TCP ports 5301 to 5302"
     (row,) = Store(tmp_path / "results").runs().to_dict("records")
     assert row["goodput_forward_MBps"] > 0 and row["goodput_reverse_MBps"] > 0, row["message"]
     counts = [int(count) for count in re.findall(r"counter packets (\d+)", seen)]
