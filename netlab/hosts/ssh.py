@@ -454,6 +454,8 @@ class SshHost(Host):
             case FileNotFoundError() if problem.filename:
                 return f"{problem.filename} does not exist", "E-HOST-031"
         message = f"no SSH session with {place}: {str(problem) or type(problem).__name__}"
+        if "banner" in message:
+            message += "; its sshd may refuse logins at one time (MaxStartups in its sshd_config)"
         return message, "E-HOST-020"
 
 

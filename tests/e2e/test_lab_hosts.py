@@ -373,6 +373,12 @@ def test_a_limit_of_sessions_is_named(lab, tmp_path):
         host.run(("true",))
 
 
+def test_a_limit_of_logins_is_named(lab):
+    refuses = "sh -c 'echo Exceeded MaxStartups; sleep 0.1'"
+    with pytest.raises(HostError, match=r"no SSH session with a: .*MaxStartups in"):
+        _variant(lab, proxy_command=refuses).open()
+
+
 def test_another_name_of_an_interface_is_accepted(host):
     host.run(("ip", "link", "property", "add", "dev", "data0", "altname", "the-data-card"))
     facts = host.facts("the-data-card")
