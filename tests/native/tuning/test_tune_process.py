@@ -99,6 +99,14 @@ def test_a_signal_means_end_and_failure(namespace, number):
     assert namespace.journals() == []
 
 
+def test_a_proc_that_is_mounted_read_only_is_the_reason(namespace):
+    at = "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys"
+    namespace.prefix = ("unshare", "-m", "sh", "-c", f'{at} && exec "$@"', "sh")
+    found = begin(namespace).ask(f"read {SACK}")
+    assert (found["supported"], found["writable"]) == (True, False)
+    assert found["reason"] == "/proc/sys is mounted read-only here"
+
+
 def test_unsupported_knobs_are_reported_with_the_reason(namespace):
     channel = begin(namespace)
     gone = channel.ask("read knob=sysctl name=net.ipv4.tcp_tw_recycle")
