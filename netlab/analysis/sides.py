@@ -343,7 +343,8 @@ class Condition:
         # no ratio is below 0, and none that is slower by 100 % is above it
         if found is None or (word == SLOWER and number >= 100) or (sign and number == 0):
             raise BadInput(
-                f"is not a condition; write {GRAMMAR}, with N below 100 for slower and X above 0",
+                f"is not a condition; write {GRAMMAR}, with N below 100 for slower and X above 0, "
+                "such as --fail-if 'slower > 5 %'",
                 key="fail-if",
                 value=text,
                 code="E-ANALYSIS-031",

@@ -312,9 +312,9 @@ def _stopped(campaign: NotebookRounds | None, interrupt: KeyboardInterrupt) -> S
     put_back = "hosts put back" if lab is None else "lab left up"
     if lab is not None and not lab.state.exists():
         put_back = "lab removed"
-    kept = campaign.recorded()
+    measured = campaign.recorded()
     return Stopped(
-        f"Stopped: {kept} of {max(campaign.planned, kept)} runs kept, {put_back}; "
+        f"Stopped: {measured} of {max(campaign.planned, measured)} runs measured, {put_back}; "
         "run again to go on.",
         interrupt,
     )

@@ -127,12 +127,13 @@ class StoredResults:
         """All cells of the design, one row each.
 
         A cell is all rounds of one combination of factors; each further factor of the study has a
-        column after ``streams``. ``mean``, ``low`` and ``high`` are
-        goodput and its interval in MB/s = 10^6 B/s. ``n`` counts the valid runs, ``n_flagged``
-        those left out. ``percent_of_bus`` and its interval are missing without a known bus.
-        ``bottleneck`` is what bound most of the runs, from :mod:`netlab.analysis.conditions`.
-        ``missing_because`` gives the reason for a cell without a valid run; ``disturbed_MBps`` is
-        the median of its runs that ended, ``disturbed`` their flags.
+        column after ``streams``. ``mean`` is the geometric mean of the goodput of its valid runs in
+        MB/s = 10^6 B/s, ``low`` and ``high`` are its interval. ``n`` counts the valid runs,
+        ``n_flagged`` those left out. ``percent_of_bus`` and its interval are missing without a
+        known bus. ``bottleneck`` is what bound most of the runs, from
+        :mod:`netlab.analysis.conditions`. ``missing_because`` gives the reason for a cell without a
+        valid run; ``disturbed_MBps`` is the median of its runs that ended, ``disturbed`` their
+        flags.
 
         Examples
         --------

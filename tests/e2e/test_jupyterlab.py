@@ -126,7 +126,7 @@ def test_a_study_is_seen_live_stopped_in_the_middle_and_kept_in_the_file(place, 
     command(browser, "notebook:interrupt-kernel")
     said = until(
         lambda: re.search(
-            r"Stopped: (\d+) of 320 runs kept, lab removed; run again to go on\.",
+            r"Stopped: (\d+) of 320 runs measured, lab removed; run again to go on\.",
             script(browser, SHOWN) or "",
         ),
         "sentence of the stop",

@@ -125,7 +125,7 @@ def shown_by(code, **names):
 
 
 def test_a_stop_shows_one_sentence_and_passes_on_the_signal():
-    stopped = Stopped("Stopped: 179 of 280 runs kept, lab removed.", KeyboardInterrupt(15))
+    stopped = Stopped("Stopped: 179 of 280 runs measured, lab removed.", KeyboardInterrupt(15))
     assert stopped.args == (15,) and isinstance(stopped, KeyboardInterrupt)
     assert str(stopped) == stopped.text
     assert shown_by("raise error", error=stopped) == stopped.text

@@ -277,7 +277,7 @@ NTTTCP = re.compile(r"NTTTCP for Linux|#####  Totals:  #####")
 
 def parse_ntttcp(text: str) -> Runs:
     """Every run of a text."""
-    return printed_runs(text, _NtttcpRun, code="E-IMPORT-135")
+    return printed_runs(text, _NtttcpRun, code="E-IMPORT-147")
 
 
 @dataclass
