@@ -29,6 +29,9 @@ POLL_S = 0.3
 """A look at a machine takes time that its processes need."""
 BY_MEMORY = ("net.ipv4.inet_peer_threshold", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 """Settings whose defaults follow from the memory that is free at boot: by a page more or less."""
+UP = "cat /sys/class/net/*/carrier | grep -q 0 || ip addr | grep -q tentative || echo ready"
+"""Tells when every link is up, with its addresses."""
+
 DUMP = r"""
 sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key \
     -e random -e stable_secret -e rss_key -e '^\(fs\|kernel\|vm\|dev\|debug\)[.]'
@@ -100,6 +103,8 @@ class Machines(Site):
             guest.start()
         for guest in self.guests.values():
             guest.wait()
+        for guest in self.guests.values():  # a link that comes up later adds addresses and routes
+            until(lambda guest=guest: guest.sh(UP) == "ready\n", 60, POLL_S)
         self.as_found = self.dump()
 
     def down(self) -> None:
@@ -248,7 +253,7 @@ def machines(state: Path, image: Image) -> Iterator[Machines]:
 
 
 _VALUES = {
-    "ring": {"rx": 128, "tx": 128},
+    "ring": {"rx": 128, "tx": "max"},
     "coalesce": {"rx-usecs": 100},
     "txqueuelen": {None: 2000},
     "qdisc": {None: "fq flow_limit 200 maxrate 800000000"},
@@ -268,6 +273,8 @@ KNOBS = [
     for name, value in values.items()
 ]
 """Every knob of a card, with a value that is not the default of any driver here."""
+MOST_TX = {"e1000e": "4096", "e1000": "4096", "vmxnet3": "4096", "virtio": "256"}
+"""Packets that a ring of each card holds at most."""
 AFFINITY = {
     "a": {"e1000e": "0*2/0-1", "e1000": "0", "vmxnet3": "0/1/0-1", "virtio": "0-1/0*2"},
     "b": {"e1000e": "0*3", "e1000": "0", "vmxnet3": "0*2", "virtio": "0*3"},
