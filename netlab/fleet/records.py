@@ -101,7 +101,7 @@ GOOD = "coalesce(flags, '') = '' AND goodput_MBps IS NOT NULL AND isfinite(goodp
 """A valid run, as :func:`netlab.analysis.cells.valid` has it."""
 
 ENDED = (
-    "isfinite(goodput_MBps) IS TRUE AND NOT list_has_any(string_split(coalesce(flags, ''), ','), "
+    "isfinite(coalesce(goodput_MBps, sent_MBps)) IS TRUE AND NOT list_has_any(string_split(coalesce(flags, ''), ','), "
     f"{sorted(BROKEN)})"
 )
 """A run that ended, as :func:`netlab.analysis.cells.ended` has it."""
@@ -111,6 +111,7 @@ COLUMNS = {
     **dict.fromkeys(("sender", "receiver", "tuning", "factors", "flags"), "VARCHAR"),
     **dict.fromkeys(("table", "mtu_B", "streams", "round", "order"), "BIGINT"),
     **{"started_at": "TIMESTAMPTZ", "goodput_MBps": "DOUBLE", "bus_MBps": "DOUBLE"},
+    "sent_MBps": "DOUBLE",
 }
 """Columns of the runs that the queries need; a file of an older version may lack some."""
 
