@@ -207,11 +207,16 @@ def _counts(texts: pd.Series) -> str:
 
 
 def _to_measure(
-    m: Measured, rows: pd.DataFrame, kind: str, text: str, reason: str
+    m: Measured, rows: pd.DataFrame, kind: str, text: str, reason: str, again: str = ""
 ) -> Concern | None:
     """The concern of cells or runs that another call of the study measures; None of none."""
     if rows.empty:
         return None
+    if len(m.runs) and m.runs["run_id"].str.startswith("imported@").all():
+        return Concern(
+            kind, text, f"{reason}; import other reports of them", "netlab import --help"
+        )
+    reason += f"; {again}" if again else ""
     return Concern(kind, text, reason, command(m, "study", *_outer(m, rows), quick=_is_short(m)))
 
 
@@ -219,10 +224,10 @@ def _disturbed(m: Measured) -> Concern | None:
     cells = m.cells[m.cells["disturbed"] != ""]
     text = _of(len(cells), len(m.cells), "cell", HAS) + " only disturbed runs"
     reason = (
-        f"{_counts(cells['disturbed'])}; shown hollow with their median, never ranked or compared; "
-        "end what else uses the hosts, then measure these cells again"
+        f"{_counts(cells['disturbed'])}; shown hollow with their median, never ranked or compared"
     )
-    return _to_measure(m, cells, DISTURBED, text, reason)
+    again = "end what else uses the hosts, then measure these cells again"
+    return _to_measure(m, cells, DISTURBED, text, reason, again)
 
 
 def _flagged(m: Measured) -> Concern | None:
@@ -232,8 +237,8 @@ def _flagged(m: Measured) -> Concern | None:
     share, at = 100 * len(flagged) / len(m.runs), m.runs["run_id"].isin(flagged["run_id"])
     text = f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({share:.0f} %)"
     again = "quiet the hosts, then measure these runs again"
-    reason = f"{flags_in_words(m.runs)}{_foreign(m)}; {again}"
-    return _to_measure(m, m.runs[at], FLAGGED, text, reason)
+    reason = f"{flags_in_words(m.runs)}{_foreign(m)}"
+    return _to_measure(m, m.runs[at], FLAGGED, text, reason, again)
 
 
 def _foreign(m: Measured) -> str:

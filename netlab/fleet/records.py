@@ -101,8 +101,8 @@ GOOD = "coalesce(flags, '') = '' AND goodput_MBps IS NOT NULL AND isfinite(goodp
 """A valid run, as :func:`netlab.analysis.cells.valid` has it."""
 
 ENDED = (
-    "isfinite(coalesce(goodput_MBps, sent_MBps)) IS TRUE AND NOT list_has_any(string_split(coalesce(flags, ''), ','), "
-    f"{sorted(BROKEN)})"
+    "isfinite(coalesce(goodput_MBps, sent_MBps)) IS TRUE AND NOT "
+    f"list_has_any(string_split(coalesce(flags, ''), ','), {sorted(BROKEN)})"
 )
 """A run that ended, as :func:`netlab.analysis.cells.ended` has it."""
 

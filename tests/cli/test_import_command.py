@@ -18,6 +18,7 @@ from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 
 from netlab import study as studies
 from netlab.analysis.sides import comparison
+from netlab.analysis.trust import DISTURBED, FLAGGED, gate
 from netlab.charts.compare import cell_forest, panels
 from netlab.cli import main
 from netlab.cli.options import asked_outer, load_study
@@ -295,6 +296,13 @@ def test_a_directory_is_all_its_files(tmp_path):
     assert list(runs["group"]) == ["iperf2-sent", "iperf2-sent", "rapid"]
     assert list(runs["sent_MBps"].dropna()) == pytest.approx([48.75, 119.375])
     assert list(runs["goodput_MBps"].dropna()) == pytest.approx([2185.476 / 8])
+    results = Results(tmp_path / "out")
+    cells = results.cells.set_index("group")
+    assert cells.loc["iperf2-sent", "disturbed"] == "sender_only"
+    assert cells["mean"].dropna().index.tolist() == ["rapid"]
+    assert cells.loc["iperf2-sent", "disturbed_MBps"] == pytest.approx((48.75 + 119.375) / 2)
+    advice = {one.kind: one.command for one in gate(results.measured)}
+    assert advice[DISTURBED] == advice[FLAGGED] == "netlab import --help"
     assert runs["started_at"].dt.year.tolist() == [2010, 2010, 2003]
     assert list(runs["congestion"].unique()) == ["unknown"]
 
