@@ -12,6 +12,7 @@ import pandas as pd
 from netlab.analysis.cells import nominal_level
 from netlab.analysis.fleet import link_cells, links, outlying_hosts
 from netlab.face.notebook import Site
+from netlab.face.stored import own_or_example, source
 from netlab.files import paths
 from netlab.files.tables import Sentence, Table
 from netlab.fleet.controller import FleetStatus, fleet_status
@@ -44,17 +45,24 @@ class Fleet:
     Examples
     --------
     After ``netlab fleet run racks.yml --inventory hosts.yml``, ``netlab.Fleet("racks").plot()``
-    draws the matrix of hosts. Before it:
+    draws the matrix of hosts; before it, that of the example that comes with netlab.
 
     >>> import netlab
-    >>> netlab.Fleet("racks")
-    Traceback (most recent call last):
-    netlab.errors.NetlabError: .../racks/fleet/plan.json cannot be read as the plan of a fleet: ...
+    >>> fleet = netlab.Fleet("racks")
+    >>> len(fleet.links), fleet.outlying["host"].tolist()
+    (30, ['rack2-b'])
     """
 
     def __init__(self, results: str | Path):
-        here = paths.given_path(results)
+        here = paths.given_path(own_or_example(results))
         self.plan = read_plan(here if here.is_dir() else paths.results_dir(str(results)))
+
+    @property
+    def source(self) -> Sentence:
+        """Which results these are; of an example also the command that measures one's own."""
+        inventory = str(Path("~/.ssh/config").expanduser())
+        command = ("fleet", "run", str(self.plan.folder / "study.yml"), "--inventory", inventory)
+        return source(self.plan.study(), self.plan.directory, self.runs, command)
 
     @property
     def status(self) -> FleetStatus:

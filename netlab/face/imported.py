@@ -20,8 +20,6 @@ from netlab.study.imported import write_study
 if TYPE_CHECKING:
     from netlab.charts.compare import Axes
 
-EXAMPLES = "examples"
-
 
 @dataclass(frozen=True)
 class Import:
@@ -134,7 +132,7 @@ def import_files(
     """
     where = Path(directory)
     if not where.exists() and not where.is_absolute():
-        where = paths.data_dir() / EXAMPLES / where
+        where = paths.example(str(directory))
     try:
         said = into_store.Facts(study=study, sender=sender, receiver=receiver, **facts)
     except TypeError as error:

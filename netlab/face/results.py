@@ -15,7 +15,7 @@ from netlab.analysis.sides import SidesCompared as Sides
 from netlab.analysis.sides import comparison
 from netlab.errors import require
 from netlab.face.notebook import Site, View, made_by
-from netlab.face.stored import StoredResults
+from netlab.face.stored import StoredResults, own_or_example, source
 from netlab.files import paths
 from netlab.files.tables import Table
 from netlab.report import compare as tables
@@ -167,7 +167,9 @@ def compare(
     ['cannot tell']
     """
     given = [one for one in (a, b) if one is not None and one != ""]
-    sides = [one.measured if isinstance(one, StoredResults) else one for one in given]
+    sides = [
+        one.measured if isinstance(one, StoredResults) else own_or_example(one) for one in given
+    ]
     return Comparison(comparison(sides, by=by, same_within_percent=same_within))
 
 
@@ -197,6 +199,12 @@ class Comparison:
     def differences(self) -> pd.DataFrame:
         """Recorded conditions that differ between the sides: ``item, a, b``."""
         return self.sides.differences
+
+    @property
+    def source(self) -> Sentence:
+        """Which results side A is; of an example also the command that measures one's own."""
+        side = self.sides.a
+        return source(side.study, side.directory, side.runs)
 
     @property
     def answer(self) -> Sentence:
@@ -255,7 +263,8 @@ class Results(ShownResults):
         Name or file of the study, or the directory of its results. Of a study and its short form
         the one measured last is taken; ``NAME-quick`` is always the short form.
     results : path-like
-        Directory of the results, where it is not the study's own.
+        Directory of the results, where it is not the study's own. Without results of the user's
+        own those of an example that comes with netlab are taken, see :attr:`source`.
     superseded : bool
         Whether :attr:`runs` has the records that a later campaign superseded, too.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +16,44 @@ from netlab.analysis.measured import Measured, load_measured
 from netlab.errors import BadInput
 from netlab.face.parts import Run
 from netlab.files import paths
+from netlab.files.tables import Sentence
 from netlab.results.store import Store
+from netlab.study import QUICK, Study
+from netlab.study.factors import level_text
+
+# Results of the user's own, else the example that comes with netlab, and which of them they are.
+
+
+def own_or_example(name: str | Path) -> str | Path:
+    """The name of a study, or the directory of its example where the user has no results of it."""
+    study = str(name).removesuffix(QUICK)
+    example = paths.example(study)
+    own = (paths.results_dir(form).is_dir() for form in (study, study + QUICK))
+    return example if "/" not in study and example.is_dir() and not any(own) else name
+
+
+def source(
+    study: Study, directory: Path, runs: pd.DataFrame, command: Sequence[str] = ()
+) -> Sentence:
+    """Say which results are shown; of an example also the command that measures one's own."""
+    measured = f"{study.name}, measured on {runs['started_at'].max():%Y-%m-%d}"
+    if not directory.is_relative_to(paths.example("")):
+        return Sentence(f"Results of {measured}.")
+    outer = [
+        [f"--outer={name}={level_text(level)}" for level in levels]
+        for name, levels in study.outer.items()
+    ]
+    words = command or ("run", study.name.removesuffix(QUICK), "--quick")
+    # A terminal of JupyterLab is a login shell in a directory of its own, with a PATH of its own.
+    root, program = paths.root_dir(), Path(sys.executable).with_name("netlab")
+    if program.is_relative_to(root):
+        program = program.relative_to(root)
+    calls = [(str(program), *words, *options) for options in itertools.product(*outer)]
+    shell = " && ".join(map(shlex.join, [("cd", str(root)), *calls]))
+    return Sentence(
+        f"Example that comes with netlab: {measured}. For your own, in a terminal: {shell}"
+    )
+
 
 # Choose results by name, and runs by the levels of their factors.
 
@@ -84,7 +124,8 @@ class StoredResults:
         elif is_directory(name):
             self.measured = load_measured(name)
         else:
-            self.measured = load_measured("", name)
+            found = own_or_example(name)
+            self.measured = load_measured("", name) if found is name else load_measured(found)
 
     @property
     def name(self) -> str:
@@ -95,6 +136,11 @@ class StoredResults:
     def directory(self) -> Path:
         """Directory of the results."""
         return self.measured.results
+
+    @property
+    def source(self) -> Sentence:
+        """Which results these are; of an example also the command that measures one's own."""
+        return source(self.measured.study, self.directory, self.measured.runs)
 
     @property
     def groups(self) -> list[str]:

@@ -157,6 +157,11 @@ def results_dir(study_name: str) -> Path:
     return results_root() / study_name
 
 
+def example(name: str) -> Path:
+    """A measured example that comes with netlab: a directory, which may not exist."""
+    return data_dir() / "examples" / name
+
+
 def site_dir() -> Path:
     """Default directory of a report: ``site`` in :func:`root_dir`."""
     return root_dir() / "site"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,6 +15,7 @@ import synthetic
 
 import netlab
 from netlab.errors import BadInput, NetlabError
+from netlab.files.paths import example
 from netlab.results.store import Store
 from netlab.study.file import freeze
 
@@ -38,9 +41,32 @@ def test_a_directory_that_is_named_like_no_study_is_taken_from_here(home, tmp_pa
         netlab.Results("openlab-2003", results="elsewhere")
 
 
+@pytest.mark.parametrize("name", ["slac-2003", "slac-2003-quick"])
+def test_a_study_that_is_not_measured_here_is_shown_by_its_example(home, name):
+    results = netlab.Results(name)
+    assert results.directory == example("slac-2003")
+    assert re.search(
+        rf"^Example .* in a terminal: cd {home} && \S+/netlab run slac-2003 --quick$",
+        str(results.source),
+    )
+
+
+def test_results_of_ones_own_come_before_the_example(results):
+    compared = netlab.compare("openlab-2003", by="tuning=none,full")
+    assert compared.sides.a.directory == results.directory
+    assert re.fullmatch(
+        r"Results of openlab-2003-quick, measured on [0-9-]+\.", str(compared.source)
+    )
+
+
+def test_the_command_under_an_example_has_a_call_for_each_outer_level(home):
+    assert str(netlab.Results("sc-2003").source).endswith(
+        "netlab run sc-2003 --quick --outer=kernel=smp"
+        f" && {Path(sys.executable).with_name('netlab')} run sc-2003 --quick --outer=kernel=up"
+    )
+
+
 def test_missing_results_are_an_error(home):
-    with pytest.raises(BadInput, match="measure the study first"):
-        netlab.Results("slac-2003")
     with pytest.raises(BadInput, match="by name there are"):
         netlab.Results("openlab-2004")
     with pytest.raises(NetlabError, match="measure the study first"):

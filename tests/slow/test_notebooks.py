@@ -9,6 +9,7 @@ import numpy as np
 import papermill
 import pytest
 import synthetic
+from face_home import home_at
 from notebook_page import executed_page
 
 from netlab import study as studies
@@ -56,6 +57,32 @@ def test_a_notebook_of_a_document_shows_and_writes_what_it_promises(name, tmp_pa
     assert all(re.search(r'alt="[^"]{40,}"', image) for image in re.findall("<img [^>]*>", page))
     assert (tmp_path / "tables" / file).stat().st_size > 100
     assert {path.name for path in tmp_path.iterdir()} == {"out.ipynb", "tables"}
+
+
+# A fresh clone, with no results of the user's.
+
+EXAMPLES = {
+    "03-openlab-measured": "openlab-2003",
+    "15-then-and-now": "openlab-2003",
+    "16-agreement": "agreement",
+    "17-slac-measured": "slac-2003",
+    "18-compare": "openlab-2003",
+    "19-factors": "sc-2003",
+    "20-published-beside": "openlab-table-2",
+    "21-fleet": "racks",
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_without_results_a_notebook_shows_an_example_and_how_to_measure(
+    name, tmp_path, monkeypatch
+):
+    home = home_at(tmp_path, monkeypatch)
+    page = executed_page(name, tmp_path)
+    shown, _, rest = page.partition("</p>")
+    assert f"Example that comes with netlab: {EXAMPLES[name]}" in shown
+    assert f"in a terminal: cd {home} &amp;&amp; " in shown and EXAMPLES[name] in shown
+    assert "<figure" in rest or "<svg" in rest
 
 
 # A study with nothing of 2003, and results that are not there.
