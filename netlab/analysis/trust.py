@@ -8,8 +8,8 @@ Each concern comes with its counts, the reason and the command that mends it.
 from __future__ import annotations
 
 import math
-import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from netlab.files import paths, writing
 from netlab.measure.flags import INTERFERENCE
 from netlab.results.store import read_log, study_file
 from netlab.study import QUICK, Study
-from netlab.study.factors import level_text
+from netlab.study.factors import Level, level_text
 
 # The stored calibrations of this machine: the latest measurement of each part.
 
@@ -121,12 +121,16 @@ KINDS = (DAMAGED, EMPTY, DISTURBED, FLAGGED, IMPRECISE, SHORT)
 
 @dataclass(frozen=True)
 class Concern:
-    """One reason for which a report does not pass the quality gate."""
+    """One reason for which a report does not pass the gate, with its remedy in a shell and here.
+
+    `call` is what to do in a notebook: a call, or a sentence.
+    """
 
     kind: str
     text: str
     reason: str
     command: str
+    call: str
 
 
 @dataclass(frozen=True)
@@ -187,11 +191,13 @@ def gate(m: Measured) -> tuple[Concern, ...]:
 def _damaged(m: Measured) -> Concern | None:
     if not m.damaged:
         return None
+    repair = shlex.join(["netlab", "results", "repair", _short_path(m.results)])
     return Concern(
         DAMAGED,
         f"{counted(len(m.damaged), 'damaged file')} of the results, whose records are missing here",
         "; ".join(m.damaged),
-        shlex.join(["netlab", "results", "repair", _short_path(m.results)]),
+        repair,
+        f"!{repair}",
     )
 
 
@@ -199,7 +205,8 @@ def _empty(m: Measured) -> Concern | None:
     cells = m.cells[empty(m.cells)]
     reasons = cells["missing_because"].str.replace(r"^\d+ runs?, ", "", regex=True)
     text = _of(len(cells), len(m.cells), "cell", IS) + " empty"
-    return _to_measure(m, cells, EMPTY, text, _counts(reasons))
+    reason = f"{_counts(reasons)}; runs that are missing or failed are measured again"
+    return _to_measure(m, cells, EMPTY, text, reason)
 
 
 def _counts(texts: pd.Series) -> str:
@@ -213,11 +220,11 @@ def _to_measure(
     if rows.empty:
         return None
     if len(m.runs) and m.runs["run_id"].str.startswith("imported@").all():
-        return Concern(
-            kind, text, f"{reason}; import other reports of them", "netlab import --help"
-        )
+        reason += "; import other reports of them"
+        here = "netlab.import_files(...)"
+        return Concern(kind, text, reason, "netlab import --help", here)
     reason += f"; {again}" if again else ""
-    return Concern(kind, text, reason, command(m, "study", *_outer(m, rows), quick=_is_short(m)))
+    return Concern(kind, text, reason, *_remedy(m, _outer(m, rows), quick=_is_short(m)))
 
 
 def _disturbed(m: Measured) -> Concern | None:
@@ -266,21 +273,23 @@ def _imprecise(m: Measured) -> Concern | None:
     if seen.none:
         reason += f"; {counted(seen.none, 'cell', HAS)} no interval over rounds"
     needed = wide["rounds_needed"].dropna()
-    options = _outer(m, wide)
-    if len(needed):  # else the study's own rounds are still to come
+    timing: dict[str, int | str] = {}
+    if not len(needed):
+        reason += "; rounds of the study are still to come"
+    else:
         finite, most = needed[needed != math.inf], MOST_ROUNDS_FACTOR * asked.max_rounds
         rounds = max(asked.max_rounds + 1, min(most, int(finite.max()) if len(finite) else most))
         if beyond := int((needed > most).sum()):
             scatter = counted(beyond, "cell", ("scatters", "scatter"))
             reason += f"; {scatter} too much for {most} rounds: quiet the hosts"
-        options += ["--max-rounds", str(rounds)]
+        timing["max_rounds"] = rounds
         if asked.budget is not None:
-            options += ["--budget", _duration(asked.budget * rounds / asked.max_rounds)]
+            timing["budget"] = _duration(asked.budget * rounds / asked.max_rounds)
     return Concern(
         IMPRECISE,
         _of(len(wide), len(m.cells), "cell", IS) + " less precise than asked",
         reason,
-        command(m, "study", *options),
+        *_remedy(m, _outer(m, wide), **timing),
     )
 
 
@@ -300,27 +309,62 @@ def _short(m: Measured) -> Concern | None:
         SHORT,
         "Short form of the study",
         f"{counted(rounds, 'round')} of {timing.seconds:g} s a run: a first look, not a result",
-        _whole(m),
+        *_whole(m),
     )
 
 
-def _outer(m: Measured, rows: pd.DataFrame) -> list[str]:
-    """Options with levels of outer factors: of the latest run if a row has them, else of a row."""
+def _outer(m: Measured, rows: pd.DataFrame) -> dict[str, Level]:
+    """Levels of outer factors: of the latest run if a row has them, else of a row."""
     outer = sorted(m.study.outer)
     now, concerned = (
         [{name: levels_of(text)[name] for name in outer} for text in frame["factors"]]
         for frame in (m.runs.sort_values("started_at").tail(1), rows)
     )
-    found = [*(one for one in now if one in concerned), *concerned, *now]
-    pairs = [f"{name}={level_text(level)}" for one in found[:1] for name, level in one.items()]
+    return next(iter([*(one for one in now if one in concerned), *concerned, *now]), {})
+
+
+def _options(outer: Mapping[str, Level]) -> list[str]:
+    pairs = [f"{name}={level_text(level)}" for name, level in outer.items()]
     return [word for pair in pairs for word in ("--outer", pair)]
 
 
-def _whole(m: Measured) -> str:
-    """The command for the whole study of a short form; its results are not those of the form."""
+def _whole(m: Measured) -> tuple[str, str]:
+    """The remedies of a short form; results of the whole study are not those of the form."""
+    name, outer = m.study.name.removesuffix(QUICK), _outer(m, m.runs)
+    if not _is_known(name):
+        words = ["netlab", "study", f"{name}.yml", *_options(outer)]
+        return shlex.join(words), "Measure the study without quick=True."
+    return shlex.join(["netlab", "study", name, *_options(outer)]), _call(name, {}, outer)
+
+
+def _remedy(
+    m: Measured, outer: Mapping[str, Level], *, quick: bool = False, **timing: int | str
+) -> tuple[str, str]:
+    """How to measure these results further: a command, and what to do in a notebook."""
+    options = [
+        word for name, value in timing.items() for word in (f"--{name}".replace("_", "-"), value)
+    ]
+    words = command(m, "study", *_options(outer), *map(str, options), quick=quick)
     name = m.study.name.removesuffix(QUICK)
-    words = ["netlab", "study", name if _is_known(name) else f"{name}.yml"]
-    return shlex.join([*words, *_outer(m, m.runs)])
+    if not _is_known(name):
+        return words, "Run the cell that measures again."
+    given = {"quick": True, **timing} if quick else timing
+    place = "" if _is_own(m) else _short_path(m.results, paths.given_path(""))
+    return words, _call(name, given, outer, place)
+
+
+def _call(
+    name: str, given: Mapping[str, object], outer: Mapping[str, Level], results: str = ""
+) -> str:
+    study = [repr(name), *(f"{key}={value!r}" for key, value in given.items())]
+    run = [f"outer={dict(outer)!r}"] * bool(outer) + [f"results={results!r}"] * bool(results)
+    return f"netlab.Study({', '.join(study)}).run({', '.join(run)})"
+
+
+def _is_own(m: Measured) -> bool:
+    """True where the study's results go by default, and for an example, which is never changed."""
+    places = (None, paths.results_dir(m.study.name))
+    return m.results in places or m.results.is_relative_to(paths.example(""))
 
 
 def _is_known(name: str) -> bool:
@@ -341,15 +385,15 @@ def command(m: Measured, verb: str, *options: str, quick: bool = False) -> str:
     else:
         # The copy of a short form is the short form itself.
         words.append(_short_path(study_file(m.results, m.campaign)) if m.results else f"{name}.yml")
-    if m.results and m.results != paths.results_dir(m.study.name):
+    if not _is_own(m):
         words += ["--results", _short_path(m.results)]
     return shlex.join([*words, *options])
 
 
-def _short_path(path: Path) -> str:
-    """Relative to the directory that netlab works in where it lies there."""
-    root = paths.root_dir()
-    return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+def _short_path(path: Path, here: Path | None = None) -> str:
+    """Relative to the current directory where it lies there."""
+    here = here or Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def contradictions(m: Measured) -> tuple[str, ...]:

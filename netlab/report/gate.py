@@ -35,8 +35,7 @@ class Banner:
         if not self.concerns:
             return f'<p class="netlab-gate passed">{html.escape(PASSED)}</p>'
         rows = "".join(
-            f"<li><strong>{html.escape(c.text)}</strong>: {html.escape(c.reason)}. "
-            f"<code>{html.escape(c.command)}</code></li>"
+            f"<li><strong>{html.escape(c.text)}</strong>: {html.escape(c.reason)}. {_to_do(c)}</li>"
             for c in self.concerns
         )
         style = "background:#fff3d6;color:#5c3d00;padding:0.6rem 0.9rem;border-radius:4px"
@@ -48,7 +47,13 @@ class Banner:
     def __repr__(self) -> str:
         if not self.concerns:
             return PASSED
-        return "\n".join(["Below the quality gate.", *map(in_words, self.concerns)])
+        rows = (f"{c.text}: {c.reason}; {c.call}" for c in self.concerns)
+        return "\n".join(["Below the quality gate.", *rows])
+
+
+def _to_do(concern: Concern) -> str:
+    text = html.escape(concern.call)
+    return text if text.endswith(".") else f"<code>{text}</code>"
 
 
 def in_words(concern: Concern) -> str:

@@ -71,7 +71,9 @@ def test_empty_cells_are_counted_by_reason(openlab):
     assert (empty.kind, flagged.kind) == (trust.EMPTY, trust.FLAGGED)
     assert empty.text == "70 of 140 cells are empty"
     assert "not measured: 35" in empty.reason and "all flagged: failed: 35" in empty.reason
+    assert empty.reason.endswith("runs that are missing or failed are measured again")
     assert empty.command == "netlab study openlab-2003"
+    assert empty.call == "netlab.Study('openlab-2003').run()"
     assert flagged.text == "105 of 315 runs are flagged (33 %)" and "failed 105" in flagged.reason
 
 
@@ -145,6 +147,8 @@ def test_a_precision_that_was_not_reached_proposes_rounds_and_a_budget():
     rounds = int(words[words.index("--max-rounds") + 1])
     assert words[:3] == ["netlab", "study", "openlab-2003"] and 4 < rounds <= 16
     assert words[words.index("--budget") + 1] == f"{math.ceil(20 * rounds / 4)}min"
+    given = f"max_rounds={rounds}, budget='{math.ceil(20 * rounds / 4)}min'"
+    assert concern.call == f"netlab.Study('openlab-2003', {given}).run()"
 
 
 def test_an_interval_within_one_run_reaches_no_precision_and_no_rank():
@@ -159,7 +163,9 @@ def test_an_interval_within_one_run_reaches_no_precision_and_no_rank():
     assert math.isnan(seen.median_percent) and math.isnan(seen.widest_percent)
     (concern,) = trust.gate(m)
     assert concern.text == "140 of 140 cells are less precise than asked"
-    assert concern.reason == "5 % was asked; 140 cells have no interval over rounds"
+    assert concern.reason == (
+        "5 % was asked; 140 cells have no interval over rounds; rounds of the study are still to come"
+    )
     assert concern.command == "netlab study openlab-2003", "its own rounds are to come"
     assert printed.best(m.cells, study).empty and len(printed.best(m.cells)) == 5
     assert answers.best(m) == "No cell is precise enough to be called the best."
@@ -186,6 +192,7 @@ def test_a_short_form_that_netlab_does_not_know_names_the_file_that_it_is_of(tmp
     concerns = trust.gate(measured(study, runs, tmp_path / "short"))
     assert concerns[-1].kind == trust.SHORT
     assert concerns[-1].command == "netlab study two-racks.yml"
+    assert concerns[-1].call == "Measure the study without quick=True."
 
 
 def test_a_command_states_an_outer_factor_that_its_cells_have():
@@ -195,6 +202,7 @@ def test_a_command_states_an_outer_factor_that_its_cells_have():
     empty, wide = trust.gate(measured(study, runs[~single]))
     assert (empty.kind, wide.kind) == (trust.EMPTY, trust.IMPRECISE)
     assert empty.command == "netlab study sc-2003 --outer kernel=up"
+    assert empty.call == "netlab.Study('sc-2003').run(outer={'kernel': 'up'})"
     assert wide.command.startswith("netlab study sc-2003 --outer kernel=smp --max-rounds ")
     runs.loc[single, ["flags", "message"]] = ["stalled", "nothing for 0.4 s"]
     _, flagged, _ = trust.gate(measured(study, runs))
@@ -215,6 +223,9 @@ def test_the_command_names_results_elsewhere_and_a_study_that_netlab_does_not_kn
 def test_results_below_the_working_directory_are_named_from_there(monkeypatch, openlab, tmp_path):
     monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
     m = measured(openlab, synthetic.runs_of(openlab), paths.results_root() / "again")
+    elsewhere = trust.command(m, "run")
+    assert elsewhere == f"netlab run openlab-2003 --results {tmp_path}/results/again"
+    monkeypatch.chdir(tmp_path)
     assert trust.command(m, "run") == "netlab run openlab-2003 --results results/again"
     m = measured(openlab, synthetic.runs_of(openlab), paths.results_dir("openlab-2003"))
     assert trust.command(m, "run") == "netlab run openlab-2003"
