@@ -43,6 +43,10 @@ def live_chart(
         f'<text x="{LEFT}" y="{base + 14}">run {first}</text>',
         f'<text x="{WIDTH - RIGHT}" y="{base + 14}" text-anchor="end">run {count}</text>',
     ]
+    if any(crosses):
+        middle = (LEFT + WIDTH - RIGHT) / 2
+        text = "× flagged, left out of the results"
+        parts.append(f'<text x="{middle}" y="{base + 14}" text-anchor="middle">{text}</text>')
     for at, (goodput, cpu, cross) in enumerate(zip(goodputs, cpus, crosses, strict=True)):
         x = LEFT + (at + 0.5) * step
         if goodput is not None:

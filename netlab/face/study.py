@@ -501,11 +501,7 @@ class Study:
         return paths.given_path(results) if str(results) else paths.results_dir(self.name)
 
     def _repr_html_(self) -> str:
-        from netlab.charts.chart import show
-        from netlab.charts.measured import order
-
-        chart = show(order(self.plan(), self.design))
-        return chart._repr_html_() + design_table(self.design)._repr_html_()
+        return design_table(self.design)._repr_html_()
 
     def __repr__(self) -> str:
         table = design_table(self.design)

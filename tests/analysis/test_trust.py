@@ -163,9 +163,8 @@ def test_an_interval_within_one_run_reaches_no_precision_and_no_rank():
     assert math.isnan(seen.median_percent) and math.isnan(seen.widest_percent)
     (concern,) = trust.gate(m)
     assert concern.text == "140 of 140 cells are less precise than asked"
-    assert concern.reason == (
-        "5 % was asked; 140 cells have no interval over rounds; rounds of the study are still to come"
-    )
+    left = "140 cells have no interval over rounds; rounds of the study are still to come"
+    assert concern.reason == f"5 % was asked; {left}"
     assert concern.command == "netlab study openlab-2003", "its own rounds are to come"
     assert printed.best(m.cells, study).empty and len(printed.best(m.cells)) == 5
     assert answers.best(m) == "No cell is precise enough to be called the best."

@@ -30,6 +30,12 @@ def test_runs_without_figures_leave_gaps_and_only_the_latest_are_drawn():
     assert f"Runs {400 - MOST_RUNS + 1} to 400: no goodput" in svg.attrib["aria-label"]
 
 
+@pytest.mark.parametrize(("flagged", "explained"), [(False, False), (True, True)])
+def test_a_cross_is_explained_where_there_is_one(flagged, explained):
+    svg = live_chart([1.0, 2.0], [5.0, 5.0], [False, flagged])
+    assert ("× flagged, left out" in svg) is explained
+
+
 @pytest.mark.parametrize("module", ["charts.live", "experiment.progress"])
 def test_progress_loads_without_matplotlib(module):
     code = f"import sys, netlab.{module}; sys.exit('matplotlib' in sys.modules)"

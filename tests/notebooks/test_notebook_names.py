@@ -129,6 +129,14 @@ def test_start_here_explains_every_word_that_a_study_uses():
         assert re.search(rf"^\| {word} \| .+ \|$", text, re.MULTILINE), word
 
 
+def test_start_here_lists_every_other_notebook():
+    text = read(ROOT / "notebooks/00-start-here.ipynb").cells[-1].source
+    listed = [name for row in text.splitlines() for name in re.findall(r"^\| (.*) \| ", row)]
+    numbers = [[int(number) for number in re.findall(r"`(\d\d)-", names)] for names in listed]
+    named = {n for ends in numbers if ends for n in range(ends[0], ends[-1] + 1)}
+    assert {int(path.name[:2]) for path in NOTEBOOKS[1:]} == named
+
+
 def printed_commands() -> list[str]:
     texts = [cell.source for path in NOTEBOOKS for cell in read(path).cells]
     texts += [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
