@@ -24,7 +24,7 @@ from netlab.files import paths, writing
 from netlab.measure.flags import INTERFERENCE
 from netlab.results.store import read_log, study_file
 from netlab.study import QUICK, Study
-from netlab.study.factors import Level, level_text
+from netlab.study.factors import level_text
 
 # The stored calibrations of this machine: the latest measurement of each part.
 
@@ -289,7 +289,7 @@ def _imprecise(m: Measured) -> Concern | None:
         IMPRECISE,
         _of(len(wide), len(m.cells), "cell", IS) + " less precise than asked",
         reason,
-        *_remedy(m, _outer(m, wide), **timing),
+        *_remedy(m, _outer(m, wide), timing=timing),
     )
 
 
@@ -313,7 +313,7 @@ def _short(m: Measured) -> Concern | None:
     )
 
 
-def _outer(m: Measured, rows: pd.DataFrame) -> dict[str, Level]:
+def _outer(m: Measured, rows: pd.DataFrame) -> Mapping[str, object]:
     """Levels of outer factors: of the latest run if a row has them, else of a row."""
     outer = sorted(m.study.outer)
     now, concerned = (
@@ -323,7 +323,7 @@ def _outer(m: Measured, rows: pd.DataFrame) -> dict[str, Level]:
     return next(iter([*(one for one in now if one in concerned), *concerned, *now]), {})
 
 
-def _options(outer: Mapping[str, Level]) -> list[str]:
+def _options(outer: Mapping[str, object]) -> list[str]:
     pairs = [f"{name}={level_text(level)}" for name, level in outer.items()]
     return [word for pair in pairs for word in ("--outer", pair)]
 
@@ -338,7 +338,11 @@ def _whole(m: Measured) -> tuple[str, str]:
 
 
 def _remedy(
-    m: Measured, outer: Mapping[str, Level], *, quick: bool = False, **timing: int | str
+    m: Measured,
+    outer: Mapping[str, object],
+    *,
+    quick: bool = False,
+    timing: Mapping[str, int | str] = {},
 ) -> tuple[str, str]:
     """How to measure these results further: a command, and what to do in a notebook."""
     options = [
@@ -354,7 +358,7 @@ def _remedy(
 
 
 def _call(
-    name: str, given: Mapping[str, object], outer: Mapping[str, Level], results: str = ""
+    name: str, given: Mapping[str, object], outer: Mapping[str, object], results: str = ""
 ) -> str:
     study = [repr(name), *(f"{key}={value!r}" for key, value in given.items())]
     run = [f"outer={dict(outer)!r}"] * bool(outer) + [f"results={results!r}"] * bool(results)

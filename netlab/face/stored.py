@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -32,6 +34,22 @@ def own_or_example(name: str | Path) -> str | Path:
     return example if "/" not in study and example.is_dir() and not any(own) else name
 
 
+@dataclass(frozen=True)
+class Example(Sentence):
+    """Names an example, with the command that measures one's own: a click selects it."""
+
+    command: str
+
+    def _repr_html_(self) -> str:
+        code = (
+            f'<pre style="user-select:all;white-space:pre-wrap">{html.escape(self.command)}</pre>'
+        )
+        return f"{super()._repr_html_()}<p>To measure your own, in a terminal:</p>{code}"
+
+    def __repr__(self) -> str:
+        return f"{self.text} To measure your own, in a terminal: {self.command}"
+
+
 def source(
     study: Study, directory: Path, runs: pd.DataFrame, command: Sequence[str] = ()
 ) -> Sentence:
@@ -50,9 +68,7 @@ def source(
         program = program.relative_to(root)
     calls = [(str(program), *words, *options) for options in itertools.product(*outer)]
     shell = " && ".join(map(shlex.join, [("cd", str(root)), *calls]))
-    return Sentence(
-        f"Example that comes with netlab: {measured}. For your own, in a terminal: {shell}"
-    )
+    return Example(f"Example that comes with netlab: {measured}.", shell)
 
 
 # Choose results by name, and runs by the levels of their factors.

@@ -53,7 +53,9 @@ class Banner:
 
 def _to_do(concern: Concern) -> str:
     text = html.escape(concern.call)
-    return text if text.endswith(".") else f"<code>{text}</code>"
+    return (
+        text if text.endswith(".") else f'<code style="background:none;color:inherit">{text}</code>'
+    )
 
 
 def in_words(concern: Concern) -> str:
