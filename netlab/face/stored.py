@@ -31,7 +31,8 @@ def own_or_example(name: str | Path) -> str | Path:
     study = str(name).removesuffix(QUICK)
     example = paths.example(study)
     own = (paths.results_dir(form).is_dir() for form in (study, study + QUICK))
-    return example if "/" not in study and example.is_dir() and not any(own) else name
+    measured = "/" not in study and any((example / one).is_dir() for one in ("runs", "fleet"))
+    return example if measured and not any(own) else name
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,9 @@ def test_the_command_under_an_example_has_a_call_for_each_outer_level(home):
 
 
 def test_missing_results_are_an_error(home):
-    with pytest.raises(BadInput, match="by name there are"):
-        netlab.Results("openlab-2004")
+    for name in ("openlab-2004", "two-stacks"):  # files of other tools are no results
+        with pytest.raises(BadInput, match="by name there are"):
+            netlab.Results(name)
     with pytest.raises(NetlabError, match="measure the study first"):
         netlab.Results("openlab-2003", results=home / "nowhere")
 
