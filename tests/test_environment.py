@@ -57,7 +57,9 @@ def conda_packages() -> dict[str, str]:
 
 
 def test_conda_and_pip_install_the_same_packages_from_the_same_versions_on():
-    wanted = bounds(PYPROJECT["project"]["dependencies"])
+    pdf = PYPROJECT["project"]["optional-dependencies"]["pdf"]
+    wanted = bounds(PYPROJECT["project"]["dependencies"] + pdf)
+    assert bounds(pdf).items() <= bounds(PYPROJECT["dependency-groups"]["dev"]).items()
     wanted = {CONDA_NAMES.get(name, name): bound for name, bound in wanted.items()}
     listed = {name: b for name, b in conda_packages().items() if name not in CONDA_ONLY}
     assert listed == wanted
@@ -100,9 +102,10 @@ def parsed(requirements: list[str], marker: str | None = None) -> set[tuple]:
 
 def test_the_lock_is_of_this_pyproject():
     (own,) = (package for package in LOCK["package"] if package["name"] == "netlab")
-    fleet = PYPROJECT["project"]["optional-dependencies"]["fleet"]
-    assert requirements_of(own["metadata"]["requires-dist"]) == (
-        parsed(PYPROJECT["project"]["dependencies"]) | parsed(fleet, "extra == 'fleet'")
+    extras = PYPROJECT["project"]["optional-dependencies"].items()
+    assert requirements_of(own["metadata"]["requires-dist"]) == set().union(
+        parsed(PYPROJECT["project"]["dependencies"]),
+        *(parsed(listed, f"extra == '{extra}'") for extra, listed in extras),
     )
     assert requirements_of(own["metadata"]["requires-dev"]["dev"]) == parsed(
         PYPROJECT["dependency-groups"]["dev"]

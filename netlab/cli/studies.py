@@ -285,7 +285,9 @@ def publish_site(
     directory = (results or paths.results_dir(loaded.name)).absolute()
     target = site or paths.site_dir()
     with Executions() as running:
-        from netlab.report.publish import publish  # seconds, in which the kernel imports as well
+        # seconds, in which the kernel imports as well
+        from netlab.report.export import NO_PDF
+        from netlab.report.publish import publish
 
         published = publish(
             *(directory, target, progress.step),
@@ -294,6 +296,8 @@ def publish_site(
             author=author,
             running=running,
         )
+    if NO_PDF:
+        progress.note(f"no PDF: {NO_PDF}")
     if published.left_out:
         progress.note(
             f"left out {', '.join(map(repr, published.left_out))}: notebooks of a study's own run "

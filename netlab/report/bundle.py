@@ -28,6 +28,7 @@ from netlab.files import paths
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.json_file import read_json
 from netlab.files.writing import Scratch, write_json, write_text
+from netlab.report.export import NO_PDF
 from netlab.report.page import MARKER
 from netlab.report.publish import last_visit, publish, report_of
 from netlab.report.redact import words_of
@@ -340,6 +341,8 @@ def bundle(
             author=author,
             calibrations=work / CALIBRATION,
         )
+        if NO_PDF:
+            say(f"netlab: no PDF: {NO_PDF}")
         (work / SITE / MARKER).unlink()
         _copy_own_notebooks(notebooks, work)
         _copy_study(measured, work)

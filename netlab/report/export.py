@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-import typst
 from markupsafe import Markup
 
 from netlab import __version__
@@ -38,6 +37,13 @@ from netlab.results.frames import write_atomically
 from netlab.results.store import Store
 from netlab.study.schedule import slug
 from netlab.units import arrows
+
+try:
+    import typst
+
+    NO_PDF = ""
+except ImportError:  # an extra: it is a tenth of an installation
+    NO_PDF = "typst, which makes it and figures as PNG, is not installed: pip install 'netlab[pdf]'"
 
 # SVG to PNG by typst's renderer, with the fonts that come with matplotlib.
 
@@ -125,7 +131,7 @@ class Exporter:
         self._site = site
         self._drawn = _drawn(before / FIGURES)
         self._taken: set[str] = set()
-        self._raster = Rasteriser() if png else None
+        self._raster = Rasteriser() if png and not NO_PDF else None
         for folder in (FIGURES, TABLES):
             (site / folder).mkdir(exist_ok=True)
 
@@ -416,6 +422,8 @@ _LABEL = re.compile(r'aria-label="([^"]*)"')
 
 def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "") -> str:
     """Write the report with the time of the last run, so that equal results give equal bytes."""
+    if NO_PDF:
+        return NO_PDF
     source = site / DOCUMENT_SOURCE
     source.write_text(document(m, site, title, author), encoding="utf-8")
     last = m.runs["started_at"].max().floor("us").to_pydatetime()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +58,12 @@ FULL_KNOBS = 4
 MOST_FULL = 8
 MOST_KNOBS = 40
 ORDERS = (4, 8, 12, 16, 20, 24, 32, 40)
-"""Sizes of the Plackett-Burman designs that pyDOE3 has, up to :data:`MOST_KNOBS`."""
+"""Sizes of the Plackett-Burman designs, up to :data:`MOST_KNOBS`."""
+CYCLES = {12: ("-+-+++---+-", 1), 20: ("--++----+-+-++++--+", -1)}
+"""Row that makes a design of this size, and the places by which each next row is rotated.
+
+Plackett and Burman's; other sizes are a power of two or twice one of these.
+"""
 
 ALL_ROW = "all-knobs"
 
@@ -106,9 +111,19 @@ def design(knobs: Iterable[str], kind: str = AUTO) -> Design:
 
 
 def _full(knobs: int) -> np.ndarray:
-    from pyDOE3 import ff2n  # takes a second to import
+    return np.array([*product((-1, 1), repeat=knobs)])
 
-    return ff2n(knobs)
+
+def _hadamard(order: int) -> np.ndarray:
+    """A matrix of signs with orthogonal columns, the first of them ones."""
+    if order == 1:
+        return np.ones((1, 1))
+    if order not in CYCLES:
+        return np.kron([[1, 1], [1, -1]], _hadamard(order // 2))
+    signs, step = CYCLES[order]
+    row = np.array([1 if sign == "+" else -1 for sign in signs])
+    cycle = np.array([np.roll(row, step * number) for number in range(order - 1)])
+    return np.vstack([np.ones(order), np.insert(cycle, 0, 1, axis=1)])
 
 
 def _folded(knobs: int) -> np.ndarray:
@@ -116,13 +131,10 @@ def _folded(knobs: int) -> np.ndarray:
 
     The ones and their mirror image are a column of their own, so that n runs serve n knobs.
     """
-    from pyDOE3 import pbdesign
-
     if knobs <= 2:  # rows would repeat
         return _full(knobs)
     order = next(size for size in ORDERS if size >= knobs)
-    runs = pbdesign(order - 1)
-    whole = np.column_stack([np.ones(len(runs)), runs])[:, :knobs]
+    whole = _hadamard(order)[::-1, :knobs]
     return np.vstack([whole, -whole])
 
 
