@@ -78,6 +78,8 @@ def init_command(
     for finding in written.findings:
         for line in finding.lines():
             click.echo(line)
+    if written.others:
+        click.echo(f"{written.others} more of paths that the study does not use: see {written.file}")
     click.echo(f"{written.file}: a study of {written.path}; next: netlab check {written.file}")
 
 

@@ -294,6 +294,8 @@ class Written:
     file: Path
     paths: tuple[FoundPath, ...]
     findings: tuple[Finding, ...]
+    """Of the hosts and the measured path; the file lists those of the other paths, too."""
+    others: int
 
     @property
     def path(self) -> str:
@@ -349,7 +351,8 @@ def init_study(
             f"cannot be written: {error.strerror}", where=str(file), code="E-SURVEY-005"
         ) from None
     load(file)
-    return Written(file, paths, found)
+    used = findings(paths[:1])
+    return Written(file, paths, used, len(found) - len(used))
 
 
 def _named(hosts: Sequence[Mapping[str, Any]]) -> dict[str, StudyHost]:
