@@ -20,6 +20,7 @@ from netlab.cli.experiments import (
     screen_command,
 )
 from netlab.cli.fleet import fleet_group
+from netlab.cli.measure import measure_command
 from netlab.cli.options import end_on_signals, guarded
 from netlab.cli.results import (
     bundle_command,
@@ -177,7 +178,7 @@ def main() -> None:
 
 
 for command in (
-    *(init_command, study_command, run_command, report_command, check_command),
+    *(measure_command, init_command, study_command, run_command, report_command, check_command),
     *(tune_group, hosts_group, lab_group),
     *(compare_command, notebooks_command, autotune_command, bench_command, screen_command),
     *(calibrate_command, import_command, results_group),

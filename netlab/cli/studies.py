@@ -70,7 +70,7 @@ def init_command(
     from netlab.survey.init import init_study
 
     written = init_study(
-        tuple(_reached(text, identity_file) for text in (left, right)),
+        tuple(reached(text, identity_file) for text in (left, right)),
         output=output,
         data=data,
         force=force,
@@ -79,11 +79,13 @@ def init_command(
         for line in finding.lines():
             click.echo(line)
     if written.others:
-        click.echo(f"{written.others} more of paths that the study does not use: see {written.file}")
+        click.echo(
+            f"{written.others} more of paths that the study does not use: see {written.file}"
+        )
     click.echo(f"{written.file}: a study of {written.path}; next: netlab check {written.file}")
 
 
-def _reached(text: str, identity_file: str | None) -> dict[str, str | int | None]:
+def reached(text: str, identity_file: str | None) -> dict[str, str | int | None]:
     """Parts of an SSH name, as keys of a study's host."""
     user, at, address = text.rpartition("@")
     if address.count(":") > 1 and "[" not in address:  # IPv6 without a port

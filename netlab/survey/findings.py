@@ -26,13 +26,14 @@ class Finding:
     """One finding: its host, the reason, and what helps; empty without it.
 
     ``command`` is a shell command for that host. ``knob`` does the same for the length of a run: an
-    item of a tuning's ``knobs``, as YAML.
+    item of a tuning's ``knobs``, as YAML. ``explains`` is the bottleneck that it may cause.
     """
 
     host: str
     reason: str
     command: str = ""
     knob: str = ""
+    explains: str = ""
 
     def lines(self) -> list[str]:
         """The finding, and what helps on lines of its own."""
@@ -64,6 +65,7 @@ def _host(host: HostSurvey) -> Iterator[Finding]:
             "frequency follows the load, and goodput follows it",
             "cpupower frequency-set -g performance",
             "{kind: governor, value: performance}",
+            explains="CPU",
         )
     if host.idle_us > SLOW_EXIT_us:
         yield Finding(
@@ -77,6 +79,7 @@ def _host(host: HostSurvey) -> Iterator[Finding]:
             host.name,
             "irqbalance moves interrupts to other CPUs during a run, and repeats differ",
             "systemctl stop irqbalance",
+            explains="CPU",
         )
 
 
@@ -110,6 +113,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"{card.name} has {card.bus.name} of the {card.bus_max.name} that the card can use: "
             "put it into another slot",
             f"lspci -vv -s {card.bus_address} | grep LnkSta",
+            explains="bus",
         )
     if fast and card.ring and card.ring_max and card.ring < card.ring_max:
         yield Finding(
@@ -118,6 +122,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"{card.ring_max}: bursts overflow it",
             f"ethtool -G {card.name} rx {card.ring_max}",
             f"{{kind: ring, name: rx, value: {card.ring_max}}}",
+            explains="loss",
         )
     queues = min(host.cpus, card.channels_max or card.rx_queues)
     if fast and card.rx_queues < queues:
@@ -127,6 +132,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"allows {card.channels_max}: streams share a queue and its CPU",
             f"ethtool -L {card.name} combined {queues}",
             f"{{kind: channels, name: combined, value: {queues}}}",
+            explains="CPU",
         )
     yield from _interrupts(host, card)
     for key, short in OFFLOADS.items():
@@ -136,6 +142,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
                 f"{card.name}: {key} is off, so each packet costs CPU time of its own",
                 f"ethtool -K {card.name} {short} on",
                 f'{{kind: feature, name: {short}, value: "on"}}',
+                explains="CPU",
             )
     if card.pauses:
         yield Finding(
@@ -143,6 +150,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"{card.name} uses pause frames ({' and '.join(card.pauses)}): a slow receiver stops "
             "the switch or the sender, and loss does not show where it happens",
             f"ethtool -A {card.name} rx off tx off",
+            explains="loss",
         )
     if card.drops:
         counted = ", ".join(f"{name} {count}" for name, count in sorted(card.drops.items()))
@@ -151,6 +159,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"{card.name} has lost packets since it was started ({counted}): see whether the "
             "counters grow during a run",
             f"ethtool -S {card.name}",
+            explains="loss",
         )
     if host.congestion == "bbr" and card.qdiscs and "fq" not in card.qdiscs:
         yield Finding(
@@ -158,6 +167,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"bbr is the congestion control and {card.name} has no fq, which paces its packets",
             f"tc qdisc replace dev {card.name} root fq",
             f"{{kind: qdisc, value: {'mq fq' if 'mq' in card.qdiscs else 'fq'}}}",
+            explains="loss",
         )
     bdp_B = path.bdp_B
     if bdp_B is not None:
@@ -171,6 +181,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
                     f'sysctl -w net.ipv4.{name}="4096 131072 {max(4 * bdp_B, most_B)}"',
                     f"{{kind: sysctl, name: net.ipv4.{name}, "
                     f"value: 4096 131072 {max(4 * bdp_B, most_B)}}}",
+                    explains="window" if name == "tcp_rmem" else "send buffer",
                 )
 
 
@@ -185,6 +196,7 @@ def _interrupts(host: HostSurvey, card: Interface) -> Iterator[Finding]:
             f"the card's (CPUs {card.local_cpus})",
             f"echo {card.local_cpus} > /proc/irq/{far[0].number}/smp_affinity_list",
             "{kind: irq, name: affinity, value: local}",
+            explains="CPU",
         )
     single = [cpus for _, cpus in serving if len(cpus) == 1]
     distinct = set().union(*single)
@@ -195,6 +207,7 @@ def _interrupts(host: HostSurvey, card: Interface) -> Iterator[Finding]:
             "collide there",
             f"grep {card.name} /proc/interrupts",
             "{kind: irq, name: affinity, value: spread}",
+            explains="CPU",
         )
 
 
@@ -211,6 +224,7 @@ def _firewall(end: FoundEnd) -> Iterator[Finding]:
             end.host.name,
             "tracks connections (conntrack), which costs CPU time for each packet",
             f"iptables -t raw -I PREROUTING -i {end.interface.name} -j CT --notrack",
+            explains="CPU",
         )
 
 
@@ -225,6 +239,7 @@ def _pair(path: FoundPath) -> Iterator[Finding]:
             f"{small.interface.name} has MTU {small.interface.mtu_B} B and the other end "
             f"{large_B} B: larger packets are lost without a message",
             f"ip link set dev {small.interface.name} mtu {large_B}",
+            explains="loss",
         )
     speeds = [end.interface.speed_Mbps for end in path.ends]
     if None not in speeds and speeds[0] != speeds[1]:

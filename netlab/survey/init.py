@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -166,6 +167,9 @@ LONG_RTT_ms = 5.0
 SECONDS = 10.0
 STREAMS = (1, 4)
 MOST_STREAMS = 32
+SHORT_ROUNDS, SHORT_S = 12, 1.0
+"""Of `netlab measure`, which makes the first rounds; `netlab study` makes the others."""
+STAMP = "-%Y%m%d-%H%M%S"
 
 
 def study_text(
@@ -173,6 +177,7 @@ def study_text(
     hosts: Mapping[str, StudyHost],
     paths: Sequence[FoundPath],
     found: Sequence[Finding],
+    short: Short | None = None,
 ) -> str:
     """The text of a study that measures the first path; the others stand in comments."""
     first, *others = paths
@@ -193,10 +198,11 @@ def study_text(
     for number, path in enumerate(others, start=2):
         lines += _comment("Found too; a group below would measure it:", 2)
         lines += [f"  # {line.strip()}" for line in _path(f"data{number}", path)]
-    lines += ["", *_groups(left.name, right.name)]
+    lines += ["", *_groups(left.name, right.name, short)]
     most = min(max(left.cpus, right.cpus, max(STREAMS) * 2), MOST_STREAMS)
-    lines += ["", f"streams: [{', '.join(map(str, (*STREAMS, most)))}]"]
-    lines += ["", *_tunings(first), "", *_timing(first)]
+    streams = (short.streams,) if short else (*STREAMS, most)
+    lines += ["", f"streams: [{', '.join(map(str, streams))}]"]
+    lines += ["", *_tunings(first), "", *_timing(first, short)]
     if found:
         lines += [
             "",
@@ -213,11 +219,14 @@ def study_text(
     return "\n".join(lines) + "\n"
 
 
-def _groups(left: str, right: str) -> list[str]:
+def _groups(left: str, right: str, short: Short | None = None) -> list[str]:
     both = {"name": f"{left} <-> {right}", "path": "data", "sender": left, "direction": "<->"}
+    one_way = {"name": f"{left} -> {right}", "path": "data", "sender": left}
+    if short:
+        return ["groups:", f"  - {yaml_line(both if short.both else one_way)}"]
     return [
         "groups:",
-        f"  - {yaml_line({'name': f'{left} -> {right}', 'path': 'data', 'sender': left})}",
+        f"  - {yaml_line(one_way)}",
         f"  - {yaml_line({'name': f'{right} -> {left}', 'path': 'data', 'sender': right})}",
         *_comment("Both directions at the same time:", 2),
         f"  # - {yaml_line(both)}",
@@ -256,12 +265,14 @@ def _tunings(path: FoundPath) -> list[str]:
     ]
 
 
-def _timing(path: FoundPath) -> list[str]:
+def _timing(path: FoundPath, short: Short | None = None) -> list[str]:
     long = path.rtt_ms >= LONG_RTT_ms
     # slow start doubles each round trip: 20 of them fill any path
     warmup_s = round(max(0.5, 20 * path.rtt_ms / 1e3), 1) if long else None
     seconds = round(max(SECONDS, 100 * path.rtt_ms / 1e3), 1)
     timing: dict[str, float] = {"rounds": 5, "seconds": seconds}
+    if short:
+        timing = {"rounds": SHORT_ROUNDS, "seconds": SHORT_S}
     if warmup_s is not None:
         timing["warmup_s"] = warmup_s
     text = "Runs of each cell, and the measured seconds of each"
@@ -285,6 +296,14 @@ def name_of(address: str, taken: Sequence[str] = ()) -> str:
     name = name.strip("-_")[:24]
     free = [word for word in (name, "left", "right") if word and word not in taken]
     return free[0]
+
+
+@dataclass(frozen=True)
+class Short:
+    """Wanted is one cell of short runs, in a study of a name that no other has."""
+
+    streams: int
+    both: bool = False
 
 
 @dataclass(frozen=True)
@@ -313,6 +332,7 @@ def init_study(
     output: Path | None = None,
     data: tuple[str, str] | None = None,
     force: bool = False,
+    short: Short | None = None,
 ) -> Written:
     """Survey two hosts and write a study; nothing is changed on them."""
     reached = _named(hosts)
@@ -326,7 +346,10 @@ def init_study(
         )
         for name, host in reached.items()
     }
-    file = output or Path(f"{'-'.join(reached)}.yml")
+    names = "-".join(reached)
+    if short:  # as a whole within the length of a name
+        names = names[:30] + time.strftime(STAMP)
+    file = output or Path(f"{names}.yml")
     if file.exists() and not force:
         raise BadInput(
             "exists; --force writes over it, -o FILE another one",
@@ -343,7 +366,7 @@ def init_study(
         close_hosts(opened)
     found = findings(paths)
     name = file.stem if is_name(file.stem) else "-".join(opened)
-    text = study_text(name, reached, paths, found)
+    text = study_text(name, reached, paths, found, short)
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

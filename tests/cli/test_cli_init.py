@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from refusals import refused
 
 from netlab.cli.main import main
-from netlab.cli.studies import _reached
+from netlab.cli.studies import reached
 from netlab.errors import BadInput
 
 NAMES = {
@@ -23,7 +23,7 @@ NAMES = {
 
 @pytest.mark.parametrize(("text", "parts"), NAMES.items())
 def test_a_name(text, parts):
-    found = _reached(text, "key")
+    found = reached(text, "key")
     assert (found["address"], found["user"], found["port"]) == parts
     assert found["identity_file"] == "key"
 
@@ -31,7 +31,7 @@ def test_a_name(text, parts):
 @pytest.mark.parametrize("text", ["", "me@", "a@b@c", "left:port"])
 def test_what_is_no_name(text):
     with refused(BadInput, "E-CLI-024"):
-        _reached(text, None)
+        reached(text, None)
 
 
 def test_a_host_that_no_study_may_have_is_bad_input(tmp_path):
