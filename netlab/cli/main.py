@@ -1,9 +1,4 @@
-"""The ``netlab`` command: the same studies from a shell, with exit codes.
-
-0: done. 1: a run, host or report failed. 2: bad input. 3: a condition of `compare --fail-if` is
-met. 4: measured or written, and below the quality gate. 130: interrupted; 129 and 143 by SIGHUP and
-SIGTERM.
-"""
+"""The ``netlab`` command: the same studies from a shell, with exit codes."""
 
 from __future__ import annotations
 
@@ -171,8 +166,14 @@ def _show_version(context: click.Context, _parameter: click.Parameter, wanted: b
 def main() -> None:
     """Measure, tune and publish: reproducible throughput studies of a network path.
 
-    Exit codes: 0 done, 1 a run, host or report failed, 2 bad input, 3 a condition of
-    `compare --fail-if` is met, 4 done, and below the quality gate, 130 interrupted.
+    \b
+    Exit codes:
+      0        done
+      1        something failed: a command, a host, all runs of a cell, a bound
+      2        bad input; nothing was changed or measured
+      3        compare: a condition of --fail-if is met
+      4        measured or written, and below the quality gate; imported in part
+      128 + n  ended by signal n: 130 Ctrl-C, 129 SIGHUP, 143 SIGTERM
     """
     end_on_signals()
 

@@ -42,7 +42,13 @@ MOST_WARNINGS = 2
 @click.argument("left")
 @click.argument("right", required=False)
 @click.option("--both", is_flag=True, help="Both directions at the same time.")
-@click.option("--streams", type=click.IntRange(1, 128), default=4, show_default=True)
+@click.option(
+    "--streams",
+    type=click.IntRange(1, 128),
+    default=4,
+    show_default=True,
+    help="TCP streams of each direction.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON instead.")
 @click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
 @guarded
@@ -59,7 +65,7 @@ def measure_command(
     LEFT and RIGHT are SSH names as of `netlab init`; `netlab measure lab` takes the built-in lab.
     Three runs of a second, within some 15 s; longer on long paths, which start slowly. The last
     line is the study that was measured: `netlab study` measures further rounds and reports. Exit
-    code 4: all runs were disturbed.
+    code 4: all runs were disturbed; 1: all failed.
     """
     file, found = _study(left, right, identity_file, streams, both)
     from netlab.files.yaml_file import read_yaml
@@ -74,8 +80,10 @@ def measure_command(
         click.echo(_line(answer))
         for text, remedy in answer["warnings"]:
             click.echo(f"  {text}: {remedy}")
+    code = exit_code(campaign)
+    if not as_json:
         click.echo(file)
-    sys.exit(exit_code(campaign))
+    sys.exit(code)
 
 
 def _study(

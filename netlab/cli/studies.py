@@ -144,8 +144,9 @@ def run_command(study: str, results: Path | None, outer: dict[str, str], **timin
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
     campaign = measure(loaded, results, outer)
+    code = exit_code(campaign)
     click.echo(campaign.directory)
-    sys.exit(exit_code(campaign))
+    sys.exit(code)
 
 
 def exit_code(campaign: Campaign) -> int:
@@ -251,8 +252,9 @@ def report_command(
 
     with Progress() as progress:
         published = publish_site(loaded, notebooks, results, site, progress, against, author)
+    code = gate_code(published.concerns)
     click.echo(published.index)
-    sys.exit(gate_code(published.concerns))
+    sys.exit(code)
 
 
 def gate_code(found: Iterable[Concern]) -> int:
@@ -325,9 +327,9 @@ def study_command(
 ) -> None:
     """Measure STUDY and write its report: `run`, then `report`.
 
-    Print the path of the report. STUDY is the name of a study or the path of its file. Exit code 4:
-    the report is written, with a banner: below the quality gate, see `netlab report`; 1: all runs
-    of a cell failed.
+    The last line is the path of the report. STUDY is the name of a study or the path of its file.
+    Exit code 4: the report is written, with a banner: below the quality gate, see `netlab report`,
+    or all runs of a cell failed.
     """
     loaded = load_measurable(study, **timing)
     notebooks, outer = notebooks_of(loaded, study), asked_outer(loaded, outer)
@@ -336,9 +338,9 @@ def study_command(
     with Progress() as progress:
         campaign = measure(loaded, results, outer, progress)
         published = publish_site(loaded, notebooks, campaign.directory, site, progress)
+    below, without = gate_code(published.concerns), exit_code(campaign)
     click.echo(published.index)
-    below = gate_code(published.concerns)
-    sys.exit(exit_code(campaign) or below)
+    sys.exit(BELOW_GATE if below or without else 0)
 
 
 # ``netlab lab``: the lab of network namespaces that comes with netlab.

@@ -34,7 +34,18 @@ def all_commands() -> list[tuple[str, ...]]:
 
 def test_every_command_is_there():
     assert set(main.commands) == {
-        *("init", "study", "run", "report", "check", "tune", "lab", "notebooks", "guide"),
+        *(
+            "measure",
+            "init",
+            "study",
+            "run",
+            "report",
+            "check",
+            "tune",
+            "lab",
+            "notebooks",
+            "guide",
+        ),
         *("compare", "results"),
         *("autotune", "screen", "bench", "calibrate", "hosts", "import"),
         *("bundle", "verify", "rerun", "schema", "fleet"),

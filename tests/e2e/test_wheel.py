@@ -122,14 +122,19 @@ def test_an_installed_netlab_measures_in_an_empty_directory(
 ):
     before = files_of(installed)
     (tmp_path / "mine.yml").write_text(yaml.safe_dump(one_block(), sort_keys=False))
-    done = run(installed, tmp_path, "run", "mine.yml", "--quick")
+    checked = run(installed, tmp_path, "check", "mine.yml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    done = run(installed, tmp_path, "study", "mine.yml", "--quick")
     measured_through(done)
-    results = tmp_path / "results" / "small-quick"
-    assert done.stdout.strip() == str(results)
+    results, site = tmp_path / "results" / "small-quick", tmp_path / "site"
+    assert done.stdout.splitlines()[-1] == str(site / "index.html")
+    missing = "netlab: no PDF: typst, which makes it and figures as PNG, is not installed: pip in"
+    assert missing in done.stderr and "No PDF: typst" in (site / "index.html").read_text()
+    assert not [*site.glob("*.pdf"), *site.rglob("*.png")]
     runs = Store(results).runs()
     assert len(runs) == 1
     assert (runs["sent_B"] == runs["received_B"]).all()
-    assert {path.name for path in tmp_path.iterdir()} == {"mine.yml", "results"}
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.yml", "results", "site"}
     assert files_of(installed) == before
 
 
