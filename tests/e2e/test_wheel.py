@@ -18,10 +18,11 @@ from tests.e2e.conftest import ROOT, measured_through, small_study
 UV = shutil.which("uv") or str(ROOT / ".uv" / "bin" / "uv")
 
 
-def uv(*argv: str, **environment: str) -> None:
-    """Run uv with the Python of the set-up, and only what that has fetched."""
+def uv(*argv: str, offline: bool = True, **environment: str) -> None:
+    """Run uv with the Python of the set-up, and offline only what that has fetched."""
     done = subprocess.run(
-        (UV, *argv, "--offline", "--quiet"), cwd=ROOT, capture_output=True, text=True, check=False,
+        (UV, *argv, "--quiet", *(["--offline"] if offline else [])),
+        cwd=ROOT, capture_output=True, text=True, check=False,
         env={**os.environ, "UV_PYTHON": sys.executable, **environment},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -40,10 +41,13 @@ def wheel(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory) -> Path:
     """A fresh environment with the wheel and the locked versions of what it needs."""
-    venv = tmp_path_factory.mktemp("installed") / "venv"
+    return install(wheel, tmp_path_factory.mktemp("installed") / "venv")
+
+
+def install(wheel: Path, venv: Path, *, offline: bool = True, **environment: str) -> Path:
     # by the addresses of the lock: the cache has no index of versions
     locked = ("sync", "--frozen", "--no-dev", "--no-install-project")
-    uv(*locked, UV_PROJECT_ENVIRONMENT=str(venv))
+    uv(*locked, offline=offline, UV_PROJECT_ENVIRONMENT=str(venv), **environment)
     uv("pip", "install", "--no-deps", "--python", str(venv / "bin" / "python"), str(wheel))
     return venv
 
@@ -120,6 +124,10 @@ def one_block() -> dict:
 def test_an_installed_netlab_measures_in_an_empty_directory(
     installed: Path, tmp_path: Path, machine_untouched
 ):
+    studies_in_an_empty_directory(installed, tmp_path)
+
+
+def studies_in_an_empty_directory(installed: Path, tmp_path: Path) -> None:
     before = files_of(installed)
     (tmp_path / "mine.yml").write_text(yaml.safe_dump(one_block(), sort_keys=False))
     checked = run(installed, tmp_path, "check", "mine.yml")
