@@ -131,6 +131,50 @@ def _goodput(m: Measured, cell: pd.Series) -> str:
 _INTERVAL = ("goodput_MBps", "low_MBps", "high_MBps")
 
 
+@dataclass(frozen=True)
+class Tile:
+    """One figure of a study: what it is, its value, and what it is of."""
+
+    what: str
+    value: str
+    of: str
+    cell: dict | None = None
+    """The cell that it is the goodput of."""
+
+
+def tiles(m: Measured) -> tuple[Tile, ...]:
+    """The best goodput, the main limit, and findings of 2003 or runs that count."""
+    return (_best_tile(m), _limit_tile(m), _held_tile(m))
+
+
+def _best_tile(m: Measured) -> Tile:
+    highest = printed.best(m.cells, m.study)
+    if highest.empty:
+        return Tile("Highest goodput", printed.MISSING, best(m))
+    cell = highest.loc[highest["goodput_MBps"].idxmax()]
+    tuning = printed.tuning_labels(m.cells, m.study)[cell.tuning]
+    of = f"{arrows(cell.group)}, {tuning}, {cell.mtu_B} B, {counted(int(cell.streams), 'stream')}"
+    return Tile("Highest goodput", _goodput(m, cell), of, cell.to_dict())
+
+
+def _limit_tile(m: Measured) -> Tile:
+    counts = m.bottlenecks["bottleneck"].value_counts()
+    if counts.empty:
+        return Tile("Main limit", printed.MISSING, _limits(m))
+    of = f"in {counts.iloc[0]} of {counted(len(m.bottlenecks), 'cell')} with a valid run"
+    return Tile("Main limit", str(counts.index[0]), of)
+
+
+def _held_tile(m: Measured) -> Tile:
+    if len(comparable(m)):
+        counts = m.findings["verdict"].value_counts()
+        value = f"{counts.get(HOLDS, 0)} of {len(m.findings)}"
+        others = f"{counts.get(DOES_NOT_HOLD, 0)} do not, {counts.get(CANNOT_TELL, 0)} cannot be told"
+        return Tile("Findings of 2003 that hold", value, others)
+    good = len(valid(m.runs))
+    return Tile("Valid runs", f"{good:,} of {len(m.runs):,}", "the others are flagged and left out")
+
+
 def _limits(m: Measured) -> str:
     counts = m.bottlenecks["bottleneck"].value_counts()
     known = counts.drop("unknown", errors="ignore")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, disturbed, empty, valid
@@ -28,6 +30,7 @@ from netlab.charts.labels import (
 from netlab.charts.theme import (
     BAND_COLOUR,
     CEILING_COLOUR,
+    CEILING_DASH,
     CHART_SIZE_IN,
     COUNT_COLOUR,
     MEDIAN_COLOUR,
@@ -94,8 +97,9 @@ def _bus(part: pd.DataFrame) -> float:
     return float(part["bus_MBps"].max())
 
 
-def _words(part: pd.DataFrame, study: Study | None) -> str:
+def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str:
     """Alt text for the lines of a chart."""
+    unit = "Per cent of the bus" if of_bus else "MB/s"
     lines = []
     for mtu_B in sorted(part["mtu_B"].unique()):
         line = part[part["mtu_B"] == mtu_B].sort_values("streams")
@@ -110,8 +114,8 @@ def _words(part: pd.DataFrame, study: Study | None) -> str:
         lines.append(f"{mtu_B} B: {values}")
     bus = _bus(part)
     name = printed.bus_name(part, study).capitalize()
-    ceiling = "" if math.isnan(bus) else f" {name} is {printed.number(bus)} MB/s."
-    return f"MB/s by number of streams. {'; '.join(lines)}.{ceiling}"
+    ceiling = "" if of_bus or math.isnan(bus) else f" {name} is {printed.number(bus)} MB/s."
+    return f"{unit} by number of streams. {'; '.join(lines)}.{ceiling}"
 
 
 def _caption(part: pd.DataFrame, study: Study | None) -> str:
@@ -156,6 +160,65 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
         label_lines(ax, names, size_pt=8.5, inside=True, laid_out=i > 0)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
     describe(fig, alt, _caption(whole, study))
+    return Panels(fig, axes)
+
+
+MOST_COLUMNS = 6
+"""Panels in a row of the whole study."""
+
+PUBLISHED = {"linestyle": "none", "marker": "_", "markersize": 11, "markeredgewidth": 1.6}
+"""Marks of published values among measured lines."""
+
+
+@theme()
+def whole(
+    cells: pd.DataFrame, then: pd.DataFrame | None = None, *, study: Study | None = None
+) -> Panels:
+    """Draw all groups and tunings on one scale, a panel each, beside the published values."""
+    of_bus = bool(cells["bus_MBps"].notna().all())
+    if of_bus:  # each group has a ceiling of its own, and a scale that they share
+        rates = ["goodput_MBps", "low_MBps", "high_MBps", "disturbed_MBps", "bus_MBps"]
+        percent = cells[rates].div(cells["bus_MBps"], axis=0) * 100
+        cells = cells.assign(**{name: percent[name] for name in rates})
+    groups = {name: arrows(name) for name in printed.group_names(cells)}
+    tunings = printed.tuning_labels(cells, study)
+    across, down = groups, tunings
+    if not len(tunings) <= len(groups) <= MOST_COLUMNS:
+        across, down = tunings, groups
+    size = (1.0 + 1.75 * len(across), 0.9 + 1.3 * len(down))
+    fig, axes = plt.subplots(
+        len(down), len(across), figsize=size, sharex=True, sharey=True, squeeze=False
+    )
+    styles, top, words = mtu_styles(cells["mtu_B"]), _top(cells), []
+    for (y, row), (x, column) in product(enumerate(down), enumerate(across)):
+        ax, (group, tuning) = axes[y][x], (column, row) if across is groups else (row, column)
+        part = cells[(cells["group"] == group) & (cells["tuning"] == tuning)]
+        if part.empty:
+            ax.set_axis_off()
+        else:
+            _draw(ax, part, styles, top)
+            ceiling_line(ax, _bus(part), "bus", written=False)
+            words.append(f"{groups[group]}, {tunings[tuning]}, {_words(part, study, of_bus)}")
+        if then is not None and of_bus:
+            old = then[(then["group"] == group) & (then["tuning"] == tuning)]
+            for mtu_B, points in old.groupby("mtu_B"):
+                colour = {"color": styles[mtu_B]["color"]}
+                name = f"MTU {mtu_B} B, published"
+                ax.plot(points["streams"], points["then_percent"], label=name, **PUBLISHED | colour)
+        ax.set_xlabel("TCP streams" if y == len(down) - 1 else "")
+        ax.set_title(across[column] if y == 0 else "", fontsize=9)
+        if x == 0:
+            ax.set_ylabel(down[row], fontsize=9)
+    fig.supylabel("% of the bus" if of_bus else "goodput, MB/s", fontsize=9)
+    marks = [Line2D([], [], label=f"MTU {mtu_B} B", **styles[mtu_B]) for mtu_B in styles]
+    if of_bus:
+        bus = {"color": CEILING_COLOUR, "linestyle": CEILING_DASH}
+        marks.append(Line2D([], [], label="bus", **bus))
+        if then is not None:
+            marks.append(Line2D([], [], label="published", color=CEILING_COLOUR, **PUBLISHED))
+    fig.legend(handles=marks, ncols=len(marks), loc="outside lower center", fontsize=8.5)
+    caption = _caption(cells, study)
+    describe(fig, f"Line charts of the whole study, one scale. {' '.join(words)}", caption)
     return Panels(fig, axes)
 
 

@@ -159,8 +159,10 @@ class Exporter:
             kinds.append("csv")
         alt = _ALT.search(found[2] + found[4])
         words = html.unescape(alt[1]).partition(".")[0] if alt else name
-        links = _links([(f"{FIGURES}/{name}.{kind}", kind.upper()) for kind in kinds], words)
-        return f"{found[1]}{_inline(svg, name)}{found[5]}{links}</figure>"
+        files = [(f"{FIGURES}/{name}.{kind}", kind.upper()) for kind in kinds]
+        start = found[1].replace("<figure ", f'<figure id="figure-{name}" ', 1)
+        links = _links(files, words, f"figure-{name}")
+        return f"{start}{_inline(svg, name)}{found[5]}{links}</figure>"
 
     def _png(self, svg: str, name: str) -> bool:
         """Write the PNG; copy that of an equal figure, of this site or of the former one."""
@@ -181,14 +183,15 @@ class Exporter:
         parts, end = [], 0
         for found in _TABLE.finditer(body):
             before, end = body[end : found.start()], found.end()
-            name, links = self._table(found)
+            name, files, caption = self._table(found)
             *_, at = (0, *(box.end() for box in _BOX.finditer(before)))
-            mark = f' id="{_free_id(name, body)}"' if at else ""
-            parts += [before[:at], mark, before[at:], links]
+            address = _free_id(name, body) if at else ""
+            mark = f' id="{address}"' if at else ""
+            parts += [before[:at], mark, before[at:], _links(files, caption, address)]
         return "".join([*parts, body[end:]])
 
-    def _table(self, found: re.Match) -> tuple[str, str]:
-        """Write the files of a table; return its name and the links to them."""
+    def _table(self, found: re.Match) -> tuple[str, list[tuple[str, str]], str]:
+        """Write the files of a table; return its name, the files and its caption."""
         caption = html.unescape(found[1])
         name = free(slug(caption)[:LONGEST_NAME].strip("-") or "table", self._taken)
         self._taken.add(name)
@@ -196,7 +199,7 @@ class Exporter:
         for kind, text in (("csv", found[2]), ("tex", found[3])):
             (folder / f"{name}.{kind}").write_text(html.unescape(text), encoding="utf-8")
         files = [(f"{TABLES}/{name}.csv", "CSV"), (f"{TABLES}/{name}.tex", "LaTeX")]
-        return name, _links(files, caption)
+        return name, files, caption
 
 
 def _free_id(name: str, body: str) -> str:
@@ -220,9 +223,14 @@ def _digest(svg: str) -> str:
     return hashlib.sha256(svg.encode()).hexdigest()
 
 
-def _links(files: list[tuple[str, str]], words: str) -> str:
+def _links(files: list[tuple[str, str]], words: str, address: str) -> str:
     name = html.escape(words, quote=True)
-    each = (f'<a download href="{f}" aria-label="{kind}: {name}">{kind}</a>' for f, kind in files)
+    each = [f'<a download href="{f}" aria-label="{kind}: {name}">{kind}</a>' for f, kind in files]
+    if address:
+        each += [
+            f'<a href="#{address}" aria-label="Address: {name}">address</a>',
+            f'<a href="index.html#cite" aria-label="Cite: {name}">cite</a>',
+        ]
     return f'<p class="netlab-files">{" ".join(each)}</p>'
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis import then_and_now as published_effects
-from netlab.analysis.answers import Agreement, best, headline
+from netlab.analysis.answers import Agreement, Tile, best, headline, tiles
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath_study import LongPath, on_long_path, samples_of
@@ -25,6 +25,7 @@ from netlab.report import then_and_now as beside_tables
 from netlab.report.explore import charts as factor_charts
 from netlab.report.explore import has_factors
 from netlab.report.gate import banner, box
+from netlab.report.page import page_name
 from netlab.report.tables import Sentence
 from netlab.units import arrows, listed
 
@@ -48,6 +49,8 @@ class Answer:
 class Front:
     """First screen of the index besides its chart, :func:`picture`."""
 
+    answer: str
+    tiles: tuple[Tile, ...]
     sentences: tuple[str, ...]
     box: list[tuple[str, str]]
     pages: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +58,14 @@ class Front:
 
 def front(m: Measured) -> Front:
     """The first screen of a measured study."""
-    return Front(headline(m), box(m))
+    first, shown = best(m), tiles(m)
+    rest = tuple(sentence for sentence in headline(m) if sentence != first)
+    pages = {
+        tile.what: f"{page_name(tile.cell['group'])}#{printed.cell_address(tile.cell)}"
+        for tile in shown
+        if tile.cell
+    }
+    return Front(first, shown, rest, box(m), pages)
 
 
 def answer(m: Measured) -> Answer:
@@ -64,15 +74,12 @@ def answer(m: Measured) -> Answer:
 
 
 def picture(m: Measured) -> Chart | Gallery:
-    """Panel of the group with a target, else of the first with a valid run; of a long path all."""
+    """The whole study on one scale; of further factors a part, of a long path every run."""
     if on_long_path(m):
         return longpath_charts.opening(samples_of(m))
     if has_factors(m):
         return factor_charts(m, most=1)
-    wanted = [g.name for g in m.study.groups if g.target_percent_of_bus is not None]
-    names = [*(name for name in wanted if name in m.groups), *m.groups]
-    with_value = set(m.cells.loc[m.cells["n_valid"] > 0, "group"])
-    return panel(m, next((name for name in names if name in with_value), names[0]))
+    return show(charts.whole(m.cells, published_effects.comparable(m), study=m.study))
 
 
 def panel(m: Measured, group: str) -> Chart:

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from netlab import __version__
 from netlab.errors import BadInput, NetlabError
 from netlab.files.writing import Scratch
+from netlab.study.schedule import slug
 
 # A page of the site: its address, its heading, its sections, and the ids of them.
 
@@ -112,6 +113,26 @@ SUMMARIES = {
     "calibration": "known rates and path emulator, as last measured",
 }
 
+RESULT, EVIDENCE, OF_2003, READING = "Result", "Evidence", "2003", "How to read this"
+_GROUPS = {
+    **dict.fromkeys(("repeats", "cost", "precision", "provenance", "calibration"), EVIDENCE),
+    **dict.fromkeys(("findings", "10-openlab-2003", "11-preliminary-2003", "12-slac-2003"), OF_2003),
+    **dict.fromkeys(("13-gigabit-hosts", "14-claims", "15-then-and-now"), OF_2003),
+    **{"20-published-beside": OF_2003, "how-to-read": READING, "method": READING},
+}
+
+
+def navigation(pages: Iterable[Page]) -> dict[str, dict[str, list[Page]]]:
+    """Pages in four groups, each by part: those of a part are folded."""
+    found: dict[str, dict[str, list[Page]]] = {
+        name: {} for name in (RESULT, EVIDENCE, OF_2003, READING)
+    }
+    for page in pages:
+        group = EVIDENCE if page.part else _GROUPS.get(Path(page.file).stem, RESULT)
+        found[group].setdefault(page.part, []).append(page)
+    return {name: parts for name, parts in found.items() if parts}
+
+
 OWN_FILES = tuple(f"{name}.html" for name in ("index", *TITLES))
 """Pages that a notebook cannot take the name of."""
 
@@ -140,6 +161,11 @@ def page_of(
         parts.append(Markup(frame).format(section.id, section.title, as_html(section.body)))
     contents = tuple((section.id, section.title) for section in sections)
     return Page(file, title, short, summary, Markup("").join(parts), contents, part)
+
+
+def page_name(group: str) -> str:
+    """Address of the page of a group's runs."""
+    return f"runs-{slug(group)}.html"
 
 
 def row(*cells: object) -> Markup:

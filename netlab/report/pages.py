@@ -39,6 +39,7 @@ from netlab.report.page import (
     as_html,
     folded,
     page,
+    page_name,
     page_of,
     plain_table,
     row,
@@ -159,11 +160,6 @@ SHOWN = ("run_id", "round", "started_at", "goodput_MBps", "flags", "message", "b
 """Columns of a run that a page shows; taking all of them takes seconds."""
 
 HEADS = ("run", "round", "started, UTC", "goodput, MB/s", "over time", "flags", "record", "block")
-
-
-def page_name(group: str) -> str:
-    """Address of the page of a group's runs."""
-    return f"runs-{slug(group)}.html"
 
 
 def addresses(m: Measured, group: str) -> pd.DataFrame:

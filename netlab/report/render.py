@@ -191,7 +191,7 @@ def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 class PageWriter:
     """Writes the pages of a site."""
 
-    def __init__(self, site: Path, home: Page, pages: Sequence[Page], **common: object):
+    def __init__(self, site: Path, home: Page, pages: dict, **common: object):
         self._site = site
         self._environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(TEMPLATES),

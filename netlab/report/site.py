@@ -22,7 +22,17 @@ from netlab.report.calibration import calibration_pages
 from netlab.report.export import Download, Exporter, write_downloads, write_pdf
 from netlab.report.front import Front, front, picture
 from netlab.report.gate import CALIBRATION
-from netlab.report.page import OWN_FILES, Page, Section, Shown, as_html, folded, page_of, replacing
+from netlab.report.page import (
+    OWN_FILES,
+    Page,
+    Section,
+    Shown,
+    as_html,
+    folded,
+    navigation,
+    page_of,
+    replacing,
+)
 from netlab.report.pages import measured_pages, run_pages, write_records
 from netlab.report.render import PageWriter, copy_plain, render
 from netlab.report.screen import PAGE as SCREEN_PAGE
@@ -152,7 +162,8 @@ class _StudyPages:
             about = [exporter.page(page) for page in calibration_pages(m, calibrations)]
             self.own += about
             if about:
-                self.first = replace(self.first, pages={CALIBRATION: about[0].file})
+                pages = {**self.first.pages, CALIBRATION: about[0].file}
+                self.first = replace(self.first, pages=pages)
         self.picture = exporter.page(replace(INDEX, body=as_html(picture(m)))).body
         self.runs = [exporter.page(page) for page in run_pages(m, blocks)]
 
@@ -166,13 +177,10 @@ def _write(
 ) -> None:
     """Write every page around its content."""
     order = [*study.own, *study.runs]
-    parts: dict[str, list[Page]] = {"": []}  # by heading on the index, those without one first
-    for page in study.runs:
-        parts.setdefault(page.part, []).append(page)
     writer = PageWriter(
         site,
         INDEX,
-        [page for page in order if not page.part],
+        navigation([INDEX, *order]),
         site_title=study.title,
         description=measured.study.description if measured else "",
         built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
@@ -185,12 +193,10 @@ def _write(
         after=order[0] if order else None,
         front=study.first,
         picture=study.picture,
-        measured_pages=study.own,
         downloads=study.downloads,
         pdf="" if study.no_pdf else PDF_NAME,
         no_pdf=study.no_pdf,
         cite=_citation(measured) if measured else None,
-        parts=parts,
         left_out=left_out,
     )
 
@@ -248,7 +254,7 @@ def build_fleet_site(
         writer = PageWriter(
             work,
             home,
-            pages,
+            {"": {"": [home, *pages]}},
             site_title=found.title,
             description=found.description,
             built_at=built_at,
