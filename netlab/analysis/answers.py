@@ -169,7 +169,9 @@ def _held_tile(m: Measured) -> Tile:
     if len(comparable(m)):
         counts = m.findings["verdict"].value_counts()
         value = f"{counts.get(HOLDS, 0)} of {len(m.findings)}"
-        others = f"{counts.get(DOES_NOT_HOLD, 0)} do not, {counts.get(CANNOT_TELL, 0)} cannot be told"
+        others = (
+            f"{counts.get(DOES_NOT_HOLD, 0)} do not, {counts.get(CANNOT_TELL, 0)} cannot be told"
+        )
         return Tile("Findings of 2003 that hold", value, others)
     good = len(valid(m.runs))
     return Tile("Valid runs", f"{good:,} of {len(m.runs):,}", "the others are flagged and left out")

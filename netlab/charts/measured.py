@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from itertools import product
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -166,7 +167,7 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
 MOST_COLUMNS = 6
 """Panels in a row of the whole study."""
 
-PUBLISHED = {"linestyle": "none", "marker": "_", "markersize": 11, "markeredgewidth": 1.6}
+PUBLISHED: dict[str, Any] = {"linestyle": "none", "marker": "_", "ms": 11, "mew": 1.6}
 """Marks of published values among measured lines."""
 
 
@@ -212,7 +213,7 @@ def whole(
     fig.supylabel("% of the bus" if of_bus else "goodput, MB/s", fontsize=9)
     marks = [Line2D([], [], label=f"MTU {mtu_B} B", **styles[mtu_B]) for mtu_B in styles]
     if of_bus:
-        bus = {"color": CEILING_COLOUR, "linestyle": CEILING_DASH}
+        bus: dict[str, Any] = {"color": CEILING_COLOUR, "linestyle": CEILING_DASH}
         marks.append(Line2D([], [], label="bus", **bus))
         if then is not None:
             marks.append(Line2D([], [], label="published", color=CEILING_COLOUR, **PUBLISHED))

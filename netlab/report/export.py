@@ -160,7 +160,7 @@ class Exporter:
         alt = _ALT.search(found[2] + found[4])
         words = html.unescape(alt[1]).partition(".")[0] if alt else name
         files = [(f"{FIGURES}/{name}.{kind}", kind.upper()) for kind in kinds]
-        start = found[1].replace("<figure ", f'<figure id="figure-{name}" ', 1)
+        start = found[1].replace('figure"', f'figure" id="figure-{name}"', 1)
         links = _links(files, words, f"figure-{name}")
         return f"{start}{_inline(svg, name)}{found[5]}{links}</figure>"
 

@@ -116,7 +116,9 @@ SUMMARIES = {
 RESULT, EVIDENCE, OF_2003, READING = "Result", "Evidence", "2003", "How to read this"
 _GROUPS = {
     **dict.fromkeys(("repeats", "cost", "precision", "provenance", "calibration"), EVIDENCE),
-    **dict.fromkeys(("findings", "10-openlab-2003", "11-preliminary-2003", "12-slac-2003"), OF_2003),
+    **dict.fromkeys(
+        ("findings", "10-openlab-2003", "11-preliminary-2003", "12-slac-2003"), OF_2003
+    ),
     **dict.fromkeys(("13-gigabit-hosts", "14-claims", "15-then-and-now"), OF_2003),
     **{"20-published-beside": OF_2003, "how-to-read": READING, "method": READING},
 }

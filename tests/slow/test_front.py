@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import re
+
 import synthetic
 
+from netlab.charts.labels import csv_in
 from netlab.report import explore, front
 from netlab.study import load
 
@@ -19,32 +23,32 @@ def without(group: str):
     return change
 
 
-def opening(study, change=None) -> str:
-    """The group in the words of the chart."""
-    return front.picture(synthetic.measured(study, change=change)).alt.split(", ")[1]
+def test_a_report_opens_with_every_group_and_tuning_in_per_cent_of_the_bus():
+    m = synthetic.measured(synthetic.openlab(), change=without("Linux64 -> Linux64"))
+    drawn = front.picture(m)
+    for group in ("Linux64 → Linux64", "Linux64 ↔ Linux64", "Linux32 → Linux64"):
+        for tuning in ("No Tuning", "Kernel Tuning", "Driver Tuning"):
+            assert f"{group}, {tuning}, Per cent of the bus by number of streams." in drawn.alt
+    published = [row for row in csv.reader(csv_in(drawn.svg).splitlines()) if "MTU 16114 B, published" in row]
+    assert len(published) == 16, "4 stream counts of 4 groups with valid runs"
+    shown = drawn.alt.partition("Linux64 → Linux64, No Tuning")[2].partition(";")[0]
+    assert shown.count("disturbed") == 4 and "interference: 28 cells" in drawn.caption
 
 
-def test_the_first_group_opens_a_report_or_the_next_one_with_a_valid_run():
-    study = synthetic.openlab()
-    assert opening(study) == "Linux64 → Linux64"
-    assert opening(study, without("Linux64 -> Linux64")) == "Linux64 ↔ Linux64"
+def test_without_a_bus_the_whole_study_is_in_megabytes_per_second(tmp_path):
+    m = synthetic.measured(synthetic.foreign(tmp_path))
+    drawn = front.picture(m)
+    assert "MB/s by number of streams" in drawn.alt and "Per cent" not in drawn.alt
+    assert "published" not in drawn.svg
 
 
-def test_a_group_with_a_target_opens_it_unless_it_has_no_valid_run():
-    study = synthetic.openlab()
-    groups = tuple(
-        group.model_copy(update={"target_percent_of_bus": 90.0 if place == 2 else None})
-        for place, group in enumerate(study.groups)
-    )
-    study = study.model_copy(update={"groups": groups})
-    assert opening(study) == "Linux32 → Linux64"
-    assert opening(study, without("Linux32 -> Linux64")) == "Linux64 → Linux64"
-
-
-def test_without_a_valid_run_the_first_group_is_drawn_empty():
-    study = synthetic.openlab()
-    every = opening(study, lambda row: row.update(flags="stalled", message="busy") or True)
-    assert every == "Linux64 → Linux64"
+def test_three_figures_answer_a_study_and_the_best_one_leads_to_its_runs():
+    first = front.front(synthetic.measured(synthetic.openlab()))
+    best, limit, held = first.tiles
+    assert best.value in first.answer and best.of.split(", ")[1] in first.answer
+    assert first.pages[best.what].startswith("runs-linux64-both-linux64.html#")
+    assert re.fullmatch(r"in \d+ of \d+ cells with a valid run", limit.of)
+    assert held.what == "Findings of 2003 that hold" and held.value.endswith(" of 11")
 
 
 def test_of_factors_the_first_combination_with_a_valid_run_is_drawn():
