@@ -29,7 +29,8 @@ def test_a_report_opens_with_every_group_and_tuning_in_per_cent_of_the_bus():
     for group in ("Linux64 → Linux64", "Linux64 ↔ Linux64", "Linux32 → Linux64"):
         for tuning in ("No Tuning", "Kernel Tuning", "Driver Tuning"):
             assert f"{group}, {tuning}, Per cent of the bus by number of streams." in drawn.alt
-    published = [row for row in csv.reader(csv_in(drawn.svg).splitlines()) if "MTU 16114 B, published" in row]
+    rows = csv.reader(csv_in(drawn.svg).splitlines())
+    published = [row for row in rows if "MTU 16114 B, published" in row]
     assert len(published) == 16, "4 stream counts of 4 groups with valid runs"
     shown = drawn.alt.partition("Linux64 → Linux64, No Tuning")[2].partition(";")[0]
     assert shown.count("disturbed") == 4 and "interference: 28 cells" in drawn.caption
