@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,25 +48,28 @@ def foreign_load(outcome: RunOutcome, emulated: Emulated | None = None) -> Forei
     return max(loads, key=lambda load: load.percent)
 
 
-def own_processes(reports: Iterable[dict]) -> frozenset[tuple[str, int]]:
+def own_processes(reports: Iterable[dict]) -> Counter[tuple[str, int]]:
     """Name and start of netlab's processes: the agents that made the reports, and the controller.
 
     The name of an agent is :data:`AGENT`.
     """
     agents = {(AGENT, others["born_ticks"]) for others in reports}
-    return controller_processes() | agents
+    return controller_processes() | Counter(agents)
 
 
 def load_of(
-    others: dict, cpus: int, own: Collection[tuple[str, int]], emulated: Emulated | None = None
+    others: dict, cpus: int, own: Counter[tuple[str, int]], emulated: Emulated | None = None
 ) -> ForeignLoad:
     """Foreign load of one host."""
     us = others["cpu_us"] - TICK_US
-    foreign = []
-    for process in others["top"]:
+    foreign, left = [], Counter(own)
+    # Of two programs of one name, born in one tick, the busier one is foreign.
+    for process in sorted(others["top"], key=lambda process: process["cpu_us"]):
         is_agent = process["name"].startswith(AGENT)
-        if (AGENT if is_agent else process["name"], process["born_ticks"]) in own:
+        key = (AGENT if is_agent else process["name"], process["born_ticks"])
+        if left[key] > 0:
             us -= process["cpu_us"]
+            left[key] -= not is_agent  # agents of several hosts of one machine
         elif emulated is None or not is_agent:
             foreign.append(process)
     if emulated is not None:
@@ -73,7 +77,7 @@ def load_of(
     span_us = (others["t1_ns"] - others["t0_ns"]) / 1e3
     if us <= 0 or span_us <= 0 or not cpus:
         return ForeignLoad(0.0)
-    largest = foreign[0] if foreign else None
+    largest = foreign[-1] if foreign else None
     return ForeignLoad(
         # many processes, each rounded to a tick, may be more than the CPUs had in a short window
         min(100.0, 100 * us / (cpus * span_us)),

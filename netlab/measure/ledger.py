@@ -274,13 +274,13 @@ def with_controller(facts: Mapping[str, Mapping]) -> frozenset[str]:
     return frozenset(name for name, host in facts.items() if host.get("boot_id") == own)
 
 
-def controller_processes() -> frozenset[tuple[str, int]]:
+def controller_processes() -> Counter[tuple[str, int]]:
     """Name and start, in ticks since boot, of this process and of those of netlab it descends from.
 
     A notebook's kernel is a child of the command that runs it, in the same Python. Start times are
     the same in every PID namespace, process ids are not.
     """
-    return frozenset(_ancestry())
+    return Counter(_ancestry())
 
 
 def _ancestry() -> Iterator[tuple[str, int]]:

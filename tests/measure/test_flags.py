@@ -302,6 +302,10 @@ def test_the_controller_is_not_foreign_on_its_own_machine():
     )
     gen["others"]["top"][0]["born_ticks"] = born
     assert foreign_load(run(gen, end(6))) == ForeignLoad(pytest.approx(4.5), "make (process 9)")
+    # another program of that name, born in the same tick
+    gen["others"]["top"][1] |= {"pid": 8, "name": name, "born_ticks": born, "cpu_us": 400_000}
+    gen["others"]["cpu_us"] += 300_000
+    assert foreign_load(run(gen, end(6))) == ForeignLoad(pytest.approx(19.5), f"{name} (process 8)")
 
 
 def test_the_emulator_of_the_path_is_not_foreign():
