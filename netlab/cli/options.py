@@ -8,6 +8,7 @@ import re
 import resource
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -233,7 +234,12 @@ def explained(error: OSError | MemoryError) -> NetlabError:
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
         if _no_inode(error.filename):
             what += ", and the file system has no free inode"
-        what += "; the records so far are complete: free some space and run it again"
+        temporary = str(error.filename).startswith(f"{tempfile.gettempdir()}/netlab-")
+        what += (
+            "; free some space there, or name another directory in TMPDIR"
+            if temporary
+            else "; the records so far are complete: free some space and run it again"
+        )
     return NetlabError(f"{where}{what}", code="E-CLI-017")
 
 

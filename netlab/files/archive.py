@@ -92,6 +92,7 @@ def unpack(
     # zipfile raises RuntimeError for encrypted files, and for unknown versions and methods
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a bad offset
+            error.filename = error.filename or str(directory)  # a write names no file
             raise
         raise BadInput(
             f"cannot be unpacked: {error or type(error).__name__}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import errno
 import io
 import itertools
 import math
@@ -131,6 +132,8 @@ def other_figures(
         say(f"the figures are recomputed with network and write access: no namespaces, {cause}")
     done = _run((*wall, *python, RECOMPUTE, str(directory), str(work)), work)
     if done.returncode != 0:
+        if os.strerror(errno.ENOSPC) in done.stderr:  # a lack of this machine, not of the bundle
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work))
         reason = done.stderr.strip().rpartition("\n")[2]
         return [Deviation(RESULTS, "", "records of a report", f"not publishable: {reason}")]
     return compare_sites(directory / SITE, work / SITE, str(directory / RESULTS))

@@ -7,6 +7,7 @@ import math
 import signal
 import subprocess
 import sys
+import tempfile
 
 import pytest
 import synthetic
@@ -105,6 +106,11 @@ def test_a_signal_ends_a_command_with_a_sentence_and_no_temporary_files(tmp_path
     [
         (OSError(errno.EROFS, "", "/data/x"), "/data/x: Read-only file system; choose a directory"),
         (OSError(errno.ENOSPC, "", "/data/x"), "/data/x: No space left on device; the records so"),
+        (
+            OSError(errno.ENOSPC, "", f"{tempfile.gettempdir()}/netlab-verify-x"),
+            f"{tempfile.gettempdir()}/netlab-verify-x: No space left on device; free some space "
+            "there, or name another directory in TMPDIR",
+        ),
         (OSError(errno.EMFILE, ""), "Too many open files; "),
         (OSError(errno.EIO, "", "/data/x"), "/data/x: Input/output error"),
         (OSError("no number"), "no number"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from netlab.files.archive import names_in
 from netlab.report import bundle
-from netlab.report.verify import changed_files, compare_sites, compare_texts
+from netlab.report.verify import changed_files, compare_sites, compare_texts, other_figures
 
 CELLS = "group,streams,goodput_MBps\n" + "".join(
     f"left -> right,{n},{100.123456789 * n}\n" for n in range(1, 9)
@@ -47,6 +47,14 @@ def copy(whole, tmp_path):
 
 def test_a_whole_bundle_has_no_changed_file(whole):
     assert changed_files(whole) == []
+
+
+def test_a_full_disk_is_no_difference_of_the_bundle(copy, tmp_path, monkeypatch):
+    said = "OSError: [Errno 28] No space left on device"
+    runs = iter(subprocess.CompletedProcess((), code, "", said) for code in (0, 1))
+    monkeypatch.setattr("netlab.report.verify._run", lambda argv, work: next(runs))
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}'"):
+        other_figures(copy, tmp_path)
 
 
 def test_the_manifest_is_what_sha256sum_reads(whole):
