@@ -434,8 +434,12 @@ class SshHost(Host):
             case paramiko.PasswordRequiredException():
                 return "the key needs a passphrase; unlock it with `ssh-add`", "E-HOST-026"
             case paramiko.SSHException() if _lacks_key(problem) and not self._has_key(connection):
+                # the protocol of agents does not tell a locked one from an empty one
+                locked = "SSH_AUTH_SOCK" in os.environ
                 return (
-                    f"this user has no SSH key, and no agent has one: make one with `ssh-keygen -t "
+                    "this user has no SSH key, and no agent has one"
+                    f"{' (an agent that is locked shows none: `ssh-add -X`)' if locked else ''}"
+                    f": make one with `ssh-keygen -t "
                     f"ed25519` and install it with `ssh-copy-id {connection.user}@{place}`"
                 ), "E-HOST-036"
             case paramiko.AuthenticationException():

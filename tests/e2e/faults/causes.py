@@ -17,7 +17,7 @@ from pathlib import Path
 
 from netlab.hosts.host import COPY_TIMEOUT_S
 
-from .site import ADDRESSES, Site, run, until
+from .site import ADDRESSES, Site, disturbed, run, until
 
 HERE = Path(__file__).parent
 GONE_S = 45.0
@@ -63,8 +63,36 @@ def unknown_key(site: Site) -> Result:
 
 
 def no_key(site: Site) -> Result:
-    with changed(site.study, re.sub(r", identity_file: [^}]*", "", site.study.read_text())):
+    with changed(site.study, keyless(site)):
         return site.finished(site.measure(prefix="unset SSH_AUTH_SOCK; exec"))
+
+
+def keyless(site: Site) -> str:
+    return re.sub(r", identity_file: [^}]*", "", site.study.read_text())
+
+
+def agent_locked(site: Site) -> Result:
+    """A run under way goes on without the agent; the next login has no key."""
+    socket = site.state / "agent"
+    ask = site.state / "ask"
+    ask.write_text("#!/bin/sh\necho secret\n")
+    ask.chmod(0o755)
+    asked = {"SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force"}
+    environment = {**os.environ, **asked, "SSH_AUTH_SOCK": str(socket)}
+    agent = subprocess.Popen(["ssh-agent", "-D", "-a", socket], stdout=subprocess.DEVNULL)
+    prefix = f"export SSH_AUTH_SOCK={socket}; exec"
+    with contextlib.ExitStack() as undo:
+        undo.callback(agent.wait)
+        undo.callback(agent.kill)
+        undo.enter_context(changed(site.study, keyless(site)))
+        until(socket.exists)
+        run_in = {"env": environment, "check": True, "capture_output": True}
+        subprocess.run(["ssh-add", site.state / "key"], **run_in)
+        process = under_way(site, prefix=prefix)
+        subprocess.run(["ssh-add", "-x"], **run_in)
+        code, complaint = site.finished(process)
+        assert code == 0 or disturbed(code, complaint), complaint
+        return site.finished(site.measure(prefix=prefix))
 
 
 def links_cut(site: Site) -> Result:
@@ -144,6 +172,22 @@ def data_link(site: Site, seconds: float) -> Result:
     result = None if seconds else site.finished(process)
     site.ip("mid", "link set to-b up")
     return result or site.finished(process)
+
+
+def address_moved(site: Site) -> Result:
+    """The data address of host b moves to an interface that leads nowhere."""
+    process = under_way(site)
+    site.ip("b", "link add spare type veth peer name nowhere")
+    for name in ("spare", "nowhere"):
+        site.ip("b", f"link set {name} addrgenmode none up")
+    moves = (("data0", "spare"), ("spare", "data0"))
+    for at, (old, new) in enumerate(moves):
+        site.ip("b", f"addr del {ADDRESSES['b'][2]}/24 dev {old}")
+        site.ip("b", f"addr add {ADDRESSES['b'][2]}/24 dev {new}")
+        if at == 0:
+            result = site.finished(process)
+    site.ip("b", "link del spare")
+    return result
 
 
 @contextlib.contextmanager
@@ -328,6 +372,27 @@ def wrapped(site: Site, setting: str) -> Result:
         site.wrap("b")
 
 
+def sudo_expires(site: Site) -> Result:
+    """The login of host b is not root, and its sudo asks for a password in the second visit."""
+    tools, asks = site.state / "tools", site.state / "asks"
+    tools.mkdir()
+    refuse = "echo 'sudo: a password is required' >&2; exit 1"
+    for name, text in {
+        "id": "echo 1000",
+        "sudo": f'[ -e {asks} ] && {{ {refuse}; }}; shift 2; exec "$@"',
+    }.items():
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+    site.wrap("b", f"PATH={tools}:$PATH")
+    words = ("--results", str(site.results), "--rounds", "2", "--seconds", "3")
+    process = site.start("run", str(site.study), *words)
+    until(site.sending, 60)
+    asks.touch()
+    result = site.finished(process)
+    site.wrap("b")
+    return result
+
+
 def other_architecture(site: Site) -> Result:
     """A host without a compiler that says it is a RISC-V."""
     tools = site.state / "tools"
@@ -352,6 +417,9 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "both hosts are unreachable": lambda site: unreachable(site, "a", "b"),
     "the host key is unknown": unknown_key,
     "the user has no SSH key": no_key,
+    "the SSH agent is locked during a run, and a login follows": agent_locked,
+    "an address moves to another interface during a run": address_moved,
+    "sudo asks for a password in the second visit": sudo_expires,
     "the guard is stopped for 60 s": lambda site: stopped(site, "guard"),
     "a host becomes unreachable while its agent is pushed": cut_at_push,
     "a host becomes unreachable while it is tuned": lambda site: cut_at_record(site, "set"),
