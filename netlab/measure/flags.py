@@ -53,7 +53,7 @@ def own_processes(reports: Iterable[dict]) -> Counter[tuple[str, int]]:
 
     The name of an agent is :data:`AGENT`.
     """
-    agents = {(AGENT, others["born_ticks"]) for others in reports}
+    agents: set[tuple[str, int]] = {(AGENT, others["born_ticks"]) for others in reports}
     return controller_processes() | Counter(agents)
 
 
