@@ -148,7 +148,7 @@ def test_axe_finds_what_is_wrong(browser, tmp_path):
 
 def test_code_opens_and_links_lead_on(site, browser):
     _open(browser, site / "index.html")
-    browser.find_element("css selector", "#notebooks ~ ul.notebooks a").click()
+    browser.find_element("css selector", '#pages a[href="03-openlab-measured.html"]').click()
     assert browser.current_url.endswith("03-openlab-measured.html")
     details = browser.find_element("css selector", "details.code")
     shown = "return arguments[0].querySelector('pre').checkVisibility()"
