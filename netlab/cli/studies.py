@@ -230,6 +230,7 @@ def _note(progress: Progress, loaded: Study, campaign: Campaign) -> None:
 @site_option
 @author_option
 @click.option("--against", default="", help="Add a page that compares with these other results.")
+@click.option("--single-file", is_flag=True, help="Also write the study's pages as one HTML file.")
 @guarded
 def report_command(
     study: str,
@@ -238,13 +239,15 @@ def report_command(
     site: Path | None,
     author: str,
     against: str,
+    single_file: bool,
 ) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
     STUDY is the name of a study or the path of its file. The report is of the study as it was
-    measured last, whatever its file says by now. Exit code 4: it is written, with a banner: below
-    the quality gate, cells are empty, disturbed or less precise than asked, or more than 5 % of the
-    runs are flagged.
+    measured last, whatever its file says by now. One HTML file, to be mailed, has no notebooks, no
+    pages of single runs and no files; the path printed is then its own. Exit code 4: it is written,
+    with a banner: below the quality gate, cells are empty, disturbed or less precise than asked, or
+    more than 5 % of the runs are flagged.
     """
     loaded = load_study(study, quick=quick, results=results)
     notebooks = notebooks_of(loaded, study)
@@ -253,7 +256,12 @@ def report_command(
     with Progress() as progress:
         published = publish_site(loaded, notebooks, results, site, progress, against, author)
     code = gate_code(published.concerns)
-    click.echo(published.index)
+    index = published.index
+    if single_file:
+        from netlab.report.render import single_file as as_one
+
+        index = as_one(index.parent)
+    click.echo(index)
     sys.exit(code)
 
 

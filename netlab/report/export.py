@@ -19,7 +19,6 @@ from xml.etree import ElementTree
 from markupsafe import Markup
 
 from netlab import __version__
-from netlab.analysis.answers import headline
 from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.then_and_now import comparable
@@ -28,7 +27,8 @@ from netlab.charts.labels import csv_in
 from netlab.charts.theme import font_folder
 from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.report import longpath, tables
-from netlab.report.gate import METHOD, box, in_words
+from netlab.report.front import front
+from netlab.report.gate import METHOD, in_words
 from netlab.report.page import Page, free
 from netlab.report.tables import provenance
 from netlab.results.columns import RUN_COLUMNS
@@ -511,13 +511,15 @@ def _title_page(m: Measured, title: str, author: str) -> str:
 
 
 def _result(m: Measured, site: Path) -> str:
-    parts = [heading("Result"), *map(paragraph, headline(m)), *_figures(site, "index")]
-    parts += [heading("How far to trust this", 2), items(box(m))]
+    first = front(m)
+    parts = [heading("Result"), paragraph(first.answer), *_figures(site, "index")]
+    parts += [heading("How far to trust this", 2), items(first.box)]
     concerns = gate(m)
     if concerns:
         parts.append(paragraph("This report is below the quality gate."))
         for concern in concerns:
             parts += [paragraph(in_words(concern).rpartition("; ")[0] + "."), code(concern.command)]
+    parts += [heading("What was measured", 2), *map(paragraph, first.sentences)]
     return "".join(parts)
 
 

@@ -135,7 +135,7 @@ def navigation(pages: Iterable[Page]) -> dict[str, dict[str, list[Page]]]:
     return {name: parts for name, parts in found.items() if parts}
 
 
-OWN_FILES = tuple(f"{name}.html" for name in ("index", *TITLES))
+OWN_FILES = tuple(f"{name}.html" for name in ("index", "report", *TITLES))
 """Pages that a notebook cannot take the name of."""
 
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 
 import nbformat
 import pandas as pd
@@ -15,6 +16,7 @@ from nbformat import v4
 
 from netlab.analysis import printed
 from netlab.analysis.measured import load_measured
+from netlab.report.render import single_file
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.file import freeze
 
@@ -182,6 +184,19 @@ def test_pages_follow_one_another(site):
         assert len(seen) < 30
     assert len(seen) == len(list(site.glob("*.html"))) and seen[1] == "tables.html"
     assert '<a rel="prev" href="index.html">' in (site / "tables.html").read_text()
+
+
+def test_the_pages_of_a_study_are_one_file_in_which_every_link_leads_somewhere(site, tmp_path):
+    """Without notebooks, single runs and files beside it."""
+    copy = shutil.copytree(site, tmp_path / "site")
+    text = single_file(copy).read_text()
+    ids = IDS.findall(text)
+    assert len(ids) == len(set(ids)) and {"index--cite", "tables--in-short"} <= set(ids)
+    links = set(re.findall(r'href="(?!data:)([^"]+)"', text))
+    assert links <= {f"#{name}" for name in ids} and {"#tables", "#index"} <= links
+    chapters = re.findall(r'<article class="chapter" id="([^"]+)"', text)
+    assert chapters[:2] == ["index", "tables"] and "03-analysis" not in chapters
+    assert len(text.encode()) < 5e6 and "Content-Security-Policy" in text
 
 
 def test_the_policy_allows_the_one_script_and_no_other(site):
