@@ -15,7 +15,7 @@ from netlab.analysis.answers import Agreement, Tile, best, headline, tiles
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath_study import LongPath, on_long_path, samples_of
-from netlab.analysis.measured import Measured, computed_once
+from netlab.analysis.measured import Measured
 from netlab.analysis.sides import SidesCompared
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
@@ -83,16 +83,8 @@ def picture(m: Measured) -> Chart | Gallery:
 
 
 def panel(m: Measured, group: str) -> Chart:
-    """Goodput of a group over streams, one chart a tuning; drawn once, since it is shown twice."""
-    drawn = _panels(m)
-    if group not in drawn:
-        drawn[group] = show(charts.panels(m.cells, group, study=m.study))
-    return drawn[group]
-
-
-@computed_once
-def _panels(m: Measured) -> dict[str, Chart]:
-    return {}
+    """Goodput of a group over streams, one chart a tuning."""
+    return show(charts.panels(m.cells, group, study=m.study))
 
 
 # The answer of a notebook in one computed sentence.
