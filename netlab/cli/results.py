@@ -247,10 +247,14 @@ def compare_command(
     click.echo(_output(found, form))
     if form == "csv":
         # CSV has one table; what differs must not be lost with it.
-        rows = found.differences.to_dict("records")
-        for row in rows:
+        from netlab.report.compare import folded
+
+        shown, note = folded(found.differences)
+        for row in shown.to_dict("records"):
             click.echo(f"netlab: {row['item']}: A {row['a']}, B {row['b']}", err=True)
-        if not rows:
+        if note:
+            click.echo(f"netlab: {note}", err=True)
+        if found.differences.empty:
             click.echo("netlab: no recorded condition differs besides goodput", err=True)
     if _met(found, parsed):
         sys.exit(CONDITION_MET)

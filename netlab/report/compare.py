@@ -13,7 +13,7 @@ from netlab.analysis.cells import valid
 from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, VERDICTS, Compared
 from netlab.analysis.effects import Ratio
 from netlab.analysis.printed import MISSING, number, text_of
-from netlab.analysis.sides import SidesCompared
+from netlab.analysis.sides import ABSENT, SHOWN, SidesCompared
 from netlab.files.json_file import parse_json
 from netlab.files.tables import Table
 from netlab.report.tables import Sentence, Tables
@@ -51,7 +51,24 @@ def differences(c: SidesCompared) -> Table | Sentence:
     frame = pd.concat([_compared_factors(c), c.differences]).drop_duplicates(ignore_index=True)
     if frame.empty:
         return Sentence(NO_DIFFERENCE)
-    return Table(frame, "What differs besides goodput", {"item": "", "a": "A", "b": "B"})
+    shown, note = folded(frame)
+    if shown.empty:
+        return Sentence(note)
+    heads = {"item": "", "a": "A", "b": "B"}
+    return Table(shown, "What differs besides goodput", heads, note=note, data=frame)
+
+
+def folded(differences: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Conditions that both sides recorded; more than a few of one side are only named in a note."""
+    notes = []
+    for side, other in (("a", "B"), ("b", "A")):
+        alone = differences[side] == ABSENT
+        if alone.sum() > SHOWN:
+            # Those of the hosts have the same names: `linux64-a, kernel`.
+            names = dict.fromkeys(i.partition(", ")[2] or i for i in differences["item"][alone])
+            notes.append(f"{alone.sum()} conditions recorded in {other} only: {', '.join(names)}.")
+            differences = differences[~alone]
+    return differences, " ".join(notes)
 
 
 def _compared_factors(c: SidesCompared) -> pd.DataFrame:

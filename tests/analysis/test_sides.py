@@ -13,6 +13,7 @@ from netlab import study as studies
 from netlab.analysis.sides import NetlabError, comparison, differences, levels_of, side_of
 from netlab.errors import BadInput
 from netlab.files import paths
+from netlab.report.compare import folded
 from netlab.results import store as results_store
 from netlab.results.store import CampaignLog, Store
 from netlab.study.file import freeze
@@ -172,6 +173,22 @@ def test_knobs_are_compared_tuning_by_tuning_or_between_the_two_compared(openlab
     assert differences(quick, changed)["item"].tolist() == [
         "linux64-a, net.core.rmem_max, tuning full"
     ]
+
+
+def test_many_conditions_of_one_side_are_named_in_one_line(study):
+    """A tuning of one's own records its knobs, `as-found` many more."""
+    more = [f"net.ipv4.knob_{number}" for number in range(25)]
+
+    def found(row):
+        row["knobs"] = json.dumps({host: dict.fromkeys([*more, "mtu"], "1") for host in "ab"})
+
+    def own(row):
+        row["knobs"] = json.dumps({host: {"mtu": "9000", "ring rx": "64"} for host in "ab"})
+
+    a, b = (synthetic.runs_of(study, change=change) for change in (found, own))
+    shown, note = folded(differences(a, b))
+    assert shown["item"].tolist() == ["a, mtu", "b, mtu", "a, ring rx", "b, ring rx"]
+    assert note == f"50 conditions recorded in A only: {', '.join(more)}."
 
 
 def test_provenance_that_is_not_json_is_an_error(study):
