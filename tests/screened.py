@@ -75,7 +75,7 @@ def screened(
         ({"host": "a", "knob": "ring rx", "reason": "the device has no ring sizes to set"},),
         ({"host": "b", "knob": "ring rx", "value": "4096"},),
     )
-    tries = (Confirmation(() if empty else least_set(effects), tried),)
+    tries = () if empty else (Confirmation(least_set(effects), tried),)
     return record_of(ask, probed, plan, effects, tries, runs)
 
 

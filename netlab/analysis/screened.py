@@ -28,9 +28,10 @@ CONFIRMED = "confirmed"
 BETTER = "better than the whole tuning"
 NOT_CONFIRMED = "slower than the whole tuning"
 UNCLEAR = "cannot tell"
+NO_GAIN = "empty, as no knob matters"
 
 VERDICTS = {SAME: CONFIRMED, FASTER: BETTER, SLOWER: NOT_CONFIRMED, CANNOT_TELL: UNCLEAR}
-CONCLUSIVE = (CONFIRMED, BETTER)
+CONCLUSIVE = (CONFIRMED, BETTER, NO_GAIN)
 
 
 @dataclass(frozen=True)
@@ -82,16 +83,18 @@ class ScreenRecord:
     @property
     def least_set(self) -> tuple[str, ...]:
         """The least set; empty if no knob helps."""
-        return self.tries[-1].knobs
+        return self.tries[-1].knobs if self.tries else ()
 
     @property
     def verdict(self) -> str:
-        """Result of the last confirmation in words."""
-        return VERDICTS[self.tries[-1].whole.verdict]
+        """Result of the last confirmation in words; an empty set has none."""
+        if self.tries:
+            return VERDICTS[self.tries[-1].whole.verdict]
+        return UNCLEAR if (self.effects["verdict"] == CANNOT_TELL).any() else NO_GAIN
 
     @property
     def concluded(self) -> bool:
-        """True if the least set is confirmed to give the whole gain."""
+        """True if the least set is confirmed to give the whole gain, or there is no gain."""
         return self.verdict in CONCLUSIVE
 
     @property
@@ -179,7 +182,7 @@ def _record(content: dict) -> ScreenRecord:
         unchanged=tuple(content["unchanged"]),
         tries=tries,
     )
-    VERDICTS[record.tries[-1].whole.verdict]  # one that this version knows
+    _ = record.verdict  # one that this version knows
     return record
 
 

@@ -136,6 +136,8 @@ def conclusion(record: ScreenRecord) -> list[str]:
     for confirmation in record.tries:
         lines.append(f"Least set: {', '.join(confirmation.knobs) or 'no knob'}.")
         lines += [_compared(one, record) for one in confirmation.against]
+    if not lines:
+        lines.append("No knob was found to raise goodput: there is no least set to confirm.")
     lines.append(f"The least set is {record.verdict}." if record.concluded else _open(record))
     return lines
 
@@ -150,6 +152,8 @@ def _compared(one: Against, record: ScreenRecord) -> str:
 
 
 def _open(record: ScreenRecord) -> str:
+    if not record.tries:
+        return "Some effects are too small for these rounds: take more --rounds, or fewer knobs."
     if record.verdict == UNCLEAR:
         return (
             "No conclusion on the least set: take more --confirm-rounds, or a wider --same-within."

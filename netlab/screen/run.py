@@ -147,6 +147,8 @@ def screen(
     tries: list[Confirmation] = []
     for share, least in zip(ERROR_SHARES, growing_sets(effects), strict=False):
         say(f"least set: {', '.join(least) or 'no knob'}")
+        if not least:
+            break  # a comparison of no knob with no knob has no information
         confirm = ask.confirm_study(least)
         place = directory / (f"{CONFIRM}-{len(tries) + 1}" if tries else CONFIRM)
         with watch() as watcher:
@@ -204,17 +206,19 @@ def record_of(
     runs: pd.DataFrame,
 ) -> ScreenRecord:
     """The screen as it is stored, with the least set as a tuning, each knob with its source."""
-    last = tries[-1]
-    note = (
-        f"Screened on {ask.group.path}: {percent(last.whole.ratio)} % against all of {ask.tuning} "
-        f"({interval(last.whole.low, last.whole.high)}), {VERDICTS[last.whole.verdict]}."
-    )
+    chosen, note = (), f"Screened on {ask.group.path}: no knob of {ask.tuning} was found to help."
+    if tries:
+        chosen, whole = tries[-1].knobs, tries[-1].whole
+        note = (
+            f"Screened on {ask.group.path}: {percent(whole.ratio)} % against all of {ask.tuning} "
+            f"({interval(whole.low, whole.high)}), {VERDICTS[whole.verdict]}."
+        )
     least = Tuning(
         name=f"{ask.tuning[:NAME_ROOM]}-least",
         title=f"Least set of {ask.tuning}",
         source=f"netlab screen {ask.study.name} --tuning {ask.tuning}",
         notes=(note,),
-        knobs=tuple(ask.items[knob] for knob in last.knobs),
+        knobs=tuple(ask.items[knob] for knob in chosen),
     )
     return ScreenRecord(
         study=ask.study.name,

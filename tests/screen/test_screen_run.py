@@ -75,10 +75,16 @@ def test_a_knob_that_the_least_set_lacks_is_added_after_its_confirmation_fails(t
     assert (tmp_path / "least-set-2").is_dir()
 
 
-def test_without_any_effect_the_least_set_is_empty_and_as_good(tmp_path):
-    found, lines, _ = screened_over(tmp_path, {}, noise=0.01)
-    assert found.least_set == () and found.concluded
-    assert lines[-1] == "least set: no knob"
+@pytest.mark.parametrize(
+    ("noise", "concluded", "text"),
+    [(0.01, True, "empty, as no knob matters."), (0.4, False, "take more --rounds")],
+)
+def test_an_empty_least_set_is_not_compared_with_no_knob(tmp_path, noise, concluded, text):
+    found, lines, measured = screened_over(tmp_path, {}, noise=noise)
+    assert lines[-1] == "least set: no knob" and len(measured) == 1
+    assert found.least_set == () and found.tries == () and found.concluded == concluded
+    assert text in " ".join(to_text(found).split())
+    assert read_screen(write_screen(found, tmp_path / "screen.json")).verdict == found.verdict
 
 
 # Output of a screen: table, sentences, JSON, the tuning file, the chart.
@@ -142,7 +148,7 @@ def test_a_stored_screen_reads_as_it_was(tmp_path, kind):
     [
         ({"netlab_screen": 1}, "another version"),
         ({"effects": []}, "screen.json"),
-        ({"confirmations": []}, "screen.json"),
+        ({"confirmations": None}, "screen.json"),
         ({"study": None, "rows": 7}, "screen.json"),
     ],
 )
