@@ -93,14 +93,19 @@ def _count(words: list[str], evidence: str) -> AnswerCounts:
     return AnswerCounts(words.count("yes"), words.count("no"), words.count("open"), evidence)
 
 
+def _times(ratio: float) -> str:
+    return f"×{ratio:.2f}"
+
+
 def _from_effects(frame: pd.DataFrame, what: str) -> AnswerCounts:
     if frame.empty:
         return AnswerCounts(evidence="the study has nothing to compare")
     words = [ANSWERS[Ratio(*v).verdict()] for v in frame[["ratio", "low", "high"]].to_numpy()]
     ratios = frame["ratio"]
-    evidence = f"{what}: ×{np.exp(np.log(ratios).mean()):.2f} on average, " + (
-        f"×{ratios.min():.2f} to ×{ratios.max():.2f}"
-    )
+    mean = np.exp(np.log(ratios).mean())
+    evidence = f"{what}: {_times(mean)}"
+    if len(ratios) > 1:
+        evidence += f" on average, {printed.reach(ratios, _times)}"
     return _count(words, evidence)
 
 
@@ -179,7 +184,7 @@ def _flat_over_streams(m: Material) -> AnswerCounts:
         words.append("yes" if found.high <= FLAT else "no" if found.low > FLAT else "open")
     if not words:
         return AnswerCounts(evidence="the study has nothing to compare")
-    evidence = f"highest over lowest: ×{min(changes):.2f} to ×{max(changes):.2f}"
+    evidence = f"highest over lowest: {printed.reach(changes, _times)}"
     return _count(words, evidence)
 
 
@@ -198,7 +203,7 @@ def _slower_bus_less(m: Material) -> AnswerCounts:
         words.append({FASTER: "no", SLOWER: "yes", CANNOT_TELL: "open"}[found.verdict()])
     if not words:
         return AnswerCounts(evidence="the study has one bus")
-    evidence = f"slowest bus over fastest: ×{min(ratios):.2f} to ×{max(ratios):.2f}"
+    evidence = f"slowest bus over fastest: {printed.reach(ratios, _times)}"
     return _count(words, evidence)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import pandas as pd
@@ -39,6 +39,12 @@ def _decimals(value: float) -> int:
     if abs(value) >= 99.95 or value == 0:
         return 0
     return 1 if abs(value) >= 9.995 else 2
+
+
+def reach(values: Iterable[float], text: Callable[[float], str] = number) -> str:
+    """``15.9 to 89.7``; one number where both ends read alike."""
+    low, high = text(min(values)), text(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def with_interval(value: float, low: float, high: float) -> str:

@@ -212,7 +212,7 @@ def _factors_line(
     if line.empty:
         return f"{label or 'the line'}: no valid cell"
     values = line[y].to_numpy(dtype=float)
-    text = f"{printed.number(values.min())} to {printed.number(values.max())}"
+    text = printed.reach(values)
     return f"{label}: {text}" if label else text
 
 

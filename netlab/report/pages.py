@@ -238,7 +238,7 @@ def _plot(run: dict, line: pd.DataFrame | None, top: float) -> Markup:
     if line is None or len(line) < 2:
         return Markup(printed.MISSING)
     values = line["goodput_MBps"]
-    reach = f"{printed.number(values.min())} to {printed.number(values.max())} MB/s"
+    reach = f"{printed.reach(values)} MB/s"
     words = f"Goodput of {run['run_id']} in {len(line)} samples: {reach}"
     t_s, inside = line["t_s"].tolist(), line["in_window"].tolist()
     return Markup(sparkline(t_s, values.tolist(), inside, top, words))

@@ -288,7 +288,7 @@ def precision(m: Measured) -> Tables:
     if half.isna().all():
         note = f"{len(m.cells)} cells; an interval takes {LEAST_ROUNDS} valid rounds."
     if len(rounds):
-        note += f" {rounds.min():.0f} to {rounds.max():.0f} valid runs a cell."
+        note += f" {printed.reach(rounds, '{:.0f}'.format)} valid runs a cell."
     counts = Table(
         pd.DataFrame(rows, columns=["half of the interval", "cells"]), "Precision", note=note
     )

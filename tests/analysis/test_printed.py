@@ -60,6 +60,14 @@ def test_values_are_rounded_to_their_size(value, low, high, text):
     assert printed.with_interval(value, low, high) == text
 
 
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [([15.9, 89.7], "15.9 to 89.7"), ([15.91, 15.92], "15.9"), ([15.9], "15.9")],
+)
+def test_a_range_of_one_value_is_that_value(values, text):
+    assert printed.reach(values) == text
+
+
 def test_groups_follow_their_table_numbers(cells):
     shuffled = cells.sample(frac=1, random_state=1)
     assert printed.group_names(shuffled)[0] == "Linux64 -> Linux64"
