@@ -287,10 +287,21 @@ def run_command(
 
     require_engine()
     plan = _planned(**asked)
-    from netlab.fleet.controller import FleetOptions, run_fleet
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from netlab.fleet.controller import FleetOptions, fleet_status, run_fleet
 
     options = FleetOptions(_at_once(plan, at_once), attempts, aside_after, retry_s, batch_s)
-    run = run_fleet(plan, options, say=lambda text: click.echo(f"netlab: {text}", err=True))
+    # Without a thread of its own: the engine is forked meanwhile.
+    with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as line:
+        run = run_fleet(
+            plan,
+            options,
+            say=lambda text: click.echo(f"netlab: {text}", err=True),
+            watch=lambda: line.update(Text(fleet_status(plan).sentence), refresh=True),
+        )
     click.echo(plan.directory)
     click.echo(f"netlab: {run.done} of {run.jobs} jobs have a result", err=True)
     if run.done < run.jobs:
@@ -340,9 +351,10 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
     cells = link_cells(fleet_runs(plan), nominal_level(plan.study()))
     found = links(cells)
     marks = asymmetric(found)
+    click.echo("   goodput  link (% of the median of all links)")
     for row, marked in zip(found.head(most).itertuples(), marks, strict=False):
         star = " *" if marked else ""
-        click.echo(f"{100 * row.share:6.1f} %  {row.sender} -> {row.receiver}{star}")
+        click.echo(f"{100 * row.share:8.1f} %  {row.sender} -> {row.receiver}{star}")
     for host in outlying_hosts(found).itertuples():
         click.echo(
             f"host {host.host} {host.role} at {100 * host.share:.1f} % of the others "

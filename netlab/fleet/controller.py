@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 LOCK, LOG = ".lock", "engine.log"
 LOG_LINES = 10
+WATCH_S = 5.0
+"""Time between two looks at a workflow that runs."""
 ORPHANS_S = 60.0
 """Time for jobs of a controller that died to revert their hosts and end."""
 
@@ -71,6 +73,7 @@ def run_fleet(
     controller: str = "",
     job_argv: Sequence[str] | None = None,
     say: Callable[[str], None] = lambda text: None,
+    watch: Callable[[], None] = lambda: None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.time,
 ) -> FleetRun:
@@ -82,7 +85,7 @@ def run_fleet(
         log_event(plan.folder, "campaign_started", **campaign, jobs=len(plan.jobs))
         number = campaign["number"]
         try:
-            _passes(plan, options, number, job_argv, say, sleep)
+            _passes(plan, options, number, job_argv, say, watch, sleep)
         finally:
             left = sum(1 for _ in plan.remaining())
             log_event(plan.folder, "campaign_ended", number=number, remaining=left)
@@ -136,6 +139,7 @@ def _passes(
     number: int,
     job_argv: Sequence[str] | None,
     say: Callable[[str], None],
+    watch: Callable[[], None],
     sleep: Callable[[float], None],
 ) -> None:
     for attempt in range(1, options.attempts + 1):
@@ -157,7 +161,7 @@ def _passes(
         log_event(plan.folder, "pass_started", number=attempt, jobs=len(left))
         say(f"pass {attempt}: {len(left)} of {len(plan.jobs)} jobs, {options.at_once} at a time")
         before = _started(plan.folder)
-        code = _engine(plan.folder)
+        code = _engine(plan.folder, watch)
         if code > 0 and _started(plan.folder) == before:
             tail = (plan.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
             raise NetlabError(
@@ -171,12 +175,15 @@ def _started(folder: Path) -> int:
     return sum(event["event"] in ("job_started", "job_failed") for event in read_events(folder))
 
 
-def _engine(folder: Path) -> int:
+def _engine(folder: Path, watch: Callable[[], None]) -> int:
     """Run the workflow; its exit code. Jobs end with it, and it ends with this process."""
     with open(folder / LOG, "ab") as log:
         process = _popen(engine_argv(folder), log)
         try:
-            return process.wait()
+            while True:
+                watch()
+                with suppress(subprocess.TimeoutExpired):
+                    return process.wait(WATCH_S)
         except BaseException:
             process.kill()  # jobs receive SIGTERM, and revert their hosts
             process.wait()
