@@ -158,7 +158,9 @@ def of_factor(m: Measured, factor: str) -> Table | Sentence:
     level = f"{100 * m.study.confidence:g} %"
     note = (
         "Per cent of the ceiling before and after the step, and the ratio of goodput: geometric "
-        f"means over the cases. In brackets: ±{100 * analysis.FLUCTUATION:g} % on each published "
+        "means over the cases. The measured ratio is adjusted for the rounds, so that drift "
+        "cancels: it may differ from the quotient of the two per cents. "
+        f"In brackets: ±{100 * analysis.FLUCTUATION:g} % on each published "
         f"cell; the {level} interval of the measured ratio. Alike: cases that "
         "rise, fall or stay in both studies."
     )

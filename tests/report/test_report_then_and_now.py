@@ -53,6 +53,7 @@ def test_the_tables_show_both_sides_and_their_intervals(measured, compared):
     assert row["2003, ratio"].startswith(f"×{numbers.then_ratio:.2f} ({numbers.then_low:.2f}–")
     assert f"({numbers.now_low:.2f}–{numbers.now_high:.2f})" in row["measured, ratio"]
     assert row["verdict"] == numbers.verdict and row["alike"] == f"{numbers.alike} of 2"
+    assert "adjusted for the rounds" in tables.of_factor(measured, "jumbo frames").note
     whole = tables.summary(measured)
     assert len(whole.frame) == len(tn.summary(compared))
     assert "<strong>holds</strong>" in whole._repr_html_()
