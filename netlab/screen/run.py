@@ -206,19 +206,20 @@ def record_of(
     runs: pd.DataFrame,
 ) -> ScreenRecord:
     """The screen as it is stored, with the least set as a tuning, each knob with its source."""
-    chosen, note = (), f"Screened on {ask.group.path}: no knob of {ask.tuning} was found to help."
+    least = tries[-1].knobs if tries else ()
+    note = f"Screened on {ask.group.path}: no knob of {ask.tuning} was found to help."
     if tries:
-        chosen, whole = tries[-1].knobs, tries[-1].whole
+        whole = tries[-1].whole
         note = (
             f"Screened on {ask.group.path}: {percent(whole.ratio)} % against all of {ask.tuning} "
             f"({interval(whole.low, whole.high)}), {VERDICTS[whole.verdict]}."
         )
-    least = Tuning(
+    tuning = Tuning(
         name=f"{ask.tuning[:NAME_ROOM]}-least",
         title=f"Least set of {ask.tuning}",
         source=f"netlab screen {ask.study.name} --tuning {ask.tuning}",
         notes=(note,),
-        knobs=tuple(ask.items[knob] for knob in chosen),
+        knobs=tuple(ask.items[knob] for knob in least),
     )
     return ScreenRecord(
         study=ask.study.name,
@@ -236,7 +237,7 @@ def record_of(
         unchanged=found.unchanged,
         refused_rows=refused_rows(runs, plan),
         tries=tries,
-        least_tuning=least.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
+        least_tuning=tuning.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
     )
 
 
