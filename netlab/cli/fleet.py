@@ -230,7 +230,8 @@ def plan_command(batch_s: float, **asked: Any) -> None:
         folder = write_workflow(plan, left, at_once=at_once, number=number, batch_s=batch_s)
     runs = sum(job.visit.runs for job in plan.jobs)
     matches = len(rounds_of(plan.pairs))
-    least_s = sum(visit.seconds for visit in plan.visits) * matches
+    turns = max(matches, -(-len(plan.pairs) // at_once))
+    least_s = sum(visit.seconds for visit in plan.visits) * turns
     bound = "at least" if plan.study().precision is None else "up to"
     click.echo(
         f"netlab: {len(plan.pairs)} pairs of {len(plan.hosts)} hosts in {matches} rounds without "
@@ -294,12 +295,13 @@ def run_command(
     from netlab.fleet.controller import FleetOptions, fleet_status, run_fleet
 
     options = FleetOptions(_at_once(plan, at_once), attempts, aside_after, retry_s, batch_s)
+    console = Console(stderr=True, markup=False, highlight=False)
     # Without a thread of its own: the engine is forked meanwhile.
-    with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as line:
+    with Live(console=console, auto_refresh=False, transient=True) as line:
         run = run_fleet(
             plan,
             options,
-            say=lambda text: click.echo(f"netlab: {text}", err=True),
+            say=lambda text: console.print(f"netlab: {text}", soft_wrap=True),
             watch=lambda: line.update(Text(fleet_status(plan).sentence), refresh=True),
         )
     click.echo(plan.directory)

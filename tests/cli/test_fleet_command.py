@@ -44,6 +44,15 @@ def test_a_plan_says_what_it_takes_and_writes_the_workflow(invoke, tmp_path):
     assert {path.name for path in plan.folder.iterdir()} >= {"Snakefile", "workflow.json"}
 
 
+def test_the_time_of_a_plan_grows_with_pairs_that_wait_for_others(tmp_path):
+    """40 hosts make 20 pairs of a round, of which 8 are measured at a time."""
+    (tmp_path / "study.yml").write_text(TEMPLATE)
+    (tmp_path / "hosts").write_text("[all]\nn[1:40]\n")
+    place = ("--inventory", str(tmp_path / "hosts"), "--results", str(tmp_path / "results"))
+    done = CliRunner().invoke(main, ["fleet", "plan", str(tmp_path / "study.yml"), *place])
+    assert "40 pairs of 40 hosts in 2 rounds" in done.stderr and "at least 4 min" in done.stderr
+
+
 def test_groups_and_rules_choose_the_pairs(invoke, tmp_path):
     done = invoke("plan", "--only", "rack1", "--pairs", "all", "--rounds", "1")
     assert "6 pairs of 4 hosts in 3 rounds" in done.stderr
