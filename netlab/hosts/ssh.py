@@ -383,16 +383,19 @@ class SshHost(Host):
         elif shutil.which("ssh"):
             config = ResolvedConfig(self.address, self.user, self.port)
             keys["look_for_keys"] = False  # the configuration names them all
-        return Connection(
-            self.address,
-            known_hosts=None if self.known_hosts is None else (str(self.known_hosts),),
-            user=self.user,
-            port=self.port,
-            config=fabric.Config(ssh_config=config, lazy=config is not None),
-            gateway=self.proxy_command,
-            connect_timeout=max(1, round(self.connect_timeout_s)),
-            connect_kwargs=keys,
-        )
+        try:
+            return Connection(
+                self.address,
+                known_hosts=None if self.known_hosts is None else (str(self.known_hosts),),
+                user=self.user,
+                port=self.port,
+                config=fabric.Config(ssh_config=config, lazy=config is not None),
+                gateway=self.proxy_command,
+                connect_timeout=max(1, round(self.connect_timeout_s)),
+                connect_kwargs=keys,
+            )
+        except ValueError as error:  # ssh has not read all of what it prints
+            raise BadInput(why(error), where=f"ssh -G {self.address}", code="E-HOST-043") from None
 
     def _has_key(self, connection: Connection) -> bool:
         """True if a file or an agent has a key to offer."""

@@ -148,6 +148,19 @@ def test_a_configuration_that_ssh_refuses_is_named(tmp_path, monkeypatch):
         SshHost("a", "a").open()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [b"identityfile ~a\0b", b"userknownhostsfile a\0b", b'globalknownhostsfile "a', b"port x"],
+)
+def test_output_of_ssh_that_has_no_meaning_is_one_error(line, tmp_path, monkeypatch):
+    (tmp_path / "said").write_bytes(b"hostname a\n" + line + b"\n")
+    (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with refused(BadInput, "E-HOST-043"):
+        SshHost("a", "a").open()
+
+
 @pytest.mark.parametrize("line", ["Match exec {}", "  match host a EXEC {}", 'Match="exec" {}'])
 def test_an_inventory_that_would_run_a_command_is_refused(tmp_path, line):
     ran = tmp_path / "ran"
