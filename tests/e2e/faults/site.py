@@ -27,6 +27,10 @@ ADDRESSES = {
     "b": ("192.0.2.6", "192.0.2.5", "198.18.0.2"),
 }
 """Of each host: its management address, the controller's, and its data address."""
+ADDRESSES_6 = {
+    "a": ("2001:db8:1::2", "2001:db8:1::1", "2001:2::1"),
+    "b": ("2001:db8:1::6", "2001:db8:1::5", "2001:2::2"),
+}
 _counter = itertools.count()
 LIVE = re.compile(
     r"nf_conntrack_count|fastopen_key|random|stable_secret|^(fs|kernel|vm|dev|debug)\."
@@ -49,13 +53,13 @@ netlab: 1
 name: faulty
 title: A study that meets faults
 hosts:
-  a: {{kind: ssh, address: 192.0.2.2, user: root, identity_file: {state}/key}}
-  b: {{kind: ssh, address: 192.0.2.6, user: root, identity_file: {state}/key}}
+  a: {{kind: ssh, address: {a[0]}, user: root, identity_file: {state}/key}}
+  b: {{kind: ssh, address: {b[0]}, user: root, identity_file: {state}/key}}
 paths:
   cable:
     ends:
-      - {{host: a, address: 198.18.0.1, interface: data0}}
-      - {{host: b, address: 198.18.0.2, interface: data0}}
+      - {{host: a, address: {a[2]}, interface: data0}}
+      - {{host: b, address: {b[2]}, interface: data0}}
 groups: [{{name: only, path: cable, sender: a}}]
 tunings:
   - name: big
@@ -97,13 +101,14 @@ def disturbed(code: int, complaint: str) -> bool:
 class Site:
     """The controller, the hosts a and b, their links, and the study of both, in a directory."""
 
-    def __init__(self, state: Path):
+    def __init__(self, state: Path, addresses: dict[str, tuple[str, str, str]] = ADDRESSES):
+        self.addresses = addresses
         self.state, self.study = state, state / "faulty.yml"
         tag = f"nf{os.getpid()}-{next(_counter)}"
         self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "mid", "a", "b")}
         self.servers: dict[str, subprocess.Popen[bytes]] = {}
         self.controllers: list[subprocess.Popen[str] | Controller] = []
-        self.study.write_text(STUDY.format(state=state))
+        self.study.write_text(STUDY.format(state=state, **addresses))
 
     def up(self) -> None:
         self.make_controller()
@@ -112,11 +117,11 @@ class Site:
         self.ip("mid", "link add bridge type bridge")
         self.ip("mid", "link set bridge up")
         known, middle = [], self.namespaces["mid"]
-        for name, (_, _, data) in ADDRESSES.items():
+        for name, (_, _, data) in self.addresses.items():
             known.append(self.make_host(name))
             self.ip(name, f"link add data0 type veth peer name to-{name} netns {middle}")
             self.ip("mid", f"link set to-{name} mtu 16000 master bridge up")
-            self.ip(name, f"addr add {data}/24 dev data0")
+            self.give(name, "data0", data, host_bits=8)
             self.ip(name, "link set data0 addrgenmode none up")
         (self.state / "home" / ".ssh" / "known_hosts").write_text("".join(known))
 
@@ -129,14 +134,14 @@ class Site:
 
     def make_host(self, name: str) -> str:
         """Make a host that the controller reaches; the line of known_hosts."""
-        address, controller, _ = ADDRESSES[name]
+        address, controller, _ = self.addresses[name]
         inside = self.namespaces[name]
         run("ip", "netns", "add", inside)
         self.ip(name, "link set lo up")
         self.ip("ctl", f"link add to-{name} type veth peer name mgmt netns {inside}")
-        self.ip("ctl", f"addr add {controller}/30 dev to-{name}")
+        self.give("ctl", f"to-{name}", controller, host_bits=2)
         self.ip("ctl", f"link set to-{name} up")
-        self.ip(name, f"addr add {address}/30 dev mgmt")
+        self.give(name, "mgmt", address, host_bits=2)
         self.ip(name, "link set mgmt addrgenmode none up")
         (self.state / name).mkdir()
         key = self.state / name / "host_key"
@@ -175,6 +180,10 @@ class Site:
 
     def ip(self, name: str, words: str) -> None:
         run("ip", "-n", self.namespaces[name], *words.split())
+
+    def give(self, name: str, interface: str, address: str, host_bits: int) -> None:
+        bits, more = (128, "nodad") if ":" in address else (32, "")
+        self.ip(name, f"addr add {address}/{bits - host_bits} dev {interface} {more}")
 
     # --- the controller ---
 
@@ -281,13 +290,13 @@ class Site:
         for name in names:
             self.ip(name, "link set mgmt up")
         for name in names:
-            ping = self.inside("ctl", "ping", "-c", "1", "-W", "1", ADDRESSES[name][0])
+            ping = self.inside("ctl", "ping", "-c", "1", "-W", "1", self.addresses[name][0])
             until(lambda ping=ping: "1 received" in run(*ping, check=False))
 
     def dump(self) -> dict[str, str]:
         """Every setting of both hosts."""
         seen = {}
-        for name in ADDRESSES:
+        for name in self.addresses:
             lines = run(*self.inside(name, "sysctl", "-a"), check=False).splitlines()
             # congestion controls are the whole machine's, and another test may have loaded some
             kept = (re.sub(r" nl_\w+", "", line) for line in lines if not LIVE.search(line))
@@ -295,14 +304,15 @@ class Site:
             script = (
                 "ip -d link | sed 's/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//'; ip -o addr"
                 " | sed 's/valid_lft.*//'; tc qdisc; for i in mgmt data0; do ethtool -k $i;"
-                " cat /sys/class/net/$i/gro_flush_timeout; done; ip route; ip -6 route"
+                " cat /sys/class/net/$i/gro_flush_timeout; done; (ip route; ip -6 route)"
+                " | sed 's/ linkdown//'"
             )
             seen[f"{name} rest"] = run(*self.inside(name, "sh", "-c", script), check=False)
         return seen
 
     def journals(self) -> list[Path]:
         # a host may be a virtual machine
-        names = [self.namespaces[name] for name in ADDRESSES if name in self.namespaces]
+        names = [self.namespaces[name] for name in self.addresses if name in self.namespaces]
         inodes = [os.stat(f"/run/netns/{name}").st_ino for name in names]
         return [p for inode in inodes for p in Path("/run/netlab").glob(f"tune-{inode}-*.journal")]
 
@@ -340,9 +350,9 @@ class Site:
 
 
 @contextlib.contextmanager
-def standing(state: Path) -> Iterator[Site]:
+def standing(state: Path, addresses: dict[str, tuple[str, str, str]] = ADDRESSES) -> Iterator[Site]:
     """A site that is up."""
-    site = Site(state)
+    site = Site(state, addresses)
     try:
         site.up()
         yield site
