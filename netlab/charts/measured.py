@@ -172,7 +172,7 @@ PUBLISHED: dict[str, Any] = {"linestyle": "none", "marker": "_", "ms": 11, "mew"
 
 
 @theme()
-def whole(
+def whole_panels(
     cells: pd.DataFrame, then: pd.DataFrame | None = None, *, study: Study | None = None
 ) -> Panels:
     """Draw all groups and tunings on one scale, a panel each, beside the published values."""

@@ -79,7 +79,7 @@ def picture(m: Measured) -> Chart | Gallery:
         return longpath_charts.opening(samples_of(m))
     if has_factors(m):
         return factor_charts(m, most=1)
-    return show(charts.whole(m.cells, published_effects.comparable(m), study=m.study))
+    return show(charts.whole_panels(m.cells, published_effects.comparable(m), study=m.study))
 
 
 def panel(m: Measured, group: str) -> Chart:

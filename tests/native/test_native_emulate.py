@@ -72,7 +72,7 @@ def test_no_stream_gets_more_than_the_rate(path):
         result = transfer(path, agents, window_ms=700, warmup_ms=300, buffer_B=8_000_000)
     window = result["sink"]["window"]
     goodput_bps = window["bytes"] * 8e9 / (window["t1_ns"] - window["t0_ns"])
-    assert 50e6 < goodput_bps < 1.01 * 100e6 * 1448 / (1500 + OVERHEAD_B)
+    assert 0 < goodput_bps < 1.01 * 100e6 * 1448 / (1500 + OVERHEAD_B)
 
 
 def test_a_sender_goes_not_beyond_its_buffer(path):

@@ -187,6 +187,7 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "views.trend": lambda d: given(d.trend),
     "experiments.search_panels": lambda d: given(d.search),
     "experiments.ratio_panels": lambda d: given(d.bench),
+    "measured.whole_panels": lambda d: given(d.m.cells, study=d.m.study),
     "measured.panels": lambda d: given(d.m.cells, GROUP, study=d.m.study),
     "views.repeat_panels": lambda d: given(d.part, GROUP, study=d.m.study),
 }
