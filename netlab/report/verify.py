@@ -139,6 +139,8 @@ def other_figures(
             )
         reason = done.stderr.strip().rpartition("\n")[2]
         return [Deviation(RESULTS, "", "records of a report", f"not publishable: {reason}")]
+    for name in done.stdout.splitlines():
+        say(f"netlab: left out {name}, a notebook of the bundle's own")
     return compare_sites(directory / SITE, work / SITE, str(directory / RESULTS))
 
 
@@ -154,7 +156,7 @@ def recompute(directory: Path, work: Path) -> None:
     try:
         for part in (directory / RESULTS).rglob("*.parquet"):
             check_texts(part)
-        publish(
+        made = publish(
             directory / RESULTS,
             work / SITE,
             executed=work / EXECUTED,
@@ -164,6 +166,7 @@ def recompute(directory: Path, work: Path) -> None:
         )
     except NetlabError as error:
         sys.exit(" ".join(str(error).split()))
+    print("".join(f"{name!r}\n" for name in made.left_out), end="")
 
 
 def compare_sites(was: Path, now: Path, place: str = "") -> list[Deviation]:

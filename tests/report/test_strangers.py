@@ -86,6 +86,7 @@ def test_verify_executes_no_notebook_of_a_bundle(whole, tmp_path, trap):
     assert done.exit_code == 1, "the site has no page of what the forged study names"
     found = done.output.splitlines()
     assert found[-1].startswith("0 files differ, ") and "not publishable" not in done.output
+    assert "left out 'evil.ipynb', a notebook of the bundle's own" in done.output
 
 
 def test_verify_of_changed_files_recomputes_nothing(whole, tmp_path, monkeypatch):
