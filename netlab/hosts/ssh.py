@@ -395,7 +395,7 @@ class SshHost(Host):
                 connect_kwargs=keys,
             )
         except ValueError as error:  # ssh has not read all of what it prints
-            raise BadInput(why(error), where=f"ssh -G {self.address}", code="E-HOST-043") from None
+            raise BadInput(why(error), where=f"ssh -G {self.address}", code="E-HOST-048") from None
 
     def _has_key(self, connection: Connection) -> bool:
         """True if a file or an agent has a key to offer."""

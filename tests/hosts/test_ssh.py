@@ -157,7 +157,7 @@ def test_output_of_ssh_that_has_no_meaning_is_one_error(line, tmp_path, monkeypa
     (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with refused(BadInput, "E-HOST-043"):
+    with refused(BadInput, "E-HOST-048"):
         SshHost("a", "a").open()
 
 
