@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -323,24 +324,24 @@ def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed)
 
 
 @dataclass
-class PrintedRun:
+class PrintedRun(ABC):
     """One run of a tool that prints lines, while it is parsed."""
 
     first: int
     failed: BadInput | None = None
     """Why the run is refused; lines up to its end are still its own."""
 
+    @abstractmethod
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take(self, number: int, line: str) -> None:
         """Parse a line, or refuse it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def record(self) -> Record:
         """The run after its last line."""
-        raise NotImplementedError
 
 
 def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) -> Runs:
