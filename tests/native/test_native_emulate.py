@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from statistics import median
 
 import pytest
 from emulated import DEVICE, OVERHEAD_B, Emulated, emulated, run, transfer
@@ -68,10 +69,11 @@ def test_no_stream_gets_more_than_the_rate(path):
     """Of every packet MTU + 14 bytes count, of which 52 are headers of IP and TCP."""
     path.both(rate_bps=100_000_000, delay_us=1000, queue_B=250_000)
     path.open(1500)
+    settings = {"window_ms": 700, "warmup_ms": 300, "buffer_B": 8_000_000}
     with path.agents() as agents:
-        result = transfer(path, agents, window_ms=700, warmup_ms=300, buffer_B=8_000_000)
-    window = result["sink"]["window"]
-    goodput_bps = window["bytes"] * 8e9 / (window["t1_ns"] - window["t0_ns"])
+        windows = [transfer(path, agents, **settings)["sink"]["window"] for _ in range(3)]
+    # What a sink that had to wait reads late may count in one window, hardly in two of three.
+    goodput_bps = median(w["bytes"] * 8e9 / (w["t1_ns"] - w["t0_ns"]) for w in windows)
     assert 0 < goodput_bps < 1.01 * 100e6 * 1448 / (1500 + OVERHEAD_B)
 
 
