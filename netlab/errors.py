@@ -102,6 +102,12 @@ def require(value: object, choices: Collection[object], *, key: str, code: str) 
         raise BadInput(f"must be one of {allowed}", key=key, value=value, code=code)
 
 
+def check(fine: object, key: str, value: object, message: str, code: str) -> None:
+    """Refuse a value that does not pass its test."""
+    if not fine:
+        raise BadInput(message, key=key, value=value, code=code)
+
+
 class Mistakes(BadInput):
     """Several mistakes of one file, reported at once."""
 

@@ -16,8 +16,8 @@ from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
-from netlab.analysis.trust import Machines, counted, machines
-from netlab.errors import BadInput
+from netlab.analysis.trust import counted, machines
+from netlab.errors import check
 from netlab.measure.bottleneck import ASKED
 from netlab.units import arrows, listed
 
@@ -42,55 +42,45 @@ def span(values: Sequence[int], noun: str) -> str:
 
 
 def _design(m: Measured) -> str:
-    runs, cells = m.runs, m.cells
-    mtus = sorted({int(v) for v in cells["mtu_B"] if v})
-    labels = list(printed.tuning_labels(cells, m.study).values())
-    rounds = runs.groupby("run_id")["round"].first()
-    started = runs["started_at"]
-    when = f"{started.min():%Y-%m-%d}"
-    if f"{started.max():%Y-%m-%d}" != when:
-        when += f" to {started.max():%Y-%m-%d}"
+    mtus = sorted({int(v) for v in m.cells["mtu_B"] if v})
+    labels = list(printed.tuning_labels(m.cells, m.study).values())
+    days = (m.runs["started_at"].min(), m.runs["started_at"].max())
+    when = " to ".join(dict.fromkeys(f"{day:%Y-%m-%d}" for day in days))
     tunings = f"{counted(len(labels), 'tuning')} ({listed(labels)})"
     frames = f"MTU {listed(mtus)} B" if mtus else "an unknown MTU"
     return (
-        f"{counted(len(cells), 'cell')} in {counted(len(m.groups), 'group')} of host pairs: "
-        f"{tunings}, {frames}, {span(cells['streams'], 'TCP stream')}; "
-        f"{counted(len(runs), 'run')} of {m.study.timing.seconds:g} s in up to "
-        f"{counted(int(rounds.max()), 'round')}, measured on {when}."
+        f"{counted(len(m.cells), 'cell')} in {counted(len(m.groups), 'group')} of host pairs: "
+        f"{tunings}, {frames}, {span(m.cells['streams'], 'TCP stream')}; "
+        f"{counted(len(m.runs), 'run')} of {m.study.timing.seconds:g} s in up to "
+        f"{counted(int(m.runs['round'].max()), 'round')}, measured on {when}."
     )
 
 
 def _machines(m: Measured) -> str:
     found = machines(m.runs, m.study)
     kinds = {m.study.hosts[end.host].kind for path in m.study.paths.values() for end in path.ends}
-    parts = []
-    cpus, processors = found.fact("CPUs"), found.fact("CPU")
-    if processors:
+    parts, cpus = [], found.fact("CPUs")
+    if processors := found.fact("CPU"):
         each = f"{cpus[0]} × " if len(cpus) == 1 else ""
         parts.append(each + listed(processors, "or"))
     if kernels := found.fact("kernel"):
         parts.append(f"Linux {listed(kernels)}")
     machine = ", ".join(parts) or "a machine that was not recorded"
-    if kinds == {"lab"}:
-        return (
-            f"This is netlab's emulated lab, not hardware: {counted(len(m.study.hosts), 'host')} "
-            f"as network namespaces of one machine ({machine}), with modelled buses and links."
-            + _without_root(found)
-        )
-    drivers = found.fact("NIC driver")
-    cards = f"; network cards with driver {listed(drivers)}" if drivers else ""
-    return f"The hosts {listed(m.study.hosts)} are real machines: {machine}{cards}."
-
-
-def _without_root(found: Machines) -> str:
-    """A sentence on a lab in a user namespace, with a leading blank; empty for a lab of root."""
+    if kinds != {"lab"}:
+        drivers = found.fact("NIC driver")
+        cards = f"; network cards with driver {listed(drivers)}" if drivers else ""
+        return f"The hosts {listed(m.study.hosts)} are real machines: {machine}{cards}."
+    lab = (
+        f"This is netlab's emulated lab, not hardware: {counted(len(m.study.hosts), 'host')} "
+        f"as network namespaces of one machine ({machine}), with modelled buses and links."
+    )
     values = found.shared.loc[found.shared["item"] == "user_namespace", "value"]
     if not values.str.contains("True").any():
-        return ""
+        return lab
     which = "of some runs " if values.str.contains("False").any() else ""
     return (
-        f" The lab {which}was made without root and defers no interrupts; Precision and flags "
-        "lists what it lacks."
+        f"{lab} The lab {which}was made without root and defers no interrupts; Precision and "
+        "flags lists what it lacks."
     )
 
 
@@ -101,34 +91,29 @@ def best(m: Measured) -> str:
         return "No cell has a valid run, so none is called the best."
     if highest.empty:
         return "No cell is precise enough to be called the best."
-    labels = printed.tuning_labels(m.cells, m.study)
     parts = []
     for direction, words in DIRECTIONS.items():
         of = highest[highest["direction"] == direction]
-        if of.empty:
-            continue
-        cell = of.loc[of["goodput_MBps"].idxmax()]
-        where = (
-            f"{arrows(cell.group)}, {labels[cell.tuning]}, {cell.mtu_B} B, "
-            f"{counted(int(cell.streams), 'stream')}"
-        )
-        if cell.bottleneck == ASKED:
-            where += f"; {ASKED}"
-        parts.append(f"{words} {_goodput(m, cell)} ({where})")
+        if len(of):
+            cell = of.loc[of["goodput_MBps"].idxmax()]
+            asked = f"; {ASKED}" if cell.bottleneck == ASKED else ""
+            parts.append(f"{words} {_goodput(m, cell)} ({_where(m, cell)}{asked})")
     return f"Highest goodput: {'; '.join(parts)}."
+
+
+def _where(m: Measured, cell: pd.Series) -> str:
+    tuning, streams = printed.tuning_labels(m.cells, m.study)[cell.tuning], int(cell.streams)
+    return f"{arrows(cell.group)}, {tuning}, {cell.mtu_B} B, {counted(streams, 'stream')}"
 
 
 def _goodput(m: Measured, cell: pd.Series) -> str:
     factor, unit = (8.0, "Mb/s") if on_long_path(m) else (1.0, "MB/s")
-    value = printed.with_interval(*(factor * cell[c] for c in _INTERVAL))
+    ends = (factor * end for end in (cell.goodput_MBps, cell.low_MBps, cell.high_MBps))
+    value = f"{printed.with_interval(*ends)} {unit}"
     if math.isnan(cell.percent_of_bus):
-        return f"{value} {unit}"
+        return value
     twice = cell.direction == "<->" and not m.study.bus_shared(cell.path)
-    ceiling = "twice the bus" if twice else "the bus"
-    return f"{value} {unit}, {cell.percent_of_bus:.0f} % of {ceiling}"
-
-
-_INTERVAL = ("goodput_MBps", "low_MBps", "high_MBps")
+    return f"{value}, {cell.percent_of_bus:.0f} % of {'twice the bus' if twice else 'the bus'}"
 
 
 @dataclass(frozen=True)
@@ -144,66 +129,50 @@ class Tile:
 
 def tiles(m: Measured) -> tuple[Tile, ...]:
     """The best goodput, the main limit, and findings of 2003 or runs that count."""
-    return (_best_tile(m), _limit_tile(m), _held_tile(m))
-
-
-def _best_tile(m: Measured) -> Tile:
-    highest = printed.best(m.cells, m.study)
-    if highest.empty:
-        return Tile("Highest goodput", printed.MISSING, best(m))
-    cell = highest.loc[highest["goodput_MBps"].idxmax()]
-    tuning = printed.tuning_labels(m.cells, m.study)[cell.tuning]
-    of = f"{arrows(cell.group)}, {tuning}, {cell.mtu_B} B, {counted(int(cell.streams), 'stream')}"
-    return Tile("Highest goodput", _goodput(m, cell), of, cell.to_dict())
-
-
-def _limit_tile(m: Measured) -> Tile:
-    counts = m.bottlenecks["bottleneck"].value_counts()
-    if counts.empty:
-        return Tile("Main limit", printed.MISSING, _limits(m))
-    of = f"in {counts.iloc[0]} of {counted(len(m.bottlenecks), 'cell')} with a valid run"
-    return Tile("Main limit", str(counts.index[0]), of)
-
-
-def _held_tile(m: Measured) -> Tile:
+    highest, limits = printed.best(m.cells, m.study), m.bottlenecks["bottleneck"].value_counts()
+    top = Tile("Highest goodput", printed.MISSING, best(m))
+    if len(highest):
+        cell = highest.loc[highest["goodput_MBps"].idxmax()]
+        top = Tile("Highest goodput", _goodput(m, cell), _where(m, cell), cell.to_dict())
+    limit = Tile("Main limit", printed.MISSING, _limits(m))
+    if len(limits):
+        of = f"in {limits.iloc[0]} of {counted(len(m.bottlenecks), 'cell')} with a valid run"
+        limit = Tile("Main limit", str(limits.index[0]), of)
+    value, of = f"{len(valid(m.runs)):,} of {len(m.runs):,}", "the others are flagged and left out"
+    count = Tile("Valid runs", value, of)
     if len(comparable(m)):
-        counts = m.findings["verdict"].value_counts()
-        value = f"{counts.get(HOLDS, 0)} of {len(m.findings)}"
-        others = (
-            f"{counts.get(DOES_NOT_HOLD, 0)} do not, {counts.get(CANNOT_TELL, 0)} cannot be told"
-        )
-        return Tile("Findings of 2003 that hold", value, others)
-    good = len(valid(m.runs))
-    return Tile("Valid runs", f"{good:,} of {len(m.runs):,}", "the others are flagged and left out")
+        verdicts = m.findings["verdict"].value_counts()
+        value = f"{verdicts.get(HOLDS, 0)} of {len(m.findings)}"
+        no, undecided = (verdicts.get(word, 0) for word in (DOES_NOT_HOLD, CANNOT_TELL))
+        of = f"{no} do not, {undecided} cannot be told"
+        count = Tile("Findings of 2003 that hold", value, of)
+    return top, limit, count
 
 
 def _limits(m: Measured) -> str:
-    counts = m.bottlenecks["bottleneck"].value_counts()
+    counts, plain = m.bottlenecks["bottleneck"].value_counts(), ("loss", "pacing")
     known = counts.drop("unknown", errors="ignore")
     if known.empty:
         return "No cell shows what limited it."
-    total = len(m.bottlenecks)
-    names = [f"{_WITHOUT_ARTICLE.get(name, f'the {name}')} in {n}" for name, n in known.items()]
-    said = f"Of {counted(total, 'cell')} with a valid run, goodput was limited by {listed(names)}"
-    unknown = int(counts.get("unknown", 0))
-    return said + (f"; {counted(unknown, 'cell', _SHOWS)} no single limit." if unknown else ".")
-
-
-_WITHOUT_ARTICLE = {"loss": "loss", "pacing": "pacing", ASKED: f"the {ASKED},"}
-_SHOWS = ("shows", "show")
+    names = [
+        f"{f'the {name},' if name == ASKED else name if name in plain else f'the {name}'} in {n}"
+        for name, n in known.items()
+    ]
+    total = counted(len(m.bottlenecks), "cell")
+    said = f"Of {total} with a valid run, goodput was limited by {listed(names)}"
+    unknown = counted(int(counts.get("unknown", 0)), "cell", ("shows", "show"))
+    return said + (f"; {unknown} no single limit." if "unknown" in counts else ".")
 
 
 def _findings(m: Measured) -> str:
-    frame = m.findings
-    parts = []
-    for verdict, words in (
-        (HOLDS, ("holds", "hold")),
-        (DOES_NOT_HOLD, ("does not", "do not")),
-        (CANNOT_TELL, ("cannot be told", "cannot be told")),
+    frame, parts = m.findings, []
+    for verdict, *words in (
+        (HOLDS, "holds", "hold"),
+        (DOES_NOT_HOLD, "does not", "do not"),
+        (CANNOT_TELL, "cannot be told", "cannot be told"),
     ):
-        n = int((frame["verdict"] == verdict).sum())
-        if n:
-            parts.append(f"{n} {words[0] if n == 1 else words[1]}")
+        if n := int((frame["verdict"] == verdict).sum()):
+            parts.append(f"{n} {words[n > 1]}")
     held = frame.loc[frame["verdict"] == HOLDS, "finding"].tolist()
     lines = "; ".join(text[0].lower() + text[1:] for text in held[:3])
     named = f" Among those that hold: {lines}." if held else ""
@@ -246,10 +215,8 @@ def compare_generators(
     runs: pd.DataFrame, *, confidence: float = 0.95, bound_percent: float = BOUND_PERCENT
 ) -> pd.DataFrame:
     """Compare every generator, B, with the reference of its cell, A."""
-    if not bound_percent > 0:
-        raise BadInput(
-            "must be above 0", key="bound_percent", value=bound_percent, code="E-ANALYSIS-001"
-        )
+    bound = bound_percent
+    check(bound > 0, "bound_percent", bound, "must be above 0", "E-ANALYSIS-001")
     good = usable(runs)
     order, rows, pairs = generators(good), [], []
     goodputs = good.set_index("round")[[*CELL, "generator", "goodput_MBps"]]
@@ -281,17 +248,11 @@ def agreement(m: Measured, bound_percent: float = BOUND_PERCENT) -> Agreement:
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
     """Counts and extremes for each path and generator."""
-    rows = [
-        {
-            "path": path,
-            "generator": generator,
-            "cells": len(part),
-            **{word: int((part["verdict"] == word).sum()) for word in VERDICTS},
-            "least_percent": 100 * (part["ratio"].min() - 1),
-            "greatest_percent": 100 * (part["ratio"].max() - 1),
-        }
-        for (path, generator), part in compared.groupby(["path", "generator"], sort=False)
-    ]
+    rows = []
+    for (path, generator), part in compared.groupby(["path", "generator"], sort=False):
+        counts = [int((part["verdict"] == word).sum()) for word in VERDICTS]
+        ends = (100 * (part["ratio"].min() - 1), 100 * (part["ratio"].max() - 1))
+        rows.append((path, generator, len(part), *counts, *ends))
     columns = ["path", "generator", "cells", *VERDICTS, "least_percent", "greatest_percent"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
@@ -302,12 +263,9 @@ def meters(runs: pd.DataFrame) -> pd.DataFrame:
     good = good.assign(cpu_s_per_GB=good["agent_cpu_s"] / good["received_B"] * 1e9)
     keys = ["path", "mtu_B", "streams", "generator"]
     values = ["goodput_MBps", "sender_cpu_percent", "receiver_cpu_percent", "cpu_s_per_GB"]
-    values += ["header_share"]
-    grouped = good.groupby(keys)
-    found = grouped[values].mean().astype("float64")
+    grouped, order = good.groupby(keys), generators(runs)
+    found = grouped[[*values, "header_share"]].mean().astype("float64")
     found.insert(0, "n", grouped.size())
-    found = found.reset_index()
-    rank = {name: place for place, name in enumerate(generators(runs))}
-    return found.sort_values(
-        keys, key=lambda c: c.map(rank) if c.name == "generator" else c, ignore_index=True
+    return found.reset_index().sort_values(
+        keys, key=lambda c: c.map(order.index) if c.name == "generator" else c, ignore_index=True
     )

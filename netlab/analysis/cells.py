@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from netlab.errors import BadInput
+from netlab.errors import check
 from netlab.results.columns import BROKEN
 from netlab.study import Study
 from netlab.study.factors import levels_json
@@ -168,33 +168,36 @@ def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
     """Mean of independent values and half the width of its Student t interval."""
     values = np.asarray(values, dtype=float)
     n = len(values)
-    if n == 0:
-        return math.nan, math.nan
-    if n == 1:
-        return float(values[0]), math.nan
+    if n < 2:
+        return float(values[0]) if n else math.nan, math.nan
     t = t_quantile(n - 1, 0.5 + confidence / 2)
     return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(n))
 
 
 def window_rates(intervals: pd.DataFrame) -> np.ndarray:
     """Goodput of one run in each sample of its window, MB/s, summed over streams and directions."""
-    inside = intervals[intervals["in_window"] & (intervals["interval_s"] > 0)]
-    if inside.empty:
-        return np.empty(0)
-    inside = inside.sort_values(["direction", "stream", "t_s"])
-    sample = inside.groupby(["direction", "stream"]).cumcount()
-    rate_MBps = inside["bytes"] / inside["interval_s"] / 1e6
-    by_sample = rate_MBps.groupby(sample).agg(["sum", "count"])
-    whole = by_sample["count"] == by_sample["count"].max()
-    return by_sample.loc[whole, "sum"].to_numpy(dtype=float)
+    inside = intervals[intervals["in_window"]]
+    return timelines(inside)["goodput_MBps"].to_numpy(dtype=float)
+
+
+def timelines(intervals: pd.DataFrame) -> pd.DataFrame:
+    """Sum the samples of all streams of a run, sample by sample."""
+    stream = ["run_id", "direction", "stream"]
+    known = intervals[intervals["interval_s"] > 0].sort_values([*stream, "t_s"])
+    sample, rate_MBps = known.groupby(stream).cumcount(), known["bytes"] / known["interval_s"] / 1e6
+    frame = known.assign(sample=sample, goodput_MBps=rate_MBps, n=1)
+    summed = frame.groupby(["run_id", "sample"], as_index=False).agg(
+        {"t_s": "mean", "goodput_MBps": "sum", "in_window": "all", "n": "sum"}
+    )
+    whole = summed["n"] == summed.groupby("run_id")["n"].transform("max")
+    return summed.loc[whole, ["run_id", "t_s", "goodput_MBps", "in_window"]].reset_index(drop=True)
 
 
 def batch_interval(rates: np.ndarray, confidence: float) -> Interval:
     """Interval of a mean from batch means of correlated samples."""
     rates = np.asarray(rates, dtype=float)
     means = batch_means(rates, BATCH_SAMPLES)
-    if not len(means):
-        means = rates
+    means = means if len(means) else rates
     if len(means) < MIN_BATCHES:
         return Interval(float(rates.mean()) if len(rates) else math.nan, math.nan, math.nan)
     return log_interval(means, confidence)
@@ -222,13 +225,8 @@ class Cells:
         return cls(nominal_level(study), None if asked is None else asked.half_width_percent)
 
     def __post_init__(self) -> None:
-        if not 0.5 < self.confidence < 1:
-            raise BadInput(
-                "must lie between 0.5 and 1",
-                key="confidence",
-                value=self.confidence,
-                code="E-ANALYSIS-002",
-            )
+        fine, text = 0.5 < self.confidence < 1, "must lie between 0.5 and 1"
+        check(fine, "confidence", self.confidence, text, "E-ANALYSIS-002")
 
     def __call__(
         self,
@@ -239,35 +237,27 @@ class Cells:
         """Aggregate runs into cells."""
         parts = _by_cell(valid(runs), "goodput_MBps", "bus_MBps", "run_id")
         everything = _by_cell(runs, "flags", "goodput_MBps", "sent_MBps", "bus_MBps")
-        described = _described(runs, study)
-        keys = list(dict.fromkeys(_design(study, everything)))
-        known = set(keys)
-        keys += [key for key in everything if key not in known]
-        samples = _samples(intervals, parts)
+        described, samples, none = _described(runs, study), _samples(intervals, parts), runs.head(0)
         rows = [
-            self._row(key, parts.get(key), everything.get(key), samples, described[key[0]])
-            for key in keys
+            self._row(key, parts.get(key, none), everything.get(key, none), samples, described)
+            for key in dict.fromkeys([*_design(study, everything), *everything])
         ]
         frame = pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
         counts = {"mtu_B": "int64", "streams": "int64", "n_valid": "int64", "n_flagged": "int64"}
         return frame.astype({**counts, "table": "Int64"} | dict.fromkeys(_FLOATS, "float64"))
 
     def _row(self, key, part, every, samples, described) -> dict:
-        row = {**described, **dict(zip(CELL_KEYS, key, strict=True))}
-        n_all = 0 if every is None else len(every)
-        n = 0 if part is None else len(part)
-        row |= {"n_valid": n, "n_flagged": n_all - n, "interval_from": FROM_NOTHING}
-        row["disturbed"] = ""
+        n, values = len(part), part["goodput_MBps"].to_numpy(dtype=float)
+        row = {**described[key[0]], **dict(zip(CELL_KEYS, key, strict=True))}
+        row |= {"n_valid": n, "n_flagged": len(every) - n, "interval_from": FROM_NOTHING}
+        row |= {"disturbed": "", "missing_because": ""}
         if n == 0:
-            if every is None:
-                return row | {"missing_because": missing_reason(None)}
-            part = ended(every)
+            part, row["missing_because"] = ended(every), missing_reason(every["flags"].tolist())
             if len(part):
                 row["disturbed"] = ", ".join(flags_in(part["flags"]))
                 row["disturbed_MBps"] = float(_rates(part).median())
-                row["bus_MBps"] = _bus(part, described)
-            return row | {"missing_because": missing_reason(every["flags"].fillna(""))}
-        values = part["goodput_MBps"].to_numpy(dtype=float)
+                row["bus_MBps"] = _bus(part, row)
+            return row
         found = log_interval(values, self.confidence)
         mean = found.mean
         if n > 1:
@@ -281,21 +271,16 @@ class Cells:
                 row["interval_from"] = FROM_BATCHES
                 scale = mean / within.mean
                 found = Interval(mean, scale * within.low, scale * within.high)
-        row |= {
-            "goodput_MBps": mean,
-            "low_MBps": found.low,
-            "high_MBps": found.high,
-            "half_width_MBps": found.half_width,
-            "half_width_percent": 100 * found.half_width / mean if mean > 0 else math.nan,
-            "missing_because": "",
-        }
+        row |= {"goodput_MBps": mean, "low_MBps": found.low, "high_MBps": found.high}
+        row["half_width_MBps"] = found.half_width
+        row["half_width_percent"] = 100 * found.half_width / mean if mean > 0 else math.nan
         if self.target_percent is not None:
             row["rounds_needed"] = rounds_needed(values, self.target_percent, self.confidence)
-        row["bus_MBps"] = bus = _bus(part, described)
+        row["bus_MBps"] = bus = _bus(part, row)
         if bus is not None and bus > 0:
             row["percent_of_bus"] = 100 * mean / bus
-            row["percent_low"] = 100 * row["low_MBps"] / bus
-            row["percent_high"] = 100 * row["high_MBps"] / bus
+            row["percent_low"] = 100 * found.low / bus
+            row["percent_high"] = 100 * found.high / bus
         return row
 
 
@@ -332,11 +317,10 @@ def _by_cell(runs: pd.DataFrame, *columns: str) -> dict[tuple, pd.DataFrame]:
     return dict(list(of_cells))
 
 
-def _design(study: Study | None, measured: Iterable[tuple]) -> Iterator[tuple]:
+def _design(study: Study | None, measured: Collection[tuple]) -> Iterator[tuple]:
     """Keys of the cells of a design; an MTU left as found is that of the nearest measured cells."""
     if study is None:
         return
-    measured = list(measured)
     for group in study.groups:
         for one in study.combinations(group):
             streams, factors = one.streams, levels_json(one.levels)
@@ -375,17 +359,15 @@ def _samples(intervals: pd.DataFrame | None, parts: dict) -> dict[str, np.ndarra
     return {run_id: window_rates(part) for run_id, part in wanted.groupby("run_id", sort=False)}
 
 
-def missing_reason(all_flags: Sequence[str | None] | pd.Series | None) -> str:
+def missing_reason(all_flags: Sequence[str | None]) -> str:
     """Reason why a cell has no valid run, from the flags of all its runs."""
-    if all_flags is None or not len(all_flags):
-        return "not measured"
-    flags = flags_in(all_flags)
     count = f"{len(all_flags)} run" + ("s" if len(all_flags) > 1 else "")
-    if not flags:
-        return f"{count} without a goodput"
-    return f"{count}, all flagged: {', '.join(flags)}"
+    if flags := flags_in(all_flags):
+        return f"{count}, all flagged: {', '.join(flags)}"
+    return f"{count} without a goodput" if all_flags else "not measured"
 
 
-def flags_in(texts: Iterable[str | None]) -> list[str]:
+def flags_in(texts: Iterable[Any]) -> list[str]:
     """Every flag of some runs once, from their column ``flags``."""
-    return sorted({flag for text in texts for flag in (text or "").split(",") if flag})
+    known = (text for text in texts if not pd.isna(text))
+    return sorted({flag for text in known for flag in text.split(",") if flag})

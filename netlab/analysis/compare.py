@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import half_width_percent, valid
+from netlab.analysis.cells import flags_in, half_width_percent, valid
 from netlab.analysis.effects import (
     CANNOT_TELL,
     COMMON_ROUNDS,
@@ -38,7 +38,7 @@ from netlab.analysis.effects import (
     ratio,
 )
 from netlab.analysis.effects import SAME as SAME
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import NetlabError, check
 
 # Match the cells of two sets of runs: which columns identify a cell, and which runs it has.
 
@@ -57,16 +57,6 @@ def usable(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the valid runs that moved bytes."""
     good = valid(runs)
     return good[good["goodput_MBps"] > 0]
-
-
-def without_shared(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """Both sides without common records: comparing a record with itself has no information."""
-    named = [
-        pd.MultiIndex.from_frame(side[["run_id", "campaign", "started_at"]].astype(object))
-        for side in (a, b)
-    ]
-    in_b, in_a = named[0].isin(named[1]), named[1].isin(named[0])
-    return a[~in_b], b[~in_a], int(in_b.sum())
 
 
 def _levels(runs: pd.DataFrame, column: str) -> set:
@@ -166,14 +156,13 @@ def compare(
     one_store: bool = False,
 ) -> Compared:
     """Compare two sets of runs."""
-    if not 0 < same_within_percent < 100:
-        raise BadInput(
-            "must lie between 0 and 100",
-            key="same_within",
-            value=same_within_percent,
-            code="E-ANALYSIS-021",
-        )
-    a, b, shared = without_shared(a, b) if one_store else (a, b, 0)
+    fine, text = 0 < same_within_percent < 100, "must lie between 0 and 100"
+    check(fine, "same_within", same_within_percent, text, "E-ANALYSIS-021")
+    shared = 0
+    if one_store:  # comparing a record with itself has no information
+        key = ["run_id", "campaign", "started_at"]
+        of_a, of_b = (pd.MultiIndex.from_frame(side[key].astype(object)) for side in (a, b))
+        a, b, shared = a[~of_a.isin(of_b)], b[~of_b.isin(of_a)], int(of_a.isin(of_b).sum())
     keys, apart = keys_of(a, b, by)
     sides = [_measured(usable(runs), keys, name, one_store) for name, runs in (("A", a), ("B", b))]
     common = [key for key in sides[0] if key in sides[1]]
@@ -188,11 +177,9 @@ def compare(
     figures = compare_pairs(
         pairs, level=level, asked=asked, same_within_percent=same_within_percent
     )
-    rows = [
-        dict(zip(keys, key, strict=True)) | row for key, row in zip(common, figures, strict=True)
-    ]
+    cells = pd.DataFrame.from_records(common, columns=list(keys))
     return Compared(
-        frame=_sorted(pd.DataFrame.from_records(rows, columns=[*keys, *FIGURES])),
+        frame=_sorted(cells.join(pd.DataFrame(figures, columns=list(FIGURES)))),
         keys=keys,
         only=_only(a, b, keys, sides),
         apart=apart,
@@ -212,12 +199,22 @@ def compare_pairs(
     same_within_percent: float = SAME_WITHIN_PERCENT,
 ) -> list[dict]:
     """Compare pairs of series as one family: their statements hold at once."""
-    adjusted = holm([p_of_ratio(*pair) for pair in pairs])
-    cell_level = bonferroni(level, len(pairs) or 1)
-    return [
-        _row(*pair, asked, cell_level, same_within_percent, p, 1 - level)
-        for pair, p in zip(pairs, adjusted, strict=True)
-    ]
+    cell_level, rows = bonferroni(level, len(pairs) or 1), []
+    for pair, p_holm in zip(pairs, holm([p_of_ratio(*pair) for pair in pairs]), strict=True):
+        found, paired = _compared(*pair, cell_level)
+        goodputs, (n_a, n_b) = [values.to_numpy() for values in pair], map(len, pair)
+        halves = [half_width_percent(g, one.level) for g, one in zip(goodputs, asked, strict=True)]
+        means = [math.exp(float(np.log(values).mean())) for values in goodputs]
+        few = f"{n_a} and {n_b} valid runs, {COMMON_ROUNDS} of each are needed"
+        few = "" if min(n_a, n_b) >= COMMON_ROUNDS else few
+        ends = (math.nan, math.nan) if few else (found.low, found.high)
+        reason = few or imprecise(halves, asked)
+        word = decide(found, p_holm, 1 - level, same_within_percent)
+        word = CANNOT_TELL if reason else word
+        why = reason or ("the interval is too wide" if word == CANNOT_TELL else "")
+        row = (found.ratio, *ends, p_holm, word, not reason, why, paired, n_a, n_b, *means, *halves)
+        rows.append(dict(zip(FIGURES, row, strict=True)))
+    return rows
 
 
 def bonferroni(level: float, count: int) -> float:
@@ -274,42 +271,6 @@ def _compared(before: pd.Series, after: pd.Series, level: float) -> tuple[Ratio,
     return ratio(before.to_numpy(), after.to_numpy(), level), False
 
 
-def _row(
-    before: pd.Series,
-    after: pd.Series,
-    asked: tuple[Asked, Asked],
-    level: float,
-    same_within_percent: float,
-    p_holm: float,
-    alpha: float,
-) -> dict:
-    found, paired = _compared(before, after, level)
-    halves = [
-        half_width_percent(values.to_numpy(), one.level)
-        for values, one in zip((before, after), asked, strict=True)
-    ]
-    few = f"{len(before)} and {len(after)} valid runs, {COMMON_ROUNDS} of each are needed"
-    few = "" if min(len(before), len(after)) >= COMMON_ROUNDS else few
-    reason = few or imprecise(halves, asked)
-    word = CANNOT_TELL if reason else decide(found, p_holm, alpha, same_within_percent)
-    return {
-        "ratio": found.ratio,
-        "low": math.nan if few else found.low,
-        "high": math.nan if few else found.high,
-        "p_holm": p_holm,
-        "verdict": word,
-        "ranked": not reason,
-        "reason": reason or ("the interval is too wide" if word == CANNOT_TELL else ""),
-        "paired": paired,
-        "n_a": len(before),
-        "n_b": len(after),
-        "a_MBps": math.exp(float(np.log(before.to_numpy()).mean())),
-        "b_MBps": math.exp(float(np.log(after.to_numpy()).mean())),
-        "a_half_percent": halves[0],
-        "b_half_percent": halves[1],
-    }
-
-
 def imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:
     """Reason why a cell is not ranked: a side is less precise than its study asked."""
     said = [
@@ -333,22 +294,16 @@ def _only(
     a: pd.DataFrame, b: pd.DataFrame, keys: tuple[str, ...], sides: list[dict]
 ) -> pd.DataFrame:
     """Cells with a valid run on one side alone."""
-    every = [cells_of(side, keys) for side in (a, b)]
-    rows = [
-        dict(zip(keys, key, strict=True))
-        | {"side": name, "reason": _missing(other.iloc[every[1 - at].get(key, [])])}
-        for at, (name, other) in enumerate((("A", b), ("B", a)))
-        for key in sides[at]
-        if key not in sides[1 - at]
-    ]
+    rows = []
+    for name, other, (own, others) in (("A", b, sides), ("B", a, sides[::-1])):
+        every = cells_of(other, keys)
+        for key in own:
+            if key not in others:
+                flags = other["flags"].iloc[every.get(key, [])]
+                words = f"{len(flags)} runs, none valid: "
+                words += ", ".join(flags_in(flags)) or "no goodput"
+                rows.append((*key, name, words if len(flags) else "not measured"))
     return pd.DataFrame.from_records(rows, columns=[*keys, "side", "reason"])
-
-
-def _missing(runs: pd.DataFrame) -> str:
-    if runs.empty:
-        return "not measured"
-    flags = {flag for text in runs["flags"].fillna("") for flag in text.split(",") if flag}
-    return f"{len(runs)} runs, none valid: {', '.join(sorted(flags)) or 'no goodput'}"
 
 
 def _overall(pairs: list[tuple[pd.Series, pd.Series]], level: float) -> Ratio:

@@ -13,7 +13,7 @@ import pandas as pd
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.files.json_file import parse_json
 from netlab.files.tables import Table
-from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, bottleneck, evidence
+from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, Evidence, bottleneck, evidence
 from netlab.measure.card_counters import meaning
 from netlab.measure.ledger import one_machine
 from netlab.study import Study
@@ -53,27 +53,19 @@ def flag_counts(runs: pd.DataFrame) -> pd.DataFrame:
 def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
     """Knobs of the tunings that hosts lack, with the reason."""
     found: dict[tuple[str, str], tuple[set[str], pd.Index]] = {}
-    for text in runs["unsupported"].drop_duplicates():
-        rows = runs.index[runs["unsupported"] == text]
-        for entry in json_of(text, "unsupported", code="E-ANALYSIS-003") or []:
+    for text, rows in runs.groupby("unsupported", sort=False).groups.items():
+        for entry in json_of(str(text), "unsupported", code="E-ANALYSIS-003") or []:
             host, knob, reason = (str(entry.get(name, "")) for name in ("host", "knob", "reason"))
             hosts, before = found.get((knob, reason), (set(), rows[:0]))
             found[knob, reason] = (hosts | {host}, before.union(rows))
     levels = [level.name for level in study.tunings] if study else []
-    order = [*levels, *(name for name in runs["tuning"].unique() if name not in levels)]
-    return pd.DataFrame.from_records(
-        [
-            {
-                "hosts": ", ".join(sorted(hosts)),
-                "knob": knob,
-                "reason": reason,
-                "tunings": ", ".join(sorted(runs.loc[rows, "tuning"].unique(), key=order.index)),
-                "runs": len(rows),
-            }
-            for (knob, reason), (hosts, rows) in sorted(found.items(), key=lambda item: item[0])
-        ],
-        columns=["hosts", "knob", "reason", "tunings", "runs"],
-    )
+    order = [*levels, *runs["tuning"].unique()]
+    rows = []
+    for (knob, reason), (hosts, of) in sorted(found.items(), key=lambda item: item[0]):
+        tunings = sorted(runs.loc[of, "tuning"].unique(), key=order.index)
+        rows.append((", ".join(sorted(hosts)), knob, reason, ", ".join(tunings), len(of)))
+    columns = ["hosts", "knob", "reason", "tunings", "runs"]
+    return pd.DataFrame.from_records(rows, columns=columns)
 
 
 def outside_s(runs: pd.DataFrame) -> pd.Series:
@@ -131,50 +123,41 @@ def noise(runs: pd.DataFrame) -> pd.DataFrame:
 def explain(row: Mapping) -> str:
     """Describe the bottleneck of a run and its evidence in one sentence."""
     seen, verdict = evidence(row), bottleneck(row)
+    return f"{verdict}: {_because(row, seen, verdict)}"
+
+
+def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
     if verdict in ("bus", "link"):
-        return (
-            f"{verdict}: {100 * seen.ceiling_share:.0f} % of the "
-            f"{seen.payload_ceiling_MBps:.0f} MB/s of payload it carries"
-        )
+        carries = f"{seen.payload_ceiling_MBps:.0f} MB/s of payload it carries"
+        return f"{100 * seen.ceiling_share:.0f} % of the {carries}"
     if verdict == "pacing":
         share = 100 * seen.pacing_share
-        return f"pacing: {share:.0f} % of the {seen.pacing_MBps:.0f} MB/s of the pacing rate"
+        return f"{share:.0f} % of the {seen.pacing_MBps:.0f} MB/s of the pacing rate"
     if verdict == "CPU":
-        softirq = (
-            ""
-            if math.isnan(seen.softirq_percent)
-            else f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
-        )
-        return f"CPU: one core was {seen.busiest_core_percent:.0f} % busy{softirq}"
-    if verdict == "send buffer" or (
-        verdict == ASKED and seen.sndbuf_limited_share >= LIMITED_SHARE
-    ):
+        busy = f"one core was {seen.busiest_core_percent:.0f} % busy"
+        softirq = f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
+        return busy if math.isnan(seen.softirq_percent) else busy + softirq
+    asked = verdict == ASKED
+    if verdict == "send buffer" or (asked and seen.sndbuf_limited_share >= LIMITED_SHARE):
         share = 100 * seen.sndbuf_limited_share
-        return f"{verdict}: the send buffer was the limit in {share:.0f} % of the busy time"
-    if verdict in ("window", ASKED):
+        return f"the send buffer was the limit in {share:.0f} % of the busy time"
+    if verdict == "window" or asked:
         if seen.rwnd_limited_share >= LIMITED_SHARE:
-            return (
-                f"{verdict}: the receiver's was the limit in "
-                f"{100 * seen.rwnd_limited_share:.0f} % of the busy time"
-            )
+            share = 100 * seen.rwnd_limited_share
+            return f"the receiver's was the limit in {share:.0f} % of the busy time"
         return (
-            f"{verdict}: {100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
+            f"{100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
             f"(bound {seen.window_bound_MBps:.0f} MB/s)"
         )
     if verdict == "loss":
         drops = "an unknown number of" if math.isnan(seen.drops) else f"{seen.drops:.0f}"
-        return (
-            f"loss: {100 * seen.lost_share:.2g} % of the segments were retransmitted, "
-            f"{drops} packets dropped on the hosts"
-        )
+        lost = f"{100 * seen.lost_share:.2g} % of the segments were retransmitted"
+        return f"{lost}, {drops} packets dropped on the hosts"
     if pd.isna(row.get("goodput_MBps")):
-        return "unknown: the run has no goodput"
-    reached = (
-        "no ceiling is known"
-        if math.isnan(seen.ceiling_share)
-        else f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
-    )
-    return f"unknown: {reached}, no core, window or loss stands out"
+        return "the run has no goodput"
+    reached = f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
+    reached = "no ceiling is known" if math.isnan(seen.ceiling_share) else reached
+    return f"{reached}, no core, window or loss stands out"
 
 
 def verdicts(runs: pd.DataFrame) -> pd.DataFrame:
@@ -227,12 +210,10 @@ def collisions(runs: pd.DataFrame) -> pd.DataFrame | None:
     known = runs[runs["streams_per_queue"].notna()]
     if known.empty:
         return None
-    shared = known[known["streams_per_queue"] > 1]
     places = list(QUEUES[3:])
-    by_cell = shared.astype(dict.fromkeys(places, "float64")).groupby(["group", "streams"])
-    found = by_cell[places].median()
-    found.insert(0, "runs", by_cell.size())
-    return found.reset_index()[list(QUEUES)]
+    shared = known[known["streams_per_queue"] > 1].astype(dict.fromkeys(places, "float64"))
+    by_cell = shared.groupby(["group", "streams"])
+    return by_cell[places].median().assign(runs=by_cell.size()).reset_index()[list(QUEUES)]
 
 
 # Ceiling of each measured cell: the lowest of bus, link and memory copies, and its source.
@@ -246,11 +227,9 @@ CEILING_COLUMNS = (
 def ceilings(runs: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """Find the ceiling of each cell."""
     keys = list(CELL_KEYS)
-    known = valid(runs).dropna(subset=["ceiling_MBps"])
-    found = known.groupby(keys, sort=False).agg(
-        ceiling_MBps=("ceiling_MBps", "median"),
-        ceiling_kind=("ceiling_kind", "first"),
-        ceiling_source=("ceiling_source", "first"),
+    known = valid(runs).dropna(subset=["ceiling_MBps"]).groupby(keys, sort=False)
+    found = known.agg(
+        {"ceiling_MBps": "median", "ceiling_kind": "first", "ceiling_source": "first"}
     )
     joined = cells[[*keys, "goodput_MBps"]].merge(found.reset_index(), on=keys, how="inner")
     joined["percent_of_ceiling"] = 100 * joined["goodput_MBps"] / joined["ceiling_MBps"]
@@ -262,21 +241,15 @@ def ceilings_table(runs: pd.DataFrame, cells: pd.DataFrame) -> Table | None:
     found = ceilings(runs, cells)
     if found.empty:
         return None
-    rows = [
-        {
-            "group": arrows(group),
-            "kind": kind,
-            "source": source,
-            "low": part["ceiling_MBps"].min(),
-            "high": part["ceiling_MBps"].max(),
-            "best": part["percent_of_ceiling"].max(),
-        }
-        for (group, kind, source), part in found.groupby(
-            ["group", "ceiling_kind", "ceiling_source"], sort=False
-        )
-    ]
+    of_group = found.groupby(["group", "ceiling_kind", "ceiling_source"], sort=False)
+    rows = of_group.agg(
+        low=("ceiling_MBps", "min"),
+        high=("ceiling_MBps", "max"),
+        best=("percent_of_ceiling", "max"),
+    ).reset_index()
+    names = {"ceiling_kind": "kind", "ceiling_source": "source"}
     return Table(
-        pd.DataFrame(rows),
+        rows.rename(columns=names).assign(group=rows["group"].map(arrows)),
         "Ceiling of each group, and its best cell",
         heads={
             "group": "Group",
@@ -306,12 +279,9 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     facts = {text: parse_json(text or "{}", "provenance").get("hosts") or {} for text in texts}
     busy = [_busy_cores(row, facts[row["provenance"]], study) for row in good.to_dict("records")]
     cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
-    known = good.assign(cost=cost)[lambda frame: frame["cost"].notna()]
-    rows = [
-        (*key, part.median(), part.min(), part.max(), len(part))
-        for key, part in known.groupby(list(CELL_KEYS), sort=False)["cost"]
-    ]
-    return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
+    known = good.assign(cost=cost).dropna(subset="cost").groupby(list(CELL_KEYS), sort=False)
+    found = known["cost"].agg(cpu_s_per_GB="median", low="min", high="max", n="size")
+    return found.reset_index()[list(COLUMNS)]
 
 
 def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> float:
@@ -321,27 +291,6 @@ def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> flo
         ends.append(("receiver", row["receiver"]))
     cores = 0.0
     for end, host in ends:
-        share, cpus = row[f"{end}_cpu_percent"], facts.get(host, {}).get("cpus")
-        if pd.isna(share) or not cpus:
-            return float("nan")
-        cores += float(share) / 100 * cpus
+        share, cpus = row[f"{end}_cpu_percent"], facts.get(host, {}).get("cpus") or math.nan
+        cores += (math.nan if pd.isna(share) else float(share)) / 100 * cpus
     return cores
-
-
-# Goodput of every run over time: the interval samples, summed over streams and directions.
-
-
-def timelines(intervals: pd.DataFrame) -> pd.DataFrame:
-    """Sum the samples of all streams of a run, sample by sample."""
-    known = intervals[intervals["interval_s"] > 0].sort_values(
-        ["run_id", "direction", "stream", "t_s"]
-    )
-    stream = [known["run_id"], known["direction"], known["stream"]]
-    sample = known.groupby(stream).cumcount()
-    rate_MBps = known["bytes"] / known["interval_s"] / 1e6
-    frame = known.assign(sample=sample, goodput_MBps=rate_MBps, n=1)
-    summed = frame.groupby(["run_id", "sample"], as_index=False).agg(
-        {"t_s": "mean", "goodput_MBps": "sum", "in_window": "all", "n": "sum"}
-    )
-    whole = summed["n"] == summed.groupby("run_id")["n"].transform("max")
-    return summed.loc[whole, ["run_id", "t_s", "goodput_MBps", "in_window"]].reset_index(drop=True)

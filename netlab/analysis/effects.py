@@ -149,11 +149,10 @@ def effects(
     usable = valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     if levels is None:
-        levels = (
-            tuple(sorted(usable[factor].unique()))
-            if factor != "tuning" and not further
-            else _in_order(usable[factor])
-        )
+        levels = tuple(usable[factor].drop_duplicates().tolist())
+        numbers = all(isinstance(level, int | float) for level in levels)
+        if numbers or not (further or factor == "tuning"):
+            levels = tuple(sorted(levels))
     within = () if factor in ("direction", "sender") else ("group",)
     context = [*within, *(c for c in CONTEXT if c != factor)]
     rows = []
@@ -172,13 +171,6 @@ def effects(
                 | {"n_from": len(by_level[a]), "n_to": len(by_level[b])}
             )
     return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
-
-
-def _in_order(levels: pd.Series) -> tuple:
-    """Numbers ascending, others in the order of the runs."""
-    found = levels.drop_duplicates().tolist()
-    numbers = all(isinstance(level, int | float) for level in found)
-    return tuple(sorted(found) if numbers else found)
 
 
 def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:

@@ -7,14 +7,14 @@ yes, and does not with at least two thirds of no. The counts are always given.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.cells import valid
+from netlab.analysis.compare import usable
 from netlab.analysis.conditions import verdicts
 from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER, Ratio, effects, paired_ratio
 from netlab.measure.bottleneck import ASKED
@@ -40,21 +40,6 @@ def held(yes: int, no: int, of: int) -> str:
 
 
 @dataclass(frozen=True)
-class AnswerCounts:
-    """Number of contexts by answer, and the evidence."""
-
-    yes: int = 0
-    no: int = 0
-    open: int = 0
-    evidence: str = ""
-
-    @property
-    def verdict(self) -> str:
-        """One of :data:`HELD`."""
-        return held(self.yes, self.no, self.yes + self.no + self.open)
-
-
-@dataclass(frozen=True)
 class Material:
     """Runs, study and bottlenecks that the statements are tested on."""
 
@@ -66,76 +51,56 @@ class Material:
     def tunings(self) -> tuple[str, ...]:
         return tuple(level.name for level in self.study.tunings)
 
-    @property
-    def confidence(self) -> float:
-        return self.study.confidence
-
     def effects(self, factor: str, levels: tuple | None = None) -> pd.DataFrame:
-        return effects(self.runs, factor, levels=levels, confidence=self.confidence)
-
-    def label(self, tuning: str) -> str:
-        return {t.name: printed.tuning_label(t) for t in self.study.tunings}[tuning]
+        return effects(self.runs, factor, levels=levels, confidence=self.study.confidence)
 
 
-Test = Callable[[Material], AnswerCounts]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One finding of 2003: its text, its place in the report, and its test."""
-
-    text: str
-    source: str
-    test: Test
-
-
-def _count(words: list[str], evidence: str) -> AnswerCounts:
-    return AnswerCounts(words.count("yes"), words.count("no"), words.count("open"), evidence)
+Answers = tuple[list[str], str]
+"""``yes``, ``no`` or ``open`` of each context, and the evidence."""
 
 
 def _times(ratio: float) -> str:
     return f"×{ratio:.2f}"
 
 
-def _from_effects(frame: pd.DataFrame, what: str) -> AnswerCounts:
+def _from_effects(frame: pd.DataFrame, what: str) -> Answers:
     if frame.empty:
-        return AnswerCounts(evidence="the study has nothing to compare")
+        return [], "the study has nothing to compare"
     words = [ANSWERS[Ratio(*v).verdict()] for v in frame[["ratio", "low", "high"]].to_numpy()]
     ratios = frame["ratio"]
-    mean = np.exp(np.log(ratios).mean())
-    evidence = f"{what}: {_times(mean)}"
+    evidence = f"{what}: {_times(np.exp(np.log(ratios).mean()))}"
     if len(ratios) > 1:
         evidence += f" on average, {printed.reach(ratios, _times)}"
-    return _count(words, evidence)
+    return words, evidence
 
 
-def _bound_by(part: pd.DataFrame, words: set[str]) -> AnswerCounts:
+def _bound_by(part: pd.DataFrame, words: set[str]) -> Answers:
     if part.empty:
-        return AnswerCounts(evidence="no such cell was measured")
+        return [], "no such cell was measured"
     answers = ["yes" if w in words else "open" if w == "unknown" else "no" for w in part.bottleneck]
     counts = part["bottleneck"].value_counts()
-    return _count(answers, "bound by " + ", ".join(f"{w} in {n}" for w, n in counts.items()))
+    return answers, "bound by " + ", ".join(f"{w} in {n}" for w, n in counts.items())
 
 
-def _untuned_single(m: Material) -> AnswerCounts:
+def _untuned_single(m: Material) -> Answers:
     b = m.bottlenecks
     part = b[(b.tuning == m.tunings[0]) & (b.streams == min(m.study.streams))]
     return _bound_by(part, {"window", ASKED, "send buffer"})
 
 
-def _more_streams_lift(m: Material) -> AnswerCounts:
+def _more_streams_lift(m: Material) -> Answers:
     levels = tuple(sorted(m.study.streams))[:2]
     frame = m.effects("streams", levels)
     return _from_effects(frame[frame.tuning == m.tunings[0]], _step("streams", levels))
 
 
-def _tuning_lifts(m: Material, levels: tuple[str, ...]) -> AnswerCounts:
+def _tuning_lifts(m: Material, levels: tuple[str, ...]) -> Answers:
     frame = m.effects("tuning", levels)
-    frame = frame[frame.streams == min(m.study.streams)]
-    return _from_effects(frame, _step("tuning", tuple(map(m.label, levels))))
+    labels = [printed.tuning_label(t) for t in m.study.tunings if t.name in levels]
+    return _from_effects(frame[frame.streams == min(m.study.streams)], _step("tuning", labels))
 
 
-def _step(factor: str, levels: tuple) -> str:
+def _step(factor: str, levels: Sequence) -> str:
     return f"{factor} " + " to ".join(map(str, levels))
 
 
@@ -146,134 +111,122 @@ def _mtus(m: Material) -> list[int]:
     return sorted(asked | {int(mtu_B) for mtu_B in found})
 
 
-def _small_bound_by_cpu(m: Material) -> AnswerCounts:
+def _small_bound_by_cpu(m: Material) -> Answers:
     b, mtus = m.bottlenecks, _mtus(m)
     if len(mtus) < 2:
-        return AnswerCounts(evidence="the study has one MTU")
+        return [], "the study has one MTU"
     return _bound_by(b[(b.mtu_B == mtus[0]) & (b.streams > min(m.study.streams))], {"CPU"})
 
 
-def _jumbo_bound_by_bus(m: Material) -> AnswerCounts:
+def _jumbo_bound_by_bus(m: Material) -> Answers:
     b, mtus = m.bottlenecks, _mtus(m)
     if not mtus:
-        return AnswerCounts(evidence="the study has no run")
-    part = b[(b.mtu_B > mtus[0]) & (b.tuning == m.tunings[-1])]
-    return _bound_by(part, {"bus", "link"})
+        return [], "the study has no run"
+    return _bound_by(b[(b.mtu_B > mtus[0]) & (b.tuning == m.tunings[-1])], {"bus", "link"})
 
 
-def _jumbo_faster(m: Material) -> AnswerCounts:
+def _jumbo_faster(m: Material) -> Answers:
     levels = tuple(_mtus(m)[:2])
     return _from_effects(m.effects("mtu_B", levels), _step("MTU", levels))
 
 
-def _flat_over_streams(m: Material) -> AnswerCounts:
-    mtus, usable = _mtus(m), valid(m.runs)
+def _flat_over_streams(m: Material) -> Answers:
+    mtus, good = _mtus(m), usable(m.runs)
     if not mtus:
-        return AnswerCounts(evidence="the study has no run")
-    part = usable[(usable.tuning == m.tunings[-1]) & (usable.mtu_B > mtus[0])]
-    part = part.set_index("round")[["group", "mtu_B", "streams", "goodput_MBps"]]
-    words, changes = [], []
+        return [], "the study has no run"
+    part = good[(good.tuning == m.tunings[-1]) & (good.mtu_B > mtus[0])].set_index("round")
+    part, found = part[["group", "mtu_B", "streams", "goodput_MBps"]], []
     for _, context in part.groupby(["group", "mtu_B"], sort=False):
-        sets = [v["goodput_MBps"] for _, v in context.groupby("streams")]
-        sets = [v for v in sets if (v > 0).all()]
-        if len(sets) < 2:
-            continue
-        sets.sort(key=lambda values: values.mean())
-        found = paired_ratio(sets[0], sets[-1], m.confidence)
-        changes.append(found.ratio)
-        words.append("yes" if found.high <= FLAT else "no" if found.low > FLAT else "open")
-    if not words:
-        return AnswerCounts(evidence="the study has nothing to compare")
-    evidence = f"highest over lowest: {printed.reach(changes, _times)}"
-    return _count(words, evidence)
+        sets = [goodputs for _, goodputs in context.groupby("streams")["goodput_MBps"]]
+        if len(sets) > 1:
+            ends = min(sets, key=pd.Series.mean), max(sets, key=pd.Series.mean)
+            found.append(paired_ratio(*ends, m.study.confidence))
+    if not found:
+        return [], "the study has nothing to compare"
+    words = ["yes" if r.high <= FLAT else "no" if r.low > FLAT else "open" for r in found]
+    return words, f"highest over lowest: {printed.reach([r.ratio for r in found], _times)}"
 
 
-def _slower_bus_less(m: Material) -> AnswerCounts:
-    usable = valid(m.runs)
-    usable = usable[usable["goodput_MBps"] > 0]
-    words, ratios = [], []
-    levels = ["direction", "tuning", "mtu_B", "streams", "factors"]
-    goodputs = usable.set_index("round")[[*levels, "bus_MBps", "goodput_MBps"]]
+def _slower_bus_less(m: Material) -> Answers:
+    levels, found = ["direction", "tuning", "mtu_B", "streams", "factors"], []
+    goodputs = usable(m.runs).set_index("round")[[*levels, "bus_MBps", "goodput_MBps"]]
     for _, part in goodputs.groupby(levels, sort=False):
-        by_bus = {bus: v["goodput_MBps"] for bus, v in part.groupby("bus_MBps")}
-        if len(by_bus) < 2:
-            continue
-        found = paired_ratio(by_bus[max(by_bus)], by_bus[min(by_bus)], m.confidence)
-        ratios.append(found.ratio)
-        words.append({FASTER: "no", SLOWER: "yes", CANNOT_TELL: "open"}[found.verdict()])
-    if not words:
-        return AnswerCounts(evidence="the study has one bus")
-    evidence = f"slowest bus over fastest: {printed.reach(ratios, _times)}"
-    return _count(words, evidence)
+        by_bus = dict(list(part.groupby("bus_MBps")["goodput_MBps"]))
+        if len(by_bus) > 1:
+            ends = by_bus[max(by_bus)], by_bus[min(by_bus)]
+            found.append(paired_ratio(*ends, m.study.confidence))
+    if not found:
+        return [], "the study has one bus"
+    words = [{FASTER: "no", SLOWER: "yes", CANNOT_TELL: "open"}[r.verdict()] for r in found]
+    return words, f"slowest bus over fastest: {printed.reach([r.ratio for r in found], _times)}"
 
 
-def _slower_host_sends_less(m: Material) -> AnswerCounts:
+def _slower_host_sends_less(m: Material) -> Answers:
     rows = []
     for name, path in m.study.paths.items():
         buses = {e.host: m.study.hosts[e.host].bus for e in path.ends}
         rate_MBps = {host: bus.bandwidth_MBps for host, bus in buses.items() if bus is not None}
-        if len(rate_MBps) < 2 or len(set(rate_MBps.values())) < 2:
-            continue
-        slow, fast = sorted(rate_MBps, key=rate_MBps.__getitem__)
-        frame = m.effects("sender", (slow, fast))
-        rows.append(frame[(frame.path == name) & (frame.direction == "->")])
+        if len(set(rate_MBps.values())) > 1:
+            slow, fast = sorted(rate_MBps, key=rate_MBps.__getitem__)
+            frame = m.effects("sender", (slow, fast))
+            rows.append(frame[(frame.path == name) & (frame.direction == "->")])
     if not rows:
-        return AnswerCounts(evidence="no path joins hosts with different buses")
+        return [], "no path joins hosts with different buses"
     return _from_effects(pd.concat(rows), "to it over from it")
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
+STATEMENTS: tuple[tuple[str, str, Callable[[Material], Answers]], ...] = (
+    (
         "One untuned stream is bound by its window or send buffer",
         "tables 2 to 6: No Tuning, 1 Stream",
         _untuned_single,
     ),
-    Statement(
+    (
         "More streams lift goodput without tuning",
         "4.1.2: for the standard settings, adding more streams gives higher throughput",
         _more_streams_lift,
     ),
-    Statement(
+    (
         "Kernel tuning (larger windows) lifts a single stream",
         "tables 2 to 6, 1 Stream, No Tuning against + Kernel Tuning",
         lambda m: _tuning_lifts(m, m.tunings[:2]),
     ),
-    Statement(
+    (
         "Driver tuning lifts a single stream further",
         "tables 2 to 6, 1 Stream, + Kernel Tuning against + Driver Tuning",
         lambda m: _tuning_lifts(m, m.tunings[-2:] if len(m.tunings) > 2 else ()),
     ),
-    Statement(
+    (
         "The smallest MTU is bound by the CPU",
         "4.1.2: the CPU can not keep up",
         _small_bound_by_cpu,
     ),
-    Statement(
+    (
         "Jumbo frames, fully tuned, are bound by the bus",
         "1 and 6: the PCI-X limit",
         _jumbo_bound_by_bus,
     ),
-    Statement(
+    (
         "Jumbo frames are faster than the smallest MTU",
         "tables 2 to 6, 1500 B against 9000 B",
         _jumbo_faster,
     ),
-    Statement(
+    (
         "Fully tuned jumbo frames are flat over stream counts (within 10 %)",
         "4.2.1 and 4.2.2: the curves are nearly completely flat",
         _flat_over_streams,
     ),
-    Statement(
+    (
         "Both directions together carry more than one",
         "4.1.3: a bit better throughput than running only in one direction",
         lambda m: _from_effects(m.effects("direction", ("->", "<->")), "<-> over ->"),
     ),
-    Statement(
+    (
         "The path with the slower bus carries less",
         "6: when a Linux32 system was used, the results were much lower",
         _slower_bus_less,
     ),
-    Statement(
+    (
         "The host with the slower bus receives faster than it sends",
         "4.2.2: much higher throughput than the other way around",
         _slower_host_sends_less,
@@ -283,12 +236,11 @@ STATEMENTS: tuple[Statement, ...] = (
 
 def findings(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Test every statement of 2003 on measured runs; flagged runs are left out."""
-    material = Material(runs, study, verdicts(runs))
-    tested = [(statement, statement.test(material)) for statement in STATEMENTS]
-    rows = [
-        (one.text, one.source, count.verdict, count.yes, count.no, count.open, count.evidence)
-        for one, count in tested
-    ]
+    material, rows = Material(runs, study, verdicts(runs)), []
+    for text, source, test in STATEMENTS:
+        words, evidence = test(material)
+        yes, no, undecided = (words.count(word) for word in ("yes", "no", "open"))
+        rows.append((text, source, held(yes, no, len(words)), yes, no, undecided, evidence))
     columns = ["finding", "source", "verdict", "yes", "no", "open", "evidence"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
@@ -300,34 +252,21 @@ GBPS_A_MBPS = 8e-3
 
 def target(cells: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Compare the target of each group with its best cell."""
-    rows = []
+    of_bus = ["percent_of_bus", "percent_low", "percent_high"]
+    rate = ["goodput_MBps", "low_MBps", "high_MBps"]
+    labels, rows = printed.tuning_labels(cells, study), []
     for group in study.groups:
         best = printed.best(cells[cells["group"] == group.name])
-        labels = printed.tuning_labels(cells, study)
-        if group.target_percent_of_bus is not None:
-            with_bus = best[best["percent_of_bus"].notna()]
-            value = ("percent_of_bus", "percent_low", "percent_high")
-            wanted = (group.name, "% of bus", group.target_percent_of_bus)
-            rows.append(_reached(wanted, with_bus, value, 1.0, labels, "no cell with a bus"))
-        if group.target_Gbps is not None:
-            value = ("goodput_MBps", "low_MBps", "high_MBps")
-            wanted = (group.name, "Gb/s", group.target_Gbps)
-            rows.append(_reached(wanted, best, value, GBPS_A_MBPS, labels, "no valid cell"))
+        for unit, wanted, columns, scale, nothing in (
+            ("% of bus", group.target_percent_of_bus, of_bus, 1.0, "no cell with a bus"),
+            ("Gb/s", group.target_Gbps, rate, GBPS_A_MBPS, "no valid cell"),
+        ):
+            known = best[best[columns[0]].notna()].to_dict("records")
+            if wanted is not None and not known:
+                rows.append((group.name, unit, wanted, nothing, *[np.nan] * 3, CANNOT_TELL))
+            elif wanted is not None:
+                reached, low, high = (scale * float(known[0][column]) for column in columns)
+                met = "met" if low >= wanted else "not met" if high < wanted else CANNOT_TELL
+                where = printed.where(known[0], labels)
+                rows.append((group.name, unit, wanted, where, reached, low, high, met))
     return pd.DataFrame.from_records(rows, columns=list(TARGET_COLUMNS))
-
-
-def _reached(
-    wanted: tuple[str, str, float],
-    best: pd.DataFrame,
-    value: tuple[str, str, str],
-    scale: float,
-    labels: dict[str, str],
-    nothing: str,
-) -> tuple:
-    """One row of the targets: the best cell of a group beside what it should reach."""
-    if best.empty:
-        return (*wanted, nothing, *(float("nan"),) * 3, CANNOT_TELL)
-    cell = best.iloc[0].to_dict()
-    reached, low, high = (scale * float(cell[column]) for column in value)
-    verdict = "met" if low >= wanted[2] else "not met" if high < wanted[2] else CANNOT_TELL
-    return (*wanted, printed.where(cell, labels), reached, low, high, verdict)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from netlab.analysis import cells as analysis_cells
-from netlab.analysis.cells import LEAST, valid
+from netlab.analysis.cells import LEAST, t_quantile, valid
 from netlab.study.schedule import cell_of
 
 # Links of a fleet: the goodput of every ordered pair of hosts beside that of all others.
@@ -24,40 +23,30 @@ def link_cells(runs: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     good = valid(runs)
     good = good[good["goodput_MBps"] > 0]
     cells = {run_id: cell_of(run_id) for run_id in good["run_id"].unique()}
-    frame = good[LINK].assign(
-        cell=good["run_id"].map(cells), log=np.log(good["goodput_MBps"].astype(float))
-    )
-    found = (
-        frame.groupby([*LINK, "cell"], observed=True)["log"]
-        .agg(["count", "mean", "std"])
-        .reset_index()
-    )
-    count = found["count"]
-    enough = count >= LEAST
-    quantile = analysis_cells.t_quantile(np.maximum(count - 1, 1), 0.5 + confidence / 2)
-    half = (quantile * found["std"] / np.sqrt(count)).where(enough)
+    logs = np.log(good["goodput_MBps"].astype(float))
+    frame = good[LINK].assign(cell=good["run_id"].map(cells), log=logs)
+    by_cell = frame.groupby([*LINK, "cell"], observed=True)["log"]
+    found = by_cell.agg(["count", "mean", "std"]).reset_index()
+    count, mean = found["count"], found["mean"]
+    quantile = t_quantile(np.maximum(count - 1, 1), 0.5 + confidence / 2)
+    half = (quantile * found["std"] / np.sqrt(count)).where(count >= LEAST)
     median = found.groupby("cell", observed=True)["mean"].transform("median")
-    return pd.DataFrame(
-        {
-            **{key: found[key] for key in (*LINK, "cell")},
-            "runs": count,
-            "goodput_MBps": np.exp(found["mean"]),
-            "low_MBps": np.exp(found["mean"] - half),
-            "high_MBps": np.exp(found["mean"] + half),
-            "share": np.exp(found["mean"] - median),
-        }
+    return found[[*LINK, "cell"]].assign(
+        runs=count,
+        goodput_MBps=np.exp(mean),
+        low_MBps=np.exp(mean - half),
+        high_MBps=np.exp(mean + half),
+        share=np.exp(mean - median),
     )
 
 
 def links(cells: pd.DataFrame) -> pd.DataFrame:
     """Links of a fleet, the slowest first."""
-    logs = cells.assign(log=np.log(cells["share"]))
-    found = logs.groupby(LINK, observed=True)["log"].agg(cells="count", share="mean").reset_index()
+    logs = cells.assign(log=np.log(cells["share"])).groupby(LINK, observed=True)["log"]
+    found = logs.agg(cells="count", share="mean").reset_index()
     found["share"] = np.exp(found["share"])
-    other = found[[*LINK, "share"]].rename(
-        columns={"sender": "receiver", "receiver": "sender", "share": "reverse"}
-    )
-    found = found.merge(other, on=LINK, how="left")
+    ends = {"sender": "receiver", "receiver": "sender", "share": "reverse"}
+    found = found.merge(found[[*LINK, "share"]].rename(columns=ends), on=LINK, how="left")
     return found.sort_values("share", ignore_index=True)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from netlab.analysis.cells import batch_means, mean_interval
 from netlab.congestion import LAWS, WindowLaw
-from netlab.errors import BadInput
+from netlab.errors import check
 from netlab.files.json_file import parse_json
 
 # Runs over a long path: end of slow start, and goodput after it.
@@ -128,26 +128,27 @@ def after_slow_start(
     rows = []
     by_run = dict(list(intervals.groupby("run_id", sort=False)))
     traced = dict(list(traces.groupby("run_id", sort=False)))
-    for run in runs.itertuples():
-        row = {"run_id": run.run_id, "ended_by": ""}
-        if run.run_id in traced and run.run_id in by_run:
-            starts = [
-                slow_start(part) for _, part in traced[run.run_id].groupby(["direction", "stream"])
-            ]
-            row |= {
-                "slow_start_s": max((s.end_s for s in starts), key=_nan_last),
-                "since_s": max((s.over_s for s in starts), key=_nan_last),
-                "ended_by": ", ".join(sorted({s.ended_by or "not over" for s in starts})),
-                "top_segments": max(s.window_segments for s in starts),
-            }
-            rate = carried(by_run[run.run_id], row["since_s"])
+    for run_id in runs["run_id"]:
+        row = {"run_id": run_id, "ended_by": ""}
+        if run_id in traced and run_id in by_run:
+            streams = traced[run_id].groupby(["direction", "stream"])
+            starts = [slow_start(part) for _, part in streams]
+            since_s = max((s.over_s for s in starts), key=_nan_last)
+            rate = carried(by_run[run_id], since_s)
             step_s = float(rate["interval_s"].median()) if len(rate) else 0.0
-            rtt_s = float(traced[run.run_id]["rtt_us"].median()) / 1e6
+            rtt_s = float(traced[run_id]["rtt_us"].median()) / 1e6
             mean, half = batched_interval(
                 rate["goodput_Mbps"].to_numpy(), step_s, rtt_s, confidence
             )
-            row |= {"mean_Mbps": mean, "half_width_Mbps": half}
-            row["after_s"] = float(rate["interval_s"].sum())
+            row |= {
+                "slow_start_s": max((s.end_s for s in starts), key=_nan_last),
+                "since_s": since_s,
+                "ended_by": ", ".join(sorted({s.ended_by or "not over" for s in starts})),
+                "top_segments": max(s.window_segments for s in starts),
+                "mean_Mbps": mean,
+                "half_width_Mbps": half,
+                "after_s": float(rate["interval_s"].sum()),
+            }
         rows.append(row)
     numbers = ["slow_start_s", "since_s", "top_segments", "mean_Mbps", "half_width_Mbps", "after_s"]
     frame = pd.DataFrame(rows, columns=["run_id", "ended_by", *numbers])
@@ -168,15 +169,9 @@ def factors(runs: pd.DataFrame) -> pd.DataFrame:
     for run in runs.itertuples():
         knobs = parse_json(run.knobs, "knobs").get(run.sender, {})
         receiver_B = run.buffer_B if pd.isna(run.receive_buffer_B) else run.receive_buffer_B
-        rows.append(
-            {
-                "run_id": run.run_id,
-                "mtu_B": run.mtu_B,
-                "txqueuelen": knobs.get("txqueuelen", ""),
-                "memory": "; ".join(" ".join(str(knobs.get(name, "")).split()) for name in _MEMORY),
-                "windows": f"{window(run.buffer_B)}/{window(receiver_B)}",
-            }
-        )
+        memory = "; ".join(" ".join(str(knobs.get(name, "")).split()) for name in _MEMORY)
+        windows = f"{window(run.buffer_B)}/{window(receiver_B)}"
+        rows.append((run.run_id, run.mtu_B, knobs.get("txqueuelen", ""), memory, windows))
     return pd.DataFrame(rows, columns=["run_id", "mtu_B", *FACTORS])
 
 
@@ -211,14 +206,10 @@ LEAST_SHARE_S = 1.0
 def jain(rates: np.ndarray) -> np.ndarray:
     """Jain's index (DEC-TR-301, 1984): 1 for equal shares, 1/n if one of n flows gets all."""
     rates = np.asarray(rates, dtype=float)
-    if rates.ndim == 0 or rates.shape[-1] == 0:
-        raise BadInput(
-            "needs at least one flow", key="rates", value=rates.shape, code="E-ANALYSIS-008"
-        )
-    if (rates < 0).any():
-        raise BadInput(
-            "must not be below 0", key="rates", value=float(rates.min()), code="E-ANALYSIS-009"
-        )
+    some = rates.ndim > 0 and rates.shape[-1] > 0
+    check(some, "rates", rates.shape, "needs at least one flow", "E-ANALYSIS-008")
+    least = float(rates.min(initial=0))
+    check(least >= 0, "rates", least, "must not be below 0", "E-ANALYSIS-009")
     # Scale first: squares of tiny rates underflow, squares of huge ones overflow.
     most = rates.max(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -248,33 +239,24 @@ def fairness(
     """The index of every run of several flows, over its window."""
     rows = []
     for run in runs[runs["streams"] > 1].itertuples():
-        part = intervals[
-            (intervals["run_id"] == run.run_id) & (intervals["direction"] == "forward")
-        ]
+        part = intervals[intervals["run_id"] == run.run_id]
+        part, trace = part[part["direction"] == "forward"], traces[traces["run_id"] == run.run_id]
         window = part[part["in_window"]]
-        trace = traces[traces["run_id"] == run.run_id]
         if window.empty or trace.empty:
             continue
         rtt_s = float(trace["rtt_us"].median()) / 1e6
-        lasted_s = window.groupby("stream")["interval_s"].sum()
-        means = window.groupby("stream")["bytes"].sum() * 8e-6 / lasted_s
+        moved = window.groupby("stream")[["bytes", "interval_s"]].sum()
+        means = moved["bytes"] * 8e-6 / moved["interval_s"]
         begin_s = (window["t_s"] - window["interval_s"]).min()
         over_time = shares(part, rtt_s)
         inside = over_time.loc[over_time.index > begin_s, "jain"].dropna()
         step_s = float(window["interval_s"].median())
         # Neighbouring running means share all but one of their samples.
         width_s = max(rtt_s, SHARE_ROUND_TRIPS * rtt_s / 2, LEAST_SHARE_S / 2)
-        mean, half = batched_interval(inside.to_numpy(), step_s, width_s, confidence)
-        rows.append(
-            {
-                "run_id": run.run_id,
-                "flows": [stack_of_stream(run.congestion, int(stream)) for stream in means.index],
-                "flows_Mbps": [float(value) for value in means],
-                "jain_of_means": float(jain(means.to_numpy())),
-                "jain": mean,
-                "half_width": half,
-            }
-        )
+        interval = batched_interval(inside.to_numpy(), step_s, width_s, confidence)
+        flows = [stack_of_stream(run.congestion, int(stream)) for stream in means.index]
+        whole = float(jain(means.to_numpy()))
+        rows.append((run.run_id, flows, means.tolist(), whole, *interval))
     columns = ["run_id", "flows", "flows_Mbps", "jain_of_means", "jain", "half_width"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -286,6 +268,7 @@ BACK = 0.99
 """Share of the old window that counts as recovered: samples miss the exact maximum."""
 
 LEAST_FOR_SLOPE = 4
+LAW_COLUMNS = ("law_kept", "law_growth_segments", "law_recovery_s")
 
 
 @dataclass(frozen=True)
@@ -347,15 +330,13 @@ def law_growth(law: WindowLaw, low: float, round_trips: float) -> float:
 
 def beside_law(stack: str, found: Recovery) -> dict[str, float]:
     """Prediction of the stack's published law for the same loss."""
-    law = LAW_OF_STACK.get(stack)
-    if law is None or found.before_segments < 2:
-        return dict.fromkeys(("law_kept", "law_growth_segments", "law_recovery_s"), math.nan)
+    law, before = LAW_OF_STACK.get(stack), found.before_segments
+    if law is None or before < 2:
+        return dict.fromkeys(LAW_COLUMNS, math.nan)
     seen_s = found.seen_s if math.isnan(found.recovery_s) else found.recovery_s
-    return {
-        "law_kept": law.kept(found.before_segments),
-        "law_growth_segments": law_growth(law, found.least_segments, 1e3 * seen_s / found.rtt_ms),
-        "law_recovery_s": law.recovery_s(found.before_segments, found.rtt_ms),
-    }
+    growth = law_growth(law, found.least_segments, 1e3 * seen_s / found.rtt_ms)
+    recovery_s = law.recovery_s(before, found.rtt_ms)
+    return dict(zip(LAW_COLUMNS, (law.kept(before), growth, recovery_s), strict=True))
 
 
 def recoveries(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
@@ -372,7 +353,5 @@ def recoveries(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
             stack = stack_name(run.congestion)
             row = {"run_id": run.run_id, "stack": stack, "loss_s": float(run.forced_loss_s)}
             rows.append(row | asdict(found) | beside_law(stack, found))
-    columns = ["run_id", "stack", "loss_s", *Recovery.__dataclass_fields__]
-    return pd.DataFrame(
-        rows, columns=[*columns, "law_kept", "law_growth_segments", "law_recovery_s"]
-    )
+    columns = ["run_id", "stack", "loss_s", *Recovery.__dataclass_fields__, *LAW_COLUMNS]
+    return pd.DataFrame(rows, columns=columns)

@@ -17,11 +17,11 @@ from netlab import study as studies
 from netlab.analysis import cells, printed
 from netlab.analysis.cells import CELL_KEYS, Cells, valid
 from netlab.analysis.conditions import verdicts
-from netlab.analysis.effects import mean_ratio_of
+from netlab.analysis.effects import Ratio, mean_ratio_of
 from netlab.analysis.findings import findings
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results.store import Damaged, Store, folder, ids, latest, study_file
+from netlab.results.store import Damaged, Store, folder, ids, study_file
 from netlab.study import QUICK, Study, is_name
 
 # Stability of a campaign: drift, a step, and carry-over from the run before.
@@ -55,102 +55,75 @@ CONFIDENCE = 0.95
 COLUMNS = ("test", "estimate", "low", "high", "unit", "p", "found", "text")
 
 
-@dataclass(frozen=True)
-class _Series:
+def _series(runs: pd.DataFrame) -> pd.DataFrame:
     """Residuals of runs in the order of measuring."""
-
-    scaled: np.ndarray
-    logs: np.ndarray
-    visit: np.ndarray
-    hours: np.ndarray
-    within_h: np.ndarray
-    inflation: np.ndarray
-    before: np.ndarray
-    started_at: pd.Series
-
-
-def _series(runs: pd.DataFrame) -> _Series:
-    good = valid(runs)
+    keys, good = list(CELL_KEYS), valid(runs)
     good = good[good["goodput_MBps"] > 0].sort_values("started_at")
-    logs = np.log(good["goodput_MBps"].astype(float))
-    cell = [good[key] for key in CELL_KEYS]
-    count = logs.groupby(cell).transform("size")
-    good, logs = good[count > 1], logs[count > 1]
-    cell = [good[key] for key in CELL_KEYS]
-    n = logs.groupby(cell).transform("size")
-    inflation = np.sqrt(n / (n - 1))
-    residual = (logs - logs.groupby(cell).transform("mean")) * inflation
-    scatter = logs.groupby(cell).transform("std")
-    typical = scatter.median() if len(scatter) else math.nan
-    scale = np.sqrt((scatter**2 + typical**2) / 2).replace(0, np.nan)
-    visit = good.groupby(["block_id", "round"], sort=False).ngroup()
-    before = logs.groupby(visit).shift(1)
+    n = good.groupby(keys)["run_id"].transform("size")
+    good, n = good[n > 1], n[n > 1]
     start = good["started_at"]
-    hours = pd.Series(dtype=float)
-    if len(good):
-        hours = (start - start.min()).dt.total_seconds() / 3600
-    return _Series(
-        scaled=(residual / scale).clip(-CLIP, CLIP).fillna(0).to_numpy(dtype=float),
-        logs=residual.to_numpy(dtype=float),
-        visit=visit.to_numpy(),
-        hours=hours.to_numpy(),
-        within_h=(hours - hours.groupby(cell).transform("mean")).to_numpy(),
-        inflation=inflation.to_numpy(dtype=float),
-        before=before.to_numpy(dtype=float),
-        started_at=start.reset_index(drop=True),
+    good = good.assign(
+        log=np.log(good["goodput_MBps"].astype(float)),
+        hours=(start - start.min()).dt.total_seconds() / 3600,
     )
-
-
-Found = tuple[float, float, float, str, float, str, str]
-"""Estimate, low and high end of its interval (NaN without one), unit, p-value, and what to say of
-an effect and of none."""
-
-Test = Callable[[_Series, np.random.Generator], Found]
+    of_cell, visit = good.groupby(keys), good.groupby(["block_id", "round"], sort=False)
+    inflation = np.sqrt(n / (n - 1))
+    logs = (good["log"] - of_cell["log"].transform("mean")) * inflation
+    scatter = of_cell["log"].transform("std")
+    scale = np.sqrt((scatter**2 + scatter.median() ** 2) / 2).replace(0, np.nan)
+    series = {
+        "scaled": (logs / scale).clip(-CLIP, CLIP).fillna(0),
+        "logs": logs,
+        "visit": visit.ngroup(),
+        "hours": good["hours"],
+        "within_h": good["hours"] - of_cell["hours"].transform("mean"),
+        "inflation": inflation,
+        "before": visit["log"].shift(1),
+        "started_at": start,
+    }
+    return pd.DataFrame(series).reset_index(drop=True)
 
 
 def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
     """Test a campaign for drift, a step and carry-over."""
     series = _series(runs)
-    visits = len(np.unique(series.visit))
+    visits = series["visit"].nunique()
     rng = np.random.default_rng(seed)
-    tests: tuple[tuple[str, Test], ...] = (
-        ("drift", _drift),
-        ("step", _step),
-        ("carry-over", _carry_over),
-    )
-    rows = []
-    for name, test in tests:
+    rows: list[tuple] = []
+    for name, test in (("drift", _drift), ("step", _step), ("carry-over", _carry_over)):
         if visits < MIN_VISITS:
             text = f"{visits} visits are too few for this test; it takes {MIN_VISITS}"
-            rows.append((name, math.nan, math.nan, math.nan, "", math.nan, False, text))
+            rows.append((name, *[math.nan] * 3, "", math.nan, False, text))
             continue
-        estimate, low, high, unit, p, effect, none = test(series, rng)
-        text = effect if p < LEVEL else none
-        rows.append((name, estimate, low, high, unit, p, p < LEVEL, text))
+        # the ends of an interval are NaN without one; what to say of an effect, and of none
+        *figures, p, effect, none = test(series, rng)
+        rows.append((name, *figures, p, p < LEVEL, effect if p < LEVEL else none))
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
 
-def _shuffled(series: _Series, rng: np.random.Generator) -> np.ndarray:
-    """Indices of the runs with the visits in a random order."""
-    order = rng.permutation(series.visit.max() + 1)
-    return np.argsort(order[series.visit], kind="stable")
+def _shuffled(series: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Residuals with the visits in a random order."""
+    visit = series["visit"].to_numpy()
+    order = rng.permutation(visit.max() + 1)
+    return series["scaled"].to_numpy()[np.argsort(order[visit], kind="stable")]
 
 
-def _p(seen: float, drawn: np.ndarray) -> float:
+def _p(seen: float, draw: Callable[[], float]) -> float:
+    drawn = np.array([draw() for _ in range(PERMUTATIONS)])
     return float((1 + np.sum(drawn >= seen)) / (1 + len(drawn)))
 
 
-def _drift(series: _Series, rng: np.random.Generator) -> Found:
+def _drift(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
     """Trend over the order of measuring, by its correlation with the residuals."""
-    time = series.hours - series.hours.mean()
+    hours = series["hours"].to_numpy()
+    time = hours - hours.mean()
     spread = float((time**2).sum())
 
     def slope(values: np.ndarray) -> float:
-        return float((time * values).sum()) / spread if spread else 0.0
+        return abs(float((time * values).sum())) / spread if spread else 0.0
 
-    drawn = [abs(slope(series.scaled[_shuffled(series, rng)])) for _ in range(PERMUTATIONS)]
-    p = _p(abs(slope(series.scaled)), np.array(drawn))
-    span_h = float(np.ptp(series.hours))
+    p = _p(slope(series["scaled"].to_numpy()), lambda: slope(_shuffled(series, rng)))
+    span_h = float(np.ptp(hours))
     hourly = span_h >= HOURLY_FROM_H
     estimate, low, high = (
         100 * math.expm1(value * (1.0 if hourly else span_h)) for value in _slope_within(series)
@@ -163,16 +136,16 @@ def _drift(series: _Series, rng: np.random.Generator) -> Found:
     return estimate, low, high, unit, p, effect, none
 
 
-def _slope_within(series: _Series) -> tuple[float, float, float]:
+def _slope_within(series: pd.DataFrame) -> tuple[float, float, float]:
     """Slope of the logarithms over hours, with a cluster-robust interval: a visit is a cluster."""
     # centred by cell: a mean over cells measured at different times would take trend away
-    spread = float((series.within_h**2).sum())
-    visits = len(np.unique(series.visit))
+    within_h, inflation = series["within_h"], series["inflation"]
+    spread, visits = float((within_h**2).sum()), series["visit"].nunique()
     if not spread or visits < 3:
         return math.nan, math.nan, math.nan
-    slope = float((series.within_h * series.logs / series.inflation).sum()) / spread
-    residual = series.logs - slope * series.within_h * series.inflation
-    scores = np.bincount(series.visit, series.within_h * residual)
+    slope = float((within_h * series["logs"] / inflation).sum()) / spread
+    residual = series["logs"] - slope * within_h * inflation
+    scores = (within_h * residual).groupby(series["visit"]).sum()
     error = math.sqrt(visits / (visits - 1) * float((scores**2).sum())) / spread
     half = float(cells.t_quantile(visits - 2, 0.5 + CONFIDENCE / 2)) * error
     return slope, slope - half, slope + half
@@ -198,35 +171,31 @@ def _cusum(values: np.ndarray) -> np.ndarray:
     return statistic
 
 
-def _step(series: _Series, rng: np.random.Generator) -> Found:
+def _step(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
     """The largest change of level, by the maximum of the CUSUM statistic."""
-    statistic = _cusum(series.scaled)
+    statistic = _cusum(series["scaled"].to_numpy())
     place = int(np.argmax(statistic)) + 1
-    drawn = [_cusum(series.scaled[_shuffled(series, rng)]).max() for _ in range(PERMUTATIONS)]
-    p = _p(float(statistic[place - 1]), np.array(drawn))
-    change = float(np.median(series.logs[place:]) - np.median(series.logs[:place]))
-    estimate = 100 * math.expm1(change)
-    at = series.started_at[place]
+    p = _p(statistic[place - 1], lambda: _cusum(_shuffled(series, rng)).max())
+    before, after = series["logs"][:place], series["logs"][place:]
+    estimate = 100 * math.expm1(after.median() - before.median())
+    at = series["started_at"][place]
     effect = f"goodput changed by {estimate:+.1f} % at {at:%H:%M:%S} UTC (p = {p:.3f})"
     none = f"no step is distinguishable from zero (p = {p:.2f})"
     return estimate, math.nan, math.nan, "%", p, effect, none
 
 
-def _carry_over(series: _Series, rng: np.random.Generator) -> Found:
+def _carry_over(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
     """Rank correlation of a run's residual with the goodput of the run before in its visit."""
-    has = ~np.isnan(series.before)
-    before = pd.Series(series.before[has]).rank().to_numpy()
-    scaled = series.scaled[has]
+    paired = series.dropna(subset="before")
+    before, ranks = (paired[name].rank().to_numpy() for name in ("before", "scaled"))
 
-    def correlation(values: np.ndarray) -> float:
-        ranks = pd.Series(values).rank().to_numpy()
+    def correlation(ranks: np.ndarray) -> float:
         if len(ranks) < 2 or ranks.std() == 0 or before.std() == 0:
             return 0.0
         return float(np.corrcoef(before, ranks)[0, 1])
 
-    seen = correlation(scaled)
-    drawn = [abs(correlation(rng.permutation(scaled))) for _ in range(PERMUTATIONS)]
-    p = _p(abs(seen), np.array(drawn))
+    seen = correlation(ranks)
+    p = _p(abs(seen), lambda: abs(correlation(rng.permutation(ranks))))
     word = "faster" if seen > 0 else "slower"
     effect = f"runs are {word} after a fast run: rank correlation {seen:+.2f} (p = {p:.3f})"
     none = f"no effect of the run before is distinguishable from zero (p = {p:.2f})"
@@ -266,14 +235,16 @@ class Measured:
     _made: dict[Callable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
+    @computed_once
     def findings(self) -> pd.DataFrame:
         """Findings of 2003 tested on these runs, from :func:`netlab.analysis.findings.findings`."""
-        return _findings(self)
+        return findings(self.runs, self.study)
 
     @property
+    @computed_once
     def stability(self) -> pd.DataFrame:
         """Order effects of the campaign, from :func:`netlab.analysis.measured.stability`."""
-        return _stability(self)
+        return stability(self.runs)
 
     @property
     def groups(self) -> list[str]:
@@ -283,16 +254,6 @@ class Measured:
     def table(self, group: str, quantity: str = "goodput") -> pd.DataFrame:
         """One group laid out as the report prints it; see :func:`printed.as_printed`."""
         return printed.as_printed(self.cells, group, study=self.study, quantity=quantity)
-
-
-@computed_once
-def _findings(m: Measured) -> pd.DataFrame:
-    return findings(m.runs, m.study)
-
-
-@computed_once
-def _stability(m: Measured) -> pd.DataFrame:
-    return stability(m.runs)
 
 
 def from_frames(
@@ -312,49 +273,35 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     """Load a store and the study it was measured for."""
     file, name = _named(study, results) if str(study) else (None, "")
     directory = _directory(results, name)
-    return _load(directory, file, name)
-
-
-def _load(directory: Path, file: Path | None, name: str) -> Measured:
     # one campaign for runs and design: another may begin meanwhile
-    campaign = _campaign(directory, file)
+    known = ids(directory)
+    campaign = known[-1] if known else None
+    for one in known if file else ():  # the campaign that stored this study
+        if file == (folder(directory, one) / "study.yml").resolve():
+            campaign = one
+            break
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", Damaged)
         runs, intervals = Store(directory).block(campaign=campaign)
-    for one in seen:
-        warnings.warn(one.message, stacklevel=2)
+    for warning in seen:
+        warnings.warn(warning.message, stacklevel=2)
     damaged = tuple(str(one.message) for one in seen if one.category is Damaged)
     if runs.empty:
-        raise _without_runs(directory, campaign)
+        before = [] if campaign is None else known[: known.index(campaign)]
+        if before and Store(directory).parts():
+            raise NetlabError(
+                f"campaign {campaign} in {directory} has no runs yet; those of {before[-1]} and "
+                "before are kept. Try again when it has some",
+                code="E-ANALYSIS-042",
+            )
+        text = f"{directory} holds no runs; measure the study first"
+        raise NetlabError(text, code="E-ANALYSIS-011")
     names = sorted(runs["study"].unique())
     design = _design(directory, campaign, file, name, names)
     if names != [design.name]:
-        raise BadInput(
-            f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}",
-            where=str(directory),
-            key="study",
-            code="E-ANALYSIS-012",
-        )
+        text = f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}"
+        raise BadInput(text, where=str(directory), key="study", code="E-ANALYSIS-012")
     return replace(from_frames(design, runs, intervals, directory, campaign), damaged=damaged)
-
-
-def _campaign(directory: Path, file: Path | None) -> str | None:
-    """The campaign that stored this study in the directory, else the latest."""
-    for one in () if file is None else ids(directory):
-        if file == (folder(directory, one) / "study.yml").resolve():
-            return one
-    return latest(directory)
-
-
-def _without_runs(directory: Path, campaign: str | None) -> NetlabError:
-    before = [] if campaign is None else ids(directory)[: ids(directory).index(campaign)]
-    if before and Store(directory).parts():
-        return NetlabError(
-            f"campaign {campaign} in {directory} has no runs yet; those of {before[-1]} and "
-            "before are kept. Try again when it has some",
-            code="E-ANALYSIS-042",
-        )
-    return NetlabError(f"{directory} holds no runs; measure the study first", code="E-ANALYSIS-011")
 
 
 def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:
@@ -383,18 +330,13 @@ def _directory(results: str | Path, name: str) -> Path:
         forms = [paths.results_dir(form) for form in _forms(name)]
         places = sorted(forms, key=_measured_at, reverse=True)
     else:
-        raise BadInput(
-            "name a study, or the directory of its results", key="results", code="E-ANALYSIS-013"
-        )
-    for place in places:
-        if place.is_dir():
-            return place
-    raise BadInput(
-        "there is no such directory; measure the study first",
-        key="results",
-        value=str(results or places[0]),
-        code="E-ANALYSIS-014",
-    )
+        text = "name a study, or the directory of its results"
+        raise BadInput(text, key="results", code="E-ANALYSIS-013")
+    text, value = "there is no such directory; measure the study first", str(results or places[0])
+    found = next((place for place in places if place.is_dir()), None)
+    if found is None:
+        raise BadInput(text, key="results", value=value, code="E-ANALYSIS-014")
+    return found
 
 
 def _measured_at(directory: Path) -> float:
@@ -415,12 +357,9 @@ def _design(
         if file is None:
             message = f"holds runs of {design.name!r}, the study is {name!r}"
             raise BadInput(message, where=str(directory), key="study", code="E-ANALYSIS-018")
-    if file is None:
-        file = paths.study_file(measured[0].removesuffix(QUICK))
+    file = file or paths.study_file(measured[0].removesuffix(QUICK))
     design = studies.load(file)
-    if measured == [design.name + QUICK]:
-        return studies.load(file, quick=True)
-    return design
+    return studies.load(file, quick=True) if measured == [design.name + QUICK] else design
 
 
 # Goodput over campaigns: each beside the one before, and the steps between them.
@@ -434,29 +373,22 @@ TREND_COLUMNS = (
 def trend(m: Measured) -> pd.DataFrame:
     """Compare every campaign in a directory of results with the one before it."""
     rows: list[tuple] = []
-    before: pd.Series | None = None
-    level = 1.0
-    store = Store(m.results)
-    campaigns = ids(m.results)
+    before, level, campaigns = pd.Series(dtype=float), 1.0, ids(m.results)
     if m.campaign in campaigns:
         campaigns = campaigns[: campaigns.index(m.campaign) + 1]  # none that began since
     for campaign in campaigns if len(campaigns) > 1 else ():
-        runs = valid(store.runs(campaign=campaign))
+        runs = valid(Store(m.results).runs(campaign=campaign))
         own = runs[(runs["campaign"] == campaign) & (runs["goodput_MBps"] > 0)]
         if own.empty:
             continue
         logs = np.log(own["goodput_MBps"].astype(float))
         cells = logs.groupby([own[key] for key in CELL_KEYS]).mean()
-        ratio, low, high, common = math.nan, math.nan, math.nan, 0
-        if before is not None:
-            change = (cells - before).dropna().to_numpy()
-            common = len(change)
-            if common:
-                found = mean_ratio_of(change, m.study.confidence)
-                ratio, low, high = found.ratio, found.low, found.high
-            level *= ratio
-        step = bool(low > 1 or high < 1)
-        started = own["started_at"].min()
-        rows.append((campaign, started, len(cells), common, ratio, low, high, level, step))
+        change = (cells - before).dropna().to_numpy() if rows else np.empty(0)
+        found = Ratio(math.nan, math.nan, math.nan)
+        if len(change):
+            found = mean_ratio_of(change, m.study.confidence)
+        level *= found.ratio if rows else 1.0
+        figures = (found.ratio, found.low, found.high, level, found.low > 1 or found.high < 1)
+        rows.append((campaign, own["started_at"].min(), len(cells), len(change), *figures))
         before = cells
     return pd.DataFrame.from_records(rows, columns=list(TREND_COLUMNS))

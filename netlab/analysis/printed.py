@@ -10,7 +10,7 @@ from functools import cache
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING, LEAST, is_symmetric, reached_percent
-from netlab.errors import BadInput, require
+from netlab.errors import BadInput, check, require
 from netlab.files.json_file import parse_json
 from netlab.files.tables import HOLLOW
 from netlab.measure.bottleneck import ASKED
@@ -91,11 +91,7 @@ def cell_notes(cells: pd.DataFrame, mark: str = HOLLOW) -> list[str]:
 
 def group_names(cells: pd.DataFrame) -> list[str]:
     """Groups by table number; those without one follow in their order."""
-    first = cells.drop_duplicates("group")
-    ordered = first.assign(rank=range(len(first))).sort_values(
-        ["table", "rank"], na_position="last", kind="stable"
-    )
-    return ordered["group"].tolist()
+    return cells.drop_duplicates("group").sort_values("table", kind="stable")["group"].tolist()
 
 
 def tuning_label(level: TuningLevel) -> str:
@@ -113,12 +109,9 @@ def tuning_labels(cells: pd.DataFrame, study: Study | None = None) -> dict[str, 
 
 def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
     """Cells of one group."""
-    part = cells[cells["group"] == group]
-    if part.empty:
-        known = ", ".join(map(repr, group_names(cells))) or "none"
-        raise BadInput(
-            f"no such group; there are {known}", key="group", value=group, code="E-ANALYSIS-015"
-        )
+    part, known = cells[cells["group"] == group], ", ".join(map(repr, group_names(cells)))
+    text = f"no such group; there are {known or 'none'}"
+    check(len(part), "group", group, text, "E-ANALYSIS-015")
     return part
 
 
@@ -148,11 +141,7 @@ def cell_address(row: Mapping) -> str:
 
 
 def as_printed(
-    cells: pd.DataFrame,
-    group: str,
-    *,
-    study: Study | None = None,
-    quantity: str = "goodput",
+    cells: pd.DataFrame, group: str, *, study: Study | None = None, quantity: str = "goodput"
 ) -> pd.DataFrame:
     """Lay out one group as the report prints it."""
     part = of_group(cells, group)
@@ -162,24 +151,21 @@ def as_printed(
         words = [cell_address(row) for row in part.to_dict("records")]
     else:
         words = texts(part, quantity)
-    labels = tuning_labels(part, study)
-    laid = part.assign(text=words)
+    labels, further = tuning_labels(part, study), names(part)
+    sections = pd.Categorical(part["tuning"], [*labels], ordered=True)
+    laid = part.assign(text=words, tuning=sections)
+    laid = laid.sort_values(["tuning", "mtu_B"], kind="stable")
     columns = sorted(part["streams"].unique())
     rows, index = [], []
-    names = list(dict.fromkeys(n for text in part["factors"].unique() for n in levels_of(text)))
-    for tuning, label in labels.items():
-        section = laid[laid["tuning"] == tuning]
-        for mtu_B in sorted(section["mtu_B"].unique()):
-            of_mtu = section[section["mtu_B"] == mtu_B]
-            for factors, row in of_mtu.groupby("factors", sort=False):
-                text = row.set_index("streams")["text"]
-                rows.append([text.get(streams, "") for streams in columns])
-                levels = levels_of(str(factors or ""))
-                further = [level_text(levels[name]) if name in levels else "" for name in names]
-                index.append((label, f"{mtu_B} B" if mtu_B else "as found", *further))
+    keys = ["tuning", "mtu_B", "factors"]
+    for (tuning, mtu_B, factors), row in laid.groupby(keys, sort=False, observed=True):
+        text, levels = row.set_index("streams")["text"], levels_of(factors)
+        rows.append([text.get(streams, "") for streams in columns])
+        others = [level_text(levels[name]) if name in levels else "" for name in further]
+        index.append((labels[tuning], f"{mtu_B} B" if mtu_B else "as found", *others))
     return pd.DataFrame(
         rows,
-        index=pd.MultiIndex.from_tuples(index, names=["Tuning", "MTU", *names]),
+        index=pd.MultiIndex.from_tuples(index, names=["Tuning", "MTU", *further]),
         columns=[stream_label(int(streams)) for streams in columns],
         dtype=object,
     )
@@ -192,24 +178,17 @@ def texts(cells: pd.DataFrame, quantity: str = "goodput") -> list[str]:
 
 
 def _text(row: dict, quantity: str) -> str:
-    if row["disturbed"]:
-        return _disturbed(row, quantity)
-    goodput = with_interval(row["goodput_MBps"], row["low_MBps"], row["high_MBps"])
-    share = percent(row["percent_of_bus"], row["percent_low"], row["percent_high"])
-    if quantity == "goodput":
-        return goodput
+    both, mark = quantity == "both", ""
+    if row["disturbed"]:  # its median after the mark: ``○ 512``
+        mark, rate = f"{HOLLOW} ", number(row["disturbed_MBps"])
+        share = percent(100 * row["disturbed_MBps"] / row["bus_MBps"])
+    else:
+        rate = with_interval(row["goodput_MBps"], row["low_MBps"], row["high_MBps"])
+        ends = () if both else (row["percent_low"], row["percent_high"])
+        share = percent(row["percent_of_bus"], *ends)
     if quantity == "percent":
-        return share
-    return goodput if share == MISSING else f"{goodput} ({percent(row['percent_of_bus'])})"
-
-
-def _disturbed(row: dict, quantity: str) -> str:
-    """A disturbed cell as text: ``○ 512``, its median after the mark."""
-    rate, share = row["disturbed_MBps"], percent(100 * row["disturbed_MBps"] / row["bus_MBps"])
-    if quantity == "percent":
-        return share if share == MISSING else f"{HOLLOW} {share}"
-    both = quantity == "both" and share != MISSING
-    return f"{HOLLOW} {number(rate)}" + (f" ({share})" if both else "")
+        return share if share == MISSING else mark + share
+    return f"{mark}{rate} ({share})" if both and share != MISSING else mark + rate
 
 
 def where(cell: dict, labels: dict[str, str]) -> str:
@@ -231,12 +210,10 @@ def best(cells: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
     """The best cell of each group, of those that are as precise as the study asks."""
     if study is not None and study.precision is not None:
         cells = cells[reached_percent(cells) <= study.precision.half_width_percent]
-    rows = []
-    for group in group_names(cells):
-        part = cells[(cells["group"] == group) & cells["goodput_MBps"].notna()]
-        if len(part):
-            rows.append(part.loc[part["goodput_MBps"].idxmax()])
-    return pd.DataFrame(rows, columns=cells.columns).reset_index(drop=True)
+    known = cells[cells["goodput_MBps"].notna()]
+    found = known.loc[known.groupby("group")["goodput_MBps"].idxmax()]
+    order = group_names(cells)
+    return found.sort_values("group", key=lambda names: names.map(order.index), ignore_index=True)
 
 
 # Further factors of a study as columns, and tables of any two factors.
@@ -268,13 +245,8 @@ def names(frame: pd.DataFrame, study: Study | None = None) -> list[str]:
         return []
     found = [name for text in frame["factors"].unique() for name in levels_of(text)]
     if study is not None:
-        of_study = [
-            name
-            for group in study.groups
-            for one in study.combinations(group)[:1]
-            for name, _ in one.levels
-        ]
-        found = [*(name for name in of_study if name in found), *found]
+        firsts = [one for group in study.groups for one in study.combinations(group)[:1]]
+        found = [*(name for one in firsts for name, _ in one.levels if name in found), *found]
     return list(dict.fromkeys(found))
 
 
@@ -352,8 +324,8 @@ def ordered(name: str, values: pd.Series, study: Study | None) -> list:
     """Levels of a factor: numbers ascending, tunings as in the study, others as they come."""
     levels = values.dropna().drop_duplicates().tolist()
     if name == "tuning":
-        known = [level.name for level in study.tunings] if study else []
-        return sorted(levels, key=lambda level: known.index(level) if level in known else 0)
+        rank = {level.name: at for at, level in enumerate(study.tunings if study else ())}
+        return sorted(levels, key=lambda level: rank.get(level, 0))
     if all(isinstance(level, int | float) for level in levels):
         return sorted(levels)
     return levels
@@ -367,14 +339,9 @@ def at_levels(
     for name, given in wanted.items():
         _check_factor(name, cells, study)
         known = ordered(name, wide[name], study)
+        text = f"no cell has this level; there are {', '.join(map(str, known))}"
         for level in listed(given):
-            if not any(same(level, one) for one in known):
-                raise BadInput(
-                    f"no cell has this level; there are {', '.join(map(str, known))}",
-                    key=name,
-                    value=level,
-                    code="E-ANALYSIS-032",
-                )
+            check(any(same(level, one) for one in known), name, level, text, "E-ANALYSIS-032")
         wide = rows_at(wide, {name: given}, study)
     return wide
 
@@ -392,13 +359,8 @@ def rows_at(
 
 def _check_factor(name: str, cells: pd.DataFrame, study: Study | None) -> None:
     known = [*ALWAYS, *names(cells, study)]
-    if name not in known:
-        raise BadInput(
-            f"is not a factor of these cells; there are {', '.join(known)}",
-            key="factor",
-            value=name,
-            code="E-ANALYSIS-033",
-        )
+    text = f"is not a factor of these cells; there are {', '.join(known)}"
+    check(name in known, "factor", name, text, "E-ANALYSIS-033")
 
 
 def of_two(
@@ -411,24 +373,17 @@ def of_two(
     """Cells that differ in two factors alone."""
     for name in filter(None, (first, second)):
         _check_factor(name, cells, study)
-    if first == second:
-        raise BadInput(
-            "name two different factors", key="factor", value=first, code="E-ANALYSIS-034"
-        )
-    part = at_levels(cells, at or {}, study)
-    others = {
-        name: levels for name, levels in varying(part, study).items() if name not in (first, second)
-    }
-    if others and part.duplicated([name for name in (first, second) if name]).any():
+    check(first != second, "factor", first, "name two different factors", "E-ANALYSIS-034")
+    part, two = at_levels(cells, at or {}, study), [name for name in (first, second) if name]
+    others = {name: of for name, of in varying(part, study).items() if name not in two}
+    if others and part.duplicated(two).any():
         name, levels = next(iter(others.items()))
         shown = ", ".join(map(str, levels[:8])) + (", ..." if len(levels) > 8 else "")
-        raise BadInput(
+        text = (
             f"{', '.join(others)} vary too; give a level of each, such as {name}={levels[0]!r}; "
-            f"{name} has {shown}",
-            key="factor",
-            value=first,
-            code="E-ANALYSIS-035",
+            f"{name} has {shown}"
         )
+        raise BadInput(text, key="factor", value=first, code="E-ANALYSIS-035")
     return part[part[first].notna()]
 
 
@@ -448,20 +403,13 @@ def table(
     index, heads = (ordered(name, part[name], study) for name in (rows, columns))
     body = [[laid.get((row, head), "") for head in heads] for row in index]
     frame = pd.DataFrame(body, dtype=object)
-    labels = tuning_labels(part, study)
-    frame.index = pd.Index([_factors_text(rows, row, labels) for row in index], name=unit_of(rows))
-    stem = unit_of(columns).partition(",")[0]
+    labels, stem = tuning_labels(part, study), unit_of(columns).partition(",")[0]
+    named = [labels[row] if rows == "tuning" else level_text(row) for row in index]
+    frame.index = pd.Index(named, name=unit_of(rows))
     frame.columns = [
-        _factors_text(columns, head, labels)
-        if columns == "tuning"
-        else f"{stem} {level_text(head)}"
-        for head in heads
+        labels[head] if columns == "tuning" else f"{stem} {level_text(head)}" for head in heads
     ]
     return frame
-
-
-def _factors_text(name: str, level: object, tunings: Mapping[str, str]) -> str:
-    return tunings[str(level)] if name == "tuning" else level_text(level)
 
 
 def layout(cells: pd.DataFrame, study: Study | None = None) -> tuple[str, str]:

@@ -24,14 +24,15 @@ FOLDER, DOCUMENT = "screens", "screen.json"
 FULL_TUNING, LEAST_TUNING, NO_ROW = "full-tuning", "least-set", "no-knob"
 """Tunings of the confirmation."""
 
-CONFIRMED = "confirmed"
-BETTER = "better than the whole tuning"
-NOT_CONFIRMED = "slower than the whole tuning"
 UNCLEAR = "cannot tell"
 NO_GAIN = "empty, as no knob matters"
 
-VERDICTS = {SAME: CONFIRMED, FASTER: BETTER, SLOWER: NOT_CONFIRMED, CANNOT_TELL: UNCLEAR}
-CONCLUSIVE = (CONFIRMED, BETTER, NO_GAIN)
+VERDICTS = {
+    SAME: "confirmed",
+    FASTER: "better than the whole tuning",
+    SLOWER: "slower than the whole tuning",
+    CANNOT_TELL: UNCLEAR,
+}
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class ScreenRecord:
     @property
     def concluded(self) -> bool:
         """True if the least set is confirmed to give the whole gain, or there is no gain."""
-        return self.verdict in CONCLUSIVE
+        return self.verdict in (VERDICTS[SAME], VERDICTS[FASTER], NO_GAIN)
 
     @property
     def knobs(self) -> tuple[str, ...]:
@@ -105,23 +106,21 @@ class ScreenRecord:
     @property
     def left_out(self) -> dict[str, str]:
         """Knobs that are not factors -> reason."""
-        factors = self.knobs
-        reasons = reasons_of(self.unsupported, self.unchanged)
-        return {knob: why for knob, why in reasons.items() if knob not in factors}
+        return reasons_of(self.unsupported, self.unchanged, self.knobs)
 
 
-def reasons_of(unsupported: tuple[dict, ...], unchanged: tuple[dict, ...]) -> dict[str, str]:
-    """Knob -> hosts that do not have it, or have it at the wanted value already."""
-    lines = [
-        *((one["knob"], one["host"], one["reason"]) for one in unsupported),
-        *((one["knob"], one["host"], f"is {one['value']} already") for one in unchanged),
-    ]
+def reasons_of(
+    unsupported: tuple[dict, ...], unchanged: tuple[dict, ...], factors: tuple[str, ...]
+) -> dict[str, str]:
+    """Knob that is not a factor -> hosts that lack it, or have it at the wanted value already."""
     hosts: dict[str, dict[str, list[str]]] = {}
-    for knob, host, reason in lines:
-        hosts.setdefault(knob, {}).setdefault(reason, []).append(host)
+    for one in (*unsupported, *unchanged):
+        reason = one["reason"] if "reason" in one else f"is {one['value']} already"
+        hosts.setdefault(one["knob"], {}).setdefault(reason, []).append(one["host"])
     return {
         knob: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
         for knob, reasons in hosts.items()
+        if knob not in factors
     }
 
 
@@ -134,18 +133,15 @@ def smallest_effect_percent(effects: pd.DataFrame) -> float:
 
 def write_screen(record: ScreenRecord, path: Path) -> Path:
     """Write a screen as JSON."""
-    content = {name: value for name, value in vars(record).items() if name != "tries"}
-    return write_json(
-        path,
-        {
-            "netlab_screen": VERSION,
-            **content,
-            "effects": record.effects.to_dict("records"),
-            "least_set": record.least_set,
-            "verdict": record.verdict,
-            "confirmations": [asdict(one) for one in record.tries],
-        },
-    )
+    content = vars(record) | {
+        "netlab_screen": VERSION,
+        "effects": record.effects.to_dict("records"),
+        "least_set": record.least_set,
+        "verdict": record.verdict,
+        "confirmations": [asdict(one) for one in record.tries],
+    }
+    del content["tries"]
+    return write_json(path, content)
 
 
 def read_screen(path: Path) -> ScreenRecord:
@@ -165,30 +161,23 @@ def read_screen(path: Path) -> ScreenRecord:
 
 def _record(content: dict) -> ScreenRecord:
     ratios = ("ratio", "low", "high", "p_holm")
-    effects = pd.DataFrame(content["effects"])
-    tries = tuple(
-        Confirmation(
-            tuple(one["knobs"]), tuple(Against(**_numbers(side)) for side in one["against"])
-        )
-        for one in content["confirmations"]
-    )
-    plain = ("study", "tuning", "group", "path", "design", "started_at", "same_within_percent")
-    counts = ("runs", "valid_runs", "refused_rows", "least_tuning")
-    record = ScreenRecord(
-        **{name: content[name] for name in (*plain, *counts)},
-        rows={name: tuple(knobs) for name, knobs in content["rows"].items()},
-        effects=effects.assign(**{name: effects[name].astype(float) for name in ratios}),
-        unsupported=tuple(content["unsupported"]),
-        unchanged=tuple(content["unchanged"]),
-        tries=tries,
-    )
+    tries = []
+    for one in content["confirmations"]:
+        # JSON has no NaN
+        sides: list[dict[str, Any]] = [
+            {k: math.nan if v is None else v for k, v in s.items()} for s in one["against"]
+        ]
+        tries.append(Confirmation(tuple(one["knobs"]), tuple(Against(**side) for side in sides)))
+    fields = {name: content[name] for name in ScreenRecord.__dataclass_fields__ if name != "tries"}
+    fields |= {
+        "rows": {name: tuple(knobs) for name, knobs in content["rows"].items()},
+        "effects": pd.DataFrame(content["effects"]).astype(dict.fromkeys(ratios, float)),
+        "unsupported": tuple(content["unsupported"]),
+        "unchanged": tuple(content["unchanged"]),
+    }
+    record = ScreenRecord(**fields, tries=tuple(tries))
     _ = record.verdict  # one that this version knows
     return record
-
-
-def _numbers(side: dict) -> dict:
-    """A stored comparison; JSON has no NaN."""
-    return {**side, **{n: math.nan for n in ("ratio", "low", "high") if side[n] is None}}
 
 
 def screen_files(results: Path) -> list[Path]:

@@ -27,7 +27,7 @@ from netlab.analysis.compare import (
 from netlab.analysis.conditions import json_of
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.trust import FACTS
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
 from netlab.results import store
 from netlab.results.store import Store
@@ -68,8 +68,6 @@ ABSENT = "not recorded"
 SHOWN = 4
 """Values that are listed of one item."""
 
-Items = dict[str, set[str]]
-
 
 def differences(
     a: pd.DataFrame,
@@ -79,11 +77,11 @@ def differences(
     by: str = "",
 ) -> pd.DataFrame:
     """List the recorded conditions in which two sets of runs differ."""
-    found = [_items(runs, study, by) for runs, study in zip((a, b), studies, strict=True)]
+    of_a, of_b = (_items(runs, study, by) for runs, study in zip((a, b), studies, strict=True))
     rows = [
-        (item, _text(item, found[0].get(item)), _text(item, found[1].get(item)))
-        for item in dict.fromkeys([*found[0], *found[1]])
-        if found[0].get(item) != found[1].get(item)
+        (item, _text(item, of_a.get(item)), _text(item, of_b.get(item)))
+        for item in dict.fromkeys([*of_a, *of_b])
+        if of_a.get(item) != of_b.get(item)
     ]
     return pd.DataFrame.from_records(rows, columns=["item", "a", "b"])
 
@@ -96,27 +94,25 @@ def _text(item: str, values: set[str] | None) -> str:
     return "; ".join(shown[:SHOWN]) + more
 
 
-def _items(runs: pd.DataFrame, study: Study | None, by: str) -> Items:
-    items: Items = {}
+def _items(runs: pd.DataFrame, study: Study | None, by: str) -> dict[str, set[str]]:
+    items: dict[str, set[str]] = {}
 
     def add(item: str, value: object) -> None:
         items.setdefault(item, set()).add(ABSENT if value is None else str(value))
 
     for column, label in COLUMNS.items():
-        if column != by:
-            for value in runs[column].dropna().unique():
-                add(label, value)
+        for value in runs[column].dropna().unique() if column != by else ():
+            add(label, value)
     if study is not None:
         for key, label in TIMING.items():
             add(label, getattr(study.timing, key))
     for content in _parsed(runs["provenance"], "provenance"):
         for item, value in _of_provenance(content):
             add(item, value)
-    tunings = runs["tuning"].unique()
-    for tuning in tunings:
-        of_tuning = runs.loc[runs["tuning"] == tuning, "knobs"]
-        where = "" if by == "tuning" or len(tunings) == 1 else f", tuning {tuning}"
-        for content in _parsed(of_tuning, "knobs"):
+    by_tuning = runs.groupby("tuning", sort=False)["knobs"]
+    for tuning, texts in by_tuning:
+        where = "" if by == "tuning" or len(by_tuning) == 1 else f", tuning {tuning}"
+        for content in _parsed(texts, "knobs"):
             for host, knobs in content.items():
                 for knob, value in knobs.items():
                     add(f"{host}, {knob}{where}", value)
@@ -185,45 +181,22 @@ class SidesCompared:
 def side_of(given: str | Path | Measured) -> ComparedSide:
     """Load one side."""
     if isinstance(given, Measured):
-        return _side(str(given.results), given)
-    text = str(given)
-    place, at, campaign = text.rpartition("@")
-    if not at or paths.given_path(text).is_dir():
-        return _side(text, _loaded(text))
-    return _of_campaign(text, _loaded(place), campaign)
+        text, m = str(given.results), given
+    else:
+        text = str(given)
+        place, at, campaign = text.rpartition("@")
+        if at and not paths.given_path(text).is_dir():
+            return _campaign_of(text, _loaded(place), campaign)
+        m = _loaded(text)
+    return ComparedSide(text, m.study, m.runs, m.results, m.campaign or "")
 
 
-def _loaded(given: str) -> Measured:
-    """Load results by their directory or by the name of their study."""
-    if "/" not in given and paths.results_dir(given).is_dir():
-        return load_measured("", given)
-    if paths.given_path(given).is_dir():
-        return load_measured(given)
-    try:
-        paths.study_file(given.removesuffix(QUICK))
-    except BadInput:
-        raise BadInput(
-            "no such directory of results, and no study of this name",
-            value=given,
-            code="E-ANALYSIS-043",
-        ) from None
-    return load_measured("", given)
-
-
-def _side(label: str, m: Measured) -> ComparedSide:
-    return ComparedSide(label, m.study, m.runs, m.results, m.campaign or "")
-
-
-def _of_campaign(label: str, m: Measured, campaign: str) -> ComparedSide:
+def _campaign_of(label: str, m: Measured, campaign: str) -> ComparedSide:
     known = store.ids(m.results)
     if campaign not in known:
-        raise BadInput(
-            f"no such campaign; there are {', '.join(known) or 'none'}",
-            where=str(m.results),
-            key="campaign",
-            value=campaign,
-            code="E-ANALYSIS-025",
-        )
+        text, key = f"no such campaign; there are {', '.join(known) or 'none'}", "campaign"
+        where = str(m.results)
+        raise BadInput(text, where=where, key=key, value=campaign, code="E-ANALYSIS-025")
     design = studies.load_stored(store.folder(m.results, campaign) / "study.yml")
     runs = Store(m.results).runs(campaign=campaign)
     if runs.empty:
@@ -231,32 +204,36 @@ def _of_campaign(label: str, m: Measured, campaign: str) -> ComparedSide:
     return ComparedSide(label, design, runs, m.results, campaign)
 
 
+def _loaded(given: str) -> Measured:
+    """Load results by their directory or by the name of their study."""
+    named = "/" not in given and paths.results_dir(given).is_dir()
+    if not named and paths.given_path(given).is_dir():
+        return load_measured(given)
+    try:
+        _ = named or paths.study_file(given.removesuffix(QUICK))
+    except BadInput:
+        text = "no such directory of results, and no study of this name"
+        raise BadInput(text, value=given, code="E-ANALYSIS-043") from None
+    return load_measured("", given)
+
+
 def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]]:
     """Parse ``COLUMN=a,b``: a factor and two of its levels, whose names may contain commas."""
     column, equals, rest = text.partition("=")
     column = column.strip()
     further = [name for name in printed.names(runs) if name not in FACTORS]
-    if not equals or column not in (*FACTORS, *further):
-        raise BadInput(
-            f"write COLUMN=a,b with a column of {', '.join((*FACTORS, *further))}",
-            key="by",
-            value=text,
-            code="E-ANALYSIS-027",
-        )
+    columns = (*FACTORS, *further)
+    message = f"write COLUMN=a,b with a column of {', '.join(columns)}"
+    check(equals and column in columns, "by", text, message, "E-ANALYSIS-027")
     values = printed.column(runs, column) if column in further else runs[column]
     known = {str(level): level for level in values.dropna().unique().tolist()}
     commas = [at for at, character in enumerate(rest) if character == ","]
     splits = [(rest[:at].strip(), rest[at + 1 :].strip()) for at in commas]
     found = [(known[a], known[b]) for a, b in splits if a in known and b in known and a != b]
-    if len(found) == 1:
-        return column, found[0]
-    raise BadInput(
-        f"write two levels, separated by a comma; the runs have {', '.join(sorted(known))}"
-        + ("; this can be read in several ways" if found else ""),
-        key=f"by {column}",
-        value=rest,
-        code="E-ANALYSIS-028",
-    )
+    message = f"write two levels, separated by a comma; the runs have {', '.join(sorted(known))}"
+    message += "; this can be read in several ways" if found else ""
+    check(len(found) == 1, f"by {column}", rest, message, "E-ANALYSIS-028")
+    return column, found[0]
 
 
 def split(side: ComparedSide, by: str) -> tuple[str, tuple[ComparedSide, ComparedSide]]:
@@ -277,31 +254,24 @@ def comparison(
     given: Sequence[str | Path | Measured], *, by: str = "", same_within_percent: float = 5.0
 ) -> SidesCompared:
     """Load and compare two sides."""
-    if len(given) != (1 if by else 2):
-        raise BadInput(
-            "name two results A and B, or one of them and --by COLUMN=a,b",
-            key="results",
-            value=[str(one) for one in given if not isinstance(one, Measured)],
-            code="E-ANALYSIS-029",
-        )
+    names = [str(one) for one in given if not isinstance(one, Measured)]
+    text = "name two results A and B, or one of them and --by COLUMN=a,b"
+    check(len(given) == (1 if by else 2), "results", names, text, "E-ANALYSIS-029")
     column, sides = "", tuple(side_of(one) for one in given)
     if by:
         column, sides = split(sides[0], by)
     a, b = sides
-    if not by and (a.directory.resolve(), a.campaign) == (b.directory.resolve(), b.campaign):
-        raise BadInput(
-            "A and B are the same results; name two campaigns as DIR@CAMPAIGN, or use --by",
-            key="results",
-            value=str(a.directory),
-            code="E-ANALYSIS-030",
-        )
+    one_store = a.directory.resolve() == b.directory.resolve()
+    apart = by or not one_store or a.campaign != b.campaign
+    text = "A and B are the same results; name two campaigns as DIR@CAMPAIGN, or use --by"
+    check(apart, "results", str(a.directory), text, "E-ANALYSIS-030")
     found = compare(
         a.runs,
         b.runs,
         by=column,
         asked=(a.asked, b.asked),
         same_within_percent=same_within_percent,
-        one_store=a.directory.resolve() == b.directory.resolve(),
+        one_store=one_store,
     )
     unlike = differences(a.runs, b.runs, (a.study, b.study), by=column)
     return SidesCompared(a, b, column, unlike, found)
@@ -341,21 +311,18 @@ class Condition:
         number = float(parts.get("number") or 0)
         word, sign = parts.get("word", ""), parts.get("sign", "")
         # no ratio is below 0, and none that is slower by 100 % is above it
-        if found is None or (word == SLOWER and number >= 100) or (sign and number == 0):
-            raise BadInput(
-                f"is not a condition; write {GRAMMAR}, with N below 100 for slower and X above 0, "
-                "such as --fail-if 'slower > 5 %'",
-                key="fail-if",
-                value=text,
-                code="E-ANALYSIS-031",
-            )
-        if sign:
-            return cls(words, sign=sign, bound=number)
+        fine = parts and not (word == SLOWER and number >= 100) and not (sign and number == 0)
+        message = (
+            f"is not a condition; write {GRAMMAR}, with N below 100 for slower and X above 0, "
+            "such as --fail-if 'slower > 5 %'"
+        )
+        check(fine, "fail-if", text, message, "E-ANALYSIS-031")
         if "number" not in parts:
             return cls(words, word=word)
-        if word == SLOWER:
-            return cls(words, sign="<", bound=(100 - number) / 100)
-        return cls(words, sign=">", bound=(100 + number) / 100)
+        if sign:
+            return cls(words, sign=sign, bound=number)
+        slower = word == SLOWER
+        return cls(words, "", "<" if slower else ">", (100 + (-number if slower else number)) / 100)
 
     def met_by(self, compared: Compared) -> pd.DataFrame:
         """Cells with the word, or ranked ones whose whole interval lies beyond the bound."""

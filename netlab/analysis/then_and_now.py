@@ -41,7 +41,7 @@ from netlab.analysis.measured import Measured, computed_once
 from netlab.published.data import TUNING_OF_PROFILE
 from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
 from netlab.study import Study
-from netlab.study.factors import level_text, same
+from netlab.study.factors import level_text
 from netlab.study.published import Published
 from netlab.units import listed
 
@@ -153,17 +153,14 @@ def nothing_because(m: Measured) -> str:
     cells = m.cells[m.cells["table"].isin(TABLES)]
     if cells.empty:
         return "no group of this study states which of tables 2 to 6 of the report it repeats"
-    then, tunings = published_cells(), published_tunings(m.study)
-    for column, words in (
-        ("tuning", "tunings"),
-        ("mtu_B", "MTUs in bytes"),
-        ("streams", "stream counts"),
-    ):
-        known, here = then[column].unique(), cells[column].unique()
-        repeated = {tunings.get(name) for name in here} if column == "tuning" else set(here)
-        if not set(known) & repeated:
-            listed = [", ".join(map(str, values)) for values in (sorted(here), sorted(known))]
-            return f"the {words} of this study ({listed[0]}) do not occur in 2003 ({listed[1]})"
+    then, repeated = published_cells(), cells.assign(tuning=_as_published(cells["tuning"], m.study))
+    words = {"tuning": "tunings", "mtu_B": "MTUs in bytes", "streams": "stream counts"}
+    for column, name in words.items():
+        if not repeated[column].isin(then[column]).any():
+            here, known = (
+                ", ".join(map(str, sorted(frame[column].unique()))) for frame in (cells, then)
+            )
+            return f"the {name} of this study ({here}) do not occur in 2003 ({known})"
     if not (cells["n_valid"] > 0).any():
         return "no cell of a group that repeats one of the report's tables has a valid run"
     return "no valid cell of this study has the direction and the levels of a published one"
@@ -301,18 +298,14 @@ def _geometric_mean(values: Sequence[float] | pd.Series) -> float:
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
     """Summary of each finding over all groups."""
-    rows = []
-    for key, part in compared.groupby(["factor", "step", "where"], sort=False):
+    keys, rows = ["factor", "step", "where"], []
+    for key, part in compared.groupby(keys, sort=False):
+        ratios = [_geometric_mean(part[name]) for name in ("then_ratio", "now_ratio")]
+        said = [int((part["said"] == word).sum()) for word in (RISES, FALLS, STAYS)]
         counts = {word: int((part["verdict"] == word).sum()) for word in HELD}
-        said = {word: int((part["said"] == word).sum()) for word in (RISES, FALLS, STAYS)}
         overall = held(counts[HOLDS], counts[DOES_NOT_HOLD], len(part))
-        ratios = {name: _geometric_mean(part[name]) for name in ("then_ratio", "now_ratio")}
-        rows.append(
-            dict(zip(("factor", "step", "where"), key, strict=True))
-            | {**ratios, **said, **counts, "verdict": overall}
-        )
-    columns = ["factor", "step", "where", "then_ratio", "now_ratio"]
-    columns += [RISES, FALLS, STAYS, *HELD, "verdict"]
+        rows.append((*key, *ratios, *said, *counts.values(), overall))
+    columns = [*keys, "then_ratio", "now_ratio", RISES, FALLS, STAYS, *HELD, "verdict"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
 
@@ -336,29 +329,16 @@ def band(table: Published) -> float:
 
 def paired(m: Measured) -> pd.DataFrame:
     """Published cells with a measured one each."""
-    table = _table(m)
-    wide = printed.expanded(m.cells, m.study)
-    rows = []
-    for cell in table.cells:
-        fits = np.ones(len(wide), dtype=bool)
-        for name in table.factors:
-            values = wide[name] if name in wide else pd.Series([None] * len(wide))
-            fits &= np.array([same(value, cell[name]) for value in values], dtype=bool)
-        if fits.sum() != 1:
-            continue
-        found = wide[fits].iloc[0]
-        rows.append(
-            {name: cell[name] for name in table.factors}
-            | {"then_MBps": cell["goodput_MBps"]}
-            | {f"of_{key}": found[key] for key in CELL_KEYS}
-            | {
-                "now_MBps": found["goodput_MBps"],
-                "now_low": found["low_MBps"],
-                "now_high": found["high_MBps"],
-            }
-        )
-    keys = [f"of_{key}" for key in CELL_KEYS]
-    columns = [*table.factors, "then_MBps", *keys, "now_MBps", "now_low", "now_high"]
+    table, wide, rows = _table(m), printed.expanded(m.cells, m.study), []
+    now = {"goodput_MBps": "now_MBps", "low_MBps": "now_low", "high_MBps": "now_high"}
+    of = {key: f"of_{key}" for key in CELL_KEYS} | now
+    for cell in table.cells if all(name in wide for name in table.factors) else ():
+        levels = {name: cell[name] for name in table.factors}
+        found = printed.rows_at(wide, levels)
+        if len(found) == 1:
+            (one,) = found[list(of)].rename(columns=of).to_dict("records")
+            rows.append(levels | {"then_MBps": cell["goodput_MBps"]} | one)
+    columns = [*table.factors, "then_MBps", *of.values()]
     return pd.DataFrame.from_records(rows, columns=columns)
 
 
@@ -368,15 +348,11 @@ def steps_beside(m: Measured) -> pd.DataFrame:
     rows = []
     for factor in table.factors:
         others = [name for name in table.factors if name != factor]
-        levels = printed.ordered(factor, pairs[factor], m.study)
-        for a, b in pairwise(levels):
-            cases = _cases(pairs, factor, (a, b), others, goodputs)
-            if cases:
-                step = f"{level_text(a)} to {level_text(b)}"
-                rows.append(
-                    {"factor": factor, "step": step, "cases": len(cases)}
-                    | _held(cases, nominal_level(m.study), band(table))
-                )
+        for a, b in pairwise(printed.ordered(factor, pairs[factor], m.study)):
+            if cases := _cases(pairs, factor, (a, b), others, goodputs):
+                words = {"factor": factor, "step": f"{level_text(a)} to {level_text(b)}"}
+                figures = _held(cases, nominal_level(m.study), band(table))
+                rows.append(words | {"cases": len(cases)} | figures)
     return pd.DataFrame.from_records(rows, columns=list(STEP_COLUMNS))
 
 
@@ -384,17 +360,16 @@ def _cases(
     pairs: pd.DataFrame, factor: str, levels: tuple, others: list[str], goodputs: dict
 ) -> list[tuple[float, Pair]]:
     """Published ratio and the pair of measured series of every context that has both levels."""
-    sides = [
+    before, after = (
         {tuple(row[name] for name in others): row for row in part.to_dict("records")}
-        for part in (pairs[[same(v, level) for v in pairs[factor]]] for level in levels)
-    ]
+        for part in (printed.rows_at(pairs, {factor: level}) for level in levels)
+    )
     found = []
-    for context in sides[0].keys() & sides[1].keys():
-        a, b = sides[0][context], sides[1][context]
-        keys = [tuple(row[f"of_{key}"] for key in CELL_KEYS) for row in (a, b)]
-        if all(key in goodputs for key in keys):
-            pair = goodputs[keys[0]], goodputs[keys[1]]
-            found.append((b["then_MBps"] / a["then_MBps"], pair))
+    for context in before.keys() & after.keys():
+        a, b = before[context], after[context]
+        one, other = (tuple(row[f"of_{key}"] for key in CELL_KEYS) for row in (a, b))
+        if one in goodputs and other in goodputs:
+            found.append((b["then_MBps"] / a["then_MBps"], (goodputs[one], goodputs[other])))
     return found
 
 

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -76,13 +77,8 @@ class Calibrated:
 def stored(directory: Path | None = None) -> Calibrated:
     """Read the latest measurement of each part."""
     found, damaged = writing.documents(directory or paths.results_dir("calibration"), FILE)
-    parts: dict[str, CalibratedPart] = {}
-    for name in TABLES:
-        of_name = (part for one in found if (part := _part(name, one)) is not None)
-        latest = next(of_name, None)
-        if latest is not None:
-            parts[name] = latest
-    return Calibrated(parts, tuple(damaged))
+    parts = [part for name in TABLES for one in reversed(found) if (part := _part(name, one))]
+    return Calibrated({part.name: part for part in parts}, tuple(damaged))
 
 
 def _part(name: str, document: writing.DatedDocument) -> CalibratedPart | None:
@@ -91,21 +87,15 @@ def _part(name: str, document: writing.DatedDocument) -> CalibratedPart | None:
     content = whole if name == RATES else whole.get(name)
     if not isinstance(content, dict):
         return None
-    tables = [content.get(table) for table in TABLES[name]]
+    tables: list[Any] = [content.get(table) for table in TABLES[name]]
     if not all(isinstance(table, list) for table in tables) or not any(tables):
         return None
-    rows = [row for table in tables for row in table or ()]
+    rows = [row for table in tables for row in table]
     if not all(isinstance(row, dict) and isinstance(row.get("verdict"), str) for row in rows):
         return None
-    machine = whole.get("machine")
-    return CalibratedPart(
-        name,
-        content,
-        document.started_at,
-        str(whole.get("netlab", "")),
-        machine if isinstance(machine, dict) else {},
-        document.file,
-    )
+    machine, version = whole.get("machine"), str(whole.get("netlab", ""))
+    machine = machine if isinstance(machine, dict) else {}
+    return CalibratedPart(name, content, document.started_at, version, machine, document.file)
 
 
 FLAGGED_LIMIT = 0.05
@@ -185,20 +175,17 @@ IS, HAS = ("is", "are"), ("has", "have")
 def gate(m: Measured) -> tuple[Concern, ...]:
     """All concerns of a measured study, in the order of :data:`KINDS`; empty if it passes."""
     found = (_damaged(m), _empty(m), _disturbed(m), _flagged(m), _imprecise(m), _short(m))
-    return tuple(concern for concern in found if concern is not None)
+    return tuple(filter(None, found))
 
 
 def _damaged(m: Measured) -> Concern | None:
     if not m.damaged:
         return None
     repair = shlex.join(["netlab", "results", "repair", _short_path(m.results)])
-    return Concern(
-        DAMAGED,
-        f"{counted(len(m.damaged), 'damaged file')} of the results, whose records are missing here",
-        "; ".join(m.damaged),
-        repair,
-        f"!{repair}",
+    text = (
+        f"{counted(len(m.damaged), 'damaged file')} of the results, whose records are missing here"
     )
+    return Concern(DAMAGED, text, "; ".join(m.damaged), repair, f"!{repair}")
 
 
 def _empty(m: Measured) -> Concern | None:
@@ -221,40 +208,36 @@ def _to_measure(
         return None
     if len(m.runs) and m.runs["run_id"].str.startswith("imported@").all():
         reason += "; import other reports of them"
-        here = "netlab.import_files(...)"
-        return Concern(kind, text, reason, "netlab import --help", here)
+        return Concern(kind, text, reason, "netlab import --help", "netlab.import_files(...)")
     reason += f"; {again}" if again else ""
-    return Concern(kind, text, reason, *_remedy(m, _outer(m, rows), quick=_is_short(m)))
+    return Concern(kind, text, reason, *_remedy(m, rows, quick=_is_short(m)))
 
 
 def _disturbed(m: Measured) -> Concern | None:
     cells = m.cells[m.cells["disturbed"] != ""]
     text = _of(len(cells), len(m.cells), "cell", HAS) + " only disturbed runs"
-    reason = (
-        f"{_counts(cells['disturbed'])}; shown hollow with their median, never ranked or compared"
-    )
+    shown = "shown hollow with their median, never ranked or compared"
     again = "end what else uses the hosts, then measure these cells again"
-    return _to_measure(m, cells, DISTURBED, text, reason, again)
+    return _to_measure(m, cells, DISTURBED, text, f"{_counts(cells['disturbed'])}; {shown}", again)
 
 
 def _flagged(m: Measured) -> Concern | None:
     flagged = conditions.flagged(m.runs)
     if len(flagged) <= FLAGGED_LIMIT * len(m.runs):
         return None
-    share, at = 100 * len(flagged) / len(m.runs), m.runs["run_id"].isin(flagged["run_id"])
-    text = f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({share:.0f} %)"
+    runs, share = m.runs[m.runs["run_id"].isin(flagged["run_id"])], len(flagged) / len(m.runs)
+    text = f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({100 * share:.0f} %)"
     again = "quiet the hosts, then measure these runs again"
-    reason = f"{flags_in_words(m.runs)}{_foreign(m)}"
-    return _to_measure(m, m.runs[at], FLAGGED, text, reason, again)
+    return _to_measure(m, runs, FLAGGED, text, flags_in_words(m.runs) + _foreign(m), again)
 
 
 def _foreign(m: Measured) -> str:
     """How much of the CPUs other work took from the runs flagged for it; empty without one."""
     of_load = m.runs["flags"].fillna("").str.contains(INTERFERENCE)
-    taken = m.runs.loc[of_load, "foreign_cpu_percent"].dropna()
-    if taken.empty:
+    percent = m.runs.loc[of_load, "foreign_cpu_percent"].median()
+    if pd.isna(percent):
         return ""
-    return f"; other work took {taken.median():.0f} % of the CPUs, at the median of those disturbed"
+    return f"; other work took {percent:.0f} % of the CPUs, at the median of those disturbed"
 
 
 def flags_in_words(runs: pd.DataFrame) -> str:
@@ -274,23 +257,20 @@ def _imprecise(m: Measured) -> Concern | None:
         reason += f"; {counted(seen.none, 'cell', HAS)} no interval over rounds"
     needed = wide["rounds_needed"].dropna()
     timing: dict[str, int | str] = {}
-    if not len(needed):
+    if needed.empty:
         reason += "; rounds of the study are still to come"
     else:
-        finite, most = needed[needed != math.inf], MOST_ROUNDS_FACTOR * asked.max_rounds
-        rounds = max(asked.max_rounds + 1, min(most, int(finite.max()) if len(finite) else most))
+        most = MOST_ROUNDS_FACTOR * asked.max_rounds
+        wanted = needed[needed != math.inf].max()
+        rounds = most if math.isnan(wanted) else min(most, int(wanted))
+        timing["max_rounds"] = rounds = max(asked.max_rounds + 1, rounds)
         if beyond := int((needed > most).sum()):
             scatter = counted(beyond, "cell", ("scatters", "scatter"))
             reason += f"; {scatter} too much for {most} rounds: quiet the hosts"
-        timing["max_rounds"] = rounds
         if asked.budget is not None:
             timing["budget"] = _duration(asked.budget * rounds / asked.max_rounds)
-    return Concern(
-        IMPRECISE,
-        _of(len(wide), len(m.cells), "cell", IS) + " less precise than asked",
-        reason,
-        *_remedy(m, _outer(m, wide), timing=timing),
-    )
+    text = _of(len(wide), len(m.cells), "cell", IS) + " less precise than asked"
+    return Concern(IMPRECISE, text, reason, *_remedy(m, wide, timing=timing))
 
 
 def _duration(seconds: float) -> str:
@@ -304,13 +284,9 @@ def _is_short(m: Measured) -> bool:
 def _short(m: Measured) -> Concern | None:
     if not _is_short(m):
         return None
-    timing, rounds = m.study.timing, int(m.runs["round"].max()) if len(m.runs) else 0
-    return Concern(
-        SHORT,
-        "Short form of the study",
-        f"{counted(rounds, 'round')} of {timing.seconds:g} s a run: a first look, not a result",
-        *_whole(m),
-    )
+    rounds = counted(int(m.runs["round"].max()) if len(m.runs) else 0, "round")
+    reason = f"{rounds} of {m.study.timing.seconds:g} s a run: a first look, not a result"
+    return Concern(SHORT, "Short form of the study", reason, *_remedy(m, m.runs, whole=True))
 
 
 def _outer(m: Measured, rows: pd.DataFrame) -> Mapping[str, object]:
@@ -323,46 +299,33 @@ def _outer(m: Measured, rows: pd.DataFrame) -> Mapping[str, object]:
     return next(iter([*(one for one in now if one in concerned), *concerned, *now]), {})
 
 
-def _options(outer: Mapping[str, object]) -> list[str]:
-    pairs = [f"{name}={level_text(level)}" for name, level in outer.items()]
-    return [word for pair in pairs for word in ("--outer", pair)]
-
-
-def _whole(m: Measured) -> tuple[str, str]:
-    """The remedies of a short form; results of the whole study are not those of the form."""
-    name, outer = m.study.name.removesuffix(QUICK), _outer(m, m.runs)
-    if not _is_known(name):
-        words = ["netlab", "study", f"{name}.yml", *_options(outer)]
-        return shlex.join(words), "Measure the study without quick=True."
-    return shlex.join(["netlab", "study", name, *_options(outer)]), _call(name, {}, outer)
-
-
 def _remedy(
     m: Measured,
-    outer: Mapping[str, object],
+    rows: pd.DataFrame,
     *,
     quick: bool = False,
+    whole: bool = False,
     timing: Mapping[str, int | str] = {},
 ) -> tuple[str, str]:
-    """How to measure these results further: a command, and what to do in a notebook."""
-    options = [
-        word for name, value in timing.items() for word in (f"--{name}".replace("_", "-"), value)
-    ]
-    words = command(m, "study", *_options(outer), *map(str, options), quick=quick)
-    name = m.study.name.removesuffix(QUICK)
+    """How to measure these rows, or the `whole` study: a command, and what to do in a notebook."""
+    name, outer = m.study.name.removesuffix(QUICK), _outer(m, rows)
+    pairs = [f"{key}={level_text(level)}" for key, level in outer.items()]
+    options = [word for pair in pairs for word in ("--outer", pair)]
+    for key, value in timing.items():
+        options += [f"--{key.replace('_', '-')}", str(value)]
+    words, place = command(m, *options, quick=quick), ""
+    if whole:  # its results are not those of the short form
+        file = name if _is_known(name) else f"{name}.yml"
+        words = shlex.join(["netlab", "study", file, *options])
+    elif not _is_own(m):
+        place = _short_path(m.results, paths.given_path(""))
     if not _is_known(name):
-        return words, "Run the cell that measures again."
+        again = "Measure the study without quick=True."
+        return words, again if whole else "Run the cell that measures again."
     given = {"quick": True, **timing} if quick else timing
-    place = "" if _is_own(m) else _short_path(m.results, paths.given_path(""))
-    return words, _call(name, given, outer, place)
-
-
-def _call(
-    name: str, given: Mapping[str, object], outer: Mapping[str, object], results: str = ""
-) -> str:
     study = [repr(name), *(f"{key}={value!r}" for key, value in given.items())]
-    run = [f"outer={dict(outer)!r}"] * bool(outer) + [f"results={results!r}"] * bool(results)
-    return f"netlab.Study({', '.join(study)}).run({', '.join(run)})"
+    run = [f"outer={dict(outer)!r}"] * bool(outer) + [f"results={place!r}"] * bool(place)
+    return words, f"netlab.Study({', '.join(study)}).run({', '.join(run)})"
 
 
 def _is_own(m: Measured) -> bool:
@@ -380,15 +343,15 @@ def _is_known(name: str) -> bool:
     return True
 
 
-def command(m: Measured, verb: str, *options: str, quick: bool = False) -> str:
-    """A netlab command for the study of these results, to paste into a shell."""
-    name = m.study.name.removesuffix(QUICK)
-    words = ["netlab", verb]
-    if _is_known(name):
-        words += [name, "--quick"] if quick else [name]
+def command(m: Measured, *options: str, quick: bool = False) -> str:
+    """The command that measures the study of these results, to paste into a shell."""
+    words = ["netlab", "study", m.study.name.removesuffix(QUICK)]
+    if _is_known(words[-1]):
+        words += ["--quick"] * quick
     else:
         # The copy of a short form is the short form itself.
-        words.append(_short_path(study_file(m.results, m.campaign)) if m.results else f"{name}.yml")
+        copy = m.results and _short_path(study_file(m.results, m.campaign))
+        words[-1] = copy or f"{words[-1]}.yml"
     if not _is_own(m):
         words += ["--results", _short_path(m.results)]
     return shlex.join([*words, *options])
@@ -408,22 +371,19 @@ def contradictions(m: Measured) -> tuple[str, ...]:
     return tuple(f"{host}: {text}" for host, text in found.items())
 
 
-_NOT_CALIBRATED = "not calibrated here; netlab calibrate compares this machine with known rates"
-
-
 def calibration(directory: Path | None = None) -> str:
     """State the calibrations stored beside the results, in a sentence."""
-    parts = stored(directory).parts.values()
-    return "; ".join(map(_part_in_words, parts)) or _NOT_CALIBRATED
-
-
-def _part_in_words(part: CalibratedPart) -> str:
-    within = part.verdicts.count("within")
-    when = f"on {part.date} (netlab {part.version})"
-    if part.name == RATES:
-        return f"{within} of {counted(len(part.verdicts), 'known rate')} met {when}"
-    whole = counted(len(part.verdicts), "cell")
-    return f"path emulator: {within} of {whole} within the bound {when}"
+    parts = []
+    for part in stored(directory).parts.values():
+        within, when = part.verdicts.count("within"), f"on {part.date} (netlab {part.version})"
+        if part.name == RATES:
+            met = f"{within} of {counted(len(part.verdicts), 'known rate')} met"
+        else:
+            of = counted(len(part.verdicts), "cell")
+            met = f"path emulator: {within} of {of} within the bound"
+        parts.append(f"{met} {when}")
+    nothing = "not calibrated here; netlab calibrate compares this machine with known rates"
+    return "; ".join(parts) or nothing
 
 
 # Machines of a measurement: the facts of each host, and what the whole campaign has in common.

@@ -15,7 +15,7 @@ from fractions import Fraction
 from numbers import Integral, Real
 from pathlib import Path
 
-from netlab.errors import BadInput
+from netlab.errors import BadInput, check
 
 # Checks of input that the bus models share.
 
@@ -34,10 +34,8 @@ def is_whole(value: object) -> bool:
 
 def percent_of(bandwidth_MBps: float, throughput_MBps: float) -> float:
     """A throughput as per cent of a bandwidth; negative and non-numeric input is refused."""
-    if not is_number(throughput_MBps) or throughput_MBps < 0:
-        raise BadInput(
-            "must be 0 or more", key="throughput_MBps", value=throughput_MBps, code="E-BUS-001"
-        )
+    fine = is_number(throughput_MBps) and throughput_MBps >= 0
+    check(fine, "throughput_MBps", throughput_MBps, "must be 0 or more", "E-BUS-001")
     return 100 * float(throughput_MBps) / bandwidth_MBps
 
 
@@ -47,7 +45,6 @@ def percent_of(bandwidth_MBps: float, throughput_MBps: float) -> float:
 # PCI-X 2.0. The documents use the label 133 and its exact divisions, which is the only reading that
 # gives all their figures: 133, 266, 532 and 1064 MB/s.
 _CLOCK_MHZ: dict[float, Fraction] = {33: Fraction(133, 4), 66: Fraction(133, 2), 533: Fraction(532)}
-_PARALLEL_WIDTHS = (16, 32, 64)
 _MAX_CLOCK_MHZ = 1066
 MMRBC_BYTES = (512, 1024, 2048, 4096)
 
@@ -65,17 +62,11 @@ class ParallelBus:
     clock_MHz: float
 
     def __post_init__(self) -> None:
-        if self.width_bit not in _PARALLEL_WIDTHS:
-            raise BadInput(
-                "must be 16, 32 or 64", key="width_bit", value=self.width_bit, code="E-BUS-002"
-            )
-        if not (is_number(self.clock_MHz) and 0 < self.clock_MHz <= _MAX_CLOCK_MHZ):
-            raise BadInput(
-                f"must be above 0 and at most {_MAX_CLOCK_MHZ}",
-                key="clock_MHz",
-                value=self.clock_MHz,
-                code="E-BUS-003",
-            )
+        width, clock = self.width_bit, self.clock_MHz
+        check(width in (16, 32, 64), "width_bit", width, "must be 16, 32 or 64", "E-BUS-002")
+        fine = is_number(clock) and 0 < clock <= _MAX_CLOCK_MHZ
+        text = f"must be above 0 and at most {_MAX_CLOCK_MHZ}"
+        check(fine, "clock_MHz", clock, text, "E-BUS-003")
 
     @property
     def bandwidth_Mbps(self) -> float:
@@ -100,32 +91,21 @@ class ParallelBus:
 
 def pci(width_bit: int = 32, clock_MHz: float = 33) -> ParallelBus:
     """Conventional PCI."""
-    if width_bit not in (32, 64):
-        raise BadInput(
-            "PCI is 32 or 64 bit wide", key="width_bit", value=width_bit, code="E-BUS-004"
-        )
-    if not is_number(clock_MHz) or clock_MHz > 66:
-        raise BadInput(
-            "PCI runs at 66 MHz at most", key="clock_MHz", value=clock_MHz, code="E-BUS-005"
-        )
+    text = "PCI is 32 or 64 bit wide"
+    check(width_bit in (32, 64), "width_bit", width_bit, text, "E-BUS-004")
+    fine = is_number(clock_MHz) and clock_MHz <= 66
+    check(fine, "clock_MHz", clock_MHz, "PCI runs at 66 MHz at most", "E-BUS-005")
     return ParallelBus("PCI", width_bit, clock_MHz)
 
 
 def pci_x(clock_MHz: float = 133, width_bit: int = 64) -> ParallelBus:
     """PCI-X 1.0 up to 133 MHz, PCI-X 2.0 (two or four transfers a clock) at 266 and 533."""
-    if not is_number(clock_MHz) or (clock_MHz > 133 and clock_MHz not in (266, 533)):
-        raise BadInput(
-            "PCI-X runs at up to 133, at 266 or at 533 MHz",
-            key="clock_MHz",
-            value=clock_MHz,
-            code="E-BUS-006",
-        )
-    version = "PCI-X 2.0" if clock_MHz > 133 else "PCI-X 1.0"
-    if width_bit == 16 and version == "PCI-X 1.0":
-        raise BadInput(
-            "PCI-X 1.0 is 32 or 64 bit wide", key="width_bit", value=width_bit, code="E-BUS-007"
-        )
-    return ParallelBus(version, width_bit, clock_MHz)
+    fine = is_number(clock_MHz) and (clock_MHz <= 133 or clock_MHz in (266, 533))
+    text = "PCI-X runs at up to 133, at 266 or at 533 MHz"
+    check(fine, "clock_MHz", clock_MHz, text, "E-BUS-006")
+    fine, text = clock_MHz > 133 or width_bit != 16, "PCI-X 1.0 is 32 or 64 bit wide"
+    check(fine, "width_bit", width_bit, text, "E-BUS-007")
+    return ParallelBus("PCI-X 2.0" if clock_MHz > 133 else "PCI-X 1.0", width_bit, clock_MHz)
 
 
 PCI_32_33 = pci(32, 33)
@@ -144,14 +124,12 @@ def shared(
     a slot wired for half speed halves the clock (preliminary notes, PCI-X slot 4). With a
     conventional PCI card on it, PCI-X runs as PCI.
     """
-    fitted = tuple(cards)
-    clock_MHz = min([bus.clock_MHz, *(card.clock_MHz for card in fitted)])
+    fitted = (bus, *cards)
+    clock_MHz = min(card.clock_MHz for card in fitted)
     if half_speed_slot:
-        half = bus.clock_MHz / 2
-        clock_MHz = min(clock_MHz, half)
-    name = "PCI" if any(card.name == "PCI" for card in (bus, *fitted)) else bus.name
-    if name != "PCI":
-        name = "PCI-X 2.0" if clock_MHz > 133 else "PCI-X 1.0"
+        clock_MHz = min(clock_MHz, bus.clock_MHz / 2)
+    name = "PCI-X 2.0" if clock_MHz > 133 else "PCI-X 1.0"
+    name = "PCI" if any(card.name == "PCI" for card in fitted) else name
     return ParallelBus(name, bus.width_bit, clock_MHz)
 
 
@@ -175,21 +153,13 @@ def pci_x_efficiency(
     128 B boundaries and waiting for memory (give ``latency_clocks`` to try a value), so it is
     an upper bound.
     """
-    if not is_whole(burst_B) or not 1 <= burst_B <= 4096:
-        raise BadInput("must be 1 to 4096 bytes", key="burst_B", value=burst_B, code="E-BUS-008")
-    if width_bit not in (32, 64):
-        raise BadInput("must be 32 or 64", key="width_bit", value=width_bit, code="E-BUS-009")
-    if not is_whole(latency_clocks) or latency_clocks < 0:
-        raise BadInput(
-            "must be a whole number from 0",
-            key="latency_clocks",
-            value=latency_clocks,
-            code="E-BUS-010",
-        )
-    if not is_whole(header_B) or not 0 <= header_B < burst_B:
-        raise BadInput(
-            "must be 0 to below burst_B", key="header_B", value=header_B, code="E-BUS-011"
-        )
+    fine = is_whole(burst_B) and 1 <= burst_B <= 4096
+    check(fine, "burst_B", burst_B, "must be 1 to 4096 bytes", "E-BUS-008")
+    check(width_bit in (32, 64), "width_bit", width_bit, "must be 32 or 64", "E-BUS-009")
+    fine, text = is_whole(latency_clocks) and latency_clocks >= 0, "must be a whole number from 0"
+    check(fine, "latency_clocks", latency_clocks, text, "E-BUS-010")
+    fine = is_whole(header_B) and 0 <= header_B < burst_B
+    check(fine, "header_B", header_B, "must be 0 to below burst_B", "E-BUS-011")
     data_clocks = math.ceil(burst_B / (width_bit / 8))
     clocks = _REQUEST_CLOCKS + _COMPLETION_CLOCKS + data_clocks + latency_clocks
     return (burst_B - header_B) / (width_bit / 8) / clocks
@@ -232,20 +202,14 @@ class SerialBus:
     """A PCI Express link: dedicated lanes of one device, with equal bandwidth each way."""
 
     generation: int
-    lanes: int
+    lanes: int = 1
 
     def __post_init__(self) -> None:
-        if not is_whole(self.generation) or self.generation not in _GENERATIONS:
-            raise BadInput(
-                "must be 1 to 7", key="generation", value=self.generation, code="E-BUS-012"
-            )
-        if not is_whole(self.lanes) or self.lanes not in PCIE_LANES:
-            raise BadInput(
-                f"must be one of {', '.join(map(str, PCIE_LANES))}",
-                key="lanes",
-                value=self.lanes,
-                code="E-BUS-013",
-            )
+        generation, lanes = self.generation, self.lanes
+        fine = is_whole(generation) and generation in _GENERATIONS
+        check(fine, "generation", generation, "must be 1 to 7", "E-BUS-012")
+        text = f"must be one of {', '.join(map(str, PCIE_LANES))}"
+        check(is_whole(lanes) and lanes in PCIE_LANES, "lanes", lanes, text, "E-BUS-013")
 
     @property
     def name(self) -> str:
@@ -282,15 +246,9 @@ class SerialBus:
         not counted, so this is an upper bound. Source: PCI Express Base Specification 6.0, and
         7.0 for its rate, transaction and data link layers.
         """
-        if payload_B not in PACKET_PAYLOADS_B:
-            raise BadInput(
-                "must be a power of two, 128 to 4096",
-                key="payload_B",
-                value=payload_B,
-                code="E-BUS-014",
-            )
-        if header_B not in (12, 16):
-            raise BadInput("must be 12 or 16", key="header_B", value=header_B, code="E-BUS-015")
+        fine, text = payload_B in PACKET_PAYLOADS_B, "must be a power of two, 128 to 4096"
+        check(fine, "payload_B", payload_B, text, "E-BUS-014")
+        check(header_B in (12, 16), "header_B", header_B, "must be 12 or 16", "E-BUS-015")
         gen = _GENERATIONS[self.generation]
         return float(gen.flit_share * Fraction(payload_B, payload_B + header_B + gen.packet_B))
 
@@ -314,82 +272,52 @@ class SerialBus:
         return f"{self.name} ({self.encoding}), {self.bandwidth_MBps:.0f} MB/s each way"
 
 
-def pcie(generation: int, lanes: int = 1) -> SerialBus:
-    """A PCI Express link; see `SerialBus`."""
-    return SerialBus(generation, lanes)
-
-
 def generation_of(transfer_GTps: float) -> int:
     """The PCI Express generation with a transfer rate of a lane, GT/s."""
-    for number, generation in _GENERATIONS.items():
-        if generation.transfer_GTps == transfer_GTps:
-            return number
-    known = ", ".join(f"{g.transfer_GTps:g}" for g in _GENERATIONS.values())
-    raise BadInput(
-        f"must be one of {known}", key="transfer_GTps", value=transfer_GTps, code="E-BUS-016"
-    )
+    known = {generation.transfer_GTps: number for number, generation in _GENERATIONS.items()}
+    text = f"must be one of {', '.join(f'{rate:g}' for rate in known)}"
+    check(transfer_GTps in known, "transfer_GTps", transfer_GTps, text, "E-BUS-016")
+    return known[transfer_GTps]
 
 
 # Bus of a network interface of this machine, as the kernel reports it in sysfs.
 
-_NAME = re.compile(r"[^\s/:]{1,15}")
+_NAME = re.compile(r"(?!\.{1,2}$)[^\s/:]{1,15}")
 _SPEED = re.compile(r"([\d.]+) GT/s")
-_SLOT = re.compile(r"(\d+) MHz (PCI|PCI-X)(?: (266|533))?")
-_RATES = {(133, "266"): 266, (133, "533"): 533}
-"""Transfers per microsecond of PCI-X 2.0 by its clock and mode."""
+_SLOT = re.compile(r"(\d+) MHz (PCI|PCI-X)(?:(?<=133 MHz PCI-X) (266|533))?")
 
 
 @dataclass(frozen=True)
 class InterfaceBus:
-    """Link between a network interface and memory."""
+    """Link between a network interface and memory, and the fastest that the device supports."""
 
-    interface: str
     bus: SerialBus | None
     best: SerialBus | None = None
-    address: str = ""
     note: str = ""
-
-    @property
-    def degraded(self) -> bool:
-        """True if the link is slower than the device supports, as in a half-speed slot."""
-        return (
-            self.bus is not None
-            and self.best is not None
-            and self.bus.bandwidth_Mbps < self.best.bandwidth_Mbps
-        )
 
     def __str__(self) -> str:
         if self.bus is None:
             return self.note
-        return f"{self.bus}; the device supports {self.best}" if self.degraded else str(self.bus)
+        # slower than the device supports, as in a half-speed slot
+        slower = self.best is not None and self.bus.bandwidth_Mbps < self.best.bandwidth_Mbps
+        return f"{self.bus}; the device supports {self.best}" if slower else str(self.bus)
 
 
 def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
     """The bus of a network interface."""
-    valid = isinstance(interface, str) and _NAME.fullmatch(interface)
-    if not valid or interface in (".", ".."):
-        raise BadInput(
-            "not a valid interface name", key="interface", value=interface, code="E-BUS-017"
-        )
+    fine = isinstance(interface, str) and _NAME.fullmatch(interface)
+    check(fine, "interface", interface, "not a valid interface name", "E-BUS-017")
     entry = Path(sysfs) / "class" / "net" / interface
-    if not entry.exists():
-        raise BadInput(
-            f"no such interface under {sysfs}", key="interface", value=interface, code="E-BUS-018"
-        )
-    device = entry / "device"
-    if not device.exists():
-        return InterfaceBus(interface, None, note="no bus")
-    real = device.resolve()
-    subsystem = (real / "subsystem").resolve().name
-    if subsystem != "pci":
-        return InterfaceBus(interface, None, note="no bus")
+    check(entry.exists(), "interface", interface, f"no such interface under {sysfs}", "E-BUS-018")
+    device = (entry / "device").resolve()
+    if (device / "subsystem").resolve().name != "pci":
+        return InterfaceBus(None, note="no bus")
     # A virtual function reports no link; it shares the one of its physical function.
-    if (real / "physfn").exists():
-        real = (real / "physfn").resolve()
-    bus = _link(real, "current_link_speed", "current_link_width")
-    best = _link(real, "max_link_speed", "max_link_width")
-    note = "" if bus else "PCI, link speed not reported"
-    return InterfaceBus(interface, bus, best, real.name, note)
+    if (device / "physfn").exists():
+        device = (device / "physfn").resolve()
+    bus = _link(device, "current_link_speed", "current_link_width")
+    best = _link(device, "max_link_speed", "max_link_width")
+    return InterfaceBus(bus, best, "" if bus else "PCI, link speed not reported")
 
 
 def _link(device: Path, speed_file: str, width_file: str) -> SerialBus | None:
@@ -410,12 +338,11 @@ def parallel_of(speed: str | None, width_bit: int | None) -> ParallelBus | None:
     found = _SLOT.fullmatch((speed or "").strip())
     if found is None or not width_bit:
         return None
-    clock_MHz, name, mode = int(found[1]), found[2], found[3]
-    rate = _RATES.get((clock_MHz, mode)) if mode else clock_MHz
-    if rate is None or (name == "PCI" and mode):
-        return None
     try:
-        return pci(width_bit, rate) if name == "PCI" else pci_x(rate, width_bit)
+        if found[2] == "PCI":
+            return None if found[3] else pci(width_bit, int(found[1]))
+        # transfers per microsecond: PCI-X 2.0 has two or four a clock
+        return pci_x(int(found[3] or found[1]), width_bit)
     except BadInput:  # a clock or width that no such bus has
         return None
 

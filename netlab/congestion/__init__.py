@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netlab.bus import is_number
-from netlab.errors import BadInput, Unsupported
+from netlab.errors import Unsupported, check
 from netlab.study import Stack
 from netlab.study.stacks import KERNEL
 
@@ -89,10 +89,7 @@ def window_limit_Mbps(window_B: float, rtt_ms: float) -> float:
 def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
     """Payload of one TCP segment over IPv4."""
     mss = int(_positive("mtu_B", mtu_B)) - IP_TCP_HEADER_B - TIMESTAMP_OPTION_B * timestamps
-    if mss <= 0:
-        raise BadInput(
-            "must be larger than the headers", key="mtu_B", value=mtu_B, code="E-CONGESTION-002"
-        )
+    check(mss > 0, "mtu_B", mtu_B, "must be larger than the headers", "E-CONGESTION-002")
     return mss
 
 
@@ -114,25 +111,13 @@ class WindowLaw:
     def trajectory(self, window_segments: float) -> np.ndarray:
         """Windows from just after a loss until the old window is reached again."""
         full = _positive("window_segments", window_segments)
-        if full < 2:
-            raise BadInput(
-                "must be at least 2",
-                key="window_segments",
-                value=window_segments,
-                code="E-CONGESTION-003",
-            )
-        window = full * self.kept(full)
-        windows = [window]
-        while window < full:
-            if len(windows) > _MAX_ROUND_TRIPS:
-                raise BadInput(
-                    "does not recover within a million round trips",
-                    key="window_segments",
-                    value=full,
-                    code="E-CONGESTION-004",
-                )
-            window = min(full, window + self.growth(window))
-            windows.append(window)
+        check(full >= 2, "window_segments", full, "must be at least 2", "E-CONGESTION-003")
+        windows = [full * self.kept(full)]
+        text = "does not recover within a million round trips"
+        while windows[-1] < full:
+            few = len(windows) <= _MAX_ROUND_TRIPS
+            check(few, "window_segments", full, text, "E-CONGESTION-004")
+            windows.append(min(full, windows[-1] + self.growth(windows[-1])))
         return np.asarray(windows)
 
     def recovery_round_trips(self, window_segments: float) -> float:
@@ -151,33 +136,24 @@ class WindowLaw:
 _LOW_WINDOW, _HIGH_WINDOW, _HIGH_P, _LOW_P, _HIGH_DECREASE = 38, 83_000, 1e-7, 1e-3, 0.1
 
 
+def _highspeed_position(w: float) -> float:
+    """Place of a window between the low and the high one, on a scale of logarithms."""
+    return math.log(w / _LOW_WINDOW) / math.log(_HIGH_WINDOW / _LOW_WINDOW)
+
+
 def _highspeed_decrease(w: float) -> float:
     """b(w) of RFC 3649, section 5."""
-    if w <= _LOW_WINDOW:
-        return 0.5
-    position = math.log(w / _LOW_WINDOW) / math.log(_HIGH_WINDOW / _LOW_WINDOW)
-    return (_HIGH_DECREASE - 0.5) * position + 0.5
+    return 0.5 if w <= _LOW_WINDOW else (_HIGH_DECREASE - 0.5) * _highspeed_position(w) + 0.5
 
 
 def _highspeed_growth(w: float) -> float:
     """a(w) of RFC 3649, section 5."""
     if w <= _LOW_WINDOW:
         return 1.0
-    position = math.log(w / _LOW_WINDOW) / math.log(_HIGH_WINDOW / _LOW_WINDOW)
+    position = _highspeed_position(w)
     loss_rate = math.exp(position * math.log(_HIGH_P / _LOW_P) + math.log(_LOW_P))
     decrease = _highspeed_decrease(w)
     return max(1.0, w * w * loss_rate * 2 * decrease / (2 - decrease))
-
-
-_SCALABLE_LEGACY_WINDOW = 16
-
-
-def _scalable_growth(w: float) -> float:
-    return 1.0 if w <= _SCALABLE_LEGACY_WINDOW else 0.01 * w
-
-
-def _scalable_kept(w: float) -> float:
-    return 0.5 if w <= _SCALABLE_LEGACY_WINDOW else 0.875
 
 
 RENO = WindowLaw(
@@ -192,17 +168,20 @@ HIGHSPEED = WindowLaw(
     _highspeed_growth,
     lambda w: 1 - _highspeed_decrease(w),
 )
+_SCALABLE_LEGACY_WINDOW = 16
+
+
 SCALABLE = WindowLaw(
     "Scalable",
     "T. Kelly, Scalable TCP, Computer Communication Review 33(2), 2003: "
     "1 per cent a round trip, seven eighths after a loss, as Reno up to 16 segments",
-    _scalable_growth,
-    _scalable_kept,
+    lambda w: 1.0 if w <= _SCALABLE_LEGACY_WINDOW else 0.01 * w,
+    lambda w: 0.5 if w <= _SCALABLE_LEGACY_WINDOW else 0.875,
 )
 LAWS = (RENO, HIGHSPEED, SCALABLE)
 
 
 def _positive(key: str, value: float) -> float:
-    if not is_number(value) or value <= 0:
-        raise BadInput("must be a number above 0", key=key, value=value, code="E-CONGESTION-005")
+    fine = is_number(value) and value > 0
+    check(fine, key, value, "must be a number above 0", "E-CONGESTION-005")
     return float(value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from netlab.analysis.conditions import timelines
+from netlab.analysis.cells import timelines
 from netlab.errors import BadInput
 from netlab.files.tables import Table
 from netlab.study import Group as GroupDesign

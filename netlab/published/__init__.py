@@ -12,25 +12,25 @@ from collections.abc import Callable
 import pandas as pd
 
 from netlab.published import data
-from netlab.published.data import Description, as_printed, describe, names, numbers, read_raw
+from netlab.published.data import Description, describe, names, numbers, read_raw
 
 __all__ = ["Description", "describe", "load", "names", "read_raw"]
 
 _TIDY: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "gigabit-settings": as_printed,
     "gigabit-tuning": data.tuning,
     "openlab-2003": data.report,
     "openlab-2003-preliminary": data.preliminary,
     "slac-2003": data.configurations,
     "slac-2003-path": data.path,
     "slac-2003-rapid": data.rapid,
-    "slac-2003-settings": as_printed,
-    "slac-2003-wad": as_printed,
 }
+_AS_PRINTED = ("gigabit-settings", "slac-2003-settings", "slac-2003-wad")
+"""Settings, which stay text."""
 
 
 def load(name: str) -> pd.DataFrame:
     """A published data set as a tidy frame."""
     raw = read_raw(name)
-    tidy = _TIDY.get(name, numbers)(raw)
-    return tidy[[column.name for column in describe(name).tidy_columns]]
+    if name not in _AS_PRINTED:
+        raw = _TIDY.get(name, numbers)(raw)
+    return raw[[column.name for column in describe(name).tidy_columns]]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.bus import PCI_X_100, PCI_X_133
-from netlab.errors import BadInput
+from netlab.errors import BadInput, check
 from netlab.files.json_file import read_json
 from netlab.files.paths import data_dir
 from netlab.files.yaml_file import from_content
@@ -63,13 +63,8 @@ def names() -> list[str]:
 
 def describe(name: str) -> Description:
     """The description of a data set."""
-    known = names()
-    if name not in known:
-        raise BadInput(
-            f"no such published data set; there are {', '.join(known)}",
-            value=name,
-            code="E-PUBLISHED-017",
-        )
+    text = f"no such published data set; there are {', '.join(names())}"
+    check(name in names(), "", name, text, "E-PUBLISHED-017")
     found = read_json(_directory() / f"{name}.json")
     return from_content(Description, found | {"file": _directory() / found["file"]})
 
@@ -80,21 +75,12 @@ def read_raw(name: str) -> pd.DataFrame:
     try:
         content = about.file.read_bytes()
     except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=str(about.file), code="E-PUBLISHED-018"
-        ) from error
+        text, where = f"cannot be read: {error.strerror}", str(about.file)
+        raise BadInput(text, where=where, code="E-PUBLISHED-018") from error
     if hashlib.sha256(content).hexdigest() != about.sha256:
-        raise BadInput(
-            f"differs from what {name}.json describes; published values are never edited",
-            where=str(about.file),
-            code="E-PUBLISHED-019",
-        )
+        text = f"differs from what {name}.json describes; published values are never edited"
+        raise BadInput(text, where=str(about.file), code="E-PUBLISHED-019")
     return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
-
-
-def as_printed(raw: pd.DataFrame) -> pd.DataFrame:
-    """The data unchanged: settings stay text."""
-    return raw
 
 
 def numbers(raw: pd.DataFrame) -> pd.DataFrame:

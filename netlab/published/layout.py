@@ -10,7 +10,7 @@ import pandas as pd
 
 from netlab import bus, published
 from netlab.congestion import ethernet_goodput_Mbps
-from netlab.errors import BadInput, require
+from netlab.errors import BadInput, check, require
 from netlab.files.tables import Table
 from netlab.units import KIB
 
@@ -47,8 +47,7 @@ def grid(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 def report_table(number: int, value: str = "throughput_MBps") -> Table:
     """One of tables 1 to 6 as printed, its best cell bold."""
-    if number not in TITLE_OF_TABLE:
-        raise BadInput("must be 1 to 6", key="number", value=number, code="E-PUBLISHED-010")
+    check(number in TITLE_OF_TABLE, "number", number, "must be 1 to 6", "E-PUBLISHED-010")
     units = {"throughput_MBps": ("MB/s", ".0f"), "percent_of_bus": ("% of the bus", ".1f")}
     require(value, units, key="value", code="E-PUBLISHED-011")
     unit, spec = units[value]
@@ -67,24 +66,23 @@ def report_table(number: int, value: str = "throughput_MBps") -> Table:
 def best_cells() -> Table:
     """The best cell of each table of the report, against the goal of 80 per cent."""
     frame = published.load("openlab-2003")
-    best = frame.loc[frame.groupby("table")["throughput_MBps"].idxmax()]
+    best = frame.loc[frame.groupby("table")["throughput_MBps"].idxmax()].reset_index(drop=True)
     met = np.where(best["percent_of_bus"] >= GOAL_PERCENT, "met", "missed")
     # The introduction sets the goal for transfers from Linux64 to Linux64 (tables 1 and 2).
     met[~best["table"].isin([1, 2])] = "–"
-    shown = pd.DataFrame(
-        {
-            "Table": best["table"],
-            "Hosts": best["table"].map(TITLE_OF_TABLE).str.removesuffix(" results"),
-            "Tuning": best["tuning"],
-            "MTU, B": best["mtu_B"],
-            "Streams": best["streams"],
-            "MB/s": best["throughput_MBps"],
-            "% of the bus": best["percent_of_bus"],
-            f"Goal of {GOAL_PERCENT} %": met,
-        }
-    ).reset_index(drop=True)
+    hosts = best["table"].map(TITLE_OF_TABLE).str.removesuffix(" results")
+    heads = {
+        "table": "Table",
+        "hosts": "Hosts",
+        "tuning": "Tuning",
+        "mtu_B": "MTU, B",
+        "streams": "Streams",
+        "throughput_MBps": "MB/s",
+        "percent_of_bus": "% of the bus",
+        "met": f"Goal of {GOAL_PERCENT} %",
+    }
     return Table(
-        shown,
+        best.assign(hosts=hosts, met=met)[list(heads)].rename(columns=heads),
         "The best cell of each table",
         formats={"% of the bus": ".1f"},
         note=f"The goal of {GOAL_PERCENT} % is set for Linux64 → Linux64 (introduction). Of equal "
@@ -109,16 +107,14 @@ def preliminary_set(tuning: str) -> Table:
     """One of sets 1 to 3 of the notes: per stream and total in each cell."""
     require(tuning, TITLE_OF_SET, key="tuning", code="E-PUBLISHED-012")
     frame = published.load("openlab-2003-preliminary").query("tuning == @tuning")
-    cells = frame.assign(
-        cell=[
-            f"{row.throughput_MBps:g}"
-            if row.streams == 1
-            else f"{row.stated_total_MBps:g} ({row.streams} × {row.per_stream_MBps:g})"
-            for row in frame.itertuples()
-        ]
-    )
+    cells = [
+        f"{row.stated_total_MBps:g} ({row.streams} × {row.per_stream_MBps:g})"
+        if row.streams > 1
+        else f"{row.throughput_MBps:g}"
+        for row in frame.itertuples()
+    ]
     return Table(
-        grid(cells, "cell").droplevel("Tuning"),
+        grid(frame.assign(cell=cells), "cell").droplevel("Tuning"),
         f"{TITLE_OF_SET[tuning]}, MB/s",
         note="Stated total, and in brackets streams × MB/s per stream.",
     )
@@ -147,20 +143,16 @@ def slot_table() -> Table:
 
 def notes_against_report() -> Table:
     """Number of the notes' cells that are equal, changed or absent in table 1 of the report."""
-    levels = ["tuning", "mtu_B", "streams"]
+    levels, fates = ["tuning", "mtu_B", "streams"], ["the same in table 1", "changed"]
+    fates.append("left out of table 1")
     notes = published.load("openlab-2003-preliminary").set_index(levels)["throughput_MBps"]
     table = published.load("openlab-2003").query("table == 1").set_index(levels)
-    both = notes.to_frame("notes").join(table["throughput_MBps"].rename("report"))
-    fates = ["the same in table 1", "changed", "left out of table 1"]
-    fate = pd.Series(fates[1], index=both.index)
-    fate = fate.mask(both["notes"] == both["report"], fates[0]).mask(
-        both["report"].isna(), fates[2]
-    )
-    sets = both.index.get_level_values("tuning").map(TITLE_OF_SET)
-    rows = pd.crosstab(sets, fate.to_numpy(), rownames=["Set"], colnames=[None])
-    rows = rows.reindex(columns=fates, fill_value=0)
+    report = table["throughput_MBps"].reindex(notes.index)
+    fate = np.select([report.isna(), notes == report], [fates[2], fates[0]], fates[1])
+    sets = notes.index.get_level_values("tuning").map(TITLE_OF_SET)
+    rows = pd.crosstab(sets, fate, rownames=["Set"], colnames=[None])
     return Table(
-        rows,
+        rows.reindex(columns=fates, fill_value=0),
         "Cells of the notes in table 1 of the report",
         note="Left out are the columns for 8 streams, and 16114 B without driver tuning.",
     )
@@ -225,25 +217,16 @@ def ceilings_table() -> Table:
 
 def pcie_table(lanes: int = 8, payload_B: int = 256) -> Table:
     """PCI Express generations 1 to 6 with the same lanes, for comparison with PCI-X."""
-    links = [bus.pcie(generation, lanes) for generation in range(1, 7)]
-    shown = pd.DataFrame(
-        {
-            "Link": [link.name for link in links],
-            "Line code": [link.encoding for link in links],
-            "After the code, MB/s": [link.bandwidth_MBps for link in links],
-            f"Payload in {payload_B} B packets, MB/s": [
-                link.payload_MBps(payload_B) for link in links
-            ],
-            "PCI-X 133 buses": [
-                link.bandwidth_MBps / bus.PCI_X_133.bandwidth_MBps for link in links
-            ],
-        }
-    )
-    return Table(
-        shown,
-        f"PCI Express with {lanes} lanes, each direction",
-        formats={name: ".1f" if name.startswith("PCI-X") else ".0f" for name in shown.columns[2:]},
-    )
+    links = [bus.SerialBus(generation, lanes) for generation in range(1, 7)]
+    rows = []
+    for link in links:
+        rate, payload = link.bandwidth_MBps, link.payload_MBps(payload_B)
+        rows.append((link.name, link.encoding, rate, payload, rate / bus.PCI_X_133.bandwidth_MBps))
+    columns = ["Link", "Line code", "After the code, MB/s"]
+    columns += [f"Payload in {payload_B} B packets, MB/s", "PCI-X 133 buses"]
+    formats = dict(zip(columns[2:], (".0f", ".0f", ".1f"), strict=True))
+    caption = f"PCI Express with {lanes} lanes, each direction"
+    return Table(pd.DataFrame(rows, columns=columns), caption, formats=formats)
 
 
 def tuning_table() -> Table:
@@ -318,29 +301,24 @@ class SystemSetting:
                 return shlex.join(("ndd", "-set", self.container, self.key, self.value))
             case "Windows", "registry":
                 return self._reg_add()
-        what, value = f"not a mechanism of {self.system}", self.mechanism
-        raise BadInput(what, key="mechanism", value=value, code="E-PUBLISHED-013")
+        text = f"not a mechanism of {self.system}"
+        raise BadInput(text, key="mechanism", value=self.mechanism, code="E-PUBLISHED-013")
 
     def _reg_add(self) -> str:
         path = self.container
         if path == "".join(_REGISTRY_KEY):  # the backslashes were lost in print
             path = "\\".join(_REGISTRY_KEY)
-        if not self.value.isdecimal() or int(self.value) > 0xFFFFFFFF:
-            raise BadInput("not a DWORD", key=self.key, value=self.value, code="E-PUBLISHED-014")
+        fine = self.value.isdecimal() and int(self.value) <= 0xFFFFFFFF
+        check(fine, self.key, self.value, "not a DWORD", "E-PUBLISHED-014")
         for text in (path, self.key):
-            if not text or any(c in text for c in '"%\r\n'):
-                what = "cannot be quoted for cmd.exe"
-                raise BadInput(what, key="registry", value=text, code="E-PUBLISHED-015")
+            fine = bool(text) and not any(c in text for c in '"%\r\n')
+            check(fine, "registry", text, "cannot be quoted for cmd.exe", "E-PUBLISHED-015")
         return f'reg add "{path}" /v "{self.key}" /t REG_DWORD /d {self.value} /f'
 
 
-def settings(
-    name: str = "gigabit-settings", *, system: str | None = None, **where: str
-) -> tuple[SystemSetting, ...]:
-    """Published settings, in the order of the document."""
+def settings(name: str = "gigabit-settings", **where: str) -> tuple[SystemSetting, ...]:
+    """Published settings with these values of their columns, in the order of the document."""
     frame = published.load(name)
-    if system is not None:
-        where = {"system": system, **where}
     for column, value in where.items():
         choices = sorted(set(frame[column])) if column in frame else []
         require(value, choices or list(frame.columns), key=column, code="E-PUBLISHED-016")
@@ -349,22 +327,18 @@ def settings(
     return tuple(SystemSetting(*row) for row in frame[fields].itertuples(index=False, name=None))
 
 
-def commands(
-    name: str = "gigabit-settings", *, system: str | None = None, **where: str
-) -> list[str]:
+def commands(name: str = "gigabit-settings", **where: str) -> list[str]:
     """Published settings as command lines; see `settings`."""
-    return [setting.command() for setting in settings(name, system=system, **where)]
+    return [setting.command() for setting in settings(name, **where)]
 
 
-def listing(name: str = "gigabit-settings") -> str:
-    """All published settings as commands, under a comment line for each system and source."""
-    frame = published.load(name)
-    source = frame.columns[0]
+def listing() -> str:
+    """All settings of the articles as commands, under a comment for each system and document."""
+    sources = published.load("gigabit-settings")[["system", "document"]].drop_duplicates()
     blocks = []
     for system in SYSTEMS:
-        own = frame[frame["system"] == system]
-        for value in own[source].unique():
-            remark = "rem" if system == "Windows" else "#"
-            lines = commands(name, system=system, **{source: value})
-            blocks.append("\n".join([f"{remark} {system} ({source} {value})", *lines]))
+        remark = "rem" if system == "Windows" else "#"
+        for document in sources.loc[sources["system"] == system, "document"]:
+            lines = commands(system=system, document=document)
+            blocks.append("\n".join([f"{remark} {system} (document {document})", *lines]))
     return "\n\n".join(blocks)

@@ -183,43 +183,22 @@ def transfer_table() -> Table:
     )
 
 
-def recovery() -> pd.DataFrame:
-    """Recovery of each window law after one loss on a full path: round trips and seconds."""
-    figures = path_figures()
-    rows = [
-        {
-            "law": law.name,
-            "mtu_B": mtu_B,
-            "segments": (segments := figures["bdp_B"] / mss_B(mtu_B)),
-            "kept_percent": 100 * law.kept(segments),
-            "round_trips": law.recovery_round_trips(segments),
-            "recovery_s": law.recovery_s(segments, figures["rtt_ms"]),
-        }
-        for mtu_B in MTUS_B
-        for law in LAWS
-    ]
-    return pd.DataFrame(rows)
-
-
 def recovery_table() -> Table:
-    """Time to recover from a loss, by stack and MTU."""
-    frame = recovery()
-    shown = frame.rename(
-        columns={
-            "law": "Stack", "mtu_B": "MTU, B", "segments": "Window, segments",
-            "kept_percent": "Kept after a loss, %", "round_trips": "Round trips to recover",
-            "recovery_s": "Recovery time, s",
-        }
-    )  # fmt: skip
+    """Time to recover from one loss on the full path, by stack and MTU."""
+    figures, rows = path_figures(), []
+    for mtu_B in MTUS_B:
+        segments = figures["bdp_B"] / mss_B(mtu_B)
+        for law in LAWS:
+            took = law.recovery_round_trips(segments), law.recovery_s(segments, figures["rtt_ms"])
+            rows.append((law.name, mtu_B, segments, 100 * law.kept(segments), *took))
+    columns = ["Stack", "MTU, B", "Window, segments", "Kept after a loss, %"]
+    columns += ["Round trips to recover", "Recovery time, s"]
     return Table(
-        shown,
+        pd.DataFrame(rows, columns=columns),
         "Recovery after one loss on the full path",
-        formats={
-            "Window, segments": ".0f", "Kept after a loss, %": ".0f",
-            "Round trips to recover": ".0f", "Recovery time, s": ".1f",
-        },
+        formats=dict(zip(columns[2:], (".0f", ".0f", ".0f", ".1f"), strict=True)),
         note="; ".join(f"{law.name}: {law.source}" for law in LAWS) + ".",
-    )  # fmt: skip
+    )
 
 
 def recovery_sentence() -> str:

@@ -13,8 +13,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, empty
-from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged, timelines
+from netlab.analysis.cells import CELL_KEYS, empty, timelines
+from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured, trend
 from netlab.analysis.printed import unit_of

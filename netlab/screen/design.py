@@ -24,7 +24,7 @@ from netlab.analysis.compare import (
 )
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, p_value, paired_ratio
 from netlab.analysis.screened import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check, require
 from netlab.files import paths
 from netlab.files.yaml_file import validated
 from netlab.study import Group, Study
@@ -92,20 +92,13 @@ class Design:
 
 def design(knobs: Iterable[str], kind: str = AUTO) -> Design:
     names = tuple(knobs)
-    if kind not in DESIGNS:
-        raise BadInput(
-            f"is one of {', '.join(DESIGNS)}", key="design", value=kind, code="E-SCREEN-001"
-        )
+    require(kind, DESIGNS, key="design", code="E-SCREEN-001")
     if kind == AUTO:
         kind = FULL if len(names) <= FULL_KNOBS else FOLDED
     most = MOST_FULL if kind == FULL else MOST_KNOBS
-    if not 1 <= len(names) <= most or len(set(names)) < len(names):
-        raise BadInput(
-            f"a {kind} design takes 1 to {most} knobs, each once; there are {len(names)}",
-            key="knobs",
-            value=", ".join(names),
-            code="E-SCREEN-002",
-        )
+    fine = 1 <= len(names) <= most and len(set(names)) == len(names)
+    text = f"a {kind} design takes 1 to {most} knobs, each once; there are {len(names)}"
+    check(fine, "knobs", ", ".join(names), text, "E-SCREEN-002")
     make = {FULL: _full, FOLDED: _folded, LEAVE_ONE_OUT: _leave_one_out}[kind]
     return Design(kind, names, make(len(names)).astype(int))
 
@@ -199,12 +192,8 @@ def row_means(logs: np.ndarray, rows: np.ndarray, rounds: np.ndarray) -> RowMean
     freedom = len(logs) - int(np.linalg.matrix_rank(model))
     rest = logs - model @ fitted
     variance = float(rest @ rest) / freedom if freedom > 0 else math.nan
-    return RowMeans(
-        tuple(int(one) for one in there),
-        fitted[:n_rows],
-        variance * inverse[:n_rows, :n_rows],
-        freedom,
-    )
+    covariance = variance * inverse[:n_rows, :n_rows]
+    return RowMeans(tuple(there.tolist()), fitted[:n_rows], covariance, freedom)
 
 
 def estimates(found: RowMeans, terms: np.ndarray, confidence: float) -> list[Contrast]:
@@ -217,18 +206,14 @@ def estimates(found: RowMeans, terms: np.ndarray, confidence: float) -> list[Con
             code="E-SCREEN-003",
         )
     weights = 2 * np.linalg.pinv(model)[1:]
-    centres = weights @ found.means
     errors = np.sqrt(np.einsum("ij,jk,ik->i", weights, found.covariance, weights))
-    return [
-        _estimate(*pair, found.freedom, confidence) for pair in zip(centres, errors, strict=True)
-    ]
-
-
-def _estimate(centre: float, error: float, freedom: int, confidence: float) -> Contrast:
-    if freedom < 1 or math.isnan(error):
-        return Contrast(centre, math.nan, math.nan, math.nan)
-    half = float(cells.t_quantile(freedom, 0.5 + confidence / 2)) * error
-    return Contrast(centre, centre - half, centre + half, p_value(centre, error, freedom))
+    # NaN without a degree of freedom, and so are the intervals
+    quantile = float(cells.t_quantile(found.freedom, 0.5 + confidence / 2))
+    made = []
+    for centre, error in zip(weights @ found.means, errors, strict=True):
+        half, p = quantile * error, p_value(centre, error, found.freedom)
+        made.append(Contrast(centre, centre - half, centre + half, p))
+    return made
 
 
 def knob_effects(
@@ -242,9 +227,8 @@ def knob_effects(
     names = list(design.rows)
     good = usable(runs[runs["tuning"].isin(names)])
     if design.kind == LEAVE_ONE_OUT:
-        terms: list[tuple[str, str]] = [(knob, "") for knob in design.knobs]
-        level = bonferroni(confidence, len(terms))
-        made = _left_out(good, design, level)
+        made = _left_out(good, design, bonferroni(confidence, len(design.knobs)))
+        terms = [(knob, "") for knob in design.knobs]
         return _frame(terms, made, confidence, same_within_percent)
     found = row_means(
         np.log(good["goodput_MBps"].to_numpy(dtype=float)),
@@ -295,16 +279,14 @@ def effects_of(
 def _left_out(runs: pd.DataFrame, design: Design, level: float) -> list[Contrast]:
     """All knobs against all but one, by the ratios within rounds."""
     cells = {name: part.set_index("round")["goodput_MBps"] for name, part in runs.groupby("tuning")}
-    lacking = {name: set(design.knobs) - set(chosen) for name, chosen in design.rows.items()}
-    made = []
+    rows, made = {frozenset(chosen): name for name, chosen in design.rows.items()}, []
     for knob in design.knobs:
-        without = next(name for name, gone in lacking.items() if gone == {knob})
-        if ALL_ROW not in cells or without not in cells:
-            raise NetlabError(
-                f"{knob}: the row with all knobs or the row without it has no valid run",
-                code="E-SCREEN-004",
-            )
-        before, after = cells[without], cells[ALL_ROW]
+        before, after = (
+            cells.get(rows[frozenset(design.knobs) - gone]) for gone in ({knob}, set())
+        )
+        if before is None or after is None:
+            text = f"{knob}: the row with all knobs or the row without it has no valid run"
+            raise NetlabError(text, code="E-SCREEN-004")
         ratio: Ratio = paired_ratio(before, after, level)
         few = min(len(before), len(after)) < COMMON_ROUNDS
         low, high = (math.nan, math.nan) if few else (math.log(ratio.low), math.log(ratio.high))
@@ -337,26 +319,26 @@ def least_set(frame: pd.DataFrame) -> tuple[str, ...]:
     Only effects that were found count, pairs among them: a knob is taken if it is *faster* by
     itself, or with another one that is taken.
     """
-    single = frame["with_knob"] == ""
-    order = tuple(frame.loc[single, "knob"])
     kept = frame[_matters(frame)]
-    involved = [knob for knob in order if knob in set(kept["knob"]) | set(kept["with_knob"])]
-    terms = [
-        (row["knob"], row["with_knob"], math.log(row["ratio"])) for row in kept.to_dict("records")
-    ]
     if not (kept["with_knob"] != "").any():
         return tuple(kept.loc[kept["verdict"] == FASTER, "knob"])
+    order, found = frame.loc[frame["with_knob"] == "", "knob"], {*kept["knob"], *kept["with_knob"]}
+    involved = [knob for knob in order if knob in found]
 
     def predicted(chosen: tuple[str, ...]) -> float:
         sign = {knob: 1 if knob in chosen else -1 for knob in involved}
         return sum(
-            sign[knob] * sign[second] * size / 4 if second else sign[knob] * size / 2
-            for knob, second, size in terms
+            sign[row.knob]
+            * math.log(row.ratio)
+            * (sign[row.with_knob] / 4 if row.with_knob else 0.5)
+            for row in kept.itertuples()
         )
 
     sets = [some for n in range(len(involved) + 1) for some in combinations(involved, n)]
-    best = max(predicted(some) for some in sets)
-    return next(some for some in sets if predicted(some) >= best - 1e-9)
+    scores = [predicted(some) for some in sets]
+    return next(
+        some for some, score in zip(sets, scores, strict=True) if score >= max(scores) - 1e-9
+    )
 
 
 def growing_sets(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
@@ -364,25 +346,17 @@ def growing_sets(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
 
     Knobs that are *slower* are never added, nor those estimated to cost goodput.
     """
-    single = frame[frame["with_knob"] == ""]
-    chosen = set(least_set(frame))
-    order = tuple(single["knob"])
-    yield tuple(knob for knob in order if knob in chosen)
+    single, chosen = frame[frame["with_knob"] == ""], {*least_set(frame)}
     rest = single[(single["ratio"] > 1) & (single["verdict"] != SLOWER)]
-    for knob in rest.sort_values("ratio", ascending=False, kind="stable")["knob"]:
-        if knob not in chosen:
-            chosen.add(knob)
-            yield tuple(one for one in order if one in chosen)
+    rest = rest[~rest["knob"].isin(chosen)].sort_values("ratio", ascending=False, kind="stable")
+    for added in (set(), *({knob} for knob in rest["knob"])):
+        chosen |= added
+        yield tuple(knob for knob in single["knob"] if knob in chosen)
 
 
 # A screening request: a group of a study, a tuning, and how long to measure.
 
 CONFIRM_ROUNDS = 10
-
-
-def knob_name(item: Knob | Choice) -> str:
-    """Name of a knob in a screen: its label, or the documents' parameter of a choice."""
-    return item.parameter if isinstance(item, Choice) else item.label
 
 
 @dataclass(frozen=True)
@@ -397,72 +371,32 @@ class ScreenRequest:
     confirm_rounds: int = CONFIRM_ROUNDS
 
     def __post_init__(self) -> None:
-        if self.design not in DESIGNS:
-            raise BadInput(
-                f"is one of {', '.join(DESIGNS)}",
-                key="design",
-                value=self.design,
-                code="E-SCREEN-005",
-            )
-        if not 0 < self.same_within_percent < 100:
-            raise BadInput(
-                "must lie between 0 and 100",
-                key="same_within",
-                value=self.same_within_percent,
-                code="E-SCREEN-006",
-            )
-        if not 3 <= self.confirm_rounds <= 1000:
-            raise BadInput(
-                "is from 3 to 1000",
-                key="confirm_rounds",
-                value=self.confirm_rounds,
-                code="E-SCREEN-007",
-            )
-        self._refuse_factors()
-        if not self.profile.items:
-            raise BadInput(
-                "this tuning sets nothing, so there is nothing to screen",
-                key="tuning",
-                value=self.tuning,
-                code="E-SCREEN-008",
-            )
-
-        if is_moot(self.study, self.group, self.profile):
-            moot = moot_knobs(self.study, self.group, self.profile)
-            raise BadInput(
-                fixed_buffer_text(self.study, self.group, moot),
-                where=self.study.name,
-                key="tuning",
-                value=self.tuning,
-                code="E-SCREEN-012",
-            )
-
-    def _refuse_factors(self) -> None:
-        crossed = [*self.group.factors.over(self.study.factors).given(), *self.study.outer]
-        if crossed:
-            raise BadInput(
-                f"{self.group.name} crosses {', '.join(crossed)}, and a screen crosses knobs only; "
-                "take a copy of the study without `factors` and `outer`",
-                where=self.study.name,
-                key="group",
-                value=self.group.name,
-                code="E-SCREEN-009",
-            )
+        require(self.design, DESIGNS, key="design", code="E-SCREEN-005")
+        percent, text = self.same_within_percent, "must lie between 0 and 100"
+        check(0 < percent < 100, "same_within", percent, text, "E-SCREEN-006")
+        rounds = self.confirm_rounds
+        check(3 <= rounds <= 1000, "confirm_rounds", rounds, "is from 3 to 1000", "E-SCREEN-007")
+        study, group = self.study, self.group
+        crossed = [*group.factors.over(study.factors).given(), *study.outer]
+        text = (
+            f"{group.name} crosses {', '.join(crossed)}, and a screen crosses knobs only; "
+            "take a copy of the study without `factors` and `outer`"
+        )
+        check(not crossed, "group", group.name, text, "E-SCREEN-009")
+        text = "this tuning sets nothing, so there is nothing to screen"
+        check(self.profile.items, "tuning", self.tuning, text, "E-SCREEN-008")
+        if is_moot(study, group, self.profile):
+            text = fixed_buffer_text(study, group, moot_knobs(study, group, self.profile))
+            raise BadInput(text, key="tuning", value=self.tuning, code="E-SCREEN-012")
 
     @property
     def group(self) -> Group:
         groups = {group.name: group for group in self.study.groups}
-        if self.group_name is None and len(groups) == 1:
-            return self.study.groups[0]
-        if self.group_name not in groups:
-            raise BadInput(
-                f"choose one of the study's groups: {', '.join(groups)}",
-                where=self.study.name,
-                key="group",
-                value=self.group_name,
-                code="E-SCREEN-010",
-            )
-        return groups[self.group_name]
+        name = next(iter(groups)) if len(groups) == 1 else ""
+        name = name if self.group_name is None else self.group_name
+        text = f"choose one of the study's groups: {', '.join(groups)}"
+        check(name in groups, "group", self.group_name, text, "E-SCREEN-010")
+        return groups[name]
 
     @property
     def directory(self) -> Path:
@@ -480,18 +414,19 @@ class ScreenRequest:
     @property
     def items(self) -> dict[str, Knob | Choice]:
         """Name -> knob or choice of the tuning, in the order they are applied."""
-        return {knob_name(item): item for item in self.profile.items}
+        return {
+            item.parameter if isinstance(item, Choice) else item.label: item
+            for item in self.profile.items
+        }
 
     @property
     def mtus_B(self) -> tuple[int] | None:
         """The MTU to set in all rows; None to leave it as found, or to a knob of the tuning."""
         if self.mtu_B is not None:
             return (self.mtu_B,)
-        if "mtu" in self.items:
-            return None
         levels = [level for level in self.study.tunings if level.name == self.tuning]
-        first = next((mtu_B for level in levels for mtu_B in level.mtus), None)
-        return None if first is None else (first,)
+        found = [mtu_B for level in levels for mtu_B in level.mtus]
+        return None if "mtu" in self.items or not found or found[0] is None else (found[0],)
 
     def screen_study(self, design: Design) -> Study:
         """The study whose tunings are the rows of a design."""

@@ -24,7 +24,7 @@ from netlab.analysis.screened import (
     write_screen,
 )
 from netlab.charts.chart import show
-from netlab.errors import BadInput
+from netlab.errors import check
 from netlab.experiment.campaign import run_study
 from netlab.experiment.endpoint import open_endpoints, study_lab
 from netlab.experiment.watcher import Watcher
@@ -55,8 +55,7 @@ class Probed:
     @property
     def left_out(self) -> dict[str, str]:
         """Knobs that are not factors -> reason."""
-        reasons = reasons_of(self.unsupported, self.unchanged)
-        return {knob: why for knob, why in reasons.items() if knob not in self.factors}
+        return reasons_of(self.unsupported, self.unchanged, self.factors)
 
 
 def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Change]]) -> Probed:
@@ -67,16 +66,16 @@ def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Ch
         for host, plan in planned.items():
             found = [change for change in plan if _of(item, change)]
             there = [change for change in found if change.supported]
-            changing = changing or any(change.changes for change in there)
             if not there:
                 reasons = dict.fromkeys(change.reason or "not supported" for change in found)
                 unsupported.append({"host": host, "knob": name, "reason": "; ".join(reasons)})
-                changing = changing or name in CLIPPED
-            elif not any(change.changes for change in there):
+                changing |= name in CLIPPED
+            elif any(change.changes for change in there):
+                changing = True
+            else:
                 value = ", ".join(change.new for change in there)
                 unchanged.append({"host": host, "knob": name, "value": value})
-        if changing:
-            factors.append(name)
+        factors += [name] * changing
     return Probed(tuple(factors), tuple(unsupported), tuple(unchanged))
 
 
@@ -125,25 +124,16 @@ def screen(
     found = read(ask)
     for knob, why in found.left_out.items():
         say(f"not a factor: {knob}: {why}")
-    if not found.factors:
-        raise BadInput(
-            "no knob of it changes anything on these hosts; see the lines above",
-            key="tuning",
-            value=ask.tuning,
-            code="E-SCREEN-011",
-        )
+    text = "no knob of it changes anything on these hosts; see the lines above"
+    check(found.factors, "tuning", ask.tuning, text, "E-SCREEN-011")
     plan = design(found.factors, ask.design)
     study = ask.screen_study(plan)
     say(f"{plan.kind} design: {len(plan.knobs)} knobs in {len(plan.rows)} rows")
     with watch() as watcher:
         measure(study, directory=directory / EFFECTS, watcher=watcher)
     runs = Store(directory / EFFECTS).runs()
-    effects = knob_effects(
-        runs,
-        plan,
-        confidence=nominal_level(study),
-        same_within_percent=ask.same_within_percent,
-    )
+    within = ask.same_within_percent
+    effects = knob_effects(runs, plan, confidence=nominal_level(study), same_within_percent=within)
     tries: list[Confirmation] = []
     for share, least in zip(ERROR_SHARES, growing_sets(effects), strict=False):
         say(f"least set: {', '.join(least) or 'no knob'}")

@@ -10,7 +10,7 @@ import pytest
 import synthetic
 
 from netlab.analysis import conditions
-from netlab.analysis.cells import CELL_KEYS, Cells, window_rates
+from netlab.analysis.cells import CELL_KEYS, Cells, timelines, window_rates
 from netlab.analysis.conditions import (
     CEILING_COLUMNS,
     ceilings,
@@ -19,7 +19,6 @@ from netlab.analysis.conditions import (
     counters,
     cpu_cost,
     explain,
-    timelines,
     verdicts,
 )
 from netlab.errors import NetlabError

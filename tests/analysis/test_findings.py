@@ -4,7 +4,7 @@ import pytest
 import synthetic
 
 from netlab.analysis.cells import Cells
-from netlab.analysis.findings import STATEMENTS, AnswerCounts, findings, target
+from netlab.analysis.findings import STATEMENTS, findings, held, target
 
 WINDOW = "One untuned stream is bound by its window or send buffer"
 STREAMS = "More streams lift goodput without tuning"
@@ -90,17 +90,17 @@ def test_a_study_without_an_answer_has_the_reason(foreign):
 
 
 @pytest.mark.parametrize(
-    ("answers", "verdict"),
+    ("yes", "no", "of", "verdict"),
     [
-        (AnswerCounts(), "cannot tell"),
-        (AnswerCounts(yes=2, no=1), "holds"),
-        (AnswerCounts(yes=1, no=2), "does not hold"),
-        (AnswerCounts(yes=3, no=2), "cannot tell"),
-        (AnswerCounts(yes=1, open=1), "cannot tell"),
+        (0, 0, 0, "cannot tell"),
+        (2, 1, 3, "holds"),
+        (1, 2, 3, "does not hold"),
+        (3, 2, 5, "cannot tell"),
+        (1, 0, 2, "cannot tell"),
     ],
 )
-def test_a_verdict_needs_two_thirds_of_all_answers(answers, verdict):
-    assert answers.verdict == verdict
+def test_a_verdict_needs_two_thirds_of_all_answers(yes, no, of, verdict):
+    assert held(yes, no, of) == verdict
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_a_command_states_an_outer_factor_that_its_cells_have():
 def test_the_command_names_results_elsewhere_and_a_study_that_netlab_does_not_know(tmp_path):
     study = synthetic.foreign(tmp_path)
     m = measured(study, synthetic.runs_of(study), tmp_path / "other results")
-    said = trust.command(m, "study", "--max-rounds", "9")
+    said = trust.command(m, "--max-rounds", "9")
     place = tmp_path / "other results"
     assert said == f"netlab study '{place}/study.yml' --results '{place}' --max-rounds 9"
 
@@ -222,12 +222,12 @@ def test_the_command_names_results_elsewhere_and_a_study_that_netlab_does_not_kn
 def test_results_below_the_working_directory_are_named_from_there(monkeypatch, openlab, tmp_path):
     monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
     m = measured(openlab, synthetic.runs_of(openlab), paths.results_root() / "again")
-    elsewhere = trust.command(m, "run")
-    assert elsewhere == f"netlab run openlab-2003 --results {tmp_path}/results/again"
+    elsewhere = trust.command(m)
+    assert elsewhere == f"netlab study openlab-2003 --results {tmp_path}/results/again"
     monkeypatch.chdir(tmp_path)
-    assert trust.command(m, "run") == "netlab run openlab-2003 --results results/again"
+    assert trust.command(m) == "netlab study openlab-2003 --results results/again"
     m = measured(openlab, synthetic.runs_of(openlab), paths.results_dir("openlab-2003"))
-    assert trust.command(m, "run") == "netlab run openlab-2003"
+    assert trust.command(m) == "netlab study openlab-2003"
 
 
 def test_a_calibration_is_stated_and_its_absence_too(tmp_path: Path):

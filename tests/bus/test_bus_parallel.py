@@ -60,7 +60,7 @@ def test_an_empty_bus_runs_at_its_own_speed():
 def test_per_cent_is_of_the_bandwidth_as_counted():
     assert bus.PCI_X_133.percent(744) == pytest.approx(69.92, abs=0.01)
     assert bus.PCI_X_133.percent(np.int64(532)) == 50
-    assert bus.pcie(1, 4).percent(500) == 50, "of one direction"
+    assert bus.SerialBus(1, 4).percent(500) == 50, "of one direction"
 
 
 def test_efficiency_counts_ten_clocks_besides_the_data():
@@ -88,16 +88,18 @@ def test_eight_more_bytes_never_lower_the_efficiency(burst_B, latency_clocks):
     [(1, 250), (2, 500), (3, 984.6), (4, 1969.2), (5, 3938.5), (6, 7562.5), (7, 15125.0)],
 )
 def test_one_lane_has_the_published_rate_of_its_generation(generation, lane_MBps):
-    assert bus.pcie(generation).bandwidth_MBps == pytest.approx(lane_MBps, abs=0.05)
+    assert bus.SerialBus(generation).bandwidth_MBps == pytest.approx(lane_MBps, abs=0.05)
 
 
 def test_lanes_add_up():
-    assert bus.pcie(3, 16).bandwidth_Mbps == pytest.approx(16 * bus.pcie(3).bandwidth_Mbps)
+    assert bus.SerialBus(3, 16).bandwidth_Mbps == pytest.approx(
+        16 * bus.SerialBus(3).bandwidth_Mbps
+    )
 
 
 def test_a_packet_costs_its_header_and_eight_bytes():
-    assert bus.pcie(3, 8).packet_efficiency(256) == pytest.approx(256 / 280)
-    assert bus.pcie(1, 8).packet_efficiency(128, header_B=12) == pytest.approx(128 / 148)
+    assert bus.SerialBus(3, 8).packet_efficiency(256) == pytest.approx(256 / 280)
+    assert bus.SerialBus(1, 8).packet_efficiency(128, header_B=12) == pytest.approx(128 / 148)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +117,13 @@ def test_a_packet_costs_its_header_and_eight_bytes():
 def test_most_payload_is_of_full_packets_with_the_shortest_header(
     generation, lanes, payload_B, most_MBps
 ):
-    link = bus.pcie(generation, lanes)
+    link = bus.SerialBus(generation, lanes)
     assert link.most_payload_MBps(payload_B) == pytest.approx(most_MBps, rel=1e-5)
     assert link.payload_MBps(payload_B) < link.most_payload_MBps(payload_B) < link.bandwidth_MBps
 
 
 def test_generation_6_pays_per_flit():
-    link = bus.pcie(6, 1)
+    link = bus.SerialBus(6, 1)
     assert link.payload_MBps(4096) == pytest.approx(8000 * 236 / 256 * 4096 / 4112)
 
 
@@ -131,12 +133,12 @@ def test_generation_6_pays_per_flit():
     st.sampled_from([128, 256, 512, 1024, 2048, 4096]),
 )
 def test_payload_is_below_bandwidth_is_below_the_wire(generation, lanes, payload_B):
-    link = bus.pcie(generation, lanes)
+    link = bus.SerialBus(generation, lanes)
     assert 0 < link.payload_MBps(payload_B) < link.bandwidth_MBps < link.raw_Mbps / 8
 
 
 def test_its_text_names_generation_lanes_and_rate():
-    assert str(bus.pcie(3, 8)) == "PCIe 3.0 x8 (128b/130b), 7877 MB/s each way"
+    assert str(bus.SerialBus(3, 8)) == "PCIe 3.0 x8 (128b/130b), 7877 MB/s each way"
 
 
 def test_generations_are_found_by_their_rate():
@@ -145,7 +147,7 @@ def test_generations_are_found_by_their_rate():
 
 IMPOSSIBLE = [
     *((bus.PCI_X_133.percent, value) for value in (-1, math.nan, math.inf, True, "744")),
-    (bus.pcie(1, 4).percent, math.nan),
+    (bus.SerialBus(1, 4).percent, math.nan),
     *((bus.pci, 48, 33), (bus.pci, 32, 100), (bus.pci, 32, 0), (bus.pci, 32, -33)),
     *((bus.pci, 32, math.nan), (bus.pci, 32, "33")),
     *((bus.pci_x, 200), (bus.pci_x, math.inf), (bus.pci_x, 133, 16), (bus.pci_x, 133, 0)),
@@ -155,10 +157,10 @@ IMPOSSIBLE = [
     (partial(bus.pci_x_efficiency, latency_clocks=-1), 512),
     *((partial(bus.pci_x_efficiency, header_B=header_B), 512) for header_B in (512, -1)),
     (bus.generation_of, 6),
-    *((bus.pcie, generation, 1) for generation in (0, 8, 3.0, True)),
-    *((bus.pcie, 3, lanes) for lanes in (3, 0, -1, "8")),
-    *((bus.pcie(3).packet_efficiency, payload_B) for payload_B in (64, 300, 8192)),
-    (partial(bus.pcie(3).packet_efficiency, header_B=20), 256),
+    *((bus.SerialBus, generation, 1) for generation in (0, 8, 3.0, True)),
+    *((bus.SerialBus, 3, lanes) for lanes in (3, 0, -1, "8")),
+    *((bus.SerialBus(3).packet_efficiency, payload_B) for payload_B in (64, 300, 8192)),
+    (partial(bus.SerialBus(3).packet_efficiency, header_B=20), 256),
 ]
 
 

@@ -246,11 +246,11 @@ def test_the_path_table_has_both_ends():
 
 
 def test_recovery_is_slowest_for_reno_and_standard_frames():
-    frame = windows.recovery().set_index(["mtu_B", "law"])["recovery_s"]
+    frame = windows.recovery_table().frame.set_index(["MTU, B", "Stack"])["Recovery time, s"]
     assert frame.idxmax() == (1500, "Reno")
     assert frame[(1500, "Reno")] == pytest.approx(3614.6, abs=0.1)
     assert frame[(9000, "Scalable")] == pytest.approx(frame[(1500, "Scalable")])
-    assert len(windows.recovery_table().frame) == 6
+    assert len(frame) == 6
 
 
 def test_the_transfer_is_recomputed():

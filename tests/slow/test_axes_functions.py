@@ -24,8 +24,9 @@ from screened import screened
 import netlab.charts
 from netlab import study as studies
 from netlab.analysis import answers, then_and_now
+from netlab.analysis.cells import timelines
 from netlab.analysis.compare import compare
-from netlab.analysis.conditions import cpu_cost, timelines
+from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.fleet import link_cells, links
 from netlab.analysis.measured import Measured
 from netlab.autotune.report import table

@@ -72,19 +72,12 @@ def all_claims() -> tuple[Claim, ...]:
 
 def check_all() -> pd.DataFrame:
     """Recompute every claim."""
-    rows = [
-        {
-            "document": claim.document,
-            "place": claim.place,
-            "statement": claim.statement,
-            "claimed": claim.claimed.text,
-            "recomputed": result.recomputed,
-            "verdict": str(result.verdict),
-            "why": result.why,
-        }
-        for claim, result in ((claim, claim.checked()) for claim in all_claims())
-    ]
-    return pd.DataFrame(rows)
+    rows = []
+    for claim in all_claims():
+        result, said = claim.checked(), (claim.document, claim.place, claim.statement)
+        figures = (claim.claimed.text, result.recomputed, str(result.verdict), result.why)
+        rows.append((*said, *figures))
+    return pd.DataFrame(rows, columns=["document", *_HEADS])
 
 
 # The claims as tables for a reader.

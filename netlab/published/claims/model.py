@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
-from netlab.errors import BadInput
+from netlab.errors import BadInput, check
 
 # Expressions of the claims, in the language of jinja2: arithmetic over named values.
 
@@ -84,11 +84,6 @@ class PrintedValue:
         return float(self._digits)
 
     @property
-    def has_number(self) -> bool:
-        """True if the text contains a number."""
-        return _NUMBER.search(self.text) is not None
-
-    @property
     def half_unit(self) -> float:
         """Half a unit of the last printed digit."""
         return 0.5 * 10.0**-self._decimals
@@ -99,24 +94,17 @@ class PrintedValue:
 
     @property
     def _digits(self) -> str:
-        found = _NUMBER.search(self.text)
-        if found is None:
-            raise BadInput(
-                "contains no number", key="claimed", value=self.text, code="E-PUBLISHED-005"
-            )
-        return found[0]
+        digits = [*_NUMBER.findall(self.text), ""][0]
+        check(digits, "claimed", self.text, "contains no number", "E-PUBLISHED-005")
+        return digits
 
     def against(
         self, recomputed: float, why: str, *, unit: str = "", tolerance: float = 0.0
     ) -> CheckResult:
         """Compare the printed number with a recomputed one."""
-        off = abs(recomputed - self.number)
-        if off <= 1e-9 * abs(recomputed):
-            verdict = Verdict.HOLDS
-        elif off <= max(self.half_unit, tolerance) * (1 + 1e-9):
-            verdict = Verdict.ROUNDS
-        else:
-            verdict = Verdict.CONTRADICTED
+        off, within = abs(recomputed - self.number), max(self.half_unit, tolerance) * (1 + 1e-9)
+        verdict = Verdict.ROUNDS if off <= within else Verdict.CONTRADICTED
+        verdict = Verdict.HOLDS if off <= 1e-9 * abs(recomputed) else verdict
         text = f"{recomputed:.{self._decimals + 2}f}".rstrip("0").rstrip(".")
         return CheckResult(f"{text} {unit}".strip(), verdict, why)
 
@@ -146,18 +134,14 @@ class Claim:
 
     def __post_init__(self) -> None:
         rules = [name for name in ("value", "holds", "check") if getattr(self, name)]
+        text, where = f"has more than one rule: {', '.join(rules)}", self.document
         if len(rules) > 1:
-            raise BadInput(
-                f"has more than one rule: {', '.join(rules)}",
-                where=self.document,
-                key=self.place,
-                code="E-PUBLISHED-006",
-            )
+            raise BadInput(text, where=where, key=self.place, code="E-PUBLISHED-006")
 
     def checked(self) -> CheckResult:
         """Recompute the value and compare it now."""
         names = {**self.names, "printed": self.claimed}
-        if self.claimed.has_number:
+        if _NUMBER.search(self.claimed.text):
             names["claimed"] = self.claimed.number
         for name, expression in self.let.items():
             names[name] = evaluate(expression, names)
@@ -176,20 +160,14 @@ class Claim:
 
 def claims_of(content: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[Claim, ...]:
     """Build the claims of one document from its parsed file."""
-    document = content["document"]
-    claims = []
+    document, claims = content["document"], []
     for number, record in enumerate(content["claims"], start=1):
         rule = dict(record)
         try:
             place, statement, claimed = rule.pop("claim")
-            claims.append(
-                Claim(document, place, statement, PrintedValue(str(claimed)), names, **rule)
-            )
+            printed = PrintedValue(str(claimed))
+            claims.append(Claim(document, place, statement, printed, names, **rule))
         except (KeyError, TypeError, ValueError) as error:
-            raise BadInput(
-                f"claim {number} is not usable: {error}",
-                where=document,
-                key="claims",
-                code="E-PUBLISHED-007",
-            ) from None
+            text = f"claim {number} is not usable: {error}"
+            raise BadInput(text, where=document, key="claims", code="E-PUBLISHED-007") from None
     return tuple(claims)

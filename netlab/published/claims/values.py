@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,8 +34,7 @@ def report() -> pd.DataFrame:
 
 def chart(table: int, tuning: str) -> pd.DataFrame:
     """Throughput in MB/s of a chart, a row an MTU and a column a stream count."""
-    frame = report()
-    shown = frame[(frame["table"] == table) & (frame["tuning"] == tuning)]
+    shown = report().query("table == @table and tuning == @tuning")
     return shown.pivot(index="mtu_B", columns="streams", values="throughput_MBps")
 
 
@@ -56,13 +57,11 @@ def best_percent(table: int) -> float:
 
 def ratios(table: int, other: int) -> np.ndarray:
     """Throughput of a table over that of another, for every cell that both have."""
-    frame = report()
-    both = [
-        frame[frame["table"] == number].set_index(_LEVELS)["throughput_MBps"]
+    one, two = (
+        report().query("table == @number").set_index(_LEVELS)["throughput_MBps"]
         for number in (table, other)
-    ]
-    shared = pd.concat(both, axis=1, join="inner").to_numpy()
-    return shared[:, 0] / shared[:, 1]
+    )
+    return (one / two).dropna().to_numpy()
 
 
 def swings(table: int, tuning: str) -> pd.Series:
@@ -110,8 +109,8 @@ def outside(table: int) -> list[str]:
         cells = {tuning: curve(table, tuning, mtu_B) for tuning in ("none", "kernel", "full")}
         for streams, none, kernel, full in pd.DataFrame(cells).itertuples():
             if not min(none, full) <= kernel <= max(none, full):
-                text = f"{mtu_B} B, {streams} streams: {kernel:g} against {none:g} and {full:g}"
-                found.append(text)
+                against = f"{kernel:g} against {none:g} and {full:g}"
+                found.append(f"{mtu_B} B, {streams} streams: {against}")
     return found
 
 
@@ -128,10 +127,8 @@ def unchanged_or_better(table: int, mtu_B: int, tunings: Sequence[str]) -> Check
     text = ", ".join(f"{tuning} {100 * change:+.1f} %" for tuning, change in changes.items())
     why = "20 against 12 streams; within the few per cent of fluctuation counts as unchanged"
     worst = min(changes.values())
-    if worst >= 0:
-        return CheckResult(text, Verdict.HOLDS, why)
-    within = worst >= -FLUCTUATION
-    return CheckResult(text, Verdict.ROUNDS if within else Verdict.CONTRADICTED, why)
+    verdict = Verdict.ROUNDS if worst >= -FLUCTUATION else Verdict.CONTRADICTED
+    return CheckResult(text, Verdict.HOLDS if worst >= 0 else verdict, why)
 
 
 # Values from the preliminary notes, and one claim for each stated total.
@@ -144,10 +141,9 @@ _PER_STREAM_TOLERANCE_MBPS = 1.0
 
 def cells(tuning: str, mtus_B: int | list[int], streams: int | list[int]) -> np.ndarray:
     """Throughputs of one set, MB/s, for several MTUs or several stream counts."""
-    notes = _load("openlab-2003-preliminary")
-    frame = notes[notes["tuning"] == tuning].set_index(["mtu_B", "streams"])
+    frame = _load("openlab-2003-preliminary").set_index(_LEVELS)["throughput_MBps"]
     pairs = np.broadcast(np.array(mtus_B), np.array(streams))
-    return np.array([float(frame.loc[pair, "throughput_MBps"]) for pair in pairs])
+    return np.array([float(frame[(tuning, *pair)]) for pair in pairs])
 
 
 def cell(tuning: str, mtu_B: int, streams: int) -> float:
@@ -164,18 +160,14 @@ def largest_total(tuning: str | None = None) -> float:
 
 def check_total(per_stream_MBps: float, streams: int, printed: PrintedValue) -> CheckResult:
     """Compare a stated total with streams times the per-stream figure."""
-    each_MBps = printed.number / streams
-    result = printed.against(
-        per_stream_MBps * streams,
-        f"{streams} x {per_stream_MBps:g}; the total means {each_MBps:.2f} a stream",
-        unit="MB/s",
-        tolerance=streams * _PER_STREAM_TOLERANCE_MBPS,
-    )
+    each_MBps, tolerance = printed.number / streams, streams * _PER_STREAM_TOLERANCE_MBPS
+    why = f"{streams} x {per_stream_MBps:g}; the total means {each_MBps:.2f} a stream"
+    total_MBps = per_stream_MBps * streams
+    result = printed.against(total_MBps, why, unit="MB/s", tolerance=tolerance)
     if result.verdict is not Verdict.CONTRADICTED:
         return result
     off = abs(each_MBps - per_stream_MBps)
-    why = f"{result.why}, {off:.0f} MB/s off: a misprint in one of the two"
-    return CheckResult(result.recomputed, result.verdict, why)
+    return replace(result, why=f"{why}, {off:.0f} MB/s off: a misprint in one of the two")
 
 
 def totals() -> tuple[Claim, ...]:
@@ -239,16 +231,14 @@ def receiver_setting(key: str) -> int:
 
 def ping_ms(site: str, statistic: str) -> float:
     """A statistic that ping printed, ms."""
-    frame = _load("slac-2003-path")
-    chosen = (frame["tool"] == "ping") & (frame["from_site"] == site)
-    return float(frame[chosen].set_index("statistic")["rtt_ms"][statistic])
+    shown = _load("slac-2003-path").query("tool == 'ping' and from_site == @site")
+    return float(shown.set_index("statistic")["rtt_ms"][statistic])
 
 
 def _hops_ms(site: str) -> pd.Series:
     """Least round-trip time of each hop, ms."""
-    frame = _load("slac-2003-path")
-    chosen = (frame["tool"] == "traceroute") & (frame["from_site"] == site)
-    return frame[chosen].groupby("number")["rtt_ms"].min()
+    shown = _load("slac-2003-path").query("tool == 'traceroute' and from_site == @site")
+    return shown.groupby("number")["rtt_ms"].min()
 
 
 def hop_ms(site: str, hop: int) -> float:
@@ -343,29 +333,12 @@ def iperf_rate(phase: str, printed: PrintedValue) -> CheckResult:
     )
 
 
-NAMES = {
-    function.__name__: function
-    for function in (
-        *(
-            best,
-            best_percent,
-            chart,
-            curve,
-            largest_change,
-            lines,
-            listed,
-            mtus_that_gain,
-            outside,
-            peaks,
-        ),
-        *(ratios, report, rises, same_as_notes, swings),
-        *(unchanged_or_better, cell, cells, check_total, largest_total),
-        *(average_of_replies, bigger_memory, date_shown, elapsed_s, hop_ms, ping_ms, rapid),
-        *(rate_Mbps, receiver_setting, routers, sndbufs_B),
-        *(iperf_rate, measured, solaris_linux_setting),
-    )
+NAMES: dict[str, Any] = {
+    name: value
+    for name, value in globals().items()
+    if not name.startswith("_") and getattr(value, "__module__", "") == __name__
 } | {
     **{"FLAT": FLAT, "HALF_SPEED_MBPS": HALF_SPEED_MBPS, "DVD_CAPACITY_B": DVD_CAPACITY_B},
     "MTUS_B": [1500, 9000, 16114],
 }
-"""Names for the expressions of the claims."""
+"""Names for the expressions of the claims: the functions above, and constants."""
