@@ -1,12 +1,9 @@
 /* gensink: one binary, a table of subcommands. */
-#include "agent/agent.h"
+#include "commands.h"
 #include "base/clock.h"
 #include "base/serve.h"
 #include "cli/cli.h"
-#include "congestion/cc_session.h"
-#include "emulator/emulate.h"
 #include "netlab.h"
-#include "tune/tune.h"
 
 #include <signal.h>
 #include <stdio.h>

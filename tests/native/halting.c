@@ -1,6 +1,6 @@
 /* The emulator with random preemption just before it reads: arrivals in that time must not be dated
  * to the previous clock read. */
-#include "emulator/emulate.h"
+#include "commands.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -3,7 +3,7 @@
  * The file named by NL_FAULTS is a shared page of int32: mask of calls, calls to skip, calls to fail
  * (-1: all), errno, number of failures so far. The test writes it; the process and its guard count.
  * Standard streams and what is between the processes never fail. Link with --wrap of every call. */
-#include "tune/tune.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* `gensink tune` without the rest of main.c, for the tests of tuning. */
-#include "tune/tune.h"
+#include "commands.h"
 
 int main(int argc, char **argv)
 {

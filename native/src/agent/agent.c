@@ -1,4 +1,4 @@
-#include "agent/agent.h"
+#include "commands.h"
 
 #include "agent/lease.h"
 #include "agent/run_table.h"
@@ -11,8 +11,8 @@
 #include "base/serve.h"
 #include "meter/processes.h"
 #include "netlab.h"
-#include "run/options.h"
-#include "run/meter_json.h"
+#include "run/run.h"
+#include "run/report_json.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -52,7 +52,7 @@ static void *execute_entry(void *argument)
 	struct entry *entry = argument;
 	struct nl_run_table *table = entry->table;
 	struct nl_run *run = entry->run;
-	struct nl_json json;
+	struct nl_json json = {0};
 	struct nl_err err;
 	int code = nl_run_execute(run, &err);
 	uint64_t at = 0;
@@ -61,20 +61,15 @@ static void *execute_entry(void *argument)
 	pthread_mutex_lock(&table->lock);
 	entry->run = NULL;
 	pthread_mutex_unlock(&table->lock);
-	nl_json_init(&json);
 	if (code) {
 		char number[24];
 
-		nl_decimal_format(number, nl_run_report(run)->run);
+		nl_decimal_format(number, run->report.run);
 		nl_json_error(&json, number, &err);
-		nl_async_out_put_large(table->out, &json);
-	} else if (nl_report_is_large(nl_run_report(run))) {
-		while (nl_json_report_part(&json, nl_run_report(run), &at))
-			nl_async_out_put_large(table->out, &json);
-	} else {
-		nl_json_report(&json, nl_run_report(run));
-		nl_async_out_put_large(table->out, &json);
+		nl_async_out_put(table->out, &json, 1);
 	}
+	while (!code && nl_json_report_part(&json, &run->report, &at))
+		nl_async_out_put(table->out, &json, 1);
 	nl_run_free(run);
 	nl_json_free(&json);
 
@@ -137,15 +132,13 @@ static int launch(struct entry *entry, struct nl_err *err)
 
 static void send_listening(struct nl_run_table *table, const struct nl_run *run, uint64_t id)
 {
-	struct nl_json json;
+	struct nl_json json = {0};
 
-	nl_json_init(&json);
-	nl_json_open(&json, NULL);
-	nl_json_text(&json, "event", "listening");
+	nl_json_event(&json, "listening");
 	nl_json_u64(&json, "run", id);
 	nl_json_u64(&json, "port", nl_run_port(run));
 	nl_json_close(&json);
-	nl_async_out_put(table->out, &json);
+	nl_async_out_put(table->out, &json, 0);
 	nl_json_free(&json);
 }
 

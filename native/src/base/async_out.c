@@ -72,10 +72,10 @@ static void *write_lines(void *argument)
 			failed = nl_json_line(&line->json, out->fd);
 		pthread_mutex_lock(&out->lock);
 		out->queued_B -= line->json.len;
-		if (line->large)
+		if (line->large) {
 			out->large_B -= line->json.len;
-		if (line->large)
 			pthread_cond_broadcast(&out->changed);
+		}
 		nl_json_free(&line->json);
 		free(line);
 		if (failed)
@@ -97,27 +97,23 @@ struct nl_async_out *nl_async_out_new(int fd)
 		return NULL;
 	out->fd = fd;
 	out->last = &out->first;
-	out->broken_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (out->broken_fd < 0) {
-		free(out);
-		return NULL;
-	}
 	pthread_mutex_init(&out->lock, NULL);
 	nl_condition_init(&out->changed);
 	pthread_attr_init(&thread);
 	pthread_attr_setstacksize(&thread, STACK_B);
-	errnum = pthread_create(&out->writer, &thread, write_lines, out);
+	out->broken_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	errnum = out->broken_fd < 0 ? errno : pthread_create(&out->writer, &thread, write_lines, out);
 	pthread_attr_destroy(&thread);
-	if (errnum) {
+	if (!errnum)
+		return out;
+	if (out->broken_fd >= 0)
 		close(out->broken_fd);
-		free(out);
-		errno = errnum;
-		return NULL;
-	}
-	return out;
+	free(out);
+	errno = errnum;
+	return NULL;
 }
 
-static void put(struct nl_async_out *out, struct nl_json *j, int large)
+void nl_async_out_put(struct nl_async_out *out, struct nl_json *j, int large)
 {
 	struct line *line = calloc(1, sizeof(*line));
 
@@ -134,23 +130,13 @@ static void put(struct nl_async_out *out, struct nl_json *j, int large)
 		out->queued_B += j->len;
 		if (large)
 			out->large_B += j->len;
-		nl_json_init(j);
+		*j = (struct nl_json){0};
 		line = NULL;
 		pthread_cond_broadcast(&out->changed);
 	}
 	pthread_mutex_unlock(&out->lock);
 	free(line);
 	nl_json_reset(j);
-}
-
-void nl_async_out_put(struct nl_async_out *out, struct nl_json *j)
-{
-	put(out, j, 0);
-}
-
-void nl_async_out_put_large(struct nl_async_out *out, struct nl_json *j)
-{
-	put(out, j, 1);
 }
 
 size_t nl_async_out_queued_B(struct nl_async_out *out)

@@ -16,12 +16,9 @@ struct nl_async_out;
 struct nl_async_out *nl_async_out_new(int fd);
 
 /* Queue the JSON as one line and empty *j, which stays the caller's. Any thread. A text that ran
- * out of memory breaks the writer. */
-void nl_async_out_put(struct nl_async_out *out, struct nl_json *j);
-
-/* The same for a large text: first wait until those queued before it this way are written, so that
- * at most two are in memory. */
-void nl_async_out_put_large(struct nl_async_out *out, struct nl_json *j);
+ * out of memory breaks the writer. A large text first waits until those queued before it are written, so
+ * that at most two are in memory. */
+void nl_async_out_put(struct nl_async_out *out, struct nl_json *j, int large);
 
 /* Bytes queued, without the large texts. */
 size_t nl_async_out_queued_B(struct nl_async_out *out);

@@ -1,7 +1,7 @@
 #include "base/host_lock.h"
 
 #include "base/error.h"
-#include "base/private_dir.h"
+#include "base/files.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

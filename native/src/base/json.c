@@ -1,6 +1,6 @@
 #include "base/json.h"
 
-#include "base/file_read.h"
+#include "base/files.h"
 #include "base/request.h"
 
 #include <errno.h>
@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void nl_json_init(struct nl_json *j)
-{
-	memset(j, 0, sizeof(*j));
-}
 
 void nl_json_free(struct nl_json *j)
 {
@@ -117,6 +112,13 @@ void nl_json_close(struct nl_json *j) { unbracket(j, "}"); }
 void nl_json_array(struct nl_json *j, const char *key) { bracket(j, key, "["); }
 void nl_json_array_end(struct nl_json *j) { unbracket(j, "]"); }
 
+void nl_json_event(struct nl_json *j, const char *event)
+{
+	nl_json_reset(j);
+	nl_json_open(j, NULL);
+	nl_json_text(j, "event", event);
+}
+
 /* A member whose value needs no quotes. */
 static void plain(struct nl_json *j, const char *key, const char *value)
 {
@@ -190,8 +192,7 @@ void nl_json_error(struct nl_json *j, const char *run, const struct nl_err *err)
 	uint64_t number = 0;
 	int known = run && nl_decimal_parse(run, 0, UINT64_MAX, &number) == 0;
 
-	nl_json_open(j, NULL);
-	nl_json_text(j, "event", "error");
+	nl_json_event(j, "error");
 	nl_json_known(j, "run", known, number);
 	nl_json_text(j, "code", nl_code_name(err->code));
 	nl_json_text(j, "key", err->key[0] ? err->key : NULL);

@@ -1,6 +1,6 @@
 /* json: write one object or array to a growing buffer.
  *
- * The writer owns its buffer until nl_json_free, and inserts the commas. A failed allocation sets
+ * A writer of zeros is empty. It owns its buffer until nl_json_free, and inserts the commas. A failed allocation sets
  * `failed` and makes later calls no-ops; check once, at the end. One thread at a time. */
 #ifndef NL_JSON_H
 #define NL_JSON_H
@@ -17,10 +17,11 @@ struct nl_json {
 	int comma; /* a comma is due before the next item */
 };
 
-void nl_json_init(struct nl_json *j);
 void nl_json_free(struct nl_json *j);
 void nl_json_reset(struct nl_json *j); /* empty; keeps the buffer */
 
+/* Empty it, and begin the object of an event. */
+void nl_json_event(struct nl_json *j, const char *event);
 /* `{`; key is NULL inside an array or at the top. */
 void nl_json_open(struct nl_json *j, const char *key);
 void nl_json_close(struct nl_json *j);                  /* `}` */

@@ -1,5 +1,6 @@
 #include "base/request.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,96 +29,97 @@ static void note_key(struct nl_request *r, const char *key, size_t len)
 	r->bad_key[len] = '\0';
 }
 
-/* Decode a percent-encoded value in place; returns the new length or -1. */
-static long decode(char *to, const char *from, size_t len)
+/* Decode a percent-encoded value in place, and terminate it. Its length, or -1. */
+static long decode(char *value, const char *end)
 {
-	size_t n = 0;
+	char *to = value;
 
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)from[i];
+	for (const char *from = value; from < end; from++) {
+		unsigned char c = (unsigned char)*from;
 
 		if (c == '%') {
-			int hi, lo;
+			int hi = end - from < 3 ? -1 : nl_hex_digit(from[1]);
+			int lo = hi < 0 ? -1 : nl_hex_digit(from[2]);
 
-			if (len - i < 3)
-				return -1;
-			hi = nl_hex_digit(from[i + 1]);
-			lo = nl_hex_digit(from[i + 2]);
-			if (hi < 0 || lo < 0)
+			if (lo < 0)
 				return -1;
 			c = (unsigned char)(hi * 16 + lo);
-			i += 2;
+			from += 2;
 		}
 		if (c < 32 || c > 126)
 			return -1;
-		to[n++] = (char)c;
+		*to++ = (char)c;
 	}
-	to[n] = '\0';
-	return (long)n;
+	*to = '\0';
+	return to - value;
+}
+
+/* The first c from `at` on, or end. */
+static char *find(char *at, char *end, char c)
+{
+	char *found = memchr(at, c, (size_t)(end - at));
+
+	return found ? found : end;
+}
+
+/* Check a verb or key, and terminate it. */
+static enum nl_request_code take_key(char *key, char *end)
+{
+	if (end - key > NL_KEY_MAX)
+		return NL_REQUEST_TOO_LONG;
+	for (const char *c = key; c < end; c++)
+		if (!key_char(*c))
+			return NL_REQUEST_BAD_KEY;
+	*end = '\0';
+	return NL_REQUEST_OK;
+}
+
+static enum nl_request_code take_pair(struct nl_request *out, char *key, char *end)
+{
+	char *equals = find(key, end, '=');
+	enum nl_request_code code;
+	long len;
+
+	note_key(out, key, (size_t)(equals - key));
+	if (equals == end)
+		return NL_REQUEST_NO_EQUALS;
+	if (equals == key)
+		return NL_REQUEST_BAD_KEY;
+	code = out->count == NL_PAIRS_MAX ? NL_REQUEST_TOO_LONG : take_key(key, equals);
+	if (code != NL_REQUEST_OK)
+		return code;
+	if (nl_request_has(out, key))
+		return NL_REQUEST_TWICE;
+	len = decode(equals + 1, end);
+	if (len < 0)
+		return NL_REQUEST_BAD_VALUE;
+	out->pair[out->count++] = (struct nl_pair){key, equals + 1, (size_t)len, 0};
+	return NL_REQUEST_OK;
 }
 
 enum nl_request_code nl_request_parse(struct nl_request *out, const char *line, size_t len)
 {
-	size_t at = 0, used = 0, end;
+	char *at = out->store, *end, *next;
+	enum nl_request_code code;
 
 	memset(out, 0, sizeof(*out));
 	if (len > 0 && line[len - 1] == '\r')
 		len--;
 	if (len > NL_LINE_MAX)
 		return NL_REQUEST_TOO_LONG;
-	while (at < len && line[at] != ' ')
-		at++;
-	if (at == 0)
-		return NL_REQUEST_EMPTY;
-	if (at > NL_KEY_MAX)
-		return NL_REQUEST_TOO_LONG;
-	for (size_t i = 0; i < at; i++)
-		if (!key_char(line[i]))
-			return NL_REQUEST_BAD_KEY;
-	memcpy(out->store, line, at);
-	out->store[at] = '\0';
-	out->verb = out->store;
-	used = at + 1;
-
-	while (at < len) {
-		struct nl_pair *word;
-		size_t start = at + 1, eq;
-		long n;
-
-		for (end = start; end < len && line[end] != ' ';)
-			end++;
-		for (eq = start; eq < end && line[eq] != '=';)
-			eq++;
-		note_key(out, line + start, eq - start);
-		if (eq == end)
-			return NL_REQUEST_NO_EQUALS;
-		if (eq == start)
-			return NL_REQUEST_BAD_KEY;
-		if (eq - start > NL_KEY_MAX || out->count == NL_PAIRS_MAX)
-			return NL_REQUEST_TOO_LONG;
-		for (size_t i = start; i < eq; i++)
-			if (!key_char(line[i]))
-				return NL_REQUEST_BAD_KEY;
-		word = &out->pair[out->count];
-		/* key, NUL, value, NUL never exceed "key=value " of the line */
-		word->key = out->store + used;
-		memcpy(out->store + used, line + start, eq - start);
-		used += eq - start;
-		out->store[used++] = '\0';
-		for (size_t i = 0; i < out->count; i++)
-			if (strcmp(out->pair[i].key, word->key) == 0)
-				return NL_REQUEST_TWICE;
-		n = decode(out->store + used, line + eq + 1, end - eq - 1);
-		if (n < 0)
-			return NL_REQUEST_BAD_VALUE;
-		word->value = out->store + used;
-		word->value_len = (size_t)n;
-		used += (size_t)n + 1;
-		out->count++;
-		at = end;
+	memcpy(at, line, len);
+	out->verb = at;
+	end = at + len;
+	next = find(at, end, ' ');
+	code = next == at ? NL_REQUEST_EMPTY : take_key(at, next);
+	while (code == NL_REQUEST_OK && next < end) {
+		at = next + 1;
+		next = find(at, end, ' ');
+		code = take_pair(out, at, next);
 	}
-	out->bad_key[0] = '\0';
-	return NL_REQUEST_OK;
+	if (code == NL_REQUEST_OK)
+		out->bad_key[0] = '\0';
+	return code;
 }
 
 const char *nl_request_message(enum nl_request_code code)
@@ -186,7 +188,7 @@ int nl_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out
 
 void nl_decimal_format(char out[24], uint64_t value)
 {
-	snprintf(out, 24, "%llu", (unsigned long long)value);
+	snprintf(out, 24, "%" PRIu64, value);
 }
 
 int nl_hex_parse(const char *text, uint8_t *out, size_t len)
@@ -208,6 +210,14 @@ int nl_request_u64(struct nl_request *r, const char *key, uint64_t min, uint64_t
 	const char *text = nl_request_get(r, key);
 
 	return text ? nl_decimal_parse(text, min, max, out) : 1;
+}
+
+int nl_request_number(struct nl_request *r, const char *key, uint64_t min, uint64_t max, uint64_t *out,
+		      struct nl_err *err)
+{
+	if (nl_request_u64(r, key, min, max, out) >= 0)
+		return NL_OK;
+	return nl_fail_key(err, key, "%s: expected an integer from %" PRIu64 " to %" PRIu64, key, min, max);
 }
 
 const char *nl_request_unread(const struct nl_request *r)

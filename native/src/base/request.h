@@ -54,6 +54,10 @@ const char *nl_request_get(struct nl_request *r, const char *key);
 int nl_request_u64(struct nl_request *r, const char *key, uint64_t min, uint64_t max,
 		   uint64_t *out);
 
+/* The same, and *err with the key and its bounds unless it is valid or absent. NL_OK or NL_BAD_REQUEST. */
+int nl_request_number(struct nl_request *r, const char *key, uint64_t min, uint64_t max, uint64_t *out,
+		      struct nl_err *err);
+
 /* True if the key is present; does not mark it read. */
 int nl_request_has(const struct nl_request *r, const char *key);
 

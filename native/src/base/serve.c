@@ -143,9 +143,7 @@ enum nl_serve_end nl_serve_run(struct nl_serve *s)
 
 struct nl_json *nl_serve_event(struct nl_serve *s, const char *event)
 {
-	nl_json_reset(&s->json);
-	nl_json_open(&s->json, NULL);
-	nl_json_text(&s->json, "event", event);
+	nl_json_event(&s->json, event);
 	return &s->json;
 }
 
@@ -175,7 +173,7 @@ static void put_out(struct nl_serve *s)
 static void put(struct nl_serve *s)
 {
 	if (s->async_out)
-		nl_async_out_put(s->async_out, &s->json);
+		nl_async_out_put(s->async_out, &s->json, 0);
 	else
 		put_out(s);
 }
@@ -189,7 +187,6 @@ int nl_serve_finish(struct nl_serve *s)
 
 void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err)
 {
-	nl_json_reset(&s->json);
 	nl_json_error(&s->json, run, err);
 	put(s);
 	if (err->code != NL_BAD_REQUEST)

@@ -4,6 +4,7 @@
 
 #include "base/arguments.h"
 #include "base/json.h"
+#include "netlab.h"
 
 /* Print the error on stderr. Returns the exit code: 2 for bad input, else 1. */
 int nl_cli_fail(const char *cmd, const struct nl_err *err);
@@ -17,13 +18,19 @@ enum { NL_CLI_GO_ON = -1 };
 int nl_cli_arguments(const struct nl_command_line *line, int argc, char **argv,
 		     const char **operand);
 
-/* Each subcommand returns the exit code: 0, 1: a run failed, 2: bad input; argv[0] is its name. */
-int nl_gen_main(int argc, char **argv);
-int nl_sink_main(int argc, char **argv);
-int nl_meter_main(int argc, char **argv);
-int nl_copyrate_main(int argc, char **argv);
+/* -- the command lines of `gensink gen` and `gensink sink`; as base/arguments, for the main thread only -- */
 
-/* GenSink of 2003: name is gen4 or sink4. */
-int nl_classic_main(const char *name, int argc, char **argv);
+struct nl_run_arguments {
+	struct nl_run_opts opts;
+	int json;
+};
+
+/* Parse the options of a role: those of nl_options(), and json. A missing option keeps its default.
+ * NL_OK, NL_ARGUMENTS_HELP after --help, or a code with *err filled. */
+int nl_run_arguments_parse(struct nl_run_arguments *out, int role, int argc, char **argv,
+			   struct nl_err *err);
+
+/* Print the options of a role, from the same table. */
+void nl_run_arguments_help(const char *cmd, int role);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/request.h"
 #include "base/process.h"
 #include "cli/cli.h"
+#include "commands.h"
 #include "io/io_method.h"
 #include "net/sock.h"
 

@@ -1,17 +1,16 @@
 /* gensink copyrate: the copy rate of one thread on this machine, as a line of JSON. */
 #include "cli/cli.h"
+#include "commands.h"
 
 static int measure(uint64_t budget_ms, struct nl_err *err)
 {
 	struct nl_copy_report report;
-	struct nl_json json;
+	struct nl_json json = {0};
 	int code = nl_copy_rate(budget_ms, &report, err);
 
 	if (code)
 		return code;
-	nl_json_init(&json);
-	nl_json_open(&json, NULL);
-	nl_json_text(&json, "event", "copyrate");
+	nl_json_event(&json, "copyrate");
 	nl_json_u64(&json, "hot_Bps", report.hot_Bps);
 	nl_json_u64(&json, "cold_Bps", report.cold_Bps);
 	nl_json_close(&json);

@@ -2,8 +2,9 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "cli/cli.h"
+#include "commands.h"
 #include "meter/meter_poll.h"
-#include "run/meter_json.h"
+#include "run/report_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,11 +34,9 @@ static void print_report(const struct nl_meter_span *span)
 
 static int print_json(const struct nl_meter_span *span, struct nl_err *err)
 {
-	struct nl_json json;
+	struct nl_json json = {0};
 
-	nl_json_init(&json);
-	nl_json_open(&json, NULL);
-	nl_json_text(&json, "event", "meter");
+	nl_json_event(&json, "meter");
 	nl_json_span(&json, span);
 	nl_json_close(&json);
 	return nl_cli_print(&json, err);

@@ -1,4 +1,4 @@
-#include "congestion/cc_session.h"
+#include "commands.h"
 
 #include "base/error.h"
 #include "base/json.h"

@@ -1,4 +1,4 @@
-#include "emulator/emulate.h"
+#include "commands.h"
 
 #include "base/async_out.h"
 #include "base/clock.h"
@@ -59,7 +59,7 @@ static void send_report(struct emulator *e, int final, int with_samples)
 {
 	e->report.wake_ns = e->wake_comp.mean_ns;
 	nl_emulate_report_json(&e->report, e->link, nl_now_ns(), final, with_samples, &e->serve.json);
-	nl_async_out_put(e->out, &e->serve.json);
+	nl_async_out_put(e->out, &e->serve.json, 0);
 }
 
 /* -- requests ------------------------------------------------------------------------ */

@@ -166,8 +166,7 @@ void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link li
 	uint64_t elapsed_ns = now_ns - r->begun_ns, waited = waited_ns() - r->waited0_ns, cpu[2];
 
 	nl_process_cpu_us(cpu);
-	nl_json_open(j, NULL);
-	nl_json_text(j, "event", "emulation");
+	nl_json_event(j, "emulation");
 	nl_json_bool(j, "final", final);
 	nl_json_u64(j, "t_ns", now_ns);
 	nl_json_u64(j, "elapsed_ns", elapsed_ns);

@@ -2,12 +2,14 @@
 
 #include "base/error.h"
 #include "io/affinity.h"
-#include "io/batch.h"
 #include "io/io_method.h"
 #include "io/worker.h"
-#include "net/egress.h"
+#include "net/interface.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* CPUs that this process may use: fewer than the machine has under taskset or in a container. */
 static uint64_t cpus_allowed(void)
@@ -117,4 +119,65 @@ const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts)
 {
 	return opts->role == NL_GEN ? nl_io_send_method(opts->send)
 				    : nl_io_receive_method(opts->receive);
+}
+
+int nl_io_ctx_open(struct nl_io_ctx *ctx, const struct nl_io_method *method, uint64_t record_B,
+		   uint8_t *buffer, int file)
+{
+	int errnum;
+
+	*ctx = (struct nl_io_ctx){.method = method, .record_B = record_B, .buffer = buffer,
+				   .file = file, .pipe_out = -1, .pipe_in = -1};
+	errnum = method->open ? method->open(ctx) : 0;
+	if (errnum)
+		nl_io_ctx_close(ctx);
+	return errnum;
+}
+
+void nl_io_ctx_close(struct nl_io_ctx *ctx)
+{
+	if (ctx->map)
+		munmap(ctx->map, ctx->map_B);
+	if (ctx->pipe_out >= 0)
+		close(ctx->pipe_out);
+	if (ctx->pipe_in >= 0)
+		close(ctx->pipe_in);
+	if (ctx->owns_file)
+		close(ctx->file);
+	*ctx = (struct nl_io_ctx){.file = -1, .pipe_out = -1, .pipe_in = -1};
+}
+
+int nl_io_ctx_pipe(struct nl_io_ctx *ctx)
+{
+	enum { PIPE_MAX_B = 1 << 20 }; /* the limit for unprivileged processes */
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return errno;
+	ctx->pipe_out = ends[0];
+	ctx->pipe_in = ends[1];
+	/* the largest size allowed; a smaller pipe works with more calls */
+	for (int size = PIPE_MAX_B; size > 65536; size /= 2)
+		if ((uint64_t)size / 2 < ctx->record_B && fcntl(ends[1], F_SETPIPE_SZ, size) >= 0)
+			break;
+	return 0;
+}
+
+struct nl_batch nl_batch_of(uint64_t streams, uint64_t threads, uint64_t cpus,
+			    struct nl_egress egress)
+{
+	uint64_t at_once = threads < cpus ? threads : cpus;
+	int large_packets = egress.packet_B >= NL_EGRESS_LARGE_B;
+	struct nl_batch batch = {.stream_B = NL_BATCH_PACKETS * egress.packet_B,
+				 .yield_B = NL_BATCH_YIELD_B};
+
+	if (streams == threads)
+		batch.yield_B = NL_BATCH_THREAD_B;
+	if (large_packets && streams >= NL_BATCH_LARGE_SET * threads)
+		batch.stream_B = batch.yield_B = NL_BATCH_LARGE_SET_B;
+	if (!large_packets && at_once > egress.queues)
+		batch.stream_B = batch.yield_B = NL_BATCH_SHARED_B;
+	if (streams <= cpus)
+		batch.yield_B = UINT64_MAX;
+	return batch;
 }

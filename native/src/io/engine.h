@@ -2,7 +2,10 @@
 #ifndef NL_ENGINE_H
 #define NL_ENGINE_H
 
+#include "net/interface.h"
 #include "netlab.h"
+
+#include <stdint.h>
 
 struct nl_engine;
 struct nl_io_method;
@@ -18,5 +21,31 @@ struct nl_choice {
 /* Choose for the run. NL_REFUSED with the reason if this kernel lacks support; `auto` chooses an
  * engine that it has. */
 int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, struct nl_err *err);
+
+/* Per-stream batch and yield thresholds.
+ *
+ * A gen that shares CPUs with sinks yields regularly, so that sinks read data that are still in the
+ * cache and the backlog stays small.
+ *
+ * A batch is a number of packets, as TCP passes them to the interface. Large batches amortise cold
+ * caches: many streams per thread, large packets. Small ones avoid contention: several threads send
+ * small packets into one transmit queue, where a large batch finds the queue full. */
+enum {
+	NL_BATCH_PACKETS = 64,
+	NL_BATCH_YIELD_B = 4 << 20,
+	NL_BATCH_THREAD_B = 2 << 20, /* of a thread with one stream */
+	NL_BATCH_LARGE_SET = 64,	    /* streams per thread that make a set large */
+	NL_BATCH_LARGE_SET_B = 8 << 20,
+	NL_BATCH_SHARED_B = 128 << 10,
+};
+
+struct nl_batch {
+	uint64_t stream_B; /* UINT64_MAX: no limit */
+	uint64_t yield_B;  /* UINT64_MAX: never */
+};
+
+/* The thresholds for streams on threads (one thread per stream if equal) of a machine with cpus. */
+struct nl_batch nl_batch_of(uint64_t streams, uint64_t threads, uint64_t cpus,
+			    struct nl_egress egress);
 
 #endif

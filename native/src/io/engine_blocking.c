@@ -2,7 +2,7 @@
  * yields: blocking send() and recv() only. */
 #include "io/read_delay.h"
 #include "io/worker.h"
-#include "io/zc_pending.h"
+#include "io/stream.h"
 #include "net/sock.h"
 
 #include <errno.h>

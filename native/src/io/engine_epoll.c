@@ -2,7 +2,7 @@
  * again after the others. */
 #include "base/clock.h"
 #include "io/worker.h"
-#include "io/zc_pending.h"
+#include "io/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The send methods. */
 #include "io/io_method.h"
-#include "io/zc_pending.h"
+#include "io/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

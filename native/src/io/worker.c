@@ -2,10 +2,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "io/zc_pending.h"
+#include "io/stream.h"
 #include "net/sock.h"
 #include "net/sockopts.h"
-#include "net/tcpinfo.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,8 @@
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file_read.h"
+#include "base/files.h"
 #include "meter/meter_poll.h"
 #include "meter/procfs.h"
-#include "meter/throttle.h"
 #include "net/rtnl.h"
 
 #include <errno.h>

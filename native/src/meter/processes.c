@@ -1,7 +1,7 @@
 #include "meter/processes.h"
 
 #include "base/clock.h"
-#include "base/file_read.h"
+#include "base/files.h"
 #include "base/request.h"
 
 #include <dirent.h>

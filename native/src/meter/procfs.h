@@ -14,4 +14,13 @@ int nl_procfs_stat(const char *text, size_t len, uint64_t tick_us, struct nl_met
 /* Sum processed, dropped and time_squeeze over all rows. 0, or -1. */
 int nl_procfs_softnet(const char *text, size_t len, struct nl_meter *out);
 
+/* -- frequency and thermal throttling of each CPU, from sysfs ------------------------- */
+
+#define NL_CPU_ROOT "/sys/devices/system/cpu"
+
+/* Fill frequency_kHz and throttled of the CPUs in out->cpu, from files below `root`:
+ * cpuN/cpufreq/scaling_cur_freq, and cpuN/thermal_throttle/{core,package}_throttle_count. An absent
+ * or malformed frequency is 0; throttled is the sum of the counts that there are, -1 without one. */
+void nl_throttle_read(const char *root, struct nl_meter *out);
+
 #endif

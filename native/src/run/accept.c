@@ -34,24 +34,24 @@ struct acceptor {
 	struct nl_address from; /* len 0: any */
 };
 
-static void drop(struct acceptor *acceptor, uint32_t at, int close_it)
+static void drop(struct acceptor *a, uint32_t at, int close_it)
 {
 	if (close_it)
-		close(acceptor->pending[at].fd);
-	acceptor->count--;
-	memmove(&acceptor->pending[at], &acceptor->pending[at + 1],
-		(acceptor->count - at) * sizeof(acceptor->pending[0]));
+		close(a->pending[at].fd);
+	a->count--;
+	memmove(&a->pending[at], &a->pending[at + 1],
+		(a->count - at) * sizeof(a->pending[0]));
 }
 
-static void reject(struct acceptor *acceptor, uint32_t at, uint64_t *why)
+static void reject(struct acceptor *a, uint32_t at, uint64_t *why)
 {
 	(*why)++;
-	drop(acceptor, at, 1);
+	drop(a, at, 1);
 }
 
-static void validate_hello(struct acceptor *acceptor, uint32_t at)
+static void validate_hello(struct acceptor *a, uint32_t at)
 {
-	struct nl_run *run = acceptor->run;
+	struct nl_run *run = a->run;
 	struct nl_rejected *rejected = &run->report.rejected;
 	uint64_t *const why[] = {
 		[NL_HELLO_MAGIC] = &rejected->magic, [NL_HELLO_VERSION] = &rejected->version,
@@ -59,55 +59,44 @@ static void validate_hello(struct acceptor *acceptor, uint32_t at)
 		[NL_HELLO_STREAM] = &rejected->stream,
 	};
 	uint32_t id = 0;
-	enum nl_hello_code code = nl_hello_check(acceptor->pending[at].hello, run->opts.run,
+	enum nl_hello_code code = nl_hello_check(a->pending[at].hello, run->opts.run,
 						 run->opts.token, run->opts.streams, &id);
 
 	if (code != NL_HELLO_OK) {
-		reject(acceptor, at, why[code]);
+		reject(a, at, why[code]);
 	} else if (run->transfer.stream[id].fd >= 0) {
-		reject(acceptor, at, &rejected->twice);
+		reject(a, at, &rejected->twice);
 	} else {
-		run->transfer.stream[id].fd = acceptor->pending[at].fd;
+		run->transfer.stream[id].fd = a->pending[at].fd;
 		run->report.accepted++;
-		drop(acceptor, at, 0);
+		drop(a, at, 0);
 	}
 }
 
 /* Read a pending hello. Returns 1 if the entry is gone and the next one took its index. */
-static int read_hello(struct acceptor *acceptor, uint32_t at)
+static int read_hello(struct acceptor *a, uint32_t at)
 {
-	struct pending *p = &acceptor->pending[at];
+	struct pending *p = &a->pending[at];
 	ssize_t n = recv(p->fd, p->hello + p->have, NL_HELLO_B - p->have, 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		reject(acceptor, at, &acceptor->run->report.rejected.too_short);
+		reject(a, at, &a->run->report.rejected.too_short);
 		return 1;
 	}
 	p->have += (uint32_t)n;
 	if (p->have < NL_HELLO_B)
 		return 0;
-	validate_hello(acceptor, at);
+	validate_hello(a, at);
 	return 1;
 }
 
-/* accept() also returns errors of a connection that failed before it was accepted: see accept(2).
- */
+/* accept() also returns errors of a connection that failed before it was accepted: see accept(2). */
 static int lost_connection(int errnum)
 {
-	switch (errnum) {
-	case EINTR:
-	case ECONNABORTED:
-	case EPROTO:
-	case ENETDOWN:
-	case EHOSTDOWN:
-	case EHOSTUNREACH:
-	case ENETUNREACH:
-		return 1;
-	default:
-		return 0;
-	}
+	return errnum == EINTR || errnum == ECONNABORTED || errnum == EPROTO || errnum == ENETDOWN ||
+	       errnum == EHOSTDOWN || errnum == EHOSTUNREACH || errnum == ENETUNREACH;
 }
 
 static int out_of_files(int errnum)
@@ -117,26 +106,26 @@ static int out_of_files(int errnum)
 
 /* Read what has arrived, since a valid hello may be waiting; then evict the oldest quarter, so that
  * a flood does not have all of them read again for each of its connections. */
-static void make_room(struct acceptor *acceptor)
+static void make_room(struct acceptor *a)
 {
-	uint32_t keep = acceptor->limit - (acceptor->limit + 3) / 4;
+	uint32_t keep = a->limit - (a->limit + 3) / 4;
 
-	for (uint32_t i = acceptor->count; i-- > 0;)
-		read_hello(acceptor, i);
-	while (acceptor->count >= acceptor->limit ||
-	       (acceptor->count > keep && acceptor->limit > PENDING_MIN))
-		reject(acceptor, 0, &acceptor->run->report.rejected.evicted);
+	for (uint32_t i = a->count; i-- > 0;)
+		read_hello(a, i);
+	while (a->count >= a->limit ||
+	       (a->count > keep && a->limit > PENDING_MIN))
+		reject(a, 0, &a->run->report.rejected.evicted);
 }
 
-static int accept_pending(struct acceptor *acceptor, struct nl_err *err)
+static int accept_pending(struct acceptor *a, struct nl_err *err)
 {
-	struct nl_rejected *rejected = &acceptor->run->report.rejected;
+	struct nl_rejected *rejected = &a->run->report.rejected;
 
 	/* Bounded, so that a flood of connections does not delay the rest. */
 	for (int taken = 0; taken < ACCEPT_BATCH; taken++) {
 		struct sockaddr_storage peer;
 		socklen_t len = sizeof(peer);
-		int fd = accept4(acceptor->run->listener, (struct sockaddr *)&peer, &len,
+		int fd = accept4(a->run->listener, (struct sockaddr *)&peer, &len,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0) {
@@ -144,69 +133,69 @@ static int accept_pending(struct acceptor *acceptor, struct nl_err *err)
 				return NL_OK;
 			if (lost_connection(errno))
 				continue;
-			if (out_of_files(errno) && acceptor->count) {
-				reject(acceptor, 0, &rejected->evicted);
+			if (out_of_files(errno) && a->count) {
+				reject(a, 0, &rejected->evicted);
 				continue;
 			}
 			return nl_fail_errno(err, errno, "accept");
 		}
-		if (acceptor->from.len && !nl_address_same_host(&peer, &acceptor->from.storage)) {
+		if (a->from.len && !nl_address_same_host(&peer, &a->from.storage)) {
 			rejected->address++;
 			close(fd);
 			continue;
 		}
-		if (acceptor->count >= acceptor->limit)
-			make_room(acceptor);
-		acceptor->pending[acceptor->count++] = (struct pending){
+		if (a->count >= a->limit)
+			make_room(a);
+		a->pending[a->count++] = (struct pending){
 			.fd = fd, .deadline_ns = nl_now_ns() + HELLO_MS * NL_NS_PER_MS};
 		/* usually the hello has already arrived */
-		read_hello(acceptor, acceptor->count - 1);
+		read_hello(a, a->count - 1);
 	}
 	return NL_OK;
 }
 
-static void expire(struct acceptor *acceptor)
+static void expire(struct acceptor *a)
 {
 	uint64_t now = nl_now_ns();
 
-	while (acceptor->count && acceptor->pending[0].deadline_ns <= now)
-		reject(acceptor, 0, &acceptor->run->report.rejected.late);
+	while (a->count && a->pending[0].deadline_ns <= now)
+		reject(a, 0, &a->run->report.rejected.late);
 }
 
-static int wait_for_peers(struct acceptor *acceptor, uint64_t deadline_ns)
+static int wait_for_peers(struct acceptor *a, uint64_t deadline_ns)
 {
 	uint64_t until = deadline_ns;
 
-	if (acceptor->count && acceptor->pending[0].deadline_ns < until)
-		until = acceptor->pending[0].deadline_ns;
-	acceptor->poll[0] = (struct pollfd){.fd = acceptor->run->listener, .events = POLLIN};
-	acceptor->poll[1] = (struct pollfd){.fd = acceptor->run->wake, .events = POLLIN};
-	for (uint32_t i = 0; i < acceptor->count; i++)
-		acceptor->poll[i + 2] = (struct pollfd){.fd = acceptor->pending[i].fd, .events = POLLIN};
-	return poll(acceptor->poll, acceptor->count + 2, nl_poll_ms(until));
+	if (a->count && a->pending[0].deadline_ns < until)
+		until = a->pending[0].deadline_ns;
+	a->poll[0] = (struct pollfd){.fd = a->run->listener, .events = POLLIN};
+	a->poll[1] = (struct pollfd){.fd = a->run->wake, .events = POLLIN};
+	for (uint32_t i = 0; i < a->count; i++)
+		a->poll[i + 2] = (struct pollfd){.fd = a->pending[i].fd, .events = POLLIN};
+	return poll(a->poll, a->count + 2, nl_poll_ms(until));
 }
 
-static int accept_all(struct acceptor *acceptor, struct nl_err *err)
+static int accept_all(struct acceptor *a, struct nl_err *err)
 {
-	struct nl_run *run = acceptor->run;
+	struct nl_run *run = a->run;
 	uint64_t deadline_ns = nl_now_ns() + run->opts.accept_ms * NL_NS_PER_MS;
 	uint32_t polled;
 	int code;
 
 	while (run->report.accepted < run->opts.streams) {
-		polled = acceptor->count;
-		if (wait_for_peers(acceptor, deadline_ns) < 0 && errno != EINTR)
+		polled = a->count;
+		if (wait_for_peers(a, deadline_ns) < 0 && errno != EINTR)
 			return nl_fail_errno(err, errno, "poll");
 		if (atomic_load(&run->stop_requested))
 			return NL_OK;
 		/* from the newest down, so that a removal does not shift entries still to be
 		 * checked */
 		for (uint32_t i = polled; i-- > 0;)
-			if (acceptor->poll[i + 2].revents)
-				read_hello(acceptor, i);
-		expire(acceptor);
-		if (acceptor->poll[0].revents) {
-			code = accept_pending(acceptor, err);
+			if (a->poll[i + 2].revents)
+				read_hello(a, i);
+		expire(a);
+		if (a->poll[0].revents) {
+			code = accept_pending(a, err);
 			if (code)
 				return code;
 		}
@@ -232,20 +221,20 @@ static uint32_t places(const struct nl_run *run)
 
 int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 {
-	struct acceptor *acceptor = calloc(1, sizeof(*acceptor));
+	struct acceptor *a = calloc(1, sizeof(*a));
 	int code;
 
-	if (!acceptor)
+	if (!a)
 		return nl_fail_errno(err, ENOMEM, "memory to accept streams");
-	acceptor->run = run;
-	acceptor->limit = places(run);
-	if (run->opts.from[0] && nl_address_parse(run->opts.from, 0, &acceptor->from))
+	a->run = run;
+	a->limit = places(run);
+	if (run->opts.from[0] && nl_address_parse(run->opts.from, 0, &a->from))
 		code = nl_fail_key(err, "from", "%s is not a numeric address", run->opts.from);
 	else
-		code = accept_all(acceptor, err);
-	while (acceptor->count)
-		reject(acceptor, 0, &run->report.rejected.late);
-	free(acceptor);
+		code = accept_all(a, err);
+	while (a->count)
+		reject(a, 0, &run->report.rejected.late);
+	free(a);
 	close(run->listener);
 	run->listener = -1;
 	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++) {

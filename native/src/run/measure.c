@@ -8,9 +8,8 @@
 #include "meter/card.h"
 #include "meter/meter_poll.h"
 #include "meter/processes.h"
-#include "net/tcpinfo.h"
+#include "net/sock.h"
 #include "run/run.h"
-#include "run/samples.h"
 
 #include <errno.h>
 #include <stdlib.h>

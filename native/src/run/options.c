@@ -1,14 +1,21 @@
-#include "run/options.h"
+#include "run/run.h"
 
-#include "base/cpulist.h"
+#include "io/affinity.h"
 #include "base/error.h"
 #include "net/sock.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct nl_run_opts, field)
+#define COUNT(field, initial, help, roles, required, min, max)                                     \
+	{#field, initial, help, NL_KIND_COUNT, roles, required, min, max, AT(field)}
+#define FLAG(field, help) {#field, "0", help, NL_KIND_FLAG, BOTH, 0, 0, 1, AT(field)}
+#define LIMIT(field, help, roles)                                                                  \
+	{#field, "auto", help, NL_KIND_LIMIT, roles, 0, 1, UINT64_C(1) << 40, AT(field)}
+#define TEXT(kind, field, initial, help, roles)                                                    \
+	{#field, initial, help, NL_KIND_##kind, roles, 0, 0, 0, AT(field)}
 
 enum { BOTH = NL_SINK | NL_GEN };
 
@@ -16,79 +23,52 @@ enum { HOUR_MS = 3600 * 1000, DAY_MS = 24 * HOUR_MS };
 
 static const uint64_t buffers_max_B = UINT64_C(4) << 30;
 
-/* One line per option. A sink's port is for the command line: an agent's sink binds port 0. */
+/* A sink's port is for the command line: an agent's sink binds port 0. */
 static const struct nl_option table[] = {
-	{"run", "1", "number of the run", NL_KIND_COUNT, BOTH, BOTH, 0, UINT64_MAX, AT(run)},
-	{"bind", NULL, "numeric address to bind", NL_KIND_ADDRESS, NL_SINK, NL_SINK, 0, 0,
-	 AT(address)},
-	{"to", NULL, "numeric address of the sink", NL_KIND_ADDRESS, NL_GEN, NL_GEN, 0, 0,
-	 AT(address)},
-	{"from", NULL, "numeric address of the gen; sink: close connections from others",
-	 NL_KIND_ADDRESS, BOTH, 0, 0, 0, AT(from)},
-	{"port", "0", "TCP port of the sink; 0: chosen by the kernel", NL_KIND_COUNT, BOTH, NL_GEN, 0,
-	 65535, AT(port)},
-	{"streams", "1", "parallel TCP streams", NL_KIND_COUNT, BOTH, BOTH, 1, NL_STREAMS_MAX,
-	 AT(streams)},
-	{"token", NULL, "32 hex digits, the same at both ends; on a command line the file that has it, or -", NL_KIND_TOKEN, BOTH, BOTH, 0, 0,
-	 AT(token)},
-	{"record_B", "65536", "bytes of one send or recv call", NL_KIND_COUNT, BOTH, BOTH, 1, 64 << 20,
-	 AT(record_B)},
-	{"buffer_B", "0", "SO_SNDBUF and SO_RCVBUF; 0: the kernel's default", NL_KIND_COUNT, BOTH, 0,
-	 0, 1 << 30, AT(buffer_B)},
-	{"force_buffer", "0", "exceed wmem_max and rmem_max", NL_KIND_FLAG, BOTH, 0, 0, 1,
-	 AT(force_buffer)},
-	{"congestion", "-", "congestion control, or a list for the streams round robin; -: the default",
-	 NL_KIND_WORD, BOTH, 0, 0, 0, AT(congestion)},
-	{"warmup_ms", "0", "time between start and window", NL_KIND_COUNT, BOTH, 0, 0, HOUR_MS,
-	 AT(warmup_ms)},
-	{"window_ms", "10000", "length of the measured window; sink: 0: until the streams end",
-	 NL_KIND_COUNT, BOTH, NL_SINK, 0, DAY_MS, AT(window_ms)},
-	{"tail_ms", "0", "time of sending after the window", NL_KIND_COUNT, NL_GEN, 0, 0, HOUR_MS,
-	 AT(tail_ms)},
-	{"bytes", "0", "bytes to send per stream, instead of window_ms", NL_KIND_COUNT,
-	 NL_GEN, 0, 0, UINT64_C(1) << 60, AT(bytes)},
-	{"interval_ms", "100", "time between samples", NL_KIND_COUNT, BOTH, 0, 10, HOUR_MS,
-	 AT(interval_ms)},
-	{"accept_ms", "5000", "timeout for the arrival of all streams", NL_KIND_COUNT,
-	 NL_SINK, 0, 1, HOUR_MS, AT(accept_ms)},
-	{"connect_ms", "5000", "timeout for connecting and the start", NL_KIND_COUNT, NL_GEN, 0,
-	 1, HOUR_MS, AT(connect_ms)},
-	{"drain_ms", "5000", "timeout for streams to end after their time, or to make progress",
-	 NL_KIND_COUNT, BOTH, 0, 1, HOUR_MS, AT(drain_ms)},
-	{"interface", "", "interface to meter", NL_KIND_INTERFACE, BOTH, 0, 0, 0,
-	 AT(interface)},
-	{"trace", "0", "TCP_INFO at every sample", NL_KIND_FLAG, BOTH, 0, 0, 1, AT(trace)},
-	{"cpus", "", "CPUs for the threads round robin, as 0,2-3", NL_KIND_CPUS, BOTH, 0, 0, 0,
-	 AT(cpus)},
-	{"follow_incoming_cpu", "0", "pin each thread to the CPU of its packets",
-	 NL_KIND_FLAG, BOTH, 0, 0, 1, AT(follow_incoming_cpu)},
-	{"pacing_Bps", "0", "SO_MAX_PACING_RATE per stream; 0: none", NL_KIND_COUNT, NL_GEN, 0, 0,
-	 UINT64_C(1000000000000), AT(pacing_Bps)},
-	{"dscp", "0", "differentiated services code point of the packets", NL_KIND_COUNT, BOTH, 0, 0, 63,
-	 AT(dscp)},
-	{"mss_B", "0", "TCP_MAXSEG; 0: the path's", NL_KIND_COUNT, BOTH, 0, 0, 32767, AT(mss_B)},
-	{"nodelay", "0", "TCP_NODELAY", NL_KIND_FLAG, BOTH, 0, 0, 1, AT(nodelay)},
-	{"busy_poll_us", "0", "SO_BUSY_POLL; 0: the host's", NL_KIND_COUNT, BOTH, 0, 0, 1000000,
-	 AT(busy_poll_us)},
-	{"engine", "auto", "auto, blocking (one thread per stream), epoll or plain", NL_KIND_ENGINE, BOTH, 0,
-	 0, 0, AT(engine)},
-	{"threads", "0", "threads of epoll; 0: one per CPU", NL_KIND_COUNT, BOTH, 0, 0, 1024,
-	 AT(threads)},
-	{"send", "copy", "copy, zerocopy, sendfile or splice", NL_KIND_SEND, NL_GEN, 0, 0, 0, AT(send)},
-	{"receive", "copy", "copy to memory, discard in the kernel, splice, or zerocopy",
-	 NL_KIND_RECEIVE, NL_SINK, 0, 0, 0, AT(receive)},
-	{"batch_B", "auto", "bytes of a stream before the next one of its thread; auto or none",
-	 NL_KIND_LIMIT, BOTH, 0, 1, UINT64_C(1) << 40, AT(batch_B)},
-	{"yield_B", "auto", "bytes after which a thread yields its CPU; auto or never",
-	 NL_KIND_LIMIT, NL_GEN, 0, 1, UINT64_C(1) << 40, AT(yield_B)},
-	{"read_delay", "auto", "sleep after small reads: auto, on or off", NL_KIND_SWITCH, NL_SINK, 0,
-	 0, 0, AT(read_delay)},
-	{"sched_batch", "auto", "threads as SCHED_BATCH: auto, on or off", NL_KIND_SWITCH, BOTH, 0, 0,
-	 0, AT(sched_batch)},
-	{"spread", "auto", "pin each thread to a CPU of its own: auto, on or off", NL_KIND_SWITCH,
-	 BOTH, 0, 0, 0, AT(spread)},
-	{"egress", "", "interface that batches fit; empty: that of the local address",
-	 NL_KIND_INTERFACE, NL_GEN, 0, 0, 0, AT(egress)},
+	COUNT(run, "1", "number of the run", BOTH, BOTH, 0, UINT64_MAX),
+	{"bind", NULL, "numeric address to bind", NL_KIND_ADDRESS, NL_SINK, NL_SINK, 0, 0, AT(address)},
+	{"to", NULL, "numeric address of the sink", NL_KIND_ADDRESS, NL_GEN, NL_GEN, 0, 0, AT(address)},
+	TEXT(ADDRESS, from, NULL, "numeric address of the gen; sink: close connections from others", BOTH),
+	COUNT(port, "0", "TCP port of the sink; 0: chosen by the kernel", BOTH, NL_GEN, 0, 65535),
+	COUNT(streams, "1", "parallel TCP streams", BOTH, BOTH, 1, NL_STREAMS_MAX),
+	{"token", NULL, "32 hex digits, the same at both ends; on a command line the file that has it, or -",
+	 NL_KIND_TOKEN, BOTH, BOTH, 0, 0, AT(token)},
+	COUNT(record_B, "65536", "bytes of one send or recv call", BOTH, BOTH, 1, 64 << 20),
+	COUNT(buffer_B, "0", "SO_SNDBUF and SO_RCVBUF; 0: the kernel's default", BOTH, 0, 0, 1 << 30),
+	FLAG(force_buffer, "exceed wmem_max and rmem_max"),
+	TEXT(WORD, congestion, "-",
+	     "congestion control, or a list for the streams round robin; -: the default", BOTH),
+	COUNT(warmup_ms, "0", "time between start and window", BOTH, 0, 0, HOUR_MS),
+	COUNT(window_ms, "10000", "length of the measured window; sink: 0: until the streams end", BOTH,
+	      NL_SINK, 0, DAY_MS),
+	COUNT(tail_ms, "0", "time of sending after the window", NL_GEN, 0, 0, HOUR_MS),
+	COUNT(bytes, "0", "bytes to send per stream, instead of window_ms", NL_GEN, 0, 0,
+	      UINT64_C(1) << 60),
+	COUNT(interval_ms, "100", "time between samples", BOTH, 0, 10, HOUR_MS),
+	COUNT(accept_ms, "5000", "timeout for the arrival of all streams", NL_SINK, 0, 1, HOUR_MS),
+	COUNT(connect_ms, "5000", "timeout for connecting and the start", NL_GEN, 0, 1, HOUR_MS),
+	COUNT(drain_ms, "5000", "timeout for streams to end after their time, or to make progress", BOTH, 0,
+	      1, HOUR_MS),
+	TEXT(INTERFACE, interface, "", "interface to meter", BOTH),
+	FLAG(trace, "TCP_INFO at every sample"),
+	TEXT(CPUS, cpus, "", "CPUs for the threads round robin, as 0,2-3", BOTH),
+	FLAG(follow_incoming_cpu, "pin each thread to the CPU of its packets"),
+	COUNT(pacing_Bps, "0", "SO_MAX_PACING_RATE per stream; 0: none", NL_GEN, 0, 0,
+	      UINT64_C(1000000000000)),
+	COUNT(dscp, "0", "differentiated services code point of the packets", BOTH, 0, 0, 63),
+	COUNT(mss_B, "0", "TCP_MAXSEG; 0: the path's", BOTH, 0, 0, 32767),
+	FLAG(nodelay, "TCP_NODELAY"),
+	COUNT(busy_poll_us, "0", "SO_BUSY_POLL; 0: the host's", BOTH, 0, 0, 1000000),
+	TEXT(ENGINE, engine, "auto", "auto, blocking (one thread per stream), epoll or plain", BOTH),
+	COUNT(threads, "0", "threads of epoll; 0: one per CPU", BOTH, 0, 0, 1024),
+	TEXT(SEND, send, "copy", "copy, zerocopy, sendfile or splice", NL_GEN),
+	TEXT(RECEIVE, receive, "copy", "copy to memory, discard in the kernel, splice, or zerocopy", NL_SINK),
+	LIMIT(batch_B, "bytes of a stream before the next one of its thread; auto or none", BOTH),
+	LIMIT(yield_B, "bytes after which a thread yields its CPU; auto or never", NL_GEN),
+	TEXT(SWITCH, read_delay, "auto", "sleep after small reads: auto, on or off", NL_SINK),
+	TEXT(SWITCH, sched_batch, "auto", "threads as SCHED_BATCH: auto, on or off", BOTH),
+	TEXT(SWITCH, spread, "auto", "pin each thread to a CPU of its own: auto, on or off", BOTH),
+	TEXT(INTERFACE, egress, "", "interface that batches fit; empty: that of the local address", NL_GEN),
 };
 
 enum { ROWS = sizeof(table) / sizeof(table[0]) };
@@ -107,38 +87,30 @@ const struct nl_option *nl_option_find(const char *name)
 	return NULL;
 }
 
-static int set_count(const struct nl_option *option, const char *text, uint64_t *out,
-		     struct nl_err *err)
+static int refuse(const struct nl_option *option, const char *why, struct nl_err *err)
 {
-	uint64_t n;
-
-	if (nl_decimal_parse(text, option->min, option->max, &n))
-		return nl_fail_key(err, option->name, "%s: expected an integer from %llu to %llu",
-				   option->name, (unsigned long long)option->min,
-				   (unsigned long long)option->max);
-	*out = n;
-	return NL_OK;
+	return nl_fail_key(err, option->name, "%s: %s", option->name, why);
 }
 
-static int set_limit(const struct nl_option *option, const char *text, uint64_t *out,
-		     struct nl_err *err)
+static int fail_range(const struct nl_option *option, struct nl_err *err)
 {
-	uint64_t n;
+	return nl_fail_key(err, option->name, "%s: expected %s %" PRIu64 " to %" PRIu64, option->name,
+			   option->kind == NL_KIND_LIMIT ? "auto, none or" : "an integer from", option->min,
+			   option->max);
+}
 
+static int set_limit(const struct nl_option *option, const char *text, uint64_t *out, struct nl_err *err)
+{
 	if (strcmp(text, "auto") == 0)
-		n = 0;
+		*out = 0;
 	else if (strcmp(text, "none") == 0 || strcmp(text, "never") == 0)
-		n = UINT64_MAX;
-	else if (nl_decimal_parse(text, option->min, option->max, &n))
-		return nl_fail_key(err, option->name, "%s: expected auto, none or %llu to %llu",
-				   option->name, (unsigned long long)option->min,
-				   (unsigned long long)option->max);
-	*out = n;
+		*out = UINT64_MAX;
+	else if (nl_decimal_parse(text, option->min, option->max, out))
+		return fail_range(option, err);
 	return NL_OK;
 }
 
-static int set_token(const struct nl_option *option, const char *text, uint8_t *out,
-		     struct nl_err *err)
+static int set_token(const struct nl_option *option, const char *text, uint8_t *out, struct nl_err *err)
 {
 	uint8_t token[NL_TOKEN_B];
 
@@ -148,50 +120,44 @@ static int set_token(const struct nl_option *option, const char *text, uint8_t *
 	return NL_OK;
 }
 
-/* A name for the kernel: letters, digits and a few marks, bounded. */
-static int set_name(const struct nl_option *option, const char *text, size_t max, char *out,
-		    struct nl_err *err)
+/* A name for the kernel: letters, digits and a few marks, at most 15: IFNAMSIZ and TCP_CA_NAME_MAX less
+ * their NUL. */
+static int check_name(const struct nl_option *option, const char *text, struct nl_err *err)
 {
-	size_t len = strlen(text);
+	enum { NAME_MAX = 15 };
 
-	if (len > max)
-		return nl_fail_key(err, option->name, "%s: longer than %zu characters", option->name, max);
-	for (size_t i = 0; i < len; i++)
-		if (text[i] <= ' ' || text[i] > '~' || text[i] == '/')
-			return nl_fail_key(err, option->name, "%s: invalid character",
-					   option->name);
-	memcpy(out, text, len + 1);
+	if (strlen(text) > NAME_MAX)
+		return nl_fail_key(err, option->name, "%s: longer than %d characters", option->name, NAME_MAX);
+	for (; *text; text++)
+		if (*text <= ' ' || *text > '~' || *text == '/')
+			return refuse(option, "invalid character", err);
 	return NL_OK;
 }
 
 /* Congestion controls, separated by commas; each must be a valid name. */
-static int set_names(const struct nl_option *option, const char *text, char *out,
-		     struct nl_err *err)
+static int check_names(const struct nl_option *option, const char *text, struct nl_err *err)
 {
-	char list[NL_LIST_MAX], name[16]; /* TCP_CA_NAME_MAX */
+	char name[NL_LIST_MAX];
 	size_t items = 0, len;
-	const char *at = text;
 
-	if (strlen(text) >= sizeof(list))
-		return nl_fail_key(err, option->name, "%s: the list is too long", option->name);
-	do {
-		at += items > 0; /* past the comma */
+	if (strlen(text) >= sizeof(name))
+		return refuse(option, "the list is too long", err);
+	for (const char *at = text;; at += len + 1) {
 		len = strcspn(at, ",");
 		if (++items > NL_CONGESTIONS_MAX)
 			return nl_fail_key(err, option->name, "%s: expected a list of at most %d names",
 					   option->name, NL_CONGESTIONS_MAX);
 		if (len == 0 && (*at || items > 1))
-			return nl_fail_key(err, option->name, "%s: empty name in the list", option->name);
-		snprintf(list, sizeof(list), "%.*s", (int)len, at);
-		if (set_name(option, list, sizeof(name) - 1, name, err))
+			return refuse(option, "empty name in the list", err);
+		snprintf(name, sizeof(name), "%.*s", (int)len, at);
+		if (check_name(option, name, err))
 			return NL_BAD_REQUEST;
-		at += len;
-	} while (*at);
-	memcpy(out, text, strlen(text) + 1);
-	return NL_OK;
+		if (!at[len])
+			return NL_OK;
+	}
 }
 
-static int set_cpus(const struct nl_option *option, const char *text, char *out, struct nl_err *err)
+static int check_cpus(const struct nl_option *option, const char *text, struct nl_err *err)
 {
 	uint16_t cpu[NL_CPUS_MAX];
 	size_t count;
@@ -200,19 +166,15 @@ static int set_cpus(const struct nl_option *option, const char *text, char *out,
 		return nl_fail_key(err, option->name,
 				   "%s: expected a list as 0,2-3 of at most %d CPUs without repeats",
 				   option->name, NL_CPUS_MAX);
-	memcpy(out, text, strlen(text) + 1);
 	return NL_OK;
 }
 
-static int set_address(const struct nl_option *option, const char *text, char *out,
-		       struct nl_err *err)
+static int check_address(const struct nl_option *option, const char *text, struct nl_err *err)
 {
 	struct nl_address address;
 
 	if (strlen(text) >= NL_ADDRESS_MAX || nl_address_parse(text, 0, &address))
-		return nl_fail_key(err, option->name, "%s: expected a numeric IPv4 or IPv6 address",
-				   option->name);
-	memcpy(out, text, strlen(text) + 1);
+		return refuse(option, "expected a numeric IPv4 or IPv6 address", err);
 	return NL_OK;
 }
 
@@ -221,14 +183,15 @@ static const struct {
 	const char *choices; /* for the message */
 	const char *word[4]; /* in the order of the kind's enum */
 } word_lists[] = {
-	{NL_KIND_ENGINE, "auto, blocking, epoll or plain", {"auto", "blocking", "epoll", "plain"}},
-	{NL_KIND_SEND, "copy, zerocopy, sendfile or splice", {"copy", "zerocopy", "sendfile", "splice"}},
-	{NL_KIND_RECEIVE, "copy, discard, splice or zerocopy", {"copy", "discard", "splice", "zerocopy"}},
-	{NL_KIND_SWITCH, "auto, on or off", {"auto", "on", "off"}},
+	{NL_KIND_ENGINE, "expected auto, blocking, epoll or plain", {"auto", "blocking", "epoll", "plain"}},
+	{NL_KIND_SEND, "expected copy, zerocopy, sendfile or splice",
+	 {"copy", "zerocopy", "sendfile", "splice"}},
+	{NL_KIND_RECEIVE, "expected copy, discard, splice or zerocopy",
+	 {"copy", "discard", "splice", "zerocopy"}},
+	{NL_KIND_SWITCH, "expected auto, on or off", {"auto", "on", "off"}},
 };
 
-static int set_word(const struct nl_option *option, const char *text, uint64_t *out,
-		    struct nl_err *err)
+static int set_word(const struct nl_option *option, const char *text, uint64_t *out, struct nl_err *err)
 {
 	size_t k = 0;
 
@@ -240,37 +203,43 @@ static int set_word(const struct nl_option *option, const char *text, uint64_t *
 			return NL_OK;
 		}
 	}
-	return nl_fail_key(err, option->name, "%s: expected %s", option->name, word_lists[k].choices);
+	return refuse(option, word_lists[k].choices, err);
 }
 
 static int set(struct nl_run_opts *opts, const struct nl_option *option, const char *text,
 	       struct nl_err *err)
 {
+	int (*check)(const struct nl_option *, const char *, struct nl_err *) = NULL;
 	void *field = (char *)opts + option->offset;
 
 	switch (option->kind) {
 	case NL_KIND_COUNT:
 	case NL_KIND_FLAG:
-		return set_count(option, text, field, err);
-	case NL_KIND_ADDRESS:
-		return set_address(option, text, field, err);
-	case NL_KIND_TOKEN:
-		return set_token(option, text, field, err);
-	case NL_KIND_WORD:
-		return set_names(option, text, field, err);
-	case NL_KIND_INTERFACE:
-		return set_name(option, text, 15, field, err); /* IFNAMSIZ less its NUL */
-	case NL_KIND_ENGINE:
-	case NL_KIND_SEND:
-	case NL_KIND_RECEIVE:
-	case NL_KIND_SWITCH:
-		return set_word(option, text, field, err);
+		return nl_decimal_parse(text, option->min, option->max, field) ? fail_range(option, err)
+									       : NL_OK;
 	case NL_KIND_LIMIT:
 		return set_limit(option, text, field, err);
+	case NL_KIND_TOKEN:
+		return set_token(option, text, field, err);
+	case NL_KIND_ADDRESS:
+		check = check_address;
+		break;
+	case NL_KIND_WORD:
+		check = check_names;
+		break;
+	case NL_KIND_INTERFACE:
+		check = check_name;
+		break;
 	case NL_KIND_CPUS:
-		return set_cpus(option, text, field, err);
+		check = check_cpus;
+		break;
+	default:
+		return set_word(option, text, field, err);
 	}
-	return nl_fail(err, NL_INTERNAL, "option of an unknown kind");
+	if (check(option, text, err))
+		return NL_BAD_REQUEST;
+	memcpy(field, text, strlen(text) + 1);
+	return NL_OK;
 }
 
 void nl_run_opts_init(struct nl_run_opts *opts, int role)
@@ -304,9 +273,7 @@ static int check_limits(const struct nl_run_opts *opts, struct nl_err *err)
 			continue;
 		memcpy(&value, (const char *)opts + option->offset, sizeof(value));
 		if (value < option->min || value > option->max)
-			return nl_fail_key(err, option->name, "%s: expected an integer from %llu to %llu",
-					   option->name, (unsigned long long)option->min,
-					   (unsigned long long)option->max);
+			return fail_range(option, err);
 	}
 	return NL_OK;
 }
@@ -356,7 +323,7 @@ static int check_policy(const struct nl_run_opts *opts, struct nl_err *err)
 
 int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 {
-	int code;
+	int gen = opts->role == NL_GEN, code;
 
 	if (opts->role != NL_SINK && opts->role != NL_GEN)
 		return nl_fail_key(err, "role", "role: expected sink or gen");
@@ -364,12 +331,12 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 	if (code)
 		return code;
 	if (opts->address[0] == '\0')
-		return nl_fail_key(err, opts->role == NL_GEN ? "to" : "bind", "the address is missing");
-	if (opts->role == NL_GEN && opts->port == 0)
+		return nl_fail_key(err, gen ? "to" : "bind", "the address is missing");
+	if (gen && opts->port == 0)
 		return nl_fail_key(err, "port", "the port of the sink is missing");
-	if (opts->role == NL_GEN && opts->bytes && opts->window_ms)
+	if (gen && opts->bytes && opts->window_ms)
 		return nl_fail_key(err, "bytes", "bytes and window_ms exclude each other");
-	if (opts->role == NL_GEN && !opts->bytes && !opts->window_ms)
+	if (gen && !opts->bytes && !opts->window_ms)
 		return nl_fail_key(err, "window_ms", "a gen needs window_ms or bytes");
 	if (opts->follow_incoming_cpu && opts->cpus[0])
 		return nl_fail_key(err, "follow_incoming_cpu",
@@ -380,9 +347,8 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 	if (code)
 		return code;
 	if (opts->record_B > buffers_max_B / opts->streams)
-		return nl_fail(err, NL_LIMIT, "%llu records of %llu B are more than %llu MiB",
-			       (unsigned long long)opts->streams, (unsigned long long)opts->record_B,
-			       (unsigned long long)(buffers_max_B >> 20));
+		return nl_fail(err, NL_LIMIT, "%" PRIu64 " records of %" PRIu64 " B are more than %d MiB",
+			       opts->streams, opts->record_B, (int)(buffers_max_B >> 20));
 	return NL_OK;
 }
 

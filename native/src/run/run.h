@@ -2,8 +2,8 @@
 #ifndef NL_RUN_H
 #define NL_RUN_H
 
+#include "base/request.h"
 #include "io/worker.h"
-
 
 struct nl_run {
 	struct nl_run_opts opts;
@@ -30,5 +30,31 @@ void nl_sink_over(const struct nl_run *run);
 
 /* Start, time, sample and end the streams; fills the report. */
 int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
+
+/* -- options from requests; the table is nl_options() --------------------------------- */
+
+/* The option of that name, or NULL. */
+const struct nl_option *nl_option_find(const char *name);
+
+/* Fill *opts for role from a request: every key must be an option of the role, and every required
+ * option present. */
+int nl_options_from_request(struct nl_run_opts *opts, int role, struct nl_request *request,
+			    struct nl_err *err);
+
+/* -- samples: cumulative byte counts over time, in arrays allocated before the run ----- */
+
+/* The counts are cumulative, so dropping every other sample loses no bytes: a run without a planned
+ * end does so when its arrays are full. */
+
+/* Allocate for the run; fills the sample_* and trace_* fields of *report. */
+int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, struct nl_err *err);
+void nl_samples_free(struct nl_report *report);
+
+/* Read all counters and the clock, and append a sample; returns its time. */
+uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream);
+
+/* Map at least *len_B zeroed bytes, page-aligned; *len_B receives the length to unmap. With huge, request
+ * huge pages (MADV_HUGEPAGE) and fall back to small ones. NULL with errno. */
+void *nl_pages_map(uint64_t *len_B, int huge);
 
 #endif

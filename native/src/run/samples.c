@@ -1,9 +1,10 @@
-#include "run/samples.h"
+#include "run/run.h"
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "net/tcpinfo.h"
+#include "net/sock.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -41,12 +42,9 @@ int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, st
 	if (capacity > memory_max_B / each / opts->streams) {
 		if (opts->window_ms)
 			return nl_fail(err, NL_LIMIT,
-				       "%llu streams sampled every %llu ms need more than %llu MiB: "
-				       "make interval_ms %llu or more",
-				       (unsigned long long)opts->streams,
-				       (unsigned long long)opts->interval_ms,
-				       (unsigned long long)(memory_max_B >> 20),
-				       (unsigned long long)least_interval_ms(opts, each));
+				       "%" PRIu64 " streams sampled every %" PRIu64 " ms need more than %d MiB: "
+				       "make interval_ms %" PRIu64 " or more", opts->streams, opts->interval_ms,
+				       (int)(memory_max_B >> 20), least_interval_ms(opts, each));
 		capacity = memory_max_B / each / opts->streams;
 	}
 	cells = capacity * opts->streams;
@@ -63,8 +61,7 @@ int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, st
 	    (opts->trace && (!report->trace_rtt_us || !report->trace_cwnd_segments ||
 			     !report->trace_retransmits))) {
 		nl_samples_free(report);
-		return nl_fail(err, NL_LIMIT, "out of memory for %llu samples",
-			       (unsigned long long)cells);
+		return nl_fail(err, NL_LIMIT, "out of memory for %" PRIu64 " samples", cells);
 	}
 	return NL_OK;
 }
@@ -80,31 +77,20 @@ void nl_samples_free(struct nl_report *report)
 	report->trace_rtt_us = report->trace_cwnd_segments = report->trace_retransmits = NULL;
 }
 
-static void halve_u32(uint32_t *row, uint64_t count)
-{
-	for (uint64_t k = 0; row && k < count; k += 2)
-		row[k / 2] = row[k];
-}
-
-static void halve_u64(uint64_t *row, uint64_t count)
-{
-	for (uint64_t k = 0; k < count; k += 2)
-		row[k / 2] = row[k];
-}
-
 static void thin(struct nl_report *report)
 {
 	uint64_t count = report->sample_count, capacity = report->sample_capacity;
+	uint32_t *const trace[] = {report->trace_rtt_us, report->trace_cwnd_segments,
+				   report->trace_retransmits};
 
-	halve_u64(report->sample_t_ns, count);
-	for (uint64_t i = 0; i < report->streams; i++) {
-		halve_u64(report->sample_bytes + i * capacity, count);
-		if (report->trace_rtt_us) {
-			halve_u32(report->trace_rtt_us + i * capacity, count);
-			halve_u32(report->trace_cwnd_segments + i * capacity, count);
-			halve_u32(report->trace_retransmits + i * capacity, count);
+	for (uint64_t k = 0; k < count; k += 2)
+		report->sample_t_ns[k / 2] = report->sample_t_ns[k];
+	for (uint64_t i = 0; i < report->streams * capacity; i += capacity)
+		for (uint64_t k = 0; k < count; k += 2) {
+			report->sample_bytes[i + k / 2] = report->sample_bytes[i + k];
+			for (int t = 0; report->trace_rtt_us && t < 3; t++)
+				trace[t][i + k / 2] = trace[t][i + k];
 		}
-	}
 	report->sample_count = (count + 1) / 2;
 	report->interval_ms *= 2;
 }

@@ -1,8 +1,7 @@
 #include "tune/journal.h"
 
 #include "base/error.h"
-#include "base/file_read.h"
-#include "base/private_dir.h"
+#include "base/files.h"
 #include "base/request.h"
 
 #include <errno.h>

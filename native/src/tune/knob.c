@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -182,18 +181,6 @@ enum nl_knob_access nl_knob_privilege(struct nl_err *why)
 		return NL_KNOB_WRITABLE;
 	nl_fail(why, NL_REFUSED, "no privilege: changing it needs CAP_NET_ADMIN");
 	return NL_KNOB_NO_PRIVILEGE;
-}
-
-enum nl_knob_code nl_knob_fail(struct nl_err *why, enum nl_knob_code code, const char *format, ...)
-{
-	va_list args;
-
-	memset(why, 0, sizeof(*why));
-	why->code = NL_REFUSED;
-	va_start(args, format);
-	vsnprintf(why->message, sizeof(why->message), format, args);
-	va_end(args);
-	return code;
 }
 
 int nl_knob_is_shortage(int errnum)

@@ -52,7 +52,7 @@ struct nl_knob_ops {
 	int (*is_name)(const char *name); /* of free names; NULL: those above, or none */
 	const char *expected;             /* a free name, for messages */
 	int has_interface;
-	int has_members; /* the name is that of a CPU or interrupt: see knob_member.h */
+	int has_members; /* the name is that of a CPU or interrupt: see knob_file.h */
 	const void *detail; /* what one implementation of several kinds needs of this one */
 	/* out->access is READ_ONLY before; unless it is WRITABLE, *why has the reason. */
 	enum nl_knob_code (*read)(const struct nl_knob *k, struct nl_value *out, struct nl_err *why);
@@ -120,8 +120,7 @@ enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *ca
 					 const char *lacks, int errnum, struct nl_err *why);
 
 /* Fill *why and return code. */
-enum nl_knob_code nl_knob_fail(struct nl_err *why, enum nl_knob_code code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+#define nl_knob_fail(why, code, ...) (nl_fail(why, NL_REFUSED, __VA_ARGS__), (enum nl_knob_code)(code))
 
 /* True if errnum is a shortage of files or memory: the state of the knob is unknown. */
 int nl_knob_is_shortage(int errnum);

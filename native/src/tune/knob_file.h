@@ -49,4 +49,22 @@ enum nl_knob_code nl_knob_sysfs_interfaces(const struct nl_knob *k, int *dir, st
 /* Open the directory of the PCI device behind the knob's interface; as above. */
 enum nl_knob_code nl_knob_sysfs_pci(const struct nl_knob *k, int *device, struct nl_err *why);
 
+/* -- kinds of which a host has many, each a file with a number: the governor of a CPU, and the CPUs of an
+ * interrupt of an interface's PCI device -- */
+
+enum { NL_MEMBERS_MAX = 1024, NL_HANDLER_MAX = 63 };
+
+struct nl_members {
+	size_t count;
+	struct nl_member {
+		unsigned number;
+		char handler[NL_HANDLER_MAX + 1]; /* the driver's name of an interrupt; "" for a CPU */
+	} of[NL_MEMBERS_MAX]; /* ascending */
+	char online[NL_KNOB_VALUE_MAX + 1]; /* CPUs, in the kernel's notation */
+	char near[NL_KNOB_VALUE_MAX + 1];   /* those of the interface's NUMA node; "" if unknown */
+};
+
+/* The members of a kind; the name of *k is not read. NL_KNOB_OK with at least one, or why not. */
+enum nl_knob_code nl_knob_members(const struct nl_knob *k, struct nl_members *out, struct nl_err *why);
+
 #endif

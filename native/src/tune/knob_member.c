@@ -1,4 +1,3 @@
-#include "tune/knob_member.h"
 
 #include "base/request.h"
 #include "tune/knob_file.h"

@@ -1,6 +1,6 @@
 /* `gensink tune`: answers, requests, and the process with its signals and serve loop; see PROTOCOL.md. One
  * thread. */
-#include "tune/tune.h"
+#include "commands.h"
 
 #include "base/arguments.h"
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/serve.h"
-#include "tune/knob_member.h"
+#include "tune/knob_file.h"
 #include "tune/tune_session.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "run/options.h"
+#include "run/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

@@ -6,9 +6,8 @@
 
 TEST(objects_nest_with_commas_between_members)
 {
-	struct nl_json j;
+	struct nl_json j = {0};
 
-	nl_json_init(&j);
 	nl_json_open(&j, NULL);
 	nl_json_u64(&j, "n", UINT64_MAX);
 	nl_json_array(&j, "a");
@@ -31,9 +30,8 @@ TEST(objects_nest_with_commas_between_members)
 
 TEST(any_byte_is_escaped_unless_it_is_of_utf8)
 {
-	struct nl_json j;
+	struct nl_json j = {0};
 
-	nl_json_init(&j);
 	nl_json_text(&j, NULL, "a\"\\\n\x7f\xe9");
 	CHECK(j.len == strlen("\"a\\\"\\\\\\u000a\\u007f\\u00e9\""));
 	CHECK(memcmp(j.text, "\"a\\\"\\\\\\u000a\\u007f\\u00e9\"", j.len) == 0);
@@ -54,10 +52,9 @@ TEST(names_in_utf8_stay_and_other_bytes_are_escaped)
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		struct nl_json j;
+		struct nl_json j = {0};
 
-		nl_json_init(&j);
-		nl_json_text(&j, NULL, row[i].text);
+			nl_json_text(&j, NULL, row[i].text);
 		CHECK(j.len == strlen(row[i].written) && memcmp(j.text, row[i].written, j.len) == 0);
 		nl_json_free(&j);
 	}
@@ -65,11 +62,10 @@ TEST(names_in_utf8_stay_and_other_bytes_are_escaped)
 
 TEST(a_line_is_written_whole_or_fails)
 {
-	struct nl_json j;
+	struct nl_json j = {0};
 	char back[16] = {0};
 	int fds[2];
 
-	nl_json_init(&j);
 	nl_json_u64(&j, NULL, 5);
 	CHECK(pipe(fds) == 0);
 	CHECK(nl_json_line(&j, fds[1]) == 0);

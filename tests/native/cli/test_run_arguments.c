@@ -1,6 +1,6 @@
 #include "base/arguments.h"
 #include "check.h"
-#include "cli/run_arguments.h"
+#include "cli/cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>

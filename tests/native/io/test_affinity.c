@@ -1,5 +1,4 @@
 /* sched_setaffinity is wrapped at link time, to fail on request. */
-#include "base/cpulist.h"
 #include "check.h"
 #include "io/affinity.h"
 #include "netlab.h"

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "io/batch.h"
+#include "io/engine.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 

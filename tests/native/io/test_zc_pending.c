@@ -1,5 +1,5 @@
 #include "check.h"
-#include "io/zc_pending.h"
+#include "io/stream.h"
 
 static struct nl_stream *stream_new(uint32_t first)
 {

@@ -1,4 +1,4 @@
-#include "base/file_read.h"
+#include "base/files.h"
 #include "check.h"
 #include "meter/procfs.h"
 

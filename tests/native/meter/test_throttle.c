@@ -1,6 +1,6 @@
 /* Frequency and throttling counts are read from a tree of files like that of sysfs. */
 #include "check.h"
-#include "meter/throttle.h"
+#include "meter/procfs.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

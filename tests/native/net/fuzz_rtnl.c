@@ -1,6 +1,6 @@
 #include "fuzz.h"
 #include "net/rtnl.h"
-#include "net/tcpinfo.h"
+#include "net/sock.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

@@ -1,5 +1,4 @@
 #include "check.h"
-#include "net/egress.h"
 #include "net/interface.h"
 
 #include <errno.h>

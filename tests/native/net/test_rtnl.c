@@ -1,6 +1,6 @@
 #include "check.h"
 #include "net/rtnl.h"
-#include "net/tcpinfo.h"
+#include "net/sock.h"
 
 #include <errno.h>
 #include <linux/if_link.h>

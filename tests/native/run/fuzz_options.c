@@ -1,6 +1,6 @@
 /* Options as the command line and Python set them: lines of `name=value`, after a byte for the role. */
 #include "fuzz.h"
-#include "run/options.h"
+#include "run/run.h"
 
 enum { TEXT_MAX = 4096 };
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "ends.h"
 #include "io/worker.h"
-#include "run/samples.h"
+#include "run/run.h"
 
 enum { STREAMS = 3, WINDOW_MS = 100, TAIL_MS = 50, HELD_MS = 700, LATE_MS = 50, RUNS = 5 };
 

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "run/options.h"
+#include "run/run.h"
 
 #define TOKEN "000102030405060708090a0b0c0d0e0f"
 #define SINK "sink run=7 bind=127.0.0.1 streams=4 record_B=65536 window_ms=1000 token=" TOKEN

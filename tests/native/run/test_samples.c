@@ -1,5 +1,5 @@
 #include "check.h"
-#include "run/samples.h"
+#include "run/run.h"
 
 static struct nl_run_opts options(int role)
 {

@@ -1,4 +1,4 @@
-#include "base/pages.h"
+#include "run/run.h"
 #include "check.h"
 
 #include <errno.h>
