@@ -1,40 +1,186 @@
-#include "commands.h"
-
+/* agent: the subcommand of gensink for a controller; see PROTOCOL.md. */
 #include "agent/lease.h"
-#include "agent/run_table.h"
 #include "base/async_out.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
-#include "base/process.h"
 #include "base/host_lock.h"
+#include "base/process.h"
 #include "base/serve.h"
+#include "commands.h"
 #include "meter/processes.h"
-#include "netlab.h"
-#include "run/run.h"
 #include "run/report_json.h"
+#include "run/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 enum { UNREAD_MAX_B = 1 << 20 }; /* of unread answers; results come on top */
 enum { END_MS = 2500 }; /* for runs to stop and results to be written; gone within 3 s */
+enum { RUNS_MAX = 64, RUN_STACK_B = 512 * 1024 };
+
+/* A run, in a detached thread of its own, which writes the result and frees the entry. */
+struct entry {
+	struct agent *agent;
+	struct nl_run *run; /* NULL: the entry is free */
+	uint64_t id;
+	int role;
+};
 
 struct agent {
 	struct nl_async_out *out;
-	struct nl_run_table *table;
 	struct nl_serve serve;
 	struct nl_host_lock lock;
 	struct nl_process_scan others; /* of the last request for them */
 	struct nl_meter meter; /* these two are large for a stack */
 	struct nl_meter_span work;
+
+	pthread_mutex_t table_lock; /* guards the fields below */
+	pthread_cond_t changed;
+	struct entry entry[RUNS_MAX];
+	unsigned running; /* threads whose result is not written yet */
 };
 
-/* -- answers ------------------------------------------------------------------- */
+/* -- runs -------------------------------------------------------------------------- */
+
+static void *execute_entry(void *argument)
+{
+	struct entry *entry = argument;
+	struct agent *agent = entry->agent;
+	struct nl_run *run = entry->run;
+	struct nl_json json = {0};
+	struct nl_err err;
+	int code = nl_run_execute(run, &err);
+	uint64_t at = 0;
+
+	/* free the entry first: the reader of the result may start the next run at once */
+	pthread_mutex_lock(&agent->table_lock);
+	entry->run = NULL;
+	pthread_mutex_unlock(&agent->table_lock);
+	if (code) {
+		char number[24];
+
+		nl_decimal_format(number, run->report.run);
+		nl_json_error(&json, number, &err);
+		nl_async_out_put(agent->out, &json, 1);
+	}
+	while (!code && nl_json_report_part(&json, &run->report, &at))
+		nl_async_out_put(agent->out, &json, 1);
+	nl_run_free(run);
+	nl_json_free(&json);
+
+	pthread_mutex_lock(&agent->table_lock);
+	agent->running--;
+	pthread_cond_broadcast(&agent->changed);
+	pthread_mutex_unlock(&agent->table_lock);
+	return NULL;
+}
+
+static struct entry *claim(struct agent *agent, const struct nl_run_opts *opts, struct nl_run *run,
+			   struct nl_err *err)
+{
+	struct entry *free_entry = NULL;
+	int twice = 0;
+
+	pthread_mutex_lock(&agent->table_lock);
+	for (struct entry *entry = agent->entry; entry < agent->entry + RUNS_MAX; entry++) {
+		if (!entry->run)
+			free_entry = entry;
+		else if (entry->id == opts->run && entry->role == (int)opts->role)
+			twice = 1;
+	}
+	if (free_entry && !twice) {
+		*free_entry = (struct entry){agent, run, opts->run, (int)opts->role};
+		agent->running++;
+	}
+	pthread_mutex_unlock(&agent->table_lock);
+	if (twice) {
+		nl_fail_key(err, "run", "run %" PRIu64 " exists already", opts->run);
+		return NULL;
+	}
+	if (!free_entry)
+		nl_fail(err, NL_LIMIT, "limit of %d concurrent runs reached", RUNS_MAX);
+	return free_entry;
+}
+
+static int launch(struct entry *entry, struct nl_err *err)
+{
+	struct agent *agent = entry->agent;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int errnum;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, RUN_STACK_B);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	errnum = pthread_create(&thread, &attributes, execute_entry, entry);
+	pthread_attr_destroy(&attributes);
+	if (!errnum)
+		return NL_OK;
+	pthread_mutex_lock(&agent->table_lock);
+	entry->run = NULL;
+	agent->running--;
+	pthread_mutex_unlock(&agent->table_lock);
+	return nl_fail_errno(err, errnum, "thread of the run");
+}
+
+/* Open the run, answer `listening` for a sink, and start it. */
+static int start_run(struct agent *agent, int role, struct nl_request *request, struct nl_err *err)
+{
+	struct nl_run_opts opts;
+	struct nl_run *run;
+	struct entry *entry;
+
+	if (nl_options_from_request(&opts, role, request, err) || nl_run_open(&opts, &run, err))
+		return err->code;
+	entry = claim(agent, &opts, run, err);
+	if (entry && role == NL_SINK) { /* before the thread starts: a result never comes first */
+		nl_serve_event(&agent->serve, "listening");
+		PUT_MEMBERS(&agent->serve.json, {"run", opts.run}, {"port", run->port});
+		nl_serve_finish(&agent->serve);
+	}
+	if (entry && launch(entry, err) == NL_OK)
+		return NL_OK;
+	nl_run_free(run);
+	return err->code;
+}
+
+/* Stop the runs of that number, or all if id is NULL. */
+static void stop_runs(struct agent *agent, const uint64_t *id)
+{
+	pthread_mutex_lock(&agent->table_lock);
+	/* Mark all runs before any of them wakes: otherwise one sees its peer close and reports a
+	 * lost peer. */
+	for (int wake = 0; wake < 2; wake++)
+		for (struct entry *entry = agent->entry; entry < agent->entry + RUNS_MAX; entry++)
+			if (entry->run && (!id || entry->id == *id)) {
+				atomic_store(&entry->run->stop_requested, 1);
+				if (wake)
+					nl_run_stop(entry->run);
+			}
+	pthread_mutex_unlock(&agent->table_lock);
+}
+
+/* Wait until every run has written its result. 0, or -1 after the deadline. */
+static int wait_for_runs(struct agent *agent, uint64_t deadline_ns)
+{
+	struct timespec deadline = nl_timespec(deadline_ns);
+	int left;
+
+	pthread_mutex_lock(&agent->table_lock);
+	while (agent->running)
+		if (pthread_cond_timedwait(&agent->changed, &agent->table_lock, &deadline) == ETIMEDOUT)
+			break;
+	left = agent->running != 0;
+	pthread_mutex_unlock(&agent->table_lock);
+	return left ? -1 : 0;
+}
+
+/* -- requests --------------------------------------------------------------------- */
 
 static int may_force_buffers(void)
 {
@@ -51,51 +197,35 @@ static void send_ready(struct agent *agent)
 {
 	struct nl_json *j = nl_serve_ready(&agent->serve);
 	struct utsname name;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	uname(&name);
 	nl_json_text(j, "kernel", name.release);
 	nl_json_text(j, "machine", name.machine);
-	nl_json_i64(j, "cpus", cpus);
+	nl_json_i64(j, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
 	nl_json_bool(j, "may_force_buffers", may_force_buffers());
 	nl_json_u64(j, "t_ns", nl_now_ns());
 	nl_serve_finish(&agent->serve);
 }
 
-/* -- requests --------------------------------------------------------------------- */
-
-static int start_run(struct agent *agent, int role, struct nl_request *request, struct nl_err *err)
+static int request_sink(void *agent, struct nl_request *request, struct nl_err *err)
 {
-	struct nl_run_opts opts;
-	int code = nl_options_from_request(&opts, role, request, err);
-
-	return code ? code : nl_run_table_start(agent->table, &opts, err);
-}
-
-static int request_sink(void *context, struct nl_request *request, struct nl_err *err)
-{
-	struct agent *agent = context;
-
 	return start_run(agent, NL_SINK, request, err);
 }
 
-static int request_gen(void *context, struct nl_request *request, struct nl_err *err)
+static int request_gen(void *agent, struct nl_request *request, struct nl_err *err)
 {
-	struct agent *agent = context;
-
 	return start_run(agent, NL_GEN, request, err);
 }
 
-static int request_stop(void *context, struct nl_request *request, struct nl_err *err)
+static int request_stop(void *agent, struct nl_request *request, struct nl_err *err)
 {
-	struct agent *agent = context;
 	uint64_t id;
 
 	if (nl_request_u64(request, "run", 0, UINT64_MAX, &id))
 		return nl_fail_key(err, "run", "run: expected the number of a run");
 	if (nl_request_only_known(request, err))
 		return err->code;
-	nl_run_table_stop(agent->table, &id);
+	stop_runs(agent, &id);
 	return NL_OK;
 }
 
@@ -106,9 +236,8 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 	struct nl_others others;
 	uint64_t asked = 0;
 
-	if (nl_request_u64(request, "others", 0, 1, &asked) < 0)
-		return nl_fail_key(err, "others", "others: expected 0 or 1");
-	if (nl_request_only_known(request, err) || nl_meter_read(interface, &agent->meter, err))
+	if (nl_request_number(request, "others", 0, 1, &asked, err) ||
+	    nl_request_only_known(request, err) || nl_meter_read(interface, &agent->meter, err))
 		return err->code;
 	nl_serve_event(&agent->serve, "meter");
 	nl_json_snapshot(&agent->serve.json, &agent->meter, &agent->work);
@@ -129,7 +258,6 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 		.controller = nl_request_get(request, "controller"),
 	};
 	uint64_t previous;
-	int code;
 
 	if (nl_request_u64(request, "number", 1, UINT64_MAX, &lease.number))
 		return nl_fail_key(err, "number", "number: expected a number from 1");
@@ -137,15 +265,11 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 		return nl_fail_key(err, "directory", "directory: required");
 	if (!lease.controller)
 		return nl_fail_key(err, "controller", "controller: required");
-	if (nl_request_only_known(request, err))
+	if (nl_request_only_known(request, err) || nl_lease_take(&lease, &previous, err))
 		return err->code;
-	code = nl_lease_take(&lease, &previous, err);
-	if (code)
-		return code;
 	nl_host_lock_note(&agent->lock, lease.controller, lease.number);
 	nl_serve_event(&agent->serve, "lease");
-	nl_json_u64(&agent->serve.json, "number", lease.number);
-	nl_json_u64(&agent->serve.json, "previous", previous);
+	PUT_MEMBERS(&agent->serve.json, {"number", lease.number}, {"previous", previous});
 	return nl_serve_finish(&agent->serve);
 }
 
@@ -157,63 +281,45 @@ static const struct nl_verb verbs[] = {
 
 /* -- start and end ------------------------------------------------------------------- */
 
-static struct agent *agent_new(int in_fd, int out_fd)
-{
-	struct agent *agent = calloc(1, sizeof(*agent));
-
-	if (!agent)
-		return NULL;
-	agent->out = nl_async_out_new(out_fd);
-	if (!agent->out) {
-		free(agent);
-		return NULL;
-	}
-	agent->table = nl_run_table_new(agent->out);
-	if (!agent->table) {
-		nl_async_out_free(agent->out);
-		free(agent);
-		return NULL;
-	}
-	agent->serve = (struct nl_serve){.verbs = verbs,
-					 .context = agent,
-					 .async_out = agent->out,
-					 .in_fd = in_fd,
-					 .out_fd = out_fd,
-					 .signal_fd = -1,
-					 .unread_max_B = UNREAD_MAX_B};
-	return agent;
-}
-
 int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
 	static const struct nl_host_lock_kind lock = {"agent", "another agent serves", 1};
-	struct agent *agent = agent_new(in_fd, out_fd);
+	struct agent *agent = calloc(1, sizeof(*agent));
 	struct nl_err err;
 	uint64_t deadline_ns;
 	int code, busy;
 
-	if (!agent)
+	if (agent)
+		agent->out = nl_async_out_new(out_fd);
+	if (!agent || !agent->out) {
+		free(agent);
 		return 1;
+	}
+	pthread_mutex_init(&agent->table_lock, NULL);
+	nl_condition_init(&agent->changed);
+	agent->serve = (struct nl_serve){.verbs = verbs, .context = agent, .async_out = agent->out,
+					 .in_fd = in_fd, .out_fd = out_fd, .signal_fd = -1,
+					 .unread_max_B = UNREAD_MAX_B, .silence_ns = silence_ns};
 	nl_fd_limit_raise();
 	code = nl_host_lock_take(&agent->lock, &lock, &err);
 	if (code) {
 		nl_serve_error(&agent->serve, NULL, &err);
 	} else {
 		send_ready(agent);
-		agent->serve.silence_ns = silence_ns;
 		if (nl_serve_run(&agent->serve) == NL_SERVE_SILENT)
 			code = nl_fail(&err, NL_TIMEOUT, "no input within the silence limit");
 	}
 	deadline_ns = nl_now_ns() + END_MS * NL_NS_PER_MS;
-	nl_run_table_stop(agent->table, NULL);
-	busy = nl_run_table_wait(agent->table, deadline_ns) != 0;
+	stop_runs(agent, NULL);
+	busy = wait_for_runs(agent, deadline_ns) != 0;
 	busy |= nl_async_out_flush(agent->out, deadline_ns) != 0;
 	nl_host_lock_release(&agent->lock);
 	if (busy) /* a thread is blocked, probably in a write: leave its memory allocated */
 		_exit(1);
 	nl_async_out_free(agent->out);
 	nl_json_free(&agent->serve.json);
-	nl_run_table_free(agent->table);
+	pthread_cond_destroy(&agent->changed);
+	pthread_mutex_destroy(&agent->table_lock);
 	nl_process_scan_free(&agent->others);
 	free(agent);
 	return code ? 1 : 0;

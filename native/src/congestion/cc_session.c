@@ -19,8 +19,6 @@ struct cc_session {
 	int count;
 };
 
-/* -- answers ------------------------------------------------------------------------- */
-
 static void send_ready(struct cc_session *s)
 {
 	char why[NL_MESSAGE_MAX];
@@ -40,16 +38,6 @@ static void send_ready(struct cc_session *s)
 	nl_json_array_end(j);
 	nl_serve_finish(&s->serve);
 }
-
-static void send_unloaded(struct cc_session *s, const char *name)
-{
-	struct nl_json *j = nl_serve_event(&s->serve, "unloaded");
-
-	nl_json_text(j, "name", name);
-	nl_serve_finish(&s->serve);
-}
-
-/* -- requests ------------------------------------------------------------------------ */
 
 static int request_load(void *context, struct nl_request *request, struct nl_err *err)
 {
@@ -83,9 +71,9 @@ static void unload(struct cc_session *s, int at)
 	strncat(name, nl_cc_name(s->loaded[at]), NL_CC_NAME_MAX);
 	nl_cc_unload(s->loaded[at]);
 	s->count--;
-	memmove(&s->loaded[at], &s->loaded[at + 1],
-		(size_t)(s->count - at) * sizeof(s->loaded[0]));
-	send_unloaded(s, name);
+	memmove(&s->loaded[at], &s->loaded[at + 1], (size_t)(s->count - at) * sizeof(s->loaded[0]));
+	nl_json_text(nl_serve_event(&s->serve, "unloaded"), "name", name);
+	nl_serve_finish(&s->serve);
 }
 
 static int request_unload(void *context, struct nl_request *request, struct nl_err *err)
@@ -110,8 +98,6 @@ static const struct nl_verb verbs[] = {
 	{NULL, NULL, 0},
 };
 
-/* -- start and end ----------------------------------------------------------------- */
-
 int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
 	struct cc_session *s = calloc(1, sizeof(*s));
@@ -119,12 +105,8 @@ int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	enum nl_serve_end end;
 
 	if (signal_fd >= 0) {
-		s->serve = (struct nl_serve){.verbs = verbs,
-					     .context = s,
-					     .in_fd = in_fd,
-					     .out_fd = out_fd,
-					     .signal_fd = signal_fd,
-					     .silence_ns = silence_ns};
+		s->serve = (struct nl_serve){.verbs = verbs, .context = s, .in_fd = in_fd, .out_fd = out_fd,
+					     .signal_fd = signal_fd, .silence_ns = silence_ns};
 		send_ready(s);
 		end = s->serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&s->serve);
 		failed = s->serve.output_lost || (end != NL_SERVE_INPUT_ENDED && end != NL_SERVE_STOPPED);

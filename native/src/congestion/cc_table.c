@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -77,7 +76,7 @@ void nl_cc_highspeed_rows(struct nl_cc_row row[NL_CC_HIGHSPEED_ROWS])
 
 int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, struct nl_err *err)
 {
-	const char *name = nl_request_get(request, "cc"), *key;
+	const char *name = nl_request_get(request, "cc");
 	int cc = -1;
 
 	for (int i = 0; name && i < NL_CC_COUNT; i++)
@@ -93,19 +92,13 @@ int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, 
 		uint64_t value = o->otherwise;
 		uint32_t small;
 
-		if (nl_request_u64(request, o->key, o->min, o->max, &value) < 0) {
-			nl_fail_key(err, o->key, "%s: expected an integer from %" PRIu32 " to %" PRIu32,
-				    o->key, o->min, o->max);
+		if (nl_request_number(request, o->key, o->min, o->max, &value, err))
 			return -1;
-		}
 		small = (uint32_t)value;
 		memcpy((char *)params + o->at, &small, sizeof(small));
 	}
-	key = nl_request_unread(request);
-	if (key) {
-		nl_fail_key(err, key, "%s: unknown key %s", name, key);
+	if (nl_request_only_known(request, err))
 		return -1;
-	}
 	if (strcmp(nl_cc_table[cc].name, "highspeed") == 0)
 		nl_cc_highspeed_rows(params->highspeed);
 	return cc;

@@ -175,11 +175,9 @@ static int request_report(void *context, struct nl_request *request, struct nl_e
 	struct emulator *e = context;
 	uint64_t samples = 0, restart_ms = 0;
 
-	if (nl_request_u64(request, "samples", 0, 1, &samples) < 0)
-		return nl_fail_key(err, "samples", "samples: expected 0 or 1");
-	if (nl_request_u64(request, "restart_ms", 1, 60000, &restart_ms) < 0)
-		return nl_fail_key(err, "restart_ms", "restart_ms: expected an integer from 1 to 60000");
-	if (nl_request_only_known(request, err))
+	if (nl_request_number(request, "samples", 0, 1, &samples, err) ||
+	    nl_request_number(request, "restart_ms", 1, 60000, &restart_ms, err) ||
+	    nl_request_only_known(request, err))
 		return err->code;
 	if (!e->open)
 		return nl_fail(err, NL_BAD_REQUEST, "no path is open: send `open` first");
@@ -341,12 +339,8 @@ int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	}
 	nl_wake_comp_init(&e->wake_comp);
 	use_real_time(e);
-	e->serve = (struct nl_serve){.verbs = verbs,
-				     .context = e,
-				     .async_out = e->out,
-				     .in_fd = in_fd,
-				     .out_fd = out_fd,
-				     .signal_fd = signal_fd};
+	e->serve = (struct nl_serve){.verbs = verbs, .context = e, .async_out = e->out,
+				     .in_fd = in_fd, .out_fd = out_fd, .signal_fd = signal_fd};
 	send_ready(e);
 	serve(e);
 	if (e->open) {

@@ -3,7 +3,6 @@
 #include "base/request.h"
 #include "base/error.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,16 +28,6 @@ static const struct {
 };
 
 enum { LANE_OPTIONS = sizeof(link_option) / sizeof(link_option[0]) };
-
-/* An absent key leaves *out as it is. */
-static int number(struct nl_request *request, const char *key, uint64_t min, uint64_t max,
-		  uint64_t *out, struct nl_err *err)
-{
-	if (nl_request_u64(request, key, min, max, out) >= 0)
-		return NL_OK;
-	return nl_fail_key(err, key, "%s: expected an integer from %" PRIu64 " to %" PRIu64, key, min,
-			   max);
-}
 
 /* Parse ascending numbers, comma-separated. */
 static int numbers(struct nl_request *request, const char *key, uint64_t out[NL_DROP_PLAN_MAX],
@@ -87,17 +76,16 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 
 		memcpy(&value, (char *)&changed + link_option[i].at, sizeof(value));
 		value /= link_option[i].unit;
-		if (number(request, link_option[i].key, link_option[i].min, link_option[i].max, &value,
-			   err))
+		if (nl_request_number(request, link_option[i].key, link_option[i].min, link_option[i].max,
+				      &value, err))
 			return err->code;
 		value *= link_option[i].unit;
 		memcpy((char *)&changed + link_option[i].at, &value, sizeof(value));
 	}
 	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
 	plan->forget = is_nothing(request, "drop_at");
-	if ((!plan->forget &&
-	     numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
-	    number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
+	if ((!plan->forget && numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
+	    nl_request_number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
 	    nl_request_only_known(request, err))
 		return err->code;
 	if ((changed.queue_B || changed.queue_packets) && !changed.rate_bps)
@@ -137,8 +125,8 @@ int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_e
 		    strcmp(ends->device[i], "..") == 0)
 			return nl_fail_key(err, key[i][1], "not a valid device name");
 	}
-	if (number(request, "sample_ms", 10, 60000, &ends->sample_ms, err) ||
-	    number(request, "late_us", 1, 1000000, &ends->late_us, err) ||
+	if (nl_request_number(request, "sample_ms", 10, 60000, &ends->sample_ms, err) ||
+	    nl_request_number(request, "late_us", 1, 1000000, &ends->late_us, err) ||
 	    nl_request_only_known(request, err))
 		return err->code;
 	return NL_OK;

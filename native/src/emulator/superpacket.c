@@ -5,16 +5,9 @@
 #include <string.h>
 
 enum {
-	IPV4_MIN_B = 20,
-	IPV6_B = 40,
-	TCP_MIN_B = 20,
-	UDP_B = 8,
-	TCP_SEQ_AT = 4,
-	TCP_FLAGS_AT = 13,
-	TCP_CHECK_AT = 16,
-	FIN = 0x01,
-	PSH = 0x08,
-	CWR = 0x80,
+	IPV4_MIN_B = 20, IPV6_B = 40, TCP_MIN_B = 20, UDP_B = 8,
+	TCP_SEQ_AT = 4, TCP_FLAGS_AT = 13, TCP_CHECK_AT = 16,
+	FIN = 0x01, PSH = 0x08, CWR = 0x80,
 	MORE_FRAGMENTS_OR_OFFSET = 0x3fff,
 };
 

@@ -78,8 +78,6 @@ static uint32_t incoming_queue(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &napi_id, &len) ? 0 : napi_id;
 }
 
-/* -- test every CPU of the list ------------------------------------------------------- */
-
 struct trial {
 	const struct nl_affinity *affinity;
 	size_t failed; /* index in the list, if errnum is set */
@@ -171,8 +169,6 @@ uint64_t nl_affinity_allowed(void)
 	return (uint64_t)CPU_COUNT_S(sizeof(set), as_cpu_set(&set));
 }
 
-/* -- during a run -------------------------------------------------------------------------- */
-
 int nl_affinity_apply(const struct nl_affinity *affinity, uint64_t index, int fd)
 {
 	int cpu;
@@ -214,8 +210,6 @@ void nl_affinity_describe(int fd, struct nl_stream_report *out)
 	out->incoming_cpu = incoming_cpu(fd);
 	out->napi_id = incoming_queue(fd);
 }
-
-/* -- CPU lists --------------------------------------------------------------------- */
 
 static int take_number(const char **at, const char *end, uint16_t *out)
 {

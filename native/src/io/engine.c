@@ -25,18 +25,16 @@ enum { BLOCKING_BEST = 32, SET_BEST_A_CPU = 2 };
 
 static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 {
-	switch (opts->engine) {
-	case NL_ENGINE_BLOCKING:
-		return &nl_engine_blocking;
-	case NL_ENGINE_EPOLL:
-		return &nl_engine_epoll;
-	case NL_ENGINE_PLAIN:
-		return &nl_engine_plain;
-	default:
-		return opts->streams <= BLOCKING_BEST && opts->streams < SET_BEST_A_CPU * cpus_allowed()
-			       ? &nl_engine_blocking
-			       : &nl_engine_epoll;
-	}
+	static const struct nl_engine *const engine[] = {
+		[NL_ENGINE_BLOCKING] = &nl_engine_blocking,
+		[NL_ENGINE_EPOLL] = &nl_engine_epoll,
+		[NL_ENGINE_PLAIN] = &nl_engine_plain,
+	};
+	int few = opts->streams <= BLOCKING_BEST && opts->streams < SET_BEST_A_CPU * cpus_allowed();
+
+	if (opts->engine == NL_ENGINE_AUTO)
+		return few ? &nl_engine_blocking : &nl_engine_epoll;
+	return engine[opts->engine];
 }
 
 static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engine *engine)
@@ -106,9 +104,7 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 				     opts->role == NL_GEN ? "send" : "receive", method->name, what);
 	if (opts->read_delay == NL_SWITCH_ON && !engine->one_stream)
 		return nl_fail_key(err, "read_delay", "read_delay: the %s engine has none", engine->name);
-	*out = (struct nl_choice){.engine = engine,
-				  .method = method,
-				  .threads = threads,
+	*out = (struct nl_choice){.engine = engine, .method = method, .threads = threads,
 				  .blocking = engine->one_stream &&
 					      (opts->role == NL_SINK || engine == &nl_engine_plain),
 				  .policy = policy_of(opts, engine, threads)};
@@ -117,8 +113,7 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 
 const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts)
 {
-	return opts->role == NL_GEN ? nl_io_send_method(opts->send)
-				    : nl_io_receive_method(opts->receive);
+	return opts->role == NL_GEN ? &nl_io_send[opts->send] : &nl_io_receive[opts->receive];
 }
 
 int nl_io_ctx_open(struct nl_io_ctx *ctx, const struct nl_io_method *method, uint64_t record_B,

@@ -105,13 +105,9 @@ static void transfer(struct nl_worker *worker)
 }
 
 const struct nl_engine nl_engine_blocking = {
-	.name = "blocking",
-	.one_stream = 1,
-	.transfer = transfer,
+	.name = "blocking", .one_stream = 1, .transfer = transfer,
 };
 
 const struct nl_engine nl_engine_plain = {
-	.name = "plain",
-	.one_stream = 1,
-	.transfer = transfer,
+	.name = "plain", .one_stream = 1, .transfer = transfer,
 };

@@ -197,9 +197,5 @@ static void finish(struct nl_worker *worker)
 }
 
 const struct nl_engine nl_engine_epoll = {
-	.name = "epoll",
-	.prepare = prepare,
-	.wait = await_events,
-	.transfer = transfer,
-	.finish = finish,
+	.name = "epoll", .prepare = prepare, .wait = await_events, .transfer = transfer, .finish = finish,
 };

@@ -59,7 +59,6 @@ struct nl_io_method {
 const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts);
 
 /* The methods of each role, by the option's enum. */
-const struct nl_io_method *nl_io_send_method(uint64_t which);
-const struct nl_io_method *nl_io_receive_method(uint64_t which);
+extern const struct nl_io_method nl_io_send[], nl_io_receive[];
 
 #endif

@@ -21,8 +21,6 @@ static ssize_t receive_discard(struct nl_io_ctx *ctx, struct nl_stream *stream, 
 	return recv(stream->fd, ctx->buffer, len, MSG_TRUNC);
 }
 
-/* -- splice ---------------------------------------------------------------------- */
-
 static int open_splice(struct nl_io_ctx *ctx)
 {
 	ctx->file = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -49,8 +47,6 @@ static ssize_t receive_splice(struct nl_io_ctx *ctx, struct nl_stream *stream, s
 	}
 	return n;
 }
-
-/* -- zerocopy -------------------------------------------------------------------- */
 
 /* The first fields of the kernel's struct tcp_zerocopy_receive: an ABI that only grows at its end,
  * and the kernel accepts any length. */
@@ -140,20 +136,10 @@ static ssize_t receive_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream,
 	return recv(stream->fd, ctx->buffer, rest, 0);
 }
 
-static const struct nl_io_method row[] = {
+const struct nl_io_method nl_io_receive[] = {
 	[NL_RECEIVE_COPY] = {.name = "copy", .buffer = NL_BUFFER_OWN, .move = receive_copy},
-	[NL_RECEIVE_DISCARD] = {.name = "discard",
-				.buffer = NL_BUFFER_UNTOUCHED,
-				.move = receive_discard},
+	[NL_RECEIVE_DISCARD] = {.name = "discard", .buffer = NL_BUFFER_UNTOUCHED, .move = receive_discard},
 	[NL_RECEIVE_SPLICE] = {.name = "splice", .open = open_splice, .move = receive_splice},
-	[NL_RECEIVE_ZEROCOPY] = {.name = "zerocopy",
-				 .buffer = NL_BUFFER_OWN,
-				 .probe = probe_zerocopy,
-				 .attach = attach_zerocopy,
-				 .move = receive_zerocopy},
+	[NL_RECEIVE_ZEROCOPY] = {.name = "zerocopy", .buffer = NL_BUFFER_OWN, .probe = probe_zerocopy,
+				 .attach = attach_zerocopy, .move = receive_zerocopy},
 };
-
-const struct nl_io_method *nl_io_receive_method(uint64_t which)
-{
-	return &row[which];
-}

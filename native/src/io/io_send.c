@@ -28,14 +28,10 @@
 #define SO_EE_CODE_ZEROCOPY_COPIED 1
 #endif
 
-/* -- copy ------------------------------------------------------------------------ */
-
 static ssize_t send_copy(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)
 {
 	return send(stream->fd, ctx->buffer, len, MSG_NOSIGNAL);
 }
-
-/* -- zerocopy -------------------------------------------------------------------- */
 
 enum { REAP_SENDS = 32 };
 
@@ -115,8 +111,6 @@ static ssize_t send_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream, si
 	}
 }
 
-/* -- sendfile -------------------------------------------------------------------- */
-
 static int probe_memfd(const char **what)
 {
 	int fd = memfd_create("netlab", MFD_CLOEXEC);
@@ -134,8 +128,6 @@ static ssize_t send_file(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t
 
 	return sendfile(stream->fd, ctx->file, &at, len);
 }
-
-/* -- splice ---------------------------------------------------------------------- */
 
 static ssize_t send_splice(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)
 {
@@ -159,27 +151,12 @@ static ssize_t send_splice(struct nl_io_ctx *ctx, struct nl_stream *stream, size
 	return n;
 }
 
-static const struct nl_io_method row[] = {
+const struct nl_io_method nl_io_send[] = {
 	[NL_SEND_COPY] = {.name = "copy", .buffer = NL_BUFFER_SHARED, .move = send_copy},
-	[NL_SEND_ZEROCOPY] = {.name = "zerocopy",
-			      .buffer = NL_BUFFER_SHARED,
-			      .probe = probe_zerocopy,
-			      .attach = attach_zerocopy,
-			      .move = send_zerocopy,
-			      .reap = reap_zerocopy},
-	[NL_SEND_SENDFILE] = {.name = "sendfile",
-			      .buffer = NL_BUFFER_SHARED,
-			      .needs_file = 1,
-			      .probe = probe_memfd,
-			      .move = send_file},
-	[NL_SEND_SPLICE] = {.name = "splice",
-			    .buffer = NL_BUFFER_SHARED,
-			    .huge_pages = 1,
-			    .open = nl_io_ctx_pipe,
-			    .move = send_splice},
+	[NL_SEND_ZEROCOPY] = {.name = "zerocopy", .buffer = NL_BUFFER_SHARED, .probe = probe_zerocopy,
+			      .attach = attach_zerocopy, .move = send_zerocopy, .reap = reap_zerocopy},
+	[NL_SEND_SENDFILE] = {.name = "sendfile", .buffer = NL_BUFFER_SHARED, .needs_file = 1,
+			      .probe = probe_memfd, .move = send_file},
+	[NL_SEND_SPLICE] = {.name = "splice", .buffer = NL_BUFFER_SHARED, .huge_pages = 1,
+			    .open = nl_io_ctx_pipe, .move = send_splice},
 };
-
-const struct nl_io_method *nl_io_send_method(uint64_t which)
-{
-	return &row[which];
-}

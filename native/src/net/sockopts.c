@@ -114,8 +114,6 @@ static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 	return NL_OK;
 }
 
-/* -- congestion control: a comma list, assigned to the streams round robin --------- */
-
 uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts)
 {
 	uint64_t items = 1;
@@ -150,8 +148,6 @@ int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stre
 				      (int)length, name, holds);
 	return NL_OK;
 }
-
-/* -- all options ----------------------------------------------------------------- */
 
 int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t stream,
 		    struct nl_err *err)

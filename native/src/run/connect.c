@@ -70,8 +70,6 @@ static int wait_for_some(struct waiting *w, struct nl_err *err)
 	return code;
 }
 
-/* -- connections and hellos --------------------------------------------------------- */
-
 static int send_hello(struct nl_run *run, uint64_t id, int *done, struct nl_err *err)
 {
 	const struct nl_run_opts *opts = &run->opts;
@@ -131,8 +129,6 @@ int nl_gen_connect(struct nl_run *run, struct nl_err *err)
 		close(w.set);
 	return code;
 }
-
-/* -- the start ---------------------------------------------------------------------- */
 
 static int receive_go(struct nl_run *run, uint64_t id, int *done, struct nl_err *err)
 {

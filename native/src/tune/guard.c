@@ -46,8 +46,6 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 	return -1;
 }
 
-/* --- the child --- */
-
 struct child {
 	struct nl_guard_shared *shared;
 	uint64_t hold_ns;
@@ -153,8 +151,6 @@ __attribute__((noreturn)) static void child_main(struct child *c)
 		_exit(0);
 	}
 }
-
-/* --- the parent --- */
 
 static void close_open(int fd)
 {

@@ -143,17 +143,12 @@ static enum nl_knob_code field_write(const struct nl_knob *k, const char *text, 
 	return result < 0 ? nl_knob_ethtool_failed(k, f->set_call, f->fixed, -result, why) : NL_KNOB_OK;
 }
 
-#define OPERATIONS(family, allowed, greatest, ...)                                                \
-	static const char *const family##_names[] = {__VA_ARGS__, NULL};                          \
-	const struct nl_knob_ops nl_knob_ops_##family = {                                         \
-		.kind = #family,                                                                  \
-		.names = family##_names,                                                          \
-		.has_interface = 1,                                                               \
-		.detail = &(family),                                                              \
-		.read = field_read,                                                               \
-		.write = field_write,                                                             \
-		.words = allowed,                                                                 \
-		.most = greatest,                                                                 \
+#define OPERATIONS(family, allowed, greatest, ...)                                                 \
+	static const char *const family##_names[] = {__VA_ARGS__, NULL};                           \
+	const struct nl_knob_ops nl_knob_ops_##family = {                                          \
+		.kind = #family, .names = family##_names, .has_interface = 1, .detail = &(family), \
+		.words = allowed, .most = greatest,                                                \
+		.read = field_read, .write = field_write,                                          \
 	}
 
 OPERATIONS(ring, NULL, UINT32_MAX, "rx", "tx");

@@ -183,11 +183,6 @@ static enum nl_knob_code feature_restore(const struct nl_knob *k, const char *ex
 }
 
 const struct nl_knob_ops nl_knob_ops_feature = {
-	.kind = "feature",
-	.names = feature_names,
-	.has_interface = 1,
-	.read = feature_read,
-	.write = feature_write,
-	.restore = feature_restore,
-	.words = nl_knob_switch,
+	.kind = "feature", .names = feature_names, .has_interface = 1, .words = nl_knob_switch,
+	.read = feature_read, .write = feature_write, .restore = feature_restore,
 };

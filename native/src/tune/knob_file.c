@@ -229,14 +229,10 @@ static int sysctl_is_mixture(const struct nl_value *value, const char *before, c
 static const struct nl_knob_file sysctl_file = {sysctl_enter, sysctl_access, sysctl_missing, NULL};
 
 const struct nl_knob_ops nl_knob_ops_sysctl = {
-	.kind = "sysctl",
-	.is_name = sysctl_is_name,
+	.kind = "sysctl", .is_name = sysctl_is_name,
 	.expected = "a sysctl under net., or one of kernel. and vm. that the documentation names",
-	.detail = &sysctl_file,
-	.read = nl_knob_file_read,
-	.write = nl_knob_file_write,
-	.restore_probe = 1,
-	.is_mixture = sysctl_is_mixture,
+	.detail = &sysctl_file, .restore_probe = 1,
+	.read = nl_knob_file_read, .write = nl_knob_file_write, .is_mixture = sysctl_is_mixture,
 };
 
 /* -- directories of sysfs ------------------------------------------------------------ */
@@ -392,23 +388,15 @@ static const struct nl_knob_file interface_file = {interface_enter, interface_ac
 static const char *const defer_names[] = {"gro_flush_timeout", "napi_defer_hard_irqs", NULL};
 
 const struct nl_knob_ops nl_knob_ops_defer = {
-	.kind = "defer",
-	.names = defer_names,
-	.has_interface = 1,
-	.detail = &interface_file,
-	.read = nl_knob_file_read,
-	.write = nl_knob_file_write,
+	.kind = "defer", .names = defer_names, .has_interface = 1, .detail = &interface_file,
 	.most = UINT32_MAX,
+	.read = nl_knob_file_read, .write = nl_knob_file_write,
 };
 
 static const char *const napi_names[] = {"threaded", NULL};
 
 const struct nl_knob_ops nl_knob_ops_napi = {
-	.kind = "napi",
-	.names = napi_names,
-	.has_interface = 1,
-	.detail = &interface_file,
-	.read = nl_knob_file_read,
-	.write = nl_knob_file_write,
+	.kind = "napi", .names = napi_names, .has_interface = 1, .detail = &interface_file,
 	.most = 1,
+	.read = nl_knob_file_read, .write = nl_knob_file_write,
 };

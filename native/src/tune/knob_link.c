@@ -11,15 +11,8 @@
 #include <unistd.h>
 
 /* IFLA_... of <linux/if_link.h>, of which an older one lacks some. */
-enum {
-	MTU = 4,
-	TXQLEN = 13,
-	GSO_MAX_SIZE = 41,
-	GRO_MAX_SIZE = 58,
-	TSO_MAX_SIZE = 59,
-	GSO_IPV4_MAX_SIZE = 63,
-	GRO_IPV4_MAX_SIZE = 64,
-};
+enum { MTU = 4, TXQLEN = 13, GSO_MAX_SIZE = 41, GRO_MAX_SIZE = 58, TSO_MAX_SIZE = 59,
+       GSO_IPV4_MAX_SIZE = 63, GRO_IPV4_MAX_SIZE = 64 };
 
 enum { IPV6_MIN_MTU = 1280 };
 
@@ -120,31 +113,16 @@ static enum nl_knob_code mtu_write(const struct nl_knob *k, const char *text, st
 }
 
 const struct nl_knob_ops nl_knob_ops_mtu = {
-	.kind = "mtu",
-	.has_interface = 1,
-	.read = link_read,
-	.write = mtu_write,
-	.restore = link_set,
-	.detail = &mtu,
-	.least = 1,
-	.most = INT32_MAX,
+	.kind = "mtu", .has_interface = 1, .detail = &mtu, .least = 1, .most = INT32_MAX,
+	.read = link_read, .write = mtu_write, .restore = link_set,
 };
 
 const struct nl_knob_ops nl_knob_ops_txqueuelen = {
-	.kind = "txqueuelen",
-	.has_interface = 1,
-	.read = link_read,
-	.detail = &txqueuelen,
-	.write = link_set,
-	.most = INT32_MAX,
+	.kind = "txqueuelen", .has_interface = 1, .detail = &txqueuelen, .most = INT32_MAX,
+	.read = link_read, .write = link_set,
 };
 
 const struct nl_knob_ops nl_knob_ops_offload = {
-	.kind = "offload",
-	.names = names,
-	.has_interface = 1,
-	.read = link_read,
-	.detail = sizes,
-	.write = link_set,
-	.most = UINT32_MAX,
+	.kind = "offload", .names = names, .has_interface = 1, .detail = sizes, .most = UINT32_MAX,
+	.read = link_read, .write = link_set,
 };

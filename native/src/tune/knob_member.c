@@ -195,8 +195,6 @@ enum nl_knob_code nl_knob_members(const struct nl_knob *k, struct nl_members *ou
 			    "in most virtual machines");
 }
 
-/* -- governor ------------------------------------------------------------------------ */
-
 static enum nl_knob_access governor_access(const struct nl_knob *k, const struct nl_knob_place *p,
 					   struct nl_err *why)
 {
@@ -234,16 +232,10 @@ static const struct nl_knob_file governor_file = {governor_enter, governor_acces
 						  governor_refusal};
 
 const struct nl_knob_ops nl_knob_ops_governor = {
-	.kind = "governor",
-	.is_name = is_number,
-	.expected = "the number of a CPU or interrupt",
-	.has_members = 1,
-	.detail = &governor_file,
-	.read = nl_knob_file_read,
-	.write = nl_knob_file_write,
+	.kind = "governor", .is_name = is_number, .expected = "the number of a CPU or interrupt",
+	.has_members = 1, .detail = &governor_file,
+	.read = nl_knob_file_read, .write = nl_knob_file_write,
 };
-
-/* -- irq ----------------------------------------------------------------------------- */
 
 static enum nl_knob_access irq_access(const struct nl_knob *k, const struct nl_knob_place *p,
 				      struct nl_err *why)
@@ -278,12 +270,7 @@ static enum nl_knob_code irq_refusal(const struct nl_knob *k, const struct nl_kn
 static const struct nl_knob_file irq_file = {irq_enter, irq_access, irq_missing, irq_refusal};
 
 const struct nl_knob_ops nl_knob_ops_irq = {
-	.kind = "irq",
-	.is_name = is_number,
-	.expected = "the number of a CPU or interrupt",
-	.has_interface = 1,
-	.has_members = 1,
-	.detail = &irq_file,
-	.read = nl_knob_file_read,
-	.write = nl_knob_file_write,
+	.kind = "irq", .is_name = is_number, .expected = "the number of a CPU or interrupt",
+	.has_interface = 1, .has_members = 1, .detail = &irq_file,
+	.read = nl_knob_file_read, .write = nl_knob_file_write,
 };

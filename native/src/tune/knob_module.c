@@ -165,10 +165,6 @@ static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
 static const char *const states[] = {"loaded", "absent", NULL};
 
 const struct nl_knob_ops nl_knob_ops_module = {
-	.kind = "module",
-	.is_name = is_name,
-	.expected = "a module tcp_...",
-	.read = module_read,
-	.write = module_write,
-	.words = states,
+	.kind = "module", .is_name = is_name, .expected = "a module tcp_...", .words = states,
+	.read = module_read, .write = module_write,
 };

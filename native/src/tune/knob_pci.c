@@ -178,11 +178,6 @@ static enum nl_knob_code pci_write(const struct nl_knob *k, const char *text, st
 }
 
 const struct nl_knob_ops nl_knob_ops_pci = {
-	.kind = "pci",
-	.names = names,
-	.has_interface = 1,
-	.read = pci_read,
-	.write = pci_write,
-	.least = 128,
-	.most = 4096,
+	.kind = "pci", .names = names, .has_interface = 1, .least = 128, .most = 4096,
+	.read = pci_read, .write = pci_write,
 };

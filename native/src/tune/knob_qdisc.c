@@ -276,11 +276,7 @@ static enum nl_knob_code qdisc_can(const struct nl_knob *k, const char *text, st
 }
 
 const struct nl_knob_ops nl_knob_ops_qdisc = {
-	.kind = "qdisc",
-	.has_interface = 1,
-	.read = qdisc_read,
-	.write = qdisc_write,
-	.restore = qdisc_restore,
-	.is_mixture = qdisc_is_mixture,
-	.can = qdisc_can,
+	.kind = "qdisc", .has_interface = 1,
+	.read = qdisc_read, .write = qdisc_write, .restore = qdisc_restore,
+	.is_mixture = qdisc_is_mixture, .can = qdisc_can,
 };

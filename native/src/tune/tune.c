@@ -324,11 +324,8 @@ int nl_tune_main(int argc, char **argv)
 	struct nl_err err = {0};
 	int code;
 
-	t.serve = (struct nl_serve){.verbs = verbs,
-				    .context = &t,
-				    .in_fd = STDIN_FILENO,
-				    .out_fd = STDOUT_FILENO,
-				    .signal_fd = -1};
+	t.serve = (struct nl_serve){.verbs = verbs, .context = &t, .in_fd = STDIN_FILENO,
+				    .out_fd = STDOUT_FILENO, .signal_fd = -1};
 	code = parse_options(&t, argc, argv, &err);
 	if (code == NL_ARGUMENTS_HELP)
 		return 0;
