@@ -5,8 +5,7 @@
 #include <stdint.h>
 
 /* 0, 1: a run failed, 2: bad input. */
-int nl_gen_main(int argc, char **argv);
-int nl_sink_main(int argc, char **argv);
+int nl_run_main(int argc, char **argv); /* gen or sink */
 int nl_meter_main(int argc, char **argv);
 int nl_copyrate_main(int argc, char **argv);
 

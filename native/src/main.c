@@ -55,8 +55,8 @@ static const struct {
 	int (*main)(int argc, char **argv);
 	const char *help;
 } command[] = {
-	{"gen", nl_gen_main, "send over parallel TCP streams to a sink"},
-	{"sink", nl_sink_main, "receive from a gen and measure"},
+	{"gen", nl_run_main, "send over parallel TCP streams to a sink"},
+	{"sink", nl_run_main, "receive from a gen and measure"},
 	{"meter", nl_meter_main, "measure the throughput of an interface from its counters"},
 	{"copyrate", nl_copyrate_main, "measure how fast one thread copies memory"},
 	{"agent", serve_main, "serve a controller over standard input and output"},

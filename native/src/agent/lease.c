@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,14 +21,11 @@ struct lease {
 
 static int is_name(const char *text)
 {
-	size_t len = strlen(text);
+	size_t len = 0;
 
-	if (len == 0 || len > NL_CONTROLLER_MAX)
-		return 0;
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < 33 || (unsigned char)*c > 126)
-			return 0;
-	return 1;
+	while (text[len] > 32 && text[len] < 127)
+		len++;
+	return len > 0 && len <= NL_CONTROLLER_MAX && !text[len];
 }
 
 /* The kernel's name of the machine's start; empty if it has none. */
@@ -103,12 +101,10 @@ static int take(int dir, const char *file, const struct nl_lease_request *reques
 	if (found.number > request->number ||
 	    (found.number == request->number && strcmp(found.controller, request->controller) != 0))
 		return nl_fail(err, NL_IN_USE,
-			       "lease %llu of controller %s is too old: the host has granted lease "
-			       "%llu to controller %s",
-			       (unsigned long long)request->number, request->controller,
-			       (unsigned long long)found.number, found.controller);
-	len = snprintf(text, sizeof(text), "%llu %s %s\n", (unsigned long long)request->number,
-		       request->controller, boot);
+			       "lease %" PRIu64 " of controller %s is too old: the host has granted lease "
+			       "%" PRIu64 " to controller %s", request->number, request->controller,
+			       found.number, found.controller);
+	len = snprintf(text, sizeof(text), "%" PRIu64 " %s %s\n", request->number, request->controller, boot);
 	if (nl_file_replace(dir, file, text, (size_t)len, 1) < 0)
 		return nl_fail(err, NL_REFUSED, "the lease %s/%s: %s", request->directory, file,
 			       strerror(errno));

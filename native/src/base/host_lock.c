@@ -103,18 +103,18 @@ static int attempt(struct nl_host_lock *lock, const struct nl_host_lock_kind *ki
 	snprintf(lock->path, sizeof(lock->path), "%s/%s", directory, file);
 	lock->fd = openat(dir, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (lock->fd < 0)
-		code = errno == ENOENT ? -1
-				       : nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path,
-						 strerror(errno));
+		code = errno == ENOENT ? -1 : NL_REFUSED;
 	else if (flock(lock->fd, LOCK_EX | LOCK_NB) < 0)
-		code = errno == EWOULDBLOCK ? file_in_use(lock->fd, kind->what, err)
-					    : nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path,
-						      strerror(errno));
+		code = errno == EWOULDBLOCK ? NL_IN_USE : NL_REFUSED;
 	else if (fstat(lock->fd, &mine) < 0 ||
 		 fstatat(dir, file, &named, AT_SYMLINK_NOFOLLOW) < 0 || mine.st_ino != named.st_ino)
 		code = -1;
 	else if (write_holder(lock->fd) < 0)
-		code = nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path, strerror(errno));
+		code = NL_REFUSED;
+	if (code == NL_REFUSED)
+		nl_fail(err, code, "the lock %s: %s", lock->path, strerror(errno));
+	if (code == NL_IN_USE)
+		file_in_use(lock->fd, kind->what, err);
 	if (code && lock->fd >= 0) {
 		close(lock->fd);
 		lock->fd = -1;

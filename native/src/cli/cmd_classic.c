@@ -29,12 +29,6 @@ struct classic {
 	pthread_t main;
 };
 
-static int usage(const char *name)
-{
-	fprintf(stderr, "Usage: %s hostname server_port record_length setsockopt\n", name);
-	return 2;
-}
-
 static int parse(struct classic *classic, char **argv, struct nl_err *err)
 {
 	struct nl_run_opts *opts = &classic->opts;
@@ -71,31 +65,26 @@ static int wait_ready(const struct classic *classic, int fd, short events)
 /* Set stream->fd to a connected socket, or -1 after a signal. */
 static int join_sink(struct classic *classic, struct nl_err *err)
 {
-	struct nl_address to;
-	int fd = -1, error = 0, code;
+	int *fd = &classic->stream->fd, error = 0, code;
 	socklen_t len = sizeof(error);
+	struct nl_address to;
 
 	nl_address_parse(classic->opts.address, classic->opts.port, &to);
-	code = nl_sock_new(&classic->opts, &to, 0, &fd, err);
+	code = nl_sock_new(&classic->opts, &to, 0, fd, err);
 	if (code)
 		return code;
-	if (connect(fd, (struct sockaddr *)&to.storage, to.len)) {
+	if (connect(*fd, (struct sockaddr *)&to.storage, to.len))
 		error = errno;
-		if (error == EINPROGRESS) {
-			if (wait_ready(classic, fd, POLLOUT)) {
-				close(fd);
-				return NL_OK;
-			}
-			getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
-		}
+	if (error == EINPROGRESS && wait_ready(classic, *fd, POLLOUT)) {
+		close(*fd);
+		*fd = -1;
+		return NL_OK;
 	}
-	if (error) {
-		close(fd);
-		return nl_fail_errno(err, error, "connect to %s port %u", classic->opts.address,
-				     (unsigned)classic->opts.port);
-	}
-	classic->stream->fd = fd;
-	return NL_OK;
+	if (error == EINPROGRESS)
+		getsockopt(*fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	return error ? nl_fail_errno(err, error, "connect to %s port %u", classic->opts.address,
+				     (unsigned)classic->opts.port)
+		     : NL_OK;
 }
 
 static int await_gen(struct classic *classic, struct nl_err *err)
@@ -105,15 +94,10 @@ static int await_gen(struct classic *classic, struct nl_err *err)
 
 	if (code)
 		return code;
-	while (classic->stream->fd < 0) {
-		if (wait_ready(classic, listener, POLLIN))
-			break;
+	while (!code && classic->stream->fd < 0 && wait_ready(classic, listener, POLLIN) == 0) {
 		classic->stream->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (classic->stream->fd < 0 && errno != EAGAIN && errno != EINTR &&
-		    errno != ECONNABORTED) {
+		if (classic->stream->fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
 			code = nl_fail_errno(err, errno, "accept");
-			break;
-		}
 	}
 	close(listener);
 	return code;
@@ -123,7 +107,6 @@ static void *transfer(void *argument)
 {
 	struct classic *classic = argument;
 	struct nl_stream *stream = classic->stream;
-
 	ssize_t n;
 
 	do {
@@ -164,11 +147,10 @@ static void report(struct classic *classic, uint64_t start_ns)
 
 static int run(struct classic *classic, struct nl_err *err)
 {
+	int errnum, code = classic->opts.role == NL_GEN ? join_sink(classic, err) : await_gen(classic, err);
 	uint64_t start_ns;
 	pthread_t thread;
-	int errnum, code;
 
-	code = classic->opts.role == NL_GEN ? join_sink(classic, err) : await_gen(classic, err);
 	if (code || classic->stream->fd < 0)
 		return code;
 	if (nl_sock_blocking(classic->stream->fd))
@@ -195,8 +177,10 @@ int nl_classic_main(const char *name, int argc, char **argv)
 	uint8_t *record;
 	int code;
 
-	if (argc != 5)
-		return usage(name);
+	if (argc != 5) {
+		fprintf(stderr, "Usage: %s hostname server_port record_length setsockopt\n", name);
+		return 2;
+	}
 	code = parse(&classic, argv, &err);
 	if (code)
 		return nl_cli_fail(name, &err);

@@ -72,52 +72,37 @@ static char warning[NL_MESSAGE_MAX];
 
 static int record_warning(enum libbpf_print_level level, const char *format, va_list values)
 {
-	char line[NL_MESSAGE_MAX];
-	size_t len;
-
-	if (level != LIBBPF_WARN)
-		return 0;
-	vsnprintf(line, sizeof(line), format, values);
-	len = strcspn(line, "\n");
-	line[len] = '\0';
 	/* The first warning is the cause, the later ones consequences. */
-	if (!warning[0])
-		snprintf(warning, sizeof(warning), "%.160s", line);
+	if (level == LIBBPF_WARN && !warning[0])
+		vsnprintf(warning, 161, format, values);
+	warning[strcspn(warning, "\n")] = '\0';
 	return 0;
 }
 
 int nl_cc_supported(char why[NL_MESSAGE_MAX])
 {
 	static int known; /* the kernel cannot change meanwhile, and its types are megabytes */
-	struct btf *kernel;
-	int found;
+	struct btf *kernel = NULL;
+	const char *reason = NULL, *cause = "";
 
 	if (known)
 		return 1;
-	if (!nl_in_first_user_namespace()) {
-		snprintf(why, NL_MESSAGE_MAX,
-			 "unsupported: only root of the machine may load a BPF congestion control; "
-			 "this is root of a user namespace");
-		return 0;
-	}
 	libbpf_set_print(record_warning);
-	kernel = btf__load_vmlinux_btf();
-	if (!kernel) {
-		snprintf(why, NL_MESSAGE_MAX,
-			 "unsupported: the kernel describes no types (BTF): %s", strerror(errno));
-		return 0;
+	if (!nl_in_first_user_namespace()) {
+		reason = "only root of the machine may load a BPF congestion control; this is root of a "
+			 "user namespace";
+	} else if (!(kernel = btf__load_vmlinux_btf())) {
+		reason = "the kernel describes no types (BTF): ";
+		cause = strerror(errno);
+	} else if (btf__find_by_name_kind(kernel, "bpf_struct_ops_tcp_congestion_ops", BTF_KIND_STRUCT) <= 0) {
+		reason = "the kernel has no BPF congestion controls";
+	} else if (btf__find_by_name_kind(kernel, "bpf_struct_ops_link", BTF_KIND_STRUCT) <= 0) {
+		reason = "a congestion control would outlive its process; needs Linux 6.4";
 	}
-	found = btf__find_by_name_kind(kernel, "bpf_struct_ops_tcp_congestion_ops",
-				       BTF_KIND_STRUCT) > 0;
-	if (!found)
-		snprintf(why, NL_MESSAGE_MAX,
-			 "unsupported: the kernel has no BPF congestion controls");
-	else if (btf__find_by_name_kind(kernel, "bpf_struct_ops_link", BTF_KIND_STRUCT) > 0)
-		known = 1;
-	else
-		snprintf(why, NL_MESSAGE_MAX,
-			 "unsupported: a congestion control would outlive its process; needs Linux 6.4");
 	btf__free(kernel);
+	known = !reason;
+	if (reason)
+		snprintf(why, NL_MESSAGE_MAX, "unsupported: %s%s", reason, cause);
 	return known;
 }
 
@@ -192,55 +177,48 @@ static int try_name(struct nl_cc_loaded *l, const struct nl_cc_object *o,
 
 static void fail_load(const struct nl_cc_loaded *l, int errnum, struct nl_err *err)
 {
-	if (errnum == EPERM || errnum == EACCES) {
+	if (errnum == EPERM || errnum == EACCES)
 		nl_fail(err, NL_REFUSED,
 			"the kernel accepts %s only from root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): %s",
 			l->name, strerror(errnum));
-		return;
-	}
-	nl_fail(err, NL_REFUSED, "the kernel rejected %s: %s%s%s", l->name, strerror(errnum),
-		warning[0] ? ": " : "", warning);
+	else if (errnum == EEXIST)
+		nl_fail(err, NL_IN_USE, "all names from %.*s00 to _zz are in use", (int)strlen(l->name) - 2,
+			l->name);
+	else
+		nl_fail(err, NL_REFUSED, "the kernel rejected %s: %s%s%s", l->name, strerror(errnum),
+			warning[0] ? ": " : "", warning);
 }
 
 struct nl_cc_loaded *nl_cc_load(int cc, const struct nl_cc_params *params, struct nl_err *err)
 {
 	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-	struct nl_cc_loaded *l = calloc(1, sizeof(*l));
-	char why[NL_MESSAGE_MAX];
 	static unsigned mark; /* continues over all loads, so that names rarely collide */
+	struct nl_cc_loaded *l = NULL;
+	char why[NL_MESSAGE_MAX];
+	int errnum = EEXIST;
 
 	if (!mark)
 		mark = (unsigned)getpid();
-	if (!l) {
-		nl_fail_errno(err, ENOMEM, "a congestion control");
-		return NULL;
-	}
-	l->link_fd = -1;
-	if (!nl_cc_supported(why)) {
+	if (!nl_cc_supported(why))
 		nl_fail(err, NL_REFUSED, "%s", why);
-		nl_cc_unload(l);
+	else if (!(l = calloc(1, sizeof(*l))))
+		nl_fail_errno(err, ENOMEM, "a congestion control");
+	if (!l)
 		return NULL;
-	}
-	for (int tries = 0; tries < MARKS; tries++, mark++) {
-		int errnum;
-
+	l->link_fd = -1;
+	for (int tries = 0; tries < MARKS && errnum == EEXIST; tries++, mark++) {
 		snprintf(l->name, sizeof(l->name), "nl_%s_%c%c", nl_cc_table[cc].name,
 			 digit[mark / 36 % 36], digit[mark % 36]);
 		warning[0] = '\0';
-		if (try_name(l, &nl_cc_object[cc], params) == 0) {
-			mark++;
-			return l;
+		errnum = try_name(l, &nl_cc_object[cc], params) ? errno : 0;
+		if (errnum) {
+			bpf_object__close(l->object);
+			l->object = NULL;
 		}
-		errnum = errno;
-		bpf_object__close(l->object);
-		l->object = NULL;
-		if (errnum == EEXIST)
-			continue;
-		fail_load(l, errnum, err);
-		nl_cc_unload(l);
-		return NULL;
 	}
-	nl_fail(err, NL_IN_USE, "all names from nl_%s_00 to _zz are in use", nl_cc_table[cc].name);
+	if (!errnum)
+		return l;
+	fail_load(l, errnum, err);
 	nl_cc_unload(l);
 	return NULL;
 }

@@ -28,17 +28,21 @@ static cpu_set_t *as_cpu_set(struct set *set)
 	return (cpu_set_t *)(void *)set->bits;
 }
 
-static void only(struct set *set, unsigned cpu)
+/* The CPUs of the calling thread; none if they are not known. */
+static struct set own_set(void)
 {
-	memset(set, 0, sizeof(*set));
-	CPU_SET_S(cpu, sizeof(*set), as_cpu_set(set));
+	struct set set = {{0}};
+
+	if (sched_getaffinity(0, sizeof(set), as_cpu_set(&set)))
+		memset(&set, 0, sizeof(set));
+	return set;
 }
 
 static int run_on(unsigned cpu)
 {
-	struct set set;
+	struct set set = {{0}};
 
-	only(&set, cpu);
+	CPU_SET_S(cpu, sizeof(set), as_cpu_set(&set));
 	return sched_setaffinity(0, sizeof(set), as_cpu_set(&set)) ? errno : 0;
 }
 
@@ -138,13 +142,10 @@ int nl_affinity_open(struct nl_affinity *affinity, const struct nl_run_opts *opt
 
 int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads, int always)
 {
+	struct set set = own_set();
 	size_t count = 0;
-	struct set set;
 
 	if (affinity->count || affinity->follow || threads > NL_CPUS_MAX)
-		return 0;
-	memset(&set, 0, sizeof(set));
-	if (sched_getaffinity(0, sizeof(set), as_cpu_set(&set)))
 		return 0;
 	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++) {
 		if (!has(&set, cpu))
@@ -161,11 +162,8 @@ int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads, int alway
 
 uint64_t nl_affinity_allowed(void)
 {
-	struct set set;
+	struct set set = own_set();
 
-	memset(&set, 0, sizeof(set));
-	if (sched_getaffinity(0, sizeof(set), as_cpu_set(&set)))
-		return 0;
 	return (uint64_t)CPU_COUNT_S(sizeof(set), as_cpu_set(&set));
 }
 
@@ -186,27 +184,21 @@ int nl_affinity_apply(const struct nl_affinity *affinity, uint64_t index, int fd
 
 int nl_affinity_follow(const struct nl_affinity *affinity, pthread_t thread, int fd)
 {
-	struct set set;
-	int cpu;
+	int cpu = affinity->follow ? incoming_cpu(fd) : -1;
+	struct set set = {{0}};
 
-	if (!affinity->follow)
-		return 0;
-	cpu = incoming_cpu(fd);
-	if (cpu < 0)
+	if (cpu < 0 || pthread_getaffinity_np(thread, sizeof(set), as_cpu_set(&set)) || single(&set) == cpu)
 		return 0;
 	memset(&set, 0, sizeof(set));
-	if (pthread_getaffinity_np(thread, sizeof(set), as_cpu_set(&set)) || single(&set) == cpu)
-		return 0;
-	only(&set, (unsigned)cpu);
+	CPU_SET_S((unsigned)cpu, sizeof(set), as_cpu_set(&set));
 	return pthread_setaffinity_np(thread, sizeof(set), as_cpu_set(&set)) == 0;
 }
 
 void nl_affinity_describe(int fd, struct nl_stream_report *out)
 {
-	struct set set;
+	struct set set = own_set();
 
-	memset(&set, 0, sizeof(set));
-	out->cpu = sched_getaffinity(0, sizeof(set), as_cpu_set(&set)) ? -1 : single(&set);
+	out->cpu = single(&set);
 	out->incoming_cpu = incoming_cpu(fd);
 	out->napi_id = incoming_queue(fd);
 }

@@ -80,11 +80,10 @@ static int probe_zerocopy(const char **what)
 	if (map != MAP_FAILED) {
 		*what = "getsockopt TCP_ZEROCOPY_RECEIVE";
 		failed = map_received(fd, map, page_B, &result);
-		errnum = errno;
-		munmap(map, page_B);
-	} else {
-		errnum = errno;
 	}
+	errnum = errno;
+	if (map != MAP_FAILED)
+		munmap(map, page_B);
 	close(fd);
 	errno = errnum;
 	return failed;

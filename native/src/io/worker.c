@@ -7,6 +7,7 @@
 #include "net/sockopts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,8 +23,10 @@ static void describe(struct nl_transfer *transfer, const struct nl_stream *strea
 	out->has_tcp = nl_tcpinfo_read(stream->fd, &out->tcp) == 0;
 }
 
-static void end_stream(struct nl_worker *worker, struct nl_stream *stream)
+static void end_stream(struct nl_worker *worker, struct nl_stream *stream, int described)
 {
+	if (!described)
+		describe(worker->transfer, stream);
 	stream->phase = NL_ENDED;
 	worker->open--;
 }
@@ -42,9 +45,7 @@ void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int err
 		stream->phase = NL_CLOSING;
 		return;
 	}
-	if (sends)
-		describe(worker->transfer, stream);
-	end_stream(worker, stream);
+	end_stream(worker, stream, !sends);
 }
 
 void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_t n, int errnum)
@@ -55,8 +56,7 @@ void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_
 		stream->errnum = n > 0 ? EPROTO : errnum;
 	if (method->reap)
 		method->reap(stream);
-	describe(worker->transfer, stream); /* by now all data are acknowledged */
-	end_stream(worker, stream);
+	end_stream(worker, stream, 0); /* by now all data are acknowledged */
 }
 
 void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
@@ -105,7 +105,7 @@ static int prepare(struct nl_worker *worker)
 	struct nl_transfer *transfer = worker->transfer;
 	const struct nl_io_method *method = transfer->method;
 	uint8_t *buffer = buffer_of(worker);
-	int errnum = 0;
+	int errnum;
 
 	/* first touch by the thread that writes there */
 	if (buffer && method->buffer == NL_BUFFER_OWN)
@@ -152,15 +152,6 @@ static void await_zc_completions(struct nl_worker *worker)
 	}
 }
 
-/* SCHED_BATCH: a thread that wakes does not preempt the running one, so a gen and a sink that share
- * CPUs move larger batches. Optional: a failure is ignored. */
-static void use_sched_batch(void)
-{
-	struct sched_param none = {0};
-
-	sched_setscheduler(0, SCHED_BATCH, &none);
-}
-
 static void *work(void *argument)
 {
 	struct nl_worker *worker = argument;
@@ -173,8 +164,10 @@ static void *work(void *argument)
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
+	/* SCHED_BATCH: a thread that wakes does not preempt the running one, so a gen and a sink that
+	 * share CPUs move larger batches. Optional: a failure is ignored. */
 	if (transfer->policy.sched_batch)
-		use_sched_batch();
+		sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
 	/* before memory is touched, so that it is allocated near its CPU */
 	worker->errnum = nl_affinity_apply(&transfer->affinity, worker->id,
 					   transfer->stream[worker->id].fd);
@@ -273,8 +266,7 @@ int nl_workers_start(struct nl_transfer *transfer, struct nl_worker *worker, uin
 	}
 	pthread_attr_destroy(&attributes);
 	if (errnum)
-		return nl_fail_errno(err, errnum, "thread %llu of %llu",
-				     (unsigned long long)*started + 1, (unsigned long long)threads);
+		return nl_fail_errno(err, errnum, "thread %" PRIu64 " of %" PRIu64, *started + 1, threads);
 	pthread_mutex_lock(&transfer->lock);
 	while (transfer->ready < threads)
 		pthread_cond_wait(&transfer->changed, &transfer->lock);
@@ -282,6 +274,6 @@ int nl_workers_start(struct nl_transfer *transfer, struct nl_worker *worker, uin
 	for (uint64_t i = 0; i < threads; i++)
 		if (worker[i].errnum)
 			return nl_fail_option(err, "cpus", worker[i].errnum,
-					      "CPU of the thread of stream %llu", (unsigned long long)i);
+					      "CPU of the thread of stream %" PRIu64, i);
 	return NL_OK;
 }

@@ -31,6 +31,19 @@ int nl_rtattr_next(const uint8_t *message, size_t len, size_t *at, struct nl_rta
 	return 1;
 }
 
+/* The error in a message of the kernel: 0, or a positive errno; EPROTO for another message. */
+static int error_of(const uint8_t *message, size_t len)
+{
+	struct nlmsghdr head;
+	int32_t error;
+
+	if (len < NLMSG_HDRLEN + sizeof(error))
+		return EPROTO;
+	memcpy(&head, message, sizeof(head));
+	memcpy(&error, message + NLMSG_HDRLEN, sizeof(error));
+	return head.nlmsg_type != NLMSG_ERROR || error > 0 ? EPROTO : -error;
+}
+
 /* The attribute of a type with at least `least` bytes of content. 0 with *found and *ifindex; a
  * positive errno sent by the kernel; -1 without one. */
 static int find_attribute(const void *answer, size_t len, uint16_t type, size_t least,
@@ -49,12 +62,9 @@ static int find_attribute(const void *answer, size_t len, uint16_t type, size_t 
 		return -1;
 	end = head.nlmsg_len;
 	if (head.nlmsg_type == NLMSG_ERROR) {
-		int32_t error;
+		int error = error_of(at, end);
 
-		if (end < NLMSG_HDRLEN + sizeof(error))
-			return -1;
-		memcpy(&error, at + NLMSG_HDRLEN, sizeof(error));
-		return error < 0 && error > -4096 ? -error : -1;
+		return error > 0 && error < 4096 && error != EPROTO ? error : -1;
 	}
 	if (head.nlmsg_type != RTM_NEWLINK || end < NLMSG_HDRLEN + sizeof(link))
 		return -1;
@@ -73,8 +83,7 @@ static int find_attribute(const void *answer, size_t len, uint16_t type, size_t 
 int nl_rtnl_parse(const void *answer, size_t len, int32_t *ifindex, struct nl_interface *out)
 {
 	const uint8_t *stats;
-	int code = find_attribute(answer, len, IFLA_STATS64,
-				  sizeof(*out), ifindex, &stats);
+	int code = find_attribute(answer, len, IFLA_STATS64, sizeof(*out), ifindex, &stats);
 
 	if (code == 0)
 		memcpy(out, stats, sizeof(*out));
@@ -91,60 +100,49 @@ int nl_rtnl_find_u32(const void *answer, size_t len, int32_t *ifindex, struct nl
 	return code;
 }
 
-/* The error that the kernel answered: 0, or a positive errno; EPROTO for another answer. */
-static int error_of(const struct nl_rtnl_answer *answer)
+/* Call `each` with every message of an answer. 0 or a positive errno; *done once it returned other than 0,
+ * or the answer has ended. */
+static int each_message(const struct nl_rtnl_answer *answer,
+			int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx, int *done)
 {
 	struct nlmsghdr head;
-	int32_t error;
 
-	if (answer->len < NLMSG_HDRLEN + sizeof(error))
-		return EPROTO;
-	memcpy(&head, answer->bytes, sizeof(head));
-	memcpy(&error, answer->bytes + NLMSG_HDRLEN, sizeof(error));
-	if (head.nlmsg_type != NLMSG_ERROR || error > 0)
-		return EPROTO;
-	return -error;
+	for (size_t at = 0; !*done; at += NLMSG_ALIGN(head.nlmsg_len)) {
+		if (at > 0 && at >= answer->len)
+			return 0;
+		if (answer->len - at < sizeof(head))
+			return EPROTO;
+		memcpy(&head, answer->bytes + at, sizeof(head));
+		if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > answer->len - at)
+			return EPROTO;
+		if (head.nlmsg_type == NLMSG_ERROR)
+			return at == 0 ? error_of(answer->bytes, answer->len) : EPROTO;
+		*done = head.nlmsg_type == NLMSG_DONE || each(ctx, answer->bytes + at, head.nlmsg_len);
+	}
+	return 0;
 }
 
-/* A socket with the request sent, or -errno. */
-static int asked(const struct nl_rtnl_request *request)
+/* Send a request and receive its answers, of a dump all of them. 0, or a positive errno of this process. */
+static int ask(const struct nl_rtnl_request *request, struct nl_rtnl_answer *answer,
+	       int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), err;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), done = each == NULL, err = 0;
 	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	do
-		n = send(fd, request, request->head.nlmsg_len, 0);
-	while (n < 0 && errno == EINTR);
-	if (n >= 0)
-		return fd;
-	err = errno;
-	close(fd);
-	return -err;
-}
-
-/* 0 or a positive errno. */
-static int answered(int fd, struct nl_rtnl_answer *answer)
-{
-	ssize_t n;
-
-	do
-		n = recv(fd, answer->bytes, sizeof(answer->bytes), 0);
-	while (n < 0 && errno == EINTR);
-	answer->len = n < 0 ? 0 : (size_t)n;
-	return n < 0 ? errno : 0;
-}
-
-/* Send a request and receive its first answer. 0, or a positive errno of this process. */
-static int ask(const struct nl_rtnl_request *request, struct nl_rtnl_answer *answer)
-{
-	int fd = asked(request), err;
 
 	answer->len = 0;
 	if (fd < 0)
-		return -fd;
-	err = answered(fd, answer);
+		return errno;
+	do
+		n = send(fd, request, request->head.nlmsg_len, 0);
+	while (n < 0 && errno == EINTR);
+	do {
+		while (n >= 0 && (n = recv(fd, answer->bytes, sizeof(answer->bytes), 0)) < 0 && errno == EINTR)
+			n = 0;
+		err = n < 0 ? errno : 0;
+		answer->len = n < 0 ? 0 : (size_t)n;
+		if (!err && !done)
+			err = each_message(answer, each, ctx, &done);
+	} while (!err && !done);
 	close(fd);
 	return err;
 }
@@ -153,34 +151,8 @@ int nl_rtnl_dump(const struct nl_rtnl_request *request,
 		 int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx)
 {
 	struct nl_rtnl_answer answer;
-	int fd = asked(request), err = 0, done = 0;
 
-	if (fd < 0)
-		return -fd;
-	while (!err && !done) {
-		err = answered(fd, &answer);
-		if (!err && !answer.len)
-			err = EPROTO;
-		for (size_t at = 0; !err && !done && at < answer.len;) {
-			struct nlmsghdr head;
-
-			if (answer.len - at < sizeof(head)) {
-				err = EPROTO;
-				break;
-			}
-			memcpy(&head, answer.bytes + at, sizeof(head));
-			if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > answer.len - at)
-				err = EPROTO;
-			else if (head.nlmsg_type == NLMSG_ERROR)
-				err = at == 0 ? error_of(&answer) : EPROTO;
-			else
-				done = head.nlmsg_type == NLMSG_DONE ||
-				       each(ctx, answer.bytes + at, head.nlmsg_len);
-			at += NLMSG_ALIGN(head.nlmsg_len);
-		}
-	}
-	close(fd);
-	return err;
+	return ask(request, &answer, each, ctx);
 }
 
 void nl_rtnl_begin(struct nl_rtnl_request *out, uint16_t type, uint16_t flags, const void *head,
@@ -206,9 +178,9 @@ void nl_rtnl_append(struct nl_rtnl_request *r, uint16_t type, const void *conten
 int nl_rtnl_change(const struct nl_rtnl_request *request)
 {
 	struct nl_rtnl_answer answer;
-	int err = ask(request, &answer);
+	int err = ask(request, &answer, NULL, NULL);
 
-	return err ? err : error_of(&answer);
+	return err ? err : error_of(answer.bytes, answer.len);
 }
 
 int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer)
@@ -221,7 +193,7 @@ int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer)
 		return ENODEV;
 	nl_rtnl_begin(&request, RTM_GETLINK, 0, &link, sizeof(link));
 	nl_rtnl_append(&request, IFLA_IFNAME, name, len);
-	return ask(&request, answer);
+	return ask(&request, answer, NULL, NULL);
 }
 
 int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out)

@@ -8,6 +8,7 @@
 #include "net/sock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,33 +62,21 @@ void *nl_pages_map(uint64_t *len_B, int huge)
 /* the backlog has room for stray connections beside the streams */
 enum { BACKLOG_SPARE = 1024 };
 
-static int open_file(struct nl_transfer *transfer, uint64_t record_B, struct nl_err *err)
-{
-	transfer->file = memfd_create("netlab-pattern", MFD_CLOEXEC);
-	if (transfer->file < 0)
-		return nl_fail_errno(err, errno, "memfd_create");
-	if (ftruncate(transfer->file, (off_t)record_B))
-		return nl_fail_errno(err, errno, "a file in memory of %llu B",
-				     (unsigned long long)record_B);
-	return NL_OK;
-}
-
 static int open_buffers(struct nl_transfer *transfer, struct nl_err *err)
 {
 	const struct nl_io_method *method = transfer->method;
 	uint64_t n = method->buffer == NL_BUFFER_SHARED ? 1 : transfer->threads;
 	uint64_t record_B = transfer->opts->record_B;
 	void *memory;
-	int code;
 
 	if (method->buffer == NL_BUFFER_NONE)
 		return NL_OK;
 	transfer->stride_B = round_up(record_B, PAGE_B);
 	transfer->buffers_B = transfer->stride_B * n;
 	if (method->needs_file) {
-		code = open_file(transfer, record_B, err);
-		if (code)
-			return code;
+		transfer->file = memfd_create("netlab-pattern", MFD_CLOEXEC);
+		if (transfer->file < 0 || ftruncate(transfer->file, (off_t)record_B))
+			return nl_fail_errno(err, errno, "a file in memory of %" PRIu64 " B", record_B);
 		memory = mmap(NULL, transfer->buffers_B, PROT_READ | PROT_WRITE, MAP_SHARED,
 			      transfer->file, 0);
 		if (memory == MAP_FAILED)
@@ -96,8 +85,7 @@ static int open_buffers(struct nl_transfer *transfer, struct nl_err *err)
 		memory = nl_pages_map(&transfer->buffers_B, method->huge_pages);
 	}
 	if (!memory)
-		return nl_fail_errno(err, errno, "memory for %llu records of %llu B",
-				     (unsigned long long)n, (unsigned long long)record_B);
+		return nl_fail_errno(err, errno, "memory for %" PRIu64 " records of %" PRIu64 " B", n, record_B);
 	transfer->buffers = memory;
 	for (uint64_t i = 0; transfer->opts->role == NL_GEN && i < record_B; i++)
 		transfer->buffers[i] = (uint8_t)i;
@@ -112,7 +100,7 @@ static int open_streams(struct nl_run *run, struct nl_err *err)
 	transfer->stream = aligned_alloc(NL_CACHE_LINE_B, n * sizeof(*transfer->stream));
 	transfer->report = run->report.per_stream = calloc(n, sizeof(*transfer->report));
 	if (!transfer->stream || !transfer->report)
-		return nl_fail_errno(err, ENOMEM, "memory for %llu streams", (unsigned long long)n);
+		return nl_fail_errno(err, ENOMEM, "memory for %" PRIu64 " streams", n);
 	memset(transfer->stream, 0, n * sizeof(*transfer->stream));
 	for (uint64_t i = 0; i < n; i++) {
 		struct nl_stream *stream = &transfer->stream[i];
@@ -147,40 +135,37 @@ static int choose(struct nl_run *run, struct nl_err *err)
 	return nl_fd_limit_need(run->opts.streams + 4 * report->threads, err);
 }
 
+/* Fail for an interface that cannot be metered. */
+static int probe_meter(const char *interface, struct nl_err *err)
+{
+	struct nl_meter *probe = malloc(sizeof(*probe));
+	int code = probe ? nl_meter_read(interface, probe, err)
+			 : nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
+
+	free(probe);
+	return code;
+}
+
 static int open_all(struct nl_run *run, struct nl_err *err)
 {
-	struct nl_meter *probe;
-	int code = choose(run, err);
+	struct nl_transfer *transfer = &run->transfer;
+	struct nl_policy *policy = &run->report.policy;
 
-	if (code)
-		return code;
 	run->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (run->wake < 0)
 		return nl_fail_errno(err, errno, "eventfd");
-	if (run->opts.interface[0]) {
-		probe = malloc(sizeof(*probe));
-		if (!probe)
-			return nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
-		code = nl_meter_read(run->opts.interface, probe, err);
-		free(probe);
-		if (code)
-			return code;
-	}
-	code = nl_affinity_open(&run->transfer.affinity, &run->opts, err);
-	if (!code && run->report.policy.spread)
-		run->report.policy.spread =
-			nl_affinity_spread(&run->transfer.affinity, run->report.threads,
-					   run->opts.spread == NL_SWITCH_ON);
-	if (!code)
-		code = open_streams(run, err);
-	if (!code)
-		code = open_buffers(&run->transfer, err);
-	if (!code)
-		code = nl_samples_open(&run->opts, &run->report, err);
-	if (!code && run->opts.role == NL_SINK)
-		code = nl_sock_listen(&run->opts, (int)run->opts.streams + BACKLOG_SPARE,
-				      &run->listener, &run->port, err);
-	return code;
+	if (choose(run, err) || (run->opts.interface[0] && probe_meter(run->opts.interface, err)) ||
+	    nl_affinity_open(&transfer->affinity, &run->opts, err))
+		return err->code;
+	if (policy->spread)
+		policy->spread = nl_affinity_spread(&transfer->affinity, run->report.threads,
+						    run->opts.spread == NL_SWITCH_ON);
+	if (open_streams(run, err) || open_buffers(transfer, err) ||
+	    nl_samples_open(&run->opts, &run->report, err) ||
+	    (run->opts.role == NL_SINK && nl_sock_listen(&run->opts, (int)run->opts.streams + BACKLOG_SPARE,
+							 &run->listener, &run->port, err)))
+		return err->code;
+	return NL_OK;
 }
 
 int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_err *err)
@@ -247,20 +232,12 @@ void nl_run_free(struct nl_run *run)
 	free(run);
 }
 
-static int unfinished_status(const struct nl_run *run, int code)
-{
-	if (atomic_load(&run->stop_requested))
-		return NL_STATUS_STOPPED;
-	return code == NL_TIMEOUT ? NL_STATUS_TIMEOUT : NL_STATUS_ERROR;
-}
-
 int nl_run_execute(struct nl_run *run, struct nl_err *err)
 {
 	uint64_t deadline_ns = nl_now_ns() + run->opts.connect_ms * NL_NS_PER_MS;
 	struct nl_err why = {0};
-	int code;
+	int code = run->opts.role == NL_SINK ? nl_sink_accept(run, &why) : nl_gen_connect(run, &why), stopped;
 
-	code = run->opts.role == NL_SINK ? nl_sink_accept(run, &why) : nl_gen_connect(run, &why);
 	if (!code && !atomic_load(&run->stop_requested))
 		code = nl_run_measure(run, deadline_ns, &why);
 	close_streams(run);
@@ -268,27 +245,25 @@ int nl_run_execute(struct nl_run *run, struct nl_err *err)
 		return NL_OK;
 	/* the streams were never released: a sink reports rejected peers, a gen has nothing to
 	 * report */
-	if (code && run->opts.role == NL_GEN && !atomic_load(&run->stop_requested)) {
+	stopped = atomic_load(&run->stop_requested);
+	if (code && run->opts.role == NL_GEN && !stopped) {
 		if (err)
 			*err = why;
 		return code;
 	}
-	if (atomic_load(&run->stop_requested))
+	if (stopped)
 		nl_fail(&why, NL_OK, "stopped on request");
-	run->report.status = unfinished_status(run, code);
+	run->report.status = stopped ? NL_STATUS_STOPPED
+				     : code == NL_TIMEOUT ? NL_STATUS_TIMEOUT : NL_STATUS_ERROR;
 	run->report.err = why;
 	return NL_OK;
 }
 
 void nl_run_stop(struct nl_run *run)
 {
-	uint64_t one = 1;
-	ssize_t n;
-
 	atomic_store(&run->stop_requested, 1);
 	/* the eventfd cannot be full: it is written a few times at most */
-	n = write(run->wake, &one, sizeof(one));
-	(void)n;
+	(void)!write(run->wake, &(uint64_t){1}, sizeof(uint64_t));
 	pthread_mutex_lock(&run->transfer.lock);
 	pthread_cond_broadcast(&run->transfer.changed);
 	pthread_mutex_unlock(&run->transfer.lock);

@@ -73,14 +73,10 @@ static void close_others(const struct child *c)
 		fd = dup(fd);
 }
 
-static uint64_t due_ns(const struct child *c)
+/* Milliseconds until the guard is due. */
+static int due_ms(const struct child *c)
 {
-	return atomic_load(&c->shared->last_request_ns) + c->hold_ns;
-}
-
-static int is_due(const struct child *c)
-{
-	return nl_now_ns() >= due_ns(c);
+	return nl_poll_ms(atomic_load(&c->shared->last_request_ns) + c->hold_ns);
 }
 
 /* Returns with the lock taken. */
@@ -130,14 +126,14 @@ __attribute__((noreturn)) static void child_main(struct child *c)
 	if (chdir("/") < 0)
 		_exit(1);
 	for (;;) {
-		int timed_out = is_due(c);
+		int left_ms = due_ms(c), timed_out = left_ms == 0;
 
-		if (!timed_out && poll(&parent, 1, nl_poll_ms(due_ns(c))) <= 0)
+		if (!timed_out && poll(&parent, 1, left_ms) <= 0)
 			continue;
 		child_lock(c, timed_out);
 		if (atomic_load(&c->shared->ended))
 			_exit(0);
-		if (timed_out && poll(&parent, 1, 0) == 0 && !is_due(c)) {
+		if (timed_out && poll(&parent, 1, 0) == 0 && due_ms(c)) {
 			flock(c->lock, LOCK_UN); /* a request arrived during the wait */
 			continue;
 		}
@@ -150,12 +146,6 @@ __attribute__((noreturn)) static void child_main(struct child *c)
 			nl_host_lock_release(&c->session);
 		_exit(0);
 	}
-}
-
-static void close_open(int fd)
-{
-	if (fd >= 0)
-		close(fd);
 }
 
 int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t first,
@@ -185,8 +175,8 @@ int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t 
 	}
 	if (pid < 0)
 		nl_fail(why, NL_REFUSED, "the guard cannot be started: %s", strerror(errno));
-	close_open(ends[1]);
-	close_open(c.lock);
+	close(ends[1]);
+	close(c.lock);
 	while (pid > 0 && (n = read(ends[0], &byte, 1)) < 0 && errno == EINTR)
 		;
 	if (pid > 0 && n != 1) {
@@ -194,7 +184,7 @@ int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t 
 		waitpid(pid, NULL, 0);
 	}
 	if (n != 1) {
-		close_open(ends[0]);
+		close(ends[0]);
 		return -1;
 	}
 	g->socket_fd = ends[0];
@@ -234,7 +224,7 @@ void nl_guard_unlock(struct nl_guard *g)
 
 void nl_guard_close(struct nl_guard *g)
 {
-	close_open(g->socket_fd);
+	close(g->socket_fd); /* without effect on -1, as below */
 	g->socket_fd = -1;
 	for (int ms = 0; g->pid && ms < LEAVE_MS; ms += STEP_MS) {
 		if (waitpid(g->pid, NULL, WNOHANG) != 0)
@@ -250,6 +240,6 @@ void nl_guard_close(struct nl_guard *g)
 	if (g->shared)
 		munmap(g->shared, sizeof(*g->shared));
 	g->shared = NULL;
-	close_open(g->lock_fd);
+	close(g->lock_fd);
 	g->lock_fd = -1;
 }
