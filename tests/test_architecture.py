@@ -145,7 +145,6 @@ def test_only_core_touches_the_c_library():
         ("yaml", set()),
         ("pydantic", {"study", "tuning", "files", "results", "fleet"}),
         ("pyarrow", {"results"}),
-        ("duckdb", {"fleet"}),
     ],
 )
 def test_a_library_is_used_in_one_place(library, parts):

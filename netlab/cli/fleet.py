@@ -298,15 +298,15 @@ def run_command(
     console = Console(stderr=True, markup=False, highlight=False)
     # Without a thread of its own: the engine is forked meanwhile.
     with Live(console=console, auto_refresh=False, transient=True) as line:
-        run = run_fleet(
+        done = run_fleet(
             plan,
             options,
             say=lambda text: console.print(f"netlab: {text}", soft_wrap=True),
             watch=lambda: line.update(Text(fleet_status(plan).sentence), refresh=True),
         )
     click.echo(plan.directory)
-    click.echo(f"netlab: {run.done} of {run.jobs} jobs have a result", err=True)
-    if run.done < run.jobs:
+    click.echo(f"netlab: {done} of {len(plan.jobs)} jobs have a result", err=True)
+    if done < len(plan.jobs):
         click.echo("netlab: `netlab fleet status` has the reasons; run again to go on", err=True)
         sys.exit(1)
 

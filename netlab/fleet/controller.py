@@ -15,12 +15,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netlab.errors import NetlabError
 from netlab.files.writing import take, write_json
-from netlab.fleet.events import end_with_parent, failures, forgive, log_event, read_events
-from netlab.fleet.job import CAMPAIGN, JOBS_LOCK, read_campaign
+from netlab.fleet.job import (
+    CAMPAIGN,
+    JOBS_LOCK,
+    end_with_parent,
+    failures,
+    forgive,
+    log_event,
+    read_campaign,
+    read_events,
+)
 from netlab.fleet.plan import (
     BATCH_S,
     DONE,
@@ -53,13 +61,6 @@ class FleetOptions:
     batch_s: float = BATCH_S
 
 
-@dataclass(frozen=True)
-class FleetRun:
-    jobs: int
-    done: int
-    number: int
-
-
 def controller_name() -> str:
     """User and host of this process, as a lease takes it."""
     name = f"{getpass.getuser()}@{socket.gethostname()}"
@@ -68,28 +69,25 @@ def controller_name() -> str:
 
 def run_fleet(
     plan: FleetPlan,
-    options: FleetOptions | None = None,
+    options: FleetOptions,
     *,
-    controller: str = "",
     job_argv: Sequence[str] | None = None,
     say: Callable[[str], None] = lambda text: None,
     watch: Callable[[], None] = lambda: None,
-    sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.time,
-) -> FleetRun:
-    """Measure every job of a plan that has no result yet."""
-    options = options or FleetOptions()
+) -> int:
+    """Measure every job of a plan that has no result yet; the number of jobs that have one."""
     require_engine()
     with controlling(plan.directory):
-        campaign = open_campaign(plan, options, controller=controller, clock=clock)
+        campaign = open_campaign(plan, options, clock=clock)
         log_event(plan.folder, "campaign_started", **campaign, jobs=len(plan.jobs))
         number = campaign["number"]
         try:
-            _passes(plan, options, number, job_argv, say, watch, sleep)
+            _passes(plan, options, number, job_argv, say, watch)
         finally:
             left = sum(1 for _ in plan.remaining())
             log_event(plan.folder, "campaign_ended", number=number, remaining=left)
-    return FleetRun(len(plan.jobs), len(plan.jobs) - left, number)
+    return len(plan.jobs) - left
 
 
 @contextmanager
@@ -108,29 +106,20 @@ def controlling(directory: Path) -> Iterator[None]:
 
 
 def open_campaign(
-    plan: FleetPlan,
-    options: FleetOptions,
-    *,
-    controller: str = "",
-    clock: Callable[[], float] = time.time,
+    plan: FleetPlan, options: FleetOptions, *, clock: Callable[[], float] = time.time
 ) -> dict[str, Any]:
-    """Begin a campaign with a lease number of its own; jobs of former ones refuse to start."""
-    campaign = {
-        "controller": controller or controller_name(),
-        "number": _next_number(plan.folder, clock),
-        "aside_after": options.aside_after,
-    }
+    """Begin a campaign with a lease number of its own; jobs of former ones refuse to start.
+
+    The number is the time in ms, above all that this or another controller has taken before.
+    """
+    before = 0
+    with suppress(NetlabError):
+        before = int(read_campaign(plan.folder)["number"])
+    number = max(int(clock() * 1000), before + 1)
+    campaign = {"controller": controller_name(), "number": number}
+    campaign["aside_after"] = options.aside_after
     write_json(plan.folder / CAMPAIGN, campaign)
     return campaign
-
-
-def _next_number(folder: Path, clock: Callable[[], float]) -> int:
-    """A number above all that this or another controller has taken before: the time in ms."""
-    try:
-        before = int(read_campaign(folder)["number"])
-    except NetlabError:
-        before = 0
-    return max(int(clock() * 1000), before + 1)
 
 
 def _passes(
@@ -140,16 +129,16 @@ def _passes(
     job_argv: Sequence[str] | None,
     say: Callable[[str], None],
     watch: Callable[[], None],
-    sleep: Callable[[float], None],
 ) -> None:
+    folder = plan.folder
     for attempt in range(1, options.attempts + 1):
         left = list(plan.remaining())
         if not left:
             return
         if attempt > 1:
             say(f"{len(left)} jobs failed; the next pass follows in {options.retry_s:g} s")
-            sleep(options.retry_s)
-        forgive(plan.folder)
+            time.sleep(options.retry_s)
+        forgive(folder, plan.hosts)
         write_workflow(
             plan,
             left,
@@ -158,14 +147,14 @@ def _passes(
             batch_s=options.batch_s,
             job_argv=job_argv,
         )
-        log_event(plan.folder, "pass_started", number=attempt, jobs=len(left))
+        log_event(folder, "pass_started", number=attempt, jobs=len(left))
         say(f"pass {attempt}: {len(left)} of {len(plan.jobs)} jobs, {options.at_once} at a time")
-        before = _started(plan.folder)
-        code = _engine(plan.folder, watch)
-        if code > 0 and _started(plan.folder) == before:
-            tail = (plan.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+        before = _started(folder)
+        code = _engine(folder, watch)
+        if code > 0 and _started(folder) == before:
+            tail = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
             raise NetlabError(
-                f"Snakemake ended with exit code {code}; the end of {plan.folder / LOG}:\n"
+                f"Snakemake ended with exit code {code}; the end of {folder / LOG}:\n"
                 + "\n".join(tail[-LOG_LINES:]),
                 code="E-FLEET-034",
             )
@@ -177,32 +166,26 @@ def _started(folder: Path) -> int:
 
 def _engine(folder: Path, watch: Callable[[], None]) -> int:
     """Run the workflow; its exit code. Jobs end with it, and it ends with this process."""
+    parent = os.getpid()
     with open(folder / LOG, "ab") as log:
-        process = _popen(engine_argv(folder), log)
+        process = subprocess.Popen(
+            engine_argv(folder),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONSAFEPATH": "1"},  # the plan's folder may be somebody else's
+            start_new_session=True,  # a Ctrl-C is for this process, which ends the others
+            preexec_fn=lambda: end_with_parent(signal.SIGKILL, parent),
+        )
         try:
             while True:
                 watch()
                 with suppress(subprocess.TimeoutExpired):
                     return process.wait(WATCH_S)
-        except BaseException:
+        finally:
             process.kill()  # jobs receive SIGTERM, and revert their hosts
             process.wait()
-            raise
-        finally:
             wait_for_jobs(folder)
-
-
-def _popen(argv: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
-    parent = os.getpid()
-    return subprocess.Popen(
-        argv,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "PYTHONSAFEPATH": "1"},  # the plan's folder may be somebody else's
-        start_new_session=True,  # a Ctrl-C is for this process, which ends the others
-        preexec_fn=lambda: end_with_parent(signal.SIGKILL, parent),
-    )
 
 
 def wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
@@ -210,41 +193,42 @@ def wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
     deadline = time.monotonic() + timeout_s
     with open(folder / JOBS_LOCK, "ab") as lock:
         while True:
-            try:
+            with suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise NetlabError(
-                        f"jobs of an earlier controller still run after {timeout_s:g} s; "
-                        f"`fuser {folder / JOBS_LOCK}` lists them",
-                        code="E-FLEET-035",
-                    ) from None
+            if time.monotonic() > deadline:
+                raise NetlabError(
+                    f"jobs of an earlier controller still run after {timeout_s:g} s; "
+                    f"`fuser {folder / JOBS_LOCK}` lists them",
+                    code="E-FLEET-035",
+                )
             time.sleep(0.05)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with open(path, "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 # The state of a fleet: jobs, hosts and the time that is left, from its files alone.
 
-ENDED = ("job_done", "job_failed", "job_stopped")
+HEADS = ("host", "state", "done", "running", "failed", "left", "last failure")
 
 
-@dataclass(frozen=True)
-class HostState:
+class HostState(NamedTuple):
     host: str
+    word: str
     done: int
     running: int
     failed: int
     left: int
-    put_aside: bool
     reason: str
-
-    @property
-    def word(self) -> str:
-        if self.put_aside:
-            return "put aside"
-        if self.running:
-            return "measuring"
-        return "waiting" if self.left or self.failed else "done"
 
 
 @dataclass(frozen=True)
@@ -259,16 +243,15 @@ class FleetStatus:
 
     @property
     def sentence(self) -> str:
+        aside = sum(host.word == "put aside" for host in self.hosts)
+        counts = {"running": self.running, "failed": self.failed, "hosts put aside": aside}
         parts = [f"{self.done} of {self.jobs} jobs done"]
-        parts += [f"{self.running} running"] * (self.running > 0)
-        parts += [f"{self.failed} failed"] * (self.failed > 0)
-        aside = sum(host.put_aside for host in self.hosts)
-        parts += [f"{aside} hosts put aside"] * (aside > 0)
+        parts += [f"{count} {word}" for word, count in counts.items() if count]
         if self.done == self.jobs:
             return parts[0]
         if not self.is_alive:
-            return ", ".join([*parts, "no controller runs"])
-        if self.remaining_s is not None:
+            parts.append("no controller runs")
+        elif self.remaining_s is not None:
             parts.append(f"about {self.remaining_s / 60:.0f} min left")
         return ", ".join(parts)
 
@@ -277,22 +260,18 @@ class FleetStatus:
 
         from netlab.files.tables import Table
 
-        heads = {"word": "state", "reason": "last failure"}
-        columns = ["host", "word", "done", "running", "failed", "left", "reason"]
-        rows = [[getattr(host, column) for column in columns] for host in self.hosts]
-        frame = pd.DataFrame(rows, columns=columns).set_index("host")
-        return Table(frame, self.sentence, heads)._repr_html_()
+        frame = pd.DataFrame(self.hosts, columns=[*HEADS]).set_index("host")
+        return Table(frame, self.sentence)._repr_html_()
 
     def table(self) -> Table:
         from rich.table import Table
 
         table = Table(title=self.sentence, title_justify="left", box=None, pad_edge=False)
-        for head in ("host", "state", "done", "running", "failed", "left", "last failure"):
-            number = head in ("done", "running", "failed", "left")
-            table.add_column(head, justify="right" if number else "left", no_wrap=head == "host")
-        for one in self.hosts:
-            counts = (str(n) for n in (one.done, one.running, one.failed, one.left))
-            table.add_row(one.host, one.word, *counts, one.reason)
+        for head, justify in zip(HEADS, "llrrrrl", strict=True):
+            side = "right" if justify == "r" else "left"
+            table.add_column(head, justify=side, no_wrap=head == "host")
+        for host in self.hosts:
+            table.add_row(*map(str, host))
         return table
 
 
@@ -302,17 +281,25 @@ def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> 
         campaign = read_campaign(plan.folder)
         limit, number = campaign["aside_after"], campaign["number"]
     running, first_s, done_now, reasons = _happened(plan.folder, number)
-    running = running if alive else set()
     counts: dict[str, Counter[str]] = {name: Counter() for name in plan.hosts}
     total: Counter[str] = Counter()
     for job in plan.jobs:
-        status = (plan.result(job) or {}).get("status", "left")
-        state = "running" if job.job_id in running and status != DONE else status
-        total[state] += 1
-        for host in job.pair:
-            counts[host][state] += 1
+        state = (plan.result(job) or {}).get("status", "left")
+        if alive and job.job_id in running and state != DONE:
+            state = "running"
+        for count in (total, *(counts[host] for host in job.pair)):
+            count[state] += 1
+
+    def of_host(host: str, each: Counter[str]) -> HostState:
+        word = "waiting" if each["left"] or each[FAILED] else "done"
+        word = "measuring" if each["running"] else word
+        if alive and failures(plan.folder, host) >= limit:
+            word = "put aside"
+        numbers = (each[DONE], each["running"], each[FAILED], each["left"])
+        return HostState(host, word, *numbers, reasons.get(host, "") if each[FAILED] else "")
+
     left = len(plan.jobs) - total[DONE]
-    speed = done_now / max(clock() - first_s, 1e-3) if first_s else 0.0
+    speed = done_now / max(clock() - first_s, 1e-3)
     return FleetStatus(
         jobs=len(plan.jobs),
         done=total[DONE],
@@ -320,18 +307,7 @@ def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> 
         failed=total[FAILED],
         is_alive=alive,
         remaining_s=left / speed if alive and speed else None,
-        hosts=tuple(
-            HostState(
-                host,
-                each[DONE],
-                each["running"],
-                each[FAILED],
-                each["left"],
-                put_aside=alive and failures(plan.folder, host) >= limit,
-                reason=reasons.get(host, "") if each[FAILED] else "",
-            )
-            for host, each in counts.items()
-        ),
+        hosts=tuple(of_host(host, each) for host, each in counts.items()),
     )
 
 
@@ -341,26 +317,16 @@ def _happened(folder: Path, number: int) -> tuple[set[str], float, int, dict[str
     reasons: dict[str, str] = {}
     first_s, done = 0.0, 0
     for event in read_events(folder):
-        if event["event"] == "campaign_started" and event["number"] == number:
-            first_s, done = event["at_s"], 0
-        if event["event"] == "job_failed":
+        kind = event["event"]
+        if kind == "campaign_started" and event["number"] == number:
+            first_s = event["at_s"]
+        if kind == "job_failed":
             reasons |= dict.fromkeys(event["hosts"], event["message"].split("\n")[0])
         if event.get("lease") != number:
             continue
-        if event["event"] == "job_started":
+        if kind == "job_started":
             running.add(event["job"])
-        elif event["event"] in ENDED:
+        elif kind in ("job_done", "job_failed", "job_stopped"):
             running.discard(event["job"])
-            done += event["event"] == "job_done"
+            done += kind == "job_done"
     return running, first_s, done, reasons
-
-
-def _is_locked(path: Path) -> bool:
-    try:
-        with open(path, "rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False

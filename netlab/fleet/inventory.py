@@ -7,8 +7,7 @@ import ipaddress
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, Self
@@ -34,7 +33,9 @@ SSH = {
 }
 """Variables that netlab takes, and its own keys for them; scalars of other names are labels."""
 
-ALL, UNGROUPED = "all", "ungrouped"
+EVERY = ("all", "ungrouped")
+"""Groups that every inventory has."""
+
 READ_S = 60.0
 
 SETTINGS = {
@@ -82,33 +83,25 @@ def from_ansible(path: Path, plugin: Literal["yaml", "ini"]) -> dict[str, Any]:
             code="E-FLEET-006",
         ) from None
     groups = parse_json(done.stdout, str(path))
-    hosts = groups.pop("_meta")["hostvars"]
-    members = {name: _members(groups, name) for name in _below(groups, ALL)}
+    variables = groups.pop("_meta")["hostvars"]
+    members: dict[str, dict[str, None]] = {}
+
+    def walk(name: str) -> dict[str, None]:
+        """Hosts of a group and of those below it; each group before those in it."""
+        members[name] = {}
+        found = dict.fromkeys(groups.get(name, {}).get("hosts", ()))
+        for child in groups.get(name, {}).get("children", ()):
+            found |= walk(child)
+        members[name] = found
+        return found
+
     return {
         "hosts": {
-            host: _host(path, host, hosts.get(host, {}))
-            | {"groups": [name for name, some in members.items() if host in some]}
-            for host in _members(groups, ALL)
+            host: _host(path, host, variables.get(host, {}))
+            | {"groups": [n for n, some in members.items() if host in some and n not in EVERY]}
+            for host in walk("all")
         }
     }
-
-
-def _below(groups: dict[str, dict], name: str) -> dict[str, None]:
-    """Groups below one, each before those in it."""
-    found: dict[str, None] = {}
-    for child in groups.get(name, {}).get("children", ()):
-        if child != UNGROUPED:
-            found |= {child: None} | _below(groups, child)
-    return found
-
-
-def _members(groups: dict[str, dict], name: str) -> dict[str, None]:
-    """Hosts of a group and of those below it, in Ansible's order."""
-    group = groups.get(name, {})
-    found = dict.fromkeys(group.get("hosts", ()))
-    for child in group.get("children", ()):
-        found |= _members(groups, child)
-    return found
 
 
 def _host(path: Path, host: str, variables: dict[str, Any]) -> dict[str, Any]:
@@ -262,7 +255,9 @@ class Inventory(Model):
 
 def load_inventory(path: Path | str, *, format: Format | None = None) -> Inventory:
     path = Path(path)
-    format = format or _format_of(path)
+    if format is None and path.suffix not in (".yml", ".yaml"):
+        in_ssh = path.parent.name == ".ssh" or path.name in ("ssh_config", "config")
+        format = "ssh" if in_ssh else "ini"
     if format == "ssh":
         content: dict = from_ssh_config(path)
     elif format == "ini":
@@ -272,14 +267,6 @@ def load_inventory(path: Path | str, *, format: Format | None = None) -> Invento
         if format != "netlab" and (format == "ansible" or "netlab" not in content):
             content = from_ansible(path, "yaml")
     return validated(Inventory, content, str(path))
-
-
-def _format_of(path: Path) -> Format | None:
-    """Format of a file; None for YAML, whose content decides."""
-    if path.suffix in (".yml", ".yaml"):
-        return None
-    in_ssh = path.parent.name == ".ssh" or path.name in ("ssh_config", "config")
-    return "ssh" if in_ssh else "ini"
 
 
 # Pairs of hosts by rule, and rounds of pairs that share no host.
@@ -293,7 +280,7 @@ def pairs_of(inventory: Inventory, rule: str = "") -> tuple[Pair, ...]:
     rule = rule or ("given" if inventory.pairs else "ring")
     head, _, rest = rule.partition("=")
     if rule == "all":
-        return tuple(combinations(names, 2))
+        return tuple(_circle(names))
     if rule == "ring":
         return ring(names)
     if rule == "given":
@@ -337,36 +324,32 @@ def _known(inventory: Inventory, name: str) -> str:
 def rounds_of(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...]:
     """Distribute pairs over rounds in which a host is in one pair at most.
 
-    All pairs of n hosts take n - 1 rounds, n if that is odd: a Latin square (the circle method of
-    round-robin tournaments), in which no host waits. Other sets are filled in their order, each
-    pair into the first round with both hosts free, in fewer than twice the rounds that the busiest
-    host needs.
+    Each pair goes in its order into the first round with both hosts free, in fewer than twice the
+    rounds that the busiest host needs.
     """
-    names = list(dict.fromkeys(name for pair in pairs for name in pair))
-    edges = {frozenset(pair): pair for pair in pairs}
-    if len(edges) == len(names) * (len(names) - 1) // 2:
-        circle = _circle(names)
-        return tuple(tuple(edges[frozenset(pair)] for pair in round) for round in circle)
     rounds: list[list[Pair]] = []
     busy: list[set[str]] = []
     for pair in pairs:
-        for members, taken in zip(rounds, busy, strict=True):
-            if taken.isdisjoint(pair):
-                members.append(pair)
-                taken.update(pair)
-                break
-        else:
-            rounds.append([pair])
-            busy.append(set(pair))
+        at = next((at for at, taken in enumerate(busy) if taken.isdisjoint(pair)), len(busy))
+        if at == len(busy):
+            rounds.append([])
+            busy.append(set())
+        rounds[at].append(pair)
+        busy[at].update(pair)
     return tuple(map(tuple, rounds))
 
 
-def _circle(names: Sequence[str]) -> list[list[Pair]]:
-    """All pairs by the circle method: one name stays, the others turn by one each round."""
+def _circle(names: Sequence[str]) -> Iterator[Pair]:
+    """All pairs by the circle method: one name stays, the others turn by one each round.
+
+    Rounds of them are a Latin square, in which no host waits: n - 1 of n hosts, n if that is odd.
+    """
     seats: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
-    found = []
+    order = {name: at for at, name in enumerate(names)}
     for _ in range(len(seats) - 1):
-        facing = zip(seats[: len(seats) // 2], reversed(seats), strict=False)
-        found.append([(a, b) for a, b in facing if a is not None and b is not None])
+        for pair in zip(seats[: len(seats) // 2], reversed(seats), strict=False):
+            known = [name for name in pair if name is not None]
+            if len(known) == 2:
+                one, other = sorted(known, key=order.__getitem__)
+                yield one, other
         seats = [seats[0], seats[-1], *seats[1:-1]]
-    return found

@@ -8,25 +8,81 @@ failure.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import fcntl
+import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
-from netlab.errors import HostError, NetlabError, why
-from netlab.files.json_file import read_json
+from netlab.errors import HostError, NetlabError, Unsupported, why
+from netlab.files.json_file import parse_json, read_json
 from netlab.files.writing import write_json
-from netlab.fleet.events import end_with_parent, failures, forgive, log_event, note_failure
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, read_plan
 from netlab.hosts.agent import HostLease
 
-CAMPAIGN = "campaign.json"
+CAMPAIGN, EVENTS, HOSTS = "campaign.json", "events.jsonl", "hosts"
 JOBS_LOCK = ".jobs"
+
+
+def log_event(folder: Path, event: str, **parts: object) -> None:
+    """Append a line to the log of a fleet, as its controller and every job do."""
+    at_s = time.time()
+    stamp = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
+    line = json.dumps({"at": stamp, "at_s": round(at_s, 3), "event": event, **parts}) + "\n"
+    # one write to a file opened for appending: lines of several processes do not mix
+    with open(folder / EVENTS, "ab", buffering=0) as log:
+        log.write(line.encode())
+
+
+def read_events(folder: Path) -> Iterator[dict]:
+    """Events in their order; a line that a crash cut off is left out."""
+    with suppress(FileNotFoundError):
+        for line in (folder / EVENTS).read_text(encoding="utf-8").splitlines():
+            with suppress(ValueError):
+                yield parse_json(line)
+
+
+# Consecutive failures of a host in this pass: a byte each, in a file that only its jobs change.
+
+
+def failures(folder: Path, host: str) -> int:
+    try:
+        return (folder / HOSTS / host).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def note_failure(folder: Path, host: str) -> None:
+    (folder / HOSTS).mkdir(exist_ok=True)
+    with open(folder / HOSTS / host, "ab") as file:
+        file.write(b"x")
+
+
+def forgive(folder: Path, hosts: Iterable[str]) -> None:
+    """Set the failures of hosts to none."""
+    for host in hosts:
+        (folder / HOSTS / host).unlink(missing_ok=True)
+
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def end_with_parent(number: int = signal.SIGTERM, parent: int | None = None) -> None:
+    """Ask the kernel for a signal when the process that started this one dies (Linux)."""
+    if _libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0):
+        reason = os.strerror(ctypes.get_errno())
+        raise Unsupported(f"prctl(PR_SET_PDEATHSIG): {reason}", code="E-FLEET-038")
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), number)
 
 
 @dataclass(frozen=True)
@@ -41,56 +97,44 @@ class JobOutcome:
 Measure = Callable[[FleetPlan, FleetJob, HostLease], JobOutcome]
 
 
-def run_job(
-    plan: FleetPlan,
-    job: FleetJob,
-    measure: Measure,
-    *,
-    clock: Callable[[], float] = time.time,
-) -> None:
+def run_job(plan: FleetPlan, job: FleetJob, measure: Measure) -> None:
     """Make one visit of one pair and write its result: done, or failed with the error."""
     folder, campaign = plan.folder, read_campaign(plan.folder)
-    lease = HostLease(campaign["controller"], campaign["number"])
+    lease, limit = HostLease(campaign["controller"], campaign["number"]), campaign["aside_after"]
     named = {"job": job.job_id, "lease": lease.number}
-    began_s = clock()
-    result = {
-        "key": plan.pair_key(job.pair),
-        "job": job.job_id,
-        "hosts": list(job.pair),
-        "lease": lease.number,
-        "began_s": began_s,
-    }
+    began_s = time.time()
+
+    def write(status: str, **parts: object) -> None:
+        hosts = {"key": plan.pair_key(job.pair), "hosts": job.pair, "status": status}
+        times = {"began_s": began_s, "ended_s": time.time()}
+        write_json(plan.done_file(job.job_id), hosts | named | times | parts)
+
     try:
-        limit = campaign["aside_after"]
         if aside := [host for host in job.pair if failures(folder, host) >= limit]:
             text = f"{', '.join(aside)}: put aside after {limit} failures in a row"
             raise NetlabError(text, code="E-FLEET-030")
         log_event(folder, "job_started", **named, pid=os.getpid())
-        outcome = measure(plan, job, lease)
+        outcome = asdict(measure(plan, job, lease))
     except (NetlabError, OSError) as error:
         failure = {"code": getattr(error, "code", None), "message": str(error)}
         # none for an error of the path or the study
         named_hosts = error.host.split(", ") if isinstance(error, HostError) else []
         blamed = [host for host in job.pair if host in named_hosts]
-        _write(plan, job, result | {"status": FAILED, "error": failure}, clock)
+        write(FAILED, error=failure)
         log_event(folder, "job_failed", **named, **failure, hosts=blamed)
         for host in blamed:
-            if note_failure(folder, host) == campaign["aside_after"]:
-                log_event(
-                    folder, "host_put_aside", host=host, lease=lease.number, code=failure["code"]
-                )
+            note_failure(folder, host)
+            if failures(folder, host) == limit:
+                aside_of = {"host": host, "lease": lease.number, "code": failure["code"]}
+                log_event(folder, "host_put_aside", **aside_of)
     except KeyboardInterrupt:
         log_event(folder, "job_stopped", **named)
         raise
     else:
         # the result before the event: a job that is killed between the two is done
-        _write(plan, job, result | {"status": DONE, **asdict(outcome)}, clock)
+        write(DONE, **outcome)
         forgive(folder, job.pair)
-        log_event(folder, "job_done", **named, **asdict(outcome), seconds=clock() - began_s)
-
-
-def _write(plan: FleetPlan, job: FleetJob, result: dict, clock: Callable[[], float]) -> None:
-    write_json(plan.done_file(job.job_id), result | {"ended_s": clock()})
+        log_event(folder, "job_done", **named, **outcome, seconds=time.time() - began_s)
 
 
 def read_campaign(folder: Path) -> dict:
@@ -98,7 +142,7 @@ def read_campaign(folder: Path) -> dict:
     try:
         content = read_json(folder / CAMPAIGN)
         return {key: content[key] for key in ("controller", "number", "aside_after")}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise NetlabError(
             f"{folder / CAMPAIGN}: no campaign ({why(error)}); start one with `netlab fleet run`",
             code="E-FLEET-029",
@@ -106,7 +150,14 @@ def read_campaign(folder: Path) -> dict:
 
 
 def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
-    given = _arguments(argv)
+    parser = argparse.ArgumentParser(prog="netlab.fleet.job", description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("pair")
+    parser.add_argument("visits", nargs="+", metavar="visit")
+    parser.add_argument("--lease", type=int, help="lease number of the campaign they belong to")
+    parser.add_argument("--parent", type=int, help="process that the jobs end with")
+    parser.add_argument("--mark", type=Path, help="file to create once every result is written")
+    given = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         end_with_parent(parent=given.parent)
@@ -136,17 +187,6 @@ def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGTERM
     return 0
-
-
-def _arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="netlab.fleet.job", description=__doc__)
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("pair")
-    parser.add_argument("visits", nargs="+", metavar="visit")
-    parser.add_argument("--lease", type=int, help="lease number of the campaign they belong to")
-    parser.add_argument("--parent", type=int, help="process that the jobs end with")
-    parser.add_argument("--mark", type=Path, help="file to create once every result is written")
-    return parser.parse_args(argv)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

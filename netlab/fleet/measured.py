@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -100,37 +101,24 @@ def found_ends(plan: FleetPlan, pair: Pair) -> PairEnds:
     """Data addresses and interfaces of a pair, asked of its hosts once and then remembered."""
     file = plan.folder / "ends" / f"{pair_id(pair)}.json"
     key = plan.pair_key(pair)
-    try:
+    with suppress(OSError, ValueError, KeyError):
         known = read_json(file)
         if known["key"] == key:
-            (one, other) = known["ends"]
-            return (one[0], one[1]), (other[0], other[1])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    ends = _asked(plan, pair)
-    write_json(file, {"key": key, "ends": [list(end) for end in ends]})
-    return ends
-
-
-def _asked(plan: FleetPlan, pair: Pair) -> PairEnds:
+            one, other = map(tuple, known["ends"])
+            return one, other
     given = [plan.hosts[name] for name in pair]
     hosts = {}
     for name, host in zip(pair, given, strict=True):
-        reached = host.ssh(name)
-        hosts[name] = SshHost(
-            name,
-            str(reached.address),
-            user=host.user,
-            port=host.port,
-            identity_file=host.identity_file,
-        )
+        login = {"user": host.user, "port": host.port, "identity_file": host.identity_file}
+        hosts[name] = SshHost(name, host.address or name, **login)
     open_all(hosts)
     try:
         left, right = hosts.values()
-        addresses = tuple(host.data_address for host in given)
-        data = (addresses[0], addresses[1]) if addresses[0] and addresses[1] else None
+        first, second = (host.data_address for host in given)
+        data = (first, second) if first and second else None
         path, *_ = find_paths((left, right), (survey(left), survey(right)), data)
     finally:
         close_hosts(hosts)
     one, other = ((end.address, end.interface.name) for end in path.ends)
+    write_json(file, {"key": key, "ends": [one, other]})
     return one, other

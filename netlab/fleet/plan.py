@@ -11,7 +11,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 import netlab
 from netlab.errors import BadInput, NetlabError, why
@@ -41,26 +44,14 @@ def check_template(study: Study) -> None:
         )
     (path,) = study.paths.values()
     if path.link is not None or any("+" in link for link in study.links):
-        raise BadInput(
-            "only a lab has links that netlab makes; leave the link out",
-            where=study.name,
-            key="paths",
-            code="E-FLEET-024",
-        )
+        text = "only a lab has links that netlab makes; leave the link out"
+        raise BadInput(text, where=study.name, key="paths", code="E-FLEET-024")
     if study.outer:
-        raise BadInput(
-            "a fleet has no factors that a person sets between runs",
-            where=study.name,
-            key="outer",
-            code="E-FLEET-025",
-        )
+        text = "a fleet has no factors that a person sets between runs"
+        raise BadInput(text, where=study.name, key="outer", code="E-FLEET-025")
     if study.precision is not None and study.precision.budget is not None:
-        raise BadInput(
-            "a fleet has no budget of time; give max_rounds",
-            where=study.name,
-            key="precision.budget",
-            code="E-FLEET-026",
-        )
+        text = "a fleet has no budget of time; give max_rounds"
+        raise BadInput(text, where=study.name, key="precision.budget", code="E-FLEET-026")
 
 
 def pair_study(
@@ -72,9 +63,8 @@ def pair_study(
     named = dict(zip(roles, pair, strict=True))
     content = study.model_dump(mode="python")
     content["hosts"] = {
-        named[role]: host.ssh(named[role])
-        .model_copy(update={"profiles": study.hosts[role].profiles, "bus": study.hosts[role].bus})
-        .model_dump(mode="python")
+        named[role]: host.ssh(named[role]).model_dump()
+        | {key: content["hosts"][role][key] for key in ("profiles", "bus")}
         for role, host in zip(roles, hosts, strict=True)
     }
     content["paths"][name]["ends"] = tuple(
@@ -149,21 +139,17 @@ class FleetPlan:
 
     def pair_key(self, pair: Pair) -> str:
         """Digest of what a job of a pair depends on: the study, and how its hosts are reached."""
-        if pair not in self._keys:
-            hosts = [self.hosts[name].model_dump(exclude={"groups", "labels"}) for name in pair]
-            self._keys[pair] = _digest([self.key, hosts])
-        return self._keys[pair]
+        return _digest([self.key, [self._reached[name] for name in pair]])
 
     @cached_property
-    def _keys(self) -> dict[Pair, str]:
-        return {}
+    def _reached(self) -> dict[str, dict]:
+        without = {"groups", "labels"}
+        return {name: host.model_dump(exclude=without) for name, host in self.hosts.items()}
 
     def ends(self, pair: Pair) -> PairEnds | None:
         """Data addresses and interfaces of a pair; None if its hosts must be asked."""
-        one, other = (self.hosts[name] for name in pair)
-        if one.data_address and one.interface and other.data_address and other.interface:
-            return (one.data_address, one.interface), (other.data_address, other.interface)
-        return None
+        one, other = ((self.hosts[n].data_address, self.hosts[n].interface) for n in pair)
+        return (one, other) if all((*one, *other)) else None
 
     def result(self, job: FleetJob) -> dict | None:
         """Result of a job under this plan; None without one."""
@@ -192,11 +178,13 @@ class FleetPlan:
         return FleetJob(pairs[pair], visits[visit])
 
 
+PLAN = TypeAdapter(FleetPlan)
+
+
 def make_plan(
     study: Study, inventory: Inventory, pairs: Sequence[Pair], directory: Path
 ) -> FleetPlan:
     check_template(study)
-    names = dict.fromkeys(name for pair in pairs for name in pair)
     visits = tuple(
         FleetVisit(
             visit.block_id, visit.round, len(visit.runs), sum(run_s(study, r) for r in visit.runs)
@@ -205,18 +193,11 @@ def make_plan(
         for visit in each
     )
     key = _digest([frozen_text(study), netlab.__version__])
-    hosts = {name: inventory.hosts[name] for name in names}
+    hosts = {name: inventory.hosts[name] for pair in pairs for name in pair}
     plan = FleetPlan(directory.absolute(), key, hosts, tuple(pairs), visits)
     freeze(study, plan.folder)
-    content = {
-        "format": FORMAT,
-        "key": key,
-        "study": study.name,
-        "hosts": {name: host.model_dump(mode="json") for name, host in hosts.items()},
-        "pairs": [list(pair) for pair in pairs],
-        "visits": [vars(visit) for visit in visits],
-    }
-    write_json(plan.folder / "plan.json", content)
+    content = PLAN.dump_python(plan, mode="json", exclude={"directory"})
+    write_json(plan.folder / "plan.json", {"format": FORMAT, **content})
     return plan
 
 
@@ -224,16 +205,10 @@ def read_plan(directory: Path) -> FleetPlan:
     path = directory / FOLDER / "plan.json"
     try:
         content = read_json(path)
-        if content["format"] != FORMAT:
-            raise ValueError(f"format {content['format']}, expected {FORMAT}")
-        return FleetPlan(
-            directory.absolute(),
-            content["key"],
-            {name: FleetHost.model_validate(host) for name, host in content["hosts"].items()},
-            tuple((one, other) for one, other in content["pairs"]),
-            tuple(FleetVisit(**visit) for visit in content["visits"]),
-        )
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        if content.get("format") != FORMAT:
+            raise ValueError(f"format {content.get('format')}, expected {FORMAT}")
+        return PLAN.validate_python({**content, "directory": directory.absolute()})
+    except (OSError, ValueError) as error:
         raise NetlabError(
             f"{path} cannot be read as the plan of a fleet: {why(error)}; run `netlab fleet plan`",
             code="E-FLEET-028",
@@ -272,31 +247,30 @@ class Batch:
 def batches(
     plan: FleetPlan, jobs: Iterable[FleetJob], batch_s: float = BATCH_S
 ) -> tuple[Batch, ...]:
-    wanted = {(job.pair, job.visit.visit_id) for job in jobs}
-    matches = rounds_of(plan.pairs)
+    wanted = {(job.pair, job.visit) for job in jobs}
+    pairs = [pair for each in rounds_of(plan.pairs) for pair in each]
     last: dict[str, str] = {}
     found = []
     for number, part in enumerate(_parts(plan.visits, batch_s)):
-        for pair in (pair for match in matches for pair in match):
-            visits = tuple(visit for visit in part if (pair, visit.visit_id) in wanted)
-            if visits:
+        for pair in pairs:
+            if visits := tuple(visit for visit in part if (pair, visit) in wanted):
                 after = dict.fromkeys(last[name] for name in pair if name in last)
                 batch = Batch(pair, number, visits, tuple(after))
-                last.update(dict.fromkeys(pair, batch.batch_id))
+                last |= dict.fromkeys(pair, batch.batch_id)
                 found.append(batch)
     return tuple(found)
 
 
 def _parts(visits: Iterable[FleetVisit], batch_s: float) -> Iterator[list[FleetVisit]]:
     """Consecutive visits of one round that take at most the time of a batch."""
-    part: list[FleetVisit] = []
-    for visit in visits:
-        long = sum(each.seconds for each in part) + visit.seconds > batch_s
-        if part and (long or len(part) == MOST or part[0].round != visit.round):
-            yield part
-            part = []
-        part.append(visit)
-    if part:
+    for _, of_round in groupby(visits, key=lambda visit: visit.round):
+        part: list[FleetVisit] = []
+        for visit in of_round:
+            long = sum(each.seconds for each in part) + visit.seconds > batch_s
+            if part and (long or len(part) == MOST):
+                yield part
+                part = []
+            part.append(visit)
         yield part
 
 
@@ -371,16 +345,13 @@ def write_workflow(
 ) -> Path:
     folder, names = plan.folder, resource(plan)
     argv = job_argv or (sys.executable, "-m", "netlab.fleet.job", str(plan.directory))
-    at = {visit.visit_id: position for position, visit in enumerate(plan.visits)}
+    at = {visit: position for position, visit in enumerate(plan.visits)}
     content = {
         "job": [*argv, "--lease", str(number)],
         "pairs": {pair_id(j.pair): [names[host] for host in j.pair] for j in jobs},
-        "visits": list(at),
+        "visits": [visit.visit_id for visit in at],
         "batches": {
-            batch.batch_id: {
-                "visits": [at[visit.visit_id] for visit in batch.visits],
-                "after": batch.after,
-            }
+            batch.batch_id: {"visits": [at[v] for v in batch.visits], "after": batch.after}
             for batch in batches(plan, jobs, batch_s)
         },
     }

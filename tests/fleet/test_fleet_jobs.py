@@ -15,7 +15,7 @@ from refusals import refused
 from test_fleet_plan import planned, write_result
 
 from netlab.errors import HostError, NetlabError, TuningError, Unsupported
-from netlab.fleet import events, job
+from netlab.fleet import job
 from netlab.fleet.controller import (
     FleetOptions,
     controller_name,
@@ -24,8 +24,7 @@ from netlab.fleet.controller import (
     open_campaign,
     wait_for_jobs,
 )
-from netlab.fleet.events import end_with_parent, log_event, read_events
-from netlab.fleet.job import JobOutcome, run_job
+from netlab.fleet.job import JobOutcome, end_with_parent, log_event, read_events, run_job
 from netlab.fleet.measured import outcome_of, while_busy
 from netlab.fleet.plan import FleetPlan
 from netlab.hosts.agent import LeaseRefused
@@ -34,7 +33,7 @@ from netlab.hosts.agent import LeaseRefused
 @pytest.fixture
 def plan(tmp_path) -> FleetPlan:
     made = planned(tmp_path)
-    open_campaign(made, FleetOptions(aside_after=2), controller="me", clock=lambda: 1.0)
+    open_campaign(made, FleetOptions(aside_after=2), clock=lambda: 1.0)
     return made
 
 
@@ -58,7 +57,7 @@ def test_a_job_measures_under_the_lease_and_writes_its_result(plan):
 
     first = plan.jobs[0]
     run_job(plan, first, measure)
-    assert seen == [(first.job_id, "me", 1000)]
+    assert seen == [(first.job_id, controller_name(), 1000)]
     result = plan.result(first)
     assert (result["status"], result["measured"], result["lease"]) == ("done", 4, 1000)
     assert result["began_s"] <= result["ended_s"]
@@ -82,7 +81,7 @@ def test_a_failure_is_a_result_that_blames_its_hosts(plan, error, blamed):
     assert plan.result(first)["error"]["code"] == getattr(error, "code", None)
     (failed,) = [e for e in read_events(plan.folder) if e["event"] == "job_failed"]
     assert failed["hosts"] == blamed
-    assert [host for host in first.pair if events.failures(plan.folder, host)] == blamed
+    assert [host for host in first.pair if job.failures(plan.folder, host)] == blamed
 
 
 def test_a_host_is_put_aside_after_failures_in_a_row_until_the_next_pass(plan):
@@ -90,13 +89,13 @@ def test_a_host_is_put_aside_after_failures_in_a_row_until_the_next_pass(plan):
     own = [each for each in plan.jobs if "h0" in each.pair]
     run_job(plan, own[0], gone)
     run_job(plan, own[1], lambda *_: JobOutcome())
-    assert events.failures(plan.folder, "h0") == 0
+    assert job.failures(plan.folder, "h0") == 0
     run_job(plan, own[2], gone)
     run_job(plan, own[3], gone)
     assert names(plan)[-1] == "host_put_aside"
     run_job(plan, own[4], lambda *_: pytest.fail("the host is put aside"))
     assert plan.result(own[4])["error"]["code"] == "E-FLEET-030"
-    events.forgive(plan.folder)
+    job.forgive(plan.folder, plan.hosts)
     run_job(plan, own[4], lambda *_: JobOutcome(measured=1))
     assert plan.result(own[4])["status"] == "done"
 
@@ -126,7 +125,7 @@ def test_a_job_of_a_former_lease_does_not_start(plan, capsys, monkeypatch):
 
 def test_a_job_ends_with_its_parent_also_with_one_that_is_dead(tmp_path):
     code = (
-        "import sys, time\nfrom netlab.fleet.events import end_with_parent\n"
+        "import sys, time\nfrom netlab.fleet.job import end_with_parent\n"
         "end_with_parent(parent=int(sys.argv[1]))\nprint('alive', flush=True)\ntime.sleep(60)\n"
     )
     late = subprocess.run((sys.executable, "-c", code, "1"), capture_output=True, timeout=60)

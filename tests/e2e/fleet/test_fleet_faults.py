@@ -12,7 +12,7 @@ import pytest
 from fleet_lab import FleetLab, call, fleet_lab
 from test_fleet_on_a_lab import WAIT_S, overlapping, runs, until
 
-from netlab.fleet.events import read_events
+from netlab.fleet.job import read_events
 from netlab.fleet.plan import read_plan
 
 REASONS = {

@@ -11,7 +11,7 @@ import pytest
 from fleet_lab import FleetLab, call, fleet_lab
 from notebook_page import executed_page
 
-from netlab.fleet.events import read_events
+from netlab.fleet.job import read_events
 from netlab.fleet.plan import read_plan
 from netlab.results.store import Store
 

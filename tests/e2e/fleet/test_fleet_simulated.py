@@ -17,8 +17,8 @@ from simulated_fleet import holds, job_argv, overlaps, simulated_hosts, study_te
 
 from netlab.errors import NetlabError
 from netlab.fleet.controller import FleetOptions, run_fleet
-from netlab.fleet.events import read_events
 from netlab.fleet.inventory import Inventory, pairs_of
+from netlab.fleet.job import read_events
 from netlab.fleet.plan import FleetJob, FleetPlan, batches, make_plan
 from netlab.study import load
 
@@ -92,8 +92,8 @@ def test_after_kill_9_of_controller_engine_and_job_only_what_is_missing_is_done(
         second.wait(WAIT_S)
     done = {job.job_id for job in plan.jobs} - {job.job_id for job in plan.remaining()}
     before = holds(plan)
-    run = run_fleet(plan, FleetOptions(at_once=3, retry_s=0), job_argv=job_argv(plan))
-    assert run.done == run.jobs == HOSTS * ROUNDS * BLOCKS
+    done_now = run_fleet(plan, FleetOptions(at_once=3, retry_s=0), job_argv=job_argv(plan))
+    assert done_now == len(plan.jobs) == HOSTS * ROUNDS * BLOCKS
     complete(plan)
     assert not done & {hold["job"] for hold in holds(plan)[len(before) :]}
     finished = [event["job"] for event in events(plan, "job_done")]
@@ -105,13 +105,12 @@ def test_after_kill_9_of_controller_engine_and_job_only_what_is_missing_is_done(
 def test_a_controller_that_has_a_successor_is_refused_by_every_host(tmp_path, inventory):
     plan = planned(tmp_path, inventory, "h000:h001,h002:h003", rounds=1)
     newer = FleetOptions(at_once=2, attempts=1)
-    assert run_fleet(plan, newer, job_argv=job_argv(plan), clock=lambda: 2e6).done == 2
+    assert run_fleet(plan, newer, job_argv=job_argv(plan), clock=lambda: 2e6) == 2
     leases = [file.read_text() for file in (plan.folder / "leases").iterdir()]
     assert len(leases) == 4 and all(text.startswith("2000000000 ") for text in leases)
     late = planned(tmp_path / "late", inventory, "h000:h001", rounds=1)
     shutil.copytree(plan.folder / "leases", late.folder / "leases")
-    run = run_fleet(late, newer, job_argv=job_argv(late), clock=lambda: 1e6, controller="late")
-    assert run.done == 0
+    assert run_fleet(late, newer, job_argv=job_argv(late), clock=lambda: 1e6) == 0
     (failed,) = events(late, "job_failed")
     assert failed["code"] == "E-HOST-042" and "too old" in failed["message"]
     assert holds(late) == []
@@ -120,8 +119,7 @@ def test_a_controller_that_has_a_successor_is_refused_by_every_host(tmp_path, in
 def test_all_pairs_of_a_fleet_keep_the_order_of_the_plan_on_every_host(tmp_path, inventory):
     some = Inventory(hosts={name: inventory.hosts[name] for name in list(inventory.hosts)[:4]})
     plan = planned(tmp_path, some, "all", 1)
-    run = run_fleet(plan, FleetOptions(at_once=6, retry_s=0), job_argv=job_argv(plan))
-    assert run.done == 6
+    assert run_fleet(plan, FleetOptions(at_once=6, retry_s=0), job_argv=job_argv(plan)) == 6
     complete(plan)
     made = batches(plan, plan.jobs)
     order = [FleetJob(batch.pair, visit).job_id for batch in made for visit in batch.visits]
