@@ -267,9 +267,9 @@ class FleetStatus:
         from rich.table import Table
 
         table = Table(title=self.sentence, title_justify="left", box=None, pad_edge=False)
-        for head, justify in zip(HEADS, "llrrrrl", strict=True):
-            side = "right" if justify == "r" else "left"
-            table.add_column(head, justify=side, no_wrap=head == "host")
+        for head in HEADS:
+            is_number = head in ("done", "running", "failed", "left")
+            table.add_column(head, justify="right" if is_number else "left", no_wrap=head == "host")
         for host in self.hosts:
             table.add_row(*map(str, host))
         return table

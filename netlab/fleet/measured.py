@@ -19,11 +19,8 @@ from netlab.fleet.inventory import Pair
 from netlab.fleet.job import JobOutcome
 from netlab.fleet.plan import FleetJob, FleetPlan, PairEnds, pair_id, pair_study
 from netlab.hosts.agent import HostLease, LeaseRefused
-from netlab.hosts.path import close_hosts, open_all
-from netlab.hosts.ssh import SshHost
 from netlab.study import Study, schedule
-from netlab.survey.init import find_paths
-from netlab.survey.probe import survey
+from netlab.survey.init import surveyed
 
 BUSY = "(in_use)"
 """End of the message of an agent that cannot start because another serves the host."""
@@ -106,19 +103,9 @@ def found_ends(plan: FleetPlan, pair: Pair) -> PairEnds:
         if known["key"] == key:
             one, other = map(tuple, known["ends"])
             return one, other
-    given = [plan.hosts[name] for name in pair]
-    hosts = {}
-    for name, host in zip(pair, given, strict=True):
-        login = {"user": host.user, "port": host.port, "identity_file": host.identity_file}
-        hosts[name] = SshHost(name, host.address or name, **login)
-    open_all(hosts)
-    try:
-        left, right = hosts.values()
-        first, second = (host.data_address for host in given)
-        data = (first, second) if first and second else None
-        path, *_ = find_paths((left, right), (survey(left), survey(right)), data)
-    finally:
-        close_hosts(hosts)
+    first, second = (plan.hosts[name].data_address for name in pair)
+    data = (first, second) if first and second else None
+    path, *_ = surveyed({name: plan.hosts[name].ssh(name) for name in pair}, data)
     one, other = ((end.address, end.interface.name) for end in path.ends)
     write_json(file, {"key": key, "ends": [one, other]})
     return one, other

@@ -148,8 +148,10 @@ class FleetPlan:
 
     def ends(self, pair: Pair) -> PairEnds | None:
         """Data addresses and interfaces of a pair; None if its hosts must be asked."""
-        one, other = ((self.hosts[n].data_address, self.hosts[n].interface) for n in pair)
-        return (one, other) if all((*one, *other)) else None
+        one, other = (self.hosts[name] for name in pair)
+        if one.data_address and one.interface and other.data_address and other.interface:
+            return (one.data_address, one.interface), (other.data_address, other.interface)
+        return None
 
     def result(self, job: FleetJob) -> dict | None:
         """Result of a job under this plan; None without one."""

@@ -79,7 +79,7 @@ class Stores:
         """Runs that count in campaigns of each store: store, name and id of the campaign, runs."""
         count, known = 0, set()
         for store in self.stores:
-            ids = results_store.ids(store.directory) or [None]
+            ids: list[str | None] = [*results_store.ids(store.directory)] or [None]
             for name in campaigns:
                 campaign = {FIRST: ids[0], LATEST: ids[-1]}.get(name, name)
                 if campaign not in ids:

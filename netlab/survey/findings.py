@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from netlab.survey.probe import FoundEnd, FoundPath, HostSurvey, Interface
 
@@ -44,10 +45,8 @@ class Finding:
 
 def findings(paths: tuple[FoundPath, ...]) -> tuple[Finding, ...]:
     """Find conditions that would spoil a measurement of these paths."""
-    found: list[Finding] = []
-    for end in paths[0].ends:
-        found += _host(end.host)
-    found += _clocks(*(end.host for end in paths[0].ends))
+    left, right = (end.host for end in paths[0].ends)
+    found = [*_host(left), *_host(right), *_clocks(left, right)]
     for path in paths:
         for end in path.ends:
             found += _interface(end.host, end.interface, path)
@@ -57,10 +56,10 @@ def findings(paths: tuple[FoundPath, ...]) -> tuple[Finding, ...]:
 
 
 def _host(host: HostSurvey) -> Iterator[Finding]:
+    find = partial(Finding, host.name)
     slow = [name for name in host.governors if name != "performance"]
     if slow:
-        yield Finding(
-            host.name,
+        yield find(
             f"the governor of {len(slow)} of {len(host.governors)} CPUs is {slow[0]}: their "
             "frequency follows the load, and goodput follows it",
             "cpupower frequency-set -g performance",
@@ -68,15 +67,13 @@ def _host(host: HostSurvey) -> Iterator[Finding]:
             explains="CPU",
         )
     if host.idle_us > SLOW_EXIT_us:
-        yield Finding(
-            host.name,
+        yield find(
             f"an idle CPU takes up to {host.idle_us} us to wake: the first packets after a pause "
             "wait for it",
             f"cpupower idle-set -D {SLOW_EXIT_us}",
         )
     if "irqbalance" in host.services:
-        yield Finding(
-            host.name,
+        yield find(
             "irqbalance moves interrupts to other CPUs during a run, and repeats differ",
             "systemctl stop irqbalance",
             explains="CPU",
@@ -85,14 +82,13 @@ def _host(host: HostSurvey) -> Iterator[Finding]:
 
 def _clocks(left: HostSurvey, right: HostSurvey) -> Iterator[Finding]:
     for host in (left, right):
-        if host.synchronised or TIMEKEEPERS & set(host.services):
-            continue
-        yield Finding(
-            host.name,
-            "nothing synchronises its clock: times of its records cannot be compared with those "
-            "of other hosts",
-            "timedatectl set-ntp true",
-        )
+        if not host.synchronised and TIMEKEEPERS.isdisjoint(host.services):
+            yield Finding(
+                host.name,
+                "nothing synchronises its clock: times of its records cannot be compared with "
+                "those of other hosts",
+                "timedatectl set-ntp true",
+            )
     if left.clock_s is not None and right.clock_s is not None:
         apart_s = abs(left.clock_s - right.clock_s)
         if apart_s > CLOCKS_S:
@@ -100,24 +96,22 @@ def _clocks(left: HostSurvey, right: HostSurvey) -> Iterator[Finding]:
 
 
 def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[Finding]:
+    find = partial(Finding, host.name)
     fast = (card.speed_Mbps or 0) >= FAST_Mbps
     if card.duplex == "half":
-        yield Finding(
-            host.name,
+        yield find(
             f"{card.name} is half duplex: it cannot send and receive at the same time",
             f"ethtool -s {card.name} autoneg on",
         )
     if card.bus and card.bus_max and card.bus.bandwidth_Mbps < card.bus_max.bandwidth_Mbps:
-        yield Finding(
-            host.name,
+        yield find(
             f"{card.name} has {card.bus.name} of the {card.bus_max.name} that the card can use: "
             "put it into another slot",
             f"lspci -vv -s {card.bus_address} | grep LnkSta",
             explains="bus",
         )
     if fast and card.ring and card.ring_max and card.ring < card.ring_max:
-        yield Finding(
-            host.name,
+        yield find(
             f"{card.name} has a receive ring of {card.ring} packets, the card allows "
             f"{card.ring_max}: bursts overflow it",
             f"ethtool -G {card.name} rx {card.ring_max}",
@@ -126,8 +120,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
         )
     queues = min(host.cpus, card.channels_max or card.rx_queues)
     if fast and card.rx_queues < queues:
-        yield Finding(
-            host.name,
+        yield find(
             f"{card.name} has {card.rx_queues} receive queues for {host.cpus} CPUs, the card "
             f"allows {card.channels_max}: streams share a queue and its CPU",
             f"ethtool -L {card.name} combined {queues}",
@@ -137,16 +130,14 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
     yield from _interrupts(host, card)
     for key, short in OFFLOADS.items():
         if card.features.get(key) == "off":
-            yield Finding(
-                host.name,
+            yield find(
                 f"{card.name}: {key} is off, so each packet costs CPU time of its own",
                 f"ethtool -K {card.name} {short} on",
                 f'{{kind: feature, name: {short}, value: "on"}}',
                 explains="CPU",
             )
     if card.pauses:
-        yield Finding(
-            host.name,
+        yield find(
             f"{card.name} uses pause frames ({' and '.join(card.pauses)}): a slow receiver stops "
             "the switch or the sender, and loss does not show where it happens",
             f"ethtool -A {card.name} rx off tx off",
@@ -154,44 +145,39 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
         )
     if card.drops:
         counted = ", ".join(f"{name} {count}" for name, count in sorted(card.drops.items()))
-        yield Finding(
-            host.name,
+        yield find(
             f"{card.name} has lost packets since it was started ({counted}): see whether the "
             "counters grow during a run",
             f"ethtool -S {card.name}",
             explains="loss",
         )
     if host.congestion == "bbr" and card.qdiscs and "fq" not in card.qdiscs:
-        yield Finding(
-            host.name,
+        yield find(
             f"bbr is the congestion control and {card.name} has no fq, which paces its packets",
             f"tc qdisc replace dev {card.name} root fq",
             f"{{kind: qdisc, value: {'mq fq' if 'mq' in card.qdiscs else 'fq'}}}",
             explains="loss",
         )
-    bdp_B = path.bdp_B
-    if bdp_B is not None:
-        for name, most_B in (("tcp_rmem", host.rmem_max_B), ("tcp_wmem", host.wmem_max_B)):
-            # half of a buffer holds data, as tcp_adv_win_scale is by default
-            if most_B is not None and most_B // 2 < bdp_B:
-                yield Finding(
-                    host.name,
-                    f"{name} gives a stream {most_B} B, of which half hold data; this path keeps "
-                    f"{bdp_B} B in flight (RTT {path.rtt_ms:g} ms)",
-                    f'sysctl -w net.ipv4.{name}="4096 131072 {max(4 * bdp_B, most_B)}"',
-                    f"{{kind: sysctl, name: net.ipv4.{name}, "
-                    f"value: 4096 131072 {max(4 * bdp_B, most_B)}}}",
-                    explains="window" if name == "tcp_rmem" else "send buffer",
-                )
+    for name, most_B in (("tcp_rmem", host.rmem_max_B), ("tcp_wmem", host.wmem_max_B)):
+        # half of a buffer holds data, as tcp_adv_win_scale is by default
+        if path.bdp_B is not None and most_B is not None and most_B // 2 < path.bdp_B:
+            sizes = f"4096 131072 {max(4 * path.bdp_B, most_B)}"
+            yield find(
+                f"{name} gives a stream {most_B} B, of which half hold data; this path keeps "
+                f"{path.bdp_B} B in flight (RTT {path.rtt_ms:g} ms)",
+                f'sysctl -w net.ipv4.{name}="{sizes}"',
+                f"{{kind: sysctl, name: net.ipv4.{name}, value: {sizes}}}",
+                explains="window" if name == "tcp_rmem" else "send buffer",
+            )
 
 
 def _interrupts(host: HostSurvey, card: Interface) -> Iterator[Finding]:
+    find = partial(Finding, host.name)
     local = cpus_of(card.local_cpus)
     serving = [(each, cpus_of(each.cpus)) for each in card.interrupts]
     far = [each for each, cpus in serving if local and cpus and not cpus & local]
     if far:
-        yield Finding(
-            host.name,
+        yield find(
             f"{len(far)} interrupts of {card.name} are served by CPUs of another NUMA node than "
             f"the card's (CPUs {card.local_cpus})",
             f"echo {card.local_cpus} > /proc/irq/{far[0].number}/smp_affinity_list",
@@ -201,8 +187,7 @@ def _interrupts(host: HostSurvey, card: Interface) -> Iterator[Finding]:
     single = [cpus for _, cpus in serving if len(cpus) == 1]
     distinct = set().union(*single)
     if len(single) > 2 and len(distinct) * 2 <= min(len(single), host.cpus):
-        yield Finding(
-            host.name,
+        yield find(
             f"{len(single)} interrupts of {card.name} are served by {len(distinct)} CPUs: flows "
             "collide there",
             f"grep {card.name} /proc/interrupts",
@@ -212,16 +197,15 @@ def _interrupts(host: HostSurvey, card: Interface) -> Iterator[Finding]:
 
 
 def _firewall(end: FoundEnd) -> Iterator[Finding]:
+    find = partial(Finding, end.host.name)
     if end.host.filters or "firewalld" in end.host.services:
-        yield Finding(
-            end.host.name,
+        yield find(
             "filters incoming packets: connections to the data ports may be refused, which "
             "netlab check tries",
             "nft list ruleset",
         )
     if end.host.conntrack:
-        yield Finding(
-            end.host.name,
+        yield find(
             "tracks connections (conntrack), which costs CPU time for each packet",
             f"iptables -t raw -I PREROUTING -i {end.interface.name} -j CT --notrack",
             explains="CPU",

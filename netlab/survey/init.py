@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ from netlab.hosts.path import close_hosts, open_all, together
 from netlab.hosts.ssh import SshHost
 from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import Finding, findings
-from netlab.survey.probe import Address, FoundEnd, FoundPath, HostSurvey, Interface, survey
+from netlab.survey.probe import FoundEnd, FoundPath, HostSurvey, survey
 
 # Find the paths that join two hosts, and ping each.
+
+Ends = tuple[FoundEnd, FoundEnd]
 
 PINGS = 3
 PING_TIMEOUT_S = 30.0
@@ -36,6 +39,26 @@ ip -o route get "$1" 2>/dev/null
 _TIMES = re.compile(r"= [\d.]+/([\d.]+)/[\d.]+")
 
 
+def surveyed(
+    logins: Mapping[str, StudyHost], data: tuple[str, str] | None = None
+) -> tuple[FoundPath, ...]:
+    """Survey two hosts and find their paths; nothing is changed on them."""
+    hosts = {
+        name: SshHost(
+            name, str(at.address), user=at.user, port=at.port, identity_file=at.identity_file
+        )
+        for name, at in logins.items()
+    }
+    open_all(hosts)
+    try:
+        left, right = hosts.values()
+        looks = [partial(survey, host) for host in (left, right)]
+        there, other = (done.result() for done in together(looks, at_once=2))
+        return find_paths((left, right), (there, other), data)
+    finally:
+        close_hosts(hosts)
+
+
 def find_paths(
     hosts: tuple[Host, Host],
     surveys: tuple[HostSurvey, HostSurvey],
@@ -47,18 +70,17 @@ def find_paths(
     back. Without any, the path is the one that packets to the SSH address of the other host take.
     """
     found: list[FoundPath] = []
-    for ends in _given(surveys, data) if data else _ranked(joined(*surveys)):
+    if data:
+        left, right = map(_end_with, surveys, data)
+        candidates = [(left, right)]
+    else:
+        candidates = sorted(joined(*surveys), key=_rank)
+    for ends in candidates:
         taken = {(e.host.name, e.interface.name) for path in found for e in path.ends}
-        if any((end.host.name, end.interface.name) in taken for end in ends):
-            continue
-        rtt_ms = _ping(hosts[0], ends)
-        if rtt_ms is not None:
-            found.append(FoundPath(ends, rtt_ms, routed=not _direct(ends)))
-    if not found and not data:
-        routed = _routed(hosts, surveys)
-        rtt_ms = None if routed is None else _ping(hosts[0], routed)
-        if routed is not None and rtt_ms is not None:
-            found.append(FoundPath(routed, rtt_ms, routed=True))
+        if taken.isdisjoint((end.host.name, end.interface.name) for end in ends):
+            found += _pinged(hosts[0], ends, routed=not _direct(ends))
+    if not found and not data and (routed := _routed(hosts, surveys)):
+        found += _pinged(hosts[0], routed, routed=True)
     if not found:
         listed = "; ".join(f"{each.name}: {_listed(each)}" for each in surveys)
         raise NetlabError(
@@ -69,40 +91,19 @@ def find_paths(
     return tuple(found)
 
 
-def joined(left: HostSurvey, right: HostSurvey) -> Iterator[tuple[FoundEnd, FoundEnd]]:
+def joined(left: HostSurvey, right: HostSurvey) -> Iterator[Ends]:
     """Pairs of interfaces that are up and whose addresses are in one network; IPv4 first."""
-    for version in (4, 6):
-        for one in left.interfaces:
-            for other in right.interfaces:
-                pair = one.up and other.up and _first(one, other, version)
-                if pair:
-                    yield (FoundEnd(left, one, pair[0].own), FoundEnd(right, other, pair[1].own))
+    for version, one, other in product((4, 6), left.interfaces, right.interfaces):
+        if one.up and other.up:
+            pairs = product(one.addresses, other.addresses)
+            both = (p for p in pairs if p[0].version == p[1].version == version)
+            for ours, theirs in islice((p for p in both if p[0].joins(p[1])), 1):
+                yield FoundEnd(left, one, ours.own), FoundEnd(right, other, theirs.own)
 
 
-def _first(one: Interface, other: Interface, version: int) -> tuple[Address, Address] | None:
-    for ours in one.addresses:
-        for theirs in other.addresses:
-            if ours.version == theirs.version == version and ours.joins(theirs):
-                return ours, theirs
-    return None
-
-
-def _ranked(pairs: Iterator[tuple[FoundEnd, FoundEnd]]) -> list[tuple[FoundEnd, FoundEnd]]:
-    def rank(ends: tuple[FoundEnd, FoundEnd]) -> tuple[bool, int, int]:
-        speeds = [end.interface.speed_Mbps or 0 for end in ends]
-        version = 6 if ":" in ends[0].address else 4
-        return any(end.is_management for end in ends), version, -min(speeds)
-
-    return sorted(pairs, key=rank)
-
-
-def _given(
-    surveys: tuple[HostSurvey, HostSurvey], data: tuple[str, str]
-) -> list[tuple[FoundEnd, FoundEnd]]:
-    left, right = (
-        _end_with(survey, address) for survey, address in zip(surveys, data, strict=True)
-    )
-    return [(left, right)]
+def _rank(ends: Ends) -> tuple[bool, bool, int]:
+    slowest_Mbps = min(end.interface.speed_Mbps or 0 for end in ends)
+    return any(end.is_management for end in ends), ":" in ends[0].address, -slowest_Mbps
 
 
 def _end_with(survey: HostSurvey, address: str) -> FoundEnd:
@@ -124,24 +125,20 @@ def _listed(survey: HostSurvey) -> str:
     return ", ".join(pairs) or "no address"
 
 
-def _direct(ends: tuple[FoundEnd, FoundEnd]) -> bool:
+def _direct(ends: Ends) -> bool:
+    one, other = ends
     return any(
-        ours.own == ends[0].address and theirs.own == ends[1].address and ours.joins(theirs)
-        for ours in ends[0].interface.addresses
-        for theirs in ends[1].interface.addresses
+        ours.own == one.address and theirs.own == other.address and ours.joins(theirs)
+        for ours, theirs in product(one.interface.addresses, other.interface.addresses)
     )
 
 
-def _routed(
-    hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey]
-) -> tuple[FoundEnd, FoundEnd] | None:
+def _routed(hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey]) -> Ends | None:
     """The ends that packets between the SSH addresses of the hosts leave from."""
     ends = []
     for host, surveyed, other in zip(hosts, surveys, reversed(surveys), strict=True):
-        if not other.ssh_address:
-            return None
         argv = ("sh", "-c", ROUTE, "route", other.ssh_address)
-        words = host.run(argv, check=False).stdout.split()
+        words = host.run(argv, check=False).stdout.split() if other.ssh_address else []
         if "src" not in words[:-1]:
             return None
         try:
@@ -151,12 +148,12 @@ def _routed(
     return ends[0], ends[1]
 
 
-def _ping(host: Host, ends: tuple[FoundEnd, FoundEnd]) -> float | None:
-    """Mean round trip between two ends, ms; None if no ping comes back."""
+def _pinged(host: Host, ends: Ends, *, routed: bool) -> Iterator[FoundPath]:
+    """The path between two ends if a ping comes back."""
     argv = ("sh", "-c", PING, "ping", ends[0].address, ends[1].address, str(PINGS))
     done = host.run(argv, timeout_s=PING_TIMEOUT_S, check=False)
-    times = _TIMES.search(done.stdout)
-    return float(times[1]) if times else None
+    if times := _TIMES.search(done.stdout):
+        yield FoundPath(ends, float(times[1]), routed)
 
 
 # Write a study of two surveyed hosts, with what was found as comments.
@@ -204,48 +201,35 @@ def study_text(
     lines += ["", f"streams: [{', '.join(map(str, streams))}]"]
     lines += ["", *_tunings(first), "", *_timing(first, short)]
     if found:
-        lines += [
-            "",
-            *_comment(
-                "What would spoil a measurement here, with the command or the knob that helps:"
-            ),
-        ]
-        for each in found:
-            reason, *command = each.lines()
-            lines += [
-                *_comment(f"- {reason}", after="#   "),
-                *(f"#   {c.strip()}" for c in command),
-            ]
+        text = "What would spoil a measurement here, with the command or the knob that helps:"
+        lines += ["", *_comment(text)]
+    for each in found:
+        reason, *command = each.lines()
+        lines += _comment(f"- {reason}", after="#   ")
+        lines += [f"#   {line.strip()}" for line in command]
     return "\n".join(lines) + "\n"
 
 
-def _groups(left: str, right: str, short: Short | None = None) -> list[str]:
-    both = {"name": f"{left} <-> {right}", "path": "data", "sender": left, "direction": "<->"}
-    one_way = {"name": f"{left} -> {right}", "path": "data", "sender": left}
+def _groups(left: str, right: str, short: Short | None) -> list[str]:
+    there = {"name": f"{left} -> {right}", "path": "data", "sender": left}
+    back = {"name": f"{right} -> {left}", "path": "data", "sender": right}
+    both = {**there, "name": f"{left} <-> {right}", "direction": "<->"}
     if short:
-        return ["groups:", f"  - {yaml_line(both if short.both else one_way)}"]
-    return [
-        "groups:",
-        f"  - {yaml_line(one_way)}",
-        f"  - {yaml_line({'name': f'{right} -> {left}', 'path': 'data', 'sender': right})}",
-        *_comment("Both directions at the same time:", 2),
-        f"  # - {yaml_line(both)}",
-    ]
+        return ["groups:", f"  - {yaml_line(both if short.both else there)}"]
+    comment = _comment("Both directions at the same time:", 2)
+    entries = [f"  - {yaml_line(group)}" for group in (there, back)]
+    return ["groups:", *entries, *comment, f"  # - {yaml_line(both)}"]
 
 
 def _path(name: str, path: FoundPath) -> list[str]:
-    lines = [f"  {name}:", "    ends:"]
-    for end in path.ends:
-        lines += [*_comment(f"{end.interface.text()}", 6), f"      - {yaml_line(_end(end))}"]
-    way = "through a router" if path.routed else "without a router"
-    facts = f"RTT {path.rtt_ms:g} ms, {way}"
+    facts = f"RTT {path.rtt_ms:g} ms, {'through' if path.routed else 'without'} a router"
     if path.bdp_B is not None:
         facts += f"; bandwidth-delay product {path.bdp_B} B"
-    return [*_comment(facts, 2), *lines]
-
-
-def _end(end: FoundEnd) -> dict[str, str]:
-    return {"host": end.host.name, "address": end.address, "interface": end.interface.name}
+    lines = [*_comment(facts, 2), f"  {name}:", "    ends:"]
+    for end in path.ends:
+        keys = {"host": end.host.name, "address": end.address, "interface": end.interface.name}
+        lines += [*_comment(end.interface.text(), 6), f"      - {yaml_line(keys)}"]
+    return lines
 
 
 def _tunings(path: FoundPath) -> list[str]:
@@ -265,16 +249,14 @@ def _tunings(path: FoundPath) -> list[str]:
     ]
 
 
-def _timing(path: FoundPath, short: Short | None = None) -> list[str]:
-    long = path.rtt_ms >= LONG_RTT_ms
-    # slow start doubles each round trip: 20 of them fill any path
-    warmup_s = round(max(0.5, 20 * path.rtt_ms / 1e3), 1) if long else None
+def _timing(path: FoundPath, short: Short | None) -> list[str]:
     seconds = round(max(SECONDS, 100 * path.rtt_ms / 1e3), 1)
     timing: dict[str, float] = {"rounds": 5, "seconds": seconds}
     if short:
         timing = {"rounds": SHORT_ROUNDS, "seconds": SHORT_S}
-    if warmup_s is not None:
-        timing["warmup_s"] = warmup_s
+    if path.rtt_ms >= LONG_RTT_ms:
+        # slow start doubles each round trip: 20 of them fill any path
+        timing["warmup_s"] = round(max(0.5, 20 * path.rtt_ms / 1e3), 1)
     text = "Runs of each cell, and the measured seconds of each"
     return [*_comment(f"{text}; netlab run FILE --quick is short."), f"timing: {yaml_line(timing)}"]
 
@@ -336,16 +318,6 @@ def init_study(
 ) -> Written:
     """Survey two hosts and write a study; nothing is changed on them."""
     reached = _named(hosts)
-    opened = {
-        name: SshHost(
-            name,
-            host.address or "",
-            user=host.user,
-            port=host.port,
-            identity_file=host.identity_file,
-        )
-        for name, host in reached.items()
-    }
     names = "-".join(reached)
     if short:  # as a whole within the length of a name
         names = names[:30] + time.strftime(STAMP)
@@ -356,19 +328,11 @@ def init_study(
             where=str(file),
             code="E-SURVEY-003",
         )
-    open_all(opened)
-    try:
-        left, right = opened.values()
-        looks = [partial(survey, host) for host in (left, right)]
-        there, other = (done.result() for done in together(looks, at_once=2))
-        paths = find_paths((left, right), (there, other), data)
-    finally:
-        close_hosts(opened)
+    paths = surveyed(reached, data)
     found = findings(paths)
-    name = file.stem if is_name(file.stem) else "-".join(opened)
-    text = study_text(name, reached, paths, found, short)
+    name = file.stem if is_name(file.stem) else "-".join(reached)
     try:
-        file.write_text(text, encoding="utf-8")
+        file.write_text(study_text(name, reached, paths, found, short), encoding="utf-8")
     except OSError as error:
         raise BadInput(
             f"cannot be written: {error.strerror}", where=str(file), code="E-SURVEY-005"

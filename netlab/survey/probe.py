@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from netlab.bus import SerialBus, link_of
@@ -33,7 +34,6 @@ class Address:
 
     @property
     def version(self) -> int:
-        """4 or 6."""
         return self.reaches.version
 
     def joins(self, other: Address) -> bool:
@@ -57,8 +57,8 @@ class Interrupt:
 class Interface:
     """An interface with an address; empty or None where the host does not say.
 
-    ``ring`` and ``channels`` are the receive ring, in packets, and the pairs of queues; with
-    ``_max`` what the card has. ``drops`` counts lost packets by the name of the counter.
+    ``ring`` is the receive ring, in packets; ``ring_max`` and ``channels_max`` are its largest and
+    the most pairs of queues. ``drops`` counts lost packets by the name of the counter.
     """
 
     name: str
@@ -74,10 +74,8 @@ class Interface:
     link_width: int | None = None
     link_max_speed: str = ""
     link_max_width: int | None = None
-    numa_node: int | None = None
     local_cpus: str = ""
     rx_queues: int = 1
-    channels: int | None = None
     channels_max: int | None = None
     ring: int | None = None
     ring_max: int | None = None
@@ -89,16 +87,13 @@ class Interface:
 
     @property
     def bus(self) -> SerialBus | None:
-        """The PCI Express link as it is."""
         return link_of(self.link_speed, self.link_width)
 
     @property
     def bus_max(self) -> SerialBus | None:
-        """The fastest link of the card."""
         return link_of(self.link_max_speed, self.link_max_width)
 
     def text(self) -> str:
-        """Its parts in a phrase."""
         driver = " ".join(filter(None, (self.driver, self.driver_version)))
         parts = (
             driver,
@@ -121,7 +116,6 @@ class HostSurvey:
     """
 
     name: str
-    hostname: str = ""
     kernel: str = ""
     os: str = ""
     cpus: int = 1
@@ -130,11 +124,9 @@ class HostSurvey:
     ssh_address: str = ""
     governors: tuple[str, ...] = ()
     idle_us: int = 0
-    smt: bool = False
     services: tuple[str, ...] = ()
     synchronised: bool | None = None
     congestion: str = ""
-    available: tuple[str, ...] = ()
     rmem_max_B: int | None = None
     wmem_max_B: int | None = None
     conntrack: bool = False
@@ -142,7 +134,6 @@ class HostSurvey:
     interfaces: tuple[Interface, ...] = ()
 
     def text(self) -> str:
-        """Its parts in a phrase."""
         cpus = f"{self.cpus} x {self.cpu_model}" if self.cpu_model else f"{self.cpus} CPUs"
         return ", ".join(filter(None, (self.os, f"Linux {self.kernel}", cpus)))
 
@@ -175,8 +166,8 @@ class FoundPath:
     @property
     def speed_Mbps(self) -> int | None:
         """Speed of the slower card, where both are known."""
-        speeds = [end.interface.speed_Mbps for end in self.ends]
-        return None if None in speeds else min(speed for speed in speeds if speed is not None)
+        speeds = [speed for end in self.ends if (speed := end.interface.speed_Mbps) is not None]
+        return min(speeds) if len(speeds) == 2 else None
 
     @property
     def bdp_B(self) -> int | None:
@@ -200,7 +191,6 @@ each() { sed "s|^|$1 |"; }
 c=/sys/devices/system/cpu
 p=/proc/sys/net
 say clock_s "$(date +%s)"
-say hostname "$(uname -n)"
 say kernel "$(uname -r)"
 say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
 say cpus "$(grep -c '^processor' /proc/cpuinfo)"
@@ -213,12 +203,10 @@ for s in $c/cpu0/cpuidle/state*; do
     say idle "$(first "$s/latency") $(first "$s/disable") $(first "$s/name")"
   fi
 done
-say smt "$(first $c/smt/active)"
 names='irqbalance|firewalld|chronyd|ntpd|systemd-timesyn|ptp4l|phc2sys'
 grep -hsxE "$names" /proc/[0-9]*/comm | sort -u | each service
 say synchronised "$(timedatectl show -p NTPSynchronized --value 2>/dev/null)"
 say congestion "$(first $p/ipv4/tcp_congestion_control)"
-say available "$(first $p/ipv4/tcp_available_congestion_control)"
 say tcp_rmem "$(first $p/ipv4/tcp_rmem)"
 say tcp_wmem "$(first $p/ipv4/tcp_wmem)"
 say conntrack "$(first $p/netfilter/nf_conntrack_count)"
@@ -234,7 +222,7 @@ for d in /sys/class/net/*; do
   a=$(ip -o addr show dev "$i" 2>/dev/null | grep -E ' inet6? ')
   if [ -z "$a" ]; then continue; fi
   printf '%s\n' "$a" | each "if $i address"
-  for f in operstate mtu speed duplex tx_queue_len device/numa_node device/local_cpulist \
+  for f in operstate mtu speed duplex device/local_cpulist \
     device/current_link_speed device/current_link_width device/max_link_speed \
     device/max_link_width statistics/rx_dropped statistics/rx_missed_errors \
     statistics/rx_fifo_errors statistics/rx_crc_errors
@@ -264,6 +252,10 @@ exit 0
 """
 
 _SECTION = re.compile(r"(?P<name>RX|TX|Combined|rx|combined):\s+(?P<value>\d+|on|off|n/a)")
+_ADDRESS = re.compile(
+    r" inet6? (?P<own>[^ /]+)(?P<length>/\d+)?(?: peer (?P<peer>\S+))?(?:.* scope (?P<scope>\S+))?"
+)
+ERRORS = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors")
 
 
 def survey(host: Host) -> HostSurvey:
@@ -272,148 +264,116 @@ def survey(host: Host) -> HostSurvey:
     return parse(host.name, said)
 
 
+class _Facts(defaultdict[str, list[str]]):
+    """Values of each name, in their order."""
+
+    def __init__(self) -> None:
+        super().__init__(list)
+
+    def text(self, name: str) -> str:
+        return self[name][-1] if self[name] else ""
+
+    def number(self, name: str) -> int | None:
+        return _number(self.text(name))
+
+    def colons(self, name: str) -> dict[str, str]:
+        pairs = (line.partition(":") for line in self[name])
+        return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
+
+    def halves(self, name: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Maxima and current settings, as ethtool prints them."""
+        found: tuple[dict[str, str], dict[str, str]] = {}, {}
+        current = False
+        for line in self[name]:
+            current = current or line.startswith("Current")
+            if match := _SECTION.match(line.strip()):
+                found[current].setdefault(match["name"].lower(), match["value"])
+        return found
+
+
 def parse(name: str, text: str) -> HostSurvey:
     """Parse the output of the command of :func:`survey`."""
-    said: dict[str, list[str]] = {}
-    interfaces: dict[str, dict[str, list[str]]] = {}
+    facts, interfaces = _Facts(), defaultdict[str, _Facts](_Facts)
     for line in text.splitlines():
         key, _, value = line.partition(" ")
-        place = said
+        place = facts
         if key == "if":
             interface, _, rest = value.partition(" ")
             key, _, value = rest.partition(" ")
-            place = interfaces.setdefault(interface, {})
+            place = interfaces[interface]
         if value.strip():
-            place.setdefault(key, []).append(value.rstrip())
-    one = {key: values[-1] for key, values in said.items()}
+            place[key].append(value.rstrip())
+    idle = [line.split() for line in facts["idle"]]
+    texts = ("kernel", "os", "cpu_model", "ssh_address", "congestion")
     return HostSurvey(
         name=name,
-        hostname=one.get("hostname", ""),
-        kernel=one.get("kernel", ""),
-        os=one.get("os", ""),
-        cpus=_number(one.get("cpus")) or 1,
-        cpu_model=one.get("cpu_model", ""),
-        clock_s=_number(one.get("clock_s")),
-        ssh_address=one.get("ssh_address", ""),
-        governors=tuple(said.get("governor", ())),
-        idle_us=_deepest(said.get("idle", [])),
-        smt=one.get("smt") == "1",
-        services=tuple(said.get("service", ())),
-        synchronised={"yes": True, "no": False}.get(one.get("synchronised", "")),
-        congestion=one.get("congestion", ""),
-        available=tuple(one.get("available", "").split()),
-        rmem_max_B=_last(one.get("tcp_rmem")),
-        wmem_max_B=_last(one.get("tcp_wmem")),
-        conntrack=bool(_number(one.get("conntrack"))),
-        filters=(_number(one.get("input_chains")) or 0) + len(said.get("iptables", ())),
+        **{key: facts.text(key) for key in texts},
+        cpus=facts.number("cpus") or 1,
+        clock_s=facts.number("clock_s"),
+        governors=tuple(facts["governor"]),
+        # the deepest state that is enabled
+        idle_us=max((int(w[0]) for w in idle if w[0].isdecimal() and w[1:2] == ["0"]), default=0),
+        services=tuple(facts["service"]),
+        synchronised={"yes": True, "no": False}.get(facts.text("synchronised")),
+        rmem_max_B=_number((facts.text("tcp_rmem").split() or [""])[-1]),
+        wmem_max_B=_number((facts.text("tcp_wmem").split() or [""])[-1]),
+        conntrack=bool(facts.number("conntrack")),
+        filters=(facts.number("input_chains") or 0) + len(facts["iptables"]),
         interfaces=tuple(_interface(name, found) for name, found in interfaces.items()),
     )
 
 
-def _interface(name: str, said: dict[str, list[str]]) -> Interface:
-    one = {key: values[-1] for key, values in said.items()}
-    driver = _colons(said.get("driver", ()))
-    rings_max, rings = _halves(said.get("rings", ()))
-    channels_max, channels = _halves(said.get("channels", ()))
-    pause = _sections(said.get("pause", ()))
+def _interface(name: str, facts: _Facts) -> Interface:
+    driver = facts.colons("driver")
+    rings_max, rings = facts.halves("rings")
+    channels_max, _ = facts.halves("channels")
+    pause = facts.halves("pause")[0]
+    kernels = {key: facts.number(key) for key in ERRORS}
+    counters = {key: _number(text) for key, text in facts.colons("counter").items()}
+    own = {key: count for key, count in counters.items() if count is not None}
+    irqs = (line.split() for line in facts["irq"])
     return Interface(
         name=name,
-        addresses=tuple(_addresses(said.get("address", ()))),
-        up=one.get("operstate") in ("up", "unknown"),
-        mtu_B=_number(one.get("mtu")) or 0,
+        addresses=tuple(_addresses(facts["address"])),
+        up=facts.text("operstate") in ("up", "unknown"),
+        mtu_B=facts.number("mtu") or 0,
         # veth and TUN report 10 Gb/s and 10 Mb/s at any rate
-        speed_Mbps=None if driver.get("driver") in ("veth", "tun") else _number(one.get("speed")),
-        duplex=one.get("duplex", ""),
+        speed_Mbps=None if driver.get("driver") in ("veth", "tun") else facts.number("speed"),
+        duplex=facts.text("duplex"),
         driver=driver.get("driver", ""),
         driver_version=driver.get("version", ""),
-        bus_address=one.get("bus_address", ""),
-        link_speed=one.get("current_link_speed", ""),
-        link_width=_number(one.get("current_link_width")),
-        link_max_speed=one.get("max_link_speed", ""),
-        link_max_width=_number(one.get("max_link_width")),
-        numa_node=_number(one.get("numa_node")),
-        local_cpus=one.get("local_cpulist", ""),
-        rx_queues=_number(one.get("rx_queues")) or 1,
-        channels=_either(channels, "combined", "rx"),
-        channels_max=_either(channels_max, "combined", "rx"),
+        bus_address=facts.text("bus_address"),
+        link_speed=facts.text("current_link_speed"),
+        link_width=facts.number("current_link_width"),
+        link_max_speed=facts.text("max_link_speed"),
+        link_max_width=facts.number("max_link_width"),
+        local_cpus=facts.text("local_cpulist"),
+        rx_queues=facts.number("rx_queues") or 1,
+        channels_max=_number(channels_max.get("combined")) or _number(channels_max.get("rx")),
         ring=_number(rings.get("rx")),
         ring_max=_number(rings_max.get("rx")),
         pauses=tuple(key for key in ("rx", "tx") if pause.get(key) == "on"),
-        features={
-            key: value.split()[0] for key, value in _colons(said.get("features", ())).items()
-        },
-        drops=_drops(driver.get("driver", ""), said),
-        qdiscs=tuple(line.split()[1] for line in said.get("qdisc", ()) if len(line.split()) > 1),
+        features={key: value.split()[0] for key, value in facts.colons("features").items()},
+        # what the card or its driver lost
+        drops={key: count for key, count in kernels.items() if count}
+        | losses(driver.get("driver", ""), own),
+        qdiscs=tuple(line.split()[1] for line in facts["qdisc"] if len(line.split()) > 1),
         interrupts=tuple(
             Interrupt(int(number), cpus[0] if cpus else "")
-            for number, *cpus in (line.split() for line in said.get("irq", ()))
+            for number, *cpus in irqs
             if number.isdecimal()
         ),
     )
 
 
-def _addresses(lines: list[str] | tuple[str, ...]) -> Iterator[Address]:
+def _addresses(lines: Iterable[str]) -> Iterator[Address]:
     """Addresses of `ip -o addr`: those of the link alone are left out."""
     for line in lines:
-        words = line.split()
-        for at, word in enumerate(words[:-1]):
-            if word in ("inet", "inet6"):
-                scope = words[words.index("scope") + 1] if "scope" in words[:-1] else "global"
-                if scope != "global":
-                    break
-                peer = words[words.index("peer") + 1] if "peer" in words[:-1] else ""
-                own, _, length = words[at + 1].partition("/")
-                found = Address.of(own, peer or f"{own}/{length or (32 if '.' in own else 128)}")
-                if found is not None:
-                    yield found
-                break
-
-
-def _drops(driver: str, said: dict[str, list[str]]) -> dict[str, int]:
-    """Counters of packets that the card or its driver lost, by name."""
-    names = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors")
-    texts = _colons(said.get("counter", ()))
-    own = {name: int(text) for name, text in texts.items() if text.isdecimal()}
-    kernels = {name: int(said[name][-1]) for name in names if said.get(name, [""])[-1].isdecimal()}
-    return {name: value for name, value in kernels.items() if value} | losses(driver, own)
-
-
-def _colons(lines: list[str] | tuple[str, ...]) -> dict[str, str]:
-    pairs = (line.partition(":") for line in lines)
-    return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
-
-
-def _sections(lines: list[str] | tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for line in lines:
-        match = _SECTION.match(line.strip())
-        if match:
-            found.setdefault(match["name"].lower(), match["value"])
-    return found
-
-
-def _halves(lines: list[str] | tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """Maxima and current settings, as ethtool prints them."""
-    at = next((n for n, line in enumerate(lines) if line.startswith("Current")), len(lines))
-    return _sections(lines[:at]), _sections(lines[at:])
-
-
-def _either(found: dict[str, str], *names: str) -> int | None:
-    for name in names:
-        number = _number(found.get(name))
-        if number:
-            return number
-    return None
-
-
-def _deepest(lines: list[str]) -> int:
-    """Time to leave the deepest idle state that is enabled, us."""
-    words = [line.split() for line in lines]
-    return max((int(w[0]) for w in words if w[0].isdecimal() and w[1:2] == ["0"]), default=0)
-
-
-def _last(text: str | None) -> int | None:
-    return _number(text.split()[-1]) if text else None
+        match = _ADDRESS.search(line)
+        if match and match["scope"] in (None, "global"):
+            reaches = match["peer"] or match["own"] + (match["length"] or "")
+            if found := Address.of(match["own"], reaches):
+                yield found
 
 
 def _number(text: str | None) -> int | None:

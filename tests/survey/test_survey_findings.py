@@ -27,7 +27,6 @@ CARD = Interface(
     link_max_width=8,
     local_cpus="0-7",
     rx_queues=8,
-    channels=8,
     channels_max=64,
     ring=4096,
     ring_max=4096,
