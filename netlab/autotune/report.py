@@ -37,7 +37,6 @@ COLUMNS = (
 
 
 def conclusion(tuned: Tuned) -> str:
-    """The result in a sentence or two."""
     outcome, aim = tuned.outcome, objective(tuned.ask.aim)
     valid = sum(sample["counted"] for sample in outcome.samples)
     counts = f"{valid} of {len(outcome.samples)} runs valid"
@@ -69,8 +68,6 @@ def conclusion(tuned: Tuned) -> str:
 
 
 def gained(aim: Objective, gap: Gap[Candidate]) -> str:
-    """A gap of the current settings as a gain in per cent, with its interval."""
-
     mean, *ends = (aim.change_percent(score) for score in (gap.mean, gap.low, gap.high))
     low, high = sorted(ends)
     interval = (
@@ -243,7 +240,6 @@ def _keys(tuned: Tuned) -> dict:
 
 
 def write_fragment(tuned: Tuned, path: Path, samples_file: str) -> Path:
-    """Write the winner, and validate the study with it."""
     write_text(path, fragment_text(tuned, samples_file))
     taken(tuned.ask.study, path)
     return path

@@ -173,7 +173,6 @@ def stream_levels(found: PathLimits) -> tuple[int, ...]:
 
 
 def engine_options() -> tuple[str, ...]:
-    """Options of :data:`ENGINE_WORDS` that the core has."""
     return tuple(name for name in ENGINE_WORDS if name in core.options())
 
 

@@ -91,7 +91,6 @@ class Race(Generic[ArmT]):
 
     @property
     def level(self) -> float:
-        """Significance level of one comparison."""
         looks = len(self.rules.looks) + 1
         return self.rules.error / (max(1, len(self.arms) - 1) * looks)
 
@@ -264,7 +263,6 @@ class Search:
         return (self._run_s + sum(self._walls)) / (1 + len(self._walls))
 
     def run(self) -> SearchResult:
-        """Search until no factor improves or time is up."""
         passes_end_s = self._end_s - LAST_RACE_SHARE * (self._end_s - self._now())
         best, raced = self.start, set()
         while True:

@@ -29,7 +29,6 @@ class Look:
 
     @property
     def text(self) -> str:
-        """One sentence for the progress bar."""
         text = f"after round {self.round}, {self.reached} of {self.cells} cells are precise enough"
         if self.going:
             text += f", {len(self.going)} go on"
@@ -38,7 +37,6 @@ class Look:
         return text
 
     def record(self) -> dict[str, int]:
-        """For the campaign's log."""
         return {
             "round": self.round,
             "cells": self.cells,
@@ -129,5 +127,4 @@ def held_up(runs: pd.DataFrame) -> pd.Series:
 
 
 def failed(runs: pd.DataFrame) -> pd.Series:
-    """Mask of the runs that failed; some have a goodput."""
     return runs["flags"].str.split(",").map(lambda flags: "failed" in flags)

@@ -8,12 +8,14 @@ import math
 import re
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
 
 @dataclass
 class CampaignRecord:
-    """An open campaign."""
-
     study: Study
     directory: Path
     log: CampaignLog
@@ -58,16 +58,13 @@ class CampaignRecord:
 
     @property
     def store(self) -> Store:
-        """The records in the directory."""
         return Store(self.directory)
 
     @property
     def study_file(self) -> Path:
-        """The study as this campaign measures it."""
         return results_store.folder(self.directory, self.log.campaign) / "study.yml"
 
     def new_part(self, visit: Visit) -> str:
-        """Name of the part of the store for a visit; each call gives another."""
         name = results_store.part_name(self.log.campaign, visit.visit_id, self._parts)
         self._parts.add(name)
         return name
@@ -81,7 +78,6 @@ class CampaignRecord:
 
 @contextmanager
 def exclusive(directory: Path) -> Iterator[None]:
-    """Lock the results directory against a second campaign."""
     directory.mkdir(parents=True, exist_ok=True)
     with open(directory / ".lock", "a+b") as lock:
         holder = take(lock.fileno())
@@ -122,12 +118,9 @@ def open_record(
     provenance. Nothing in the directory is changed or removed.
     """
     store = Store(directory)
-    key = _key(study)
-    hosts = {
-        f"{host}{id_part(outer, ' ')}": _digest(stable_facts(found))
-        for path in facts.values()
-        for host, found in path.items()
-    }
+    key = _digest([frozen_text(study), netlab.__version__, core.source_digest()])
+    ends = [(host, found) for path in facts.values() for host, found in path.items()]
+    hosts = {f"{host}{id_part(outer, ' ')}": _digest(stable_facts(found)) for host, found in ends}
     last = results_store.latest(directory)
     log = results_store.read_log(directory, last) if last is not None else None
     if log is None or log.key != key or any(log.hosts.get(h, d) != d for h, d in hosts.items()):
@@ -142,11 +135,13 @@ def open_record(
         )
         freeze(study, results_store.folder(directory, log.campaign))
     kept, adopted = _valid(study, store, log, facts, lab, outer)
+    # hosts that are not measured now stay as before
+    said = {**log.contradictions, **{host: contradiction(study, host, f) for host, f in ends}}
     log = replace(
         log,
         hosts={**log.hosts, **hosts},
-        adopted=_merged(log.adopted, adopted),
-        contradictions=_contradictions(study, log.contradictions, facts),
+        adopted=adopted,
+        contradictions={host: text for host, text in said.items() if text},
     )
     results_store.write_log(directory, log)
     return CampaignRecord(study, directory, log, kept, set(store.parts()))
@@ -172,55 +167,28 @@ def _valid(
     facts: dict[str, dict[str, dict]],
     lab: Lab | None,
     outer: Levels,
-) -> tuple[frozenset[str], dict[str, list[str]]]:
-    """Runs with a valid record, and those records of other campaigns by their parts."""
+) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
+    """Runs with a valid record, and the adopted records of other campaigns by their parts."""
     records = store.records()
     good = records[records["flags"] == ""]
-    if good.empty:
-        return frozenset(), {}
     places = zip(good["part"], good["run_id"], strict=True)
     by_key = dict(zip(good["provenance_key"], places, strict=True))
     contexts: dict[str, dict] = {}
     kept: set[str] = set()
-    adopted: dict[str, list[str]] = {}
-    for visit in visits(study):
+    adopted = defaultdict(set, {part: set(runs) for part, runs in log.adopted.items()})
+    for visit in visits(study) if by_key else ():
         if visit.outer != outer or visit.link not in facts:
             continue
         if visit.block_id not in contexts:
             contexts[visit.block_id] = context_of(study, visit, facts[visit.link], lab)
         for run in visit.runs:
-            found = by_key.get(provenance_key(study, visit, run, contexts[visit.block_id]))
-            if found is None or found[1] != run.run_id:
-                continue
-            kept.add(run.run_id)
-            if results_store.campaign_of(found[0]) != log.campaign:
-                adopted.setdefault(found[0], []).append(run.run_id)
-    return frozenset(kept), adopted
-
-
-def _merged(
-    before: Mapping[str, tuple[str, ...]], new: dict[str, list[str]]
-) -> dict[str, tuple[str, ...]]:
-    return {
-        part: tuple(sorted({*before.get(part, ()), *new.get(part, ())}))
-        for part in sorted({*before, *new})
-    }
-
-
-def _contradictions(
-    study: Study, before: Mapping[str, str], facts: dict[str, dict[str, dict]]
-) -> dict[str, str]:
-    """Stated buses that hosts contradict; hosts that are not measured now stay as before."""
-    ends = [(host, found) for link in facts.values() for host, found in link.items()]
-    said = {host: text for host, text in before.items() if host not in dict(ends)}
-    for host, found in ends:
-        if text := contradiction(study, host, found):
-            said[host] = text
-    return said
-
-
-def _key(study: Study) -> str:
-    return _digest([frozen_text(study), netlab.__version__, core.source_digest()])
+            key = provenance_key(study, visit, run, contexts[visit.block_id])
+            part, run_id = by_key.get(key, ("", ""))
+            if run_id == run.run_id:
+                kept.add(run_id)
+                if results_store.campaign_of(part) != log.campaign:
+                    adopted[part].add(run_id)
+    return frozenset(kept), {part: tuple(sorted(runs)) for part, runs in sorted(adopted.items())}
 
 
 def _digest(content: object) -> str:
@@ -241,7 +209,6 @@ class Stopped(KeyboardInterrupt):
         return self.text
 
     def _render_traceback_(self) -> list[str]:
-        """Lines that a notebook shows."""
         return [self.text]
 
 
@@ -256,8 +223,6 @@ SILENCE_S = 240.0
 
 @dataclass(frozen=True)
 class Campaign:
-    """The result of a campaign."""
-
     study: Study
     directory: Path
     visits: int
@@ -305,14 +270,12 @@ def run_study(
 
 
 def _stopped(campaign: NotebookRounds | None, interrupt: KeyboardInterrupt) -> Stopped:
-    """The interrupt of a campaign, with a sentence for the user."""
     if campaign is None:
         return Stopped("Stopped before the first run; run again to start.", interrupt)
-    lab = campaign.lab
-    put_back = "hosts put back" if lab is None else "lab left up"
-    if lab is not None and not lab.state.exists():
-        put_back = "lab removed"
-    measured = campaign.recorded()
+    put_back = "hosts put back"
+    if campaign.lab is not None:
+        put_back = "lab left up" if campaign.lab.state.exists() else "lab removed"
+    measured = len(campaign.record.store.runs())
     return Stopped(
         f"Stopped: {measured} of {max(campaign.planned, measured)} runs measured, {put_back}; "
         "run again to go on.",
@@ -334,17 +297,10 @@ def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
 
 
 def first_reason(runs: pd.DataFrame) -> str:
-    """The first of some runs in planned order, with its reason; empty without runs."""
     if runs.empty:
         return ""
     first = runs.iloc[0]
     return f"{first['run_id']}: {first['message'] or first['flags']}"
-
-
-def _mean_run_s(study: Study, first: Sequence[Visit]) -> float:
-    """Estimated time of a run, s: mean over the cells."""
-    each = [run_s(study, run) for visit in first for run in visit.runs]
-    return sum(each) / len(each)
 
 
 class Rounds(ABC):
@@ -380,12 +336,12 @@ class Rounds(ABC):
         study, planned, at = self.study, self.rounds, self.looks_after
         kept = len(self.record.kept)
         todo = self._todo(planned[: at[0]])
-        self.planned = sum(len(visit.runs) for each in planned[: at[0]] for visit in each)
+        self.planned = sum(len(visit.runs) for visit in chain.from_iterable(planned[: at[0]]))
         self.watcher.start(
             self.planned,
             self.planned - sum(len(visit.runs) for visit in todo),
             len(todo),
-            _mean_run_s(study, planned[0]),
+            fmean(run_s(study, run) for visit in planned[0] for run in visit.runs),
             _until(study, at[0], at[1:]),
             again=study.noise.retries > 0,
         )
@@ -447,7 +403,8 @@ class Rounds(ABC):
         while self.retrying and self.clock() <= self.until:
             runs = self.record.store.runs()
             chosen = next_lot(runs, planned, self.tried, self.study, self.going)
-            lot = [again for each in planned for v in each if (again := v.only(chosen)).runs]
+            visits = (visit.only(chosen) for visit in chain.from_iterable(planned))
+            lot = [visit for visit in visits if visit.runs]
             if not lot:
                 return
             self.tried.update(chosen)
@@ -462,12 +419,9 @@ class Rounds(ABC):
         """Visits with runs that go on and have no valid record, in the order of measuring."""
         kept = self.record.kept
         found = []
-        for visit in (visit for each in planned for visit in each):
-            wanted = {
-                run.run_id
-                for run in visit.runs
-                if run.run_id not in kept and (self.going is None or run.cell_id in self.going)
-            }
+        for visit in chain.from_iterable(planned):
+            left = [run for run in visit.runs if run.run_id not in kept]
+            wanted = {r.run_id for r in left if self.going is None or r.cell_id in self.going}
             if wanted:
                 found.append(visit.only(wanted))
         return found
@@ -484,32 +438,20 @@ class Rounds(ABC):
 
     def _look(self, last: int) -> None:
         """Test the cells after round `last`, and choose those that go on."""
-        planned = self.rounds
         later = [round for round in self.looks_after if round > last]
-        following = planned[last : later[0]] if later else ()
-        found = look(
-            self.study,
-            self.record.store.runs(),
-            last,
-            planned[0],
-            len(following),
-            self.until - self.clock(),
-        )
+        following = self.rounds[last : later[0]] if later else ()
+        runs, left_s = self.record.store.runs(), self.until - self.clock()
+        found = look(self.study, runs, last, self.rounds[0], len(following), left_s)
         if not later:
             found = replace(found, going=frozenset(), left_out=0)
         self.looks.append(found)
         self.going = found.going
         self.record.note_look(found.record())
         todo = self._todo(following)
-        runs = sum(len(visit.runs) for visit in todo)
-        self.planned += runs
-        self.watcher.look(
-            found, runs, len(todo), _until(self.study, later[0], later[1:]) if later else ""
-        )
-
-    def recorded(self) -> int:
-        """Runs of this campaign that have a record."""
-        return len(self.record.store.runs())
+        count = sum(len(visit.runs) for visit in todo)
+        self.planned += count
+        until = _until(self.study, later[0], later[1:]) if later else ""
+        self.watcher.look(found, count, len(todo), until)
 
 
 class NotebookRounds(Rounds):
@@ -551,12 +493,11 @@ class NotebookRounds(Rounds):
                 if (cause := FIGURES.sub("", text)) not in self.noted:
                     self.noted.add(cause)
                     self.watcher.note(text)
-                return
-            if message.startswith(WAITED):
+            elif message.startswith(WAITED):
                 self.waited_s += float(message.removeprefix(WAITED))
-                return
-            self.measured += 1
-            self.watcher.run_done(RunDone.parsed(message))
+            else:
+                self.measured += 1
+                self.watcher.run_done(RunDone.parsed(message))
 
         execute(
             paths.notebook(VISIT_NOTEBOOK),

@@ -33,8 +33,6 @@ SOURCE = "the study's congestion controls"
 
 @dataclass(frozen=True)
 class CongestionControl:
-    """One available congestion control of a host."""
-
     name: str
     kernel_name: str
     source: str
@@ -129,7 +127,6 @@ def check_lab_controls(
 
 
 def words_of(host: Host, path: str) -> tuple[str, ...]:
-    """The words of a file on a host."""
     return tuple(host.run(("cat", path)).stdout.split())
 
 
@@ -176,8 +173,6 @@ def _knobs(
 
 
 class _Process:
-    """``gensink cc`` on a host, as root."""
-
     def __init__(self, host: Host, binary: str):
         self._host, self._argv = host, (binary, "cc", "--silence-s", str(SILENCE_S))
         self._process: LineProcess | None = None
@@ -204,7 +199,6 @@ class _Process:
         self._lines.close()
 
     def load(self, choice: CcChoice, version: str) -> CongestionControl:
-        """Load one congestion control."""
         assert choice.stack is not None  # the kernel's own are not loaded
         self._lines.send("load", cc=choice.stack.law, **words_for(choice.stack))
         answer = self._lines.receive(ANSWER_S)

@@ -42,14 +42,12 @@ from netlab.tuning.session import AFTERWARDS, TuningSession
 
 
 def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> dict[str, Host]:
-    """Connect to hosts of a study, several at a time."""
     hosts = {name: host_of(study, name, lab) for name in names}
     open_all(hosts)
     return hosts
 
 
 def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
-    """One host of a study, not yet open."""
     if name not in study.hosts:
         raise BadInput("unknown host", where="hosts", value=name, code="E-RUN-012")
     host = study.hosts[name]
@@ -68,7 +66,6 @@ def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
 
 
 def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
-    """Address of a host on a path."""
     _check_end(study, path, host)
     end = next(end for end in study.path(path).ends if end.host == host)
     if end.address is not None:
@@ -77,7 +74,6 @@ def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
 
 
 def interface(study: Study, path: str, host: str) -> str:
-    """Name of a host's interface on a path."""
     _check_end(study, path, host)
     return interfaces(study)[path, host]
 
@@ -117,7 +113,6 @@ class TuningPlan:
     changes: tuple[Change, ...]
 
     def to_text(self) -> str:
-        """One or two lines a knob."""
         return plan_text(self.changes)
 
 
@@ -201,7 +196,6 @@ class Endpoint:
             )
 
     def close(self) -> None:
-        """End the agent."""
         self.agent.close()
 
     def leaves_by(self, peer: str) -> str:
@@ -226,7 +220,6 @@ class Endpoint:
             process.close()
 
     def planned(self, profile: Profile, mtu_B: int | None) -> TuningPlan:
-        """The plan of a tuning; changes nothing."""
         with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
             return TuningPlan(self._session(lines, profile, mtu_B).plan())
 
@@ -276,7 +269,6 @@ class Endpoint:
 
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
-        """Tune the host; revert everything at the end."""
         with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
             self.session, self._profile = self._session(lines, profile, mtu_B), profile
             with self.session:
@@ -378,7 +370,6 @@ class Endpoint:
 
     @property
     def plan(self) -> TuningPlan | None:
-        """The tuning's plan; None before tuning."""
         return TuningPlan(self.session.plan()) if self.session is not None else None
 
 

@@ -24,8 +24,6 @@ CONTRADICTS = 0.02
 
 @dataclass(frozen=True)
 class HostBus:
-    """Bus of a host's card."""
-
     bandwidth_MBps: float
     shared: bool
     label: str
@@ -33,7 +31,6 @@ class HostBus:
     line_MBps: float | None = None
 
     def text(self) -> str:
-        """Its name, and who says so."""
         return (
             f"{self.label}, as the {'study states' if self.source == 'study' else 'host reports'}"
         )
@@ -72,7 +69,6 @@ def _parallel(facts: Mapping) -> HostBus | None:
 
 
 def host_bus(study: Study, host: str, facts: Mapping) -> HostBus | None:
-    """The bus that the study states for a host, else the reported one."""
     stated = study.hosts[host].bus
     if stated is None:
         return reported_bus(facts)
@@ -104,7 +100,6 @@ class PathBus:
 
 
 def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> PathBus:
-    """Bus of a path."""
     buses = [host_bus(study, end.host, facts.get(end.host, {})) for end in study.path(path).ends]
     known = [bus for bus in buses if bus is not None]
     shared = any(bus.shared for bus in known)
@@ -131,8 +126,6 @@ FILE = "copies.json"
 
 @dataclass(frozen=True)
 class Copies:
-    """Copy rates of a path's machines."""
-
     one_MBps: float | None = None
     each_MBps: Mapping[str, float] = field(default_factory=dict)
 
@@ -244,8 +237,6 @@ ETHERNET_B = 1500
 
 @dataclass(frozen=True)
 class PacketSize:
-    """Packets of one direction of a path."""
-
     sender: str
     receiver: str
     full_B: int
@@ -253,11 +244,9 @@ class PacketSize:
 
     @property
     def passes(self) -> bool:
-        """True if full-size packets arrive."""
         return self.passed_B >= self.full_B
 
     def text(self) -> str:
-        """One sentence."""
         where = f"from {self.sender} to {self.receiver}"
         if self.passes:
             return f"packets of {self.full_B} B pass {where}"
@@ -290,7 +279,6 @@ def tcp_rtt_s(sender: RunEnd, receiver: RunEnd, request: Request) -> float:
 
 
 def _largest(probe: _Probe, lost_B: int) -> int:
-    """Payload of the largest segment that arrives, below one that does not."""
     passed_B = 1
     guess_B = ETHERNET_B - probe.headers_B
     first = [guess_B, guess_B + 1]
@@ -306,8 +294,6 @@ def _largest(probe: _Probe, lost_B: int) -> int:
 
 
 class _Probe:
-    """Sends one segment of a size over a new connection."""
-
     def __init__(self, sender: RunEnd, receiver: RunEnd, request: Request):
         self._sender, self._receiver, self._request = sender, receiver, request
         self.wait_ms = request.drain_ms

@@ -43,7 +43,6 @@ class Check:
     text: str
 
     def line(self) -> str:
-        """The check as one line."""
         return f"{self.status:4}  {self.subject}: {self.text}"
 
 
@@ -137,7 +136,6 @@ def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
 
 
 def _permissions(study: Study, path: str, endpoint: Endpoint) -> Iterator[Check]:
-    """Check that the host's user may set the socket options that runs ask for."""
     groups = _groups(study, path)
     studies = [
         study_at(study, group, one.of_run) for group in groups for one in study.combinations(group)
@@ -201,7 +199,6 @@ def _buffers(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterato
 
 
 def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check:
-    """Check that the host has every congestion control."""
     try:
         with endpoint.congestion_controls(study, names) as session:
             texts = [f"{name}: {control.text()}" for name, control in session.controls.items()]

@@ -40,7 +40,6 @@ class Display(Protocol):
 
 
 def choose() -> Display:
-    """The display for this process: of its notebook, its terminal, or lines without either."""
     if in_notebook():
         return NotebookDisplay()
     return TerminalDisplay() if sys.stderr.isatty() else LinesDisplay()
@@ -85,18 +84,15 @@ class NotebookDisplay:
         self._notes: list[str] = []
 
     def show(self, tally: Tally) -> None:
-        """Replace the output, at most twice a second."""
         now = self._clock()
         if self._shown_at is None or now - self._shown_at >= NOTEBOOK_EVERY_S:
             self._put(tally)
             self._shown_at = now
 
     def note(self, text: str) -> None:
-        """Add a message to the next state."""
         self._notes.append(text)
 
     def close(self, tally: Tally) -> None:
-        """Show the last state."""
         self._put(tally)
 
     def _put(self, tally: Tally) -> None:
@@ -128,18 +124,15 @@ class TerminalDisplay:
         self._begun = False
 
     def show(self, tally: Tally) -> None:
-        """Draw the state."""
         if not self._begun:
             self._live.start()
             self._begun = True
         self._live.update(_drawn(tally), refresh=True)
 
     def note(self, text: str) -> None:
-        """Print a message above the bar."""
         self._console.print(f"netlab: {text}", markup=False, highlight=False)
 
     def close(self, tally: Tally) -> None:
-        """Draw the last state and leave it there."""
         if self._begun:
             self.show(tally)
             self._live.stop()
@@ -166,18 +159,15 @@ class LinesDisplay:
         self._shown_at: float | None = None
 
     def show(self, tally: Tally) -> None:
-        """Print the state if the last line is old enough."""
         now = self._clock()
         if self._shown_at is None or now - self._shown_at >= LINES_EVERY_S:
             self._shown_at = now
             self._print(tally)
 
     def note(self, text: str) -> None:
-        """Print a message."""
         print(f"netlab: {text}", file=sys.stderr)
 
     def close(self, tally: Tally) -> None:
-        """Print the last state."""
         if self._shown_at is not None or tally.stage in (DONE, STOPPED):
             self._print(tally)
 
@@ -210,7 +200,6 @@ class Progress(Watcher):
         return self
 
     def __exit__(self, kind: type[BaseException] | None = None, *_exception: object) -> None:
-        """Show the last state: 100 %, or how far it came before an error."""
         if self._display is None:
             return
         self.tally.stage = DONE if kind is None else STOPPED
@@ -252,17 +241,14 @@ class Progress(Watcher):
         self.note(f"{runs} disturbed {'run is' if runs == 1 else 'runs are'} measured again")
 
     def note(self, text: str) -> None:
-        """Show a message."""
         self._shown_on().note(text)
 
     def visit(self, visit: Visit) -> None:
-        """Show the block under measurement and its round."""
         self.tally.place = f"round {visit.round}, {visit.path}, {visit.tuning}, {visit.mtu_text}"
         self._advance(VISIT_S)
         self._show()
 
     def run_done(self, run: RunDone) -> None:
-        """Advance by one run."""
         self.tally.measured.append(run)
         self.tally.done += 1
         self.tally.runs = max(self.tally.runs, self.tally.done)
@@ -277,7 +263,6 @@ class Progress(Watcher):
         self._show()
 
     def end(self) -> None:
-        """Go on with the report."""
         self.tally.until = ""
         left_s = max(0.0, self.tally.work_s - self._report_left_s - self.tally.done_s)
         self._advance(left_s)
@@ -307,7 +292,6 @@ class Progress(Watcher):
         self._shown_on().show(self.tally)
 
     def _shown_on(self) -> Display:
-        """The display, with the time left brought up to date."""
         self._estimate = self._estimate or Estimate(self._clock)
         self._display = self._display or choose()
         # the report follows the last test

@@ -37,8 +37,6 @@ Result = TypeVar("Result")
 
 
 class Emulation:
-    """The running emulator of one lab path."""
-
     def __init__(
         self,
         emulator: LabEmulator,
@@ -94,8 +92,6 @@ class Emulation:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One run, recorded and flagged."""
-
     outcome: RunOutcome
     row: dict
     intervals: list[dict]
@@ -135,7 +131,6 @@ def sides_of(
     buffer_B: int,
     receive_buffer_B: int | None = None,
 ) -> tuple[RunEnd, RunEnd]:
-    """Sender and receiver of a group's run."""
     congestion = study.congestion_of(group)
     if receive_buffer_B is None:
         receive_buffer_B = buffer_B
@@ -262,7 +257,6 @@ def measured(
     noise: Noise = LIMITS,
     named: Callable[[TrialResult], dict] = lambda result: {},
 ) -> Measurement:
-    """Make one run, record it and flag it."""
     if emulation is None:
         result, emulated = run(), None
     else:
@@ -338,7 +332,6 @@ class Trials:
         return min(endpoint.mtu_B() for endpoint in self.endpoints.values())
 
     def measured(self, run: Run) -> tuple[dict, dict[str, list[dict]]]:
-        """Make a run."""
         started = time.monotonic()
         study, group = run.study(self.study), run.group
         sender, receiver = sides_of(

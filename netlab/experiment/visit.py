@@ -91,12 +91,10 @@ class LoadSpan:
 
     @classmethod
     def of(cls, endpoints: dict[str, Endpoint]) -> LoadSpan:
-        """Begin one on the machines of a path."""
         one = one_machine({name: endpoint.facts for name, endpoint in endpoints.items()})
         return cls([side_of(endpoint) for endpoint in endpoints.values()][: 1 if one else None])
 
     def again(self) -> LoadSpan:
-        """Begin another one."""
         return LoadSpan(self.ends, now=self.now, pause=self.pause)
 
     def loads(self) -> list[HostLoad]:
@@ -156,8 +154,6 @@ STABLE_FACTS = (
 
 @dataclass
 class VisitResult:
-    """The result of a visit, for its notebook."""
-
     runs: pd.DataFrame
     intervals: pd.DataFrame
     diffs: dict[str, TuningPlan] = field(default_factory=dict)
@@ -210,7 +206,6 @@ def run_visit(
     wait_s: float = 0.0,
     progress: Callable[[RunDone], None] = lambda run: None,
 ) -> VisitResult:
-    """Measure the runs of a visit."""
     with ExitStack() as stack:
         endpoints = stack.enter_context(open_endpoints(study, visit.link, lab=lab, lease=lease))
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
@@ -254,8 +249,6 @@ def run_visit(
 
 
 class _Results:
-    """The results of a visit, as its runs finish."""
-
     def __init__(self, visit: Visit, store: Store, part: str):
         self.visit, self.store, self.part = visit, store, part
         self._rows: list[dict] = []
@@ -301,15 +294,12 @@ class _Results:
             self.save()
 
     def runs(self) -> pd.DataFrame:
-        """The rows so far, in the order of the schedule."""
         return frame_of(self._rows).sort_values("order", ignore_index=True)
 
     def samples(self, table: str) -> pd.DataFrame:
-        """The samples so far of one of the store's tables."""
         return joined(self._samples[table], TABLES[table])
 
     def save(self) -> None:
-        """Write all results, atomically."""
         if self._unsaved:
             samples = {table: self.samples(table) for table in SAMPLES}
             self.store.write(self.part, self.runs(), **samples)

@@ -28,19 +28,16 @@ class RunDone:
 
     @classmethod
     def of(cls, row: Mapping) -> RunDone:
-        """From a record of the runs table."""
         goodput, cpu = (_number(row.get(n)) for n in ("goodput_MBps", "busiest_core_percent"))
         said = (str(row.get(name) or "") for name in ("flags", "message"))
         return cls(str(row["run_id"]), goodput, cpu, *said)
 
     @classmethod
     def parsed(cls, text: str) -> RunDone:
-        """From :attr:`text`."""
         return cls(**parse_json(text))
 
     @property
     def text(self) -> str:
-        """JSON, for a message of :func:`netlab.notebooks.progress.announce`."""
         return json.dumps(asdict(self))
 
 
@@ -113,7 +110,6 @@ class Estimate:
 
     @property
     def elapsed_s(self) -> float:
-        """Time since the start."""
         return self._clock() - self._begun
 
     def left_s(self, done_s: float, total_s: float) -> float:

@@ -37,14 +37,12 @@ class Finding:
     explains: str = ""
 
     def lines(self) -> list[str]:
-        """The finding, and what helps on lines of its own."""
         lines = [f"{self.host}: {self.reason}"]
         lines += [f"  {self.command}"] if self.command else []
         return [*lines, f"  in a tuning: {self.knob}"] if self.knob else lines
 
 
 def findings(paths: tuple[FoundPath, ...]) -> tuple[Finding, ...]:
-    """Find conditions that would spoil a measurement of these paths."""
     left, right = (end.host for end in paths[0].ends)
     found = [*_host(left), *_host(right), *_clocks(left, right)]
     for path in paths:

@@ -290,8 +290,6 @@ class Short:
 
 @dataclass(frozen=True)
 class Written:
-    """A study that was written."""
-
     file: Path
     paths: tuple[FoundPath, ...]
     findings: tuple[Finding, ...]
@@ -300,7 +298,6 @@ class Written:
 
     @property
     def path(self) -> str:
-        """The measured path in words."""
         one, other = self.paths[0].ends
         return (
             f"{one.host.name} {one.interface.name} ({one.address}) and {other.host.name} "
@@ -343,7 +340,6 @@ def init_study(
 
 
 def _named(hosts: Sequence[Mapping[str, Any]]) -> dict[str, StudyHost]:
-    """The hosts by their names for the study; each value is checked as in a study."""
     reached: dict[str, StudyHost] = {}
     for given, side in zip(hosts, ("LEFT", "RIGHT"), strict=True):
         keys = {key: value for key, value in given.items() if value is not None}

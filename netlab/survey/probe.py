@@ -140,15 +140,12 @@ class HostSurvey:
 
 @dataclass(frozen=True)
 class FoundEnd:
-    """One end of a path that was found."""
-
     host: HostSurvey
     interface: Interface
     address: str
 
     @property
     def is_management(self) -> bool:
-        """True if the SSH connection uses the same address."""
         return self.address == self.host.ssh_address
 
 
@@ -259,7 +256,6 @@ ERRORS = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors")
 
 
 def survey(host: Host) -> HostSurvey:
-    """Read what a host has."""
     said = host.run(("sh", "-c", SCRIPT, "survey"), timeout_s=TIMEOUT_S).stdout
     return parse(host.name, said)
 
@@ -292,7 +288,6 @@ class _Facts(defaultdict[str, list[str]]):
 
 
 def parse(name: str, text: str) -> HostSurvey:
-    """Parse the output of the command of :func:`survey`."""
     facts, interfaces = _Facts(), defaultdict[str, _Facts](_Facts)
     for line in text.splitlines():
         key, _, value = line.partition(" ")
