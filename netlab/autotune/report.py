@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab import core
-from netlab.autotune.request import Candidate, Objective, objective, shown
+from netlab.autotune.request import ENGINE_WORDS, Objective, objective, shown
 from netlab.autotune.run import Tuned
 from netlab.autotune.search import (
     BETTER,
@@ -26,7 +26,7 @@ from netlab.autotune.search import (
 from netlab.errors import BadInput
 from netlab.files.writing import write_text
 from netlab.files.yaml_file import read_yaml, validated, yaml_text
-from netlab.study import Group, Study
+from netlab.study import Study
 from netlab.version import version
 
 SCHEMA = 1
@@ -67,7 +67,7 @@ def conclusion(tuned: Tuned) -> str:
     return text
 
 
-def gained(aim: Objective, gap: Gap[Candidate]) -> str:
+def gained(aim: Objective, gap: Gap) -> str:
     mean, *ends = (aim.change_percent(score) for score in (gap.mean, gap.low, gap.high))
     low, high = sorted(ends)
     interval = (
@@ -174,7 +174,7 @@ def as_json(tuned: Tuned) -> dict:
     }
 
 
-def _gap(gap: Gap[Candidate] | None) -> dict | None:
+def _gap(gap: Gap | None) -> dict | None:
     """A gap in log units; the file has null for an infinite bound."""
     if gap is None:
         return None
@@ -199,11 +199,6 @@ def fragment_text(tuned: Tuned, samples_file: str) -> str:
         cpu = f"{facts.get('cpus')} x {facts.get('cpu_model')}"
         comments.append(f"host {name}: Linux {facts.get('kernel')}, {cpu}")
     comments.append(f"every run: {samples_file}")
-    comments += [
-        f"{name}: {word} (a study has no key for it yet)"
-        for name, word in tuned.outcome.winner.words
-        if name not in {**Study.model_fields, **Group.model_fields}
-    ]
     lines = [line for text in comments for line in textwrap.wrap(text, WIDTH)]
     return "".join(f"# {line}\n" for line in lines) + keys
 
@@ -230,13 +225,8 @@ def _keys(tuned: Tuned) -> dict:
         if records is not None:  # The same number of bytes in records of another length.
             amount_B = records * group.record_length_B
             entry[name] = max(1, round(amount_B / winner.record_length_B))
-    keys: dict = {"groups": [entry], "streams": [winner.streams]}
-    for name, word in winner.words:
-        if name in Group.model_fields:
-            entry[name] = word
-        elif name in Study.model_fields:
-            keys[name] = word
-    return keys
+    words = {name: winner.level(name) for name in ENGINE_WORDS}
+    return {"groups": [entry], "streams": [winner.streams], **words}
 
 
 def write_fragment(tuned: Tuned, path: Path, samples_file: str) -> Path:

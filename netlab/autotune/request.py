@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count, takewhile
 from typing import Any
 
 from netlab import core
-from netlab.core import options
-from netlab.errors import BadInput, CoreError
+from netlab.errors import BadInput, CoreError, require
 from netlab.lab.link import queue_a_cpu
 from netlab.lab.topology import lab_pair
 from netlab.study import Group, Study
@@ -33,38 +33,32 @@ class Candidate:
     record_length_B: int
     buffer_B: int
     streams: int
-    words: tuple[tuple[str, str], ...] = ()
     receive_buffer_B: int | None = None
+    engine: str = "auto"
+    receive: str = "copy"
+    send: str = "copy"
 
-    def level(self, factor: str) -> int | str:
-        return self.as_dict()[factor]
+    def level(self, factor: str) -> Any:
+        return getattr(self, factor)
 
     def at(self, factor: str, level: int | str) -> Candidate:
         """A copy with one factor at another level; a changed buffer applies to both ends."""
-        if level == self.level(factor):
-            return self
-        if factor in ENGINE_WORDS:
-            words = {**dict(self.words), factor: str(level)}
-            return replace(self, words=tuple(sorted(words.items())))
-        if factor == "buffer_B":
-            return replace(self, buffer_B=int(level), receive_buffer_B=None)
-        fields: dict[str, Any] = {factor: level}
-        return replace(self, **fields)
+        changed: dict[str, Any] = {factor: level}
+        if factor == "buffer_B" and level != self.buffer_B:
+            changed["receive_buffer_B"] = None
+        return replace(self, **changed)
 
     def as_dict(self) -> dict[str, int | str]:
         """Factor to level, as one flat row."""
-        row = {name: level for name, level in asdict(self).items() if level is not None}
-        row.pop("words")
-        return {**row, **dict(self.words)}
+        return {name: level for name, level in asdict(self).items() if level is not None}
 
     def label(self) -> str:
-        levels = [shown(name, level) for name, level in self.as_dict().items()]
-        return ", ".join(levels)
+        return ", ".join(shown(name, level) for name, level in self.as_dict().items())
 
     @property
     def discards(self) -> bool:
         """True if it does not copy every byte."""
-        return any(name in ("send", "receive") and word != "copy" for name, word in self.words)
+        return (self.send, self.receive) != ("copy", "copy")
 
 
 def shown(factor: str, level: int | str) -> str:
@@ -75,9 +69,8 @@ def shown(factor: str, level: int | str) -> str:
     if factor == "buffer_B":
         return f"buffers of {size(int(level))}" if level else "the kernel's own buffers"
     if factor == "receive_buffer_B":
-        return (
-            f"the receiver's of {size(int(level))}" if level else "the receiver's the kernel's own"
-        )
+        own = f"of {size(int(level))}" if level else "the kernel's own"
+        return f"the receiver's {own}"
     return f"{factor} {level}"
 
 
@@ -114,30 +107,32 @@ def factors(
     engines: str = "same",
     given: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[dict[str, tuple], dict[str, str]]:
-    given = given or {}
-    raced: dict[str, Sequence] = {
-        "record_length_B": given.get("record_length_B", RECORD_LENGTHS_B),
-        "buffer_B": given.get("buffer_B", buffer_levels(found)),
-        "streams": given.get("streams", stream_levels(found)),
+    raced: dict[str, Sequence[int]] = {
+        "record_length_B": RECORD_LENGTHS_B,
+        "buffer_B": buffer_levels(found),
+        "streams": stream_levels(found),
+        **(given or {}),
     }
     levels = {name: tuple(sorted({*some, start.level(name)})) for name, some in raced.items()}
     refused: dict[str, str] = {}
-    for name in engine_options():
-        if name == "engine" or engines == "all":
-            words, why = engine_levels(name)
-            present = start.level(name)
-            levels[name] = tuple(dict.fromkeys((present, *words)))
-            refused |= why
+    for name in ENGINE_WORDS if engines == "all" else ("engine",):
+        words, why = engine_levels(name)
+        levels[name] = tuple(dict.fromkeys((start.level(name), *words)))
+        refused |= why
     return levels, refused
+
+
+def within(key: str, value: float | None, least: float, most: float, *, code: str) -> None:
+    """Refuse a number outside its range, also one that is not a number."""
+    if value is not None and not least <= value <= most:
+        raise BadInput(f"is from {least} to {most}", key=key, value=value, code=code)
 
 
 def check_levels(given: Mapping[str, Sequence[int]]) -> None:
     for name, levels in given.items():
         option = core.options()[OPTION[name]]
         for level in levels:
-            if not option.minimum <= level <= option.maximum:
-                limits = f"is from {option.minimum} to {option.maximum}"
-                raise BadInput(limits, key=name, value=level, code="E-AUTOTUNE-001")
+            within(name, level, option.minimum, option.maximum, code="E-AUTOTUNE-001")
 
 
 def buffer_levels(found: PathLimits) -> tuple[int, ...]:
@@ -147,14 +142,11 @@ def buffer_levels(found: PathLimits) -> tuple[int, ...]:
     """
     most_B = max(USUAL_BUFFER_B, 2 * BUFFER_STEP * (found.bdp_B or 0))
     most_B = min(most_B, drained_B(found.rate_MBps), found.granted_B or MOST_BUFFER_B)
-    levels = [0]
-    level = LEAST_BUFFER_B
-    while level <= most_B:
-        levels.append(level)
-        level *= BUFFER_STEP
+    sizes = (LEAST_BUFFER_B * BUFFER_STEP**step for step in count())
+    levels = {0, *takewhile(lambda size_B: size_B <= most_B, sizes)}
     if found.granted_B and LEAST_BUFFER_B <= found.granted_B < MOST_BUFFER_B:
-        levels.append(found.granted_B)
-    return tuple(sorted(set(levels)))
+        levels.add(found.granted_B)
+    return tuple(sorted(levels))
 
 
 def drained_B(rate_MBps: float | None) -> int:
@@ -172,27 +164,17 @@ def stream_levels(found: PathLimits) -> tuple[int, ...]:
     return tuple(1 << step for step in range(most.bit_length()))
 
 
-def engine_options() -> tuple[str, ...]:
-    return tuple(name for name in ENGINE_WORDS if name in core.options())
-
-
 def engine_levels(name: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """Words of an option that the core accepts, and the reasons for the others."""
-    words: list[str] = []
+    run: dict[str, Any] = {"run": 1, "token": "0" * 32, "streams": 1, "window_ms": 100}
     refused: dict[str, str] = {}
     for word in ENGINE_WORDS[name]:
         try:
             for role in core.options()[name].roles:
-                needed: dict[str, Any] = {
-                    "run": 1,
-                    "token": "0" * 32,
-                    "streams": 1,
-                    **_REQUIRED[role],
-                }
-                core.check_options(role, **needed, window_ms=100, record_B=65536, **{name: word})
-            words.append(word)
+                core.check_options(role, **run, **_REQUIRED[role], record_B=65536, **{name: word})
         except CoreError as error:
             refused[f"{name}={word}"] = str(error)
+    words = (word for word in ENGINE_WORDS[name] if f"{name}={word}" not in refused)
     return tuple(words), refused
 
 
@@ -228,7 +210,7 @@ def neighbours(levels: Sequence, present: object, most: int) -> tuple:
 # A search request: a path of a study, an objective and a time budget.
 
 DEFAULT_PATH = "lab"
-LEAST_S, MOST_S = 10.0, 86_400.0
+LEAST_S, MOST_S = 10, 86_400
 ENGINES = ("same", "all")
 DIRECTIONS = ("->", "<->")
 TAKEN_OVER = (
@@ -269,38 +251,25 @@ class SearchRequest:
 
     def __post_init__(self) -> None:
         objective(self.aim)
-        study = self.study
-        if self.path not in study.paths:
-            there = f"unknown path; {study.name} has {', '.join(study.paths)}"
-            raise BadInput(there, key="PATH", value=self.path, code="E-AUTOTUNE-008")
-        if not LEAST_S <= self.seconds <= MOST_S:
-            limits = f"is from {LEAST_S:g} to {MOST_S:g}"
-            raise BadInput(limits, key="seconds", value=self.seconds, code="E-AUTOTUNE-009")
-        ends = tuple(end.host for end in study.paths[self.path].ends)
-        tunings = tuple(level.name for level in study.tunings)
-        for key, value, choices in (
-            ("direction", self.direction, DIRECTIONS),
-            ("sender", self.sender, ends),
-            ("tuning", self.tuning, tunings),
-            ("engines", self.engines, ENGINES),
+        require(self.path, self.study.paths, key="PATH", code="E-AUTOTUNE-008")
+        within("seconds", self.seconds, LEAST_S, MOST_S, code="E-AUTOTUNE-009")
+        ends = [end.host for end in self.study.paths[self.path].ends]
+        tunings = [level.name for level in self.study.tunings]
+        for key, choices in (
+            ("direction", DIRECTIONS),
+            ("sender", ends),
+            ("tuning", tunings),
+            ("engines", ENGINES),
         ):
-            if value is not None and value not in choices:
-                raise BadInput(
-                    f"is one of {', '.join(choices)}", key=key, value=value, code="E-AUTOTUNE-010"
-                )
+            if (value := getattr(self, key)) is not None:
+                require(value, choices, key=key, code="E-AUTOTUNE-010")
         check_levels(self.given)
-        if self.mtu_B is not None and not 576 <= self.mtu_B <= 65535:
-            raise BadInput(
-                "is from 576 to 65535", key="mtu", value=self.mtu_B, code="E-AUTOTUNE-011"
-            )
+        within("mtu", self.mtu_B, 576, 65535, code="E-AUTOTUNE-011")
+        within("seed", self.seed, 0, 2**63 - 1, code="E-AUTOTUNE-013")
         if self.group.generator != "netlab":
             only = f"{self.group.name} uses {self.group.generator}; autotune needs netlab"
             raise BadInput(only, key="PATH", value=self.path, code="E-AUTOTUNE-012")
         self._refuse_factors()
-        if self.seed is not None and not 0 <= self.seed < 2**63:
-            raise BadInput(
-                "is from 0 to 2^63 - 1", key="seed", value=self.seed, code="E-AUTOTUNE-013"
-            )
 
     def _refuse_factors(self) -> None:
         """Refuse a group that crosses factors: a search starts from one setting."""
@@ -325,10 +294,11 @@ class SearchRequest:
     @property
     def nearest(self) -> Group | None:
         """The group on this path that is most similar to what is asked; None without a group."""
-        on_path = [group for group in self.study.groups if group.path == self.path]
-        wanted = self._wanted
-        fits = [sum(getattr(group, key) == wanted[key] for key in wanted) for group in on_path]
-        return on_path[fits.index(max(fits))] if on_path else None
+        return max(
+            (group for group in self.study.groups if group.path == self.path),
+            key=lambda group: sum(getattr(group, k) == v for k, v in self._wanted.items()),
+            default=None,
+        )
 
     @property
     def _wanted(self) -> dict[str, Any]:
@@ -356,17 +326,15 @@ class SearchRequest:
     @property
     def start(self) -> Candidate:
         """The current settings: the group's, with the first of its stream counts."""
-        group = self.group
-        words = {}
-        for name in engine_options():
-            own = getattr(group, name, None) or getattr(self.study, name, None)
-            words[name] = str(own or options()[name].default)
+        group, study = self.group, self.study
         return Candidate(
             record_length_B=group.record_length_B,
             buffer_B=group.buffer_B,
-            streams=self.study.levels(group)[0][2],
-            words=tuple(sorted(words.items())),
+            streams=study.levels(group)[0][2],
             receive_buffer_B=group.receive_buffer_B,
+            engine=study.engine,
+            receive=study.receive,
+            send=study.send,
         )
 
     @property
@@ -378,19 +346,16 @@ class SearchRequest:
 def _key_of(factor: str, path: str) -> str:
     """Key of a study that has one level of a factor."""
     link = f"paths.{path}.link"
-    if factor in OF_EMULATOR:
-        return f"{link}.emulator.{factor}"
-    if factor == "offloads":
-        return f"{link}.segmentation_offload and checksum_offload"
-    if factor == "rate_Mbps":
-        return f"{link}.rate_Mbps, or emulator.rate_Mbps of a link with an emulator"
-    if factor in OF_LINK:
-        return f"{link}.{factor}"
-    if factor in OF_GROUP:
-        return f"{factor} of the group"
-    if factor in OF_SOCKET:
-        return f"socket.{factor}"
-    return f"policy.{factor}" if factor in OF_POLICY else factor
+    places = {
+        OF_EMULATOR: f"{link}.emulator.{factor}",
+        ("offloads",): f"{link}.segmentation_offload and checksum_offload",
+        ("rate_Mbps",): f"{link}.rate_Mbps, or emulator.rate_Mbps of a link with an emulator",
+        OF_LINK: f"{link}.{factor}",
+        OF_GROUP: f"{factor} of the group",
+        OF_SOCKET: f"socket.{factor}",
+        OF_POLICY: f"policy.{factor}",
+    }
+    return next((key for factors, key in places.items() if factor in factors), factor)
 
 
 @dataclass(frozen=True)
@@ -416,9 +381,6 @@ class Objective:
     def value(self, score: float) -> float:
         return math.exp(self.sign * score)
 
-    def said(self, score: float) -> str:
-        return f"{self.value(score):.4g} {self.unit}"
-
     def lag_percent(self, gap: float) -> float:
         """A gap in score as per cent of the better figure.
 
@@ -441,8 +403,5 @@ OBJECTIVES = {
 
 
 def objective(name: str) -> Objective:
-    if name not in OBJECTIVES:
-        raise BadInput(
-            f"is one of {', '.join(OBJECTIVES)}", key="for", value=name, code="E-AUTOTUNE-014"
-        )
+    require(name, OBJECTIVES, key="for", code="E-AUTOTUNE-014")
     return OBJECTIVES[name]

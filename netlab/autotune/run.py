@@ -46,7 +46,7 @@ ROUND_TRIP_S = 0.1
 KEPT = (
     *("goodput_MBps", "window_s", "window_B", "rtt_us", "min_rtt_us", "mss_B", "retransmits"),
     *("sndbuf_B", "rcvbuf_B", "ledger_error_B", "steal_percent", "foreign_cpu_percent"),
-    "busiest_core_percent",
+    *("busiest_core_percent", "flags", "message"),
 )
 
 
@@ -88,9 +88,8 @@ class PathUnderTest:
     ):
         self.study, self.group, self.mtu_B = study, group, mtu_B
         self.timing, self._end_s, self._now = timing, end_s, now
-        self._emulation = emulation
+        self._emulation, self._endpoints = emulation, endpoints
         self._link_MBps = link_MBps(study, group.path)
-        self._endpoints = endpoints
         self._ends = [endpoints[group.sender], endpoints[study.receiver(group)]]
 
     @property
@@ -101,7 +100,6 @@ class PathUnderTest:
         """Probe the path with one short run: round-trip time, granted buffers and limits."""
         asked_B = max(start.buffer_B, min(USUAL_BUFFER_B, drained_B(self._link_MBps)))
         sample = self.take(start.at("buffer_B", asked_B))
-        cpus = min(int(end.facts.get("cpus") or 1) for end in self._ends)
         files = [count for end in self._ends if (count := end.open_files()) is not None]
         granted_B = bdp_B = None
         if sample.get("sndbuf_B") and sample.get("rcvbuf_B"):
@@ -109,8 +107,7 @@ class PathUnderTest:
             given_B = int(min(sample["sndbuf_B"], sample["rcvbuf_B"])) // 2
             granted_B = given_B if given_B < asked_B else None
         if sample.get("min_rtt_us"):
-            speeds = [end.facts.get("link_speed_Mbps") or 0 for end in self._ends]
-            card_MBps = min(speeds) / 8
+            card_MBps = min(end.facts.get("link_speed_Mbps") or 0 for end in self._ends) / 8
             rate_MBps = self._link_MBps or card_MBps or sample["goodput_MBps"] or 0.0
             bdp_B = rate_MBps * sample["min_rtt_us"]
             self.timing = lengthened(self.timing, sample["min_rtt_us"] / 1e6)
@@ -118,8 +115,8 @@ class PathUnderTest:
             bdp_B=bdp_B,
             granted_B=granted_B,
             rate_MBps=self._link_MBps,
-            cpus=cpus,
-            open_files=min(files) if files else None,
+            cpus=min(int(end.facts.get("cpus") or 1) for end in self._ends),
+            open_files=min(files, default=None),
         )
 
     def take(self, candidate: Candidate) -> dict:
@@ -139,16 +136,11 @@ class PathUnderTest:
                 noise=self.study.noise,
             )
         except RunError as error:
-            wall_s = self._now() - started_s
-            failed = {"flags": "failed", "message": str(error), "code": error.reason}
-            return {**failed, "wall_s": wall_s}
-        return {
-            **{name: made.row[name] for name in KEPT},
-            "cpu_s_per_GB": cpu_s_per_GB(made.outcome, setting.one_machine),
-            "flags": made.row["flags"],
-            "message": made.row["message"],
-            "wall_s": self._now() - started_s,
-        }
+            sample = {"flags": "failed", "message": str(error), "code": error.reason}
+        else:
+            sample = {name: made.row[name] for name in KEPT}
+            sample["cpu_s_per_GB"] = cpu_s_per_GB(made.outcome, setting.one_machine)
+        return {**sample, "wall_s": self._now() - started_s}
 
     def _run(self, candidate: Candidate, limit_s: float) -> TrialResult:
         study, group = self.study, self.group
@@ -163,7 +155,7 @@ class PathUnderTest:
             replace(side, channel=_Until(side.channel, side.host, limit_s, self._now))
             for side in sides
         )
-        words = {name: getattr(study, name) for name in ENGINE_WORDS} | dict(candidate.words)
+        words = {name: candidate.level(name) for name in ENGINE_WORDS}
         request = request_of(
             study,
             self.timing,
@@ -171,7 +163,7 @@ class PathUnderTest:
             record_length_B=candidate.record_length_B,
             congestion=study.congestion_of(group),
             both=group.direction == "<->",
-            threads=0 if words["engine"] == "blocking" else study.threads,
+            threads=0 if candidate.engine == "blocking" else study.threads,
             **words,
         )
         return core_run(sender, receiver, request, mtu_B=self.mtu_B, now=self._now)

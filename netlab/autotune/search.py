@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from statistics import fmean
 
 import numpy as np
 
@@ -37,8 +37,6 @@ from netlab.autotune.request import Candidate, Objective, neighbours, shown, thi
 # * L)``. The best arm is dropped only if one of its K - 1 comparisons wrongly rejects in one of the
 # L analyses: by Bonferroni's inequality with probability ``error`` at most, for normal differences.
 
-ArmT = TypeVar("ArmT", bound=Hashable)
-
 LOOKS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64)
 """Complete rounds with an interim analysis; sparser later, as each one widens the intervals."""
 
@@ -46,90 +44,84 @@ MIN_ROUNDS, MAX_ROUNDS = LOOKS[0], LOOKS[-1]
 
 
 @dataclass(frozen=True)
-class Rules:
-    error: float = 0.05
-    max_rounds: int = 8
-    margin: float = 0.0
-
-    @property
-    def looks(self) -> tuple[int, ...]:
-        return tuple(look for look in LOOKS if look <= self.max_rounds)
-
-
-@dataclass(frozen=True)
-class Gap(Generic[ArmT]):
+class Gap:
     """Mean difference in score of an arm to another, over their common rounds.
 
     ``low`` and ``high`` bound it, each at the level of one comparison; infinite with fewer than
     two common rounds.
     """
 
-    arm: ArmT
-    against: ArmT
+    arm: Candidate
+    against: Candidate
     rounds: int
     mean: float
     low: float
     high: float
 
 
-class Race(Generic[ArmT]):
+class Race:
     """The state of one race; a higher score is better."""
 
-    def __init__(self, arms: Sequence[ArmT], rules: Rules, *, keep: ArmT | None = None):
-        self.arms, self.rules, self.keep = tuple(arms), rules, keep
-        self.alive: list[ArmT] = list(arms)
-        self.dropped: dict[ArmT, Gap[ArmT]] = {}
-        self.withdrawn: dict[ArmT, str] = {}
-        self._scores: dict[ArmT, dict[int, float]] = {arm: {} for arm in arms}
+    def __init__(
+        self,
+        arms: Sequence[Candidate],
+        *,
+        error: float = 0.05,
+        max_rounds: int = 8,
+        margin: float = 0.0,
+        keep: Candidate | None = None,
+    ):
+        self.arms, self.max_rounds, self.margin, self.keep = tuple(arms), max_rounds, margin, keep
+        self.looks = tuple(look for look in LOOKS if look <= max_rounds)
+        # significance level of one comparison
+        self.level = error / (max(1, len(arms) - 1) * (len(self.looks) + 1))
+        self.alive = list(arms)
+        self.dropped: dict[Candidate, Gap] = {}
+        self.withdrawn: dict[Candidate, str] = {}
+        self._scores: dict[Candidate, dict[int, float]] = {arm: {} for arm in arms}
         self.tied = False
         self._looked = 0
 
     @property
-    def running(self) -> list[ArmT]:
-        kept = self.keep in self.dropped
-        return [arm for arm in self.arms if arm in self.alive or (kept and arm == self.keep)]
-
-    @property
-    def level(self) -> float:
-        looks = len(self.rules.looks) + 1
-        return self.rules.error / (max(1, len(self.arms) - 1) * looks)
+    def running(self) -> list[Candidate]:
+        return [
+            arm
+            for arm in self.arms
+            if arm in self.alive or (arm == self.keep and arm in self.dropped)
+        ]
 
     @property
     def complete_rounds(self) -> list[int]:
         """Rounds in which every running arm has a score."""
-        running = self.running
-        if not running:
-            return []
-        return sorted(set.intersection(*(set(self._scores[arm]) for arm in running)))
+        rounds = [self._scores[arm].keys() for arm in self.running]
+        return sorted(set(rounds[0]).intersection(*rounds)) if rounds else []
 
     @property
     def finished(self) -> bool:
         """True if one arm is left at most, the remaining arms are tied, or all rounds are done."""
-        used_up = len(self.complete_rounds) >= self.rules.max_rounds
+        used_up = len(self.complete_rounds) >= self.max_rounds
         return len(self.alive) <= 1 or self.tied or used_up
 
     @property
-    def leader(self) -> ArmT | None:
+    def leader(self) -> Candidate | None:
         """The arm with the highest mean over the complete rounds; None before the first."""
         rounds = self.complete_rounds
         if not self.alive or not rounds:
             return None
-        return max(self.alive, key=lambda arm: self._mean(arm, rounds))
+        return max(self.alive, key=lambda arm: np.mean([self._scores[arm][n] for n in rounds]))
 
-    def add(self, round_number: int, arm: ArmT, score: float) -> None:
+    def add(self, round_number: int, arm: Candidate, score: float) -> None:
         self._scores[arm][round_number] = score
 
-    def withdraw(self, arm: ArmT, reason: str) -> None:
+    def withdraw(self, arm: Candidate, reason: str) -> None:
         self.withdrawn[arm] = reason
         self.alive.remove(arm)
 
-    def look(self, *, last: bool = False) -> list[Gap[ArmT]]:
+    def look(self, *, last: bool = False) -> list[Gap]:
         """Run an interim analysis if one is due: drop the arms below the leader."""
-        rounds = len(self.complete_rounds)
-        leader = self.leader
-        if leader is None:
-            return []
-        if not last and not any(self._looked < look <= rounds for look in self.rules.looks):
+        rounds, leader = len(self.complete_rounds), self.leader
+        due = last or any(self._looked < look <= rounds for look in self.looks)
+        if leader is None or not due:
             return []
         self._looked = rounds
         gaps = [self.gap(arm, leader) for arm in self.alive if arm != leader]
@@ -140,27 +132,22 @@ class Race(Generic[ArmT]):
             self.alive.remove(gap.arm)
         left = [gap for gap in gaps if gap.low <= 0]
         known = len(left) == len(self.alive) - 1
-        self.tied = known and bool(left) and all(gap.high < self.rules.margin for gap in left)
+        self.tied = known and bool(left) and all(gap.high < self.margin for gap in left)
         return found
 
-    def gap(self, arm: ArmT, against: ArmT) -> Gap[ArmT]:
+    def gap(self, arm: Candidate, against: Candidate) -> Gap:
         ours, theirs = self._scores[arm], self._scores[against]
-        differences = np.array(
-            [theirs[number] - ours[number] for number in ours if number in theirs]
-        )
+        differences = np.array([theirs[number] - ours[number] for number in ours.keys() & theirs])
         n = len(differences)
-        mean = float(differences.mean()) if n else math.nan
+        mean, half = float(differences.mean()) if n else math.nan, math.inf
         if n < 2:
-            return Gap(arm, against, n, mean, -math.inf, math.inf)
+            return Gap(arm, against, n, mean, -half, half)
         quantile = float(cells.t_quantile(n - 1, 1 - self.level))
         half = quantile * float(differences.std(ddof=1)) / math.sqrt(n)
         return Gap(arm, against, n, mean, mean - half, mean + half)
 
-    def scores(self, arm: ArmT) -> list[float]:
-        return [self._scores[arm][number] for number in sorted(self._scores[arm])]
-
-    def _mean(self, arm: ArmT, rounds: list[int]) -> float:
-        return float(np.mean([self._scores[arm][number] for number in rounds]))
+    def scores(self, arm: Candidate) -> list[float]:
+        return list(self._scores[arm].values())
 
 
 LAST_RACE = "last race"
@@ -196,7 +183,7 @@ class RaceResult:
 class SearchResult:
     verdict: str
     winner: Candidate
-    gain: Gap[Candidate] | None
+    gain: Gap | None = None
     stages: list[RaceResult] = field(default_factory=list)
     samples: list[dict] = field(default_factory=list)
 
@@ -254,8 +241,8 @@ class Search:
         self._count_disturbed = count_disturbed
         self._walls: list[float] = []
         self._sure = start
-        self.stages: list[RaceResult] = []
-        self.samples: list[dict] = []
+        self.result = SearchResult(NO_CONCLUSION, start)
+        self.stages, self.samples = self.result.stages, self.result.samples
 
     @property
     def run_s(self) -> float:
@@ -309,7 +296,7 @@ class Search:
             # Every other candidate was dropped or failed in a race against the start.
             raced = self._raced()
             tried = all(stage.factor in raced for stage in self.stages)
-            return self._outcome(NO_BETTER if raced and tried else NO_CONCLUSION, self.start, None)
+            return replace(self.result, verdict=NO_BETTER if raced and tried else NO_CONCLUSION)
         rounds = self._rounds(self._end_s - self._now(), len(finalists))
         while rounds < SPARE_ROUNDS * MIN_ROUNDS and len(finalists) > 2:
             finalists.pop()
@@ -318,13 +305,13 @@ class Search:
         stage = self._race(LAST_RACE, finalists, None, self._end_s, rounds)
         (start,) = (arm for arm in stage.arms if arm.candidate == self.start)
         if start.reason and stage.winner is not None:
-            return self._outcome(NO_START, stage.winner, None)
+            return replace(self.result, verdict=NO_START, winner=stage.winner)
         if start.dropped_after is not None and stage.winner is not None:
-            return self._outcome(BETTER, stage.winner, start.gap)
+            return replace(self.result, verdict=BETTER, winner=stage.winner, gain=start.gap)
         rivals = [arm.gap for arm in stage.arms if arm.candidate != self.start and arm.gap]
         gain = start.gap or min(rivals, key=lambda gap: gap.mean, default=None)
         known = gain is not None and gain.rounds >= MIN_ROUNDS
-        return self._outcome(NO_BETTER if known else NO_CONCLUSION, self.start, gain)
+        return replace(self.result, verdict=NO_BETTER if known else NO_CONCLUSION, gain=gain)
 
     def _runners_up(self, best: Candidate) -> list[Candidate]:
         """Arms tied with the winner of their race, smallest gap first; later races take precedence.
@@ -341,9 +328,6 @@ class Search:
         gaps.pop(best, None)
         return sorted(gaps, key=gaps.__getitem__)
 
-    def _outcome(self, verdict: str, winner: Candidate, gain: Gap | None) -> SearchResult:
-        return SearchResult(verdict, winner, gain, self.stages, self.samples)
-
     # -- one race --------------------------------------------------------------------------------
 
     def _race(
@@ -358,8 +342,12 @@ class Search:
         end_s = min(end_s, self._end_s)
         last = name == LAST_RACE
         rounds = max(MIN_ROUNDS, min(most_rounds, self._rounds(end_s - self._now(), len(arms))))
-        race: Race[Candidate] = Race(
-            arms, Rules(self._error, rounds, LEAST_GAIN), keep=self.start if last else None
+        race = Race(
+            arms,
+            error=self._error,
+            max_rounds=rounds,
+            margin=LEAST_GAIN,
+            keep=self.start if last else None,
         )
         self._say(
             f"{name}: {'; '.join(self._named(name, arm) for arm in arms)}: "
@@ -385,7 +373,7 @@ class Search:
             self._say(f"  ended ({ended}): {self._named(name, winner)}")
         return stage
 
-    def _onward(self, race: Race[Candidate], name: str, here: Candidate) -> Candidate | None:
+    def _onward(self, race: Race, name: str, here: Candidate) -> Candidate | None:
         """The next position of the search: the race's leader, unless its lead is too small."""
         winner = race.leader
         if winner is None or winner == here:
@@ -404,8 +392,7 @@ class Search:
             return leader
 
         def changes(arm: Candidate) -> int:
-            before, after = self.start.as_dict(), arm.as_dict()
-            return sum(before.get(key) != after.get(key) for key in before | after)
+            return len(set(asdict(arm).items()) - set(asdict(self.start).items()))
 
         good = [
             arm
@@ -418,7 +405,7 @@ class Search:
 
     def _round(
         self,
-        race: Race[Candidate],
+        race: Race,
         name: str,
         number: int,
         strikes: dict[Candidate, int],
@@ -469,7 +456,7 @@ class Search:
         self.samples.append(sample)
         return sample
 
-    def _result(self, race: Race[Candidate], arm: Candidate, winner: Candidate | None) -> ArmResult:
+    def _result(self, race: Race, arm: Candidate, winner: Candidate | None) -> ArmResult:
         scores = race.scores(arm)
         dropped = race.dropped.get(arm)
         gap = dropped
@@ -478,7 +465,7 @@ class Search:
         return ArmResult(
             candidate=arm,
             rounds=len(scores),
-            score=sum(scores) / len(scores) if scores else None,
+            score=fmean(scores) if scores else None,
             gap=gap,
             dropped_after=dropped.rounds if dropped else None,
             reason=race.withdrawn.get(arm, ""),
@@ -489,19 +476,16 @@ class Search:
     def _named(self, name: str, arm: Candidate) -> str:
         return arm.label() if name == LAST_RACE else shown(name, arm.level(name))
 
-    def _standing(self, race: Race[Candidate], name: str) -> str:
-        leader, rounds = race.leader, len(race.complete_rounds)
-        left = f"{len(race.alive)} left, {rounds} complete"
-        if leader is None:
+    def _standing(self, race: Race, name: str) -> str:
+        left = f"{len(race.alive)} left, {len(race.complete_rounds)} complete"
+        if (leader := race.leader) is None:
             return left
-        scores = race.scores(leader)
-        mean = self.objective.said(sum(scores) / len(scores))
-        return f"{left}; {self._named(name, leader)} leads with {mean}"
+        value = self.objective.value(fmean(race.scores(leader)))
+        unit = self.objective.unit
+        return f"{left}; {self._named(name, leader)} leads with {value:.4g} {unit}"
 
-    def _dropped(self, name: str, gap: Gap[Candidate]) -> str:
-        low, mean, high = (
-            self.objective.lag_percent(value) for value in (gap.low, gap.mean, gap.high)
-        )
+    def _dropped(self, name: str, gap: Gap) -> str:
+        low, mean, high = map(self.objective.lag_percent, (gap.low, gap.mean, gap.high))
         return (
             f"{self._named(name, gap.arm)}, {mean:.1f} % worse than "
             f"{self._named(name, gap.against)} ({low:.1f} % to {high:.1f} %) "

@@ -9,7 +9,7 @@ from netlab.autotune.run import Tuned
 from netlab.autotune.search import Search, SearchResult
 from netlab.study import Timing
 
-START = Candidate(65536, 0, 1, (("receive", "copy"),))
+START = Candidate(65536, 0, 1)
 LEVELS = {
     "record_length_B": tuple(4096 << step for step in range(11)),
     "buffer_B": (0, 65536, 262144),

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.autotune.search import LOOKS, Race, Rules
+from netlab.autotune.search import LOOKS, Race
 
 
-def simulated(scores: dict[str, float], rules: Rules, seed: int, *, noise: float, drift: float):
+def simulated(scores: dict[str, float], seed: int, *, noise: float, drift: float, **rules: float):
     """Run a race of arms with known means; drift is common to all arms of a round."""
     generator = random.Random(seed)
-    race = Race(list(scores), rules)
+    race = Race(list(scores), **rules)
     measured = 0
     while not race.finished:
         number = len(race.complete_rounds) + 1
@@ -29,11 +29,8 @@ def test_the_best_is_dropped_no_more_often_than_stated():
     """The hardest case: one arm is slightly better than equal others, and must not be dropped."""
     error, races = 0.2, 1500
     arms = {"best": 1e-9, **{f"arm {n}": 0.0 for n in range(4)}}
-    rules = Rules(error=error, max_rounds=6)
-    wrong = sum(
-        "best" in simulated(arms, rules, seed, noise=0.05, drift=0.3)[0].dropped
-        for seed in range(races)
-    )
+    rules = {"error": error, "max_rounds": 6, "noise": 0.05, "drift": 0.3}
+    wrong = sum("best" in simulated(arms, seed, **rules)[0].dropped for seed in range(races))
     # three standard deviations of a count that is binomial at the stated error
     assert wrong <= races * error + 3 * math.sqrt(races * error * (1 - error))
     assert wrong > 0  # else the bound was never tested
@@ -41,9 +38,8 @@ def test_the_best_is_dropped_no_more_often_than_stated():
 
 def test_a_clear_best_wins_and_the_losers_cost_little():
     arms = {"good": 0.0, **{f"bad {n}": -0.5 for n in range(7)}}
-    rules = Rules(error=0.05, max_rounds=20)
     for seed in range(100):
-        race, measured = simulated(arms, rules, seed, noise=0.02, drift=0.5)
+        race, measured = simulated(arms, seed, noise=0.02, drift=0.5, max_rounds=20)
         assert race.leader == "good"
         assert race.alive == ["good"]
         assert measured <= 8 * 6
@@ -51,14 +47,14 @@ def test_a_clear_best_wins_and_the_losers_cost_little():
 
 def test_drift_common_to_all_arms_does_not_hide_a_difference():
     arms = {"good": 0.0, "bad": -0.1}
-    race, _ = simulated(arms, Rules(max_rounds=10), 1, noise=0.005, drift=5.0)
+    race, _ = simulated(arms, 1, noise=0.005, drift=5.0, max_rounds=10)
     assert race.alive == ["good"]
     gap = race.dropped["bad"]
     assert gap.low < 0.1 < gap.high
 
 
 def test_a_race_of_equals_ends_with_its_rounds():
-    race, measured = simulated(dict.fromkeys("abc", 0.0), Rules(max_rounds=5), 3, noise=1, drift=1)
+    race, measured = simulated(dict.fromkeys("abc", 0.0), 3, noise=1, drift=1, max_rounds=5)
     assert len(race.complete_rounds) == 5
     assert measured <= 15
     assert race.finished
@@ -66,19 +62,19 @@ def test_a_race_of_equals_ends_with_its_rounds():
 
 def test_a_race_of_arms_that_are_known_to_differ_little_ends_early():
     arms = {"a": 0.0, "b": 0.001, "c": -0.001}
-    race, measured = simulated(arms, Rules(0.05, 60, 0.01), 3, noise=0.002, drift=1)
+    race, measured = simulated(arms, 3, noise=0.002, drift=1, max_rounds=60, margin=0.01)
     assert race.tied and measured < 3 * 20
-    race, measured = simulated(arms, Rules(0.05, 6), 3, noise=0.002, drift=1)
+    race, measured = simulated(arms, 3, noise=0.002, drift=1, max_rounds=6)
     assert not race.tied
 
 
 def test_arms_without_any_spread_differ_or_tie():
-    race, _ = simulated({"a": 2.0, "b": 2.0, "c": 1.0}, Rules(), 1, noise=0, drift=0)
+    race, _ = simulated({"a": 2.0, "b": 2.0, "c": 1.0}, 1, noise=0, drift=0)
     assert set(race.alive) == {"a", "b"}
 
 
 def test_time_that_ends_a_race_lets_it_look_once_more_at_the_rounds_that_each_pair_has():
-    race = Race(["a", "b", "c"], Rules())
+    race = Race(["a", "b", "c"])
     for number in (1, 2, 3):
         race.add(number, "a", 5.0 + 0.01 * number)
         race.add(number, "b", 1.0)
@@ -90,7 +86,7 @@ def test_time_that_ends_a_race_lets_it_look_once_more_at_the_rounds_that_each_pa
 
 
 def test_no_arm_is_dropped_before_the_first_look():
-    race = Race(["a", "b"], Rules())
+    race = Race(["a", "b"])
     for number in range(1, LOOKS[0]):
         race.add(number, "a", 100.0)
         race.add(number, "b", 1.0)
@@ -99,7 +95,7 @@ def test_no_arm_is_dropped_before_the_first_look():
 
 
 def test_a_round_counts_once_every_arm_that_runs_has_a_score():
-    race = Race(["a", "b"], Rules())
+    race = Race(["a", "b"])
     race.add(1, "a", 1.0)
     assert race.leader is None and race.complete_rounds == []
     race.add(2, "a", 1.0)
@@ -112,7 +108,7 @@ def test_a_round_counts_once_every_arm_that_runs_has_a_score():
 
 
 def test_the_start_is_measured_on_after_it_is_dropped():
-    race = Race(["start", "x", "y"], Rules(max_rounds=10), keep="start")
+    race = Race(["start", "x", "y"], max_rounds=10, keep="start")
     for number in range(1, 6):
         for arm, score in (("start", 0.0), ("x", 1.0), ("y", 1.0)):
             race.add(number, arm, score + 0.01 * number)
@@ -124,9 +120,9 @@ def test_the_start_is_measured_on_after_it_is_dropped():
 
 
 def test_every_look_pays_its_share_of_the_error():
-    rules = Rules(error=0.05, max_rounds=8)
-    assert rules.looks == (3, 4, 5, 6, 8)
-    assert Race(list("abcd"), rules).level == pytest.approx(0.05 / (3 * 6))
+    race = Race(list("abcd"), error=0.05, max_rounds=8)
+    assert race.looks == (3, 4, 5, 6, 8)
+    assert race.level == pytest.approx(0.05 / (3 * 6))
 
 
 @settings(max_examples=150, deadline=None)
@@ -139,9 +135,9 @@ def test_every_look_pays_its_share_of_the_error():
 def test_every_race_ends_with_a_leader_that_was_never_dropped(means, noise, rounds, seed):
     arms = {f"arm {n}": mean for n, mean in enumerate(means)}
     if len(arms) == 1:
-        assert Race(list(arms), Rules()).finished
+        assert Race(list(arms)).finished
         return
-    race, measured = simulated(arms, Rules(max_rounds=rounds), seed, noise=noise, drift=1.0)
+    race, measured = simulated(arms, seed, noise=noise, drift=1.0, max_rounds=rounds)
     assert race.leader in race.alive
     assert set(race.alive) | set(race.dropped) == set(arms)
     assert not set(race.alive) & set(race.dropped)

@@ -18,14 +18,14 @@ from netlab.autotune.report import (
     to_text,
     write_fragment,
 )
-from netlab.autotune.request import Candidate, default_study, engine_options, objective
+from netlab.autotune.request import ENGINE_WORDS, Candidate, default_study, objective
 from netlab.errors import BadInput
 from netlab.files.writing import write_json
 from netlab.study import Study, load
 
 
 def test_no_better_than_the_start_is_reported_with_the_nearest():
-    best = Candidate(1 << 19, 0, 4, (("receive", "copy"),))
+    best = Candidate(1 << 19, 0, 4)
     found = tuned(start=best)
     assert conclusion(found).startswith("no better than what you had: records of 512 KiB")
     assert yaml.safe_load(fragment_text(found, "x"))["groups"][0]["record_length_B"] == 1 << 19
@@ -40,7 +40,7 @@ def test_no_conclusion_names_the_load_of_the_machine():
 
 def test_a_winner_that_does_less_work_is_marked():
     def figure(candidate):
-        return 100.0 * (1 + (dict(candidate.words)["receive"] == "discard"))
+        return 100.0 * (1 + (candidate.receive == "discard"))
 
     found = tuned(Simulated(figure), levels={"receive": ("copy", "discard")})
     assert found.outcome.winner.discards
@@ -127,7 +127,7 @@ def test_the_yaml_says_where_it_comes_from():
         *("Linux 6.1.0", "better than what you had", "runs valid", "MTU 1500", "what you had:"),
     ):
         assert said in comments
-    assert set(yaml.safe_load(text)) == {"groups", "streams", *engine_options()}
+    assert set(yaml.safe_load(text)) == {"groups", "streams", *ENGINE_WORDS}
 
 
 def test_a_fragment_that_no_study_could_take_is_bad_input(tmp_path):

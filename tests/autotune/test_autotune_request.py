@@ -14,7 +14,6 @@ from netlab.autotune.request import (
     check_levels,
     default_study,
     engine_levels,
-    engine_options,
     factors,
     neighbours,
     shown,
@@ -66,8 +65,8 @@ def test_an_invalid_request_is_bad_input(case):
 def test_the_present_setting_is_the_groups_with_the_first_stream_count():
     start = SearchRequest(study(), "a-b").start
     assert (start.record_length_B, start.buffer_B, start.streams) == (1000, 0, 4)
-    assert dict(start.words)["receive"] == "copy"
-    assert dict(SearchRequest(study(receive="discard"), "a-b").start.words)["receive"] == "discard"
+    assert start.receive == "copy"
+    assert SearchRequest(study(receive="discard"), "a-b").start.receive == "discard"
 
 
 def test_a_group_may_have_its_own_streams_and_another_receivers_buffer():
@@ -155,12 +154,11 @@ def test_factors_of_another_path_or_of_a_person_do_not_matter():
 
 # Levels of a search are within limits and include the current one.
 
-WORDS = tuple(sorted((name, core.options()[name].default) for name in engine_options()))
-START = Candidate(65536, 262144, 1, WORDS)
+START = Candidate(65536, 262144, 1)
 
 
 def test_every_factor_holds_the_present_level():
-    odd = Candidate(1000, 12345, 3, START.words)
+    odd = Candidate(1000, 12345, 3)
     levels, _ = factors(odd, PathLimits(cpus=2))
     assert {"record_length_B", "buffer_B", "streams"} <= set(levels)
     for name, some in levels.items():

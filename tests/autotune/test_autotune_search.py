@@ -50,7 +50,7 @@ def test_a_claim_of_better_is_wrong_no_more_often_than_stated():
 
 
 def test_the_best_start_stays():
-    best = Candidate(1 << 19, 0, 4, START.words)
+    best = Candidate(1 << 19, 0, 4)
     outcome, _ = search(Simulated(), start=best)
     assert (outcome.verdict, outcome.winner) == (NO_BETTER, best)
 
@@ -136,12 +136,12 @@ def test_a_machine_that_grows_quiet_is_waited_for():
 
 def test_a_candidate_that_its_host_refuses_leaves_at_once():
     def spoil(candidate, count, generator):
-        return "failed/refused" if dict(candidate.words)["receive"] == "splice" else ""
+        return "failed/refused" if candidate.receive == "splice" else ""
 
     levels = {"receive": ("copy", "discard", "splice")}
     path = Simulated(spoil=spoil)
     outcome, lines = search(path, levels=levels)
-    assert sum(dict(one.words)["receive"] == "splice" for one in path.taken) == 1
+    assert sum(one.receive == "splice" for one in path.taken) == 1
     (gone,) = (arm for arm in outcome.stages[0].arms if arm.reason)
     assert gone.candidate.level("receive") == "splice"
     assert "  out: receive splice: it was failed" in lines
@@ -242,7 +242,7 @@ def test_a_lost_host_ends_the_search():
 # One run of one candidate with scripted agents: its sample and its time limits.
 
 STUDY = lab_study()
-CANDIDATE = Candidate(131072, 1 << 20, 2, (("receive", "copy"),))
+CANDIDATE = Candidate(131072, 1 << 20, 2)
 
 
 @dataclass
@@ -299,8 +299,7 @@ def test_a_run_of_a_candidate_is_a_sample_with_goodput_and_cost():
 
 def test_a_word_of_the_engine_reaches_the_agent():
     path, endpoints = path_of(Clock())
-    words = (("engine", "epoll"), ("receive", "discard"), ("send", "splice"))
-    path.take(replace(CANDIDATE, words=words))
+    path.take(replace(CANDIDATE, engine="epoll", receive="discard", send="splice"))
     (sink,), (gen,) = endpoints["b"].agent.asked("sink"), endpoints["a"].agent.asked("gen")
     assert (sink["receive"], sink["engine"]) == ("discard", "epoll")
     assert (gen["send"], gen["engine"]) == ("splice", "epoll")
