@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab import core
-from netlab.autotune.request import ENGINE_WORDS, Objective, objective, shown
+from netlab.autotune.request import ENGINE_WORDS, Objective, named, objective
 from netlab.autotune.run import Tuned
 from netlab.autotune.search import (
     BETTER,
@@ -38,37 +38,36 @@ COLUMNS = (
 
 def conclusion(tuned: Tuned) -> str:
     outcome, aim = tuned.outcome, objective(tuned.ask.aim)
-    valid = sum(sample["counted"] for sample in outcome.samples)
-    counts = f"{valid} of {len(outcome.samples)} runs valid"
-    best = f"best for {aim.name}: {outcome.winner.label()}"
-    if outcome.verdict == BETTER and outcome.gain is not None:
-        text = f"{best}; {outcome.verdict}: {gained(aim, outcome.gain)}; {counts}"
+    winner, gain = outcome.winner.label(), outcome.gain
+    if outcome.verdict == BETTER and gain is not None:
+        parts = [f"best for {aim.name}: {winner}", f"{outcome.verdict}: {gained(aim, gain)}"]
     elif outcome.verdict == NO_START:
-        text = f"{best}; {outcome.verdict}; {counts}"
+        parts = [f"best for {aim.name}: {winner}", outcome.verdict]
     elif outcome.verdict == NO_CONCLUSION:
-        text = f"{outcome.verdict}, so what you had stays: {outcome.winner.label()}; {counts}"
-        disturbed = sum(not DISTURBED.isdisjoint(s["flags"].split(",")) for s in outcome.samples)
-        if disturbed and not tuned.ask.noisy:
-            text += f"; {disturbed} were disturbed by other work, which --noisy would count"
+        parts = [f"{outcome.verdict}, so what you had stays: {winner}"]
     else:
-        nearest = ""
-        if outcome.gain is not None and outcome.gain.against != outcome.winner:
-            against = outcome.gain.against.label()
-            gain = gained(aim, outcome.gain)
-            nearest = f"; {against}: {gain}, not distinguishable from zero"
-        text = f"{outcome.verdict}: {outcome.winner.label()}{nearest}; {counts}"
+        parts = [f"{outcome.verdict}: {winner}"]
+        if gain is not None and gain.against != outcome.winner:
+            compared = f"{gain.against.label()}: {gained(aim, gain)}"
+            parts.append(f"{compared}, not distinguishable from zero")
+    valid = sum(sample["counted"] for sample in outcome.samples)
+    parts.append(f"{valid} of {len(outcome.samples)} runs valid")
+    disturbed = sum(not DISTURBED.isdisjoint(s["flags"].split(",")) for s in outcome.samples)
+    if outcome.verdict == NO_CONCLUSION and disturbed and not tuned.ask.noisy:
+        parts.append(f"{disturbed} were disturbed by other work, which --noisy would count")
     if outcome.winner.discards:
-        text += (
-            "; it does not copy every byte in and out, which is less work than in a program that "
+        parts.append(
+            "it does not copy every byte in and out, which is less work than in a program that "
             "needs the bytes"
         )
     if tuned.ask.noisy:
-        text += "; disturbed runs count"
-    return text
+        parts.append("disturbed runs count")
+    return "; ".join(parts)
 
 
 def gained(aim: Objective, gap: Gap) -> str:
-    mean, *ends = (aim.change_percent(score) for score in (gap.mean, gap.low, gap.high))
+    """A gap of the current settings as a gain in per cent, with its interval."""
+    mean, *ends = map(aim.change_percent, (gap.mean, gap.low, gap.high))
     low, high = sorted(ends)
     interval = (
         f"{gap.rounds} rounds" if gap.rounds < MIN_ROUNDS else f"{low:+.1f} % to {high:+.1f} %"
@@ -83,65 +82,55 @@ def table(tuned: Tuned) -> pd.DataFrame:
 
 def _row(tuned: Tuned, stage: RaceResult, arm: ArmResult) -> dict:
     aim, last = objective(tuned.ask.aim), stage.factor == LAST_RACE
-    gap = arm.gap
-    lags = (math.nan,) * 3
+    candidate, gap, lags = arm.candidate, arm.gap, (math.nan,) * 3
     if gap is not None:
         bounds = (gap.low, gap.high) if gap.rounds >= MIN_ROUNDS else (math.nan, math.nan)
         lags = (gap.mean, *bounds)
-    fate = "left"
+    fate = "chosen" if candidate == stage.winner else "left"
     if arm.reason:
         fate = f"failed: {arm.reason}"
     elif arm.dropped_after is not None:
         fate = f"out after {arm.dropped_after} rounds"
-    elif arm.candidate == stage.winner:
-        fate = "chosen"
-    if last and arm.candidate == tuned.start:
+    if last and candidate == tuned.start:
         fate += ", what you had"
-    candidate = arm.candidate
-    name = candidate.label() if last else shown(stage.factor, candidate.level(stage.factor))
     return {
         "stage": stage.number,
         "factor": stage.factor,
-        "candidate": name,
+        "candidate": named(stage.factor, candidate),
         "rounds": arm.rounds,
         "figure": math.nan if arm.score is None else aim.value(arm.score),
-        **dict(zip(COLUMNS[5:8], (aim.lag_percent(lag) for lag in lags), strict=True)),
+        **dict(zip(COLUMNS[5:8], map(aim.lag_percent, lags), strict=True)),
         "dropped_after": arm.dropped_after,
         "fate": fate,
     }
 
 
 def to_text(tuned: Tuned) -> str:
-    aim = objective(tuned.ask.aim)
-    frame = table(tuned)
-    text = "no race was run"
+    frame, text = table(tuned), "no race was run"
     if len(frame):
         frame["fate"] = [textwrap.shorten(fate, 60, placeholder=" …") for fate in frame["fate"]]
-        short = frame.drop(columns=["dropped_after"]).rename(
-            columns={
-                "figure": aim.unit,
-                "worse_percent": "worse %",
-                "low_percent": "from",
-                "high_percent": "to",
-            }
-        )
+        heads = dict(zip(COLUMNS[5:8], ("worse %", "from", "to"), strict=True))
+        heads["figure"] = objective(tuned.ask.aim).unit
+        short = frame.drop(columns=["dropped_after"]).rename(columns=heads)
         text = short.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep="-")
     return f"{text}\n\n{conclusion(tuned)}"
 
 
 def as_json(tuned: Tuned) -> dict:
-    ask, outcome = tuned.ask, tuned.outcome
-    asked = {
-        name: getattr(ask, name)
-        for name in ("path", "aim", "seconds", "tuning", "engines", "noisy")
-    }
+    """The search and every run; gaps are in log units, and an infinite bound becomes null."""
+    ask = tuned.ask
+    asked = ("path", "aim", "seconds", "tuning", "engines", "noisy")
+
+    def without_absent(pairs: list[tuple[str, object]]) -> dict:
+        return {key: value for key, value in pairs if (key, value) != ("receive_buffer_B", None)}
+
     return {
         "netlab_autotune": SCHEMA,
         "started_at": tuned.started_at,
         "netlab": version(),
         "agent": core.source_digest(),
         "study": {"name": ask.study.name, "digest": ask.study.digest()},
-        "asked": {**asked, "seed": ask.study.seed if ask.seed is None else ask.seed},
+        "asked": {**{name: getattr(ask, name) for name in asked}, "seed": ask.own_seed},
         "group": ask.group.model_dump(mode="json"),
         "congestion": ask.study.congestion_of(ask.group),
         "mtu_B": tuned.mtu_B,
@@ -152,77 +141,44 @@ def as_json(tuned: Tuned) -> dict:
         "unsupported": tuned.unsupported,
         "levels": tuned.levels,
         "not_tried": tuned.refused,
-        "verdict": outcome.verdict,
         "conclusion": conclusion(tuned),
         "start": tuned.start.as_dict(),
-        "winner": outcome.winner.as_dict(),
-        "gain": _gap(outcome.gain),
-        "stages": [
-            {
-                "number": stage.number,
-                "factor": stage.factor,
-                "ended": stage.ended,
-                "winner": stage.winner.as_dict() if stage.winner else None,
-                "arms": [
-                    {**asdict(arm), "candidate": arm.candidate.as_dict(), "gap": _gap(arm.gap)}
-                    for arm in stage.arms
-                ],
-            }
-            for stage in outcome.stages
-        ],
-        "samples": outcome.samples,
+        **asdict(tuned.outcome, dict_factory=without_absent),
     }
-
-
-def _gap(gap: Gap | None) -> dict | None:
-    """A gap in log units; the file has null for an infinite bound."""
-    if gap is None:
-        return None
-    return {**asdict(gap), "arm": gap.arm.as_dict(), "against": gap.against.as_dict()}
 
 
 WIDTH = 96
 
 
 def fragment_text(tuned: Tuned, samples_file: str) -> str:
-    keys = yaml_text(_keys(tuned))
+    ask = tuned.ask
     comments = [
         f"netlab {version()} autotune, {tuned.started_at}, agent {core.source_digest()}",
-        f"study {tuned.ask.study.name}, digest {tuned.ask.study.digest()}",
+        f"study {ask.study.name}, digest {ask.study.digest()}",
         conclusion(tuned),
         f"what you had: {tuned.start.label()}",
-        f"path {tuned.ask.path}, MTU {tuned.mtu_B}, tuning {tuned.ask.tuning or 'as found'}, "
-        f"{tuned.ask.study.congestion_of(tuned.ask.group)}; runs of {tuned.timing.seconds:.2g} s; "
-        f"seed {seed(tuned)}; {tuned.used_s:.0f} of {tuned.ask.seconds:g} s used",
+        f"path {ask.path}, MTU {tuned.mtu_B}, tuning {ask.tuning or 'as found'}, "
+        f"{ask.study.congestion_of(ask.group)}; runs of {tuned.timing.seconds:.2g} s; "
+        f"seed {ask.own_seed}; {tuned.used_s:.0f} of {ask.seconds:g} s used",
     ]
     for name, facts in tuned.hosts.items():
         cpu = f"{facts.get('cpus')} x {facts.get('cpu_model')}"
         comments.append(f"host {name}: Linux {facts.get('kernel')}, {cpu}")
     comments.append(f"every run: {samples_file}")
     lines = [line for text in comments for line in textwrap.wrap(text, WIDTH)]
-    return "".join(f"# {line}\n" for line in lines) + keys
-
-
-def seed(tuned: Tuned) -> int:
-    return tuned.ask.study.seed if tuned.ask.seed is None else tuned.ask.seed
+    return "".join(f"# {line}\n" for line in lines) + yaml_text(_keys(tuned))
 
 
 def _keys(tuned: Tuned) -> dict:
     group, winner = tuned.ask.group, tuned.outcome.winner
-    entry = {
-        "name": group.name,
-        "path": group.path,
-        "sender": group.sender,
-        "direction": group.direction,
-        "record_length_B": winner.record_length_B,
-        "buffer_B": winner.buffer_B,
-        "streams": [winner.streams],
-    }
+    entry = {name: getattr(group, name) for name in ("name", "path", "sender", "direction")}
+    entry |= {"record_length_B": winner.record_length_B, "buffer_B": winner.buffer_B}
+    entry["streams"] = [winner.streams]
     if group.receive_buffer_B is not None:
         entry["receive_buffer_B"] = winner.receive_buffer_B
     for name in ("records", "quick_records"):
         records = getattr(group, name)
-        if records is not None:  # The same number of bytes in records of another length.
+        if records is not None:  # the same number of bytes in records of another length
             amount_B = records * group.record_length_B
             entry[name] = max(1, round(amount_B / winner.record_length_B))
     words = {name: winner.level(name) for name in ENGINE_WORDS}

@@ -26,6 +26,9 @@ ENGINE_WORDS = {
 """Options of a run with words as values, and the words that a search tries if the core has them."""
 
 
+LAST_RACE = "last race"
+
+
 @dataclass(frozen=True)
 class Candidate:
     """Record length, socket buffer, streams and engine of a run."""
@@ -72,6 +75,11 @@ def shown(factor: str, level: int | str) -> str:
         own = f"of {size(int(level))}" if level else "the kernel's own"
         return f"the receiver's {own}"
     return f"{factor} {level}"
+
+
+def named(race: str, candidate: Candidate) -> str:
+    """A candidate in a race: its level of the factor, or all levels in the last race."""
+    return candidate.label() if race == LAST_RACE else shown(race, candidate.level(race))
 
 
 RECORD_LENGTHS_B = tuple(4 * KIB << step for step in range(11))
@@ -336,6 +344,10 @@ class SearchRequest:
             receive=study.receive,
             send=study.send,
         )
+
+    @property
+    def own_seed(self) -> int:
+        return self.study.seed if self.seed is None else self.seed
 
     @property
     def error(self) -> float:

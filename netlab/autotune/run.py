@@ -26,9 +26,8 @@ from netlab.experiment.trial import (
     core_run,
     link_MBps,
     measured,
-    request_of,
+    run_of,
     setting_of,
-    sides_of,
 )
 from netlab.experiment.visit import LoadSpan, stable_facts, wait_until_quiet
 from netlab.generators import TrialResult
@@ -48,6 +47,10 @@ KEPT = (
     *("sndbuf_B", "rcvbuf_B", "ledger_error_B", "steal_percent", "foreign_cpu_percent"),
     *("busiest_core_percent", "flags", "message"),
 )
+
+
+OF_GROUP = ("record_length_B", "buffer_B", "receive_buffer_B")
+"""Keys of a candidate that its group has; streams are those of a run, and words of its study."""
 
 
 @dataclass(frozen=True)
@@ -73,24 +76,21 @@ class _Until:
         return self.channel.poll(min(timeout_s, left_s))
 
 
+@dataclass
 class PathUnderTest:
-    def __init__(
-        self,
-        study: Study,
-        group: Group,
-        endpoints: dict[str, Endpoint],
-        *,
-        mtu_B: int,
-        timing: Timing,
-        end_s: float,
-        emulation: Emulation | None = None,
-        now: Callable[[], float] = time.monotonic,
-    ):
-        self.study, self.group, self.mtu_B = study, group, mtu_B
-        self.timing, self._end_s, self._now = timing, end_s, now
-        self._emulation, self._endpoints = emulation, endpoints
-        self._link_MBps = link_MBps(study, group.path)
-        self._ends = [endpoints[group.sender], endpoints[study.receiver(group)]]
+    study: Study
+    group: Group
+    endpoints: dict[str, Endpoint]
+    mtu_B: int
+    timing: Timing
+    end_s: float
+    emulation: Emulation | None = None
+    now: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._link_MBps = link_MBps(self.study, self.group.path)
+        ends = (self.group.sender, self.study.receiver(self.group))
+        self._ends = [self.endpoints[name] for name in ends]
 
     @property
     def run_s(self) -> float:
@@ -120,8 +120,8 @@ class PathUnderTest:
         )
 
     def take(self, candidate: Candidate) -> dict:
-        started_s = self._now()
-        limit_s = min(self._end_s, started_s + self.run_s + HANG_S)
+        started_s = self.now()
+        limit_s = min(self.end_s, started_s + self.run_s + HANG_S)
         facts = {end.name: end.facts for end in self._ends}
         setting = setting_of(self.study, self.group.path, self.mtu_B, facts=facts)
         try:
@@ -132,41 +132,33 @@ class PathUnderTest:
                 group=self.group,
                 endpoints=self._ends,
                 run_id="autotune",
-                emulation=self._emulation,
+                emulation=self.emulation,
                 noise=self.study.noise,
             )
         except RunError as error:
-            sample = {"flags": "failed", "message": str(error), "code": error.reason}
+            sample: dict = {"flags": "failed", "message": str(error), "code": error.reason}
         else:
             sample = {name: made.row[name] for name in KEPT}
             sample["cpu_s_per_GB"] = cpu_s_per_GB(made.outcome, setting.one_machine)
-        return {**sample, "wall_s": self._now() - started_s}
+        return {**sample, "wall_s": self.now() - started_s}
 
     def _run(self, candidate: Candidate, limit_s: float) -> TrialResult:
-        study, group = self.study, self.group
-        sides = sides_of(
+        levels = candidate.as_dict() | {"receive_buffer_B": candidate.receive_buffer_B}
+        group = self.group.model_copy(update={name: levels[name] for name in OF_GROUP})
+        study = self.study.model_copy(update={name: levels[name] for name in ENGINE_WORDS})
+        *sides, request = run_of(
             study,
             group,
-            self._endpoints,
-            buffer_B=candidate.buffer_B,
-            receive_buffer_B=candidate.receive_buffer_B,
-        )
-        sender, receiver = (
-            replace(side, channel=_Until(side.channel, side.host, limit_s, self._now))
-            for side in sides
-        )
-        words = {name: candidate.level(name) for name in ENGINE_WORDS}
-        request = request_of(
-            study,
+            self.endpoints,
             self.timing,
             streams=candidate.streams,
-            record_length_B=candidate.record_length_B,
-            congestion=study.congestion_of(group),
-            both=group.direction == "<->",
             threads=0 if candidate.engine == "blocking" else study.threads,
-            **words,
         )
-        return core_run(sender, receiver, request, mtu_B=self.mtu_B, now=self._now)
+        sender, receiver = (
+            replace(side, channel=_Until(side.channel, side.host, limit_s, self.now))
+            for side in sides
+        )
+        return core_run(sender, receiver, request, mtu_B=self.mtu_B, now=self.now)
 
 
 def timing_for(seconds: float) -> Timing:
@@ -281,7 +273,7 @@ def autotune(
             end_s=end_s,
             run_s=path.run_s,
             now=now,
-            generator=random.Random(ask.study.seed if ask.seed is None else ask.seed),
+            generator=random.Random(ask.own_seed),
             error=ask.error,
             count_disturbed=ask.noisy,
             say=say,

@@ -20,7 +20,7 @@ from statistics import fmean
 import numpy as np
 
 from netlab.analysis import cells
-from netlab.autotune.request import Candidate, Objective, neighbours, shown, thinned
+from netlab.autotune.request import LAST_RACE, Candidate, Objective, named, neighbours, thinned
 
 # A race: measure arms in rounds, and drop each one as soon as it is known to be worse.
 #
@@ -150,7 +150,6 @@ class Race:
         return list(self._scores[arm].values())
 
 
-LAST_RACE = "last race"
 DISTURBED = frozenset({"interference", "emulator_late"})
 """Flags of a run disturbed by other work: steal, foreign load, a late emulator."""
 
@@ -218,57 +217,46 @@ REFUSED = frozenset({"bad_request", "refused", "limit"})
 """Error codes of an agent that a retry cannot fix."""
 
 
+@dataclass
 class Search:
-    def __init__(
-        self,
-        start: Candidate,
-        levels: Mapping[str, tuple],
-        take: Callable[[Candidate], dict],
-        objective: Objective,
-        *,
-        end_s: float,
-        run_s: float,
-        now: Callable[[], float],
-        generator: random.Random,
-        error: float = 0.05,
-        count_disturbed: bool = False,
-        say: Callable[[str], None] = lambda line: None,
-    ):
-        self.start, self.levels, self.objective = start, dict(levels), objective
-        self._take, self._now, self._say = take, now, say
-        self._end_s, self._run_s, self._error = end_s, run_s, error
-        self._generator = generator
-        self._count_disturbed = count_disturbed
-        self._walls: list[float] = []
-        self._sure = start
-        self.result = SearchResult(NO_CONCLUSION, start)
+    start: Candidate
+    levels: Mapping[str, tuple]
+    take: Callable[[Candidate], dict]
+    objective: Objective
+    end_s: float
+    run_s: float
+    now: Callable[[], float]
+    generator: random.Random
+    error: float = 0.05
+    count_disturbed: bool = False
+    say: Callable[[str], None] = lambda line: None
+
+    def __post_init__(self) -> None:
+        self._walls = [self.run_s]
+        self._sure = self.start
+        self.result = SearchResult(NO_CONCLUSION, self.start)
         self.stages, self.samples = self.result.stages, self.result.samples
 
-    @property
-    def run_s(self) -> float:
-        """Expected time of the next run: the mean of all so far and the first estimate."""
-        return (self._run_s + sum(self._walls)) / (1 + len(self._walls))
-
     def run(self) -> SearchResult:
-        passes_end_s = self._end_s - LAST_RACE_SHARE * (self._end_s - self._now())
+        passes_end_s = self.end_s - LAST_RACE_SHARE * (self.end_s - self.now())
         best, raced = self.start, set()
         while True:
             before, conclusive = best, True
             factors = [name for name, levels in self.levels.items() if len(levels) > 1]
             for at, name in enumerate(factors):
-                share_s = (passes_end_s - self._now()) / (len(factors) - at)
+                share_s = (passes_end_s - self.now()) / (len(factors) - at)
                 arms = self._arms(best, name, share_s)
                 new = {arm for arm in arms if (name, arm) not in raced} - {best}
                 if not new or self._rounds(share_s, len(arms)) < MIN_ROUNDS:
                     continue
-                stage = self._race(name, arms, best, self._now() + share_s, STAGE_ROUNDS)
+                stage = self._race(name, arms, best, self.now() + share_s, STAGE_ROUNDS)
                 if stage.winner is None:
                     # All runs were flagged: retry in a later pass.
                     conclusive = conclusive and all(arm.reason for arm in stage.arms)
                     continue
                 raced |= {(name, arm) for arm in arms}
                 best = stage.winner
-            left_s = passes_end_s - self._now()
+            left_s = passes_end_s - self.now()
             if (best == before and conclusive) or left_s < 2 * MIN_ROUNDS * self.run_s:
                 break
         return self._last_race(best)
@@ -297,12 +285,12 @@ class Search:
             raced = self._raced()
             tried = all(stage.factor in raced for stage in self.stages)
             return replace(self.result, verdict=NO_BETTER if raced and tried else NO_CONCLUSION)
-        rounds = self._rounds(self._end_s - self._now(), len(finalists))
+        rounds = self._rounds(self.end_s - self.now(), len(finalists))
         while rounds < SPARE_ROUNDS * MIN_ROUNDS and len(finalists) > 2:
             finalists.pop()
-            rounds = self._rounds(self._end_s - self._now(), len(finalists))
+            rounds = self._rounds(self.end_s - self.now(), len(finalists))
         rounds = max(MIN_ROUNDS, min(rounds, MAX_ROUNDS))
-        stage = self._race(LAST_RACE, finalists, None, self._end_s, rounds)
+        stage = self._race(LAST_RACE, finalists, None, self.end_s, rounds)
         (start,) = (arm for arm in stage.arms if arm.candidate == self.start)
         if start.reason and stage.winner is not None:
             return replace(self.result, verdict=NO_START, winner=stage.winner)
@@ -339,19 +327,19 @@ class Search:
         most_rounds: int,
     ) -> RaceResult:
         """Run a race; `here` is the search's current position, None in the last race."""
-        end_s = min(end_s, self._end_s)
+        end_s = min(end_s, self.end_s)
         last = name == LAST_RACE
-        rounds = max(MIN_ROUNDS, min(most_rounds, self._rounds(end_s - self._now(), len(arms))))
+        rounds = max(MIN_ROUNDS, min(most_rounds, self._rounds(end_s - self.now(), len(arms))))
         race = Race(
             arms,
-            error=self._error,
+            error=self.error,
             max_rounds=rounds,
             margin=LEAST_GAIN,
             keep=self.start if last else None,
         )
-        self._say(
-            f"{name}: {'; '.join(self._named(name, arm) for arm in arms)}: "
-            f"{rounds} rounds at most, {max(0.0, end_s - self._now()):.0f} s"
+        self.say(
+            f"{name}: {'; '.join(named(name, arm) for arm in arms)}: "
+            f"{rounds} rounds at most, {max(0.0, end_s - self.now()):.0f} s"
         )
         number, strikes, ended = 0, dict.fromkeys(arms, 0), ""
         while not race.finished and not ended:
@@ -361,8 +349,8 @@ class Search:
             elif number >= ROUNDS_FACTOR * rounds:
                 ended = "flagged runs"
             for gap in race.look(last=bool(ended)):
-                self._say(f"  out: {self._dropped(name, gap)}")
-            self._say(f"  round {number}: {self._standing(race, name)}")
+                self.say(f"  out: {self._dropped(name, gap)}")
+            self.say(f"  round {number}: {self._standing(race, name)}")
         winner = self._simplest(race) if here is None else self._onward(race, name, here)
         alone = "tied" if race.tied else "rounds"
         ended = ended or ("one left" if len(race.alive) <= 1 else alone)
@@ -370,7 +358,7 @@ class Search:
         stage = RaceResult(len(self.stages) + 1, name, results, winner, ended)
         self.stages.append(stage)
         if winner is not None:
-            self._say(f"  ended ({ended}): {self._named(name, winner)}")
+            self.say(f"  ended ({ended}): {named(name, winner)}")
         return stage
 
     def _onward(self, race: Race, name: str, here: Candidate) -> Candidate | None:
@@ -414,10 +402,10 @@ class Search:
         """Measure every running arm once, repeat flagged runs; False when time is up."""
         waiting = race.running
         for _ in range(1 + RETRIES):
-            self._generator.shuffle(waiting)
+            self.generator.shuffle(waiting)
             flagged = []
             for arm in waiting:
-                if self._now() + self.run_s > end_s:
+                if self.now() + self.run_s > end_s:
                     return False
                 sample = self._sample(arm, name, number)
                 score = self.objective.score(sample)
@@ -430,7 +418,7 @@ class Search:
                 refused = sample.get("code") in REFUSED
                 if (refused or strikes[arm] >= STRIKES) and arm in race.alive:
                     race.withdraw(arm, sample["message"] or sample["flags"])
-                    self._say(f"  out: {self._named(name, arm)}: {race.withdrawn[arm]}")
+                    self.say(f"  out: {named(name, arm)}: {race.withdrawn[arm]}")
                 else:
                     flagged.append(arm)
             waiting = flagged
@@ -439,11 +427,12 @@ class Search:
         return True
 
     def _sample(self, arm: Candidate, name: str, number: int) -> dict:
-        started_s = self._now()
-        sample = self._take(arm)
-        self._walls.append(self._now() - started_s)
+        started_s = self.now()
+        sample = self.take(arm)
+        self._walls.append(self.now() - started_s)
+        self.run_s = fmean(self._walls)  # expected of the next: those so far, and the estimate
         flags = set(filter(None, sample["flags"].split(",")))
-        valid = not flags or (self._count_disturbed and flags <= DISTURBED)
+        valid = not flags or (self.count_disturbed and flags <= DISTURBED)
         sample = {
             "order": len(self.samples),
             "stage": len(self.stages) + 1,
@@ -473,21 +462,18 @@ class Search:
 
     # -- log lines -------------------------------------------------------------------------------
 
-    def _named(self, name: str, arm: Candidate) -> str:
-        return arm.label() if name == LAST_RACE else shown(name, arm.level(name))
-
     def _standing(self, race: Race, name: str) -> str:
         left = f"{len(race.alive)} left, {len(race.complete_rounds)} complete"
         if (leader := race.leader) is None:
             return left
         value = self.objective.value(fmean(race.scores(leader)))
         unit = self.objective.unit
-        return f"{left}; {self._named(name, leader)} leads with {value:.4g} {unit}"
+        return f"{left}; {named(name, leader)} leads with {value:.4g} {unit}"
 
     def _dropped(self, name: str, gap: Gap) -> str:
         low, mean, high = map(self.objective.lag_percent, (gap.low, gap.mean, gap.high))
         return (
-            f"{self._named(name, gap.arm)}, {mean:.1f} % worse than "
-            f"{self._named(name, gap.against)} ({low:.1f} % to {high:.1f} %) "
+            f"{named(name, gap.arm)}, {mean:.1f} % worse than "
+            f"{named(name, gap.against)} ({low:.1f} % to {high:.1f} %) "
             f"in {gap.rounds} rounds"
         )

@@ -123,30 +123,32 @@ def side_of(
     )
 
 
-def sides_of(
-    study: Study,
-    group: Group,
-    endpoints: Mapping[str, Endpoint],
-    *,
-    buffer_B: int,
-    receive_buffer_B: int | None = None,
-) -> tuple[RunEnd, RunEnd]:
-    congestion = study.congestion_of(group)
-    if receive_buffer_B is None:
-        receive_buffer_B = buffer_B
-    sender = side_of(
-        endpoints[group.sender],
-        buffer_B=buffer_B,
-        congestion=congestion,
-        cpus=study.socket.cpus_sender,
+def run_of(
+    study: Study, group: Group, endpoints: Mapping[str, Endpoint], timing: Timing, **options: Any
+) -> tuple[RunEnd, RunEnd, Request]:
+    """Sender, receiver and request of a group's run."""
+    congestion, receive_B = study.congestion_of(group), group.receive_buffer_B
+    ends = (
+        (group.sender, group.buffer_B, study.socket.cpus_sender),
+        (
+            study.receiver(group),
+            group.buffer_B if receive_B is None else receive_B,
+            study.socket.cpus_receiver,
+        ),
     )
-    receiver = side_of(
-        endpoints[study.receiver(group)],
-        buffer_B=receive_buffer_B,
-        congestion=congestion,
-        cpus=study.socket.cpus_receiver,
+    sender, receiver = (
+        side_of(endpoints[name], buffer_B=buffer_B, congestion=congestion, cpus=cpus)
+        for name, buffer_B, cpus in ends
     )
-    return sender, receiver
+    request = request_of(
+        study,
+        timing,
+        record_length_B=group.record_length_B,
+        congestion=congestion,
+        both=group.direction == "<->",
+        **options,
+    )
+    return sender, receiver, request
 
 
 def request_of(
@@ -334,24 +336,16 @@ class Trials:
     def measured(self, run: Run) -> tuple[dict, dict[str, list[dict]]]:
         started = time.monotonic()
         study, group = run.study(self.study), run.group
-        sender, receiver = sides_of(
-            study,
-            group,
-            self.endpoints,
-            buffer_B=group.buffer_B,
-            receive_buffer_B=group.receive_buffer_B,
-        )
         facts = {name: endpoint.facts for name, endpoint in self.endpoints.items()}
         memory_MBps, memory_source = self.copies.ceiling(study, run, facts)
         amount_B = (group.records or 0) * group.record_length_B
-        request = request_of(
+        sender, receiver, request = run_of(
             study,
+            group,
+            self.endpoints,
             study.timing,
             streams=run.streams,
-            record_length_B=group.record_length_B,
-            congestion=study.congestion_of(group),
             rtt_s=self.rtt_s,
-            both=group.direction == "<->",
             trace=study.trace,
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
         )

@@ -17,9 +17,9 @@ from netlab.experiment.trial import (
     link_MBps,
     measured,
     request_of,
+    run_of,
     setting_of,
     side_of,
-    sides_of,
 )
 from netlab.lab.topology import RECEIVER, SENDER, lab_pair
 from netlab.study import Study, Timing
@@ -64,13 +64,15 @@ def test_buffers_are_clipped_and_congestion_controls_have_the_kernels_name():
 
 def test_each_end_of_a_group_has_its_own_buffer_and_cpus():
     made = study(socket={"cpus_sender": "0", "cpus_receiver": "1"})
-    group = made.groups[0]
+    group = made.groups[0].model_copy(update={"buffer_B": 10, "receive_buffer_B": 20})
     ends = {name: endpoint(name) for name in "ab"}
-    sender, receiver = sides_of(made, group, ends, buffer_B=10, receive_buffer_B=20)
+    sender, receiver, request = run_of(made, group, ends, TIMING, streams=4)
+    assert (request.streams, request.record_length_B) == (4, group.record_length_B)
     assert (sender.host, receiver.host) == (group.sender, made.receiver(group))
     assert (sender.sndbuf_B, receiver.rcvbuf_B) == (10, 20)
     assert (sender.cpus, receiver.cpus) == ("0", "1")
-    assert sides_of(made, group, ends, buffer_B=10)[1].rcvbuf_B == 10
+    both = group.model_copy(update={"receive_buffer_B": None})
+    assert run_of(made, both, ends, TIMING, streams=4)[1].rcvbuf_B == 10
 
 
 def test_a_request_has_the_options_of_the_study_and_the_times_given():
@@ -104,10 +106,10 @@ def run_on(agents: dict, **more):
     """A run with scripted agents."""
     made = study()
     ends = {name: endpoint(name, agent, **more) for name, agent in agents.items()}
-    sides = sides_of(made, made.groups[0], ends, buffer_B=0)
-    request = request_of(made, TIMING, streams=2, record_length_B=4096, congestion="cubic")
+    group = made.groups[0].model_copy(update={"record_length_B": 4096})
+    run = run_of(made, group, ends, TIMING, streams=2)
     clock = agents["a"].clock
-    return made, ends, lambda: core_run(*sides, request, mtu_B=1500, now=clock)
+    return made, ends, lambda: core_run(*run, mtu_B=1500, now=clock)
 
 
 def test_a_run_is_recorded_and_flagged():
