@@ -66,7 +66,6 @@ STATUSES = ("ok", "stopped", "timeout", "error")
 
 
 def text_of(chars: Any) -> str:
-    """A text of the library."""
     return ffi.string(chars).decode("ascii", "replace")
 
 
@@ -122,7 +121,6 @@ def _stream(row: Any) -> dict[str, Any]:
 
 
 def report_of(role: str, r: Any, owner: Any) -> RunReport:
-    """The report of a run."""
     rows, capacity, count = r.streams, r.sample_capacity, r.sample_count
     trace = {
         name: _view(pointer, np.uint32, rows, capacity, count, owner)
@@ -175,7 +173,6 @@ def _check(code: int, err: Any) -> None:
 
 
 def version() -> str:
-    """Version of the C library."""
     return text_of(lib.nl_version())
 
 
@@ -185,7 +182,6 @@ def source_digest() -> str:
 
 
 def gensink_path() -> Path:
-    """The ``gensink`` binary that was built with this library."""
     return Path(_core.__file__).parent / "_bin" / "gensink"
 
 
@@ -273,11 +269,9 @@ class CoreRun:
 
     @property
     def port(self) -> int:
-        """The port a sink listens on."""
         return lib.nl_run_port(self._run)
 
     def start(self) -> None:
-        """Start in a thread."""
         if self._thread is not None:
             raise CoreError("a run starts once", reason="bad_request", code="E-CORE-003")
         self._thread = threading.Thread(target=self._execute, daemon=True)

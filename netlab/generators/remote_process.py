@@ -89,8 +89,6 @@ _TIMES = re.compile(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s")
 
 @dataclass(frozen=True)
 class Exit:
-    """The exit status of a tool, its output, and its CPU time in s."""
-
     status: int
     text: str
     cpu_s: float
@@ -123,16 +121,11 @@ class RemoteProcess:
         self._process.close(KILL_S + 3.0)
 
     def wait_ready(self) -> None:
-        """Wait until a tool with ``hold`` can start."""
         if (self._answer(time.monotonic() + LISTEN_S) or {}).get("event") != "ready":
-            raise RunError(
-                f"{self._name}: did not start within {LISTEN_S:g} s",
-                reason="timeout",
-                code="E-TOOL-011",
-            )
+            message = f"{self._name}: did not start within {LISTEN_S:g} s"
+            raise RunError(message, reason="timeout", code="E-TOOL-011")
 
     def go(self) -> None:
-        """Start a tool with ``hold``."""
         self._process.send("go")
 
     def wait_listening(self) -> bool:
@@ -144,11 +137,8 @@ class RemoteProcess:
                     return False
                 raise self.error("does not listen")
             return answer["event"] != "taken"
-        raise RunError(
-            f"{self._name}: does not listen within {LISTEN_S:g} s",
-            reason="timeout",
-            code="E-TOOL-012",
-        )
+        message = f"{self._name}: does not listen within {LISTEN_S:g} s"
+        raise RunError(message, reason="timeout", code="E-TOOL-012")
 
     def wait(self, timeout_s: float) -> Exit | None:
         """Wait for its exit; None if it still runs after `timeout_s`."""
@@ -172,7 +162,6 @@ class RemoteProcess:
 
     @property
     def output(self) -> str:
-        """Its output as of the last poll or of its exit."""
         return self._printed
 
     def terminate(self) -> None:
@@ -182,12 +171,10 @@ class RemoteProcess:
             self._ask("end")
 
     def result(self) -> Exit:
-        """Wait for its exit, and require success."""
         ended = self.wait(self.limit_s + OVERHEAD_S)
         if ended is None:
-            raise RunError(
-                f"{self._name}: did not end in time", reason="timeout", code="E-TOOL-013"
-            )
+            message = f"{self._name}: did not end in time"
+            raise RunError(message, reason="timeout", code="E-TOOL-013")
         if ended.status == 124:
             raise self.error(f"did not end within {self.limit_s:g} s")
         if self._terminated and ended.status == 128 + signal.SIGTERM:
@@ -199,7 +186,6 @@ class RemoteProcess:
         return ended
 
     def error(self, problem: str) -> RunError:
-        """An error with the last lines of its output."""
         lines = self._exit.text.strip().splitlines()[-3:] if self._exit else []
         return RunError(
             ": ".join((self._name, problem, *map(str.strip, lines)))[:400],
@@ -224,11 +210,8 @@ class RemoteProcess:
         if answer is None or "output" not in answer:
             return answer
         if answer["size"] > MAX_OUTPUT_B:
-            raise RunError(
-                f"{self._name}: printed over {MAX_OUTPUT_B >> 20} MiB",
-                reason="limit",
-                code="E-TOOL-015",
-            )
+            message = f"{self._name}: printed over {MAX_OUTPUT_B >> 20} MiB"
+            raise RunError(message, reason="limit", code="E-TOOL-015")
         self._printed = base64.b64decode(answer["output"]).decode("utf-8", "replace")
         if answer["event"] == "ended":
             found = _TIMES.search(answer["times"])
@@ -257,12 +240,10 @@ def snapshot(side: RunEnd, *, others: bool = False) -> dict:
         if answer.get("event") == "meter":
             return answer
         if answer.get("event") == "error" and answer.get("run") is None:
-            raise RunError(
-                f"{side.host}: {answer.get('message')}", reason="internal", code="E-TOOL-009"
-            )
-    raise HostError(
-        side.host, f"its agent did not answer meter within {ANSWER_S:g} s", code="E-TOOL-010"
-    )
+            message = f"{side.host}: {answer.get('message')}"
+            raise RunError(message, reason="internal", code="E-TOOL-009")
+    message = f"its agent did not answer meter within {ANSWER_S:g} s"
+    raise HostError(side.host, message, code="E-TOOL-010")
 
 
 def difference(before: dict, after: dict) -> dict:
@@ -321,6 +302,5 @@ class Readings:
 
 
 def received_B(before: dict, now: dict) -> int:
-    """Bytes that an interface received between two snapshots; 0 without counters."""
     old, new = before.get("interface"), now.get("interface")
     return new["rx_bytes"] - old["rx_bytes"] if old and new else 0

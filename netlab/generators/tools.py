@@ -23,8 +23,6 @@ from netlab.units import KIB, MIB, size
 
 @dataclass(frozen=True)
 class TransferRequest:
-    """One transfer, as requested of any tool."""
-
     address: str
     port: int
     data_port: int
@@ -38,7 +36,6 @@ class TransferRequest:
     rcvbuf_B: int = 0
 
     def fields(self) -> dict[str, object]:
-        """Fields of the templates: the parameters, buffers in KiB, and the smaller buffer."""
         return {
             **asdict(self),
             "seconds": f"{self.seconds:g}",
@@ -66,8 +63,6 @@ class Reporting:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to run a tool, for mode ``best``."""
-
     record_length_B: int
     how: str = ""
     server: tuple[str, ...] = ()
@@ -75,7 +70,6 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """Its name among those of its tool."""
         return f"{self.how} {size(self.record_length_B)}".lstrip()
 
     @property
@@ -86,8 +80,6 @@ class Variant:
 
 @dataclass(frozen=True)
 class Tool:
-    """One external throughput tool."""
-
     name: str
     program: str
     variable: str
@@ -134,9 +126,7 @@ def _filled(template: tuple[str, ...], transfer: TransferRequest) -> tuple[str, 
     return tuple(word.format_map(fields) for word in template)
 
 
-def _printed(
-    parse: Callable[[str], Runs],
-) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
+def _printed(parse: Callable[[str], Runs]) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
     """A parser of :mod:`netlab.results.imports`, which needs no transfer."""
     return lambda text, transfer: whole(parse(text))
 
@@ -289,13 +279,11 @@ cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | 
 
 
 def tool_named(name: str) -> Tool:
-    """The description of an external generator; KeyError for another name."""
     found = {tool.name: tool for tool in TOOLS if tool.in_study is not None}
     return found[name]
 
 
 def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
-    """Program file and version of a tool on a host; None when it is not installed."""
     argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), *tool.version)
     program, *lines = host.run(argv).stdout.strip().splitlines() or [""]
     if not program:
@@ -303,23 +291,20 @@ def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
     said = next((line.strip() for line in lines if line.strip()), "")[:MAX_VERSION]
     if not re.fullmatch(tool.reporting.version_of, said):
         what = f"printed {said!r}" if said else "printed nothing"
-        raise HostError(
-            host.name,
+        message = (
             f"{program} is not {tool.name}: its version option {what}; "
-            f"install Debian's package {tool.reporting.package}",
-            code="E-TOOL-007",
+            f"install Debian's package {tool.reporting.package}"
         )
+        raise HostError(host.name, message, code="E-TOOL-007")
     return program, said
 
 
 def versions(host: Host, names: Iterable[str]) -> dict[str, str | None]:
-    """Version of each generator on a host, None where it is not installed."""
     found = {name: found_on(host, tool_named(name)) for name in names}
     return {name: None if there is None else there[1] for name, there in found.items()}
 
 
 def missing(name: str) -> str:
-    """The message for a host without a generator."""
     package = tool_named(name).reporting.package
     return f"{name} is not installed; Debian's package of it is {package}"
 
@@ -391,9 +376,8 @@ def congestion_route(
     process = host.start(("sh", "-c", ROUTE_SCRIPT, "route", *words), sudo=True).keep_alive()
     try:
         if process.receive(APPLIED_S).get("event") != "applied":
-            raise HostError(
-                host.name, f"its route to {peer} did not take {congestion}", code="E-TOOL-016"
-            )
+            message = f"its route to {peer} did not take {congestion}"
+            raise HostError(host.name, message, code="E-TOOL-016")
         yield
     finally:
         process.close()

@@ -41,8 +41,6 @@ ESTIMATE_SHARE = 0.02
 
 @dataclass(frozen=True)
 class Answers:
-    """A tool's report of one direction of a run."""
-
     sender: Record
     receiver: Record
 
@@ -57,16 +55,12 @@ def parse_answers(
     else:
         got = sent or _record(tool, client, "client", asked)
     if got.forward.measured_at != "receiver":
-        raise RunError(
-            f"{tool.name} did not print its receiver's count", reason="peer", code="E-TOOL-001"
-        )
+        message = f"{tool.name} did not print its receiver's count"
+        raise RunError(message, reason="peer", code="E-TOOL-001")
     sent = sent or got
     if asked.congestion and sent.congestion not in (None, asked.congestion):
-        raise RunError(
-            f"{tool.name} ran {sent.congestion} in place of {asked.congestion}",
-            reason="peer",
-            code="E-TOOL-002",
-        )
+        message = f"{tool.name} ran {sent.congestion} in place of {asked.congestion}"
+        raise RunError(message, reason="peer", code="E-TOOL-002")
     return Answers(sent, got)
 
 
@@ -84,20 +78,15 @@ def _record(tool: Tool, text: str, end: str, asked: TransferRequest) -> Record:
     try:
         records = tool.records(text, asked)
     except BadInput as error:
-        raise RunError(
-            f"{what} printed damaged output: {error}", reason="peer", code="E-TOOL-003"
-        ) from None
+        message = f"{what} printed damaged output: {error}"
+        raise RunError(message, reason="peer", code="E-TOOL-003") from None
     if len(records) != 1:
-        raise RunError(
-            f"{what} printed {len(records)} results for one run", reason="peer", code="E-TOOL-004"
-        )
+        message = f"{what} printed {len(records)} results for one run"
+        raise RunError(message, reason="peer", code="E-TOOL-004")
     (record,) = records
     if record.streams not in (None, asked.streams):
-        raise RunError(
-            f"{what} ran {record.streams} streams in place of {asked.streams}",
-            reason="peer",
-            code="E-TOOL-005",
-        )
+        message = f"{what} ran {record.streams} streams in place of {asked.streams}"
+        raise RunError(message, reason="peer", code="E-TOOL-005")
     return record
 
 
@@ -124,9 +113,8 @@ def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -
     edge_s = EDGE_SHARE * step_s
     opens = int(np.searchsorted(t_s, warmup_s - edge_s))
     if opens >= len(t_s) - 1:
-        raise RunError(
-            "its receiver reported nothing after the warm-up", reason="peer", code="E-TOOL-006"
-        )
+        message = "its receiver reported nothing after the warm-up"
+        raise RunError(message, reason="peer", code="E-TOOL-006")
     closes = int(np.searchsorted(t_s, t_s[opens] + seconds - edge_s))
     return opens, min(max(closes, opens + 1), len(t_s) - 1)
 
@@ -241,8 +229,6 @@ FIRST_PORT, LAST_PORT, PORT_TRIES = 10_000, 30_000, 8
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The result of one run, by netlab or an external tool."""
-
     outcome: RunOutcome
     ledger: Ledger
     columns: dict = field(default_factory=dict)
@@ -333,10 +319,7 @@ def run_trial(
         ledger, [(flow.gen, flow.sink) for flow in flows], mtu_B=mtu_B, both=request.both
     )
     outcome = RunOutcome(tuple(flows), started_unix_ns, time.monotonic() - started)
-    columns = {
-        "engine": tool.name,
-        "warmup_s": flows[0].sink["window"]["t0_ns"] / 1e9,
-    }
+    columns = {"engine": tool.name, "warmup_s": flows[0].sink["window"]["t0_ns"] / 1e9}
     called = calls.lines(open_ways[0].transfer)
     provenance = {
         "name": tool.name,
@@ -348,7 +331,6 @@ def run_trial(
 
 
 def _seconds(tool: Tool, request: Request) -> float:
-    """Duration of the transfer: warm-up, window and a margin."""
     step_s = max(STEP_S, request.interval_ms / 1e3)
     seconds = (request.warmup_ms + request.window_ms) / 1e3 + 2 * step_s + SKEW_S * request.both
     return math.ceil(seconds) if tool.reporting.whole_seconds else seconds
@@ -363,11 +345,9 @@ class _Calls:
     hosts: Mapping[str, Host]
 
     def lines(self, transfer: TransferRequest) -> list[tuple[str, ...]]:
-        """Program and arguments of server and client."""
         return [(self.tool.program, *way) for way in self.tool.arguments(transfer, self.variant)]
 
     def server(self, receiver: RunEnd, transfer: TransferRequest) -> RemoteProcess:
-        """Start a server."""
         return RemoteProcess(
             self.hosts[receiver.host],
             f"{self.tool.name}'s server",
@@ -377,7 +357,6 @@ class _Calls:
         )
 
     def client(self, way: _Way) -> RemoteProcess:
-        """Prepare a client."""
         return RemoteProcess(
             self.hosts[way.sender.host],
             f"{self.tool.name}'s client",
@@ -416,12 +395,11 @@ def _served(
         server = stack.enter_context(calls.server(receiver, bound))
         if server.wait_listening():
             return _Way(sender, receiver, transfer, server)
-    raise RunError(
+    message = (
         f"{receiver.host}: {PORT_TRIES} ports drawn between {FIRST_PORT} and {LAST_PORT}, "
-        "all in use",
-        reason="in_use",
-        code="E-TOOL-023",
+        "all in use"
     )
+    raise RunError(message, reason="in_use", code="E-TOOL-023")
 
 
 def _window(
@@ -462,11 +440,8 @@ def end_server(server: RemoteProcess, tool: Tool) -> Exit:
     if tool.server_stays:
         server.terminate()
     if server.wait(END_S if tool.server_stays else 0.0) is None:
-        raise RunError(
-            f"{server.what} on {server.host.name}: did not end in time",
-            reason="timeout",
-            code="E-TOOL-024",
-        )
+        message = f"{server.what} on {server.host.name}: did not end in time"
+        raise RunError(message, reason="timeout", code="E-TOOL-024")
     return server.result()
 
 

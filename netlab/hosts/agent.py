@@ -117,11 +117,7 @@ mv -f gensink.sha256 "$d/$name.sha256"
 
 
 def push_agent(
-    host: Host,
-    binary: Path,
-    *,
-    source_dir: Path | None = None,
-    force_compile: bool = False,
+    host: Host, binary: Path, *, source_dir: Path | None = None, force_compile: bool = False
 ) -> str:
     """Deploy the agent if the host lacks it, and return its path.
 
@@ -150,11 +146,8 @@ def push_agent(
             raise
         arrived = _look(host, partial)
         if _digest_there(host, arrived, partial) not in {wanted, None}:
-            raise HostError(
-                host.name,
-                f"the copy at {path} differs from the file that was sent",
-                code="E-HOST-012",
-            )
+            message = f"the copy at {path} differs from the file that was sent"
+            raise HostError(host.name, message, code="E-HOST-012")
         host.run(("sh", "-c", INSTALL, "install", seen["directory"], partial, pushed))
     except BaseException:
         _forget(host, path)
@@ -175,12 +168,8 @@ def _look(host: Host, *names: str) -> dict[str, str]:
     seen: dict[str, str] = {}
     done = host.run(("sh", "-c", LOOK, "look", host.agent_directory, *names), check=False)
     if done.exit_status != 0:
-        raise HostError(
-            host.name,
-            "the cache directory of the agent cannot be used",
-            output=done.stderr,
-            code="E-HOST-013",
-        )
+        message = "the cache directory of the agent cannot be used"
+        raise HostError(host.name, message, output=done.stderr, code="E-HOST-013")
     for line in done.stdout.splitlines():
         key, _, value = line.partition(" ")
         if key in {"file", "noted"}:
@@ -188,11 +177,8 @@ def _look(host: Host, *names: str) -> dict[str, str]:
             key, value = f"{key} {name}", found
         seen[key] = value
     if not seen.get("directory", "").startswith("/") or not seen.get("machine"):
-        raise HostError(
-            host.name,
-            "a start-up file of the shell prints text or changes the output of commands",
-            code="E-HOST-014",
-        )
+        message = "a start-up file of the shell prints text or changes the output of commands"
+        raise HostError(host.name, message, code="E-HOST-014")
     return seen
 
 
@@ -210,18 +196,14 @@ def _check_space(host: Host, seen: dict[str, str], path: str, size: int) -> None
     seen = _look(host)
     free_kB = seen.get("free_kB", "")
     if seen.get("free_inodes") == "0":
-        raise HostError(
-            host.name,
-            f"no inode for the agent: the file system of {seen['directory']} has none left",
-            code="E-HOST-037",
-        ) from None
+        message = f"no inode for the agent: the file system of {seen['directory']} has none left"
+        raise HostError(host.name, message, code="E-HOST-037") from None
     if free_kB.isdigit() and int(free_kB) * 1024 < size:
-        raise HostError(
-            host.name,
+        message = (
             f"no space for the agent: {seen['directory']} has {free_kB} kB free, "
-            f"{-(-size // 1024)} kB are needed",
-            code="E-HOST-015",
-        ) from None
+            f"{-(-size // 1024)} kB are needed"
+        )
+        raise HostError(host.name, message, code="E-HOST-015") from None
 
 
 def _forget(host: Host, path: str) -> None:
@@ -233,20 +215,14 @@ def _forget(host: Host, path: str) -> None:
 
 
 def _compile(
-    host: Host,
-    seen: dict[str, str],
-    machines: tuple[str, ...] | None,
-    source_dir: Path | None,
+    host: Host, seen: dict[str, str], machines: tuple[str, ...] | None, source_dir: Path | None
 ) -> str:
     why = (
         f"is {seen['machine']}, the agent is built for {' or '.join(machines or ('any machine',))}"
     )
     if source_dir is None or not (source_dir / "BUILD").is_file():
-        raise HostError(
-            host.name,
-            f"{why}, and its sources are not available to build it there",
-            code="E-HOST-016",
-        )
+        message = f"{why}, and its sources are not available to build it there"
+        raise HostError(host.name, message, code="E-HOST-016")
     packed = _sources(source_dir)
     name = f"gensink-{hashlib.sha256(packed).hexdigest()[:32]}-{seen['machine']}"
     seen = _look(host, name)
@@ -255,11 +231,8 @@ def _compile(
     if there is not None and there == seen.get(f"noted {name}"):
         return target
     if "compiler" not in seen:
-        raise HostError(
-            host.name,
-            f"{why}, and the host has none of cc, gcc and clang to build it: install one",
-            code="E-HOST-017",
-        )
+        message = f"{why}, and the host has none of cc, gcc and clang to build it: install one"
+        raise HostError(host.name, message, code="E-HOST-017")
     _, *rest = shlex.split((source_dir / "BUILD").read_text())
     words = (seen["directory"], secrets.token_hex(4), name, seen["compiler"], *rest)
     built = host.run(
@@ -269,12 +242,8 @@ def _compile(
         timeout_s=COMPILE_TIMEOUT_S,
     )
     if built.exit_status != 0:
-        raise HostError(
-            host.name,
-            "the compiler failed to build the agent",
-            output=built.stderr,
-            code="E-HOST-018",
-        )
+        message = "the compiler failed to build the agent"
+        raise HostError(host.name, message, output=built.stderr, code="E-HOST-018")
     return target
 
 
@@ -336,14 +305,11 @@ exit 0
 
 @dataclass(frozen=True)
 class Cleaned:
-    """Files removed from a host."""
-
     directory: str
     files: dict[str, int]
     journals: tuple[str, ...]
 
     def text(self) -> str:
-        """One sentence."""
         noted = "".join(f"; removed {path}" for path in self.journals)
         if not self.files:
             return f"no files of netlab in {self.directory}{noted}"
@@ -352,13 +318,11 @@ class Cleaned:
 
 
 def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
-    """Remove netlab's files from an open host."""
     privileged = host.can_sudo
     listed = host.run(("sh", "-c", LIST, "list", host.agent_directory), check=False)
     if listed.exit_status != 0:
-        raise HostError(
-            host.name, "its cache cannot be listed", output=listed.stderr, code="E-HOST-032"
-        )
+        message = "its cache cannot be listed"
+        raise HostError(host.name, message, output=listed.stderr, code="E-HOST-032")
     directories: list[str] = []
     files: dict[str, int] = {}
     for line in listed.stdout.splitlines():
@@ -369,29 +333,21 @@ def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
             size, _, name = rest.partition(" ")
             files[name] = int(size)
     if not directories or not all(DIRECTORY.fullmatch(each) for each in directories):
-        raise HostError(
-            host.name,
-            "a start-up file of the shell prints text or changes the output of commands",
-            code="E-HOST-033",
-        )
+        message = "a start-up file of the shell prints text or changes the output of commands"
+        raise HostError(host.name, message, code="E-HOST-033")
     listed = host.run(("sh", "-c", JOURNALS), check=False, sudo=privileged)
     left = tuple(listed.stdout.splitlines())
     if left and not journals:
-        raise HostError(
-            host.name,
+        message = (
             f"{left[0]} names settings that are not reverted, or a netlab is at work: run "
-            "`netlab tune recover` first, or remove it too with --journals",
-            code="E-HOST-034",
+            "`netlab tune recover` first, or remove it too with --journals"
         )
+        raise HostError(host.name, message, code="E-HOST-034")
     words = ("sh", "-c", REMOVE, "clean", *directories, *left)
     done = host.run(words, check=False, sudo=privileged)
     if done.exit_status != 0:
-        raise HostError(
-            host.name,
-            f"{' or '.join(directories)} cannot be removed",
-            output=done.stderr,
-            code="E-HOST-035",
-        )
+        message = f"{' or '.join(directories)} cannot be removed"
+        raise HostError(host.name, message, output=done.stderr, code="E-HOST-035")
     return Cleaned(" and ".join(directories), files, left)
 
 
@@ -415,6 +371,5 @@ class HostLease:
         agent.send("lease", controller=self.controller, number=self.number, directory=directory)
         answer = agent.receive(timeout_s)
         if answer.get("event") != "lease":
-            raise LeaseRefused(
-                agent.host, f"{answer.get('message')} ({answer.get('code')})", code="E-HOST-042"
-            )
+            message = f"{answer.get('message')} ({answer.get('code')})"
+            raise LeaseRefused(agent.host, message, code="E-HOST-042")

@@ -145,12 +145,10 @@ TEXTS = (
 
 
 def argv(interface: str | None = None) -> tuple[str, ...]:
-    """Return the command that prints the facts for :func:`parse`."""
     return ("sh", "-c", SCRIPT, "facts", interface or "")
 
 
 def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool | None]:
-    """Parse the output of the command of :func:`argv`."""
     said: dict[str, str] = {}
     for line in text.splitlines():
         name, _, value = line.partition(" ")

@@ -55,7 +55,6 @@ class Pulse:
         threading.Thread(target=self._beat, name="netlab-pulse", daemon=True).start()
 
     def remove(self, process: Pulsed) -> None:
-        """Send no more pulses to a process."""
         with self._lock:
             self._members.discard(process)
 
@@ -150,7 +149,6 @@ class LineProcess:
         self.close()
 
     def send(self, verb: str, **words: str | int | float | bool) -> None:
-        """Send one request."""
         self._write(request_line(verb, words))
 
     def send_line(self, line: str) -> None:
@@ -179,14 +177,12 @@ class LineProcess:
             self._fail_gone(f"accepted no more requests ({verb})", code="E-HOST-006")
 
     def receive(self, timeout_s: float) -> dict:
-        """Wait for one answer."""
         answer = self.poll(timeout_s)
         if answer is None:
             self._fail(f"sent no answer for {timeout_s:g} s", code="E-HOST-007")
         return answer
 
     def poll(self, timeout_s: float) -> dict | None:
-        """Return the next answer, None after `timeout_s`; errors as :meth:`receive`."""
         deadline = time.monotonic() + timeout_s
         while True:
             end = self._received.find(b"\n", self._searched)
@@ -273,7 +269,6 @@ class LineProcess:
 
 
 def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes:
-    """One request as bytes, newline included; ValueError where it cannot be encoded."""
     if not WORD.fullmatch(verb):
         raise ValueError(f"{verb!r} is not a verb")
     parts = [verb]
@@ -303,8 +298,6 @@ ${t:+"$t" "$3"} cat >"$1" && chmod "$2" "$1"
 
 @dataclass(frozen=True)
 class Completed:
-    """Result of a command: argv, output and exit status."""
-
     argv: tuple[str, ...]
     stdout: str
     stderr: str
@@ -345,7 +338,6 @@ class Host(ABC):
         self.run(argv, input=local.read_bytes(), timeout_s=COPY_TIMEOUT_S)
 
     def read_bytes(self, remote: str) -> bytes:
-        """Return the whole content of a file on the host."""
         text = self.run(("cat", "--", remote), timeout_s=COPY_TIMEOUT_S).stdout
         return text.encode("utf-8", "surrogateescape")
 
@@ -355,7 +347,6 @@ class Host(ABC):
 
     @cached_property
     def is_root(self) -> bool:
-        """True if commands run as the superuser."""
         return self.run(("id", "-u")).stdout.strip() == "0"
 
     @cached_property
@@ -379,7 +370,6 @@ class Host(ABC):
         input: bytes | None = None,
         sudo: bool = False,
     ) -> Completed:
-        """Run a command to its end."""
         command = self._checked(argv)
         deadline = time.monotonic() + timeout_s
         pipe = self._spawn(self._privileged(command) if sudo else command)
@@ -476,12 +466,8 @@ class Host(ABC):
             chunks.append(chunk)
             size += len(chunk)
             if size > MAX_OUTPUT_BYTES:
-                raise HostError(
-                    self.name,
-                    f"printed over {MAX_OUTPUT_BYTES >> 20} MiB",
-                    command=shown(command),
-                    code="E-HOST-005",
-                )
+                message = f"printed over {MAX_OUTPUT_BYTES >> 20} MiB"
+                raise HostError(self.name, message, command=shown(command), code="E-HOST-005")
 
 
 def shown(argv: Sequence[str]) -> tuple[str, ...]:

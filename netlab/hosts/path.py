@@ -36,16 +36,14 @@ NO_CARRIER = "E-HOST-038"
 
 
 def wait_for_carrier(host: Host, interface: str, *, timeout_s: int = CARRIER_S) -> None:
-    """Wait until an interface has a carrier."""
     argv = ("sh", "-c", WAIT, "wait", interface, str(timeout_s))
     done = host.run(argv, timeout_s=timeout_s + SPARE_S, check=False)
     if done.exit_status == 3:
-        raise HostError(
-            host.name,
+        message = (
             f"{interface} has no link {timeout_s} s after its settings were changed; check the "
-            "cable, and whether the card takes them",
-            code=NO_CARRIER,
+            "cable, and whether the card takes them"
         )
+        raise HostError(host.name, message, code=NO_CARRIER)
 
 
 # Calls that run at the same time.
@@ -89,8 +87,6 @@ PING_SPARE_S = 20.0
 
 @dataclass(frozen=True)
 class PathCheck:
-    """Result of ping and traceroute from one end of a path."""
-
     ping: str
     traceroute: str
     min_ms: float | None
@@ -100,7 +96,6 @@ class PathCheck:
     loss_percent: float | None
 
     def columns(self) -> dict[str, float | None]:
-        """Return ping's summary as columns of the runs table."""
         return {
             "ping_min_ms": self.min_ms,
             "ping_avg_ms": self.avg_ms,
@@ -110,7 +105,6 @@ class PathCheck:
         }
 
     def printed(self) -> dict[str, str]:
-        """Return the output by program."""
         return {"ping": self.ping, "traceroute": self.traceroute}
 
 
@@ -149,7 +143,6 @@ OPENED_AT_ONCE = 16
 
 
 def open_all(hosts: Mapping[str, Host]) -> None:
-    """Connect to hosts, several at a time."""
     try:
         attempts = together([host.open for host in hosts.values()], at_once=OPENED_AT_ONCE)
         failures = [error for attempt in attempts if (error := attempt.exception())]
@@ -169,6 +162,5 @@ def open_all(hosts: Mapping[str, Host]) -> None:
 
 
 def close_hosts(hosts: Mapping[str, Host]) -> None:
-    """Close hosts, several at a time."""
     for closed in together([host.close for host in hosts.values()], at_once=OPENED_AT_ONCE):
         closed.result()

@@ -175,7 +175,6 @@ class Connection(fabric.Connection):
         return ours
 
     def proxy_stderr(self) -> str:
-        """Return the standard error of the proxy command."""
         if self._proxy_stderr is None:
             return ""
         self._proxy_stderr.seek(0)
@@ -219,8 +218,6 @@ def command_line(argv: tuple[str, ...]) -> bytes:
 
 
 class ChannelPipe:
-    """The streams of a process at the other end of an SSH channel."""
-
     def __init__(self, channel: paramiko.Channel):
         self._channel = channel
         self._stderr = bytearray()
@@ -311,7 +308,6 @@ class SshHost(Host):
 
     @property
     def connection(self) -> Connection:
-        """The fabric connection; HostError if the host is not open."""
         if self._connection is None:
             raise HostError(self.name, "is not connected", code="E-HOST-019")
         return self._connection
@@ -356,12 +352,8 @@ class SshHost(Host):
                     "; it may limit the sessions of a connection (MaxSessions in its sshd_config; "
                     "netlab uses up to 6 at a time)"
                 )
-            raise HostError(
-                self.name,
-                f"{what}: {problem or type(problem).__name__}",
-                command=shown(argv),
-                code="E-HOST-023",
-            ) from problem
+            message = f"{what}: {problem or type(problem).__name__}"
+            raise HostError(self.name, message, command=shown(argv), code="E-HOST-023") from problem
         return ChannelPipe(channel)
 
     def _made(self) -> Connection:
@@ -398,7 +390,6 @@ class SshHost(Host):
             raise BadInput(why(error), where=f"ssh -G {self.address}", code="E-HOST-048") from None
 
     def _has_key(self, connection: Connection) -> bool:
-        """True if a file or an agent has a key to offer."""
         named = connection.connect_kwargs.get("key_filename") or connection.ssh_config.get(
             "identityfile"
         )
@@ -503,8 +494,6 @@ _HOST = re.compile(r"\s*host[\s=]+(?P<names>.*)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class SshAlias:
-    """A host of an SSH configuration."""
-
     line: int
     hostname: str
     user: str | None
@@ -514,24 +503,18 @@ class SshAlias:
 
 
 def aliases(path: Path) -> dict[str, SshAlias]:
-    """Hosts that an SSH configuration names, in its order; patterns are left out."""
     try:
         text = path.expanduser().read_text(encoding="utf-8")
         if RUNS_COMMAND.search(text):
-            raise BadInput(
-                "`Match exec` runs a command, and an inventory is data: take it out",
-                where=str(path),
-                code="E-HOST-045",
-            )
+            message = "`Match exec` runs a command, and an inventory is data: take it out"
+            raise BadInput(message, where=str(path), code="E-HOST-045")
         config = paramiko.SSHConfig.from_text(text)
     except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=str(path), code="E-HOST-040"
-        ) from None
+        message = f"cannot be read: {error.strerror}"
+        raise BadInput(message, where=str(path), code="E-HOST-040") from None
     except (paramiko.ConfigParseError, UnicodeDecodeError, ValueError) as error:
-        raise BadInput(
-            f"is not an SSH configuration: {error}", where=str(path), code="E-HOST-041"
-        ) from None
+        message = f"is not an SSH configuration: {error}"
+        raise BadInput(message, where=str(path), code="E-HOST-041") from None
     found: dict[str, SshAlias] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         match = _HOST.fullmatch(line)

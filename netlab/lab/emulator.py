@@ -76,7 +76,6 @@ class EmulatorSettings:
 
 
 def open_request(places: Places) -> str:
-    """Return the line that opens a path between two devices."""
     words = " ".join(
         f"{side}_netns=/run/netns/{namespace} {side}_device={device}"
         for side, (namespace, device) in zip("ab", places, strict=True)
@@ -85,8 +84,6 @@ def open_request(places: Places) -> str:
 
 
 class LabEmulator:
-    """The emulator of one path of a lab that is up."""
-
     def __init__(self, state: Path, path: str):
         self.path = path
         self._requests = state / f"emulator-{path}.requests"
@@ -104,16 +101,14 @@ class LabEmulator:
         self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
 
     def forget_losses(self, direction: str) -> None:
-        """Cancel the scheduled drops that have not happened yet."""
         self._ask(f"set direction={direction} drop_at=0", "set")
 
     def _ask(self, line: str, event: str) -> dict:
         try:
             requests = os.open(self._requests, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as problem:
-            raise self._error(
-                f"the emulator is gone: {problem.strerror}", code="E-LAB-001"
-            ) from problem
+            message = f"the emulator is gone: {problem.strerror}"
+            raise self._error(message, code="E-LAB-001") from problem
         try:
             # one request at a time: answers do not name their request
             fcntl.flock(requests, fcntl.LOCK_EX)
@@ -138,9 +133,8 @@ class LabEmulator:
                 try:
                     answer = parse_json(line)
                 except ValueError:
-                    raise self._error(
-                        f"the emulator sent {line[:200]!r}, not JSON", code="E-LAB-002"
-                    ) from None
+                    message = f"the emulator sent {line[:200]!r}, not JSON"
+                    raise self._error(message, code="E-LAB-002") from None
                 if answer["event"] == "error":
                     raise self._error(answer["message"], code="E-LAB-003")
                 if answer["event"] == event:
@@ -153,11 +147,9 @@ class LabEmulator:
 
 
 def check() -> None:
-    """Check that this machine has what an emulator needs."""
     if not os.path.exists(TUN):
-        raise Unsupported(
-            f"an emulated path needs TUN devices; {TUN} does not exist", code="E-LAB-005"
-        )
+        message = f"an emulated path needs TUN devices; {TUN} does not exist"
+        raise Unsupported(message, code="E-LAB-005")
     if not os.access(TUN, os.R_OK | os.W_OK):
         raise Unsupported(
             f"an emulated path needs TUN devices, and this user may not open {TUN}: run netlab "
@@ -166,13 +158,7 @@ def check() -> None:
         )
 
 
-def start(
-    state: Path,
-    path: str,
-    places: Places,
-    settings: EmulatorSettings,
-) -> LabEmulator:
-    """Start the emulator of a path, which creates its devices, down and without addresses."""
+def start(state: Path, path: str, places: Places, settings: EmulatorSettings) -> LabEmulator:
     emulator = LabEmulator(state, path)
     os.mkfifo(emulator._requests, 0o600)
     files = (str(core.gensink_path()), str(emulator._requests), str(emulator._answers))
@@ -220,7 +206,6 @@ class KernelFeatures:
 
 
 def probed(run: Callable[[tuple[str, ...]], str] = tool) -> KernelFeatures:
-    """Probe the features in a temporary namespace."""
     place = userns.nameless() if userns.is_needed() else ("unshare", "--net", "--")
     words = run((*place, "sh", "-c", PROBE)).split()
     return KernelFeatures("netem" in words, "rate" in words, "seed" in words)
@@ -228,12 +213,10 @@ def probed(run: Callable[[tuple[str, ...]], str] = tool) -> KernelFeatures:
 
 @cache
 def kernel() -> KernelFeatures:
-    """Features of this kernel, probed once."""
     return probed()
 
 
 def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
-    """Return why netem cannot emulate a path; None if it can."""
     if not there.netem:
         return "this kernel has no netem"
     if emulator.rate_Mbps is not None and not there.rate:
@@ -350,6 +333,5 @@ class NetemSettings:
 
 
 def link_settings() -> LinkSettings:
-    """Return the settings of the ends of a path with netem: no card, one packet a segment."""
     bare = LabLink(interrupt_delay_us=0.0, segmentation_offload=False, checksum_offload=True)
     return replace(LinkSettings.of(bare, None), apart=True)

@@ -143,7 +143,6 @@ def _hold(state: Path, busy: int, writing: int) -> None:
 
 
 def hold(state: Path, busy: int) -> int:
-    """Start the two processes; return when they are ready, or with what failed."""
     reading, writing = os.pipe()
     if os.fork():
         os.close(writing)
@@ -179,7 +178,6 @@ def run(argv: list[str], read_only: str = "") -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Hold namespaces or run a program in some."""
     try:
         if argv[0] == "hold":
             return hold(Path(argv[1]), int(argv[2]))

@@ -44,7 +44,6 @@ exit 1
 
 
 def make(state: Path, plan: Topology, busy: int) -> None:
-    """Create everything that a lab consists of."""
     lab_id = state.name
     names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
     sshd.make_task_group(state, len(plan.hosts))
@@ -90,7 +89,6 @@ def _all(*calls: Callable[[], object]) -> None:
 
 
 def pair_argv(path: LabPath, names: dict[str, str]) -> tuple[str, ...]:
-    """Return the command that adds the veth pair of a path."""
     first, second = path.ends
     words = path.settings.add_words
     # created in the hosts' namespaces: the machine's own never has the pair
@@ -104,7 +102,6 @@ def pair_argv(path: LabPath, names: dict[str, str]) -> tuple[str, ...]:
 def set_up_commands(
     host: str, namespace: str, plan: Topology, *, ipv6: bool
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yield the commands that set up the interfaces of a host, with the input of each."""
     ends = plan.ends(host)
     yield inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)), []
     for end, settings in ends:
@@ -145,12 +142,10 @@ class Guard:
         if self._stdout.readline() != b"ready\n":
             self._process.kill()
             self._process.communicate()
-            raise HostError(
-                "lab", "the process that cleans up after a crash did not start", code="E-LAB-014"
-            )
+            message = "the process that cleans up after a crash did not start"
+            raise HostError("lab", message, code="E-LAB-014")
 
     def release(self) -> None:
-        """End the guard without removing the lab."""
         with contextlib.suppress(OSError):
             self._stdin.write(b"release\n")
             self._stdin.close()
@@ -183,17 +178,13 @@ class Lab:
 
     @classmethod
     def up(cls, study: Study, *, lab_id: str | None = None, owned: bool = False) -> Lab:
-        """Make the lab of a study."""
         needs.check_rights()
         plan = topology(study)
         if userns.is_needed():
             _check_deferral(plan)
         if lab_id is not None and not LAB_ID.fullmatch(lab_id):
-            raise BadInput(
-                "a lab id has one to eight lower-case letters or digits",
-                value=lab_id,
-                code="E-LAB-006",
-            )
+            message = "a lab id has one to eight lower-case letters or digits"
+            raise BadInput(message, value=lab_id, code="E-LAB-006")
         if any(path.emulator is not None for path in plan.paths):
             emulator.check()
         needs.check(
@@ -229,9 +220,8 @@ class Lab:
                 if guard is not None:
                     guard.release()
             if isinstance(problem, OSError):
-                raise HostError(
-                    "lab", f"could not be created: {problem}", code="E-LAB-009"
-                ) from problem
+                message = f"could not be created: {problem}"
+                raise HostError("lab", message, code="E-LAB-009") from problem
             raise
         lab = cls(state)
         if owned:
@@ -249,9 +239,8 @@ class Lab:
     def down(self) -> None:
         """Remove the lab, if it exists. A Ctrl-C is delayed until the end."""
         if self.foreign:
-            raise Unsupported(
-                f"lab {self.id} was made by root: remove it with sudo", code="E-LAB-010"
-            )
+            message = f"lab {self.id} was made by root: remove it with sudo"
+            raise Unsupported(message, code="E-LAB-010")
         with interrupts_wait():
             reaper.remove(self.id)
             if self._guard is not None:
@@ -260,11 +249,9 @@ class Lab:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Names of the lab's hosts."""
         return self.topology.hosts
 
     def namespace(self, host: str) -> str:
-        """Return the name of a host's network namespace."""
         self._check_host(host)
         return f"{reaper.PREFIX}{self.id}-{host}"
 
@@ -275,7 +262,6 @@ class Lab:
 
     @property
     def user_namespace(self) -> bool:
-        """True if its namespaces belong to a user namespace, because it was made without root."""
         return userns.is_needed() and not self.foreign
 
     @property
@@ -284,7 +270,6 @@ class Lab:
         return sshd.task_group_kind(self.state)
 
     def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:
-        """Return the argv that runs `argv` on a host, in the lab's task group."""
         return (*sshd.in_task_group(self.state), *inside(self.namespace(host), argv))
 
     def host(self, name: str) -> SshHost:
@@ -301,15 +286,10 @@ class Lab:
         )
 
     def emulator(self, path: str) -> emulator.LabEmulator:
-        """Return the emulator between the ends of a path."""
         emulated = [known.name for known in self.topology.paths if known.emulator is not None]
         if path not in emulated:
-            raise BadInput(
-                f"lab {self.id} has emulators on the paths {', '.join(emulated) or '(none)'}",
-                where="paths",
-                value=path,
-                code="E-LAB-011",
-            )
+            message = f"lab {self.id} has emulators on the paths {', '.join(emulated) or '(none)'}"
+            raise BadInput(message, where="paths", value=path, code="E-LAB-011")
         return emulator.LabEmulator(self.state, path)
 
     def emulated_with(self, path: str) -> str | None:
@@ -334,7 +314,6 @@ class Lab:
         }
 
     def status(self) -> dict:
-        """Return the present state of the lab as JSON values."""
         there = set(reaper.namespaces_of(self.id))
         names = {host: self.namespace(host) for host in self.hosts}
         return {
@@ -372,12 +351,8 @@ class Lab:
 
     def _check_host(self, host: str) -> None:
         if host not in self.topology.hosts:
-            raise BadInput(
-                f"lab {self.id} has the hosts {', '.join(self.topology.hosts) or '(none)'}",
-                where="hosts",
-                value=host,
-                code="E-LAB-012",
-            )
+            message = f"lab {self.id} has the hosts {', '.join(self.topology.hosts) or '(none)'}"
+            raise BadInput(message, where="hosts", value=host, code="E-LAB-012")
 
 
 def labs() -> list[Lab]:

@@ -34,7 +34,6 @@ GROUP_BITS = 32
 
 
 def queue_a_cpu() -> int:
-    """Number of pairs of queues that gives each CPU of this machine its own."""
     return min(os.cpu_count() or 1, MOST_QUEUES)
 
 
@@ -133,7 +132,6 @@ FEATURES = {
 
 
 def bucket_B(rate_bps: int, mtu_B: int = 1500) -> int:
-    """Return the size of a token bucket for a rate, B."""
     frames_B = 2 * max(FRAME_B, mtu_B + ETHERNET_HEADER_B)
     smooth_B = min(SEGMENTS_B, round(rate_bps / 8 * SMOOTH_S))
     return max(frames_B, smooth_B, round(rate_bps / 8 * BURST_S))
@@ -200,7 +198,6 @@ class LinkSettings:
         ]
 
     def settings_argv(self, interface: str, *, reserved: bool = True) -> tuple[str, ...]:
-        """Return the command that sets an end's features inside the namespace."""
         argv = ["sh", "-c", SETTINGS, "settings", interface]
         if self.card:
             argv.append("on" if self.segmentation_offload else "off")
@@ -219,13 +216,11 @@ def wait_until_up(
     busy: int | None = None,
     timeout_s: float = UP_S,
 ) -> None:
-    """Wait until the kernel reports the interfaces of a namespace as up."""
     argv = ("sh", "-c", WAIT, "wait", str(round(timeout_s * 10)), *interfaces)
     tool(inside(namespace, argv), host=host, busy=busy)
 
 
 def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
-    """Read back the settings of one end of a link from the kernel."""
     (link,) = tool_json(ip(namespace, "-j", "-d", "link", "show", "dev", interface))
     qdiscs = tool_json(tc(namespace, "-j", "qdisc", "show", "dev", interface))
     shape: dict = next((q["options"] for q in qdiscs if q["kind"] == "tbf"), {})

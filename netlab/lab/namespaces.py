@@ -17,7 +17,6 @@ TOOL_TIMEOUT_S = 20.0
 def tool(
     argv: Sequence[str], *, lines: Sequence[str] = (), host: str = "lab", busy: int | None = None
 ) -> str:
-    """Run a tool to its end and return its output."""
     try:
         done = subprocess.run(
             tuple(argv),
@@ -32,13 +31,11 @@ def tool(
             check=False,
         )
     except FileNotFoundError:
-        raise HostError(
-            host, f"{argv[0]} is not installed", command=shown(argv), code="E-LAB-015"
-        ) from None
+        message = f"{argv[0]} is not installed"
+        raise HostError(host, message, command=shown(argv), code="E-LAB-015") from None
     except subprocess.TimeoutExpired:
-        raise HostError(
-            host, f"did not end within {TOOL_TIMEOUT_S:g} s", command=shown(argv), code="E-LAB-016"
-        ) from None
+        message = f"did not end within {TOOL_TIMEOUT_S:g} s"
+        raise HostError(host, message, command=shown(argv), code="E-LAB-016") from None
     if done.returncode != 0:
         raise HostError(
             host,
@@ -63,12 +60,10 @@ def inside(namespace: str, argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def ip(namespace: str, *words: str) -> tuple[str, ...]:
-    """The argv of ``ip`` on a network namespace."""
     return (*entry(namespace), "ip", "-n", namespace, *words)
 
 
 def tc(namespace: str, *words: str) -> tuple[str, ...]:
-    """The argv of ``tc`` on a network namespace."""
     return (*entry(namespace), "tc", "-n", namespace, *words)
 
 

@@ -60,16 +60,13 @@ MEANINGS = {
 
 
 def check_rights() -> None:
-    """Check that this user can make namespaces on this machine."""
     if os.uname().sysname != "Linux":
-        raise Unsupported(
-            "the lab needs Linux; on other systems measure hosts over SSH", code="E-LAB-018"
-        )
+        message = "the lab needs Linux; on other systems measure hosts over SSH"
+        raise Unsupported(message, code="E-LAB-018")
     userns.check()
 
 
 def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> None:
-    """Check that this machine can create a lab."""
     user = userns.is_needed()
     packages = PACKAGES | (USER_PACKAGES if user else {})
     missing = [name for name in packages if shutil.which(name, path=search_path) is None]
@@ -93,10 +90,8 @@ def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> N
     lacking = [MEANINGS[word] for word in done.stdout.split() if word in MEANINGS]
     if lacking:
         reported = "; ".join(dict.fromkeys(done.stderr.split("\n"))).strip("; ")
-        raise Unsupported(
-            f"the lab needs {'; '.join(lacking)}, which this machine refused: {reported}",
-            code="E-LAB-021",
-        )
+        message = f"the lab needs {'; '.join(lacking)}, which this machine refused: {reported}"
+        raise Unsupported(message, code="E-LAB-021")
     if done.returncode != 0 and "unshare" in done.stderr:
         raise Unsupported(
             "namespaces cannot be made here (a container needs --privileged): "

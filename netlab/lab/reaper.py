@@ -100,7 +100,6 @@ def _wait_for(lock: int) -> None:
 
 
 def _holder(lock: int) -> str:
-    """The process that has a lock, from the kernel's table."""
     inode = str(os.fstat(lock).st_ino)
     with contextlib.suppress(OSError):
         for line in Path("/proc/locks").read_text().splitlines():
@@ -164,7 +163,6 @@ def namespaces_directory(lab_id: str) -> Path:
 
 
 def namespaces_of(lab_id: str) -> list[str]:
-    """Names of the network namespaces that belong to a lab."""
     where = namespaces_directory(lab_id)
     if not where.is_dir():
         return []
@@ -172,12 +170,10 @@ def namespaces_of(lab_id: str) -> list[str]:
 
 
 def lab_of(namespace: str) -> str:
-    """Id of the lab that a network namespace belongs to, from its name."""
     return namespace.removeprefix(PREFIX).partition("-")[0]
 
 
 def processes_in(namespaces: list[str]) -> list[int]:
-    """Process ids that run in any of the namespaces."""
     return _processes(_identities(namespaces), "net")
 
 
@@ -200,7 +196,6 @@ def cpu_hierarchies(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[tupl
 
 
 def task_groups_of(lab_id: str) -> list[Path]:
-    """The control groups that belong to a lab."""
     there = (mount / f"{PREFIX}{lab_id}" for mount, _ in cpu_hierarchies())
     return [group for group in there if group.is_dir()]
 
@@ -352,7 +347,6 @@ def _end_user_namespaces(lab_id: str) -> None:
 
 
 def _remove_task_groups(lab_id: str) -> None:
-    """Remove a lab's control groups once the last process has left them."""
     deadline = time.monotonic() + TERM_TIMEOUT_S
     while (groups := task_groups_of(lab_id)) and time.monotonic() < deadline:
         for group in groups:
@@ -395,7 +389,6 @@ def _is_mounted(path: Path) -> bool:
 
 
 def main(argv: list[str]) -> int:
-    """Wait for the owner's end, then remove the lab."""
     lab_id, token, owner = argv[0], argv[1], int(argv[2])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)

@@ -58,7 +58,6 @@ class OwnTaskGroup:
 
 
 def own_task_group(proc: Path = Path("/proc")) -> OwnTaskGroup:
-    """Find the task group of the processes that netlab starts here."""
     if _read(proc / "sys/kernel/sched_autogroup_enabled") in ("", "0"):
         return OwnTaskGroup(SHARED)
     own = [line.split(":", 2) for line in _read(proc / "self/cgroup").splitlines()]
@@ -96,12 +95,10 @@ def make_task_group(state: Path, hosts: int) -> None:
 
 
 def in_task_group(state: Path) -> tuple[str, ...]:
-    """Command prefix that runs its arguments in the lab's group."""
     return ("sh", str(state / JOIN_FILE))
 
 
 def task_group_kind(state: Path) -> TaskGroupKind:
-    """Return how the scheduler groups the ends of a lab."""
     return OWN if (state / LINK).exists() else own_task_group().kind
 
 
@@ -171,7 +168,6 @@ def login() -> str:
 
 
 def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> None:
-    """Write keys, known hosts and a configuration for each host."""
     _make_key(state.name, state / "user_key", busy)
     (state / "hosts").mkdir(mode=0o700)
     (state / "serve").write_text(SERVE_AS_USER if userns.is_needed() else SERVE)

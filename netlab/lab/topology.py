@@ -26,8 +26,6 @@ TAKEN = ("lo", "all", "default")
 
 @dataclass(frozen=True)
 class LabEnd:
-    """One end of a path in the lab: host, interface, and addresses of both ends."""
-
     host: str
     interface: str
     addresses: tuple[str, ...]
@@ -77,13 +75,10 @@ class LabPath:
 
 @dataclass(frozen=True)
 class Topology:
-    """All lab hosts and lab paths of a study."""
-
     hosts: tuple[str, ...]
     paths: tuple[LabPath, ...]
 
     def ends(self, host: str) -> list[tuple[LabEnd, LinkSettings]]:
-        """The ends that a host has, with the settings of each."""
         return [
             (end, path.settings) for path in self.paths for end in path.ends if end.host == host
         ]
@@ -97,21 +92,16 @@ class Topology:
 
     @classmethod
     def from_dict(cls, content: dict) -> Topology:
-        """The topology that :meth:`as_dict` wrote."""
         return from_content(Topology, content)
 
 
 def topology(
     study: Study, kernel: Callable[[], lab_emulator.KernelFeatures] = lab_emulator.kernel
 ) -> Topology:
-    """Derive the lab of a study."""
     hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
     if not hosts:
-        raise BadInput(
-            "the study has no lab host; add one or use hosts over SSH",
-            where=study.name,
-            code="E-LAB-024",
-        )
+        message = "the study has no lab host; add one or use hosts over SSH"
+        raise BadInput(message, where=study.name, code="E-LAB-024")
     names = interfaces(study)
     mtu_B = max(mtu_B or OWN_MTU_B for level in study.tunings for mtu_B in level.mtus)
     paths = []
@@ -148,7 +138,6 @@ def topology(
 
 
 def forced(study: Study, path: str) -> bool:
-    """Return whether a path has forced losses, which need netlab's own emulator."""
     name = path_of_link(path)
     return any(g.path == name and g.force_loss_at_s is not None for g in study.groups)
 
@@ -175,9 +164,8 @@ def addresses(study: Study, path: str, version: int) -> dict[str, str]:
     else:
         network = int(IPV4.network_address) + 4 * number
         if 4 * number >= IPV4.num_addresses:
-            raise BadInput(
-                f"the lab has addresses for {IPV4.num_addresses // 4} paths only", code="E-LAB-025"
-            )
+            message = f"the lab has addresses for {IPV4.num_addresses // 4} paths only"
+            raise BadInput(message, code="E-LAB-025")
         pair = (ipaddress.IPv4Address(network + 1), ipaddress.IPv4Address(network + 2))
     first, second = study.path(path).ends
     return {first.host: str(pair[0]), second.host: str(pair[1])}
@@ -193,12 +181,8 @@ def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
     first, second = study.path(path_name).ends
     given = [end.address for end in (first, second) if end.address is not None]
     if len(given) == 1:
-        raise BadInput(
-            "in the lab an address is given for both ends or for none",
-            where=f"paths.{path_name}",
-            value=given[0],
-            code="E-LAB-026",
-        )
+        message = "in the lab an address is given for both ends or for none"
+        raise BadInput(message, where=f"paths.{path_name}", value=given[0], code="E-LAB-026")
     if not given:
         pairs = (addresses(study, path_name, version) for version in (4, 6))
         return [(pair[first.host], pair[second.host]) for pair in pairs]
@@ -220,11 +204,9 @@ def _check_ends(paths: list[LabPath]) -> None:
                 )
             for word in (end.interface, *end.addresses):
                 if (end.host, word) in seen:
+                    message = f"{end.host} has this interface or address on another path too"
                     raise BadInput(
-                        f"{end.host} has this interface or address on another path too",
-                        where=f"paths.{path.name}",
-                        value=word,
-                        code="E-LAB-028",
+                        message, where=f"paths.{path.name}", value=word, code="E-LAB-028"
                     )
                 seen.add((end.host, word))
 
@@ -243,7 +225,6 @@ def lab_pair(
     mtus_B: Iterable[int] = (1500,),
     **keys: object,
 ) -> Study:
-    """Join two lab hosts by one path for each link."""
     ends = [{"host": SENDER}, {"host": RECEIVER}]
     return Study.model_validate(
         {

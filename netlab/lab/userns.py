@@ -42,7 +42,6 @@ def reading(directory: Path) -> tuple[str, ...]:
 
 
 def check() -> None:
-    """Check that this user can make user namespaces, if a lab needs one."""
     if not is_needed():
         return
     done = subprocess.run(
@@ -64,7 +63,6 @@ def check() -> None:
 
 
 def refusal(said: str, sysctls: Path = Path("/proc/sys")) -> tuple[str, str]:
-    """Find why this machine refuses a user namespace."""
     known = (
         ("user/max_user_namespaces", "0", "10000"),
         ("kernel/unprivileged_userns_clone", "0", "1"),
@@ -84,11 +82,9 @@ def refusal(said: str, sysctls: Path = Path("/proc/sys")) -> tuple[str, str]:
 
 
 def start(state: Path, busy: int) -> None:
-    """Start the processes that hold the namespaces of a lab."""
     account = f"{LOGIN}:x:{os.geteuid()}:{os.getegid()}:netlab:{state}:{state / SESSION}\n"
     (state / holder.PASSWD).write_text(account + Path("/etc/passwd").read_text())
     tool((sys.executable, "-I", "-S", holder.__file__, "hold", str(state), str(busy)), busy=busy)
     if reaper.holders_of(state.name) is None:
-        raise HostError(
-            "lab", "the processes that hold its namespaces have ended", code="E-LAB-029"
-        )
+        message = "the processes that hold its namespaces have ended"
+        raise HostError("lab", message, code="E-LAB-029")

@@ -97,7 +97,6 @@ def _own_bus_each_way(row: Mapping) -> bool:
 
 
 def evidence(row: Mapping) -> Evidence:
-    """Compute the numbers behind a verdict."""
     goodput = _number(row, "goodput_MBps")
     both = row.get("direction") == "<->"
     bus, link = _number(row, "bus_MBps"), _number(row, "link_MBps") * (2 if both else 1)

@@ -53,8 +53,6 @@ class AgentChannel(Protocol):
 
 @dataclass(frozen=True)
 class RunEnd:
-    """One end of a run."""
-
     host: str
     channel: AgentChannel
     address: str
@@ -70,7 +68,6 @@ class RunEnd:
 
     @property
     def own_address(self) -> str:
-        """The address that its sockets bind."""
         return self.bind_address or self.address
 
     @property
@@ -167,11 +164,7 @@ class _Inbox:
                 message = str(answer.get("message") or code)
                 if message.startswith("connect to"):
                     message += FIREWALL
-                raise RunError(
-                    f"{self._side.host}: {message}",
-                    reason=code,
-                    code="E-MEASURE-002",
-                )
+                raise RunError(f"{self._side.host}: {message}", reason=code, code="E-MEASURE-002")
             if kind == "samples" and of in self._runs:
                 self._parts.setdefault((f"{answer.get('role')}_result", of), []).append(answer)
             elif of in self._runs:  # else the late echo of an earlier, abandoned run
@@ -179,16 +172,12 @@ class _Inbox:
         return self._checked(self._stored.pop((event, run)))
 
     def _checked(self, answer: dict) -> dict:
-        """Validate the required keys of an answer."""
         wanted = ANSWERS[answer["event"]]
         for key, kind in wanted.items():
             value = answer.get(key)
             if not isinstance(value, kind) or isinstance(value, bool):
-                raise RunError(
-                    f"{self._side.host}: {answer['event']} has {key} {shown(value)}",
-                    reason="peer",
-                    code="E-MEASURE-003",
-                )
+                message = f"{self._side.host}: {answer['event']} has {key} {shown(value)}"
+                raise RunError(message, reason="peer", code="E-MEASURE-003")
         if "parts" in (answer.get("samples") or {}):
             self._assemble(answer)
         return answer
@@ -214,11 +203,10 @@ class _Inbox:
             if answer["trace"] is not None:
                 answer["trace"] = {name: rows[name] for name in TRACED}
         except (KeyError, TypeError, ValueError) as error:
-            raise RunError(
-                f"{self._side.host}: the samples of its {answer['event']} are incomplete: {error}",
-                reason="peer",
-                code="E-MEASURE-007",
-            ) from error
+            message = (
+                f"{self._side.host}: the samples of its {answer['event']} are incomplete: {error}"
+            )
+            raise RunError(message, reason="peer", code="E-MEASURE-007") from error
 
 
 def _asked(
@@ -255,7 +243,6 @@ def _asked(
 
 
 def _switch(value: bool | str) -> str:
-    """An option of a policy in the agent's format: ``auto``, ``on`` or ``off``."""
     return value if isinstance(value, str) else "on" if value else "off"
 
 
@@ -267,7 +254,6 @@ def measure(
     now: Callable[[], float] = time.monotonic,
     run_number: int | None = None,
 ) -> RunOutcome:
-    """Execute one run and return the results of both agents."""
     started_unix_ns = time.time_ns()
     started = now()
     run = run_number if run_number is not None else secrets.randbits(63)
@@ -345,7 +331,6 @@ def measure(
 
 
 def _stop(directions: list[tuple[RunEnd, RunEnd]], runs: list[int]) -> None:
-    """Request every reachable agent to stop the run."""
     for (of, to), run in zip(directions, runs, strict=True):
         for side in (of, to):
             try:

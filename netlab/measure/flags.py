@@ -26,8 +26,6 @@ TICK_US = 10_000
 
 @dataclass(frozen=True)
 class ForeignLoad:
-    """CPU time of processes that are not part of a run."""
-
     percent: float
     largest: str = ""
 
@@ -60,7 +58,6 @@ def own_processes(reports: Iterable[dict]) -> Counter[tuple[str, int]]:
 def load_of(
     others: dict, cpus: int, own: Counter[tuple[str, int]], emulated: Emulated | None = None
 ) -> ForeignLoad:
-    """Foreign load of one host."""
     us = others["cpu_us"] - TICK_US
     foreign, left = [], Counter(own)
     # Of two programs of one name, born in one tick, the busier one is foreign.
@@ -225,15 +222,12 @@ BURST_B = 65_536
 
 @dataclass(frozen=True)
 class Most:
-    """Largest plausible share of the ceiling."""
-
     percent: float
     late_s: float
     held_s: float
 
 
 def most_percent(row: dict) -> Most:
-    """Return the largest plausible share of a run's ceiling, from its window and its queue."""
     window_s = row.get("window_s")
     if not window_s:
         return Most(100 + BASE_PERCENT, 0.0, 0.0)
@@ -368,7 +362,6 @@ def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | N
 
 
 def _emulator_fault(emulated: Emulated) -> str | None:
-    """Describe how an emulated path differed from its settings; None if it did not."""
     late_us = emulated.late_us
     bound_us = max(EMULATOR_LATE_US, EMULATOR_LATE_SHARE_OF_RTT * emulated.rtt_us)
     faults = []
@@ -399,7 +392,6 @@ def _reset(name: str, meter: dict) -> str | None:
 
 
 def _stepped(name: str, meter: dict) -> str | None:
-    """Describe a disagreement of the clocks over an interval; None if they agree."""
     clock = meter.get("clock") or {}
     if clock.get("steps"):
         return f"{name}: the clock was set by {clock['step_ns'] / 1e9:+.3f} s"
@@ -413,7 +405,6 @@ def _stepped(name: str, meter: dict) -> str | None:
 
 
 def _late_watch(outcome: RunOutcome) -> str:
-    """Name the ends whose watch thread was late; empty if none was."""
     late_s = {"sender": 0.0, "sink": 0.0}
     for flow in outcome.flows:
         for name, result in (("sender", flow.gen), ("sink", flow.sink)):
@@ -451,14 +442,11 @@ SPENT = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us", "steal_us", 
 
 @dataclass(frozen=True)
 class Throttling:
-    """Throttling of the CPUs of all hosts of a run."""
-
     events: int | None
     frequency_percent: float | None
 
 
 def throttling(outcome: RunOutcome) -> Throttling:
-    """Read the throttling of a run's hosts from the meters of its agents."""
     whole = [cpu.get("throttled") for cpu in _cpus(outcome, "total")]
     events = [count for count in whole if count is not None]
     changes = [

@@ -31,8 +31,6 @@ INTERFACE_SLACK_B = 262_144
 
 @dataclass
 class Ledger:
-    """The audit of one run."""
-
     error_B: int | None = 0
     problems: list[str] = field(default_factory=list)
     surplus: list[str] = field(default_factory=list)
@@ -141,7 +139,6 @@ def _why(seen: int, payload: int, most: float) -> str:
 
 
 def _counted(result: dict, name: str) -> int | None:
-    """An interface counter over the whole run; None without one, or when it was reset."""
     meter = (result.get("meter") or {}).get("total") or {}
     interface = meter.get("interface")
     return None if not interface or interface.get("reset") else interface[name]
@@ -157,35 +154,25 @@ def _counted(result: dict, name: str) -> int | None:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A transfer of known size."""
-
     bytes: int
     seconds: float
     error_s: float
 
     @property
     def goodput_MBps(self) -> float:
-        """Payload over time, in 10^6 B/s."""
         return self.bytes / self.seconds / 1e6
 
 
 def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
-    """Time a fixed-byte run."""
     for name, result in (("sender", gen), ("sink", sink)):
         if result["status"] != "ok":
-            raise RunError(
-                f"{name}: {result.get('message') or result['status']}",
-                reason="peer",
-                code="E-MEASURE-004",
-            )
+            message = f"{name}: {result.get('message') or result['status']}"
+            raise RunError(message, reason="peer", code="E-MEASURE-004")
     sent_ns, read_ns = gen["t_first_byte_ns"], sink["t_first_byte_ns"]
     last_ns = max((stream.get("t_last_ns") or 0) for stream in sink["per_stream"])
     if not last_ns:
-        raise RunError(
-            "a timed run has no size; only a run of fixed bytes can be timed by its bytes",
-            reason="bad_request",
-            code="E-MEASURE-005",
-        )
+        message = "a timed run has no size; only a run of fixed bytes can be timed by its bytes"
+        raise RunError(message, reason="bad_request", code="E-MEASURE-005")
     # lead of the sink's clock over the gen's: at least, at most
     least_ns, most_ns = sink["t_go_ns"] - gen["t_let_go_ns"], read_ns - sent_ns
     if one_clock:
@@ -195,11 +182,8 @@ def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
         ahead_ns, error_ns = (least_ns + most_ns) / 2, (most_ns - least_ns) / 2
         possible = least_ns <= most_ns
     if not possible or last_ns < read_ns:
-        raise RunError(
-            "a byte was read before it was sent: a clock was stepped",
-            reason="internal",
-            code="E-MEASURE-006",
-        )
+        message = "a byte was read before it was sent: a clock was stepped"
+        raise RunError(message, reason="internal", code="E-MEASURE-006")
     return Transfer(sink["total_bytes"], (last_ns - ahead_ns - sent_ns) / 1e9, error_ns / 1e9)
 
 
@@ -259,7 +243,6 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def one_machine(facts: Mapping[str, Mapping]) -> bool:
-    """True if all hosts run on the same kernel; False where one does not report its boot."""
     boots = {host.get("boot_id") for host in facts.values()}
     return len(facts) > 1 and len(boots) == 1 and None not in boots
 

@@ -59,7 +59,6 @@ def ceiling(
 
 
 def ceiling_source(setting: RunSetting, kind: str | None) -> str:
-    """Source of the figure of a ceiling; empty without one."""
     sources = {
         "bus": setting.bus_source or "the bus",
         "link": f"a link of {setting.link_MBps or 0:g} MB/s, as the study states",
@@ -156,14 +155,12 @@ def _foreign_percent(
 
 
 def others_load(meter: dict, ours_us: float) -> dict[str, float | None]:
-    """Return the shares of CPU time that others used in an interval without a run."""
     cpu = _cpu(meter)
     foreign = _foreign_percent([cpu], [ours_us], one_machine=True, emulator_us=0.0)
     return {"steal_percent": cpu["steal"], "foreign_cpu_percent": foreign}
 
 
 def own_us(meter: dict | None) -> float:
-    """CPU time of the run's processes at one end, us."""
     process = (meter or {}).get("process") or {}
     return (process.get("user_us") or 0) + (process.get("system_us") or 0)
 
@@ -171,14 +168,10 @@ def own_us(meter: dict | None) -> float:
 def _meters(outcome: RunOutcome, part: str) -> tuple[dict | None, dict | None]:
     """Meter of the sending end and of the receiving end of the forward direction."""
     forward = outcome.flows[0]
-    return (
-        (forward.gen.get("meter") or {}).get(part),
-        (forward.sink.get("meter") or {}).get(part),
-    )
+    return ((forward.gen.get("meter") or {}).get(part), (forward.sink.get("meter") or {}).get(part))
 
 
 def _whole(values: list) -> int | None:
-    """Return the sum of values; None if one is missing."""
     return None if any(value is None for value in values) else int(sum(values))
 
 
@@ -213,7 +206,6 @@ def _policy(flows: tuple[Direction, ...]) -> str | None:
 
 
 def _engine(flows: tuple[Direction, ...]) -> str:
-    """Engines and methods of sender and receiver: ``blocking:copy/epoll:discard``."""
     used = [
         f"{flow.gen.get('engine', 'blocking')}:{flow.gen.get('send', 'copy')}/"
         f"{flow.sink.get('engine', 'blocking')}:{flow.sink.get('receive', 'copy')}"
@@ -356,7 +348,6 @@ def record(
 
 
 def _pacing_MBps(senders: list[dict]) -> float | None:
-    """Pacing rate of all senders together; None if one of them was not paced."""
     rates_Bps = [stream.get("pacing_Bps") or 0 for stream in senders]
     return sum(rates_Bps) / 1e6 if rates_Bps and all(rates_Bps) else None
 

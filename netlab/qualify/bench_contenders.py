@@ -30,8 +30,6 @@ VERSION_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True)
 class Installed:
-    """An installed tool: its program file and its version line."""
-
     tool: Tool
     program: str
     version: str
@@ -45,9 +43,8 @@ def find_tools(
     names = [tool.name for tool in TOOLS]
     for name in wanted:
         if name not in names:
-            raise BadInput(
-                f"there are {', '.join(names)}", key="peer", value=name, code="E-BENCH-002"
-            )
+            message = f"there are {', '.join(names)}"
+            raise BadInput(message, key="peer", value=name, code="E-BENCH-002")
     found = []
     for tool in TOOLS:
         if wanted and tool.name not in wanted:
@@ -59,17 +56,12 @@ def find_tools(
         elif given:
             raise BadInput("is not a program", where=tool.variable, value=given, code="E-BENCH-003")
         elif wanted:
-            raise BadInput(
-                f"{tool.program} is not on PATH, and {tool.variable} does not name it",
-                key="peer",
-                value=tool.name,
-                code="E-BENCH-004",
-            )
+            message = f"{tool.program} is not on PATH, and {tool.variable} does not name it"
+            raise BadInput(message, key="peer", value=tool.name, code="E-BENCH-004")
     return tuple(found)
 
 
 def _version(tool: Tool, program: str) -> str:
-    """The first line of a tool's version output."""
     try:
         # neper writes a log file to its working directory.
         with tempfile.TemporaryDirectory() as directory:
@@ -84,9 +76,8 @@ def _version(tool: Tool, program: str) -> str:
                 check=False,
             )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadInput(
-            f"its version option failed: {error}", where=program, code="E-BENCH-005"
-        ) from None
+        message = f"its version option failed: {error}"
+        raise BadInput(message, where=program, code="E-BENCH-005") from None
     lines = (done.stdout + done.stderr).strip().splitlines()
     return lines[0].strip()[:120] if lines else "unknown"
 
@@ -119,7 +110,6 @@ class OwnVariant:
 
     @property
     def label(self) -> str:
-        """Its name: send method, receive method and record length."""
         engine = "" if self.engine == "auto" else f"{self.engine} "
         return f"{engine}{self.send}/{self.receive} {size(self.record_length_B)}"
 
@@ -130,45 +120,31 @@ class OwnVariant:
 
 
 OWN_SAME = OwnVariant(RECORD_LENGTH_B, receive="copy")
-OWN_VARIANTS = (
-    OwnVariant(MIB, "copy"),
-    OwnVariant(MIB, "splice"),
-    OwnVariant(256 * KIB, "copy"),
-    OwnVariant(256 * KIB, "splice"),
+OWN_VARIANTS = tuple(
+    OwnVariant(length_B, send) for length_B in (MIB, 256 * KIB) for send in ("copy", "splice")
 )
 """The most likely best one first, as in :class:`~netlab.generators.tools.Tool`."""
 
 PLAIN_SAME = OwnVariant(RECORD_LENGTH_B, receive="copy", engine="plain")
-PLAIN_VARIANTS = (
-    OwnVariant(MIB, receive="copy", engine="plain"),
-    OwnVariant(RECORD_LENGTH_B, receive="copy", engine="plain"),
-)
+PLAIN_VARIANTS = (OwnVariant(MIB, receive="copy", engine="plain"), PLAIN_SAME)
 """send() and recv() in a loop have one choice: the record length."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One contender."""
-
     name: str
     same: OwnVariant | Variant
     best: tuple[OwnVariant | Variant, ...]
     max_streams: int | None = None
 
-    def variants(self, mode: Mode) -> tuple[OwnVariant | Variant, ...]:
-        """Its variants in a mode."""
-        return self.best if mode == "best" else (self.same,)
-
 
 def contenders(peers: Sequence[Installed]) -> tuple[Contender, ...]:
-    """netlab's own core in two ways, and the other tools."""
-    own = (
+    alike, tools = Variant(RECORD_LENGTH_B), [peer.tool for peer in peers]
+    return (
         Contender(GENSINK, OWN_SAME, OWN_VARIANTS),
         Contender(PLAIN, PLAIN_SAME, PLAIN_VARIANTS),
+        *(Contender(t.name, alike, t.variants, t.max_streams) for t in tools),
     )
-    tools = (peer.tool for peer in peers)
-    alike = Variant(RECORD_LENGTH_B)
-    return (*own, *(Contender(t.name, alike, t.variants, t.max_streams) for t in tools))
 
 
 # The schedule of a benchmark: its transfers and their order.
@@ -180,31 +156,20 @@ MOST |= {"queues": MOST_QUEUES}
 
 @dataclass(frozen=True)
 class Environment:
-    """Settings of a path during its rounds."""
-
     offloads: Literal["on", "off"]
     mtu_B: int
 
 
 @dataclass(frozen=True)
 class BenchCell:
-    """The factor levels of one comparison."""
-
     offloads: Literal["on", "off"]
     mtu_B: int
     streams: int
     mode: Mode
 
-    @property
-    def environment(self) -> Environment:
-        """Settings of the path for this cell."""
-        return Environment(self.offloads, self.mtu_B)
-
 
 @dataclass(frozen=True)
 class Matrix:
-    """The cells of a benchmark, and the number and duration of transfers."""
-
     offloads: tuple[Literal["on", "off"], ...] = ("on", "off")
     mtus_B: tuple[int, ...] = (1500, 9000)
     streams: tuple[int, ...] = (1, 4, 20, 200)
@@ -232,7 +197,6 @@ class Matrix:
 
     @property
     def cells(self) -> tuple[BenchCell, ...]:
-        """Every combination of levels."""
         levels = itertools.product(self.offloads, self.mtus_B, self.streams, self.modes)
         return tuple(BenchCell(*level) for level in dict.fromkeys(levels))
 
@@ -251,7 +215,6 @@ class BenchTransfer:
     variant: OwnVariant | Variant | None = None
 
     def as_dict(self) -> dict:
-        """The columns that identify the transfer."""
         kind = "heat" if self.variant else "round"
         own = {"order": self.order, kind: self.number}
         return {**own, **asdict(self.cell), "contender": self.contender}
@@ -272,8 +235,6 @@ class EnvironmentSchedule:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A contender excluded from a cell."""
-
     cell: BenchCell
     contender: str
     reason: str
@@ -289,25 +250,21 @@ def schedule(
     anew, so that drift of the machine affects all alike.
     """
     generator = random.Random(matrix.seed)
-    left_out = tuple(
-        LeftOut(cell, one.name, f"at most {one.max_streams} streams")
-        for cell in matrix.cells
-        for one in taking_part
-        if one.max_streams is not None and cell.streams > one.max_streams
-    )
-    cannot = {(out.cell, out.contender) for out in left_out}
-    environments = list(dict.fromkeys(cell.environment for cell in matrix.cells))
+    left_out: list[LeftOut] = []
+    of: dict[Environment, dict[tuple[BenchCell, str], tuple[OwnVariant | Variant, ...]]] = {}
+    for cell, one in itertools.product(matrix.cells, taking_part):
+        if one.max_streams is not None and cell.streams > one.max_streams:
+            left_out.append(LeftOut(cell, one.name, f"at most {one.max_streams} streams"))
+            continue
+        some = one.best if cell.mode == "best" else (one.same,)
+        known = of.setdefault(Environment(cell.offloads, cell.mtu_B), {})
+        known[cell, one.name] = some[: matrix.most_variants]
+    environments = list(of)
     generator.shuffle(environments)
     stages: list[EnvironmentSchedule] = []
     order = itertools.count()
     for environment in environments:
-        variants = {
-            (cell, one.name): one.variants(cell.mode)[: matrix.most_variants]
-            for cell in matrix.cells
-            if cell.environment == environment
-            for one in taking_part
-            if (cell, one.name) not in cannot
-        }
+        variants = of[environment]
         tried = [
             (*pair, variant) for pair, some in variants.items() if len(some) > 1 for variant in some
         ]
@@ -322,7 +279,7 @@ def schedule(
             for pair in generator.sample(list(variants), len(variants))
         ]
         stages.append(EnvironmentSchedule(environment, variants, tuple(heats), tuple(turns)))
-    return tuple(stages), left_out
+    return tuple(stages), tuple(left_out)
 
 
 # The physical limit of a transfer within one machine: its memory copy rate.
@@ -354,17 +311,15 @@ def copy_limits(budget_ms: int = BUDGET_MS) -> CopyLimits:
     """
     ones = [core.memory_copy_MBps(budget_ms) for _ in range(TRIES)]
     alls = [_together(budget_ms) for _ in range(TRIES)]
+    names = ("hot_MBps", "cold_MBps")
     return CopyLimits(
-        cores=len(alls[0]),
-        one_hot_MBps=max(rate.hot_MBps for rate in ones),
-        one_cold_MBps=max(rate.cold_MBps for rate in ones),
-        all_hot_MBps=max(sum(rate.hot_MBps for rate in rates) for rates in alls),
-        all_cold_MBps=max(sum(rate.cold_MBps for rate in rates) for rates in alls),
+        len(alls[0]),
+        *(max(getattr(rate, name) for rate in ones) for name in names),
+        *(max(sum(getattr(rate, name) for rate in rates) for rates in alls) for name in names),
     )
 
 
 def _together(budget_ms: int) -> list[core.CopyRate]:
-    """The rate of each core while all of them copy."""
     cores = sorted(os.sched_getaffinity(0))
     begin = Barrier(len(cores))
 

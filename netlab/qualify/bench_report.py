@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -85,85 +86,69 @@ def ratios(samples: pd.DataFrame) -> pd.DataFrame:
     ratio is the geometric mean of the ratios within a round, with Student's interval on their
     logarithms, simultaneous over the family.
     """
-    cells: dict[tuple, list[_Pair]] = {}
+    families: dict[tuple[str, bool], list[tuple]] = defaultdict(list)
+    rows: list[tuple[dict, str]] = []
     for key, part in samples.groupby([*CELL], sort=False):
         sides = {name: side.set_index("round") for name, side in part.groupby("contender")}
         own = sides.pop(GENSINK, None)
-        if own is not None:
-            cells[key] = [_Pair.of(name, own, other) for name, other in sides.items()]
-    families: dict[tuple[str, bool], list[_Pair]] = {}
-    for key, pairs in cells.items():
-        for pair in pairs:
-            if len(pair.own):
-                families.setdefault((key[0], pair.name in OWN), []).append(pair)
-    for family in families.values():
-        _compare(family)
-    rows = []
-    for key, pairs in cells.items():
-        cell = dict(zip(CELL, key, strict=True))
-        rows += [cell | {"other": pair.name, "against": pair.name} | pair.row for pair in pairs]
-        peers = [pair for pair in pairs if pair.name not in OWN and pair.median_MBps > 0]
+        peers = []
+        for name, other in sides.items() if own is not None else ():
+            row = {**dict(zip(CELL, key, strict=True)), "against": name}
+            pair = _undisturbed(own, other, row)
+            rows.append((row, name))
+            if row["pairs"]:
+                families[key[0], name in OWN].append((row, *pair))
+            median_MBps = other["goodput_MBps"].astype(float).median()
+            if name not in OWN and median_MBps > 0:
+                peers.append((median_MBps, row))
         if peers:
-            best = max(peers, key=lambda pair: pair.median_MBps)
-            rows.append(cell | {"other": BEST_PEER, "against": best.name} | best.row)
-    return pd.DataFrame.from_records(rows, columns=list(RATIO_COLUMNS))
-
-
-def _compare(pairs: list[_Pair]) -> None:
-    """Give each pair of one family its figures."""
-    figures = compare_pairs(
-        [(pair.other["goodput_MBps"], pair.own["goodput_MBps"]) for pair in pairs],
-        level=CONFIDENCE,
-        same_within_percent=SAME_WITHIN_PERCENT,
+            rows.append((max(peers, key=lambda peer: peer[0])[1], BEST_PEER))
+    for family in families.values():
+        figures = compare_pairs(
+            [(other["goodput_MBps"], own["goodput_MBps"]) for _, own, other in family],
+            level=CONFIDENCE,
+            same_within_percent=SAME_WITHIN_PERCENT,
+        )
+        level = bonferroni(CONFIDENCE, len(family))
+        for (row, own, other), figure in zip(family, figures, strict=True):
+            kept = ["ratio", "low", "high", "p_holm", "verdict"]
+            kept += ["reason"] if len(own) >= COMMON_ROUNDS else []
+            logs = np.log((own / other)["goodput_MBps"])
+            row |= {name: figure[name] for name in kept} | _cpu(own, other, level)
+            row["noise_percent"] = 100 * math.expm1(logs.std())
+    return pd.DataFrame.from_records(
+        [row | {"other": name} for row, name in rows], columns=list(RATIO_COLUMNS)
     )
-    level = bonferroni(CONFIDENCE, len(pairs))
-    for pair, figure in zip(pairs, figures, strict=True):
-        kept = ["ratio", "low", "high", "p_holm", "verdict"]
-        kept += ["reason"] if len(pair.own) >= COMMON_ROUNDS else []
-        pair.row.update({n: figure[n] for n in kept} | pair.spread() | pair.cpu(level))
 
 
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """Transfers of another contender and of gensink in the undisturbed rounds that both have."""
+def _undisturbed(
+    own: pd.DataFrame, other: pd.DataFrame, row: dict
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both sides in the undisturbed rounds that both have; the row gets their numbers."""
+    good = [side[side["goodput_MBps"].notna()] for side in (own, other)]
+    common = good[0].index.intersection(good[1].index)
+    own, other = (side.loc[common] for side in good)
+    load = pd.concat([side["flags"].str.split(",") for side in (own, other)], axis=1)
+    disturbed = load.map(lambda flags: INTERFERENCE in flags).any(axis=1)
+    columns = ["goodput_MBps", "cpu_s_per_GB"]
+    own, other = (side.loc[~disturbed, columns].astype(float) for side in (own, other))
+    reason = f"{len(own)} undisturbed rounds in common, {COMMON_ROUNDS} needed"
+    if disturbed.any():
+        reason += f" (steal or foreign load in {disturbed.sum()})"
+    row |= {"pairs": len(own), "disturbed": int(disturbed.sum())}
+    row |= {"verdict": CANNOT_TELL, "reason": reason}
+    return own, other
 
-    name: str
-    other: pd.DataFrame
-    own: pd.DataFrame
-    median_MBps: float
-    row: dict
 
-    @classmethod
-    def of(cls, name: str, own: pd.DataFrame, other: pd.DataFrame) -> _Pair:
-        median_MBps = other["goodput_MBps"].astype(float).median()
-        columns = ["goodput_MBps", "cpu_s_per_GB"]
-        good = [side[side["goodput_MBps"].notna()] for side in (own, other)]
-        common = good[0].index.intersection(good[1].index)
-        own, other = (side.loc[common] for side in good)
-        load = pd.concat([side["flags"].str.split(",") for side in (own, other)], axis=1)
-        disturbed = load.map(lambda flags: INTERFERENCE in flags).any(axis=1)
-        own, other = (side.loc[~disturbed, columns].astype(float) for side in (own, other))
-        reason = f"{len(own)} undisturbed rounds in common, {COMMON_ROUNDS} needed"
-        if disturbed.any():
-            reason += f" (steal or foreign load in {disturbed.sum()})"
-        row = {"pairs": len(own), "disturbed": int(disturbed.sum())}
-        return cls(name, other, own, median_MBps, row | {"verdict": CANNOT_TELL, "reason": reason})
-
-    def spread(self) -> dict:
-        """How much the ratio differs from round to round."""
-        logs = np.log((self.own / self.other)["goodput_MBps"])
-        return {"noise_percent": 100 * math.expm1(logs.std())}
-
-    def cpu(self, level: float) -> dict:
-        """Ratio of the CPU time for a byte, with an interval unless the rounds are too few."""
-        other, own = (side["cpu_s_per_GB"] for side in (self.other, self.own))
-        good = (own > 0) & (other > 0)
-        if not good.any():
-            return {}
-        found = paired_ratio(other[good], own[good], level)
-        if good.sum() < COMMON_ROUNDS:
-            return {"cpu_ratio": found.ratio}
-        return {"cpu_ratio": found.ratio, "cpu_low": found.low, "cpu_high": found.high}
+def _cpu(own: pd.DataFrame, other: pd.DataFrame, level: float) -> dict:
+    """Ratio of the CPU time for a byte, with an interval unless the rounds are too few."""
+    mine, others = own["cpu_s_per_GB"], other["cpu_s_per_GB"]
+    good = (mine > 0) & (others > 0)
+    if not good.any():
+        return {}
+    found = paired_ratio(others[good], mine[good], level)
+    interval = {"cpu_low": found.low, "cpu_high": found.high}
+    return {"cpu_ratio": found.ratio} | (interval if good.sum() >= COMMON_ROUNDS else {})
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:
@@ -190,6 +175,30 @@ VARIANT_COLUMNS = [
     *(*CELL, "contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason")
 ]
 
+_HEADS = {
+    "mtu_B": "MTU",
+    "goodput_MBps": "MB/s",
+    "least_MBps": "least",
+    "most_MBps": "most",
+    "cpu_s_per_GB": "CPU s/GB",
+    "steal_percent": "steal %",
+    "foreign_percent": "foreign %",
+    "percent_of_hot_copy": "% of hot copy",
+    "percent_of_cold_copy": "% of cold copy",
+    "noise_percent": "noise %",
+    "p_holm": "p (Holm)",
+    "cpu_ratio": "CPU ratio",
+    "cpu_low": "CPU low",
+    "cpu_high": "CPU high",
+}
+_FORMATS = {
+    **dict.fromkeys(("goodput_MBps", "least_MBps", "most_MBps"), ".0f"),
+    **dict.fromkeys([name for name in MEDIAN_COLUMNS if "percent" in name], ".1f"),
+    **dict.fromkeys(("cpu_s_per_GB", "ratio", "low", "high"), ".3f"),
+    **dict.fromkeys(("cpu_ratio", "cpu_low", "cpu_high"), ".3f"),
+    **{"noise_percent": ".1f", "p_holm": ".3g"},
+}
+
 PLAIN_NOTE = (
     "plain: netlab's own engine of send() and recv() in a loop and nothing else; it is not a peer."
 )
@@ -198,8 +207,6 @@ MODES = {"same": "same settings", "best": "each at its best"}
 
 @dataclass(frozen=True, eq=False)
 class Conclusions:
-    """A benchmark with its medians, ratios and verdicts."""
-
     bench: Bench
     medians: pd.DataFrame
     ratios: pd.DataFrame
@@ -208,7 +215,6 @@ class Conclusions:
 
     @classmethod
     def of(cls, bench: Bench) -> Conclusions:
-        """Compare the samples of a benchmark."""
         samples, limits = pd.DataFrame.from_records(list(bench.samples)), bench.limits
         compared = ratios(samples)
         return cls(
@@ -220,34 +226,21 @@ class Conclusions:
         )
 
     def medians_table(self) -> Table:
-        """Goodput and cost of every contender in every cell."""
-        frame = self.medians.set_index([*CELL, "contender"])
-        return Table(
-            frame,
-            caption="Goodput and CPU cost, medians over the rounds",
-            heads=_HEADS,
-            formats={
-                **dict.fromkeys(("goodput_MBps", "least_MBps", "most_MBps"), ".0f"),
-                **dict.fromkeys(("cpu_s_per_GB",), ".3f"),
-                **dict.fromkeys([c for c in frame if c.endswith(("percent", "_copy"))], ".1f"),
-            },
-            note=self.conditions(),
-        )
+        caption = "Goodput and CPU cost, medians over the rounds"
+        return _table(self.medians, ["contender"], caption, self.conditions())
 
     def ratios_table(self) -> Table:
-        """gensink's ratio to every other contender, with the verdict of each cell."""
-        frame = self.ratios.set_index([*CELL, "other"])
-        return Table(
-            frame,
-            caption="Goodput of gensink over that of each other contender",
-            heads=_HEADS,
-            formats={
-                **dict.fromkeys(("ratio", "low", "high"), ".3f"),
-                **dict.fromkeys(("cpu_ratio", "cpu_low", "cpu_high"), ".3f"),
-                **{"noise_percent": ".1f", "p_holm": ".3g"},
-            },
-            note=f"{self.method()} {PLAIN_NOTE}",
+        caption = "Goodput of gensink over that of each other contender"
+        return _table(self.ratios, ["other"], caption, f"{self.method()} {PLAIN_NOTE}")
+
+    def variants_table(self) -> Table:
+        matrix = self.bench.matrix
+        note = (
+            f"Before the rounds of each environment, {matrix.heats} of {matrix.heat_s} s; "
+            "they are in no median and no ratio."
         )
+        caption = "Heats: goodput of each variant, median of those that succeeded"
+        return _table(self.variants, ["contender", "variant"], caption, note)
 
     def method(self) -> str:
         """Rules of the intervals and verdicts in a few sentences."""
@@ -259,18 +252,6 @@ class Conclusions:
             f"{SAME_WITHIN_PERCENT:g} % of 1. Cannot tell: neither, which is not the same. "
             "Rounds with steal or foreign load are left out; transfers that a study would flag for "
             "anything else, such as an open ledger, are failed ones."
-        )
-
-    def variants_table(self) -> Table:
-        """The heats of every variant, and the chosen ones."""
-        matrix = self.bench.matrix
-        return Table(
-            self.variants.set_index([*CELL, "contender", "variant"]),
-            caption="Heats: goodput of each variant, median of those that succeeded",
-            heads=_HEADS,
-            formats={"goodput_MBps": ".0f"},
-            note=f"Before the rounds of each environment, {matrix.heats} of {matrix.heat_s} s; "
-            "they are in no median and no ratio.",
         )
 
     def conditions(self) -> str:
@@ -295,7 +276,13 @@ class Conclusions:
         ]
         if len(self.variants):
             parts.append(self._choices())
-        parts += _failures(samples)
+        failed = samples[samples["error"] != ""]
+        if len(failed):
+            counts = [
+                f"{contender} {len(part)} ({part['error'].iloc[-1]})"
+                for contender, part in failed.groupby("contender")
+            ]
+            parts.append(f"{len(failed)} of {len(samples)} transfers failed: {'; '.join(counts)}.")
         if bench.left_out:
             reasons = {
                 f"{out.contender} with {out.cell.streams} streams ({out.reason})"
@@ -307,30 +294,26 @@ class Conclusions:
     def _choices(self) -> str:
         """The chosen variants of each contender by number of cells, and the failed heats."""
         matrix = self.bench.matrix
-        chosen = self.variants[self.variants["chosen"]]
-        said = []
-        for contender, part in chosen.groupby("contender", sort=True):
+        choices = []
+        for contender, part in self.variants[self.variants["chosen"]].groupby("contender"):
             counts = part["variant"].value_counts().items()
             cells = ", ".join(f"{variant} in {count}" for variant, count in counts)
-            said.append(f"{contender}: {cells} of {len(part)} cells")
+            choices.append(f"{contender}: {cells} of {len(part)} cells")
         heats = f"{matrix.heats} of {matrix.heat_s} s"
-        text = f"Each at its best as its heats say ({heats}): {'; '.join(said)}."
+        text = f"Each at its best as its heats say ({heats}): {'; '.join(choices)}."
         failed = self.variants[self.variants["failed"] > 0]
-        for (contender, variant), part in failed.groupby(["contender", "variant"], sort=True):
+        for (contender, variant), part in failed.groupby(["contender", "variant"]):
             reason = part["reason"].iloc[-1]
             text += f" {contender}, {variant}, failed heats: {part['failed'].sum()} ({reason})."
         return text
 
     def to_text(self) -> str:
-        """The document for a terminal."""
-        medians = self.medians.drop(columns=["least_MBps", "most_MBps"])
         short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs", "disturbed"])
-        lines = [self.conditions(), "", "Medians", _text(medians), ""]
-        lines += [
-            "gensink over each other contender: goodput and CPU time per GB",
-            self.method(),
-            _text(short),
-            "",
+        lines = [
+            *(self.conditions(), "", "Medians"),
+            *(_text(self.medians.drop(columns=["least_MBps", "most_MBps"])), ""),
+            *("gensink over each other contender: goodput and CPU time per GB", self.method()),
+            *(_text(short), ""),
         ]
         for row in self.summary.to_dict("records"):
             lines.append(
@@ -344,7 +327,6 @@ class Conclusions:
         return "\n".join(lines)
 
     def as_json(self) -> dict:
-        """The document as JSON values, with every sample."""
         bench = self.bench
         return {
             "netlab_bench": SCHEMA,
@@ -381,6 +363,12 @@ class Conclusions:
         return write_json(directory / "bench.json", self.as_json(), durable=True)
 
 
+def _table(frame: pd.DataFrame, keys: list[str], caption: str, note: str) -> Table:
+    frame = frame.set_index([*CELL, *keys])
+    formats = {name: form for name, form in _FORMATS.items() if name in frame}
+    return Table(frame, caption=caption, heads=_HEADS, formats=formats, note=note)
+
+
 def _sorted(frame: pd.DataFrame) -> pd.DataFrame:
     keys = [*CELL, "contender"] if "contender" in frame else [*CELL]
     return frame.sort_values(keys, kind="stable", ignore_index=True)
@@ -390,18 +378,6 @@ def _queues(queues: int, cpus: int | None) -> str:
     if queues == cpus:
         return "a pair of queues for each CPU"
     return f"{queues} pairs of queues" if queues > 1 else "one pair of queues"
-
-
-def _failures(samples: pd.DataFrame) -> list[str]:
-    """The number of failed transfers, and the last reason of each contender; empty without one."""
-    failed = samples[samples["error"] != ""]
-    if failed.empty:
-        return []
-    said = [
-        f"{contender} {len(part)} ({part['error'].iloc[-1]})"
-        for contender, part in failed.groupby("contender", sort=True)
-    ]
-    return [f"{len(failed)} of {len(samples)} transfers failed: {'; '.join(said)}."]
 
 
 def _load(samples: pd.DataFrame) -> str:
@@ -419,23 +395,4 @@ def _text(frame: pd.DataFrame) -> str:
     def number(value: float) -> str:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
-    heads = {name: _HEADS.get(name, name) for name in frame}
-    return frame.rename(columns=heads).to_string(index=False, float_format=number, na_rep="-")
-
-
-_HEADS = {
-    "mtu_B": "MTU",
-    "goodput_MBps": "MB/s",
-    "least_MBps": "least",
-    "most_MBps": "most",
-    "cpu_s_per_GB": "CPU s/GB",
-    "steal_percent": "steal %",
-    "foreign_percent": "foreign %",
-    "percent_of_hot_copy": "% of hot copy",
-    "percent_of_cold_copy": "% of cold copy",
-    "noise_percent": "noise %",
-    "p_holm": "p (Holm)",
-    "cpu_ratio": "CPU ratio",
-    "cpu_low": "CPU low",
-    "cpu_high": "CPU high",
-}
+    return frame.rename(columns=_HEADS).to_string(index=False, float_format=number, na_rep="-")

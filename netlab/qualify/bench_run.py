@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any
+
+import numpy as np
 
 from netlab import core
 from netlab.errors import HostError, NetlabError, RunError
@@ -60,20 +62,15 @@ def choose(
     for (cell, contender), variants in stage.variants.items():
         tried = []
         for variant in variants:
-            whose = {**asdict(cell), "contender": contender, "variant": variant.label}
+            whose: dict = {**asdict(cell), "contender": contender, "variant": variant.label}
             own = [heat for heat in heats if whose.items() <= heat.items()]
             known = [heat["goodput_MBps"] for heat in own if heat["goodput_MBps"] is not None]
             errors = [heat["error"] for heat in own if heat["error"]]
-            figures = {
-                "heats": len(own),
-                "failed": len(errors),
-                "goodput_MBps": median(known) if known else math.nan,
-            }
-            tried.append({**whose, **figures, "reason": errors[-1] if errors else ""})
-        reached = [
-            -1.0 if math.isnan(row["goodput_MBps"]) else row["goodput_MBps"] for row in tried
-        ]
-        best = reached.index(max(reached))
+            whose |= {"heats": len(own), "failed": len(errors)}
+            whose["goodput_MBps"] = median(known) if known else math.nan
+            tried.append(whose | {"reason": errors[-1] if errors else ""})
+        reached = [row["goodput_MBps"] for row in tried]
+        best = int(np.argmax(np.nan_to_num(reached, nan=-1.0)))
         chosen[cell, contender] = variants[best]
         if len(variants) > 1:
             rows += [{**row, "chosen": at == best} for at, row in enumerate(tried)]
@@ -94,15 +91,10 @@ def bench_study(queues: int) -> Study:
 
     Both links have `queues` pairs of queues.
     """
-    links = {
-        level: {
-            "interrupt_delay_us": 0.0,
-            "segmentation_offload": level == "on",
-            "checksum_offload": level == "on",
-            "queues": queues,
-        }
-        for level in ("on", "off")
-    }
+    links = {}
+    for level in ("on", "off"):
+        offloads = dict.fromkeys(("segmentation_offload", "checksum_offload"), level == "on")
+        links[level] = {"interrupt_delay_us": 0.0, **offloads, "queues": queues}
     return lab_pair(
         "bench",
         "netlab beside other tools",
@@ -127,11 +119,8 @@ def open_path(
         for endpoint in endpoints.values():
             session = stack.enter_context(endpoint.with_mtu(environment.mtu_B))
             if session.drift():
-                raise HostError(
-                    endpoint.name,
-                    f"did not take an MTU of {environment.mtu_B} B",
-                    code="E-BENCH-006",
-                )
+                message = f"did not take an MTU of {environment.mtu_B} B"
+                raise HostError(endpoint.name, message, code="E-BENCH-006")
         # The default of every socket, also of tools that choose late or not at all: a socket that
         # begins with bbr goes on pacing when it is given cubic.
         for here, there in itertools.permutations(endpoints.values(), 2):
@@ -148,7 +137,6 @@ def open_path(
 
 
 def cost_of(total: dict) -> dict:
-    """CPU time of a transfer and of a byte, columns of a sample."""
     interface = total["interface"]
     if not interface:
         raise RunError("the meter has no interface", reason="internal", code="E-BENCH-008")
@@ -185,10 +173,8 @@ class BenchPath:
             "variant": variant.label,
             "record_length_B": variant.record_length_B,
             "started_unix_s": time.time(),
-            "goodput_MBps": None,
-            "window_s": None,
-            "flags": "",
-            "error": "",
+            **dict.fromkeys(("goodput_MBps", "window_s")),
+            **dict.fromkeys(("flags", "error"), ""),
         }
         try:
             return row | self._measured(turn, variant, seconds)
@@ -219,15 +205,15 @@ class BenchPath:
             endpoints=self.endpoints.values(),
             run_id="bench",
         )
-        found = made.row
-        failed = [flag for flag in found["flags"].split(",") if flag not in ("", INTERFERENCE)]
+        row = made.row
+        failed = [flag for flag in row["flags"].split(",") if flag not in ("", INTERFERENCE)]
         return cost_of(total) | {
-            "goodput_MBps": None if failed else found["goodput_MBps"],
-            "window_s": None if failed else found["window_s"],
-            "steal_percent": found["steal_percent"],
-            "foreign_percent": found["foreign_cpu_percent"],
-            "flags": found["flags"],
-            "error": f"{', '.join(failed)}: {found['message']}" if failed else "",
+            "goodput_MBps": None if failed else row["goodput_MBps"],
+            "window_s": None if failed else row["window_s"],
+            "steal_percent": row["steal_percent"],
+            "foreign_percent": row["foreign_cpu_percent"],
+            "flags": row["flags"],
+            "error": f"{', '.join(failed)}: {row['message']}" if failed else "",
         }
 
     def _run(
@@ -235,14 +221,14 @@ class BenchPath:
     ) -> tuple[TrialResult, dict]:
         """A run as of a study, with the kernel's buffers; and the sink's meter over all of it."""
         sender, receiver = (side_of(self.endpoints[name]) for name in (SENDER, RECEIVER))
+        options: dict = {"record_length_B": variant.record_length_B, "streams": turn.cell.streams}
+        if isinstance(variant, OwnVariant):
+            options |= {name: getattr(variant, name) for name in ("engine", "send", "receive")}
+        else:
+            cpus = int(self.endpoints[SENDER].facts.get("cpus") or 1)
+            options["threads"] = min(cpus, turn.cell.streams)
         request = request_of(
-            self.study,
-            timing,
-            streams=turn.cell.streams,
-            record_length_B=variant.record_length_B,
-            congestion=CONGESTION,
-            force_buffer=False,
-            **self._options(turn, variant),
+            self.study, timing, congestion=CONGESTION, force_buffer=False, **options
         )
         if isinstance(variant, OwnVariant):
             before = snapshot(receiver)
@@ -267,13 +253,6 @@ class BenchPath:
     def _facts(self) -> dict[str, dict]:
         return {name: endpoint.facts for name, endpoint in self.endpoints.items()}
 
-    def _options(self, turn: BenchTransfer, variant: OwnVariant | Variant) -> dict[str, Any]:
-        """Options of a request: those of netlab's core, or the threads of a tool."""
-        if isinstance(variant, OwnVariant):
-            return {name: getattr(variant, name) for name in ("engine", "send", "receive")}
-        cpus = int(self.endpoints[SENDER].facts.get("cpus") or 1)
-        return {"threads": min(cpus, turn.cell.streams)}
-
 
 MAX_FAILURES = 2
 """Exclude a contender from a cell after this many consecutive failures."""
@@ -283,8 +262,6 @@ MACHINE_FACTS = ("machine", "cpu_model", "cpus", "memory_kB", "kernel", "os")
 
 @dataclass(frozen=True)
 class Bench:
-    """The measurements of a benchmark, without conclusions."""
-
     matrix: Matrix
     machine: dict
     limits: CopyLimits
@@ -313,10 +290,8 @@ def run_bench(
     stages, unfit = schedule(matrix, contenders(peers))
     total = sum(len(stage.heats) + len(stage.turns) for stage in stages)
     left_out = list(unfit)
-    samples: list[dict] = []
-    heats: list[dict] = []
-    rows: list[dict] = []
-    failures: dict[tuple, int] = {}
+    samples, heats, rows = [], [], []
+    failures: Counter[tuple] = Counter()
     study = bench_study(matrix.queues)
     by_name = {peer.tool.name: peer for peer in peers}
     with study_lab(study) as lab:
@@ -332,19 +307,19 @@ def run_bench(
                 rows += tried
                 for turn in stage.turns:
                     key = (turn.cell, turn.contender)
-                    if failures.get(key, 0) == MAX_FAILURES:
+                    if failures[key] == MAX_FAILURES:
                         continue
                     sample = path.take(turn, matrix.seconds, chosen[key])
                     samples.append(sample)
-                    failures[key] = failures.get(key, 0) + 1 if sample["error"] else 0
+                    failures[key] = failures[key] + 1 if sample["error"] else 0
                     if failures[key] == MAX_FAILURES:
                         left_out.append(LeftOut(*key, f"failed: {sample['error']}"))
                     progress(turn, sample, total)
     own = [sample["error"] for sample in samples if sample["contender"] == GENSINK]
     if all(own):
         raise NetlabError(f"all transfers of gensink failed: {own[-1]}", code="E-BENCH-017")
-    core_version = {"version": version(), "program": core.source_digest()}
-    tools = dict.fromkeys(OWN, core_version)
+    own_version = {"version": version(), "program": core.source_digest()}
+    tools = dict.fromkeys(OWN, own_version)
     tools |= {peer.tool.name: {"version": peer.version, "program": peer.program} for peer in peers}
     return Bench(
         matrix=matrix,
@@ -374,16 +349,13 @@ class TransferLog:
 
     @cached_property
     def directory(self) -> Path:
-        """Directory of this benchmark; made when it is first needed."""
         return writing.new_directory(self._parent, self._started_at)
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self.directory / NAME
 
     def write(self, sample: Mapping[str, object]) -> None:
-        """Add a transfer."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json_line(sample))
         self.count += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -23,7 +23,7 @@ from netlab.experiment.visit import stable_facts
 from netlab.files.tables import Table
 from netlab.files.writing import write_json
 from netlab.generators.remote_process import difference, snapshot
-from netlab.hosts.path import PathCheck, ping, together
+from netlab.hosts.path import ping, together
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import ip, tool
 from netlab.lab.topology import RECEIVER, SENDER
@@ -36,7 +36,6 @@ from netlab.qualify.calibration_cells import (
     INTERVAL_MS,
     PATH_MTU_B,
     RATES_CONGESTION,
-    CalibratedCell,
     EmulatorPlan,
     KnownRate,
     RateCell,
@@ -61,8 +60,6 @@ KEPT_OF_EMULATOR = ("emulator_late_us", "emulator_waited_percent", "path_drops")
 
 @dataclass(frozen=True)
 class CalibratedPath:
-    """An open path of a calibration."""
-
     study: Study
     group: Group
     lab: Lab
@@ -76,12 +73,8 @@ class CalibratedPath:
             tool(ip(self.lab.namespace(name), *line), host=name)
 
     def send(self, stream: Stream) -> dict:
-        """Send one stream."""
         timing = Timing(
-            rounds=1,
-            seconds=stream.window_s,
-            warmup_s=stream.warmup_s,
-            interval_ms=INTERVAL_MS,
+            rounds=1, seconds=stream.window_s, warmup_s=stream.warmup_s, interval_ms=INTERVAL_MS
         )
         request = request_of(
             self.study,
@@ -112,22 +105,19 @@ class CalibratedPath:
         return {name: made.row[name] for name in KEPT + KEPT_OF_EMULATOR * bool(self.emulation)}
 
 
-Attempt = Callable[[CalibratedPath, Any], Callable[[], dict]]
-"""How to measure a cell of an open path once."""
-
-
 def measure_cells(
-    study: Study,
+    plan: RatePlan | EmulatorPlan,
     cells: Iterable[Any],
-    attempt: Attempt,
-    tries: tuple[str, int],
+    attempt: Callable[[CalibratedPath, Any], Callable[[], dict]],
+    column: str,
     progress: Callable[[dict], None],
 ) -> tuple[list[dict], dict]:
-    """Measure every cell on a lab of its own; `tries` has the column of their number, and how many.
+    """Measure every cell on a lab of its own; `column` has the number of a try.
 
     A study's rounds do not serve here: its tunings refuse an MTU that ends IPv6, its runs have one
     window, and a round trip under load is not a run.
     """
+    study = plan.study
     samples: list[dict] = []
     groups = {group.path: group for group in study.groups}
     # Never a lab that is up already: the MTUs set here are not reverted.
@@ -139,21 +129,21 @@ def measure_cells(
                 path = CalibratedPath(study, groups[name], lab, endpoints, emulation)
                 for cell in part:
                     path.set_mtu(cell.mtu_B)
-                    samples += tries_of(cell, attempt(path, cell), *tries, progress)
+                    samples += tries_of(cell, attempt(path, cell), column, plan.tries, progress)
     return samples, facts
 
 
 def tries_of(
-    cell: CalibratedCell,
+    cell: Any,
     once: Callable[[], dict],
-    name: str,
+    column: str,
     count: int,
     progress: Callable[[dict], None] = lambda sample: None,
 ) -> list[dict]:
-    """Measure a cell several times, whatever the figures; `name` is the column of the number."""
+    """Measure a cell several times, whatever the figures."""
     samples = []
     for number in range(1, count + 1):
-        samples.append({**cell.key, name: number, **once()})
+        samples.append({**cell.key, column: number, **once()})
         progress(samples[-1])
     return samples
 
@@ -169,35 +159,28 @@ EVERY_TRY = (
 )
 """The rule for the tries of a cell, for notes."""
 
-HEADS = {
-    "rtt_ms": "RTT asked, ms",
-    "goodput_Mbps": "load, Mb/s",
-    "mean_ms": "median, ms",
-    "deviation_us": "off by, us",
-    "least_us": "least, us",
-    "greatest_us": "greatest, us",
-    "bound_us": "bound, us",
-    "late_us": "late, us",
-    "rate_Mbps": "Mb/s",
-    "mtu_B": "MTU",
-    "expected_MBps": "TCP can carry, MB/s",
-    "goodput_MBps": "measured, MB/s",
-    "error_percent": "error %",
-    "least_percent": "least %",
-    "greatest_percent": "greatest %",
-    "within_percent": "bound %",
+_COLUMNS = {
+    "rtt_ms": ("RTT asked, ms", "g"),
+    "goodput_Mbps": ("load, Mb/s", ".0f"),
+    "mean_ms": ("median, ms", ".3f"),
+    "deviation_us": ("off by, us", "+.0f"),
+    "least_us": ("least, us", "+.0f"),
+    "greatest_us": ("greatest, us", "+.0f"),
+    "bound_us": ("bound, us", ".0f"),
+    "late_us": ("late, us", ".0f"),
+    "rate_Mbps": ("Mb/s", "g"),
+    "expected_MBps": ("TCP can carry, MB/s", ".3f"),
+    "goodput_MBps": ("measured, MB/s", ".3f"),
+    "error_percent": ("error %", "+.2f"),
+    "least_percent": ("least %", "+.2f"),
+    "greatest_percent": ("greatest %", "+.2f"),
+    "within_percent": ("bound %", ".1f"),
 }
-FORMATS = {
-    **dict.fromkeys(("mean_ms", "expected_MBps", "goodput_MBps"), ".3f"),
-    **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
-    **dict.fromkeys(("rtt_ms", "rate_Mbps"), "g"),
-    **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
-    **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
-    "within_percent": ".1f",
-}
+HEADS = {"mtu_B": "MTU", **{name: head for name, (head, _) in _COLUMNS.items()}}
+FORMATS = {name: form for name, (_, form) in _COLUMNS.items()}
 
 
-def judge(cell: CalibratedCell, tries: list[dict]) -> str:
+def judge(cell: Any, tries: list[dict]) -> str:
     """The verdict of a cell, on the median of all its tries that have a figure."""
     known = [(off, one) for one in tries if (off := cell.excess(one)) is not None]
     if 2 * len(known) <= len(tries):
@@ -210,12 +193,13 @@ def judge(cell: CalibratedCell, tries: list[dict]) -> str:
     return OUTSIDE if clean else DISTURBED
 
 
-def _values(tries: list[dict], name: str) -> list[float]:
-    return [float(one[name]) for one in tries if one.get(name) is not None]
+def _figure(tries: list[dict], name: str) -> pd.Series:
+    return pd.Series([one.get(name) for one in tries], dtype=float)
 
 
-def _median(values: list[float]) -> float:
-    return float(np.median(values)) if values else np.nan
+def _spread(values: pd.Series, unit: str, middle: str) -> dict[str, float]:
+    ends = {f"least_{unit}": values.min(), f"greatest_{unit}": values.max()}
+    return {f"{middle}_{unit}": values.median(), **ends}
 
 
 class CellTable(NamedTuple):
@@ -228,7 +212,7 @@ class CellTable(NamedTuple):
     figures: Callable[[Any, list[dict]], dict]
     columns: tuple[str, ...]
 
-    def frame(self, cells: Sequence[CalibratedCell], samples: list[dict]) -> pd.DataFrame:
+    def frame(self, cells: Sequence[Any], samples: list[dict]) -> pd.DataFrame:
         """Cells as rows: the figures of all tries, and the verdict."""
         rows = []
         for cell in cells:
@@ -247,9 +231,7 @@ class CellTable(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationPart(ABC):
-    """The measurements and verdicts of one part of a calibration."""
-
+class CalibrationPart:
     plan: Any
     samples: list[dict]
     machine: dict
@@ -260,20 +242,18 @@ class CalibrationPart(ABC):
     CONGESTION: ClassVar[str]
 
     @property
-    @abstractmethod
     def notes(self) -> tuple[str, ...]:
         """Lines below the tables in a terminal, one a table, and one of all."""
+        raise NotImplementedError
 
     @cached_property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The cells as rows, by the name of their table."""
         return {
             table.name: table.frame(getattr(self.plan, table.name), self.samples)
             for table in self.TABLES
         }
 
     def tables(self) -> dict[str, Table]:
-        """The tables for readers, by the name of their file."""
         *own, common = self.notes
         return {
             table.file: Table(
@@ -288,11 +268,9 @@ class CalibrationPart(ABC):
 
     @property
     def verdicts(self) -> list[str]:
-        """The verdict of every cell."""
         return [verdict for frame in self.frames.values() for verdict in frame["verdict"]]
 
     def to_text(self) -> str:
-        """The tables for a terminal."""
         tables = [table for table in self.tables().values() if len(table.frame)]
         return "\n".join([*(f"{t.caption}\n{_text(t)}\n" for t in tables), *self.notes])
 
@@ -323,23 +301,18 @@ CELL_COLUMNS = (
 
 
 def _rate(cell: KnownRate, tries: list[dict]) -> dict:
-    goodputs = _values(tries, "goodput_MBps")
-    errors = [100 * (goodput / cell.expected_MBps - 1) for goodput in goodputs]
+    goodputs = _figure(tries, "goodput_MBps")
     return {
         "offloads": "on" if isinstance(cell, RateCell) and cell.offloads else "off",
         "expected_MBps": cell.expected_MBps,
-        "goodput_MBps": _median(goodputs),
-        "error_percent": _median(errors),
-        "least_percent": min(errors, default=np.nan),
-        "greatest_percent": max(errors, default=np.nan),
+        "goodput_MBps": goodputs.median(),
+        **_spread(100 * (goodputs / cell.expected_MBps - 1), "percent", "error"),
         "within_percent": cell.within_percent,
-        "late_us": _median(_values(tries, "emulator_late_us")),
+        "late_us": _figure(tries, "emulator_late_us").median(),
     }
 
 
 class Calibration(CalibrationPart):
-    """The measurements and verdicts of a rate calibration."""
-
     TABLES: ClassVar = (
         CellTable(
             "cells",
@@ -359,15 +332,12 @@ class Calibration(CalibrationPart):
 
 
 def calibrate(plan: RatePlan, *, progress: Callable[[dict], None]) -> Calibration:
-    """Measure the rates."""
-    samples, facts = measure_cells(
-        plan.study,
-        sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B)),
-        lambda path, cell: partial(path.send, cell.stream(plan)),
-        ("repeat", plan.repeats),
-        progress,
-    )
-    return Calibration(plan, samples, facts)
+    cells = sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B))
+
+    def attempt(path: CalibratedPath, cell: RateCell) -> Callable[[], dict]:
+        return partial(path.send, cell.stream(plan))
+
+    return Calibration(plan, *measure_cells(plan, cells, attempt, "repeat", progress))
 
 
 # Calibrate the path emulator: ping idle and loaded paths, fill rates.
@@ -388,16 +358,13 @@ RATE_COLUMNS = (
 
 
 def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
-    means_ms = _values(tries, "mean_ms")
-    off_us = [1e3 * (mean_ms - cell.rtt_ms) for mean_ms in means_ms]
+    means_ms = _figure(tries, "mean_ms")
     return {
-        "goodput_Mbps": 8 * _median(_values(tries, "goodput_MBps")),
-        "mean_ms": _median(means_ms),
-        "deviation_us": _median(off_us),
-        "least_us": min(off_us, default=np.nan),
-        "greatest_us": max(off_us, default=np.nan),
+        "goodput_Mbps": 8 * _figure(tries, "goodput_MBps").median(),
+        "mean_ms": means_ms.median(),
+        **_spread(1e3 * (means_ms - cell.rtt_ms), "us", "deviation"),
         "bound_us": cell.bound_us,
-        "late_us": _median(_values(tries, "emulator_late_us")),
+        "late_us": _figure(tries, "emulator_late_us").median(),
         "pings": sum(one.get("pings", 0) for one in tries),
     }
 
@@ -448,7 +415,6 @@ class EmulatorAccuracy(CalibrationPart):
 
 
 def calibrate_emulator(plan: EmulatorPlan, *, progress: Callable[[dict], None]) -> EmulatorAccuracy:
-    """Measure the accuracy of the path emulator."""
 
     def attempt(path: CalibratedPath, cell: Any) -> Callable[[], dict]:
         if not isinstance(cell, RoundTrip):
@@ -457,16 +423,13 @@ def calibrate_emulator(plan: EmulatorPlan, *, progress: Callable[[dict], None]) 
             return partial(_loaded, path, plan, cell)
         return partial(_idle, path, plan)
 
-    tries = ("try", plan.tries)
-    samples, facts = measure_cells(plan.study, plan.cells, attempt, tries, progress)
-    return EmulatorAccuracy(plan, samples, facts)
+    return EmulatorAccuracy(plan, *measure_cells(plan, plan.cells, attempt, "try", progress))
 
 
 def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
-    """Ping an idle path."""
     ends = [side_of(endpoint) for endpoint in path.endpoints.values()]
 
-    def metered() -> tuple[PathCheck, list[dict]]:
+    def metered() -> tuple[dict, list[dict]]:
         before = [snapshot(end) for end in ends]
         pings = _ping(path, plan)
         after = [snapshot(end) for end in ends]
@@ -480,13 +443,13 @@ def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
     load = others_load(meters[0], spent_us)
     disturbance = interference(load) or ""
     return {
-        **_figures(pings, plan),
+        **pings,
         **load,
         "emulator_late_us": emulated.late_us,
         "emulator_waited_percent": emulated.waited_percent,
         "path_drops": emulated.dropped(),
         "flags": INTERFERENCE if disturbance else "",
-        "message": _message(disturbance, pings),
+        "message": "; ".join(filter(None, (disturbance, pings["message"]))),
     }
 
 
@@ -494,14 +457,15 @@ def _loaded(path: CalibratedPath, plan: EmulatorPlan, cell: RoundTrip) -> dict:
     """Ping while the stream of the cell loads the path; a failed stream voids the pings."""
     stream = cell.stream(plan.pings * PING_INTERVAL_S)
 
-    def ping_later() -> PathCheck:
+    def ping_later() -> dict:
         # The handshake takes two round trips before the warm-up begins.
         time.sleep(stream.warmup_s + 2 * cell.rtt_ms / 1e3)
         return _ping(path, plan)
 
-    both: list[Callable[[], Any]] = [ping_later, partial(path.send, stream)]
-    pings, sent = (done.result() for done in together(both, at_once=2))
-    sample = {**_figures(pings, plan), **sent, "message": _message(sent["message"], pings)}
+    calls: list[Callable[[], dict]] = [ping_later, partial(path.send, stream)]
+    pings, sent = (done.result() for done in together(calls, at_once=2))
+    message = "; ".join(filter(None, (sent["message"], pings["message"])))
+    sample = {**pings, **sent, "message": message}
     if sample["goodput_MBps"] is None:
         sample["mean_ms"] = None
     elif 8 * sample["goodput_MBps"] < cell.load.paced_Mbps * (1 - LOAD_SHORT_PERCENT / 100):
@@ -509,27 +473,17 @@ def _loaded(path: CalibratedPath, plan: EmulatorPlan, cell: RoundTrip) -> dict:
     return sample
 
 
-def _ping(path: CalibratedPath, plan: EmulatorPlan) -> PathCheck:
+def _ping(path: CalibratedPath, plan: EmulatorPlan) -> dict:
+    """Statistics of pings, the number answered, and ping's last lines if one was not."""
     near, far = path.endpoints[SENDER], path.endpoints[RECEIVER]
-    return ping(near.host, near.address, far.address, count=plan.pings, interval_s=PING_INTERVAL_S)
-
-
-def _figures(pings: PathCheck, plan: EmulatorPlan) -> dict:
-    """Statistics of the pings; ``pings`` counts the answered ones."""
+    pings = ping(near.host, near.address, far.address, count=plan.pings, interval_s=PING_INTERVAL_S)
     lost_percent = 100.0 if pings.loss_percent is None else pings.loss_percent
     return {
         "pings": round(plan.pings * (1 - lost_percent / 100)),
         "mean_ms": pings.avg_ms,
-        "mdev_ms": pings.mdev_ms,
-        "min_ms": pings.min_ms,
-        "max_ms": pings.max_ms,
+        **{name: getattr(pings, name) for name in ("mdev_ms", "min_ms", "max_ms")},
+        "message": "" if pings.loss_percent == 0 else " / ".join(pings.ping.splitlines()[-3:]),
     }
-
-
-def _message(message: str, pings: PathCheck) -> str:
-    """The message, with ping's output if a ping was not answered."""
-    printed = "" if pings.loss_percent == 0 else " / ".join(pings.ping.splitlines()[-3:])
-    return "; ".join(filter(None, (message, printed)))
 
 
 # Output of a calibration: tables, text and one JSON file.
@@ -546,18 +500,16 @@ class CalibrationDocument:
     emulator: EmulatorAccuracy | None = None
 
     @property
-    def complaint(self) -> str | None:
-        """Number and verdicts of the cells off their bound; None if all are within."""
-        verdicts = [verdict for part in self._parts for verdict in part.verdicts]
-        off = [verdict for verdict in verdicts if verdict != WITHIN]
-        if not off:
-            return None
-        counts = ", ".join(f"{off.count(name)} {name}" for name in dict.fromkeys(off))
-        return f"{len(off)} of {len(verdicts)} cells are not within their bound: {counts}"
-
-    @property
     def _parts(self) -> list[CalibrationPart]:
         return [part for part in (self.rates, self.emulator) if part is not None]
+
+    @property
+    def complaint(self) -> str | None:
+        verdicts = [verdict for part in self._parts for verdict in part.verdicts]
+        off = Counter(verdict for verdict in verdicts if verdict != WITHIN)
+        counts = ", ".join(f"{count} {name}" for name, count in off.items())
+        text = f"{off.total()} of {len(verdicts)} cells are not within their bound: {counts}"
+        return text if off else None
 
     def as_json(self) -> dict:
         """The document as JSON values, with every run; unmeasured parts are left out."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from netlab.congestion import mss_B
 from netlab.errors import BadInput
@@ -19,8 +19,6 @@ INTERVAL_MS = 50
 
 @dataclass(frozen=True)
 class Stream:
-    """The parameters of one stream."""
-
     mtu_B: int
     buffer_B: int
     warmup_s: float
@@ -30,32 +28,7 @@ class Stream:
     record_length_B: int = RECORD_LENGTH_B
 
 
-class CalibratedCell(ABC):
-    """A cell of a calibration: a path, the MTU it is measured with, and a known figure."""
-
-    @property
-    @abstractmethod
-    def path(self) -> str:
-        """Name of the lab path."""
-
-    @property
-    @abstractmethod
-    def link(self) -> dict:
-        """The lab path's link, as in a study file."""
-
-    @property
-    @abstractmethod
-    def key(self) -> dict:
-        """Columns that identify the cell in a sample."""
-
-    @abstractmethod
-    def excess(self, sample: dict) -> float | None:
-        """How far a sample is off in units of the bound: positive as other load makes it."""
-
-
-def study_of(
-    cells: Sequence[CalibratedCell], mtus_B: Iterable[int], title: str, congestion: str
-) -> Study:
+def study_of(cells: Sequence[Any], mtus_B: Iterable[int], title: str, congestion: str) -> Study:
     """Two lab hosts joined by a path of each kind, with a group for each."""
     links = {cell.path: cell.link for cell in cells}
     return lab_pair(
@@ -98,7 +71,7 @@ RATE_BUFFER_B, RATE_BUFFER_S = 262_144, 0.002
 """Socket buffers in time at the rate, and their minimum, which drains fast at the lowest rate."""
 
 
-class KnownRate(CalibratedCell):
+class KnownRate:
     """A cell with a known goodput.
 
     ``rate_Mbps`` counts Ethernet frames without preamble and check sequence, as tbf does.
@@ -117,11 +90,12 @@ class KnownRate(CalibratedCell):
         return self.rate_Mbps / 8 * mss_B(self.mtu_B) / (self.mtu_B + ETHERNET_HEADER_B)
 
     @property
-    @abstractmethod
     def within_percent(self) -> float:
         """Permitted error."""
+        return RATE_WITHIN_PERCENT
 
     def excess(self, sample: dict) -> float | None:
+        """How far a sample is off in units of the bound: positive as other load makes it."""
         if sample["goodput_MBps"] is None:
             return None
         return 100 * (1 - sample["goodput_MBps"] / self.expected_MBps) / self.within_percent
@@ -153,34 +127,25 @@ class RateCell(KnownRate):
 
     @property
     def link(self) -> dict:
-        return {
-            "rate_Mbps": self.rate_Mbps,
-            "interrupt_delay_us": 0.0,
-            "segmentation_offload": self.offloads,
-            "checksum_offload": self.offloads,
-        }
-
-    def window_s(self, seconds: float) -> float:
-        """The window, lengthened if `seconds` contain too few frames."""
-        return max(seconds, WINDOW_FRAMES / self.frames_per_s)
+        offloads = dict.fromkeys(("segmentation_offload", "checksum_offload"), self.offloads)
+        return {"rate_Mbps": self.rate_Mbps, "interrupt_delay_us": 0.0, **offloads}
 
     def stream(self, plan: RatePlan) -> Stream:
         """The stream that fills the path; records of a quarter of the buffers."""
         buffer_B = max(RATE_BUFFER_B, round(self.rate_Mbps * 1e6 / 8 * RATE_BUFFER_S))
+        window_s = max(plan.seconds, WINDOW_FRAMES / self.frames_per_s)
         return Stream(
-            mtu_B=self.mtu_B,
-            buffer_B=buffer_B,
-            warmup_s=plan.warmup_s,
-            window_s=self.window_s(plan.seconds),
-            congestion=RATES_CONGESTION,
+            self.mtu_B,
+            buffer_B,
+            plan.warmup_s,
+            window_s,
+            RATES_CONGESTION,
             record_length_B=buffer_B // 4,
         )
 
 
 @dataclass(frozen=True)
 class RatePlan:
-    """The cells of a rate calibration, and the number and duration of runs."""
-
     rates_Mbps: Sequence[float] = (10.0, 100.0, 1000.0, 10_000.0)
     mtus_B: Sequence[int] = (576, 1500, 9000, 16114)
     seconds: float = 2.0
@@ -197,38 +162,28 @@ class RatePlan:
 
     @property
     def cells(self) -> tuple[RateCell, ...]:
-        """Every rate with every MTU, lowest first."""
         levels = product(sorted(set(self.rates_Mbps)), sorted(set(self.mtus_B)))
         return tuple(RateCell(*level) for level in levels)
 
     @property
     def tries(self) -> int:
-        """Runs of each cell."""
         return self.repeats
 
     @property
     def study(self) -> Study:
-        """Two lab hosts joined by one path of each rate."""
         return study_of(self.cells, self.mtus_B, "Paths of known rates", RATES_CONGESTION)
 
 
-QUICK = RatePlan(
-    rates_Mbps=(100.0, 1000.0),
-    mtus_B=(576, 1500, 16114),
-    seconds=0.8,
-    repeats=3,
-    warmup_s=0.3,
-)
+QUICK = RatePlan((100.0, 1000.0), (576, 1500, 16114), seconds=0.8, repeats=3, warmup_s=0.3)
 
 # Calibrated properties of the path emulator: round trips, idle and loaded, and rates.
 
 EMULATOR_CONGESTION = "reno"
 """Its slow start ends at a full window; cubic's may end when the delay grows."""
 
+RATE_WITHIN_PERCENT = 1.0
 BOUND_US, BOUND_PERCENT = 200.0, 0.5
 """Permitted error of a mean round trip: the larger of the two."""
-
-RATE_WITHIN_PERCENT = 1.0
 
 PATH_MTU_B = 9000
 LEAST_PINGS = 2
@@ -274,9 +229,7 @@ def _emulator(rtt_ms: float, rate_Mbps: float | None, buffer_B: int) -> dict:
 
 
 @dataclass(frozen=True)
-class RoundTrip(CalibratedCell):
-    """A round-trip time under a load."""
-
+class RoundTrip:
     rtt_ms: float
     load: PathLoad
     mtu_B: int = PATH_MTU_B
@@ -308,12 +261,12 @@ class RoundTrip(CalibratedCell):
         """The load: a stream whose window contains `pinged_s` of pings."""
         rtt_s = self.rtt_ms / 1e3
         return Stream(
-            mtu_B=self.mtu_B,
-            buffer_B=self.buffer_B,
-            warmup_s=WARMUP_S + WARMUP_RTTS * rtt_s,
-            window_s=pinged_s + 2 * rtt_s + SPARE_S,
-            congestion=EMULATOR_CONGESTION,
-            pacing_MBps=self.load.paced_Mbps / 8,
+            self.mtu_B,
+            self.buffer_B,
+            WARMUP_S + WARMUP_RTTS * rtt_s,
+            pinged_s + 2 * rtt_s + SPARE_S,
+            EMULATOR_CONGESTION,
+            self.load.paced_Mbps / 8,
         )
 
     def excess(self, sample: dict) -> float | None:
@@ -331,10 +284,6 @@ class EmulatedRate(KnownRate):
     mtu_B: int
 
     @property
-    def within_percent(self) -> float:
-        return RATE_WITHIN_PERCENT
-
-    @property
     def buffer_B(self) -> int:
         """Socket buffers: somewhat more than the bandwidth-delay product."""
         return max(MIN_BUFFER_B, round(BUFFER_BDPS * self.rate_Mbps / 8 * 1e3 * self.rtt_ms))
@@ -348,20 +297,12 @@ class EmulatedRate(KnownRate):
         return _emulator(self.rtt_ms, self.rate_Mbps, self.buffer_B)
 
     def stream(self, window_s: float) -> Stream:
-        """The stream that fills the path."""
-        return Stream(
-            mtu_B=self.mtu_B,
-            buffer_B=self.buffer_B,
-            warmup_s=WARMUP_S + WARMUP_RTTS * self.rtt_ms / 1e3,
-            window_s=window_s,
-            congestion=EMULATOR_CONGESTION,
-        )
+        warmup_s = WARMUP_S + WARMUP_RTTS * self.rtt_ms / 1e3
+        return Stream(self.mtu_B, self.buffer_B, warmup_s, window_s, EMULATOR_CONGESTION)
 
 
 @dataclass(frozen=True)
 class EmulatorPlan:
-    """The cells of an emulator calibration, and the number and duration of measurements."""
-
     rtts_ms: Sequence[float] = (0.5, 1.0, 2.0, 10.0, 40.0, 183.2)
     rates: Sequence[EmulatedRate] = (
         EmulatedRate(100.0, 20.0, 1500),
@@ -388,21 +329,14 @@ class EmulatorPlan:
 
     @property
     def cells(self) -> tuple[RoundTrip | EmulatedRate, ...]:
-        """Round trips, then rates."""
         return (*self.round_trips, *self.rates)
 
     @property
     def study(self) -> Study:
-        """Two lab hosts joined by an emulated path of each kind."""
         mtus_B = {cell.mtu_B for cell in self.cells}
         return study_of(self.cells, mtus_B, "Emulated paths", EMULATOR_CONGESTION)
 
 
 QUICK_EMULATOR = EmulatorPlan(
-    rtts_ms=(2.0, 40.0),
-    rates=(EmulatedRate(100.0, 20.0, 1500),),
-    loads=(IDLE, LOADED),
-    pings=40,
-    seconds=1.0,
-    tries=3,
+    (2.0, 40.0), (EmulatedRate(100.0, 20.0, 1500),), (IDLE, LOADED), pings=40, seconds=1.0
 )

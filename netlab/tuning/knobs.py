@@ -37,7 +37,6 @@ _PCI_MASKS = {"max-read-request": 0x7000, "mmrbc": 0xC}
 
 
 def command(kind: str, name: str | None, value: str, interface: str) -> str:
-    """Shell line that sets a knob, every word quoted."""
     if kind == "sysctl":
         return shlex.join(["sysctl", "-w", f"{name}={value}"])
     if kind == "module":
@@ -121,7 +120,6 @@ _DEFAULT = {"limit": 10_000, "flow_limit": 100, "buckets": 1024}
 
 
 def governor(text: str) -> str:
-    """A frequency governor."""
     if not _GOVERNOR.fullmatch(text):
         raise ValueError(f"a governor is a word such as performance or powersave, not {text!r}")
     return text
@@ -145,7 +143,6 @@ MOST_CPUS = 8192
 
 
 def cpus(text: str) -> list[int]:
-    """CPUs of a list in the kernel's notation, ``0,2-3``, ascending."""
     found: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -178,7 +175,6 @@ def governors_text(of: dict[int, str]) -> str:
 
 
 def irq_lists(text: str) -> list[str]:
-    """CPU list of each interrupt, of a value that :func:`irq_affinity` takes."""
     lists: list[str] = []
     for item in text.split("/"):
         if ".." in item:
@@ -206,7 +202,6 @@ def irq_text(lists: Iterable[str]) -> str:
 
 
 def pci_size(text: str, name: str) -> str:
-    """A size of transactions in bytes."""
     if name == "max-payload":
         raise ValueError("max-payload is set by the system for all devices of a path; read only")
     sizes = [str(size) for size in PCI_SIZES_B if name != "mmrbc" or size >= 512]
@@ -216,7 +211,6 @@ def pci_size(text: str, name: str) -> str:
 
 
 def qdisc(text: str) -> str:
-    """A queueing discipline with its parameters, in the notation that a host reads back."""
     words = text.split()
     kinds = words[: 2 if words[:1] == ["mq"] else 1]
     if not kinds or any(kind not in QDISCS for kind in kinds) or kinds[1:] in (["mq"], ["noqueue"]):
@@ -395,7 +389,6 @@ class HostSetting(Frozen, title="`records` of a tuning"):
 
     @property
     def label(self) -> str:
-        """``net.ipv4.tcp_sack``, ``mtu``, ``ring rx``, ..."""
         if self.kind == "sysctl":
             return str(self.name)
         return f"{self.kind} {self.name}" if self.name else self.kind
@@ -452,7 +445,6 @@ class Knob(HostSetting, title="A knob"):
         return self
 
     def command(self, interface: str) -> str:
-        """Shell line that sets the knob, every word quoted."""
         return command(self.kind, self.name, self.value, interface)
 
 

@@ -40,8 +40,6 @@ ResolveKnob = Callable[[Knob], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Change:
-    """One knob of a plan."""
-
     knob: Knob
     interface: str | None
     old: str | None
@@ -55,7 +53,6 @@ class Change:
 
     @property
     def source(self) -> str:
-        """Document and section of the value."""
         return self.knob.source
 
     @property
@@ -67,7 +64,6 @@ class Change:
         return (self.knob.kind, self.knob.name)
 
     def record(self) -> dict[str, Any]:
-        """Plain data for a run's record."""
         return {
             "knob": self.knob.kind,
             "name": self.knob.name,
@@ -95,11 +91,7 @@ def _resolved(resolve: ResolveKnob | None, knob: Knob) -> tuple[Knob, str | None
 
 
 def _change(
-    read: ReadKnob,
-    resolve: ResolveKnob | None,
-    knob: Knob,
-    interface: str,
-    parameter: str | None,
+    read: ReadKnob, resolve: ResolveKnob | None, knob: Knob, interface: str, parameter: str | None
 ) -> Change:
     answer = read(knob)
     old, why = answer["value"], str(answer["reason"] or "")
@@ -159,7 +151,6 @@ def make_plan(
     software_deferral: bool = False,
     resolve: ResolveKnob | None = None,
 ) -> tuple[Change, ...]:
-    """Read every knob of a profile and list the changes."""
     extra = tuple(extra_knobs)
     replaced = {(knob.kind, knob.name) for knob in extra}
     ways: list[tuple[str | None, tuple[KnobOption, ...]]] = []
@@ -280,7 +271,6 @@ def value_text(listed: Mapping[str, Any]) -> str:
 
 
 def wanted(listed: Mapping[str, Any], text: str) -> dict[str, str]:
-    """Value of each member by its number, for the value of a knob."""
     values: dict[str, str] = listed["values"]
     if listed["knob"] == "governor":
         return dict.fromkeys(values, text)

@@ -14,16 +14,7 @@ from pydantic import model_validator
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.files.yaml_file import read_yaml, validated
-from netlab.tuning.knobs import (
-    Choice,
-    Frozen,
-    HostSetting,
-    Item,
-    Knob,
-    KnobOption,
-    item_key,
-    key,
-)
+from netlab.tuning.knobs import Choice, Frozen, HostSetting, Item, Knob, KnobOption, item_key, key
 
 AS_FOUND = "as-found"
 """The tuning that changes nothing, the MTU included. No other tuning may take its name."""
@@ -33,8 +24,6 @@ _REMARKS = {"source", "note", "when_missing", "published"}
 
 
 class Content(Frozen):
-    """Content of a tuning besides its name; its knobs replace those of the same name below."""
-
     title: Annotated[str, key("What it is.", "Large buffers")] = ""
     source: Annotated[str, key("Where its values are from.", "our operations handbook")] = ""
     notes: Annotated[tuple[str, ...], key("Remarks for readers.", ["Set on both hosts."])] = ()
@@ -81,7 +70,6 @@ class Profile(Frozen):
         return [_without_remarks(item.model_dump(mode="json")) for item in self.items]
 
     def options(self, *, software_deferral: bool = False) -> tuple[tuple[KnobOption, ...], ...]:
-        """For each item the options a host may use, best first."""
         ways: list[tuple[KnobOption, ...]] = []
         for item in self.items:
             if isinstance(item, Knob):
@@ -91,7 +79,6 @@ class Profile(Frozen):
         return tuple(ways)
 
     def value_of(self, kind: str, name: str | None = None) -> str | None:
-        """The value of a plain knob, or None when the profile does not set it."""
         for item in self.items:
             if isinstance(item, Knob) and (item.kind, item.name) == (kind, name):
                 return item.value
@@ -137,16 +124,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def read_tuning(path: Path) -> Tuning:
-    """Read one file."""
     tuning = validated(Tuning, read_yaml(path), str(path))
     if tuning.name != path.stem:
-        raise BadInput(
-            "differs from the file's name",
-            where=str(path),
-            key="name",
-            value=tuning.name,
-            code="E-TUNING-006",
-        )
+        message = "differs from the file's name"
+        raise BadInput(message, where=str(path), key="name", value=tuning.name, code="E-TUNING-006")
     return tuning
 
 
@@ -157,7 +138,6 @@ def _unchanged(path: Path, mtime_ns: int, size_B: int) -> Tuning:
 
 
 def lineage(name: str, *, own: Mapping[str, Tuning] | None = None) -> tuple[Tuning, ...]:
-    """A tuning and all it extends, from the base to the tuning itself."""
     own = own or {}
     directory = paths.data_dir() / "tunings"
     chain: list[Tuning] = []
@@ -168,9 +148,8 @@ def lineage(name: str, *, own: Mapping[str, Tuning] | None = None) -> tuple[Tuni
             where = "" if chain[-1].name in own else str(directory / f"{chain[-1].name}.yml")
         key = "extends" if chain else "tuning"
         if any(tuning.name == wanted for tuning in chain):
-            raise BadInput(
-                "tunings extend each other", where=where, key=key, value=wanted, code="E-TUNING-007"
-            )
+            message = "tunings extend each other"
+            raise BadInput(message, where=where, key=key, value=wanted, code="E-TUNING-007")
         path = directory / f"{wanted}.yml"
         if wanted != AS_FOUND and wanted in own:
             chain.append(own[wanted])
@@ -179,15 +158,13 @@ def lineage(name: str, *, own: Mapping[str, Tuning] | None = None) -> tuple[Tuni
             chain.append(_unchanged(path, stat.st_mtime_ns, stat.st_size))
         else:
             known = nearest(wanted, [*own, *profile_names()])
-            raise BadInput(
-                f"unknown tuning; {known}", where=where, key=key, value=wanted, code="E-TUNING-008"
-            )
+            message = f"unknown tuning; {known}"
+            raise BadInput(message, where=where, key=key, value=wanted, code="E-TUNING-008")
         wanted = chain[-1].extends
     return tuple(reversed(chain))
 
 
 def load_profile(name: str, *, own: Mapping[str, Tuning] | None = None) -> Profile:
-    """A tuning by name, with all it extends merged in."""
     chain = lineage(name, own=own)
     items: dict[tuple[str, str | None], Knob | Choice] = {}
     for tuning in chain:

@@ -56,7 +56,6 @@ class TuningResult:
     failed: Entries = field(default_factory=list)
 
     def record(self) -> dict[str, Any]:
-        """Plain data for a run's record."""
         return asdict(self)
 
 
@@ -130,7 +129,6 @@ def request_line(verb: str, **words: str | None) -> str:
 
 
 def knob_words(knob: HostSetting, interface: str) -> dict[str, str | None]:
-    """The words of a request that name a knob."""
     where = None if knob.kind in HOSTWIDE else interface
     return {"knob": knob.kind, "name": knob.name, "interface": where}
 
@@ -148,7 +146,6 @@ class Requests:
         self._owed: str | None = None
 
     def ready(self) -> dict[str, Any]:
-        """First line of the host: its version and state."""
         with self._lock:
             return self._until("ready")[-1]
 
@@ -163,10 +160,8 @@ class Requests:
             try:
                 self._channel.send(line)
             except OSError as error:
-                raise TuningError(
-                    f"the connection to the host is gone: {error}; {AFTERWARDS}",
-                    code="E-TUNING-001",
-                ) from error
+                message = f"the connection to the host is gone: {error}; {AFTERWARDS}"
+                raise TuningError(message, code="E-TUNING-001") from error
             return self._until(_FINAL[verb])
 
     def _until(self, final: str) -> list[dict[str, Any]]:
@@ -175,21 +170,15 @@ class Requests:
             try:
                 answer = self._channel.receive(self._timeout_s)
             except TimeoutError as error:
-                raise TuningError(
-                    f"the host did not answer in {self._timeout_s:g} s", code="E-TUNING-002"
-                ) from error
+                message = f"the host did not answer in {self._timeout_s:g} s"
+                raise TuningError(message, code="E-TUNING-002") from error
             except (EOFError, OSError, ValueError) as error:
-                raise TuningError(
-                    f"the connection to the host is gone: {error}; {AFTERWARDS}",
-                    code="E-TUNING-003",
-                ) from error
+                message = f"the connection to the host is gone: {error}; {AFTERWARDS}"
+                raise TuningError(message, code="E-TUNING-003") from error
             if answer.get("event") == "error":
                 self._owed = None
-                raise TuneFault(
-                    f"{answer.get('message')} ({answer.get('code')})",
-                    reason=str(answer.get("code")),
-                    code="E-TUNING-017",
-                )
+                message = f"{answer.get('message')} ({answer.get('code')})"
+                raise TuneFault(message, reason=str(answer.get("code")), code="E-TUNING-017")
             wrong = [key for key, fits in _FITS.items() if key in answer and not fits(answer[key])]
             event, status = str(answer.get("event")), answer.get("status")
             if status not in _STATUSES.get(event, (status,)):
@@ -253,12 +242,8 @@ class TuningSession:
         on_wait: Callable[[str], None] = lambda text: None,
     ):
         if not _INTERFACE.fullmatch(interface):
-            raise BadInput(
-                "not a name the kernel takes for an interface",
-                key="interface",
-                value=interface,
-                code="E-TUNING-009",
-            )
+            message = "not a name the kernel takes for an interface"
+            raise BadInput(message, key="interface", value=interface, code="E-TUNING-009")
         self.profile, self.interface, self.mtu_B = profile, interface, mtu_B
         self._extra, self._software_deferral = tuple(extra_knobs), software_deferral
         self._hold_s = hold_s
@@ -277,7 +262,6 @@ class TuningSession:
 
     @property
     def ready(self) -> dict[str, Any]:
-        """First line of the host: version, digest, right to write, knobs left by dead sessions."""
         if self._ready is None:
             self._ready = self._requests.ready()
         return self._ready
@@ -300,7 +284,6 @@ class TuningSession:
         return self._requests.ask("list", **{**words, "name": None})[-1]
 
     def resolve(self, knob: Knob) -> dict[str, Any]:
-        """The value of a knob as this host would read it back."""
         words = knob_words(knob, self.interface)
         if knob.value == MOST:
             answer = self.read(knob)
@@ -318,7 +301,6 @@ class TuningSession:
         return {**listed, "value": value_text({**listed, "values": values})}
 
     def plan(self) -> tuple[Change, ...]:
-        """Read every knob and compare with the profile; changes nothing."""
         if self._changes is None:
             _ = self.ready
             self._changes = make_plan(
@@ -422,7 +404,6 @@ class TuningSession:
         getattr(self.result, field).append(entry)
 
     def _set_members(self, words: dict[str, str | None], change: Change) -> dict[str, Any]:
-        """Set every member; the first that the host refuses or lacks ends it."""
         answers = []
         for number, value in wanted(self._listed(words), change.new).items():
             answers.append(self._requests.ask("set", **{**words, "name": number}, value=value)[-1])
@@ -436,16 +417,13 @@ class TuningSession:
             answer = self.read(setting)
             reason = str(answer["reason"] or "")
             if reason.startswith(NO_INTERFACE):
-                raise TuningError(
-                    f"{self._where}{self.interface} {setting.label}: {reason}",
-                    code="E-TUNING-014",
-                )
+                message = f"{self._where}{self.interface} {setting.label}: {reason}"
+                raise TuningError(message, code="E-TUNING-014")
             if answer["supported"] and answer["value"] is not None:
                 entry = {k: answer[k] for k in ("knob", "name", "interface", "value")}
                 self.result.found.append(entry)
 
     def _found_drift(self) -> tuple[Drift, ...]:
-        """Settings read at the start that have another value now."""
         drift = []
         for entry in self.result.found:
             now = self.read(HostSetting(kind=entry["knob"], name=entry["name"]))["value"]

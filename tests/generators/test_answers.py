@@ -141,8 +141,7 @@ def test_a_window_without_reports_is_a_failed_run(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "end"),
-    [("iperf3", 0), ("iperf3", 1), ("iperf2", 0), ("iperf2", 1), ("nuttcp", 0)],
+    ("name", "end"), [("iperf3", 0), ("iperf3", 1), ("iperf2", 0), ("iperf2", 1), ("nuttcp", 0)]
 )
 def test_damaged_output_is_a_failed_run_that_names_the_end(name, end):
     texts = list(printed(name))

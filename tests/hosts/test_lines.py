@@ -229,10 +229,7 @@ def test_a_sudo_that_would_prompt_is_an_error_before_any_command(tmp_path):
 
 def test_a_sudo_that_wants_a_terminal_is_named(tmp_path):
     says = "echo 'sudo: sorry, you must have a tty to run sudo' >&2; exit 1"
-    with (
-        _login(tmp_path, says) as host,
-        pytest.raises(HostError, match=r"requiretty.*\n.*sorry"),
-    ):
+    with _login(tmp_path, says) as host, pytest.raises(HostError, match=r"requiretty.*\n.*sorry"):
         host.run(("true",), sudo=True)
 
 

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import BadInput, HostError
-from netlab.hosts.ssh import (
-    BEGIN,
-    ChannelPipe,
-    ResolvedConfig,
-    SshHost,
-    aliases,
-    command_line,
-)
+from netlab.hosts.ssh import BEGIN, ChannelPipe, ResolvedConfig, SshHost, aliases, command_line
 
 
 def test_a_login_without_an_account_is_no_traceback(monkeypatch):

@@ -213,10 +213,7 @@ def test_a_group_weighs_as_much_as_the_sessions_it_takes_the_place_of(state, tmp
     assert (hierarchy / "nlab-lab1" / "cgroup.procs").read_text() == "0\n"
 
 
-@pytest.mark.parametrize(
-    "there",
-    [sshd.OwnTaskGroup(sshd.SHARED), sshd.OwnTaskGroup(sshd.APART)],
-)
+@pytest.mark.parametrize("there", [sshd.OwnTaskGroup(sshd.SHARED), sshd.OwnTaskGroup(sshd.APART)])
 def test_without_a_group_commands_run_unchanged(state, there, monkeypatch):
     monkeypatch.setattr(sshd, "own_task_group", lambda: there)
     sshd.make_task_group(state, 2)

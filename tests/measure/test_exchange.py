@@ -332,7 +332,7 @@ PLAIN_SINK = {
     *("warmup_ms", "window_ms", "interval_ms"),
 }
 PLAIN_GEN = (PLAIN_SINK - {"bind", "receive", "accept_ms"}) | {
-    *("to", "port", "tail_ms", "connect_ms"),
+    *("to", "port", "tail_ms", "connect_ms")
 }
 
 

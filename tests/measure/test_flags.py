@@ -275,7 +275,7 @@ class Emulator:
 
 def test_the_more_loaded_host_counts_and_its_largest_process_is_named():
     found = foreign_load(
-        run(end(5, (9, "cron", 100_000)), end(6, (8, "make", 300_000), (7, "cc", 100_000))),
+        run(end(5, (9, "cron", 100_000)), end(6, (8, "make", 300_000), (7, "cc", 100_000)))
     )
     assert found == ForeignLoad(pytest.approx(19.5), "make (process 8)")
 

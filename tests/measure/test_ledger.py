@@ -60,10 +60,7 @@ EXACT = {
         lambda gen, sink: gen.__setitem__("interval_sum_bytes", gen["total_bytes"] - 5),
         "the sender's intervals sum to 27999995 B",
     ),
-    "streams": (
-        lambda gen, sink: sink["per_stream"].pop(),
-        "its streams sum to 14000000 B",
-    ),
+    "streams": (lambda gen, sink: sink["per_stream"].pop(), "its streams sum to 14000000 B"),
 }
 
 

@@ -72,8 +72,9 @@ def test_the_plan_covers_the_rates_and_mtus_asked_for():
 
 
 def test_a_window_holds_a_thousand_frames_however_long_they_are():
-    assert RateCell(10.0, 16114).window_s(2.0) == pytest.approx(16128 * 8 / 10e6 * 1000)
-    assert RateCell(1000.0, 1500).window_s(2.0) == 2.0
+    slow = RateCell(10.0, 16114).stream(RatePlan(seconds=2.0))
+    assert slow.window_s == pytest.approx(16128 * 8 / 10e6 * 1000)
+    assert RateCell(1000.0, 1500).stream(RatePlan(seconds=2.0)).window_s == 2.0
 
 
 def test_offloads_are_on_only_at_high_frame_rates():
