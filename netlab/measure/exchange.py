@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -23,12 +24,8 @@ FIXED_BYTES_S = 7200.0
 
 
 _RESULT = {
-    "status": str,
-    "t_go_ns": int,
-    "total_bytes": int,
-    "interval_sum_bytes": int,
-    "per_stream": list,
-    "samples": dict,
+    **{"status": str, "per_stream": list, "samples": dict},
+    **dict.fromkeys(("t_go_ns", "total_bytes", "interval_sum_bytes"), int),
 }
 TRACED = ("rtt_us", "cwnd_segments", "retransmits")
 """Tables of a trace."""
@@ -135,6 +132,15 @@ class RunOutcome:
     started_unix_ns: int
     wall_s: float
 
+    def ends(self) -> Iterator[tuple[str, dict]]:
+        for flow in self.flows:
+            yield from (("sender", flow.gen), ("sink", flow.sink))
+
+
+def meter_of(result: dict, part: str) -> dict:
+    """A meter of an end, ``window`` or ``total``; empty without one."""
+    return (result.get("meter") or {}).get(part) or {}
+
 
 class _Inbox:
     """Queue of one agent's answers, which may arrive in any order.
@@ -172,8 +178,7 @@ class _Inbox:
         return self._checked(self._stored.pop((event, run)))
 
     def _checked(self, answer: dict) -> dict:
-        wanted = ANSWERS[answer["event"]]
-        for key, kind in wanted.items():
+        for key, kind in ANSWERS[answer["event"]].items():
             value = answer.get(key)
             if not isinstance(value, kind) or isinstance(value, bool):
                 message = f"{self._side.host}: {answer['event']} has {key} {shown(value)}"
@@ -209,41 +214,42 @@ class _Inbox:
             raise RunError(message, reason="peer", code="E-MEASURE-007") from error
 
 
-def _asked(
-    side: RunEnd, request: Request, *, to: RunEnd | None = None
-) -> dict[str, str | int | float | bool]:
+Words = dict[str, str | int | float | bool]
+
+
+def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words:
     """Return the words of an end, a gen with `to`, whose values differ from the defaults."""
-    socket = request.socket
-    words: dict[str, tuple[str | int | float, str | int | float]] = {
-        "engine": (request.engine, "auto"),
-        "threads": (request.threads, 0),
-        "dscp": (socket.dscp, 0),
-        "mss_B": (socket.mss_B or 0, 0),
-        "nodelay": (int(socket.nodelay), 0),
-        "busy_poll_us": (socket.busy_poll_us, 0),
-        "follow_incoming_cpu": (int(socket.follow_incoming_cpu), 0),
-        "cpus": (side.cpus or "", ""),
-        "batch_B": (str(request.policy.batch_B), "auto"),
-        "sched_batch": (_switch(request.policy.sched_batch), "auto"),
-        "spread": (_switch(request.policy.spread), "auto"),
+
+    def switch(value: bool | str) -> str:
+        return value if isinstance(value, str) else "on" if value else "off"
+
+    socket, policy = request.socket, request.policy
+    words: Words = {
+        "engine": request.engine,
+        "threads": request.threads,
+        "dscp": socket.dscp,
+        "mss_B": socket.mss_B or 0,
+        "nodelay": int(socket.nodelay),
+        "busy_poll_us": socket.busy_poll_us,
+        "follow_incoming_cpu": int(socket.follow_incoming_cpu),
+        "cpus": side.cpus or "",
+        "batch_B": str(policy.batch_B),
+        "sched_batch": switch(policy.sched_batch),
+        "spread": switch(policy.spread),
     }
-    if to:
-        words["send"] = (request.send, "copy")
-        words["pacing_Bps"] = (round((socket.pacing_MBps or 0) * 1e6), 0)
-        words["trace"] = (int(request.trace), 0)
-        yield_B = str(request.policy.yield_B)
+    if to is None:
+        words["read_delay"] = switch(policy.read_delay)
+    else:
         # a yield is for a sink on the same CPUs; elsewhere it only gives them to others
         remote = side.boot_id and to.boot_id and side.boot_id != to.boot_id
-        if yield_B == "auto" and remote and request.engine != "plain":
-            yield_B = "never"
-        words["yield_B"] = (yield_B, "auto")
-    else:
-        words["read_delay"] = (_switch(request.policy.read_delay), "auto")
-    return {key: value for key, (value, default) in words.items() if value != default}
-
-
-def _switch(value: bool | str) -> str:
-    return value if isinstance(value, str) else "on" if value else "off"
+        yields = policy.yield_B == "auto" and remote and request.engine != "plain"
+        words |= {
+            "send": "" if request.send == "copy" else request.send,
+            "pacing_Bps": round((socket.pacing_MBps or 0) * 1e6),
+            "trace": int(request.trace),
+            "yield_B": "never" if yields else str(policy.yield_B),
+        }
+    return {key: value for key, value in words.items() if value not in ("auto", "", 0)}
 
 
 def measure(
@@ -268,12 +274,10 @@ def measure(
         "interval_ms": request.interval_ms,
         "drain_ms": request.drain_ms,
     }
+    lasting: Words = {"window_ms": request.window_ms, "tail_ms": TAIL_MS}
+    allowed_s = (request.warmup_ms + request.window_ms) / 1e3
     if request.bytes_per_stream:
-        lasting = {"bytes": request.bytes_per_stream}
-        allowed_s = FIXED_BYTES_S
-    else:
-        lasting = {"window_ms": request.window_ms, "tail_ms": TAIL_MS}
-        allowed_s = (request.warmup_ms + request.window_ms) / 1e3
+        lasting, allowed_s = {"bytes": request.bytes_per_stream}, FIXED_BYTES_S
     try:
         tokens = [secrets.token_hex(16) for _ in directions]
         for (of, to), number, token in zip(directions, runs, tokens, strict=True):
@@ -325,18 +329,12 @@ def measure(
             for (of, to), number in zip(directions, runs, strict=True)
         )
     except BaseException:
-        _stop(directions, runs)
+        for (of, to), number in zip(directions, runs, strict=True):
+            for side in (of, to):
+                with contextlib.suppress(HostError, OSError):  # gone: its end of input stops it
+                    side.channel.send("stop", run=number)
         raise
     return RunOutcome(flows, started_unix_ns, now() - started)
-
-
-def _stop(directions: list[tuple[RunEnd, RunEnd]], runs: list[int]) -> None:
-    for (of, to), run in zip(directions, runs, strict=True):
-        for side in (of, to):
-            try:
-                side.channel.send("stop", run=run)
-            except (HostError, OSError):
-                continue  # gone: its own end of input stops it
 
 
 # Columns and queue samples of a run from two reports of its emulator.
@@ -386,11 +384,8 @@ class Emulated:
         To the upper end of the emulator's bins. None without a write.
         """
         ways = list(self._ways())
-        bins = [
-            np.subtract(now["lateness"]["count"], then["lateness"]["count"])
-            for _, then, now in ways
-        ]
-        counts = np.sum(bins, axis=0)
+        bins = [[np.array(end["lateness"]["count"]) for end in way[1:]] for way in ways]
+        counts = sum(now - then for then, now in bins)
         writes = int(counts.sum())
         if not writes:
             return None
@@ -425,12 +420,12 @@ class Emulated:
     def columns(self, flows: tuple[Direction, ...]) -> dict:
         """The columns of :data:`~netlab.results.columns.RUN_COLUMNS` that are the path's."""
         ways = list(self._ways())
-        begin_ns, end_ns = self.before["t_ns"], self.after["t_ns"]
         forced = None
         go_ns = flows[0].sink["t_go_ns"]
         if go_ns and self.dropped("forced"):
             stamps = [now["forced_ns"] for _, _, now in ways if now["forced_ns"] is not None]
             forced = (max(stamps) - go_ns) / 1e9
+        cpu_us = self.cpu_us(self.before["t_ns"], self.after["t_ns"])
         return {
             "path_rtt_us": self.rtt_us,
             "path_packets": self._grown("in_packets"),
@@ -442,7 +437,7 @@ class Emulated:
             "path_queue_max_B": max(now["max_queue_B"] for _, _, now in ways),
             "path_queue_max_packets": max(now["max_queue_packets"] for _, _, now in ways),
             "emulator_late_us": self.late_us,
-            "emulator_cpu_percent": 1e5 * self.cpu_us(begin_ns, end_ns) / self._elapsed_ns,
+            "emulator_cpu_percent": 1e5 * cpu_us / self._elapsed_ns,
             "emulator_waited_percent": self.waited_percent,
         }
 
@@ -454,14 +449,14 @@ class Emulated:
         if not t_ns.size or not flows[0].sink["t_go_ns"]:
             return []
         parts = []
-        for name, (way, then, _) in zip(("forward", "reverse"), self._ways(), strict=True):
+        for direction, (way, then, _) in zip(("forward", "reverse"), self._ways(), strict=True):
             dropped = np.asarray(samples[f"{way}_dropped"], dtype=np.int64)
+            queues = ("queue_B", "queue_packets")
             columns = {
                 "t_s": t_s,
-                "queue_B": np.asarray(samples[f"{way}_queue_B"], dtype=np.int64),
-                "queue_packets": np.asarray(samples[f"{way}_queue_packets"], dtype=np.int64),
+                **{name: np.asarray(samples[f"{way}_{name}"], np.int64) for name in queues},
                 "drops": np.diff(dropped, prepend=sum(then["dropped"].values())),
             }
             begun = {key: values[t_s >= 0] for key, values in columns.items()}
-            parts.append({"run_id": run_id, "direction": name, **begun})
+            parts.append({"run_id": run_id, "direction": direction, **begun})
         return parts

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from netlab.errors import printable
-from netlab.measure.exchange import Emulated, RunOutcome
+from netlab.measure.exchange import Emulated, RunOutcome, meter_of
 from netlab.measure.ledger import controller_processes
 from netlab.study import Noise, Timing
 from netlab.units import ETHERNET_HEADER_B
@@ -37,12 +39,12 @@ def foreign_load(outcome: RunOutcome, emulated: Emulated | None = None) -> Forei
     serve: they have packet processing apart, so that a run that fills the CPUs hides the work of
     others. Agents of both ends and the controller are netlab's, on whichever machine they are.
     """
-    reports = list(_reports(outcome))
-    known = [(others, cpus) for others, cpus in reports if others is not None]
-    if not known or len(known) < len(reports):
+    reports: list[Any] = [result.get("others") for _, result in outcome.ends()]
+    if None in reports:
         return None
-    own = own_processes([others for others, _ in known])
-    loads = [load_of(others, cpus, own, emulated) for others, cpus in known]
+    cpus = [len(meter_of(result, "total").get("cpu") or ()) for _, result in outcome.ends()]
+    own = own_processes(reports)
+    loads = [load_of(*report, own, emulated) for report in zip(reports, cpus, strict=True)]
     return max(loads, key=lambda load: load.percent)
 
 
@@ -80,14 +82,6 @@ def load_of(
         min(100.0, 100 * us / (cpus * span_us)),
         f"{printable(largest['name'])} (process {largest['pid']})" if largest else "",
     )
-
-
-def _reports(outcome: RunOutcome) -> Iterator[tuple[dict | None, int]]:
-    """Other processes at each end of each flow, and the number of CPUs there."""
-    for flow in outcome.flows:
-        for result in (flow.gen, flow.sink):
-            meter = (result.get("meter") or {}).get("total") or {}
-            yield result.get("others"), len(meter.get("cpu") or ())
 
 
 # Traffic of others on the interfaces of a run: what they carried beyond the run's own segments.
@@ -150,7 +144,7 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> ForeignTraffic | None
 
 def _interface(result: dict) -> dict | None:
     """Counts of an end's interface over the whole run; None without them, or after a reset."""
-    counts = ((result.get("meter") or {}).get("total") or {}).get("interface")
+    counts = meter_of(result, "total").get("interface")
     return None if not counts or counts.get("reset") else counts
 
 
@@ -166,7 +160,7 @@ def _cut_by_card(sender: dict, segments: int) -> int:
 def _most(results: Sequence[dict], mtu_B: int) -> tuple[int, int] | None:
     """Most bytes and packets that the sockets of these results can have sent."""
     total_B = packets = 0
-    for tcp in _sockets(results):
+    for tcp in (stream.get("tcp") or {} for one in results for stream in one["per_stream"]):
         segments, sent_B = tcp.get("segs_out"), tcp.get("bytes_sent")
         mss_B = max(1, tcp.get("mss_B") or 1)
         # a kernel that lacks a count reports 0
@@ -181,21 +175,11 @@ def _most(results: Sequence[dict], mtu_B: int) -> tuple[int, int] | None:
     return (total_B, packets) if packets else None
 
 
-def _sockets(results: Sequence[dict]) -> Iterator[dict]:
-    for result in results:
-        for stream in result["per_stream"]:
-            yield stream.get("tcp") or {}
-
-
 def _surplus(counted: Sequence[int], most: Sequence[int], whole: Sequence[int]) -> float:
     """Largest surplus of bytes and of packets, in per cent of the run's own, the busier way."""
-    shares = [
-        100 * max(0, seen - limit - slack) / of
-        for seen, limit, slack, of in zip(
-            counted, most, (SLACK_B, SLACK_PACKETS), whole, strict=True
-        )
-    ]
-    return max(shares)
+    slack = (SLACK_B, SLACK_PACKETS)
+    of_each = zip(counted, most, slack, whole, strict=True)
+    return max(100 * max(0, seen - limit - spare) / of for seen, limit, spare, of in of_each)
 
 
 # Most goodput that a window can show: the ceiling, and what arrived earlier and was read in it.
@@ -244,13 +228,11 @@ def _held_s(row: dict, ceiling_Bps: float) -> float:
     """Time of a recovery: a round trip and the queue, as far as the receive buffers hold it."""
     link_Bps = 1e6 * (row.get("link_MBps") or 0.0)
     queue_s = (row.get("path_queue_max_B") or 0) / link_Bps if link_Bps else 0.0
-    recovery_s = max(
-        (row.get("path_rtt_us") or 0.0) / 1e6 + queue_s, (row.get("rtt_us") or 0.0) / 1e6
-    )
+    path_s = (row.get("path_rtt_us") or 0.0) / 1e6 + queue_s
+    recovery_s = max(path_s, (row.get("rtt_us") or 0.0) / 1e6)
     buffers_B = (row.get("rcvbuf_B") or 0.0) * (row.get("streams") or 1)
-    if not ceiling_Bps or not buffers_B:
-        return recovery_s
-    return min(recovery_s, buffers_B / ceiling_Bps)
+    bounded = ceiling_Bps and buffers_B
+    return min(recovery_s, buffers_B / ceiling_Bps) if bounded else recovery_s
 
 
 INTERFERENCE = "interference"
@@ -295,10 +277,9 @@ def flags_of(
 ) -> dict[str, str]:
     """Flags of a run, each with its reason in one sentence; empty when the run is valid."""
     flags: dict[str, str] = {}
-    for flow in outcome.flows:
-        for name, result in (("sender", flow.gen), ("sink", flow.sink)):
-            if result.get("status") != "ok":
-                flags["failed"] = f"{name}: {result.get('message') or result.get('status')}"
+    for name, result in outcome.ends():
+        if result.get("status") != "ok":
+            flags["failed"] = f"{name}: {result.get('message') or result.get('status')}"
     late = _late_watch(outcome)
     if late and "failed" in flags:
         flags["failed"] += f", {late}"
@@ -306,11 +287,10 @@ def flags_of(
     if missing_B > 0 and any(flow.sink.get("status") == "timeout" for flow in outcome.flows):
         flags["failed"] += f", {missing_B} B had not arrived: give them more time, timing.drain_s"
     stall = _stall(intervals, STALL_S + (row.get("min_rtt_us") or 0.0) / 1e6)
+    window_s, timed = row["window_s"], row.get("records") is None
     if stall:
         flags["stalled"] = stall
-    elif row["window_s"] is None or (
-        row.get("records") is None and row["window_s"] < 0.9 * timing.seconds
-    ):
+    elif window_s is None or (timed and window_s < 0.9 * timing.seconds):
         flags["stalled"] = "the streams ended before the window did"
     percent = row["percent_of_ceiling"]
     most = most_percent(row)
@@ -326,15 +306,17 @@ def flags_of(
         flags["interference"] = ", ".join(filter(None, disturbed))
     if drift:
         flags["tuning_drift"] = "; ".join(drift)
-    meters = list(_meters(outcome))
-    reset = sorted({why for meter in meters if (why := _reset(*meter)) is not None})
-    if reset:
+    meters = [
+        (name, meter)
+        for name, result in outcome.ends()
+        for meter in (result.get("meter") or {}).values()
+        if meter
+    ]
+    if reset := sorted(set(filter(None, itertools.starmap(_reset, meters)))):
         flags["counter_reset"] = "; ".join(reset)
-    stepped = sorted({why for meter in meters if (why := _stepped(*meter)) is not None})
-    if stepped:
+    if stepped := sorted(set(filter(None, itertools.starmap(_stepped, meters)))):
         flags["clock_step"] = "; ".join(stepped)
-    fault = None if emulated is None else _emulator_fault(emulated)
-    if fault:
+    if emulated is not None and (fault := _emulator_fault(emulated)):
         flags["emulator_late"] = fault
     return flags
 
@@ -375,15 +357,6 @@ def _emulator_fault(emulated: Emulated) -> str | None:
     return "the emulator: " + ", ".join(faults) if faults else None
 
 
-def _meters(outcome: RunOutcome) -> Iterator[tuple[str, dict]]:
-    """Yield every metered interval with the end it belongs to."""
-    for flow in outcome.flows:
-        for name, result in (("sender", flow.gen), ("sink", flow.sink)):
-            for meter in (result.get("meter") or {}).values():
-                if meter:
-                    yield name, meter
-
-
 def _reset(name: str, meter: dict) -> str | None:
     interface = meter.get("interface") or {}
     if not interface.get("reset"):
@@ -406,14 +379,10 @@ def _stepped(name: str, meter: dict) -> str | None:
 
 def _late_watch(outcome: RunOutcome) -> str:
     late_s = {"sender": 0.0, "sink": 0.0}
-    for flow in outcome.flows:
-        for name, result in (("sender", flow.gen), ("sink", flow.sink)):
-            late_s[name] = max(late_s[name], (result.get("watch_late_us") or 0) / 1e6)
-    return ", ".join(
-        f"the {name}'s {LATE_WATCH} {seconds:.2f} s"
-        for name, seconds in late_s.items()
-        if seconds > LATE_WATCH_S
-    )
+    for name, result in outcome.ends():
+        late_s[name] = max(late_s[name], (result.get("watch_late_us") or 0) / 1e6)
+    late = [name for name in late_s if late_s[name] > LATE_WATCH_S]
+    return ", ".join(f"the {name}'s {LATE_WATCH} {late_s[name]:.2f} s" for name in late)
 
 
 def _stall(intervals: Sequence[Mapping], limit_s: float) -> str | None:
@@ -440,27 +409,23 @@ IDLE = ("idle_us", "iowait_us")
 SPENT = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us", "steal_us", *IDLE)
 
 
-@dataclass(frozen=True)
-class Throttling:
-    events: int | None
-    frequency_percent: float | None
-
-
-def throttling(outcome: RunOutcome) -> Throttling:
+def throttling(outcome: RunOutcome) -> dict[str, int | float | None]:
+    """Columns: events of throttling, and the largest drop of the frequency of a busy CPU."""
     whole = [cpu.get("throttled") for cpu in _cpus(outcome, "total")]
-    events = [count for count in whole if count is not None]
     changes = [
         100 * (cpu["frequency_kHz"] / cpu["first_frequency_kHz"] - 1)
         for cpu in _cpus(outcome, "window")
         if cpu.get("frequency_kHz") and cpu.get("first_frequency_kHz") and _busy(cpu)
     ]
-    return Throttling(max(events, default=None), min(changes, default=None))
+    return {
+        "throttle_events": max((count for count in whole if count is not None), default=None),
+        "cpu_frequency_percent": min(changes, default=None),
+    }
 
 
 def _cpus(outcome: RunOutcome, part: str) -> Iterator[dict]:
-    for flow in outcome.flows:
-        for result in (flow.gen, flow.sink):
-            yield from ((result.get("meter") or {}).get(part) or {}).get("cpu") or ()
+    for _, result in outcome.ends():
+        yield from meter_of(result, part).get("cpu") or ()
 
 
 def _busy(cpu: dict) -> bool:

@@ -11,11 +11,11 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from netlab.errors import RunError
-from netlab.measure.exchange import Direction, RunOutcome
+from netlab.measure.exchange import Direction, RunOutcome, meter_of
 from netlab.units import ETHERNET_HEADER_B
 
 HELLO_B = 64
@@ -62,21 +62,20 @@ def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
 
 
 def _tcp(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
-    sides = (
-        ("acknowledged", gen["per_stream"], "bytes_acked"),
-        ("received", sink["per_stream"], "bytes_received"),
-    )
-    for what, streams, field_name in sides:
-        for stream in streams:
-            tcp = stream.get("tcp")
-            if not tcp or tcp.get(field_name) is None:
+    for what, side, key in (
+        ("acknowledged", gen, "bytes_acked"),
+        ("received", sink, "bytes_received"),
+    ):
+        for stream in side["per_stream"]:
+            count = (stream.get("tcp") or {}).get(key)
+            if count is None:
                 continue
-            over = tcp[field_name] - stream["bytes"] - HELLO_B
+            over = count - stream["bytes"] - HELLO_B
             if not 0 <= over <= SEQUENCE_SLACK_B:
                 ledger.error_B = max(ledger.error_B, abs(over))
                 ledger.problems.append(
                     f"{name}: stream {stream['stream']} carried {stream['bytes']} B, but TCP "
-                    f"{what} {tcp[field_name]} B"
+                    f"{what} {count} B"
                 )
 
 
@@ -139,8 +138,7 @@ def _why(seen: int, payload: int, most: float) -> str:
 
 
 def _counted(result: dict, name: str) -> int | None:
-    meter = (result.get("meter") or {}).get("total") or {}
-    interface = meter.get("interface")
+    interface = meter_of(result, "total").get("interface")
     return None if not interface or interface.get("reset") else interface[name]
 
 
@@ -194,13 +192,12 @@ Values = dict[str, str | int | None]
 
 def card_columns(outcome: RunOutcome) -> Values:
     """Columns of the cards' own counters and of the receive queues."""
+    queues = _places(outcome.flows, "napi_id")
     return {
         "card_counters": _counters(outcome.flows),
         "receive_cpus": _fewest(outcome.flows, "incoming_cpu"),
         "receive_queues": _fewest(outcome.flows, "napi_id"),
-        "streams_per_queue": max(
-            (max(found.values()) for found in _places(outcome.flows, "napi_id")), default=None
-        ),
+        "streams_per_queue": max((max(queue.values()) for queue in queues), default=None),
     }
 
 
@@ -209,23 +206,18 @@ def _counters(flows: Iterable[Direction]) -> str | None:
     found: dict[str, dict[str, int]] = {}
     for number, flow in enumerate(flows):
         # the reverse direction is sent by the receiver's host
-        results = (flow.gen, flow.sink) if number == 0 else (flow.sink, flow.gen)
+        results = (flow.gen, flow.sink)[:: -1 if number else 1]
         for end, result in zip(("sender", "receiver"), results, strict=True):
-            grown = result.get("card")
-            if grown is None:
-                continue
-            of_end = found.setdefault(end, {})
-            for name, value in grown.items():
-                of_end[name] = max(value, of_end.get(name, 0))
+            if (grown := result.get("card")) is not None:
+                known = found.setdefault(end, {})
+                known |= {name: max(value, known.get(name, 0)) for name, value in grown.items()}
     return json.dumps(found, sort_keys=True) if found else None
 
 
 def _places(flows: Iterable[Direction], key: str) -> list[Counter[int]]:
     """For each sink that knows it, the number of streams at each place."""
-    counts = [
-        Counter(stream[key] for stream in flow.sink["per_stream"] if stream.get(key) is not None)
-        for flow in flows
-    ]
+    sinks = ([stream.get(key) for stream in flow.sink["per_stream"]] for flow in flows)
+    counts = (Counter(place for place in places if place is not None) for places in sinks)
     return [found for found in counts if found]
 
 
@@ -263,20 +255,18 @@ def controller_processes() -> Counter[tuple[str, int]]:
     A notebook's kernel is a child of the command that runs it, in the same Python. Start times are
     the same in every PID namespace, process ids are not.
     """
-    return Counter(_ancestry())
-
-
-def _ancestry() -> Iterator[tuple[str, int]]:
+    own: Counter[tuple[str, int]] = Counter()
     pid, python = os.getpid(), _program(os.getpid())
     while python and _program(pid) == python:
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
                 head, _, rest = file.read().rpartition(") ")
         except OSError:
-            return
+            break
         fields = rest.split()
-        yield head.partition("(")[2], int(fields[19])
+        own[head.partition("(")[2], int(fields[19])] += 1
         pid = int(fields[1])
+    return own
 
 
 def _program(pid: int) -> str:

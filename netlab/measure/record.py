@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
-from netlab.measure.exchange import TRACED, Direction, Emulated, RunOutcome
+from netlab.measure.exchange import TRACED, Direction, Emulated, RunOutcome, meter_of
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
 from netlab.measure.ledger import Ledger, card_columns, transfer_of
 from netlab.units import HEADERS_B, payload_share
@@ -59,11 +61,11 @@ def ceiling(
 
 
 def ceiling_source(setting: RunSetting, kind: str | None) -> str:
+    copies = "copies of cold memory by one core, measured before the runs"
     sources = {
         "bus": setting.bus_source or "the bus",
         "link": f"a link of {setting.link_MBps or 0:g} MB/s, as the study states",
-        "memory": setting.memory_source
-        or "copies of cold memory by one core, measured before the runs",
+        "memory": setting.memory_source or copies,
     }
     return sources[kind] if kind else ""
 
@@ -87,9 +89,14 @@ def bus_of_run(setting: RunSetting, both: bool) -> float | None:
     return setting.bus_MBps * (2 if both and not setting.bus_shared else 1)
 
 
-def _mean(values: list) -> float | None:
+def _of_known(fold: Callable, values: Iterable) -> Any:
+    """A figure of the values that are known; None without one."""
     known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    return fold(known) if known else None
+
+
+def _mean(values: Iterable) -> float | None:
+    return _of_known(lambda known: float(np.mean(known)), values)
 
 
 def _tcp(streams: list[dict], name: str) -> list:
@@ -97,12 +104,8 @@ def _tcp(streams: list[dict], name: str) -> list:
 
 
 def _share(streams: list[dict], part: str, whole_us: list) -> float | None:
-    shares = [
-        value / whole
-        for value, whole in zip(_tcp(streams, part), whole_us, strict=True)
-        if value is not None and whole is not None and whole > 0
-    ]
-    return float(np.mean(shares)) if shares else None
+    pairs = zip(_tcp(streams, part), whole_us, strict=True)
+    return _mean(value / whole for value, whole in pairs if value is not None and (whole or 0) > 0)
 
 
 def _cpu(meter: dict | None) -> dict[str, float | None]:
@@ -129,15 +132,6 @@ def _cpu(meter: dict | None) -> dict[str, float | None]:
     }
 
 
-def _most(values: list) -> float | None:
-    known = [value for value in values if value is not None]
-    return max(known) if known else None
-
-
-def _least(values: list) -> int | None:
-    return min((value for value in values if value is not None), default=None)
-
-
 def _foreign_percent(
     cpus: list[dict], own_us: list[float], one_machine: bool, emulator_us: float
 ) -> float | None:
@@ -146,12 +140,8 @@ def _foreign_percent(
         return None
     if one_machine:
         own_us = [sum(own_us) + emulator_us] * len(cpus)
-    return _most(
-        [
-            max(0.0, 100 * (cpu["work_us"] - own) / cpu["total_us"])
-            for cpu, own in zip(cpus, own_us, strict=True)
-        ]
-    )
+    shares = zip(cpus, own_us, strict=True)
+    return max(max(0.0, 100 * (cpu["work_us"] - own) / cpu["total_us"]) for cpu, own in shares)
 
 
 def others_load(meter: dict, ours_us: float) -> dict[str, float | None]:
@@ -165,24 +155,9 @@ def own_us(meter: dict | None) -> float:
     return (process.get("user_us") or 0) + (process.get("system_us") or 0)
 
 
-def _meters(outcome: RunOutcome, part: str) -> tuple[dict | None, dict | None]:
-    """Meter of the sending end and of the receiving end of the forward direction."""
-    forward = outcome.flows[0]
-    return ((forward.gen.get("meter") or {}).get(part), (forward.sink.get("meter") or {}).get(part))
-
-
-def _whole(values: list) -> int | None:
-    return None if any(value is None for value in values) else int(sum(values))
-
-
-def _sum(values: list) -> int | None:
-    known = [value for value in values if value is not None]
-    return int(sum(known)) if known else None
-
-
-def _interfaces(meters: tuple[dict | None, dict | None], *names: str) -> int | None:
-    found = [(meter or {}).get("interface") for meter in meters]
-    return _sum([interface[name] for interface in found if interface for name in names])
+def _interfaces(meters: Sequence[dict], *names: str) -> int | None:
+    found = [meter.get("interface") for meter in meters]
+    return _of_known(sum, [interface[name] for interface in found if interface for name in names])
 
 
 def _timed(flow: Direction, one_clock: bool) -> tuple[float | None, float | None, float | None]:
@@ -199,43 +174,13 @@ def _timed(flow: Direction, one_clock: bool) -> tuple[float | None, float | None
     return goodput_MBps(flow.sink), window_s, None
 
 
-def _policy(flows: tuple[Direction, ...]) -> str | None:
-    """Policy of the threads of both ends, as JSON; None if the generator reports none."""
-    ends = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
-    return json.dumps(ends, sort_keys=True) if any(ends.values()) else None
-
-
-def _engine(flows: tuple[Direction, ...]) -> str:
-    used = [
-        f"{flow.gen.get('engine', 'blocking')}:{flow.gen.get('send', 'copy')}/"
-        f"{flow.sink.get('engine', 'blocking')}:{flow.sink.get('receive', 'copy')}"
-        for flow in flows
-    ]
-    return ", ".join(dict.fromkeys(used))
-
-
-def _per_machine(values: list, one_machine: bool) -> float | None:
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    return max(known) if one_machine else sum(known)
-
-
-def _rate(meters: tuple[dict | None, dict | None], name: str, one_machine: bool) -> float | None:
+def _rate(meters: Sequence[dict], name: str, one_machine: bool) -> float | None:
     rates = []
     for meter in meters:
-        report = meter or {}
-        duration_ns = (report.get("t1_ns") or 0) - (report.get("t0_ns") or 0)
-        if duration_ns > 0 and report.get(name) is not None:
-            rates.append(report[name] / duration_ns * 1e9)
-    return _per_machine(rates, one_machine)
-
-
-def _emulator_us(emulated: Emulated | None, meter: dict | None) -> float:
-    """Processor time of the path's emulator in the window that a meter covers."""
-    if emulated is None or meter is None or not meter.get("t1_ns"):
-        return 0.0
-    return emulated.cpu_us(meter["t0_ns"], meter["t1_ns"])
+        duration_ns = (meter.get("t1_ns") or 0) - (meter.get("t0_ns") or 0)
+        if duration_ns > 0 and meter.get(name) is not None:
+            rates.append(meter[name] / duration_ns * 1e9)
+    return _of_known(max if one_machine else sum, rates)
 
 
 def record(
@@ -263,30 +208,48 @@ def record(
     mss_B = _mean(_tcp(senders, "mss_B"))
     top, kind = ceiling(setting, mss_B, both)
     bus_MBps = bus_of_run(setting, both)
-    in_window, whole = _meters(outcome, "window"), _meters(outcome, "total")
+    forward = (flows[0].gen, flows[0].sink)
+    in_window, whole = ([meter_of(end, part) for end in forward] for part in ("window", "total"))
     cpus = [_cpu(meter) for meter in in_window]
     # of another tool only the CPU time of its whole life is known
     known = whole if flows[0].gen.get("own_cpu_whole") else in_window
-    min_rtts = [value for value in _tcp(senders, "min_rtt_us") if value is not None]
-    softnet = [((meter or {}).get("softnet") or {}).get("dropped") for meter in whole]
+    softnet = [(meter.get("softnet") or {}).get("dropped") for meter in whole]
+    policy = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
+    engines = [
+        f"{flow.gen.get('engine', 'blocking')}:{flow.gen.get('send', 'copy')}/"
+        f"{flow.sink.get('engine', 'blocking')}:{flow.sink.get('receive', 'copy')}"
+        for flow in flows
+    ]
+    congestion = dict.fromkeys(one["congestion"] for one in senders if one.get("congestion"))
     traffic = foreign_traffic(outcome, mtu_B=setting.mtu_B)
-    throttled = throttling(outcome)
     foreign = foreign_load(outcome, emulated)
+    if foreign is None:
+        emulator_us = 0.0
+        if emulated is not None and known[1].get("t1_ns"):
+            emulator_us = emulated.cpu_us(known[1]["t0_ns"], known[1]["t1_ns"])
+        foreign_percent = _foreign_percent(
+            [_cpu(meter) for meter in known],
+            [own_us(meter) + meter.get("controller_us", 0) for meter in known],
+            setting.one_machine,
+            emulator_us,
+        )
+    sent_B = [flow.gen["total_bytes"] for flow in flows]
+    pacing_Bps = [stream.get("pacing_Bps") or 0 for stream in senders]
     return {
-        "engine": _engine(flows),
-        "policy": _policy(flows),
+        "engine": ", ".join(dict.fromkeys(engines)),
+        "policy": json.dumps(policy, sort_keys=True) if any(policy.values()) else None,
         "started_at": datetime.fromtimestamp(outcome.started_unix_ns / 1e9, UTC),
         "wall_s": outcome.wall_s,
         "window_s": _mean([window_s for _, window_s, _ in timed]),
-        "window_error_s": _most([error_s for _, _, error_s in timed]),
+        "window_error_s": _of_known(max, [error_s for _, _, error_s in timed]),
         "goodput_MBps": total,
         "goodput_forward_MBps": rates[0],
         "goodput_reverse_MBps": rates[1] if both else None,
-        "sent_B": _whole([flow.gen["total_bytes"] for flow in flows]),
+        "sent_B": None if None in sent_B else int(sum(sent_B)),
         "received_B": sum(flow.sink["total_bytes"] for flow in flows),
         "interval_sum_B": sum(flow.sink["interval_sum_bytes"] for flow in flows),
-        "acked_B": _sum(_tcp(senders, "bytes_acked")),
-        "tcp_received_B": _sum(_tcp(sinks, "bytes_received")),
+        "acked_B": _of_known(sum, _tcp(senders, "bytes_acked")),
+        "tcp_received_B": _of_known(sum, _tcp(sinks, "bytes_received")),
         "window_B": sum(flow.sink["window"]["bytes"] for flow in flows if flow.sink.get("window")),
         "interface_tx_B": _interfaces(whole, "tx_bytes"),
         "interface_rx_B": _interfaces(whole, "rx_bytes"),
@@ -294,50 +257,42 @@ def record(
         "ledger_error_B": ledger.error_B,
         "header_share": ledger.header_share,
         "rtt_us": _mean(_tcp(senders, "rtt_us")),
-        "min_rtt_us": float(min(min_rtts)) if min_rtts else None,
+        "min_rtt_us": _of_known(lambda known: float(min(known)), _tcp(senders, "min_rtt_us")),
         "cwnd_segments": _mean(_tcp(senders, "cwnd_segments")),
         **{name: _mean([one.get(name) for one in senders]) for name in CWND_COLUMNS},
-        "congestion_in_force": "+".join(
-            dict.fromkeys(one["congestion"] for one in senders if one.get("congestion"))
-        )
-        or None,
-        "window_scale": _least(_tcp(senders, "snd_wscale")),
+        "congestion_in_force": "+".join(congestion) or None,
+        "window_scale": _of_known(min, _tcp(senders, "snd_wscale")),
         "mss_B": mss_B,
-        "retransmits": _sum(_tcp(senders, "retransmits")),
+        "retransmits": _of_known(sum, _tcp(senders, "retransmits")),
         "busy_share": _share(senders, "busy_us", window_us),
         "rwnd_limited_share": _share(senders, "rwnd_limited_us", busy_us),
         "sndbuf_limited_share": _share(senders, "sndbuf_limited_us", busy_us),
-        "sndbuf_start_B": _mean([stream.get("sndbuf_start_B") for stream in senders]),
-        "rcvbuf_start_B": _mean([stream.get("rcvbuf_start_B") for stream in sinks]),
-        "sndbuf_B": _mean([stream.get("sndbuf_B") for stream in senders]),
-        "rcvbuf_B": _mean([stream.get("rcvbuf_B") for stream in sinks]),
+        **{
+            name: _mean([one.get(name) for one in senders])
+            for name in ("sndbuf_start_B", "sndbuf_B")
+        },
+        **{
+            name: _mean([one.get(name) for one in sinks]) for name in ("rcvbuf_start_B", "rcvbuf_B")
+        },
         "sender_cpu_percent": cpus[0]["busy"],
         "receiver_cpu_percent": cpus[1]["busy"],
         "sender_softirq_percent": cpus[0]["softirq"],
         "receiver_softirq_percent": cpus[1]["softirq"],
-        "busiest_core_percent": _most([cpu["busiest"] for cpu in cpus]),
-        "steal_percent": _most([cpu["steal"] for cpu in cpus]),
-        "foreign_cpu_percent": foreign.percent
-        if foreign
-        else _foreign_percent(
-            [_cpu(meter) for meter in known],
-            [own_us(meter) + (meter or {}).get("controller_us", 0) for meter in known],
-            setting.one_machine,
-            _emulator_us(emulated, known[1]),
-        ),
+        "busiest_core_percent": _of_known(max, [cpu["busiest"] for cpu in cpus]),
+        "steal_percent": _of_known(max, [cpu["steal"] for cpu in cpus]),
+        "foreign_cpu_percent": foreign_percent if foreign is None else foreign.percent,
         "foreign_traffic_percent": traffic.percent if traffic else None,
-        "throttle_events": throttled.events,
-        "cpu_frequency_percent": throttled.frequency_percent,
+        **throttling(outcome),
         "agent_cpu_s": sum(own_us(meter) for meter in whole) / 1e6,
         "interface_drops": _interfaces(whole, "rx_dropped", "tx_dropped"),
-        "softnet_drops": _per_machine(softnet, setting.one_machine),
+        "softnet_drops": _of_known(max if setting.one_machine else sum, softnet),
         **card_columns(outcome),
         "interrupts_per_s": _rate(in_window, "interrupts", setting.one_machine),
         "context_switches_per_s": _rate(in_window, "context_switches", setting.one_machine),
         "bus_MBps": bus_MBps,
         "bus_shared": None if bus_MBps is None else setting.bus_shared,
         "link_MBps": setting.link_MBps,
-        "pacing_MBps": _pacing_MBps(senders),
+        "pacing_MBps": sum(pacing_Bps) / 1e6 if pacing_Bps and all(pacing_Bps) else None,
         "ceiling_MBps": top,
         "ceiling_kind": kind,
         "ceiling_source": ceiling_source(setting, kind),
@@ -345,11 +300,6 @@ def record(
         "percent_of_ceiling": _percent(total, top),
         **({} if emulated is None else emulated.columns(flows)),
     }
-
-
-def _pacing_MBps(senders: list[dict]) -> float | None:
-    rates_Bps = [stream.get("pacing_Bps") or 0 for stream in senders]
-    return sum(rates_Bps) / 1e6 if rates_Bps and all(rates_Bps) else None
 
 
 def _percent(part: float | None, whole: float | None) -> float | None:
