@@ -467,7 +467,7 @@ def clean_command(study: str, journals: bool) -> None:
     for name in names:
         try:
             with host_of(loaded, name) as host:
-                click.echo(f"{name}: {clean_host(host, journals=journals).text()}")
+                click.echo(f"{name}: {clean_host(host, journals=journals)}")
         except HostError as error:
             failed += 1
             click.echo(f"netlab: {error.with_code()}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import re
@@ -207,11 +208,9 @@ def _check_space(host: Host, seen: dict[str, str], path: str, size: int) -> None
 
 
 def _forget(host: Host, path: str) -> None:
-    try:
+    # if the host is gone, the error that led here is already on its way to the caller
+    with contextlib.suppress(HostError):
         host.run(("rm", "-f", "--", path), check=False)
-    except HostError:
-        # the host is gone; the error that led here is already on its way to the caller
-        return
 
 
 def _compile(
@@ -254,10 +253,8 @@ def _sources(source_dir: Path) -> bytes:
         for folder in ("include", "src"):
             for path in sorted((source_dir / folder).rglob("*.[ch]")):
                 entry = tarfile.TarInfo(path.relative_to(source_dir).as_posix())
-                entry.size = path.stat().st_size
-                entry.mode = 0o600
-                with path.open("rb") as source:
-                    archive.addfile(entry, source)
+                entry.size, entry.mode = path.stat().st_size, 0o600
+                archive.addfile(entry, io.BytesIO(path.read_bytes()))
     return packed.getvalue()
 
 
@@ -303,40 +300,21 @@ exit 0
 """
 
 
-@dataclass(frozen=True)
-class Cleaned:
-    directory: str
-    files: dict[str, int]
-    journals: tuple[str, ...]
-
-    def text(self) -> str:
-        noted = "".join(f"; removed {path}" for path in self.journals)
-        if not self.files:
-            return f"no files of netlab in {self.directory}{noted}"
-        size_kB = sum(self.files.values()) / 1000
-        return f"removed {self.directory}: {len(self.files)} files, {size_kB:.0f} kB{noted}"
-
-
-def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
+def clean_host(host: Host, *, journals: bool = False) -> str:
+    """Remove netlab's files from a host; return in a sentence what was removed."""
     privileged = host.can_sudo
     listed = host.run(("sh", "-c", LIST, "list", host.agent_directory), check=False)
     if listed.exit_status != 0:
         message = "its cache cannot be listed"
         raise HostError(host.name, message, output=listed.stderr, code="E-HOST-032")
-    directories: list[str] = []
-    files: dict[str, int] = {}
-    for line in listed.stdout.splitlines():
-        key, _, rest = line.partition(" ")
-        if key == "directory":
-            directories.append(rest)
-        elif key == "file":
-            size, _, name = rest.partition(" ")
-            files[name] = int(size)
+    lines = [line.partition(" ") for line in listed.stdout.splitlines()]
+    directories = [rest for key, _, rest in lines if key == "directory"]
+    sizes_B = [int(rest.partition(" ")[0]) for key, _, rest in lines if key == "file"]
     if not directories or not all(DIRECTORY.fullmatch(each) for each in directories):
         message = "a start-up file of the shell prints text or changes the output of commands"
         raise HostError(host.name, message, code="E-HOST-033")
     listed = host.run(("sh", "-c", JOURNALS), check=False, sudo=privileged)
-    left = tuple(listed.stdout.splitlines())
+    left = listed.stdout.splitlines()
     if left and not journals:
         message = (
             f"{left[0]} names settings that are not reverted, or a netlab is at work: run "
@@ -348,7 +326,11 @@ def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
     if done.exit_status != 0:
         message = f"{' or '.join(directories)} cannot be removed"
         raise HostError(host.name, message, output=done.stderr, code="E-HOST-035")
-    return Cleaned(" and ".join(directories), files, left)
+    where = " and ".join(directories)
+    text = f"no files of netlab in {where}"
+    if sizes_B:
+        text = f"removed {where}: {len(sizes_B)} files, {sum(sizes_B) / 1000:.0f} kB"
+    return "; ".join([text, *(f"removed {path}" for path in left)])
 
 
 # The lease of a host: the one controller that it serves, by a number that only grows.

@@ -105,42 +105,14 @@ if [ -n "$i" ]; then
 fi
 """
 INTEGERS = (
-    "cpus",
-    "memory_kB",
-    "numa_node",
-    "mtu_B",
-    "link_speed_Mbps",
-    "bus_width",
-    "bus_max_width",
-    "bus_max_payload_B",
-    "bus_pci_x_bits",
-    "bus_devices",
+    *("cpus", "memory_kB", "numa_node", "mtu_B", "link_speed_Mbps", "bus_width", "bus_max_width"),
+    *("bus_max_payload_B", "bus_pci_x_bits", "bus_devices"),
 )
 TEXTS = (
-    "hostname",
-    "kernel",
-    "machine",
-    "boot_id",
-    "os",
-    "cpu_model",
-    "smt",
-    "iommu",
-    "governor",
-    "cpu_frequency",
-    "thermal_throttling",
-    "duplex",
-    "operstate",
-    "mac_address",
-    "bridge_ports",
-    "nic_driver",
-    "nic_driver_version",
-    "nic_firmware",
-    "pci_vendor",
-    "pci_device",
-    "bus_address",
-    "bus_speed",
-    "bus_max_speed",
-    "bus_slot_speed",
+    *("hostname", "kernel", "machine", "boot_id", "os", "cpu_model", "smt", "iommu", "governor"),
+    *("cpu_frequency", "thermal_throttling", "duplex", "operstate", "mac_address", "bridge_ports"),
+    *("nic_driver", "nic_driver_version", "nic_firmware", "pci_vendor", "pci_device"),
+    *("bus_address", "bus_speed", "bus_max_speed", "bus_slot_speed"),
 )
 
 
@@ -149,26 +121,18 @@ def argv(interface: str | None = None) -> tuple[str, ...]:
 
 
 def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool | None]:
-    said: dict[str, str] = {}
-    for line in text.splitlines():
-        name, _, value = line.partition(" ")
-        if value.strip():
-            said[name] = printable(value.strip())
-    found: dict[str, str | int | bool | None] = {name: said.get(name) for name in TEXTS}
+    lines = (line.partition(" ") for line in text.splitlines())
+    known = {name: printable(value.strip()) for name, _, value in lines if value.strip()}
+    found: dict[str, str | int | bool | None] = {name: known.get(name) for name in TEXTS}
     for name in INTEGERS:
-        found[name] = _integer(name, said.get(name))
-    found["interface"] = interface and said.get("interface", interface)
-    found["interface_exists"] = None if interface is None else said.get("interface_exists") == "1"
+        value = known.get(name, "")
+        # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
+        unknown = name.startswith("bus") and value in {"0", "255"}
+        is_number = re.fullmatch(r"[0-9]{1,18}", value) and not unknown
+        found[name] = int(value) if is_number else None
+    found["interface"] = interface and known.get("interface", interface)
+    found["interface_exists"] = None if interface is None else known.get("interface_exists") == "1"
     if found["nic_driver"] == "veth":
         # veth reports 10 Gb/s at any rate, which would look like a limit
         found["link_speed_Mbps"] = None
     return found
-
-
-def _integer(name: str, text: str | None) -> int | None:
-    # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
-    if not re.fullmatch(r"[0-9]{1,18}", text or "") or (
-        name.startswith("bus") and text in {"0", "255"}
-    ):
-        return None
-    return int(text or 0)

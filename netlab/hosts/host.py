@@ -29,23 +29,16 @@ SILENCE_S = 30
 """A remote process ends after this time without input, s; its tuning is reverted before."""
 
 
-class Pulsed(Protocol):
-    """A process that takes empty lines."""
-
-    def pulse(self) -> None:
-        """Send one; does nothing if the process is gone."""
-
-
 class Pulse:
     """Sends pulses to its members from one thread, which runs while there are members."""
 
     def __init__(self, interval_s: float = PULSE_S, *, sleep: Callable[[float], None] = time.sleep):
         self._interval_s, self._sleep = interval_s, sleep
         self._lock = threading.Lock()
-        self._members: weakref.WeakSet[Pulsed] = weakref.WeakSet()
+        self._members: weakref.WeakSet[LineProcess] = weakref.WeakSet()
         self._running = False
 
-    def add(self, process: Pulsed) -> None:
+    def add(self, process: LineProcess) -> None:
         """Send pulses to a process until it is removed or forgotten."""
         with self._lock:
             self._members.add(process)
@@ -54,7 +47,7 @@ class Pulse:
             self._running = True
         threading.Thread(target=self._beat, name="netlab-pulse", daemon=True).start()
 
-    def remove(self, process: Pulsed) -> None:
+    def remove(self, process: LineProcess) -> None:
         with self._lock:
             self._members.discard(process)
 
@@ -199,10 +192,8 @@ class LineProcess:
             except TimeoutError:
                 return None
             if not chunk:
-                self._fail_gone(
-                    "ended in the middle of a line" if self._received else "ended",
-                    code="E-HOST-009",
-                )
+                ended = "ended in the middle of a line" if self._received else "ended"
+                self._fail_gone(ended, code="E-HOST-009")
             self._received += chunk
 
     def close(self, timeout_s: float = 5.0) -> int | None:
@@ -229,14 +220,11 @@ class LineProcess:
         return self._pipe.stderr_text()
 
     def _parsed(self, line: bytes) -> dict:
-        try:
+        with contextlib.suppress(ValueError):
             answer = Reply(parse_json(line), host=self.host)
-            if isinstance(answer.get("event"), str | None) and isinstance(
-                answer.get("run"), int | None
-            ):
+            event, run = answer.get("event"), answer.get("run")
+            if isinstance(event, str | None) and isinstance(run, int | None):
                 return answer
-        except ValueError:
-            pass
         self._fail(f"sent a line that is not an answer: {line[:120]!r}", code="E-HOST-010")
 
     def _fail(self, what: str, exit_status: int | None = None, *, code: str) -> NoReturn:
@@ -251,14 +239,10 @@ class LineProcess:
 
     def _fail_gone(self, what: str, *, code: str) -> NoReturn:
         status = self._pipe.exit_status(1.0)
-        lost = self._pipe.lost()
-        if lost:
+        if lost := self._pipe.lost():
+            output = self._pipe.stderr_text()
             raise HostError(
-                self.host,
-                lost,
-                command=self.argv,
-                output=self._pipe.stderr_text(),
-                code="E-HOST-011",
+                self.host, lost, command=self.argv, output=output, code="E-HOST-011"
             ) from None
         if status in CANNOT_EXECUTE:
             what = (
@@ -352,9 +336,7 @@ class Host(ABC):
     @cached_property
     def can_sudo(self) -> bool:
         """True if ``sudo -n`` works: for the superuser, and where sudo asks for no password."""
-        if self.is_root:
-            return True
-        return not self._sudo_refusal
+        return self.is_root or not self._sudo_refusal
 
     @cached_property
     def _sudo_refusal(self) -> str:
@@ -418,17 +400,15 @@ class Host(ABC):
         if self.is_root:
             return command
         if not self.can_sudo:
-            asks = "tty" not in self._sudo_refusal
+            output = self._sudo_refusal if "tty" in self._sudo_refusal else ""
+            message = "the command needs root, and sudo " + (
+                "wants a terminal; log in as root or take `requiretty` out of sudoers for this user "
+                "(`Defaults:USER !requiretty`)"
+                if output
+                else "would ask for a password; log in as root or allow this user NOPASSWD in sudoers"
+            )
             raise HostError(
-                self.name,
-                "the command needs root, and sudo would ask for a password; log in as root or "
-                "allow this user NOPASSWD in sudoers"
-                if asks
-                else "the command needs root, and sudo wants a terminal; log in as root or take "
-                "`requiretty` out of sudoers for this user (`Defaults:USER !requiretty`)",
-                output="" if asks else self._sudo_refusal,
-                command=shown(command),
-                code="E-HOST-003",
+                self.name, message, output=output, command=shown(command), code="E-HOST-003"
             )
         return ("sudo", "-n", "--", *command)
 
@@ -454,18 +434,16 @@ class Host(ABC):
         else:
             # in a thread: a command may fill its output pipe before it has read all input
             threading.Thread(target=_feed, args=(pipe, given), daemon=True).start()
-        chunks: list[bytes] = []
-        size = 0
+        output = bytearray()
         while True:
             try:
                 chunk = pipe.read(65536, max(0.001, deadline - time.monotonic()))
             except TimeoutError:
                 raise self._timed_out(command, timeout_s, pipe.stderr_text()) from None
             if not chunk:
-                return b"".join(chunks).decode("utf-8", "surrogateescape")
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > MAX_OUTPUT_BYTES:
+                return output.decode("utf-8", "surrogateescape")
+            output += chunk
+            if len(output) > MAX_OUTPUT_BYTES:
                 message = f"printed over {MAX_OUTPUT_BYTES >> 20} MiB"
                 raise HostError(self.name, message, command=shown(command), code="E-HOST-005")
 
@@ -477,8 +455,6 @@ def shown(argv: Sequence[str]) -> tuple[str, ...]:
 
 def _feed(pipe: Pipe, given: bytes) -> None:
     # a command may end without reading its input; its exit status tells
-    try:
+    with contextlib.suppress(OSError, ValueError):
         pipe.write(given)
         pipe.close_input()
-    except (OSError, ValueError):
-        return

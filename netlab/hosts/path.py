@@ -96,13 +96,8 @@ class PathCheck:
     loss_percent: float | None
 
     def columns(self) -> dict[str, float | None]:
-        return {
-            "ping_min_ms": self.min_ms,
-            "ping_avg_ms": self.avg_ms,
-            "ping_max_ms": self.max_ms,
-            "ping_mdev_ms": self.mdev_ms,
-            "ping_loss_percent": self.loss_percent,
-        }
+        names = ("min_ms", "avg_ms", "max_ms", "mdev_ms", "loss_percent")
+        return {f"ping_{name}": getattr(self, name) for name in names}
 
     def printed(self) -> dict[str, str]:
         return {"ping": self.ping, "traceroute": self.traceroute}
@@ -132,9 +127,9 @@ def parse(ping: str, traceroute: str) -> PathCheck:
     """Parse the summary of ping, which iputils and busybox print alike."""
     times, loss = TIMES.search(ping), LOSS.search(ping)
     values = times.groups() if times is not None else (None,) * 4
-    least, mean, most, deviation = (None if value is None else float(value) for value in values)
-    loss_percent = None if loss is None else float(loss[1])
-    return PathCheck(ping, traceroute, least, mean, most, deviation, loss_percent)
+    figures = [None if value is None else float(value) for value in values]
+    figures.append(None if loss is None else float(loss[1]))
+    return PathCheck(ping, traceroute, *figures)
 
 
 # Open and close several hosts at a time.

@@ -390,18 +390,18 @@ class SshHost(Host):
             raise BadInput(why(error), where=f"ssh -G {self.address}", code="E-HOST-048") from None
 
     def _has_key(self, connection: Connection) -> bool:
-        named = connection.connect_kwargs.get("key_filename") or connection.ssh_config.get(
-            "identityfile"
-        )
-        if named or self.proxy_command is not None:
+        named = connection.connect_kwargs.get("key_filename")
+        if named or connection.ssh_config.get("identityfile") or self.proxy_command is not None:
             return True
-        if any(os.path.exists(os.path.expanduser(f"~/.ssh/{name}")) for name in KEY_FILES):
-            return True
-        return bool(paramiko.Agent().get_keys())
+        paths = (os.path.expanduser(f"~/.ssh/{name}") for name in KEY_FILES)
+        return any(map(os.path.exists, paths)) or bool(paramiko.Agent().get_keys())
 
     def _explained(self, problem: Exception, connection: Connection) -> tuple[str, str]:
         """Return what went wrong, with the remedy, and the code of the error."""
         place = connection.host if connection.port == 22 else f"{connection.host}:{connection.port}"
+        # no key was accepted, or there was none to offer
+        refused = isinstance(problem, paramiko.AuthenticationException)
+        refused |= "No authentication methods available" in str(problem)
         match problem:
             case RevokedHostKey():
                 return (
@@ -410,7 +410,10 @@ class SshHost(Host):
                 ), "E-HOST-044"
             case UnknownHostKey():
                 # the names come from the problem: it may be the key of a jump host
-                shown_by, option = _name_and_port_option(problem.hostname)
+                named = re.fullmatch(r"\[(.+)\]:(\d+)", problem.hostname)
+                shown_by, option = (
+                    (named[1], f" -p {named[2]}") if named else (problem.hostname, "")
+                )
                 why = f", and {problem.why}" if problem.why else ""
                 return (
                     f"the host key of {problem.hostname} is not known{why} "
@@ -427,14 +430,14 @@ class SshHost(Host):
                 ), "E-HOST-025"
             case paramiko.PasswordRequiredException():
                 return "the key needs a passphrase; unlock it with `ssh-add`", "E-HOST-026"
-            case paramiko.SSHException() if _lacks_key(problem) and not self._has_key(connection):
+            case paramiko.SSHException() if refused and not self._has_key(connection):
                 # the protocol of agents does not tell a locked one from an empty one
-                locked = "SSH_AUTH_SOCK" in os.environ
+                locked = " (an agent that is locked shows none: `ssh-add -X`)"
                 return (
                     "this user has no SSH key, and no agent has one"
-                    f"{' (an agent that is locked shows none: `ssh-add -X`)' if locked else ''}"
-                    f": make one with `ssh-keygen -t "
-                    f"ed25519` and install it with `ssh-copy-id {connection.user}@{place}`"
+                    f"{locked if 'SSH_AUTH_SOCK' in os.environ else ''}: make one with "
+                    "`ssh-keygen -t ed25519` and install it with "
+                    f"`ssh-copy-id {connection.user}@{place}`"
                 ), "E-HOST-036"
             case paramiko.AuthenticationException():
                 return (
@@ -447,27 +450,13 @@ class SshHost(Host):
                 reasons = {os.strerror(error.errno or 0) for error in problem.errors.values()}
                 return f"{place} cannot be reached: {', '.join(sorted(reasons))}", "E-HOST-029"
             case TimeoutError():
-                message = f"{place} did not answer within {self.connect_timeout_s:g} s"
-                return message, "E-HOST-030"
+                return f"{place} did not answer within {self.connect_timeout_s:g} s", "E-HOST-030"
             case FileNotFoundError() if problem.filename:
                 return f"{problem.filename} does not exist", "E-HOST-031"
         message = f"no SSH session with {place}: {str(problem) or type(problem).__name__}"
         if "banner" in message:
             message += "; its sshd may refuse logins at one time (MaxStartups in its sshd_config)"
         return message, "E-HOST-020"
-
-
-def _lacks_key(problem: paramiko.SSHException) -> bool:
-    """True if a login failed because no key was accepted, or because there was none to offer."""
-    return isinstance(problem, paramiko.AuthenticationException) or (
-        "No authentication methods available" in str(problem)
-    )
-
-
-def _name_and_port_option(known_name: str) -> tuple[str, str]:
-    """Host and ssh's port option from a name as known_hosts writes it, ``[host]:port``."""
-    match = re.fullmatch(r"\[(.+)\]:(\d+)", known_name)
-    return (match[1], f" -p {match[2]}") if match else (known_name, "")
 
 
 def _watch(

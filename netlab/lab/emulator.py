@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from netlab import core
 from netlab.errors import HostError, Unsupported
@@ -69,9 +69,8 @@ class EmulatorSettings:
         for index, direction in enumerate(("ab", "ba")):
             # an independent random sequence for each direction
             own = {"delay_us": self.delay_us[index], "seed": 2 * self.seed + index}
-            words = asdict(self) | own
-            given = " ".join(f"{key}={value}" for key, value in words.items())
-            lines.append(f"set direction={direction} {given}")
+            words = " ".join(f"{key}={value}" for key, value in {**asdict(self), **own}.items())
+            lines.append(f"set direction={direction} {words}")
         return lines
 
 
@@ -158,7 +157,7 @@ def check() -> None:
         )
 
 
-def start(state: Path, path: str, places: Places, settings: EmulatorSettings) -> LabEmulator:
+def start(state: Path, path: str, places: Places, settings: EmulatorSettings) -> None:
     emulator = LabEmulator(state, path)
     os.mkfifo(emulator._requests, 0o600)
     files = (str(core.gensink_path()), str(emulator._requests), str(emulator._answers))
@@ -167,7 +166,6 @@ def start(state: Path, path: str, places: Places, settings: EmulatorSettings) ->
     for line in settings.requests():
         emulator._ask(line, "set")
     emulator._ask(open_request(places), "opened")
-    return emulator
 
 
 # An emulated path by the kernel: netem for what happens on the way, tbf for the rate.
@@ -196,8 +194,7 @@ exit 0
 """
 
 
-@dataclass(frozen=True)
-class KernelFeatures:
+class KernelFeatures(NamedTuple):
     """Features of this kernel and its tc: netem, a rate below it, and seeds (6.6 of either)."""
 
     netem: bool
@@ -208,7 +205,7 @@ class KernelFeatures:
 def probed(run: Callable[[tuple[str, ...]], str] = tool) -> KernelFeatures:
     place = userns.nameless() if userns.is_needed() else ("unshare", "--net", "--")
     words = run((*place, "sh", "-c", PROBE)).split()
-    return KernelFeatures("netem" in words, "rate" in words, "seed" in words)
+    return KernelFeatures(*(name in words for name in KernelFeatures._fields))
 
 
 @cache
@@ -217,28 +214,20 @@ def kernel() -> KernelFeatures:
 
 
 def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
-    if not there.netem:
-        return "this kernel has no netem"
-    if emulator.rate_Mbps is not None and not there.rate:
-        return "this kernel has no token bucket (tbf) for the rate"
-    if (emulator.loss or emulator.jitter_ms or emulator.reorder) and not there.seed:
-        return "netem takes no seed here (Linux 6.6 and iproute2 6.6 do)"
-    if emulator.queue_B and emulator.queue_packets:
-        return "its queue cannot be bounded in bytes and in packets at once"
-    if emulator.reorder and emulator.rate_Mbps is not None:
-        return "what netem reorders passes the rate by"
-    if emulator.reorder and not all(emulator.each_way_ms):
-        return "netem reorders by sending at once what others wait for: that takes a delay each way"
-    return None
-
-
-def otherwise(emulator: Emulator) -> str | None:
-    """Return the difference of netem from the study's meaning; None without one."""
-    if emulator.jitter_ms:
-        return "its jitter does not keep the order"
-    if emulator.reorder:
-        return "what it reorders is sent at once, not later"
-    return None
+    random = emulator.loss or emulator.jitter_ms or emulator.reorder
+    rate = emulator.rate_Mbps is not None
+    reasons = {
+        "this kernel has no netem": not there.netem,
+        "this kernel has no token bucket (tbf) for the rate": rate and not there.rate,
+        "netem takes no seed here (Linux 6.6 and iproute2 6.6 do)": random and not there.seed,
+        "its queue cannot be bounded in bytes and in packets at once": emulator.queue_B
+        and emulator.queue_packets,
+        "what netem reorders passes the rate by": emulator.reorder and rate,
+        "netem reorders by sending at once what others wait for: that takes a delay each way": (
+            emulator.reorder and not all(emulator.each_way_ms)
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def takes(emulator: Emulator, there: Callable[[], KernelFeatures] = kernel) -> bool:
@@ -250,7 +239,8 @@ def takes(emulator: Emulator, there: Callable[[], KernelFeatures] = kernel) -> b
         if missing:
             raise Unsupported(f"the study asks for a path with netem: {missing}", code="E-LAB-023")
         return True
-    return missing is None and otherwise(emulator) is None
+    # its jitter does not keep the order, and what it reorders is sent at once, not later
+    return not (missing or emulator.jitter_ms or emulator.reorder)
 
 
 def path_bucket_B(rate_bps: int, mtu_B: int) -> int:

@@ -69,17 +69,11 @@ def make(state: Path, plan: Topology, busy: int) -> None:
             tool(argv, lines=lines, host=host, busy=busy)
 
     _all(*(partial(set_up, host) for host in plan.hosts))
+    waits: list[Callable[[], None]] = []
     # after all are set up: a link is up when both of its ends are
-    waits = [
-        partial(
-            link.wait_until_up,
-            names[host],
-            [end.interface for end, _ in plan.ends(host)],
-            host=host,
-            busy=busy,
-        )
-        for host in plan.hosts
-    ]
+    for host in plan.hosts:
+        interfaces = [end.interface for end, _ in plan.ends(host)]
+        waits.append(partial(link.wait_until_up, names[host], interfaces, host=host, busy=busy))
     _all(*waits)
 
 
@@ -104,16 +98,13 @@ def set_up_commands(
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     ends = plan.ends(host)
     yield inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)), []
+    lines = ["link set dev lo up"]
     for end, settings in ends:
         argv = settings.settings_argv(end.interface, reserved=not userns.is_needed())
         yield inside(namespace, argv), []
-    lines = ["link set dev lo up"]
-    for end, settings in ends:
-        lines += settings.ip_lines(end.interface)
-        lines += end.ip_lines(ipv6=ipv6)
+        lines += [*settings.ip_lines(end.interface), *end.ip_lines(ipv6=ipv6)]
     yield ip(namespace, "-batch", "-"), lines
-    shapes = plan.tc_lines(host)
-    if shapes:
+    if shapes := plan.tc_lines(host):
         yield tc(namespace, "-batch", "-"), shapes
 
 
@@ -180,8 +171,13 @@ class Lab:
     def up(cls, study: Study, *, lab_id: str | None = None, owned: bool = False) -> Lab:
         needs.check_rights()
         plan = topology(study)
-        if userns.is_needed():
-            _check_deferral(plan)
+        delays = {path.settings.interrupt_delay_ns for path in plan.paths if path.settings.card}
+        if userns.is_needed() and len(delays) > 1:
+            message = (
+                "the study compares values of interrupt_delay_us, which only root of the machine "
+                "can set: run netlab with sudo"
+            )
+            raise Unsupported(message, code="E-LAB-032")
         if lab_id is not None and not LAB_ID.fullmatch(lab_id):
             message = "a lab id has one to eight lower-case letters or digits"
             raise BadInput(message, value=lab_id, code="E-LAB-006")
@@ -252,7 +248,9 @@ class Lab:
         return self.topology.hosts
 
     def namespace(self, host: str) -> str:
-        self._check_host(host)
+        if host not in self.hosts:
+            message = f"lab {self.id} has the hosts {', '.join(self.hosts) or '(none)'}"
+            raise BadInput(message, where="hosts", value=host, code="E-LAB-012")
         return f"{reaper.PREFIX}{self.id}-{host}"
 
     @property
@@ -274,7 +272,7 @@ class Lab:
 
     def host(self, name: str) -> SshHost:
         """Return a host of the lab, not yet open, reached over SSH like any other."""
-        self._check_host(name)
+        self.namespace(name)  # refuses a host that it does not have
         return SshHost(
             name,
             name,
@@ -316,6 +314,7 @@ class Lab:
     def status(self) -> dict:
         there = set(reaper.namespaces_of(self.id))
         names = {host: self.namespace(host) for host in self.hosts}
+        pids = {name: len(reaper.processes_in([name])) for name in names.values() if name in there}
         return {
             "id": self.id,
             "study": self.study,
@@ -325,21 +324,14 @@ class Lab:
             "task_group": self.task_group,
             "state": str(self.state),
             "hosts": {
-                host: {
-                    "namespace": name,
-                    "up": name in there,
-                    "processes": len(reaper.processes_in([name])) if name in there else 0,
-                }
+                host: {"namespace": name, "up": name in there, "processes": pids.get(name, 0)}
                 for host, name in names.items()
             },
             "paths": {
                 path.name: {
                     "ends": [
-                        {
-                            "host": end.host,
-                            "interface": end.interface,
-                            "addresses": list(end.addresses),
-                        }
+                        {key: getattr(end, key) for key in ("host", "interface")}
+                        | {"addresses": list(end.addresses)}
                         for end in path.ends
                     ],
                     "rate_bps": path.settings.rate_bps,
@@ -348,11 +340,6 @@ class Lab:
                 for path in self.topology.paths
             },
         }
-
-    def _check_host(self, host: str) -> None:
-        if host not in self.topology.hosts:
-            message = f"lab {self.id} has the hosts {', '.join(self.topology.hosts) or '(none)'}"
-            raise BadInput(message, where="hosts", value=host, code="E-LAB-012")
 
 
 def labs() -> list[Lab]:
@@ -392,17 +379,6 @@ def down(lab_id: str | None = None) -> list[str]:
     for lab in chosen:
         lab.down()
     return [lab.id for lab in chosen]
-
-
-def _check_deferral(plan: Topology) -> None:
-    """Refuse to compare interrupt delays where the kernel permits none."""
-    delays = {path.settings.interrupt_delay_ns for path in plan.paths if path.settings.card}
-    if len(delays) > 1:
-        raise Unsupported(
-            "the study compares values of interrupt_delay_us, which only root of the machine can "
-            "set: run netlab with sudo",
-            code="E-LAB-032",
-        )
 
 
 def _read(state: Path) -> dict:

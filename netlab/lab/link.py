@@ -37,11 +37,6 @@ def queue_a_cpu() -> int:
     return min(os.cpu_count() or 1, MOST_QUEUES)
 
 
-def queue_words(queues: int) -> str:
-    """Words of ``ip link add`` for one end; none for a single pair."""
-    return f" numtxqueues {queues} numrxqueues {queues}" if queues > 1 else ""
-
-
 def sending_masks(queues: int, cpus: int | None = None) -> tuple[str, ...]:
     """Return the CPUs that send into each queue, in the format of ``xps_cpus``."""
     if queues == 1:
@@ -179,7 +174,8 @@ class LinkSettings:
 
     @property
     def add_words(self) -> str:
-        return queue_words(self.queues)
+        """Words of ``ip link add`` for one end; none for a single pair of queues."""
+        return f" numtxqueues {self.queues} numrxqueues {self.queues}" if self.queues > 1 else ""
 
     def ip_lines(self, interface: str) -> list[str]:
         words = f"link set dev {interface} txqueuelen {TX_QUEUE_LENGTH}"

@@ -14,22 +14,32 @@ from netlab.lab.reaper import SEARCH_PATH, holders_of, lab_of
 TOOL_TIMEOUT_S = 20.0
 
 
+def shielded(
+    argv: Sequence[str],
+    *,
+    input: str = "",
+    busy: int | None = None,
+    search_path: str = SEARCH_PATH,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program; a Ctrl-C at the terminal interrupts netlab, which cleans up, and not it."""
+    return subprocess.run(
+        tuple(argv),
+        input=input,
+        capture_output=True,
+        text=True,
+        timeout=TOOL_TIMEOUT_S,
+        env={**os.environ, "PATH": search_path, "LC_ALL": "C"},
+        pass_fds=() if busy is None else (busy,),
+        process_group=0,
+        check=False,
+    )
+
+
 def tool(
     argv: Sequence[str], *, lines: Sequence[str] = (), host: str = "lab", busy: int | None = None
 ) -> str:
     try:
-        done = subprocess.run(
-            tuple(argv),
-            input="".join(f"{line}\n" for line in lines),
-            capture_output=True,
-            text=True,
-            timeout=TOOL_TIMEOUT_S,
-            env={**os.environ, "PATH": SEARCH_PATH, "LC_ALL": "C"},
-            pass_fds=() if busy is None else (busy,),
-            # a Ctrl-C at the terminal interrupts netlab, which cleans up, and not the tool
-            process_group=0,
-            check=False,
-        )
+        done = shielded(argv, input="".join(f"{line}\n" for line in lines), busy=busy)
     except FileNotFoundError:
         message = f"{argv[0]} is not installed"
         raise HostError(host, message, command=shown(argv), code="E-LAB-015") from None
@@ -69,26 +79,18 @@ def tc(namespace: str, *words: str) -> tuple[str, ...]:
 
 def entry(namespace: str) -> tuple[str, ...]:
     """Command prefix that enters the user namespace that a network namespace belongs to."""
-    if os.geteuid() == 0:
-        return ()
-    _, inner = _holders(lab_of(namespace))
-    return _nsenter(inner, "--user", "--mount", "--net")
+    return _nsenter(lab_of(namespace), 1, "--user", "--mount", "--net")
 
 
 def as_account(lab_id: str) -> tuple[str, ...]:
     """Command prefix that runs its arguments as the account of a lab, which is listed there."""
+    return _nsenter(lab_id, 0, "--user", "--mount")
+
+
+def _nsenter(lab_id: str, which: int, *kinds: str) -> tuple[str, ...]:
     if os.geteuid() == 0:
         return ()
-    outer, _ = _holders(lab_id)
-    return _nsenter(outer, "--user", "--mount")
-
-
-def _nsenter(pid: int, *kinds: str) -> tuple[str, ...]:
-    return ("nsenter", "--target", str(pid), *kinds, "--preserve-credentials", "--")
-
-
-def _holders(lab_id: str) -> tuple[int, int]:
     holders = holders_of(lab_id)
     if holders is None:
         raise HostError("lab", f"the namespaces of lab {lab_id} are gone", code="E-LAB-030")
-    return holders
+    return ("nsenter", "--target", str(holders[which]), *kinds, "--preserve-credentials", "--")

@@ -1,14 +1,14 @@
-"""Requirements of a lab, checked before anything is created, and limits of one without root."""
+"""Requirements of a lab, checked before anything is created; limits of a lab without root."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from netlab.errors import Unsupported
 from netlab.lab import userns
+from netlab.lab.namespaces import shielded
 from netlab.lab.reaper import SEARCH_PATH
 
 # Requirements of a lab, checked before anything is created.
@@ -63,7 +63,35 @@ def check_rights() -> None:
     if os.uname().sysname != "Linux":
         message = "the lab needs Linux; on other systems measure hosts over SSH"
         raise Unsupported(message, code="E-LAB-018")
-    userns.check()
+    if not userns.is_needed():
+        return
+    done = shielded((*userns.nameless(), "true"))
+    if done.returncode != 0:
+        cause, remedy = refusal(done.stderr.strip())
+        message = (
+            "the lab makes network namespaces; without root it needs a user namespace, which this "
+            f"machine refuses: {cause}. Run netlab with sudo{remedy}"
+        )
+        raise Unsupported(message, code="E-LAB-019")
+
+
+def refusal(said: str, sysctls: Path = Path("/proc/sys")) -> tuple[str, str]:
+    known = (
+        ("user/max_user_namespaces", "0", "10000"),
+        ("kernel/unprivileged_userns_clone", "0", "1"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    )
+    for name, forbids, permits in known:
+        try:
+            value = (sysctls / name).read_text().strip()
+        except OSError:
+            continue
+        if value == forbids:
+            name = name.replace("/", ".", 1)
+            return f"{name} is {value}", f", or permit it: sudo sysctl {name}={permits}"
+    if not (sysctls / "user/max_user_namespaces").exists():
+        return "the kernel has none (CONFIG_USER_NS)", ""
+    return f"{said}; a container or its seccomp profile may forbid it", ""
 
 
 def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> None:
@@ -71,33 +99,22 @@ def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> N
     packages = PACKAGES | (USER_PACKAGES if user else {})
     missing = [name for name in packages if shutil.which(name, path=search_path) is None]
     if missing:
-        raise Unsupported(
+        message = (
             f"the lab needs {', '.join(missing)}, not installed here; install with: "
-            f"apt-get install -y {' '.join(sorted({packages[name] for name in missing}))}",
-            code="E-LAB-020",
+            f"apt-get install -y {' '.join(sorted({packages[name] for name in missing}))}"
         )
+        raise Unsupported(message, code="E-LAB-020")
     words = ("tbf" if shaped else "-", str(queues), "user" if user else "root")
-    done = subprocess.run(
-        (*(userns.nameless() if user else NAMELESS), "sh", "-c", PROBE, "probe", *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=20,
-        env={**os.environ, "PATH": search_path, "LC_ALL": "C"},
-        process_group=0,
-        check=False,
-    )
+    place = userns.nameless() if user else NAMELESS
+    done = shielded((*place, "sh", "-c", PROBE, "probe", *words), search_path=search_path)
     lacking = [MEANINGS[word] for word in done.stdout.split() if word in MEANINGS]
     if lacking:
         reported = "; ".join(dict.fromkeys(done.stderr.split("\n"))).strip("; ")
         message = f"the lab needs {'; '.join(lacking)}, which this machine refused: {reported}"
         raise Unsupported(message, code="E-LAB-021")
     if done.returncode != 0 and "unshare" in done.stderr:
-        raise Unsupported(
-            "namespaces cannot be made here (a container needs --privileged): "
-            f"{done.stderr.strip()}",
-            code="E-LAB-022",
-        )
+        message = "namespaces cannot be made here (a container needs --privileged): "
+        raise Unsupported(message + done.stderr.strip(), code="E-LAB-022")
 
 
 # Limits of a lab made without root, for the records of its runs.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from netlab.errors import BadInput
 from netlab.files.yaml_file import from_content, to_content
@@ -105,34 +107,30 @@ def topology(
     names = interfaces(study)
     mtu_B = max(mtu_B or OWN_MTU_B for level in study.tunings for mtu_B in level.mtus)
     paths = []
-    for path_name in _lab_paths(study):
-        path = study.path(path_name)
-        pairs = _address_pairs(study, path_name)
-        first, second = path.ends
-        ends = []
-        for end, sides in ((first, (0, 1)), (second, (1, 0))):
-            ends.append(
-                LabEnd(
-                    host=end.host,
-                    interface=names[path_name, end.host],
-                    addresses=tuple(pair[sides[0]] for pair in pairs),
-                    peers=tuple(pair[sides[1]] for pair in pairs),
-                )
+    for name in _lab_paths(study):
+        path = study.path(name)
+        pairs = _address_pairs(study, name)
+        first, second = (
+            LabEnd(
+                end.host,
+                names[name, end.host],
+                addresses=tuple(pair[at] for pair in pairs),
+                peers=tuple(pair[1 - at] for pair in pairs),
             )
+            for at, end in enumerate(path.ends)
+        )
         link = path.link or LabLink()
-        pair = (ends[0], ends[1])
         emulated = link.emulator
-        if (
-            emulated is not None
-            and not forced(study, path_name)
-            and lab_emulator.takes(emulated, kernel)
-        ):
-            by_tc = NetemSettings.of(emulated, mtu_B)
-            paths.append(LabPath(path_name, pair, lab_emulator.link_settings(), netem=by_tc))
-            continue
-        settings = LinkSettings.of(link, study.bus_MBps(path_name), mtu_B)
-        emulator = None if emulated is None else EmulatorSettings.of(emulated)
-        paths.append(LabPath(path_name, pair, settings, emulator))
+        if emulated is None:
+            settings = LinkSettings.of(link, study.bus_MBps(name), mtu_B)
+            paths.append(LabPath(name, (first, second), settings))
+        elif not forced(study, name) and lab_emulator.takes(emulated, kernel):
+            settings, netem = lab_emulator.link_settings(), NetemSettings.of(emulated, mtu_B)
+            paths.append(LabPath(name, (first, second), settings, netem=netem))
+        else:
+            settings = LinkSettings.of(link, study.bus_MBps(name), mtu_B)
+            own = EmulatorSettings.of(emulated)
+            paths.append(LabPath(name, (first, second), settings, own))
     _check_ends(paths)
     return Topology(hosts, tuple(paths))
 
@@ -145,30 +143,25 @@ def forced(study: Study, path: str) -> bool:
 def interfaces(study: Study) -> dict[tuple[str, str], str]:
     """Interface name of each (link, host): as the study says, else data0, data1, ... per host."""
     names: dict[tuple[str, str], str] = {}
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for path_name in study.links:
         for end in study.path(path_name).ends:
-            number = counts.get(end.host, 0)
-            counts[end.host] = number + 1
-            names[path_name, end.host] = end.interface or f"data{number}"
+            names[path_name, end.host] = end.interface or f"data{counts[end.host]}"
+            counts[end.host] += 1
     return names
 
 
 def addresses(study: Study, path: str, version: int) -> dict[str, str]:
     """The address of one IP version that netlab gives to each end of a lab path."""
     number = _lab_paths(study).index(path)
-    pair: tuple[object, object]
-    if version == 6:
-        network = int(IPV6.network_address) + (number << 64)
-        pair = (ipaddress.IPv6Address(network + 1), ipaddress.IPv6Address(network + 2))
-    else:
-        network = int(IPV4.network_address) + 4 * number
+    network: Any = IPV6.network_address + (number << 64)
+    if version == 4:
         if 4 * number >= IPV4.num_addresses:
             message = f"the lab has addresses for {IPV4.num_addresses // 4} paths only"
             raise BadInput(message, code="E-LAB-025")
-        pair = (ipaddress.IPv4Address(network + 1), ipaddress.IPv4Address(network + 2))
+        network = IPV4.network_address + 4 * number
     first, second = study.path(path).ends
-    return {first.host: str(pair[0]), second.host: str(pair[1])}
+    return {first.host: str(network + 1), second.host: str(network + 2)}
 
 
 def _lab_paths(study: Study) -> list[str]:
@@ -182,11 +175,12 @@ def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
     given = [end.address for end in (first, second) if end.address is not None]
     if len(given) == 1:
         message = "in the lab an address is given for both ends or for none"
-        raise BadInput(message, where=f"paths.{path_name}", value=given[0], code="E-LAB-026")
-    if not given:
-        pairs = (addresses(study, path_name, version) for version in (4, 6))
-        return [(pair[first.host], pair[second.host]) for pair in pairs]
-    return [(given[0], given[1])]
+        where = f"paths.{path_name}"
+        raise BadInput(message, where=where, value=given[0], code="E-LAB-026")
+    if given:
+        return [(given[0], given[1])]
+    pairs = (addresses(study, path_name, version) for version in (4, 6))
+    return [(pair[first.host], pair[second.host]) for pair in pairs]
 
 
 def _check_ends(paths: list[LabPath]) -> None:

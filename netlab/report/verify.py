@@ -21,7 +21,7 @@ from netlab.errors import NetlabError, why
 from netlab.files import paths
 from netlab.files.archive import names_in
 from netlab.files.json_file import read_json
-from netlab.lab import userns
+from netlab.lab import needs, userns
 from netlab.report import bundle
 from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
 from netlab.report.publish import EXECUTED, publish
@@ -128,7 +128,7 @@ def other_figures(
     tried = _run((*wall, *python, "import netlab"), work)
     if tried.returncode != 0:
         wall = ()
-        cause, _ = userns.refusal(" ".join(tried.stderr.split())[-SHOWN_CHARACTERS:])
+        cause, _ = needs.refusal(" ".join(tried.stderr.split())[-SHOWN_CHARACTERS:])
         say(f"the figures are recomputed with network and write access: no namespaces, {cause}")
     done = _run((*wall, *python, RECOMPUTE, str(directory), str(work)), work)
     if done.returncode != 0:

@@ -28,11 +28,11 @@ def cache(tmp_path):
 
 
 def test_a_host_without_files_says_so(host):
-    assert clean_host(host).text().startswith("no files of netlab in ")
+    assert clean_host(host).startswith("no files of netlab in ")
 
 
 def test_the_cache_is_removed_and_its_files_are_counted(host, cache):
-    assert clean_host(host).text() == f"removed {cache}: 1 files, 5 kB"
+    assert clean_host(host) == f"removed {cache}: 1 files, 5 kB"
     assert not cache.exists() and (cache.parent / "other").exists()
 
 
@@ -44,7 +44,7 @@ def test_journals_stay_unless_asked_for(host, cache):
     with pytest.raises(HostError, match="netlab tune recover") as caught:
         clean_host(host)
     assert caught.value.code == "E-HOST-034" and cache.exists() and journal.exists()
-    assert f"removed {journal}" in clean_host(host, journals=True).text()
+    assert f"removed {journal}" in clean_host(host, journals=True)
     assert not cache.exists() and not journal.exists()
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from netlab.lab import reaper, sshd
-from netlab.lab.link import LinkSettings, bucket_B, queue_a_cpu, queue_words, sending_masks
+from netlab.lab.link import LinkSettings, bucket_B, queue_a_cpu, sending_masks
 from netlab.study import LabLink
 from netlab.study.hosts import MOST_QUEUES
 
@@ -96,8 +96,6 @@ def test_a_mask_of_many_processors_is_in_groups_of_32():
 
 def test_one_queue_serves_all_cpus_without_a_setting():
     assert sending_masks(1) == ()
-    assert queue_words(1) == ""
-    assert queue_words(4) == " numtxqueues 4 numrxqueues 4"
 
 
 def test_a_queue_a_processor_leaves_each_its_own():

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from netlab.lab.userns import reading, refusal
+from netlab.lab.needs import refusal
+from netlab.lab.userns import reading
 
 SAID = "user namespace: Operation not permitted"
 
