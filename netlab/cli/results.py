@@ -454,7 +454,7 @@ def bundle_command(
     directory = results or paths.results_dir(loaded.name)
     target = (out or Path(f"{loaded.name}.zip")).expanduser().absolute()
     with Progress() as progress:
-        made = bundle(
+        concerns = bundle(
             *(directory, target, progress.step),
             notebooks=notebooks_of(loaded, study),
             licence=licence,
@@ -462,8 +462,8 @@ def bundle_command(
             redact=redact,
             say=partial(click.echo, err=True),
         )
-    click.echo(made.file)
-    sys.exit(gate_code(made.concerns))
+    click.echo(target)
+    sys.exit(gate_code(concerns))
 
 
 # ``netlab verify``: digests of a bundle, and its figures recomputed.

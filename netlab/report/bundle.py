@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata as distributions
 from pathlib import Path
 from typing import Any
@@ -92,16 +92,6 @@ SINGLE = {
 
 
 @dataclass(frozen=True)
-class CampaignAction:
-    """A campaign as an action: its id, version of netlab, and times in ISO 8601."""
-
-    id: str
-    version: str
-    started_at: str
-    ended_at: str
-
-
-@dataclass(frozen=True)
 class About:
     """Facts that the metadata state besides the files."""
 
@@ -110,7 +100,9 @@ class About:
     study: str
     published_at: str
     version: str
-    campaigns: Sequence[CampaignAction] = field(default_factory=tuple)
+    campaigns: Sequence[tuple[str, str, str, str]] = ()
+    """Of each campaign its id, version of netlab, start and end in ISO 8601."""
+
     licence: str = ""
     author: str = ""
 
@@ -130,55 +122,65 @@ def manifest(directory: Path) -> str:
 def metadata(directory: Path, about: About) -> dict[str, Any]:
     """Content of ``ro-crate-metadata.json`` for the files of a directory."""
     names = [name for name in names_in(directory) if name not in (METADATA, MANIFEST)]
-    files = [_file(directory, name) for name in names]
-    files.append(_file(directory, MANIFEST, later=True))
-    top = [one["@id"] for one in files if "/" not in one["@id"]]
-    folders: list[dict[str, Any]] = [
-        {
-            "@id": folder,
-            "@type": "Dataset",
-            "name": folder.rstrip("/"),
-            "description": content,
-            "hasPart": _few([_to(one["@id"]) for one in files if one["@id"].startswith(folder)]),
-        }
-        for folder, content in FOLDERS.items()
-        if any(name.startswith(folder) for name in names)
+    files = [_file(name, directory / name) for name in names] + [_file(MANIFEST)]
+    ids = [file["@id"] for file in files]
+    parts = {name: [one for one in ids if one.startswith(name)] for name in FOLDERS}
+    folders = [
+        _entity(name, "Dataset", name.rstrip("/"), FOLDERS[name], hasPart=_few(files_in))
+        for name, files_in in parts.items()
+        if files_in
     ]
-    actions = [_measurement(one, about, names) for one in about.campaigns]
-    actions.append(_report(about, names))
-    root: dict[str, Any] = {
-        "@id": "./",
-        "@type": "Dataset",
-        "name": about.title,
-        "description": about.description or about.title,
-        "datePublished": about.published_at,
-        "license": _to(about.licence or NO_LICENCE),
-        "conformsTo": _to(PROFILE),
-        "hasPart": [*map(_to, top), *(_to(folder["@id"]) for folder in folders)],
-        "mentions": _few([_to(action["@id"]) for action in actions]),
-    }
+
+    def action(name: str, title: str, content: str, used: list[str], made: str) -> dict[str, Any]:
+        entity = _entity(name, "CreateAction", f"{title} of {about.study}", content)
+        entity["object"] = _few([one for one in used if parts.get(one, one)])
+        entity["result"] = _few([made] if parts[made] else [])
+        return {**entity, "agent": _to(AUTHOR)} if about.author else entity
+
+    actions = [
+        action(
+            f"{MEASUREMENT}-{campaign}" if campaign else MEASUREMENT,
+            "Measurement",
+            f"Campaign {campaign} of {about.study}" if campaign else "Imported records",
+            ["study.yml", "tunings/"],
+            "results/",
+        )
+        | {"instrument": _to(_application(version)), "startTime": started_at, "endTime": ended_at}
+        for campaign, version, started_at, ended_at in about.campaigns
+    ]
+    analysed = "Analysis of the records: notebooks, site and PDF"
+    report = action(REPORT, "Report", analysed, ["results/", "published/"], "site/")
+    actions.append({**report, "instrument": _to(_application(about.version))})
+    top = [one for one in ids if "/" not in one]
+    root = _entity(
+        "./",
+        "Dataset",
+        about.title,
+        about.description or about.title,
+        datePublished=about.published_at,
+        license=_to(about.licence or NO_LICENCE),
+        conformsTo=_to(PROFILE),
+        hasPart=[_to(one) for one in (*top, *(folder["@id"] for folder in folders))],
+        mentions=_few([entity["@id"] for entity in actions]),
+    )
     if about.author:
         root["author"] = _to(AUTHOR)
-    return {
-        "@context": CONTEXT,
-        "@graph": [
-            {
-                "@id": METADATA,
-                "@type": "CreativeWork",
-                "about": _to("./"),
-                "conformsTo": _to(SPECIFICATION),
-            },
-            root,
-            *folders,
-            *actions,
-            *_contextual(about),
-            *files,
-        ],
-    }
+    crate = {"@id": METADATA, "@type": "CreativeWork", "about": _to("./")}
+    crate["conformsTo"] = _to(SPECIFICATION)
+    graph = [crate, root, *folders, *actions, *_contextual(about), *files]
+    return {"@context": CONTEXT, "@graph": graph}
 
 
-def _few(references: list[dict[str, str]]) -> Any:
+def _entity(
+    address: str, kind: str, name: str, description: str = "", **more: Any
+) -> dict[str, Any]:
+    described = {"description": description} if description else {}
+    return {"@id": address, "@type": kind, "name": name, **described, **more}
+
+
+def _few(names: list[str]) -> Any:
     """References as JSON-LD has them: a single one stands without a list."""
+    references = [_to(name) for name in names]
     return references[0] if len(references) == 1 else references
 
 
@@ -186,52 +188,14 @@ def _to(name: str) -> dict[str, str]:
     return {"@id": name}
 
 
-def _file(directory: Path, name: str, *, later: bool = False) -> dict[str, Any]:
-    """Entity of a file; without size and digest where it is written `later`."""
-    file = directory / name
-    entity: dict[str, Any] = {
-        "@id": quote(name, safe="/~@+=,"),
-        "@type": "File",
-        "name": name.rpartition("/")[2],
-        "encodingFormat": MEDIA_TYPES.get(file.suffix, "application/octet-stream"),
-    }
-    if content := SINGLE.get(name):
-        entity["description"] = content
-    if not later:
+def _file(name: str, file: Path | None = None) -> dict[str, Any]:
+    """Entity of a file; without size and digest where it is written later."""
+    content = SINGLE.get(name, "")
+    entity = _entity(quote(name, safe="/~@+=,"), "File", name.rpartition("/")[2], content)
+    entity["encodingFormat"] = MEDIA_TYPES.get(Path(name).suffix, "application/octet-stream")
+    if file is not None:
         entity |= {"contentSize": str(file.stat().st_size), "sha256": digest_of(file)}
     return entity
-
-
-def _measurement(one: CampaignAction, about: About, names: Sequence[str]) -> dict[str, Any]:
-    action: dict[str, Any] = {
-        "@id": f"{MEASUREMENT}-{one.id}" if one.id else MEASUREMENT,
-        "@type": "CreateAction",
-        "name": f"Measurement of {about.study}",
-        "description": f"Campaign {one.id} of {about.study}" if one.id else "Imported records",
-        "instrument": _to(_application(one.version)),
-        "object": _few([_to("study.yml"), *_folder("tunings/", names)]),
-        "result": _few(_folder("results/", names)),
-        "startTime": one.started_at,
-        "endTime": one.ended_at,
-    }
-    return {**action, "agent": _to(AUTHOR)} if about.author else action
-
-
-def _report(about: About, names: Sequence[str]) -> dict[str, Any]:
-    action: dict[str, Any] = {
-        "@id": REPORT,
-        "@type": "CreateAction",
-        "name": f"Report of {about.study}",
-        "description": "Analysis of the records: notebooks, site and PDF",
-        "instrument": _to(_application(about.version)),
-        "object": _few([*_folder("results/", names), *_folder("published/", names)]),
-        "result": _few(_folder("site/", names)),
-    }
-    return {**action, "agent": _to(AUTHOR)} if about.author else action
-
-
-def _folder(folder: str, names: Sequence[str]) -> list[dict[str, str]]:
-    return [_to(folder)] if any(name.startswith(folder) for name in names) else []
 
 
 def _application(version: str) -> str:
@@ -240,38 +204,21 @@ def _application(version: str) -> str:
 
 def _contextual(about: About) -> list[dict[str, Any]]:
     """Entities besides files: the profile, the versions of netlab, the licence and the author."""
-    found: list[dict[str, Any]] = [
-        {
-            "@id": PROFILE,
-            "@type": "CreativeWork",
-            "name": "Process Run Crate",
-            "version": PROFILE_VERSION,
-        }
-    ]
-    versions = {about.version, *(campaign.version for campaign in about.campaigns)}
-    for version in sorted(versions):
-        found.append(
-            {
-                "@id": _application(version),
-                "@type": "SoftwareApplication",
-                "name": "netlab",
-                "description": "Reproducible throughput studies of a network path",
-                "softwareVersion": version or "not recorded",
-            }
+    entities = [_entity(PROFILE, "CreativeWork", "Process Run Crate", version=PROFILE_VERSION)]
+    content = "Reproducible throughput studies of a network path"
+    for version in sorted({about.version, *(campaign[1] for campaign in about.campaigns)}):
+        stated = version or "not recorded"
+        entities.append(
+            _entity(
+                *(_application(version), "SoftwareApplication", "netlab", content),
+                softwareVersion=stated,
+            )
         )
-    found.append(
-        {"@id": about.licence, "@type": "CreativeWork", "name": about.licence}
-        if about.licence
-        else {
-            "@id": NO_LICENCE,
-            "@type": "CreativeWork",
-            "name": "No licence stated",
-            "description": "No licence of the results was named.",
-        }
-    )
-    if about.author:
-        found.append({"@id": AUTHOR, "@type": "Person", "name": about.author})
-    return found
+    stated = (about.licence, "CreativeWork", about.licence)
+    unknown = "No licence of the results was named."
+    none = (NO_LICENCE, "CreativeWork", "No licence stated", unknown)
+    entities.append(_entity(*(stated if about.licence else none)))
+    return [*entities, *([_entity(AUTHOR, "Person", about.author)] if about.author else [])]
 
 
 RESULTS, SITE, STUDY, PROVENANCE = "results", "site", "study.yml", "provenance.json"
@@ -284,14 +231,6 @@ TEXT = {".html", ".ipynb", ".json", ".csv", ".tex", ".svg"}
 LICENCE = re.compile(r"https?://[!-~]+")
 
 
-@dataclass(frozen=True)
-class Bundled:
-    """A bundle that was written, and what keeps its report below the quality gate."""
-
-    file: Path
-    concerns: tuple[Concern, ...]
-
-
 def bundle(
     directory: Path,
     target: Path,
@@ -302,8 +241,8 @@ def bundle(
     author: str = "",
     redact: bool = False,
     say: Callable[[str], None] = lambda text: None,
-) -> Bundled:
-    """Publish results and write them with their report into one ZIP file.
+) -> tuple[Concern, ...]:
+    """Publish results and write them with their report into one ZIP file; return its concerns.
 
     `redact` replaces the words of a network, and leaves out notebooks of blocks and of the user.
     """
@@ -319,7 +258,9 @@ def bundle(
         measured = load_measured(directory)
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
-        _copy_calibration(work / CALIBRATION)
+        place = paths.results_dir("calibration")
+        for part in trust.stored(place).parts.values():
+            _copy(part.file, work / CALIBRATION / part.file.relative_to(place))
         _copy_results(measured, work / RESULTS, blocks=not redact)
         copied = (work / CALIBRATION, work / RESULTS)
         words = words_of(measured.study, *copied)
@@ -328,7 +269,14 @@ def bundle(
                 words.redact(folder)
             directory = work / RESULTS
             notebooks = [file for file in notebooks if not is_own(file)]
-            measured = _reloaded(directory)
+            try:
+                measured = load_measured(directory)
+            except BadInput as error:
+                raise BadInput(
+                    f"a host has a name that the study has for something else as well: {error}",
+                    key="--redact",
+                    code="E-REPORT-013",
+                ) from None
             say(f"netlab: {words} have pseudonyms; notebooks of blocks are left out")
         else:
             say(f"netlab: the bundle tells {words} of your network: --redact replaces them")
@@ -344,7 +292,8 @@ def bundle(
         if NO_PDF:
             say(f"netlab: no PDF: {NO_PDF}")
         (work / SITE / MARKER).unlink()
-        _copy_own_notebooks(notebooks, work)
+        for source in filter(is_own, notebooks):
+            _copy(source, work / OWN / source.name, copy_plain)
         _copy_study(measured, work)
         write_json(work / PROVENANCE, provenance(measured))
         for name in ("uv.lock", "CITATION.cff"):
@@ -353,18 +302,8 @@ def bundle(
         about = _about(measured, licence, author)
         write_json(work / METADATA, metadata(work, about))
         write_text(work / MANIFEST, manifest(work))
-        return Bundled(pack(work, target), published.concerns)
-
-
-def _reloaded(directory: Path) -> Measured:
-    try:
-        return load_measured(directory)
-    except BadInput as error:
-        raise BadInput(
-            f"a host has a name that the study has for something else as well: {error}",
-            key="--redact",
-            code="E-REPORT-013",
-        ) from None
+        pack(work, target)
+    return published.concerns
 
 
 def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
@@ -375,30 +314,18 @@ def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
     wanted += [STUDY, f"{SCREENS}/*/{DOCUMENT}", *of_screens]
     for pattern in wanted:
         for source in m.results.glob(pattern):
-            copy = target / source.relative_to(m.results)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy)
-    folder = target / "notebooks"
+            _copy(source, target / source.relative_to(m.results))
     for visit in rounds(m.study)[0] if blocks else ():
         notebook = last_visit(m.results / "notebooks", visit.block_id)
         if notebook is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            copy_plain(notebook, folder / notebook.name)
+            _copy(notebook, target / "notebooks" / notebook.name, copy_plain)
 
 
-def _copy_calibration(target: Path) -> None:
-    """Copy the document of the latest calibration of each part, as stored on this machine."""
-    place = paths.results_dir("calibration")
-    for part in trust.stored(place).parts.values():
-        copy = target / part.file.relative_to(place)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(part.file, copy)
-
-
-def _copy_own_notebooks(notebooks: Sequence[Path], work: Path) -> None:
-    for source in filter(is_own, notebooks):
-        (work / OWN).mkdir(exist_ok=True)
-        copy_plain(source, work / OWN / source.name)
+def _copy(
+    source: Path, target: Path, copy: Callable[[Path, Path], object] = shutil.copyfile
+) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    copy(source, target)
 
 
 def _copy_study(m: Measured, work: Path) -> None:
@@ -409,12 +336,9 @@ def _copy_study(m: Measured, work: Path) -> None:
         for tuning in lineage(name, own=own):
             source = paths.data_dir() / TUNINGS / f"{tuning.name}.yml"
             if source.is_file():
-                (work / TUNINGS).mkdir(exist_ok=True)
-                shutil.copyfile(source, work / TUNINGS / source.name)
-    (work / PUBLISHED).mkdir()
-    for source in (paths.data_dir() / PUBLISHED).iterdir():
-        if source.is_file():
-            shutil.copyfile(source, work / PUBLISHED / source.name)
+                _copy(source, work / TUNINGS / source.name)
+    for source in filter(Path.is_file, (paths.data_dir() / PUBLISHED).iterdir()):
+        _copy(source, work / PUBLISHED / source.name)
 
 
 def versions() -> dict[str, str]:
@@ -457,17 +381,15 @@ def _about(m: Measured, licence: str, author: str) -> About:
         own = m.runs[m.runs["campaign"] == one]
         # of a campaign whose records are all superseded only the start is known
         last = _end(own) if len(own) else log.started_at
-        made.append(CampaignAction(one, log.version, log.started_at, last))
-    if not made:
-        first = m.runs["started_at"].min().floor("s").isoformat()
-        made = [CampaignAction("", "", first, ended)]
+        made.append((one, log.version, log.started_at, last))
+    imported = ("", "", m.runs["started_at"].min().floor("s").isoformat(), ended)
     return About(
         title=f"{m.study.title}: results and report",
         description=m.study.description,
         study=m.study.name,
         published_at=ended,
         version=__version__,
-        campaigns=made,
+        campaigns=made or [imported],
         licence=licence,
         author=author,
     )
@@ -485,10 +407,7 @@ def _without_place(work: Path, directory: Path) -> None:
     for name in names_in(work):
         file = work / name
         if file.suffix in TEXT:
-            content = file.read_bytes()
-            changed = place.sub(RESULTS.encode(), content)
-            if changed != content:
-                file.write_bytes(changed)
+            file.write_bytes(place.sub(RESULTS.encode(), file.read_bytes()))
 
 
 @contextmanager

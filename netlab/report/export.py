@@ -9,13 +9,15 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
+import jinja2
 from markupsafe import Markup
 
 from netlab import __version__
@@ -25,12 +27,11 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
 from netlab.charts.labels import csv_in
 from netlab.charts.theme import font_folder
-from netlab.files.tables import HOLLOW, Table, csv_of
+from netlab.files.tables import HOLLOW, csv_of
 from netlab.report import longpath, tables
 from netlab.report.front import front
-from netlab.report.gate import METHOD, in_words
-from netlab.report.page import Page, free
-from netlab.report.tables import provenance
+from netlab.report.gate import METHOD
+from netlab.report.page import TEMPLATES, TITLES, Page, free
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.columns import TABLES as RESULT_TABLES
 from netlab.results.frames import write_atomically
@@ -76,7 +77,7 @@ class Rasteriser:
 
 # Files behind a page: each figure as SVG, PNG and CSV, each table as CSV and LaTeX.
 
-FIGURES, TABLES = "figures", "tables"
+FIGURES, OF_TABLES = "figures", "tables"
 LONGEST_NAME = 60
 
 _FIGURE = re.compile(
@@ -132,7 +133,7 @@ class Exporter:
         self._drawn = _drawn(before / FIGURES)
         self._taken: set[str] = set()
         self._raster = Rasteriser() if png and not NO_PDF else None
-        for folder in (FIGURES, TABLES):
+        for folder in (FIGURES, OF_TABLES):
             (site / folder).mkdir(exist_ok=True)
 
     def page(self, page: Page) -> Page:
@@ -195,10 +196,10 @@ class Exporter:
         caption = html.unescape(found[1])
         name = free(slug(caption)[:LONGEST_NAME].strip("-") or "table", self._taken)
         self._taken.add(name)
-        folder = self._site / TABLES
+        folder = self._site / OF_TABLES
         for kind, text in (("csv", found[2]), ("tex", found[3])):
             (folder / f"{name}.{kind}").write_text(html.unescape(text), encoding="utf-8")
-        files = [(f"{TABLES}/{name}.csv", "CSV"), (f"{TABLES}/{name}.tex", "LaTeX")]
+        files = [(f"{OF_TABLES}/{name}.csv", "CSV"), (f"{OF_TABLES}/{name}.tex", "LaTeX")]
         return name, files, caption
 
 
@@ -252,22 +253,14 @@ SAMPLES = {
 """Tables of a store besides the runs, with their content; empty ones are not offered."""
 
 
-@dataclass(frozen=True)
-class Download:
-    """A file of the site, relative to its root, and its content."""
-
-    file: str
-    what: str
-
-
-def write_downloads(measured: Measured, site: Path) -> list[Download]:
-    """Write all downloads below ``site/downloads`` and list them in reading order."""
+def write_downloads(measured: Measured, site: Path) -> list[tuple[str, str]]:
+    """Write all downloads below ``site/downloads``; list each file of the site and its content."""
     folder = site / FOLDER
     folder.mkdir(parents=True)
     made = []
 
     def note(name: str, what: str) -> Path:
-        made.append(Download(f"{FOLDER}/{name}", what))
+        made.append((f"{FOLDER}/{name}", what))
         return folder / name
 
     what = "every cell with its interval, disturbed ones with their flags, unrounded"
@@ -297,115 +290,6 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
     return made
 
 
-# Typst markup for a report: headings, text, tables and figures, with everything escaped.
-
-PREAMBLE = """\
-#set document(title: {title}, author: {author}, date: {date})
-#set text(lang: "en", font: "Libertinus Serif", size: 10.5pt)
-#set page(paper: "a4", margin: (x: 22mm, y: 24mm), numbering: none)
-#set heading(numbering: "1.1")
-#set par(justify: true)
-#show heading.where(level: 1): set block(above: 1.8em, below: 0.9em)
-#show figure.where(kind: table): set block(breakable: true)
-#show figure.where(kind: table): set figure.caption(position: top)
-#show figure.caption: set align(left)
-#show figure.caption: set block(sticky: true)
-#show figure.caption: set text(size: 9.5pt)
-#show table.cell: set text(size: 8pt)
-#show table.cell: set par(justify: false)
-#show table.cell.where(y: 0): set text(weight: "bold")
-#show raw: set text(size: 8.5pt)
-#set table(stroke: none, inset: (x: 4pt, y: 2.6pt))
-"""
-
-
-_PRINTED = re.compile(r"Table (\d+): (.*)")
-SHORT_ROWS = 30
-"""Longest table that stays on one page, with its caption and its note."""
-
-WIDE_CHARACTERS, MOST_CHARACTERS = 26, 60
-"""A column beyond the first shares the line by its longest text, up to the second: a column of
-sentences would leave no room for the words of the others."""
-
-_LONG_WORD = re.compile(r"\S{14,}")
-_JOINT = re.compile(r"[^\w\s]|_|\w{16}")
-
-
-def string(text: str) -> str:
-    """A string literal: shown as it is, whatever it contains."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'"{escaped}"'
-
-
-def paragraph(text: str) -> str:
-    """A paragraph of plain text."""
-    return f"#{string(text)}\n\n"
-
-
-def heading(text: str, level: int = 1) -> str:
-    """A numbered heading; it is in the contents and in the bookmarks."""
-    return f"#heading(level: {level}, {string(text)})\n\n"
-
-
-def items(rows: Iterable[tuple[str, str]]) -> str:
-    """A list of terms, each with a sentence."""
-    terms = "".join(f"terms.item({string(term)}, {string(text)}), " for term, text in rows)
-    return f"#terms(tight: false, {terms})\n\n"
-
-
-def code(text: str) -> str:
-    """A line of code of its own."""
-    return f"#raw({string(text)}, block: true)\n\n"
-
-
-def figure(path: str, alt: str, caption: str, width_percent: int = 100) -> str:
-    """An image with its description and a numbered caption."""
-    image = f"image({string(path)}, alt: {string(alt)}, width: {width_percent}%)"
-    return f"#figure({image}, alt: {string(alt)}, caption: {string(caption)})\n\n"
-
-
-def table(shown: Table) -> str:
-    """A table with a numbered caption, and its note below; its head repeats on every page."""
-    heads, body = shown.texts()
-    width = len(heads[-1]) if heads else 1
-    cells = [_row(row) for row in body]
-    top = ", ".join(_row(row) for row in heads)
-    line = "table.hline(stroke: 0.6pt)"
-    inner = ", ".join([f"table.header({top})", line, *cells, line])
-    columns = _columns(heads, body)
-    note = paragraph(arrows(shown.note)) if shown.note else ""
-    made = f"table(columns: {columns}, align: left, {inner})" if width else ""
-    # the document numbers its tables; the caption of a published one begins with its own number
-    caption = _PRINTED.sub(r"\2; table \1 in the source report", shown.title)
-    drawn = f"#figure(kind: table, {made}, caption: {string(caption)})\n\n{note}"
-    return f"#block(breakable: false)[\n{drawn}]\n\n" if len(body) <= SHORT_ROWS else drawn
-
-
-def _row(cells: Sequence[str]) -> str:
-    return ", ".join(
-        f"[#text(fill: luma(40%), {text})]" if cell.startswith(HOLLOW) else f"[#{text}]"
-        for cell in cells
-        for text in [string(_breakable(cell))]
-    )
-
-
-def _breakable(text: str) -> str:
-    """The text with places to break words that are too long for a column."""
-    return _LONG_WORD.sub(lambda word: _JOINT.sub("\\g<0>\u200b", word[0]), text)
-
-
-def _columns(heads: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> str:
-    """Widths: short columns as wide as their text, long ones share what is left."""
-    longest = [
-        max(len(row[at]) for row in [*heads, *body]) for at in range(len(heads[-1]) if heads else 0)
-    ]
-    widths = ", ".join(
-        f"{min(length, MOST_CHARACTERS)}fr" if length > WIDE_CHARACTERS else "auto"
-        for length in longest
-    )
-    return f"({widths},)"
-
-
 # The report as a PDF document, set by typst from the results and the figures of the site.
 
 STANDARD: Final = "ua-1"
@@ -416,16 +300,50 @@ NARROW_PT, NARROW_PERCENT = 500, 70
 MOST_ROWS = 60
 """Longest table that is printed whole; the site has all rows."""
 
-_VIEWS = (
-    ("Goodput over streams", "streams"),
-    ("Per cent of the bus", "ceiling"),
-    ("Effect of each factor", "effects"),
-    ("Every repeat", "repeats"),
-    ("CPU cost per byte", "cost"),
-    ("Trend over campaigns", "trend"),
-)
+SHORT_ROWS = 30
+"""Longest table that stays on one page, with its caption and its note."""
+
+WIDE_CHARACTERS, MOST_CHARACTERS = 26, 60
+"""A column beyond the first shares the line by its longest text, up to the second: a column of
+sentences would leave no room for the words of the others."""
+
+_PRINTED = re.compile(r"Table (\d+): (.*)")
+_LONG_WORD = re.compile(r"\S{14,}")
+_JOINT = re.compile(r"[^\w\s]|_|\w{16}")
 _WIDTH = re.compile(r'<svg [^>]*width="([0-9.]+)pt"')
 _LABEL = re.compile(r'aria-label="([^"]*)"')
+
+
+@cache
+def markup() -> jinja2.Environment:
+    """Templates of Typst markup; macros of ``macros.typ.j2`` set the parts of a document."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    made.globals |= {"widths": _widths, "hollow": HOLLOW, "short_rows": SHORT_ROWS}
+    made.filters |= {"typst": _string, "breakable": _breakable, "arrows": arrows}
+    # the document numbers its tables; the caption of a published one begins with its own number
+    made.filters["renumbered"] = partial(_PRINTED.sub, r"\2; table \1 in the source report")
+    return made
+
+
+def _string(text: str) -> str:
+    """A string literal: shown as it is, whatever it contains."""
+    escaped = str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
+
+
+def _breakable(text: str) -> str:
+    """The text with places to break words that are too long for a column."""
+    return _LONG_WORD.sub(lambda word: _JOINT.sub("\\g<0>\u200b", word[0]), text)
+
+
+def _widths(heads: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> list[str]:
+    """Widths: short columns as wide as their text, long ones share what is left."""
+    longest = (max(map(len, column)) for column in zip(*heads, *body, strict=True))
+    return [f"{min(n, MOST_CHARACTERS)}fr" if n > WIDE_CHARACTERS else "auto" for n in longest]
 
 
 def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "") -> str:
@@ -456,95 +374,81 @@ def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "
 
 def document(m: Measured, site: Path, title: str, author: str = "") -> str:
     """Typst source of the report."""
-    parts = [_title_page(m, title, author), _result(m, site), heading("Method")]
-    parts += [paragraph(text) for text in METHOD]
-    parts += [heading("Measured tables"), *map(_shown, _tables(m))]
-    for name, stem in _VIEWS:
-        drawn = _figures(site, stem)
-        if drawn:
-            parts += [heading(name), *drawn]
-        if stem == "ceiling":
-            parts += [heading("Bottlenecks"), *map(_shown, tables.stack(m, "bottleneck").tables)]
-        if stem == "effects":
-            parts.append(_shown(tables.effects(m)))
-    precise = (*tables.precision(m).tables, tables.stability(m))
-    parts += [heading("Precision and order effects"), *map(_shown, precise)]
-    if len(comparable(m)):
-        parts += [heading("Findings of 2003"), _shown(tables.findings(m)), _shown(tables.target(m))]
-    disturbing = (tables.flagged, tables.noise, tables.counters, tables.queues)
-    shown = [_shown(table(m)) for table in (*disturbing, tables.unsupported, tables.missing)]
-    parts += [heading("Flags, noise and knobs"), *shown, heading("Provenance")]
-    facts = provenance(m)
-    return "".join([*parts, *map(_shown, (facts.differing, facts.equal, facts.shared))])
-
-
-def _title_page(m: Measured, title: str, author: str) -> str:
-    last = m.runs["started_at"].max().floor("us").to_pydatetime().astimezone(UTC)
-    program = f"netlab {__version__}"
-    named = string(author or program)
-    date = f"datetime(year: {last.year}, month: {last.month}, day: {last.day})"
-    preamble = PREAMBLE.format(title=string(title), author=named, date=date)
-    found = machines(m.runs, m.study)
-    digests = ", ".join(sorted({str(digest) for digest in m.runs["study_digest"]}))
-    first = m.runs["started_at"].min()
-    rows = [
+    started, found, program = (
+        m.runs["started_at"],
+        machines(m.runs, m.study),
+        f"netlab {__version__}",
+    )
+    first, last = started.min(), started.max().floor("us").to_pydatetime().astimezone(UTC)
+    facts = [
         *([("Author", author)] if author else []),
         ("Measured with", program),
         ("Measured", f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"),
         ("Hosts", ", ".join(m.study.hosts)),
         ("Machine", ", ".join([*found.fact("CPU"), *found.fact("kernel")]) or "not recorded"),
-        ("Study digest", digests),
+        ("Study digest", ", ".join(sorted(map(str, m.runs["study_digest"].unique())))),
     ]
-    return "".join(
-        [
-            preamble,
-            "#v(5cm)\n",
-            "#par(justify: false)[#text("
-            f'size: 24pt, weight: "bold", hyphenate: false, {string(title)})]\n\n#v(0.5cm)\n',
-            paragraph(m.study.description) if m.study.description else "",
-            "#v(1fr)\n",
-            items(rows),
-            '#pagebreak()\n#set page(numbering: "1")\n#counter(page).update(1)\n',
-            '#outline(title: "Contents", depth: 2)\n#pagebreak()\n',
-        ]
+    return (
+        markup()
+        .get_template("report.typ.j2")
+        .render(
+            title=title,
+            author=author,
+            program=program,
+            last=last,
+            description=m.study.description,
+            facts=facts,
+            front=front(m),
+            opening=_figures(site, "index"),
+            concerns=gate(m),
+            method=METHOD,
+            chapters=_chapters(m, site),
+            most_rows=MOST_ROWS,
+        )
     )
 
 
-def _result(m: Measured, site: Path) -> str:
-    first = front(m)
-    parts = [heading("Result"), paragraph(first.answer), *_figures(site, "index")]
-    parts += [heading("How far to trust this", 2), items(first.box)]
-    concerns = gate(m)
-    if concerns:
-        parts.append(paragraph("This report is below the quality gate."))
-        for concern in concerns:
-            parts += [paragraph(in_words(concern).rpartition("; ")[0] + "."), code(concern.command)]
-    parts += [heading("What was measured", 2), *map(paragraph, first.sentences)]
-    return "".join(parts)
+def _chapters(m: Measured, site: Path) -> list[tuple[str, Sequence[object]]]:
+    """Heading and content of each part after the method: tables, sentences, figures."""
+    drawn = {
+        stem: [(TITLES[stem][0], figures)] if (figures := _figures(site, stem)) else []
+        for stem in ("streams", "ceiling", "repeats", "cost", "trend")
+    }
+    measured = (
+        longpath.opening(samples_of(m)) if on_long_path(m) else tables.stack(m, "both").tables
+    )
+    disturbing = (tables.flagged, tables.noise, tables.counters, tables.queues)
+    facts = tables.provenance(m)
+    of_2003 = [("Findings of 2003", (tables.findings(m), tables.target(m)))]
+    return [
+        ("Measured tables", measured),
+        *drawn["streams"],
+        *drawn["ceiling"],
+        ("Bottlenecks", tables.stack(m, "bottleneck").tables),
+        (TITLES["effects"][0], [*_figures(site, "effects"), tables.effects(m)]),
+        *drawn["repeats"],
+        *drawn["cost"],
+        *drawn["trend"],
+        ("Precision and order effects", (*tables.precision(m).tables, tables.stability(m))),
+        *(of_2003 if len(comparable(m)) else []),
+        (
+            "Flags, noise and knobs",
+            [shown(m) for shown in (*disturbing, tables.unsupported, tables.missing)],
+        ),
+        ("Provenance", facts.tables),
+    ]
 
 
-def _tables(m: Measured) -> Sequence[object]:
-    if on_long_path(m):
-        return longpath.opening(samples_of(m))
-    return tables.stack(m, "both").tables
-
-
-def _shown(shown: object) -> str:
-    """A table, cut where it is long, or a sentence."""
-    if not isinstance(shown, Table):
-        return paragraph(arrows(str(shown)))
-    return table(shown.head(MOST_ROWS, "The site has all rows."))
-
-
-def _figures(site: Path, stem: str) -> list[str]:
+def _figures(site: Path, stem: str) -> list[dict[str, object]]:
     """Figures of one page of the site, in their order."""
     found = (site / "figures").glob(f"{stem}-*.svg")
-    parts = []
+    parts: list[dict[str, object]] = []
     for file in sorted(found, key=lambda path: int(path.stem.rpartition("-")[2])):
         svg = file.read_text(encoding="utf-8")
         label, width = _LABEL.search(svg), _WIDTH.search(svg)
         alt = html.unescape(label[1]) if label else stem
-        caption = alt.partition(": ")[0].partition(". ")[0]
+        caption = arrows(alt.partition(": ")[0].partition(". ")[0]) + "."
         percent = 100 if width is None or float(width[1]) > NARROW_PT else NARROW_PERCENT
-        parts.append(figure(f"figures/{file.name}", alt, arrows(caption) + ".", percent))
+        place = f"figures/{file.name}"
+        parts.append({"path": place, "alt": alt, "caption": caption, "percent": percent})
     return parts

@@ -184,10 +184,10 @@ def plain_table(label: str, heads: Iterable[str], rows: Iterable[Markup]) -> Mar
     ).format(label, head, Markup("").join(rows))
 
 
-def folded(what: str, rows: int, shown: Shown) -> Markup:
+def folded(what: str, rows: int, shown: Shown, above: int = FOLD_ABOVE) -> Markup:
     """A table, folded behind its number of rows where it is long."""
     body = as_html(shown)
-    if rows <= FOLD_ABOVE:
+    if rows <= above:
         return body
     head = Markup('<details class="rows"><summary>{}: {}</summary>').format(what, rows)
     return head + body + Markup("</details>")

@@ -45,7 +45,6 @@ from netlab.report.page import (
     row,
 )
 from netlab.report.screen import screen_pages
-from netlab.report.tables import provenance
 from netlab.study.schedule import slug
 from netlab.units import arrows
 
@@ -364,9 +363,7 @@ def _precision(m: Measured) -> Page:
 
 
 def _provenance(m: Measured) -> Page:
-    shown = provenance(m)
-    same = Markup('<details class="rows"><summary>{}: {}</summary>{}</details>').format(
-        "The same on all hosts", len(shown.equal.frame), as_html(shown.equal)
-    )
-    hosts = Section("Hosts", as_html(shown.differing) + same)
-    return page("provenance", hosts, Section("Campaign", shown.shared))
+    differing, equal, campaign = tables.provenance(m).tables
+    same = folded("The same on all hosts", len(equal.frame), equal, above=-1)
+    hosts = Section("Hosts", as_html(differing) + same)
+    return page("provenance", hosts, Section("Campaign", campaign))

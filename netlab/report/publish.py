@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -34,20 +34,8 @@ from netlab.study.schedule import rounds
 EXECUTED = "notebooks"
 """Folder of executed notebooks below a directory of results."""
 
-PREPARE = """
-import netlab.face.views, netlab.face.results, netlab.report.front
-"""
+PREPARE = "import netlab.face.views, netlab.face.results, netlab.report.front"
 """Imports of most notebooks."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A notebook to execute."""
-
-    source: Path
-    output: Path
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    summary: str = ""
 
 
 class Executions:
@@ -70,17 +58,17 @@ class Executions:
         finally:
             self._thread.shutdown()
 
-    def add(self, job: Job) -> None:
+    def add(self, source: Path, output: Path, parameters: Mapping[str, object]) -> None:
         """Execute a notebook after those before it."""
-        self._ended[job.output] = self._thread.submit(self._make, job)
+        self._ended[output] = self._thread.submit(self._make, source, output, parameters)
 
     def wait(self, output: Path) -> None:
         """Wait for the notebook with this executed copy; raise its error."""
         self._ended[output].result()
 
-    def _make(self, job: Job) -> None:
+    def _make(self, source: Path, output: Path, parameters: Mapping[str, object]) -> None:
         self._started.result()
-        execute(job.source, job.output, job.parameters, kernel=self._kernel)
+        execute(source, output, parameters, kernel=self._kernel)
 
 
 MEASURED, FACTORS = "03-openlab-measured.ipynb", "19-factors.ipynb"
@@ -110,6 +98,7 @@ SUMMARIES = {
     "14-claims.ipynb": "every claim of the five documents, recomputed",
 }
 
+NAMED = "named by the study"
 NOTEBOOKS_SHARE = 0.8
 """Share of the notebooks in the time of a report."""
 
@@ -152,17 +141,24 @@ def publish(
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
         folder = executed or directory / EXECUTED
-        jobs = list(_jobs(measured, frozen, against, notebooks, folder))
-        left_out = _left_out(measured.study, jobs)
-        for job in jobs:
-            running.add(job)
-        names = {job.output: job.source.name for job in jobs}
+        wanted = _wanted(measured, frozen, against, notebooks)
+        names = [source.name for source in wanted]
+        stated = measured.study.report.notebooks if measured.study.report is not None else ()
+        shown = (Path(name).name for name in stated)
+        left_out = tuple(
+            name for name in shown if f"{name.removesuffix(SUFFIX)}{SUFFIX}" not in names
+        )
+        for source, parameters in wanted.items():
+            running.add(source, folder / source.name, parameters)
 
         def wait(output: Path) -> None:
             running.wait(output)
-            step(names[output], NOTEBOOKS_SHARE / len(names))
+            step(output.name, NOTEBOOKS_SHARE / len(names))
 
-        pages = [ExecutedNotebook(job.output, summary=job.summary, ready=False) for job in jobs]
+        pages = [
+            ExecutedNotebook(folder / name, summary=SUMMARIES.get(name, NAMED), ready=False)
+            for name in names
+        ]
         index = build_site(
             [*pages, *_block_pages(measured, directory / EXECUTED)],
             site,
@@ -177,14 +173,6 @@ def publish(
         )
     step("site", 1 - NOTEBOOKS_SHARE)
     return PublishedReport(index, gate(measured), left_out)
-
-
-def _left_out(study: Study, jobs: Sequence[Job]) -> tuple[str, ...]:
-    """Notebooks that a measured study names and that no job executes."""
-    names = study.report.notebooks if study.report is not None else ()
-    executed = {job.source.stem for job in jobs}
-    shown = (Path(name).name for name in names)
-    return tuple(name for name in shown if name.removesuffix(SUFFIX) not in executed)
 
 
 def report_of(study: Study) -> ReportPages | None:
@@ -213,9 +201,9 @@ def measured_notebooks(m: Measured) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _jobs(
-    m: Measured, frozen: Path, against: str, named: Sequence[Path], folder: Path
-) -> Iterator[Job]:
+def _wanted(
+    m: Measured, frozen: Path, against: str, named: Sequence[Path]
+) -> dict[Path, dict[str, object]]:
     """Notebooks of a report in their order: those that apply, a comparison, those it names."""
     given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
     wanted = {paths.notebook(name): given for name in measured_notebooks(m)}
@@ -226,9 +214,7 @@ def _jobs(
         if source.name not in taken:
             known = declared(source)
             wanted[source] = {name: value for name, value in given.items() if name in known}
-    for source, parameters in wanted.items():
-        summary = SUMMARIES.get(source.name, "named by the study")
-        yield Job(source, folder / source.name, parameters, summary)
+    return wanted
 
 
 def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,8 +19,8 @@ from netlab.charts.fleet import host_matrix, host_spread, slow_links
 from netlab.errors import BadInput, NetlabError
 from netlab.report import tables
 from netlab.report.calibration import calibration_pages
-from netlab.report.export import Download, Exporter, write_downloads, write_pdf
-from netlab.report.front import Front, front, picture
+from netlab.report.export import Exporter, write_downloads, write_pdf
+from netlab.report.front import front, picture
 from netlab.report.gate import CALIBRATION
 from netlab.report.page import (
     OWN_FILES,
@@ -76,26 +76,56 @@ def build_site(
     """Build the site beside `out_dir`, and replace the old one once it is complete."""
     target = Path(os.path.abspath(out_dir))
     files = page_files(notebooks)
+    own: list[Page] = []
+    runs: list[Page] = []
+    parts: dict[str, object] = {"front": None, "picture": "", "downloads": (), "cite": None}
+    title = title or (measured.study.title if measured else "netlab report")
+    no_pdf = "no measured study is part of this site" if pdf else "not requested"
     with replacing(target) as work:
-        study = _StudyPages(title or (measured.study.title if measured else "netlab report"))
         exporter = Exporter(work, target, png=png)
         if measured is not None:
             blocks = {n.block_id: file for n, file in files.items() if n.block_id}
-            study.add(measured, exporter, blocks, calibrations)
+            own, first = [exporter.page(page) for page in measured_pages(measured)], front(measured)
+            about = calibration_pages(measured, calibrations) if calibrations is not None else []
+            if about:
+                own += map(exporter.page, about)
+                first = replace(first, pages={**first.pages, CALIBRATION: about[0].file})
+            picture_page = exporter.page(replace(INDEX, body=as_html(picture(measured))))
+            runs = [exporter.page(page) for page in run_pages(measured, blocks)]
             write_records(measured, work)
-            study.downloads = write_downloads(measured, work)
+            parts = {"front": first, "picture": picture_page.body, "cite": _citation(measured)}
+            parts["downloads"] = write_downloads(measured, work)
             if pdf:
-                study.no_pdf = write_pdf(measured, work, work / PDF_NAME, study.title, author)
-        if not pdf:
-            study.no_pdf = "not requested"
+                no_pdf = write_pdf(measured, work, work / PDF_NAME, title, author)
         made = {n: _page(n, file, files) for n, file in files.items() if n.ready}
         for notebook, file in files.items():
             if notebook not in made:
                 wait(notebook.path)
                 made[notebook] = _page(notebook, file, files)
-        _copy_notebooks(files, work)
-        study.runs = [*(exporter.page(made[notebook]) for notebook in files), *study.runs]
-        _write(work, study, measured, built_at, left_out)
+        (work / NOTEBOOKS).mkdir()
+        for notebook in files:
+            # without the times and paths that papermill noted in them
+            copy_plain(Path(notebook.path), work / made[notebook].notebook)
+        order = [*own, *(exporter.page(made[notebook]) for notebook in files), *runs]
+        writer = PageWriter(
+            work,
+            INDEX,
+            navigation([INDEX, *order]),
+            site_title=title,
+            description=measured.study.description if measured else "",
+            built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
+            concerns=gate(measured) if measured else (),
+        )
+        writer.write_chain(order, INDEX)
+        writer.write(
+            INDEX.file,
+            "index.html.j2",
+            after=order[0] if order else None,
+            pdf="" if no_pdf else PDF_NAME,
+            no_pdf=no_pdf,
+            left_out=left_out,
+            **parts,
+        )
     return target / "index.html"
 
 
@@ -133,80 +163,11 @@ def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, s
     )
 
 
-def _copy_notebooks(files: dict[ExecutedNotebook, str], site: Path) -> None:
-    """Copy the executed notebooks, without the times and paths that papermill noted in them."""
-    folder = site / NOTEBOOKS
-    folder.mkdir()
-    for notebook, file in files.items():
-        copy_plain(Path(notebook.path), folder / f"{Path(file).stem}.ipynb")
-
-
-@dataclass
-class _StudyPages:
-    """The part of a site that comes from the measured study; `runs` has the notebooks, too."""
-
-    title: str
-    no_pdf: str = "no measured study is part of this site"
-    own: Sequence[Page] = ()
-    runs: Sequence[Page] = ()
-    first: Front | None = None
-    picture: str = ""
-    downloads: Sequence[Download] = ()
-
-    def add(
-        self, m: Measured, exporter: Exporter, blocks: dict[str, str], calibrations: Path | None
-    ) -> None:
-        """Add the pages of a study, and write their figures and tables."""
-        self.own, self.first = [exporter.page(page) for page in measured_pages(m)], front(m)
-        if calibrations is not None:
-            about = [exporter.page(page) for page in calibration_pages(m, calibrations)]
-            self.own += about
-            if about:
-                pages = {**self.first.pages, CALIBRATION: about[0].file}
-                self.first = replace(self.first, pages=pages)
-        self.picture = exporter.page(replace(INDEX, body=as_html(picture(m)))).body
-        self.runs = [exporter.page(page) for page in run_pages(m, blocks)]
-
-
-def _write(
-    site: Path,
-    study: _StudyPages,
-    measured: Measured | None,
-    built_at: datetime | None,
-    left_out: Sequence[str],
-) -> None:
-    """Write every page around its content."""
-    order = [*study.own, *study.runs]
-    writer = PageWriter(
-        site,
-        INDEX,
-        navigation([INDEX, *order]),
-        site_title=study.title,
-        description=measured.study.description if measured else "",
-        built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
-        concerns=gate(measured) if measured else (),
-    )
-    writer.write_chain(order, INDEX)
-    writer.write(
-        INDEX.file,
-        "index.html.j2",
-        after=order[0] if order else None,
-        front=study.first,
-        picture=study.picture,
-        downloads=study.downloads,
-        pdf="" if study.no_pdf else PDF_NAME,
-        no_pdf=study.no_pdf,
-        cite=_citation(measured) if measured else None,
-        left_out=left_out,
-    )
-
-
 def _citation(m: Measured) -> dict[str, object]:
-    plain = re.sub(r"[\\{}]", "", m.study.title)
     return {
         "key": f"netlab-{slug(m.study.name)}",
         "title": m.study.title,
-        "bibtex_title": plain,
+        "bibtex_title": re.sub(r"[\\{}]", "", m.study.title),
         "last": m.runs["started_at"].max(),
         "digests": ", ".join(sorted({d[:12] for d in m.runs["study_digest"]})),
     }
@@ -250,7 +211,7 @@ def build_fleet_site(
     target = Path(os.path.abspath(out_dir))
     with replacing(target) as work:
         exporter = Exporter(work, target, png=png)
-        home, *pages = (exporter.page(make(found)) for make in PAGES)
+        home, *pages = map(exporter.page, _fleet_pages(found))
         writer = PageWriter(
             work,
             home,
@@ -264,15 +225,13 @@ def build_fleet_site(
     return target / "index.html"
 
 
-def _overview(found: FleetResults) -> Page:
+def _fleet_pages(found: FleetResults) -> Iterator[Page]:
+    """Pages of a fleet in reading order; the first one is the index."""
     lead = Markup("<p>{}</p>").format(found.description) if found.description else Markup("")
     said = as_html(Sentence(tables.answer(found.links, found.outlying)))
     method = Markup("").join(Markup("<p>{}</p>\n").format(text) for text in METHOD)
-    return page_of(
-        "index.html",
-        found.title,
-        "Overview",
-        "",
+    yield page_of(
+        *("index.html", found.title, "Overview", ""),
         [
             Section("In short", lead + said),
             Section("Matrix of hosts", show(host_matrix(found.links))),
@@ -280,15 +239,10 @@ def _overview(found: FleetResults) -> Page:
             Section("Method", method),
         ],
     )
-
-
-def _links(found: FleetResults) -> Page:
     cells = tables.cells(found.cells).head(SHOWN_CELLS, "The CSV file has all.")
-    return page_of(
-        "links.html",
-        "Slowest links",
-        "Links",
-        "the slowest links, asymmetric pairs, and every cell with its interval",
+    summary = "the slowest links, asymmetric pairs, and every cell with its interval"
+    yield page_of(
+        *("links.html", "Slowest links", "Links", summary),
         [
             Section("Slowest links", show(slow_links(found.links))),
             Section("As a table", tables.slowest(found.links, SHOWN_LINKS)),
@@ -296,32 +250,16 @@ def _links(found: FleetResults) -> Page:
             Section("Cells", folded("Cells of every link", len(found.cells), cells)),
         ],
     )
-
-
-def _hosts(found: FleetResults) -> Page:
     table = tables.hosts(found.links)
-    return page_of(
-        "hosts.html",
-        "Hosts",
-        "Hosts",
-        "every link of each host, and the hosts that stand out",
+    summary = "every link of each host, and the hosts that stand out"
+    yield page_of(
+        *("hosts.html", "Hosts", "Hosts", summary),
         [
             Section("Outlying hosts", tables.outlying_hosts(found.outlying)),
             Section("Distribution", show(host_spread(found.links))),
             Section("As a table", folded("Hosts", len(table.frame), table)),
         ],
     )
-
-
-def _state(found: FleetResults) -> Page:
-    return page_of(
-        "state.html",
-        "State of the campaign",
-        "State",
-        "jobs of each host, and the reason of its last failure",
-        [Section("Jobs and hosts", found.state)],
-    )
-
-
-PAGES: tuple[Callable[[FleetResults], Page], ...] = (_overview, _links, _hosts, _state)
-"""In reading order; the first one is the index."""
+    summary = "jobs of each host, and the reason of its last failure"
+    state = [Section("Jobs and hosts", found.state)]
+    yield page_of("state.html", "State of the campaign", "State", summary, state)

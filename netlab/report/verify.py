@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -56,22 +56,25 @@ class Deviation:
     now: str
 
     def __str__(self) -> str:
-        where = ": ".join(part for part in (self.file, self.place) if part)
-        return f"{where}: was {_short(self.was)}, is {_short(self.now)}"
+        where = ": ".join(filter(None, (self.file, self.place)))
+        short = (
+            text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
+            for text in (self.was, self.now)
+        )
+        return "{}: was {}, is {}".format(where, *short)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
+def _unlike(stated: Mapping[str, str], actual: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Names with other values, or only on one side, and both values."""
+    for name in dict.fromkeys((*actual, *sorted(stated))):
+        was, now = stated.get(name, ABSENT), actual.get(name, ABSENT)
+        if was != now:
+            yield name, was, now
 
 
 def other_versions(directory: Path) -> list[Deviation]:
     """Versions that differ between an unpacked bundle and this netlab; netlab itself first."""
-    stated, own = stated_versions(directory), versions()
-    return [
-        Deviation("version", name, stated.get(name, ABSENT), own.get(name, ABSENT))
-        for name in (*own, *sorted(stated.keys() - own.keys()))
-        if stated.get(name) != own.get(name)
-    ]
+    return [Deviation("version", *one) for one in _unlike(stated_versions(directory), versions())]
 
 
 def changed_files(directory: Path) -> list[Deviation]:
@@ -82,37 +85,22 @@ def changed_files(directory: Path) -> list[Deviation]:
     """
     text = (directory / bundle.MANIFEST).read_bytes().decode("utf-8", "replace")
     listed = {found[2]: found[1] for found in map(_LINE.fullmatch, text.split("\n")) if found}
-    there = {
-        name: bundle.digest_of(directory / name)
-        for name in names_in(directory)
-        if name != bundle.MANIFEST
-    }
-    found = [
-        Deviation(name, "SHA-256", listed.get(name, ABSENT), there.get(name, ABSENT))
-        for name in sorted(listed.keys() | there.keys())
-        if listed.get(name) != there.get(name)
-    ]
-    if not found and text != "".join(f"{there[name]}  {name}\n" for name in sorted(there)):
-        found.append(Deviation(bundle.MANIFEST, "", "one line a file", "other lines as well"))
-    return found or _other_metadata(directory, there)
-
-
-def _other_metadata(directory: Path, there: dict[str, str]) -> list[Deviation]:
-    """Files whose digest in the RO-Crate metadata differs from that of the file."""
+    names = [name for name in names_in(directory) if name != bundle.MANIFEST]
+    actual = {name: bundle.digest_of(directory / name) for name in names}
+    unlike = sorted(_unlike(listed, actual))
+    if unlike:
+        return [Deviation(name, "SHA-256", was, now) for name, was, now in unlike]
+    if text != "".join(f"{digest}  {name}\n" for name, digest in actual.items()):
+        return [Deviation(bundle.MANIFEST, "", "one line a file", "other lines as well")]
     try:
         content = read_json(directory / bundle.METADATA)
         files = [one for one in content["@graph"] if one.get("@type") == "File"]
         stated = {unquote(one["@id"]): one["sha256"] for one in files if "sha256" in one}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return [
-            Deviation(bundle.METADATA, "", "metadata of an RO-Crate", f"unreadable: {why(error)}")
-        ]
-    there = {name: digest for name, digest in there.items() if name != bundle.METADATA}
-    return [
-        Deviation(bundle.METADATA, name, stated.get(name, ABSENT), there.get(name, ABSENT))
-        for name in sorted(stated.keys() | there.keys())
-        if stated.get(name) != there.get(name)
-    ]
+        now = f"unreadable: {why(error)}"
+        return [Deviation(bundle.METADATA, "", "metadata of an RO-Crate", now)]
+    del actual[bundle.METADATA]
+    return [Deviation(bundle.METADATA, *one) for one in sorted(_unlike(stated, actual))]
 
 
 def other_figures(
@@ -171,25 +159,22 @@ def recompute(directory: Path, work: Path) -> None:
 
 def compare_sites(was: Path, now: Path, place: str = "") -> list[Deviation]:
     """Differences of the data of all figures and tables of two sites."""
-    files = sorted({name for site in (was, now) for name in _computed(site)})
+    files = {
+        f"{folder}/{name}"
+        for site, folder in itertools.product((was, now), COMPUTED)
+        for name in names_in(site / folder)
+        if name.endswith(COMPARED)
+    }
     found: list[Deviation] = []
-    for name in files:
-        texts = [_text(site / name) for site in (was, now)]
+    for name in sorted(files):
+        texts = [
+            file.read_bytes().decode("utf-8", "replace") if file.is_file() else None
+            for file in (was / name, now / name)
+        ]
         if place and texts[1] is not None:
             texts[1] = texts[1].replace(place, RESULTS)
         found += compare_texts(f"{SITE}/{name}", *texts)
     return found
-
-
-def _computed(site: Path) -> Iterator[str]:
-    for folder in COMPUTED:
-        for name in names_in(site / folder):
-            if name.endswith(COMPARED):
-                yield f"{folder}/{name}"
-
-
-def _text(file: Path) -> str | None:
-    return file.read_bytes().decode("utf-8", "replace") if file.is_file() else None
 
 
 def compare_texts(name: str, was: str | None, now: str | None) -> list[Deviation]:
@@ -199,29 +184,23 @@ def compare_texts(name: str, was: str | None, now: str | None) -> list[Deviation
         return [Deviation(name, "", *states)]
     if was == now:
         return []
-    if name.endswith(".csv"):
-        return _compare_tables(name, *(list(csv.reader(io.StringIO(t))) for t in (was, now)))
-    old, new = was.split("\n"), now.split("\n")
+    table = name.endswith(".csv")
+    old, new = (
+        list(map(tuple, csv.reader(io.StringIO(text))))
+        if table
+        else [(line,) for line in text.split("\n")]
+        for text in (was, now)
+    )
     if len(old) != len(new):
-        return _moved(name, [(line,) for line in old], [(line,) for line in new])
-    return [
-        Deviation(name, f"line {number}", a, b)
-        for number, (a, b) in enumerate(zip(old, new, strict=True), start=1)
-        if a != b
-    ]
-
-
-def _compare_tables(name: str, was: list[list[str]], now: list[list[str]]) -> list[Deviation]:
-    if len(was) != len(now):
-        return _moved(name, list(map(tuple, was)), list(map(tuple, now)))
-    heads = was[0] if was else []
+        return _moved(name, old, new)
+    heads = old[0] if old else ()
     found = []
-    for line, (old, new) in enumerate(zip(was, now, strict=True), start=1):
-        cells = itertools.zip_longest(old, new, fillvalue=ABSENT)
-        for column, (a, b) in enumerate(cells):
-            if not _same(a, b):
+    for line, rows in enumerate(zip(old, new, strict=True), start=1):
+        for column, (a, b) in enumerate(itertools.zip_longest(*rows, fillvalue=ABSENT)):
+            if a != b and not (table and _close(a, b)):
                 head = heads[column] if column < len(heads) else f"column {column + 1}"
-                found.append(Deviation(name, f"line {line}, {head}", a, b))
+                at = f"line {line}, {head}" if table else f"line {line}"
+                found.append(Deviation(name, at, a, b))
     return found
 
 
@@ -230,23 +209,16 @@ def _moved(name: str, was: Sequence[tuple], now: Sequence[tuple]) -> list[Deviat
     found = []
     matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
     for kind, first, last, begin, end in matcher.get_opcodes():
-        if kind == "equal":
-            continue
-        lines = (f"line {line + 1}" for line in range(first, last))
-        found += [
-            Deviation(name, at, ",".join(row), ABSENT)
-            for at, row in zip(lines, was[first:last], strict=True)
-        ]
-        found += [
-            Deviation(name, f"line {first + 1}", ABSENT, ",".join(row)) for row in now[begin:end]
-        ]
+        if kind != "equal":
+            gone = enumerate(was[first:last], start=first + 1)
+            found += [Deviation(name, f"line {at}", ",".join(row), ABSENT) for at, row in gone]
+            at = f"line {first + 1}"
+            found += [Deviation(name, at, ABSENT, ",".join(row)) for row in now[begin:end]]
     return found
 
 
-def _same(was: str, now: str) -> bool:
-    """True if two cells are equal, numbers but for their last digits."""
-    if was == now:
-        return True
+def _close(was: str, now: str) -> bool:
+    """True for two numbers that are equal but for their last digits."""
     try:
         return math.isclose(float(was), float(now), rel_tol=TOLERANCE)
     except ValueError:

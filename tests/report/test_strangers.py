@@ -38,7 +38,8 @@ def home(tmp_path_factory):
 def whole(home, tmp_path_factory):
     """A bundle, unpacked."""
     place = tmp_path_factory.mktemp("whole")
-    unpack(bundle(home / "results" / "two-racks", place / "first.zip").file, place / "first")
+    bundle(home / "results" / "two-racks", place / "first.zip")
+    unpack(place / "first.zip", place / "first")
     return place / "first"
 
 

@@ -68,7 +68,7 @@ def directory_of(made, **more):
         "small",
         times[1],
         "0.1.0",
-        [report_bundle.CampaignAction("20260105T100000Z", "0.0.9", *times)],
+        [("20260105T100000Z", "0.0.9", *times)],
         **more,
     )
     (made / report_bundle.METADATA).write_text(json.dumps(report_bundle.metadata(made, about)))

@@ -17,6 +17,8 @@ from netlab.report.export import write_pdf
 from netlab.report.site import build_site
 from netlab.study.file import freeze
 
+MARKUP = export.markup().get_template("macros.typ.j2").module
+
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
@@ -79,16 +81,16 @@ def test_the_title_page_names_the_author(site, measured, tmp_path):
 
 
 def test_a_short_table_stays_with_its_caption_and_note():
-    short = export.table(Table(pd.DataFrame({"n": range(30)}), "c", note="below"))
+    short = MARKUP.table(Table(pd.DataFrame({"n": range(30)}), "c", note="below"))
     assert short.startswith("#block(breakable: false)[") and short.rstrip().endswith("]")
     assert short.index("below") < short.rindex("]")
-    long = export.table(Table(pd.DataFrame({"n": range(31)}), "c", note="below"))
+    long = MARKUP.table(Table(pd.DataFrame({"n": range(31)}), "c", note="below"))
     assert long.startswith("#figure(")
 
 
 def test_a_column_of_sentences_leaves_room_for_the_others():
     frame = pd.DataFrame({"a": ["net.core.netdev_max_backlog"], "b": ["word " * 60], "c": [1]})
-    assert "columns: (27fr, 60fr, auto,)" in export.table(Table(frame, "c"))
+    assert "columns: (27fr, 60fr, auto, )" in MARKUP.table(Table(frame, "c"))
     assert "net.\u200bcore.\u200brmem_\u200bmax" in export._breakable("net.core.rmem_max")
 
 
@@ -101,9 +103,9 @@ def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
 
 
 def test_markup_of_a_text_is_shown_and_not_obeyed():
-    shown = export.table(Table(pd.DataFrame({"#a": ['"] #panic("x")', "\\"]}), "*c*"))
+    shown = MARKUP.table(Table(pd.DataFrame({"#a": ['"] #panic("x")', "\\"]}), "*c*"))
     assert r'[#"\"] #panic(\"x\")"]' in shown and r'[#"\\"]' in shown
-    assert export.paragraph('a "b"\\').startswith(r'#"a \"b\"\\"')
+    assert MARKUP.par('a "b"\\').startswith(r'#"a \"b\"\\"')
 
 
 def test_a_long_table_is_cut_and_says_so(measured):

@@ -14,7 +14,7 @@ from netlab.errors import NetlabError
 from netlab.face.results import Results
 from netlab.files import paths
 from netlab.report import publish
-from netlab.report.publish import Executions, Job
+from netlab.report.publish import Executions
 from netlab.study import load
 from netlab.study.file import freeze
 
@@ -75,13 +75,13 @@ def job(tmp_path, monkeypatch):
 
     def make(name, *sources):
         source = notebook(tmp_path / f"{name}.ipynb", "level = 0", *sources)
-        return Job(source, tmp_path / "out" / f"{name}.ipynb", {"level": 7})
+        return source, tmp_path / "out" / f"{name}.ipynb", {"level": 7}
 
     return make
 
 
 def printed(job):
-    return nbformat.read(job.output, as_version=4).cells[-1].outputs[0].text.split()
+    return nbformat.read(job[1], as_version=4).cells[-1].outputs[0].text.split()
 
 
 PID = "import os; print(os.getpid(), level, 'left' in globals())"
@@ -90,9 +90,9 @@ PID = "import os; print(os.getpid(), level, 'left' in globals())"
 def test_notebooks_share_a_kernel_and_nothing_else(job):
     first, second = job("first", "left = 1", PID), job("second", PID)
     with Executions() as running:
-        running.add(first)
-        running.add(second)
-        running.wait(second.output)
+        running.add(*first)
+        running.add(*second)
+        running.wait(second[1])
     (pid, level, left), (same, again, other) = printed(first), printed(second)
     assert pid == same and level == again == "7"
     assert (left, other) == ("True", "False")
@@ -106,12 +106,12 @@ def test_a_notebook_that_fails_or_ends_its_kernel_does_not_spoil_the_next(job):
     first, after, last = job("first", PID), job("after", PID), job("last", PID)
     with Executions() as running:
         for each in (first, fails, after, ends, last):
-            running.add(each)
+            running.add(*each)
         with pytest.raises(NetlabError, match="ZeroDivisionError"):
-            running.wait(fails.output)
+            running.wait(fails[1])
         with pytest.raises(NetlabError, match="died"):
-            running.wait(ends.output)
-        running.wait(last.output)
+            running.wait(ends[1])
+        running.wait(last[1])
     assert printed(first)[0] == printed(after)[0] != printed(last)[0]
     assert printed(after)[2] == printed(last)[2] == "False"
 
@@ -120,9 +120,9 @@ def test_an_error_of_the_block_leaves_the_rest_out(job, tmp_path):
     jobs = [job(f"{number}", PID) for number in range(20)]
     with pytest.raises(ZeroDivisionError), Executions() as running:
         for each in jobs:
-            running.add(each)
+            running.add(*each)
         raise ZeroDivisionError
-    assert not jobs[-1].output.exists()
+    assert not jobs[-1][1].exists()
 
 
 def test_a_kernel_that_cannot_start_is_the_error_of_the_first_notebook(job, monkeypatch):
@@ -132,8 +132,8 @@ def test_a_kernel_that_cannot_start_is_the_error_of_the_first_notebook(job, monk
     monkeypatch.setattr(publish.Kernel, "__enter__", refused)
     only = job("only", PID)
     with pytest.raises(NetlabError, match="no kernel"), Executions() as running:
-        running.add(only)
-        running.wait(only.output)
+        running.add(*only)
+        running.wait(only[1])
 
 
 def test_an_import_is_reported_with_nothing_between(tmp_path, monkeypatch):
