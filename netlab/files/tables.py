@@ -329,6 +329,14 @@ class Table:
         return ["left"] * self._index_width + ["right" if n else "left" for n in numeric]
 
 
+def table_or(
+    none: str, rows: pd.DataFrame | list[dict], caption: str, *more: Any, **by_name: Any
+) -> Table | Sentence:
+    """The table of some rows, or a sentence where there is none."""
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
+    return Sentence(none) if frame.empty else Table(frame, caption, *more, **by_name)
+
+
 def _head_cell(at: int, span: int, text: str, align: str) -> str:
     """A head, or an empty data cell where there is no text: a head must have a name."""
     style = _STYLE["head"].format(align=align)

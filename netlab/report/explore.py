@@ -8,7 +8,6 @@ script, as JupyterLab does in a notebook that it does not trust, the parts stand
 from __future__ import annotations
 
 import hashlib
-import html
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,8 +23,8 @@ from netlab.analysis.trust import counted
 from netlab.charts.cells import over_factor
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.files.tables import Table
-from netlab.report.page import plain_table, row, script
-from netlab.report.tables import UNITS, Sentence, Tables, numbers
+from netlab.report.page import as_html, plain_table, script, template
+from netlab.report.tables import UNITS, Sentence, Tables
 from netlab.study.factors import level_text
 from netlab.units import arrows
 
@@ -45,9 +44,7 @@ def of_two(
     quantity: str = "goodput",
 ) -> Table:
     """Cells by two factors, at levels of the others; see :func:`netlab.analysis.printed.table`."""
-    frame = printed.table(m.cells, rows, columns, at=at, quantity=quantity, study=m.study)
-    labels = printed.tuning_labels(m.cells, m.study)
-    where = printed.at_text(at or {}, labels)
+    where = printed.at_text(at or {}, printed.tuning_labels(m.cells, m.study))
     caption = f"{printed.unit_of(rows)} by {printed.unit_of(columns)}"
     part = printed.of_two(m.cells, rows, columns, at, m.study)
     unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
@@ -56,10 +53,10 @@ def of_two(
         unit = unit.replace("of bus", "of twice the bus")
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
     return Table(
-        frame,
+        printed.table(m.cells, rows, columns, at=at, quantity=quantity, study=m.study),
         f"{where + ': ' if where else ''}{caption}, {unit}",
         note=" ".join(notes),
-        data=numbers(m, part),
+        data=part.dropna(axis="columns", how="all"),
     )
 
 
@@ -110,26 +107,9 @@ def has_factors(m: Measured) -> bool:
 MOST_CHARTS = 60
 """Views of one explorer that have a chart; the others have their table and their runs."""
 
-STYLE = """
-#{id} form[hidden] {{display: flex !important; flex-wrap: wrap; gap: 0.3em 1.2em; margin: 0.5em 0}}
-#{id} fieldset {{border: 0; margin: 0; padding: 0}}
-#{id} legend {{font-weight: 600; padding: 0}}
-#{id} label {{margin-right: 0.8em; white-space: nowrap}}
-#{id} summary {{cursor: pointer; font-weight: 600; padding: 0.2em 0}}
-#{id} th button {{font: inherit; color: inherit; background: none; border: 0; padding: 0;
- cursor: pointer}}
-{rules}
-"""
-HIDE = '#{id}:has(form input[name="{name}"][value="{at}"]:checked) > .view:not(.{name}-{at})'
-
 COLUMNS = (
-    "round",
-    "goodput, MB/s",
-    "busiest core, %",
-    "sent again",
-    "flags",
-    "started, UTC",
-    "run",
+    *("round", "goodput, MB/s", "busiest core, %", "sent again"),
+    *("flags", "started, UTC", "run"),
 )
 NOT_MEASURED = "The study has no cell with these levels."
 NO_RUN = "None of these cells was measured."
@@ -173,7 +153,30 @@ class Explorer:
     views: tuple[ExplorerView, ...]
 
     def _repr_html_(self) -> str:
-        return _html(self)
+        key = f"{self.title}{[view.title for view in self.views]}"
+        each = product(*(range(len(levels)) for levels in self.choices.values()))
+        return template("explore.html.j2").render(
+            id=f"explore-{hashlib.sha256(key.encode()).hexdigest()[:8]}",
+            title=arrows(self.title),
+            choices={
+                printed.unit_of(factor).partition(",")[0]: list(levels.values())
+                for factor, levels in self.choices.items()
+            },
+            views=[
+                {
+                    "marks": [f"f{place}-{at}" for place, at in enumerate(marks)],
+                    "title": view.title,
+                    "lead": view.empty_because or NOT_DRAWN,
+                    "chart": as_html(view.chart) if view.chart else "",
+                    "table": as_html(view.table) if view.table is not None else "",
+                    "runs": _runs(self, view) if view.table is not None else "",
+                    "count": counted(len(view.runs), "run"),
+                    "flagged": int((view.runs["flags"] != "").sum()),
+                }
+                for view, marks in zip(self.views, each, strict=True)
+            ],
+            script=Markup(script("notebook.js")),
+        )
 
     def __repr__(self) -> str:
         known = [view for view in self.views if view.table is not None]
@@ -254,65 +257,23 @@ def _view(
     return replace(view, chart=show(over_factor(m.cells, x, hue, at=levels, study=m.study)))
 
 
-def _html(explorer: Explorer) -> str:
-    key = f"{explorer.title}{[view.title for view in explorer.views]}"
-    name = f"explore-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
-    choosers, rules = [], []
-    for place, (factor, levels) in enumerate(explorer.choices.items()):
-        radios = []
-        for at, text in enumerate(levels.values()):
-            checked = "" if at else " checked"
-            radio = f'<input type="radio" name="f{place}" value="{at}"{checked}>'
-            radios.append(f"<label>{radio} {html.escape(text)}</label>")
-            rules.append(HIDE.format(id=name, name=f"f{place}", at=at) + " {display: none}")
-        legend = html.escape(printed.unit_of(factor).partition(",")[0])
-        choosers.append(f"<fieldset><legend>{legend}</legend>{''.join(radios)}</fieldset>")
-    form = f'<form hidden="hidden" method="dialog">{"".join(choosers)}</form>' if choosers else ""
-    each = product(*(range(len(levels)) for levels in explorer.choices.values()))
-    parts = [
-        _part(explorer, view, [f"f{place}-{at}" for place, at in enumerate(marks)], is_open=not n)
-        for n, (view, marks) in enumerate(zip(explorer.views, each, strict=True))
-    ]
-    style = STYLE.format(id=name, rules="\n".join(rules))
-    return (
-        f'<div class="netlab-explore" id="{name}"><style>{style}</style>'
-        f"<p>{html.escape(arrows(explorer.title))}</p>{form}{''.join(parts)}"
-        f'<script class="netlab">{script("notebook.js")}</script></div>'
-    )
-
-
-def _part(explorer: Explorer, view: ExplorerView, marks: list[str], *, is_open: bool) -> str:
-    """One view as a part that can be folded."""
-    lead = f"<p>{html.escape(view.empty_because or NOT_DRAWN)}</p>"
-    content = view.chart._repr_html_() if view.chart else lead
-    if view.table is not None:
-        content += view.table._repr_html_() + _runs(explorer, view)
-    return (
-        f'<details class="{" ".join(["view", *marks])}"{" open" if is_open else ""}>'
-        f"<summary>{html.escape(view.title)}</summary>{content}</details>"
-    )
-
-
-def _runs(explorer: Explorer, view: ExplorerView) -> str:
-    """Runs of a view, folded."""
+def _runs(explorer: Explorer, view: ExplorerView) -> Markup:
     by = [name for name in (explorer.hue, explorer.x) if name]
-    heads = [*(printed.unit_of(name) for name in by), *COLUMNS]
-    rows = [_row(run, by) for run in view.runs.to_dict("records")]
-    flagged = int((view.runs["flags"] != "").sum())
-    summary = f"{counted(len(rows), 'run')}, {flagged} flagged"
-    table = plain_table(f"Runs: {view.title}", heads, rows)
-    return f"<details><summary>{summary}</summary>{table}</details>"
-
-
-def _row(run: dict, by: list[str]) -> Markup:
-    cells = row(
-        *(level_text(run[name]) for name in by),
-        run["round"],
-        printed.number(run["goodput_MBps"]),
-        printed.number(run["busiest_core_percent"]),
-        printed.MISSING if pd.isna(run["retransmits"]) else run["retransmits"],
-        f"{run['flags']}: {run['message']}" if run["flags"] else "",
-        f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
-        run["run_id"],
-    )
-    return Markup("<tr>{}</tr>").format(cells)
+    rows = [
+        (
+            "",
+            (
+                *(level_text(run[name]) for name in by),
+                run["round"],
+                printed.number(run["goodput_MBps"]),
+                printed.number(run["busiest_core_percent"]),
+                printed.MISSING if pd.isna(run["retransmits"]) else run["retransmits"],
+                f"{run['flags']}: {run['message']}" if run["flags"] else "",
+                f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
+                run["run_id"],
+            ),
+        )
+        for run in view.runs.to_dict("records")
+    ]
+    heads = [*map(printed.unit_of, by), *COLUMNS]
+    return plain_table(f"Runs: {view.title}", heads, rows)

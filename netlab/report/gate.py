@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
-from netlab.report.page import Page, Section, as_html, page
+from netlab.report.page import Page, Section, as_html, page, template
 from netlab.results.columns import FLAGS
 from netlab.results.store import read_log
 
@@ -32,30 +31,13 @@ class Banner:
     concerns: tuple[Concern, ...]
 
     def _repr_html_(self) -> str:
-        if not self.concerns:
-            return f'<p class="netlab-gate passed">{html.escape(PASSED)}</p>'
-        rows = "".join(
-            f"<li><strong>{html.escape(c.text)}</strong>: {html.escape(c.reason)}. {_to_do(c)}</li>"
-            for c in self.concerns
-        )
-        style = "background:#fff3d6;color:#5c3d00;padding:0.6rem 0.9rem;border-radius:4px"
-        return (
-            f'<div class="netlab-gate" role="note" style="{style}">'
-            f"<p><strong>Below the quality gate.</strong></p><ul>{rows}</ul></div>"
-        )
+        return template("banner.html.j2").render(concerns=self.concerns, passed=PASSED)
 
     def __repr__(self) -> str:
         if not self.concerns:
             return PASSED
         rows = (f"{c.text}: {c.reason}; {c.call}" for c in self.concerns)
         return "\n".join(["Below the quality gate.", *rows])
-
-
-def _to_do(concern: Concern) -> str:
-    text = html.escape(concern.call)
-    return (
-        text if text.endswith(".") else f'<code style="background:none;color:inherit">{text}</code>'
-    )
 
 
 def in_words(concern: Concern) -> str:

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
+import jinja2
 from markupsafe import Markup
 
 from netlab import __version__
@@ -157,12 +158,9 @@ def page_of(
     name = anchor(title)
     while name in {section.id for section in sections}:
         name += "-page"
-    parts = [Markup('<h1 id="{}">{}</h1>\n').format(name, title)]
-    for section in sections:
-        frame = '<section>\n<h2 id="{0}">{1}</h2>\n{2}\n</section>\n'
-        parts.append(Markup(frame).format(section.id, section.title, as_html(section.body)))
+    body = Markup(template("sections.html.j2").render(id=name, title=title, sections=sections))
     contents = tuple((section.id, section.title) for section in sections)
-    return Page(file, title, short, summary, Markup("").join(parts), contents, part)
+    return Page(file, title, short, summary, body, contents, part)
 
 
 def page_name(group: str) -> str:
@@ -170,18 +168,11 @@ def page_name(group: str) -> str:
     return f"runs-{slug(group)}.html"
 
 
-def row(*cells: object) -> Markup:
-    """Cells of a row of :func:`plain_table`."""
-    return Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells)
-
-
-def plain_table(label: str, heads: Iterable[str], rows: Iterable[Markup]) -> Markup:
-    """A table of runs without style of its own, as there may be thousands of rows."""
-    head = Markup("").join(Markup('<th scope="col">{}</th>').format(text) for text in heads)
-    return Markup(
-        '<div class="netlab-table runs" style="overflow-x:auto" tabindex="0" role="region" '
-        'aria-label="{}"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
-    ).format(label, head, Markup("").join(rows))
+def plain_table(
+    label: str, heads: Sequence[str], rows: Iterable[tuple[str, Sequence[object]]]
+) -> Markup:
+    """A table of runs; a row with an id begins with its head."""
+    return Markup(template("runs.html.j2").render(label=label, heads=heads, rows=rows))
 
 
 def folded(what: str, rows: int, shown: Shown, above: int = FOLD_ABOVE) -> Markup:
@@ -189,13 +180,25 @@ def folded(what: str, rows: int, shown: Shown, above: int = FOLD_ABOVE) -> Marku
     body = as_html(shown)
     if rows <= above:
         return body
-    head = Markup('<details class="rows"><summary>{}: {}</summary>').format(what, rows)
-    return head + body + Markup("</details>")
+    frame = '<details class="rows"><summary>{}: {}</summary>{}</details>'
+    return Markup(frame).format(what, rows, body)
 
 
-# Scripts of pages and of outputs of notebooks: small files, put together in one scope.
+# Templates; scripts of pages and of outputs of notebooks, put together in one scope.
 
 TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def template(name: str) -> jinja2.Template:
+    """A template of HTML; texts are escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {"anchor": anchor, "as_html": as_html}
+    return environment.get_template(name)
 
 
 @cache

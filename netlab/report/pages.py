@@ -42,7 +42,6 @@ from netlab.report.page import (
     page_name,
     page_of,
     plain_table,
-    row,
 )
 from netlab.report.screen import screen_pages
 from netlab.study.schedule import slug
@@ -217,10 +216,14 @@ def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str
     return Markup("<p>Cell: {}.</p>").format(said) + plain_table(label, HEADS, rows)
 
 
-def _row(run: dict, line: pd.DataFrame | None, top: float, blocks: Mapping[str, str]) -> Markup:
+def _row(
+    run: dict, line: pd.DataFrame | None, top: float, blocks: Mapping[str, str]
+) -> tuple[str, tuple[object, ...]]:
+    """Id and cells of a run."""
     name = record_name(run["run_id"])
     block = blocks.get(run["block_id"])
-    cells = row(
+    return name, (
+        run["run_id"],
         run["round"],
         f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
         printed.number(run["goodput_MBps"]),
@@ -229,8 +232,6 @@ def _row(run: dict, line: pd.DataFrame | None, top: float, blocks: Mapping[str, 
         Markup('<a href="{}/{}.json">record</a>').format(RECORDS, name),
         Markup('<a href="{}">notebook</a>').format(block) if block else printed.MISSING,
     )
-    head = Markup('<tr id="{}"><th scope="row">{}</th>').format(name, run["run_id"])
-    return head + cells + Markup("</tr>")
 
 
 def _plot(run: dict, line: pd.DataFrame | None, top: float) -> Markup:

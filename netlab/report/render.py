@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import nh3
 from markupsafe import Markup
 from nbconvert import HTMLExporter
@@ -22,9 +21,8 @@ from traitlets.config import Config
 from netlab import __version__
 from netlab.files.json_file import read_json
 from netlab.notebooks.format import nbformat, read_notebook
-from netlab.report.page import Page, anchor, free, script
+from netlab.report.page import TEMPLATES, Page, anchor, free, script, template
 
-TEMPLATES = Path(__file__).parent / "templates"
 DISPLAY_PRIORITY = [
     "text/html",
     "image/svg+xml",
@@ -193,13 +191,6 @@ class PageWriter:
 
     def __init__(self, site: Path, home: Page, pages: dict, **common: object):
         self._site = site
-        self._environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(TEMPLATES),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            keep_trailing_newline=True,
-        )
-        self._environment.filters["anchor"] = anchor
         code = script("site.js")
         self._common = {
             "version": __version__,
@@ -214,11 +205,10 @@ class PageWriter:
             **common,
         }
 
-    def write(self, name: str, template: str, **more: object) -> None:
+    def write(self, name: str, form: str, **more: object) -> None:
         """Write one page."""
-        context = {**self._common, **more, "here": name}
-        text = self._environment.get_template(template).render(**context)
-        (self._site / name).write_text(text, encoding="utf-8")
+        text = template(form).render({**self._common, **more, "here": name})
+        (self._site / name).write_text(f"{text}\n", encoding="utf-8")
 
     def write_chain(self, order: Sequence[Page], before: Page | None) -> None:
         """Write pages that lead to each other, the first of them back to `before`."""

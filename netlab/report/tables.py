@@ -18,7 +18,7 @@ from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric_pairs, host_links
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.trust import less_precise, machines
-from netlab.files.tables import HOLLOW, Sentence, Table
+from netlab.files.tables import HOLLOW, Sentence, Table, table_or
 
 UNITS = {
     "goodput": "MB/s",
@@ -114,10 +114,8 @@ GOODPUT = ("goodput_MBps", "low_MBps", "high_MBps")
 def _levels(runs: pd.DataFrame, column: str) -> str:
     """Levels of an option of a group's runs, ascending."""
     levels = sorted(runs[column].unique())
-    text = ", ".join(map(str, levels[:4])) + (
-        f" and {len(levels) - 4} more" if len(levels) > 4 else ""
-    )
-    return text or printed.MISSING
+    more = f" and {len(levels) - 4} more" if len(levels) > 4 else ""
+    return ", ".join(map(str, levels[:4])) + more or printed.MISSING
 
 
 def _unbroken(text: str) -> str:
@@ -129,7 +127,6 @@ def of_group(
     m: Measured, group: str, quantity: str = "goodput", *, links: pd.DataFrame | None = None
 ) -> Table:
     """One group in the table layout of the report of 2003."""
-    frame = m.table(group, quantity)
     part = printed.of_group(m.cells, group)
     notes = []
     if quantity != "bottleneck":
@@ -143,15 +140,14 @@ def of_group(
     if printed.both_ways(part, m.study) and quantity in ("percent", "both"):
         unit = unit.replace("of bus", "of twice the bus")
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
-    text = f"{printed.caption(m.cells, group)}, {unit}"
     return Table(
-        frame, text, formats=_unbroken, note=" ".join(notes), links=links, data=numbers(m, part)
+        m.table(group, quantity),
+        f"{printed.caption(m.cells, group)}, {unit}",
+        formats=_unbroken,
+        note=" ".join(notes),
+        links=links,
+        data=part.dropna(axis="columns", how="all"),
     )
-
-
-def numbers(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells as they are exported: unrounded numbers, and the bottleneck of each."""
-    return cells.dropna(axis="columns", how="all")
 
 
 def stack(m: Measured, quantity: str = "goodput") -> Tables:
@@ -161,12 +157,10 @@ def stack(m: Measured, quantity: str = "goodput") -> Tables:
 
 def missing(m: Measured) -> Table | Sentence:
     """Cells of the design without a valid run, with the reason."""
-    frame = printed.missing(m.cells)
-    if frame.empty:
-        return Sentence("Every cell of the design has a valid run.")
     heads = {"mtu_B": "MTU, B", "disturbed_MBps": "median of disturbed runs, MB/s"}
-    return Table(
-        frame,
+    return table_or(
+        "Every cell of the design has a valid run.",
+        printed.missing(m.cells),
         "Cells without a valid run",
         heads=heads | {"missing_because": "because"},
         formats={"disturbed_MBps": lambda value: f"{HOLLOW} {printed.number(value)}"},
@@ -211,12 +205,14 @@ def effects(m: Measured) -> Table | Sentence:
     return Table(shown, "Effect of each step of a factor on goodput", note=note, data=frame)
 
 
-def ratio_text(ratio: float, low: float, high: float) -> str:
+def ratio_text(
+    value: float, low: float, high: float, digits: int = 2, before: str = "×", after: str = ""
+) -> str:
     """``×1.20 (1.10 to 1.31)``; a dash without a value."""
-    if math.isnan(ratio):
+    if math.isnan(value):
         return printed.MISSING
-    interval = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
-    return f"×{ratio:.2f}{interval}"
+    ends = "" if math.isnan(low) else f" ({low:.{digits}f} to {high:.{digits}f})"
+    return f"{before}{value:.{digits}f}{after}{ends}"
 
 
 def findings(m: Measured) -> Table:
@@ -228,39 +224,29 @@ def findings(m: Measured) -> Table:
 def target(m: Measured) -> Table | Sentence:
     """Target of each group, with the verdict."""
     frame = statements.target(m.cells, m.study)
-    if frame.empty:
-        return Sentence("No group of this study states a target.")
-    shown = pd.DataFrame(
+    rows = [
         {
-            "group": frame["group"],
-            "target": [f"{v:g} {u}" for v, u in zip(frame["target"], frame["unit"], strict=True)],
-            "best cell": frame["best_cell"],
-            "reached": [
-                _share(row["reached"], row["low"], row["high"], row["unit"])
-                for row in frame.to_dict("records")
-            ],
-            "verdict": frame["verdict"],
+            "group": row["group"],
+            "target": f"{row['target']:g} {row['unit']}",
+            "best cell": row["best_cell"],
+            "reached": ratio_text(
+                *(row["reached"], row["low"], row["high"]),
+                *(1 if row["unit"].startswith("%") else 2, "", f" {row['unit']}"),
+            ),
+            "verdict": row["verdict"],
         }
-    )
-    return Table(shown, "Targets", data=frame)
-
-
-def _share(value: float, low: float, high: float, unit: str) -> str:
-    if math.isnan(value):
-        return printed.MISSING
-    digits = 1 if unit.startswith("%") else 2
-    interval = "" if math.isnan(low) else f" ({low:.{digits}f} to {high:.{digits}f})"
-    return f"{value:.{digits}f} {unit}{interval}"
+        for row in frame.to_dict("records")
+    ]
+    return table_or("No group of this study states a target.", rows, "Targets", data=frame)
 
 
 def flagged(m: Measured) -> Table | Sentence:
     """Excluded runs, with the reason."""
     frame = conditions.flagged(m.runs)
-    if frame.empty:
-        return Sentence("No run was flagged.")
     counts = conditions.flag_counts(m.runs)
     total = ", ".join(f"{row.flag} {row.runs}" for row in counts.itertuples())
-    return Table(
+    return table_or(
+        "No run was flagged.",
         frame.drop(columns=["group", "tuning", "mtu_B", "streams", "round"]),
         f"Flagged runs: {len(frame)} of {len(m.runs)}",
         heads={"run_id": "run", "goodput_MBps": "MB/s", "message": "reason"},
@@ -296,25 +282,18 @@ def precision(m: Measured) -> Tables:
         return Tables((counts,))
     wide = less_precise(m)
     wide = wide.assign(half_width_percent=reached_percent(wide))
-    if wide.empty:
-        return Tables((counts, Sentence(f"Every cell is within {asked.half_width_percent:g} %.")))
-    frame = wide.sort_values("half_width_percent", na_position="last")[
-        [*printed.shown_keys(wide), "half_width_percent", "n_valid", "rounds_needed"]
-    ]
-    heads = {"mtu_B": "MTU, B", "half_width_percent": "reached, %", "n_valid": "rounds"}
-    heads["rounds_needed"] = f"rounds for {asked.half_width_percent:g} %"
-    return Tables(
-        (
-            counts,
-            Table(
-                frame.reset_index(drop=True),
-                f"Cells less precise than {asked.half_width_percent:g} %",
-                heads=heads,
-                formats={"half_width_percent": ".1f", "rounds_needed": _rounds},
-                note="Not ranked. Rounds that it would take, with the spread seen so far.",
-            ),
-        )
+    columns = [*printed.shown_keys(wide), "half_width_percent", "n_valid", "rounds_needed"]
+    limit = f"{asked.half_width_percent:g} %"
+    listed = table_or(
+        f"Every cell is within {limit}.",
+        wide.sort_values("half_width_percent", ignore_index=True)[columns],
+        f"Cells less precise than {limit}",
+        {"mtu_B": "MTU, B", "half_width_percent": "reached, %", "n_valid": "rounds"}
+        | {"rounds_needed": f"rounds for {limit}"},
+        {"half_width_percent": ".1f", "rounds_needed": _rounds},
+        note="Not ranked. Rounds that it would take, with the spread seen so far.",
     )
+    return Tables((counts, listed))
 
 
 def _rounds(value: float) -> str:
@@ -325,33 +304,29 @@ def _rounds(value: float) -> str:
 
 def stability(m: Measured) -> Table:
     """Tests for drift, a step and carry-over from the run before."""
-    frame = m.stability
-    shown = frame[["test", "text"]].rename(columns={"text": "finding"})
     note = f"Permutation tests over visits; a finding has p below {measured.LEVEL:g}."
+    shown = m.stability[["test", "text"]].rename(columns={"text": "finding"})
     return Table(shown, "Stability over the campaign", note=note)
 
 
 def unsupported(m: Measured) -> Table | Sentence:
     """Knobs that the hosts lack."""
-    frame = conditions.unsupported(m.runs, m.study)
-    if frame.empty:
-        return Sentence("These hosts have every knob of the tunings.")
-    return Table(frame, "Knobs that a host lacks", heads={"tunings": "in tunings"})
+    frame, heads = conditions.unsupported(m.runs, m.study), {"tunings": "in tunings"}
+    none = "These hosts have every knob of the tunings."
+    return table_or(none, frame, "Knobs that a host lacks", heads)
 
 
 def noise(m: Measured) -> Table:
     """Steal, foreign load, drops, and the spread over rounds."""
-    frame = conditions.noise(m.runs)
     formats = {"median": printed.number, "worst": printed.number}
-    return Table(frame, "Noise during the measurement", formats=formats)
+    return Table(conditions.noise(m.runs), "Noise during the measurement", formats=formats)
 
 
 def overhead(m: Measured) -> Table:
     """Overhead per run, by block."""
-    frame = conditions.overhead(m.runs)
     limit = f"{conditions.OVERHEAD_LIMIT_S:g} s"
     return Table(
-        frame,
+        conditions.overhead(m.runs),
         "Time outside warm-up and window, per run",
         heads={"median_s": "median, s", "max_s": "max, s", "above_limit": f"runs above {limit}"},
         formats={"median_s": ".3f", "max_s": ".3f"},
@@ -367,9 +342,8 @@ def counters(m: Measured) -> Table | Sentence:
     frame = conditions.counters(m.runs)
     if frame is None:
         return Sentence("No driver of these hosts counts drops, errors or pause frames of its own.")
-    if frame.empty:
-        return Sentence("No counter of drops, errors or pause frames of the cards grew in a run.")
-    return Table(
+    return table_or(
+        "No counter of drops, errors or pause frames of the cards grew in a run.",
         frame,
         "Drops, errors and pause frames that the cards counted (ethtool -S)",
         heads={"runs": "runs with growth", "median": "median growth", "worst": "largest growth"},
@@ -382,17 +356,14 @@ def queues(m: Measured) -> Table | Sentence:
     frame = conditions.collisions(m.runs)
     if frame is None:
         return Sentence("The kernel numbers no receive queue of these hosts.")
-    if frame.empty:
-        return Sentence("No two streams of a run shared a receive queue.")
-    return Table(
+    heads = {"receive_cpus": "CPUs that receive", "receive_queues": "queues in use"}
+    heads["streams_per_queue"] = "most streams a queue"
+    return table_or(
+        "No two streams of a run shared a receive queue.",
         frame,
         "Streams that share a receive queue (SO_INCOMING_NAPI_ID at the end of a run)",
-        heads={
-            "receive_cpus": "CPUs that receive",
-            "receive_queues": "queues in use",
-            "streams_per_queue": "most streams a queue",
-        },
-        formats=dict.fromkeys(("receive_cpus", "receive_queues", "streams_per_queue"), ".0f"),
+        heads,
+        dict.fromkeys(heads, ".0f"),
         note="A queue is served by one CPU at a time: its streams share what that CPU can carry.",
     )
 
@@ -406,16 +377,11 @@ def provenance(m: Measured) -> Tables:
     Facts in which the hosts differ, those they share, and those of the whole campaign.
     """
     found = machines(m.runs, m.study)
-    none = Sentence("No recorded fact differs between the hosts.")
-    differing = Table(found.differing.reset_index(), "Facts in which the hosts differ")
-    equal = f"Facts of all hosts: {', '.join(found.hosts.columns) or 'none'}"
-    return Tables(
-        (
-            none if found.differing.empty else differing,
-            Table(found.equal, equal),
-            Table(found.shared, "The campaign"),
-        )
-    )
+    none = "No recorded fact differs between the hosts."
+    frame = found.differing.reset_index() if len(found.differing) else found.differing
+    differing = table_or(none, frame, "Facts in which the hosts differ")
+    equal = Table(found.equal, f"Facts of all hosts: {', '.join(found.hosts.columns) or 'none'}")
+    return Tables((differing, equal, Table(found.shared, "The campaign")))
 
 
 # Tables and sentences of a fleet: slowest links, asymmetric pairs, hosts, runs by flag.
@@ -429,8 +395,13 @@ def _per_cent(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     return frame.assign(**{column: 100 * frame[column] for column in columns})
 
 
-def _named(frame: pd.DataFrame) -> pd.Series:
-    return frame["sender"] + " → " + frame["receiver"]
+def _links(frame: pd.DataFrame, name: str, *shares: str) -> pd.DataFrame:
+    """The name of each link, and some of its shares in per cent."""
+    names = frame["sender"] + " → " + frame["receiver"]
+    return names.to_frame(name).join(_per_cent(frame, *shares)[list(shares)])
+
+
+SHARES = {"share": "goodput, % of the median link", "reverse": "other direction, %"}
 
 
 def answer(links: pd.DataFrame, outlying: pd.DataFrame) -> str:
@@ -453,41 +424,39 @@ def answer(links: pd.DataFrame, outlying: pd.DataFrame) -> str:
 
 def slowest(links: pd.DataFrame, most: int) -> Table:
     """The slowest links: share and that of the other direction, per cent."""
-    shown = links.head(most)
-    frame = pd.DataFrame({"link": _named(shown), "cells": shown["cells"]})
-    frame = frame.join(_per_cent(shown, "share", "reverse")[["share", "reverse"]])
-    heads = {"share": "goodput, % of the median link", "reverse": "other direction, %"}
-    formats = {"share": PER_CENT, "reverse": PER_CENT}
-    return Table(frame, f"The {len(frame)} slowest links", heads, formats)
+    frame = _links(links.head(most), "link", *SHARES)
+    frame.insert(1, "cells", links["cells"].head(most))
+    caption = f"The {len(frame)} slowest links"
+    return Table(frame, caption, SHARES, dict.fromkeys(SHARES, PER_CENT))
 
 
 def asymmetries(links: pd.DataFrame) -> Table | Sentence:
     """Pairs of which one direction is slower than the other."""
-    pairs = asymmetric_pairs(links)
-    if pairs.empty:
-        return Sentence(f"No link is slower than its other direction by {APART} or more.")
-    shown = _per_cent(pairs, "share", "reverse", "ratio")
-    frame = pd.DataFrame({"slower direction": _named(shown)})
-    frame = frame.join(shown[["share", "reverse", "ratio"]])
-    heads = {"share": "goodput, % of the median link", "reverse": "other direction, %"}
-    heads["ratio"] = "slower over faster, %"
-    formats = dict.fromkeys(("share", "reverse", "ratio"), PER_CENT)
-    return Table(frame, "Asymmetric pairs", heads, formats, data=pairs)
+    pairs, heads = asymmetric_pairs(links), SHARES | {"ratio": "slower over faster, %"}
+    return table_or(
+        f"No link is slower than its other direction by {APART} or more.",
+        _links(pairs, "slower direction", *heads),
+        "Asymmetric pairs",
+        heads,
+        dict.fromkeys(heads, PER_CENT),
+        data=pairs,
+    )
 
 
 def outlying_hosts(outlying: pd.DataFrame) -> Table:
     """Hosts whose links are all slower, or all faster."""
-    frame = _per_cent(outlying, "share")
-    heads = {"share": "goodput, % of the others", "p": "p, corrected"}
-    note = "" if len(frame) else "No host has links that are all slower, or all faster."
-    formats = {"share": PER_CENT, "p": ".2g"}
-    return Table(frame, "Hosts whose links all differ", heads, formats, note=note)
+    return Table(
+        _per_cent(outlying, "share"),
+        "Hosts whose links all differ",
+        {"share": "goodput, % of the others", "p": "p, corrected"},
+        {"share": PER_CENT, "p": ".2g"},
+        note="" if len(outlying) else "No host has links that are all slower, or all faster.",
+    )
 
 
 def hosts(links: pd.DataFrame) -> Table:
     """The links of every host: median, slowest, fastest, and medians by role."""
-    frame = host_links(links)
-    columns = ("median", "slowest", "fastest", "sends", "receives")
+    frame, columns = host_links(links), ("median", "slowest", "fastest", "sends", "receives")
     return Table(
         _per_cent(frame, *columns),
         "Links of each host",
@@ -501,14 +470,16 @@ def hosts(links: pd.DataFrame) -> Table:
 def cells(found: pd.DataFrame) -> Table:
     """Every cell of every link with its interval, the slowest share first."""
     frame = found.sort_values("share", ignore_index=True)
-    shown = pd.DataFrame({"link": _named(frame), "cell": frame["cell"], "runs": frame["runs"]})
-    numbers = ["goodput_MBps", "low_MBps", "high_MBps"]
-    shown = shown.join(_per_cent(frame, "share")[[*numbers, "share"]])
-    heads = {"goodput_MBps": "MB/s", "low_MBps": "from", "high_MBps": "to"}
-    heads["share"] = "% of the median link"
-    formats = dict.fromkeys(numbers, ".4g") | {"share": PER_CENT}
-    note = "Geometric mean over the valid runs; an interval takes three."
-    return Table(shown, "Cells of every link", heads, formats, note=note, data=frame)
+    shown = _links(frame, "link", "share").join(frame[["cell", "runs", *GOODPUT]])
+    heads = dict(zip(GOODPUT, ("MB/s", "from", "to"), strict=True))
+    return Table(
+        shown[["link", "cell", "runs", *GOODPUT, "share"]],
+        "Cells of every link",
+        heads | {"share": "% of the median link"},
+        dict.fromkeys(GOODPUT, ".4g") | {"share": PER_CENT},
+        note="Geometric mean over the valid runs; an interval takes three.",
+        data=frame,
+    )
 
 
 def runs(frame: pd.DataFrame) -> Table:

@@ -28,20 +28,13 @@ def foreign(tmp_path):
     return publish.load_measured(tmp_path / "store")
 
 
-def jobs_of(measured, named=()):
-    folder = measured.results / publish.EXECUTED
-    study = measured.results / "study.yml"
-    return list(publish._jobs(measured, study, "", named, folder))
-
-
-def names(jobs):
-    return [job.source.name for job in jobs]
+def wanted(measured, named=()):
+    return publish._wanted(measured, measured.results / "study.yml", "", named)
 
 
 def test_a_study_without_2003_has_no_page_of_2003(foreign, tmp_path):
     assert publish.report_of(foreign.study) is None
-    jobs = jobs_of(foreign)
-    assert names(jobs) == ["03-openlab-measured.ipynb"]
+    assert [source.name for source in wanted(foreign)] == ["03-openlab-measured.ipynb"]
 
 
 def test_results_from_before_a_study_could_name_notebooks_take_those_of_its_file():
@@ -54,10 +47,8 @@ def test_a_notebook_gets_the_parameters_that_it_has(foreign, tmp_path):
     cells = [v4.new_code_cell('results = ""', metadata={"tags": ["parameters"]})]
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "mine.ipynb")
     named = (tmp_path / "mine.ipynb", paths.notebook("14-claims.ipynb"))
-    own, claims = jobs_of(foreign, named)[1:]
-    assert own.parameters == {"results": str(tmp_path / "store")}
-    assert own.output == tmp_path / "store" / "notebooks" / "mine.ipynb"
-    assert claims.parameters == {} and claims.output.parent == own.output.parent
+    own, claims = [*wanted(foreign, named).values()][1:]
+    assert own == {"results": str(tmp_path / "store")} and claims == {}
 
 
 def notebook(path, *sources):

@@ -220,7 +220,7 @@ def test_a_study_with_every_run_flagged_still_gives_a_report(tmp_path):
 
 def test_downloads_hold_the_results_and_every_table(one_group, tmp_path):
     made = write_downloads(one_group, tmp_path)
-    names = {item.file.removeprefix("downloads/") for item in made}
+    names = {file.removeprefix("downloads/") for file, _ in made}
     assert names == {p.name for p in (tmp_path / "downloads").iterdir()}
     assert {"cells.csv", "runs.parquet", "intervals.parquet"} <= names
     assert {"table-2-linux64-to-linux64.csv", "table-2-linux64-to-linux64.tex"} <= names
