@@ -166,14 +166,12 @@ class Precision(Model, title="`precision`"):
     The rounds up to ``min_rounds`` are measured whatever the budget.
     """
 
-    half_width_percent: Annotated[
-        float, key("Half the width of an interval, per cent of its mean.", 5.0, gt=0, le=100)
-    ] = 5.0
-    min_rounds: Annotated[
-        int, key("Rounds in which every cell is measured.", 3, ge=2, le=MAX_ROUNDS)
-    ] = 3
-    max_rounds: Annotated[int, key("Most rounds of a cell.", 12, ge=2, le=MAX_ROUNDS)] = 12
-    budget: Annotated[Duration | None, key("Time for the whole campaign.", "20min")] = None
+    half_width_percent: float = key(
+        "Half the width of an interval, per cent of its mean.", 5.0, 5.0, gt=0, le=100
+    )
+    min_rounds: int = key("Rounds in which every cell is measured.", 3, 3, ge=2, le=MAX_ROUNDS)
+    max_rounds: int = key("Most rounds of a cell.", 12, 12, ge=2, le=MAX_ROUNDS)
+    budget: Duration | None = key("Time for the whole campaign.", "20min", None)
 
     @model_validator(mode="after")
     def _rounds_ascend(self) -> Self:
@@ -214,34 +212,27 @@ class Noise(Sparse, title="`noise`"):
 
     left_out = ("foreign_traffic_percent", "frequency_drop_percent", "wait")
 
-    steal_percent: Annotated[
-        Percent, key("Limit of CPU time taken by the hypervisor, per cent of all CPUs.", 5.0)
-    ] = 5.0
-    foreign_cpu_percent: Annotated[
-        Percent, key("Limit of CPU time of other processes, per cent of all CPUs.", 4.0)
-    ] = 4.0
-    foreign_traffic_percent: Annotated[
-        Percent,
-        key(
-            "Limit of others' bytes or packets on the data interface, per cent of the run's own.",
-            1.0,
-        ),
-    ] = 1.0
-    frequency_drop_percent: Annotated[
-        Percent,
-        key("Limit of the fall of a busy CPU's frequency within the window, per cent.", 10.0),
-    ] = 10.0
-    retries: Annotated[
-        int,
-        key(
-            "Times that a disturbed run of a cell with too few valid ones is measured again.",
-            1,
-            ge=0,
-            le=100,
-        ),
-    ] = 1
+    steal_percent: Percent = key(
+        "Limit of CPU time taken by the hypervisor, per cent of all CPUs.", 5.0, 5.0
+    )
+    foreign_cpu_percent: Percent = key(
+        "Limit of CPU time of other processes, per cent of all CPUs.", 4.0, 4.0
+    )
+    foreign_traffic_percent: Percent = key(
+        "Limit of others' bytes or packets on the data interface, per cent of the run's own.",
+        1.0,
+        1.0,
+    )
+    frequency_drop_percent: Percent = key(
+        "Limit of the fall of a busy CPU's frequency within the window, per cent.", 10.0, 10.0
+    )
+    retries: int = key(
+        "Times that a disturbed run of a cell with too few valid ones is measured again.",
+        1,
+        1,
+        ge=0,
+        le=100,
+    )
     wait: Annotated[
-        Wait,
-        BeforeValidator(duration_s, json_schema_input_type=Wait | DurationText),
-        key("Longest wait of a campaign for quiet hosts, all waits together.", "5min"),
-    ] = 20.0
+        Wait, BeforeValidator(duration_s, json_schema_input_type=Wait | DurationText)
+    ] = key("Longest wait of a campaign for quiet hosts, all waits together.", "5min", 20.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from netlab.errors import BadInput
 from netlab.study.base import (
@@ -70,136 +70,102 @@ from netlab.tuning.profiles import AS_FOUND, Profile
 class Study(Model, title="A study"):
     """A whole study. Load one with :func:`load`."""
 
-    netlab: Annotated[Literal[1], key("Version of the format.", 1)]
-    name: Annotated[Name, key("Name of the study, and of the directory of its results.", "mine")]
-    title: Annotated[
-        str, key("Title of its report.", "My two machines", min_length=1, max_length=200)
-    ]
-    description: Annotated[
-        str, key("A few sentences for the report.", "Goodput before and after tuning.")
-    ] = ""
-    hosts: Annotated[
-        dict[Name, StudyHost],
-        key("Hosts by name.", {"left": {"kind": "lab"}, "right": {"kind": "lab"}}, min_length=2),
-    ]
-    paths: Annotated[
-        dict[Name, Path],
-        key(
-            "Paths by name: two hosts, and what joins them.",
-            {"cable": {"ends": [{"host": "left"}, {"host": "right"}]}},
-            min_length=1,
-        ),
-    ]
-    groups: Annotated[
-        tuple[Group, ...],
-        key(
-            "Groups of cells; each is one table of the report.",
-            [{"name": "left -> right", "path": "cable", "sender": "left"}],
-            strict=False,
-            min_length=1,
-        ),
-    ]
-    tunings: Annotated[
-        tuple[TuningLevel, ...],
-        key(
-            "Tuning levels. Left out, the hosts are measured as found.",
-            [{"name": "as-found"}, {"name": "openlab-2003-full", "mtus_B": [1500, 9000]}],
-            strict=False,
-            min_length=1,
-        ),
-    ] = (TuningLevel(name=AS_FOUND),)
-    profiles: Annotated[
-        dict[Name, OwnTuning],
-        key(
-            "Tunings of the study's own, by name.",
-            {
-                "big": {
-                    "knobs": [{"kind": "sysctl", "name": "net.core.rmem_max", "value": 67108864}]
-                }
-            },
-        ),
-    ] = Field(default_factory=dict)
-    factors: Annotated[
-        Factors, key("Further factors, each with its levels.", {"record_length_B": [1024, 65536]})
-    ] = Factors()
-    exclude: Annotated[
-        tuple[Excluded, ...],
-        key(
-            "Combinations of levels that are left out.",
-            [{"record_length_B": 1024, "streams": [12, 20]}],
-            strict=False,
-        ),
-    ] = ()
-    outer: Annotated[
-        dict[Name, Several[OuterLevel]],
-        key(
-            "Factors that a person sets on the hosts, with their levels; see `--outer`.",
-            {"kernel": ["smp", "up"]},
-        ),
-    ] = Field(default_factory=dict)
-    published: Annotated[
-        Published | None,
-        key(
-            "A published table beside the results: a YAML file beside the study's, or its content.",
-            "theirs.yml",
-        ),
-    ] = None
-    report: Annotated[
-        ReportPages | None, key("Further pages of the report.", {"notebooks": ["mine.ipynb"]})
-    ] = None
-    streams: Annotated[
-        tuple[Streams, ...], key("Numbers of TCP streams.", [1, 4, 12], strict=False, min_length=1)
-    ]
-    congestion: Annotated[
-        Congestion | None,
-        key(
-            "Congestion control, the host's own if left out; several joined by `+` are dealt "
-            "to the streams in turn.",
-            "cubic",
-        ),
-    ] = None
-    stacks: Annotated[
-        dict[StackName, Stack],
-        key(
-            "Congestion controls of the study's own, by name; `wad_conf` reads one from a "
-            "wad.conf.",
-            {"mine": {"law": "aimd", "increase": 6.0, "decrease": 0.3}},
-        ),
-    ] = Field(default_factory=dict)
-    force_buffer: Annotated[
-        bool, key("Request socket buffers beyond the host's limits, as root.", True)
-    ] = False
-    engine: Annotated[
-        Engine, key("Method of sending and receiving; `auto` depends on the streams.", "auto")
-    ] = "auto"
-    threads: Annotated[Threads, key("Threads of the epoll engine; 0: one for each CPU.", 0)] = 0
-    send: Annotated[Send, key("System call of the sender.", "copy")] = "copy"
-    receive: Annotated[Receive, key("System call of the receiver.", "copy")] = "copy"
-    socket: Annotated[Socket, key("Options of sockets and threads.", {"nodelay": True})] = Socket()
-    policy: Annotated[
-        Policy, key("Batches, yields and placement of the agents.", {"spread": True})
-    ] = Policy()
-    trace: Annotated[
-        bool, key("Record RTT, window and retransmits of each stream at every interval.", True)
-    ] = False
-    timing: Annotated[
-        Timing, key("Duration and number of runs.", {"rounds": 5, "seconds": 2.0})
-    ] = Timing()
-    precision: Annotated[
-        Precision | None,
-        key(
-            "Measure each cell until its interval is this narrow, in place of `timing.rounds`.",
-            {"half_width_percent": 5, "budget": "20min"},
-        ),
-    ] = None
-    noise: Annotated[
-        Noise, key("Limits of the disturbance of hosts.", {"steal_percent": 5.0, "retries": 1})
-    ] = Noise()
-    quick: Annotated[
-        Timing | None, key("Timing of the short form (`--quick`).", {"rounds": 2, "seconds": 0.5})
-    ] = None
-    seed: Annotated[int, key("Seed of the randomised order.", 2003, ge=0, le=2**63 - 1)] = 2003
-    confidence: Annotated[float, key("Level of the intervals.", 0.95, gt=0.5, lt=1)] = 0.95
+    netlab: Literal[1] = key("Version of the format.", 1)
+    name: Name = key("Name of the study, and of the directory of its results.", "mine")
+    title: str = key("Title of its report.", "My two machines", min_length=1, max_length=200)
+    description: str = key(
+        "A few sentences for the report.", "Goodput before and after tuning.", ""
+    )
+    hosts: dict[Name, StudyHost] = key(
+        "Hosts by name.", {"left": {"kind": "lab"}, "right": {"kind": "lab"}}, min_length=2
+    )
+    paths: dict[Name, Path] = key(
+        "Paths by name: two hosts, and what joins them.",
+        {"cable": {"ends": [{"host": "left"}, {"host": "right"}]}},
+        min_length=1,
+    )
+    groups: tuple[Group, ...] = key(
+        "Groups of cells; each is one table of the report.",
+        [{"name": "left -> right", "path": "cable", "sender": "left"}],
+        strict=False,
+        min_length=1,
+    )
+    tunings: tuple[TuningLevel, ...] = key(
+        "Tuning levels. Left out, the hosts are measured as found.",
+        [{"name": "as-found"}, {"name": "openlab-2003-full", "mtus_B": [1500, 9000]}],
+        (TuningLevel(name=AS_FOUND),),
+        strict=False,
+        min_length=1,
+    )
+    profiles: dict[Name, OwnTuning] = key(
+        "Tunings of the study's own, by name.",
+        {"big": {"knobs": [{"kind": "sysctl", "name": "net.core.rmem_max", "value": 67108864}]}},
+        default_factory=dict,
+    )
+    factors: Factors = key(
+        "Further factors, each with its levels.", {"record_length_B": [1024, 65536]}, Factors()
+    )
+    exclude: tuple[Excluded, ...] = key(
+        "Combinations of levels that are left out.",
+        [{"record_length_B": 1024, "streams": [12, 20]}],
+        (),
+        strict=False,
+    )
+    outer: dict[Name, Several[OuterLevel]] = key(
+        "Factors that a person sets on the hosts, with their levels; see `--outer`.",
+        {"kernel": ["smp", "up"]},
+        default_factory=dict,
+    )
+    published: Published | None = key(
+        "A published table beside the results: a YAML file beside the study's, or its content.",
+        "theirs.yml",
+        None,
+    )
+    report: ReportPages | None = key(
+        "Further pages of the report.", {"notebooks": ["mine.ipynb"]}, None
+    )
+    streams: tuple[Streams, ...] = key(
+        "Numbers of TCP streams.", [1, 4, 12], strict=False, min_length=1
+    )
+    congestion: Congestion | None = key(
+        "Congestion control, the host's own if left out; several joined by `+` are dealt "
+        "to the streams in turn.",
+        "cubic",
+        None,
+    )
+    stacks: dict[StackName, Stack] = key(
+        "Congestion controls of the study's own, by name; `wad_conf` reads one from a wad.conf.",
+        {"mine": {"law": "aimd", "increase": 6.0, "decrease": 0.3}},
+        default_factory=dict,
+    )
+    force_buffer: bool = key(
+        "Request socket buffers beyond the host's limits, as root.", True, False
+    )
+    engine: Engine = key(
+        "Method of sending and receiving; `auto` depends on the streams.", "auto", "auto"
+    )
+    threads: Threads = key("Threads of the epoll engine; 0: one for each CPU.", 0, 0)
+    send: Send = key("System call of the sender.", "copy", "copy")
+    receive: Receive = key("System call of the receiver.", "copy", "copy")
+    socket: Socket = key("Options of sockets and threads.", {"nodelay": True}, Socket())
+    policy: Policy = key("Batches, yields and placement of the agents.", {"spread": True}, Policy())
+    trace: bool = key(
+        "Record RTT, window and retransmits of each stream at every interval.", True, False
+    )
+    timing: Timing = key("Duration and number of runs.", {"rounds": 5, "seconds": 2.0}, Timing())
+    precision: Precision | None = key(
+        "Measure each cell until its interval is this narrow, in place of `timing.rounds`.",
+        {"half_width_percent": 5, "budget": "20min"},
+        None,
+    )
+    noise: Noise = key(
+        "Limits of the disturbance of hosts.", {"steal_percent": 5.0, "retries": 1}, Noise()
+    )
+    quick: Timing | None = key(
+        "Timing of the short form (`--quick`).", {"rounds": 2, "seconds": 0.5}, None
+    )
+    seed: int = key("Seed of the randomised order.", 2003, 2003, ge=0, le=2**63 - 1)
+    confidence: float = key("Level of the intervals.", 0.95, 0.95, gt=0.5, lt=1)
 
     @field_validator("netlab", mode="before")
     @classmethod

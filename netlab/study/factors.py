@@ -75,24 +75,16 @@ class Socket(Model, title="`socket`"):
     The agents set them, read them back and refuse a run whose option the kernel does not accept.
     """
 
-    pacing_MBps: Annotated[Megabytes | None, key("Pacing rate of each stream, 10⁶ B/s.", 100.0)] = (
-        None
+    pacing_MBps: Megabytes | None = key("Pacing rate of each stream, 10⁶ B/s.", 100.0, None)
+    dscp: Dscp = key("DSCP code point of the packets.", 46, 0)
+    mss_B: Segment | None = key("Maximum segment size, TCP options included.", 1448, None)
+    nodelay: bool = key("TCP_NODELAY.", True, False)
+    busy_poll_us: BusyPoll = key("SO_BUSY_POLL, µs.", 50, 0)
+    cpus_sender: Cpus | None = key("CPUs of the sender's threads, in turn.", "0,2-3", None)
+    cpus_receiver: Cpus | None = key("CPUs of the receiver's threads, in turn.", "1", None)
+    follow_incoming_cpu: bool = key(
+        "Pin each thread to the CPU that receives its packets.", True, False
     )
-    dscp: Annotated[Dscp, key("DSCP code point of the packets.", 46)] = 0
-    mss_B: Annotated[Segment | None, key("Maximum segment size, TCP options included.", 1448)] = (
-        None
-    )
-    nodelay: Annotated[bool, key("TCP_NODELAY.", True)] = False
-    busy_poll_us: Annotated[BusyPoll, key("SO_BUSY_POLL, µs.", 50)] = 0
-    cpus_sender: Annotated[Cpus | None, key("CPUs of the sender's threads, in turn.", "0,2-3")] = (
-        None
-    )
-    cpus_receiver: Annotated[Cpus | None, key("CPUs of the receiver's threads, in turn.", "1")] = (
-        None
-    )
-    follow_incoming_cpu: Annotated[
-        bool, key("Pin each thread to the CPU that receives its packets.", True)
-    ] = False
 
     @model_validator(mode="after")
     def _one_placement(self) -> Self:
@@ -134,17 +126,15 @@ class Policy(Sparse, title="`policy`"):
     the column ``policy``.
     """
 
-    batch_B: Annotated[
-        Batch,
-        key("Bytes that a stream moves before the next one: `auto`, `none` or a number.", 65536),
-    ] = "auto"
-    yield_B: Annotated[
-        Yield,
-        key("Bytes after which a sender yields its CPU: `auto`, `never` or a number.", "never"),
-    ] = "auto"
-    read_delay: Annotated[Switch, key("A receiver sleeps after a small read.", False)] = "auto"
-    sched_batch: Annotated[Switch, key("Threads run as SCHED_BATCH.", True)] = "auto"
-    spread: Annotated[Switch, key("Each thread is pinned to a CPU of its own.", True)] = "auto"
+    batch_B: Batch = key(
+        "Bytes that a stream moves before the next one: `auto`, `none` or a number.", 65536, "auto"
+    )
+    yield_B: Yield = key(
+        "Bytes after which a sender yields its CPU: `auto`, `never` or a number.", "never", "auto"
+    )
+    read_delay: Switch = key("A receiver sleeps after a small read.", False, "auto")
+    sched_batch: Switch = key("Threads run as SCHED_BATCH.", True, "auto")
+    spread: Switch = key("Each thread is pinned to a CPU of its own.", True, "auto")
 
 
 Level = bool | int | float | str
@@ -189,18 +179,15 @@ class Factors(Sparse, title="`factors`"):
     sched_batch: Several[Switch] | None = None
     spread: Several[Switch] | None = None
     rtt_ms: Several[RoundTrip] | None = None
-    rate_Mbps: Annotated[
-        Several[Rate] | None,
-        key("Levels of the rate of the path's emulator, else of its link.", [1000.0]),
-    ] = None
+    rate_Mbps: Several[Rate] | None = key(
+        "Levels of the rate of the path's emulator, else of its link.", [1000.0], None
+    )
     queue_B: Several[QueueBytes] | None = None
     queue_packets: Several[QueuePackets] | None = None
     loss: Several[Probability] | None = None
     jitter_ms: Several[Jitter] | None = None
     queues: Several[Queues] | None = None
-    offloads: Annotated[
-        Several[Offloads] | None, key("Offloads of the path's link.", ["none", "all"])
-    ] = None
+    offloads: Several[Offloads] | None = key("Offloads of the path's link.", ["none", "all"], None)
     interrupt_delay_us: Several[InterruptDelay] | None = None
     read_burst_B: Several[ReadBurst] | None = None
 

@@ -72,17 +72,19 @@ class Timing(Model, title="`timing`, `quick`"):
     Data in flight at the end drain slowly from a full buffer over a slow path, hence ``drain_s``.
     """
 
-    rounds: Annotated[
-        Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None,
-        key("Rounds; each measures every cell once. Default 3, or as `precision` needs.", 5),
-    ] = None
-    seconds: Annotated[Seconds, key("Measured window of a run, s.", 1.0)] = 1.0
-    warmup_s: Annotated[
-        WarmUp | None,
-        key("Warm-up before the window, s. Default 0.3, or 20 RTTs if that is more.", 0.3),
-    ] = None
-    interval_ms: Annotated[Interval, key("Length of the interval samples, ms.", 100)] = 100
-    drain_s: Annotated[Drain, key("Timeout for data in flight after the window, s.", 5.0)] = 5.0
+    rounds: int | None = key(
+        "Rounds; each measures every cell once. Default 3, or as `precision` needs.",
+        5,
+        None,
+        ge=1,
+        le=MAX_ROUNDS,
+    )
+    seconds: Seconds = key("Measured window of a run, s.", 1.0, 1.0)
+    warmup_s: WarmUp | None = key(
+        "Warm-up before the window, s. Default 0.3, or 20 RTTs if that is more.", 0.3, None
+    )
+    interval_ms: Interval = key("Length of the interval samples, ms.", 100, 100)
+    drain_s: Drain = key("Timeout for data in flight after the window, s.", 5.0, 5.0)
 
     @model_validator(mode="before")
     @classmethod
@@ -134,75 +136,63 @@ class Group(Model, title="`groups`"):
     same name. A forced loss is timed from the start of the run, its warm-up included.
     """
 
-    name: Annotated[
-        str,
-        key(
-            "Name of the group, the heading of its table.",
-            "left -> right",
-            min_length=1,
-            max_length=60,
-        ),
-    ]
-    path: Annotated[Name, key("Name of its path.", "cable")]
-    sender: Annotated[Name, key("Host that sends (in the forward direction).", "left")]
-    direction: Annotated[Direction, key("One way or both at once.", "<->")] = "->"
-    table: Annotated[
-        Annotated[int, Field(ge=1, le=9999)] | None,
-        key("Number of the table in a source document.", 2),
-    ] = None
-    record_length_B: Annotated[RecordLength, key("Bytes of one send() or recv().", 65536)] = 65536
-    buffer_B: Annotated[
-        Buffer, key("Socket buffer requested; left out, the kernel sizes it.", 262144)
-    ] = 0
-    receive_buffer_B: Annotated[
-        Buffer | None, key("Socket buffer of the receiver, where it differs.", 134217728)
-    ] = None
-    congestion: Annotated[
-        Congestion | None, key("Congestion control, in place of the study's.", "reno")
-    ] = None
-    generator: Annotated[Generator, key("Program that sends and receives.", "iperf3")] = "netlab"
-    force_loss_at_s: Annotated[
-        Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None,
-        key("Drop one packet this long after the start; needs an emulator.", 4.0),
-    ] = None
-    tunings: Annotated[Several[Name] | None, key("Only these tuning levels.", ["as-found"])] = None
-    mtus_B: Annotated[Several[MTU] | None, key("Only these MTUs.", [9000])] = None
-    streams: Annotated[Several[Streams] | None, key("Only these numbers of streams.", [1])] = None
-    factors: Annotated[
-        Factors, key("Factors of the group, before the study's.", {"send": ["copy", "zerocopy"]})
-    ] = Factors()
-    exclude: Annotated[
-        tuple[Excluded, ...],
-        key(
-            "Combinations left out, besides the study's.",
-            [{"send": "zerocopy", "streams": 1}],
-            strict=False,
-        ),
-    ] = ()
-    timing: Annotated[
-        GroupTiming | None, key("Timing in place of the study's.", {"seconds": 30.0})
-    ] = None
-    quick: Annotated[GroupTiming | None, key("Timing in the short form.", {"seconds": 3.0})] = None
-    target_percent_of_bus: Annotated[
-        Annotated[float, Field(gt=0, le=100)] | None,
-        key("Goal of the best cell, per cent of the bus.", 80.0),
-    ] = None
-    target_Gbps: Annotated[
-        Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] | None,
-        key("Goal of the best cell, 10⁹ bit/s of payload.", 9.0),
-    ] = None
-    records: Annotated[
-        Annotated[int, Field(ge=1, le=1_000_000_000)] | None,
-        key("Send this many records a stream, in place of a time.", 1000),
-    ] = None
-    quick_records: Annotated[
-        Annotated[int, Field(ge=1, le=1_000_000_000)] | None,
-        key("The same in the short form.", 100),
-    ] = None
-    short: Annotated[bool, key("The short form has this group.", False)] = True
-    part: Annotated[
-        str, key("Part of the study that the group belongs to.", "recovery", max_length=60)
-    ] = ""
+    name: str = key(
+        "Name of the group, the heading of its table.", "left -> right", min_length=1, max_length=60
+    )
+    path: Name = key("Name of its path.", "cable")
+    sender: Name = key("Host that sends (in the forward direction).", "left")
+    direction: Direction = key("One way or both at once.", "<->", "->")
+    table: int | None = key("Number of the table in a source document.", 2, None, ge=1, le=9999)
+    record_length_B: RecordLength = key("Bytes of one send() or recv().", 65536, 65536)
+    buffer_B: Buffer = key("Socket buffer requested; left out, the kernel sizes it.", 262144, 0)
+    receive_buffer_B: Buffer | None = key(
+        "Socket buffer of the receiver, where it differs.", 134217728, None
+    )
+    congestion: Congestion | None = key(
+        "Congestion control, in place of the study's.", "reno", None
+    )
+    generator: Generator = key("Program that sends and receives.", "iperf3", "netlab")
+    force_loss_at_s: float | None = key(
+        "Drop one packet this long after the start; needs an emulator.",
+        4.0,
+        None,
+        ge=0,
+        le=3600,
+        allow_inf_nan=False,
+    )
+    tunings: Several[Name] | None = key("Only these tuning levels.", ["as-found"], None)
+    mtus_B: Several[MTU] | None = key("Only these MTUs.", [9000], None)
+    streams: Several[Streams] | None = key("Only these numbers of streams.", [1], None)
+    factors: Factors = key(
+        "Factors of the group, before the study's.", {"send": ["copy", "zerocopy"]}, Factors()
+    )
+    exclude: tuple[Excluded, ...] = key(
+        "Combinations left out, besides the study's.",
+        [{"send": "zerocopy", "streams": 1}],
+        (),
+        strict=False,
+    )
+    timing: GroupTiming | None = key("Timing in place of the study's.", {"seconds": 30.0}, None)
+    quick: GroupTiming | None = key("Timing in the short form.", {"seconds": 3.0}, None)
+    target_percent_of_bus: float | None = key(
+        "Goal of the best cell, per cent of the bus.", 80.0, None, gt=0, le=100
+    )
+    target_Gbps: float | None = key(
+        "Goal of the best cell, 10⁹ bit/s of payload.",
+        9.0,
+        None,
+        gt=0,
+        le=100_000,
+        allow_inf_nan=False,
+    )
+    records: int | None = key(
+        "Send this many records a stream, in place of a time.", 1000, None, ge=1, le=1_000_000_000
+    )
+    quick_records: int | None = key(
+        "The same in the short form.", 100, None, ge=1, le=1_000_000_000
+    )
+    short: bool = key("The short form has this group.", False, True)
+    part: str = key("Part of the study that the group belongs to.", "recovery", "", max_length=60)
 
     @field_validator("name")
     @classmethod

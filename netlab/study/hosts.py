@@ -21,57 +21,50 @@ from netlab.tuning.knobs import key
 class Bus(Model, title="`hosts.NAME.bus`"):
     """The bus of a host's card; PCIe and the lab's have each direction whole."""
 
-    bandwidth_MBps: Annotated[Megabytes, key("Theoretical bandwidth, 10⁶ B/s.", 1064.0)]
-    label: Annotated[
-        str, key("Name of the bus.", "PCI-X 64 bit at 133 MHz", min_length=1, max_length=120)
-    ]
-    shared: Annotated[bool, key("Both directions share the bandwidth, as on PCI-X.", True)] = False
+    bandwidth_MBps: Megabytes = key("Theoretical bandwidth, 10⁶ B/s.", 1064.0)
+    label: str = key("Name of the bus.", "PCI-X 64 bit at 133 MHz", min_length=1, max_length=120)
+    shared: bool = key("Both directions share the bandwidth, as on PCI-X.", True, False)
 
 
 class StudyHost(Model, title="`hosts.NAME`"):
     """A machine that can send or receive."""
 
-    kind: Annotated[
-        Literal["lab", "ssh"],
-        key("`lab`: a namespace that netlab makes; `ssh`: a machine of yours.", "ssh"),
-    ]
-    address: Annotated[
-        Annotated[str, Field(min_length=1, max_length=253)] | None,
-        key("Host name, address or alias of ~/.ssh/config; of an ssh host.", "left.example.org"),
-    ] = None
-    user: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")] | None,
-        key("User at the host. Default: as SSH has it.", "measure"),
-    ] = None
-    port: Annotated[
-        Annotated[int, Field(ge=1, le=65535)] | None,
-        key("Port of its sshd. Default: as SSH has it.", 22),
-    ] = None
-    identity_file: Annotated[
-        str | None, key("Private key. Default: as SSH has it.", "~/.ssh/id_ed25519")
-    ] = None
-    agent_directory: Annotated[
-        str | None,
-        key(
-            "Where the agent lies, in a directory `netlab`. Default: the cache of the login.",
-            "/opt/measure",
-            pattern=r"^/[^\x00-\x1f\x7f]*$",
-        ),
-    ] = None
-    bus: Annotated[
-        Bus | None,
-        key(
-            "Bus of the card; read from the host where it reports one.",
-            {"bandwidth_MBps": 7877.0, "label": "PCIe 3.0 x8"},
-        ),
-    ] = None
-    profiles: Annotated[
-        dict[Name, Name],
-        key(
-            "Tunings of this host in place of the study's, by level.",
-            {"full": "openlab-2003-full-linux32"},
-        ),
-    ] = Field(default_factory=dict)
+    kind: Literal["lab", "ssh"] = key(
+        "`lab`: a namespace that netlab makes; `ssh`: a machine of yours.", "ssh"
+    )
+    address: str | None = key(
+        "Host name, address or alias of ~/.ssh/config; of an ssh host.",
+        "left.example.org",
+        None,
+        min_length=1,
+        max_length=253,
+    )
+    user: str | None = key(
+        "User at the host. Default: as SSH has it.",
+        "measure",
+        None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$",
+    )
+    port: int | None = key("Port of its sshd. Default: as SSH has it.", 22, None, ge=1, le=65535)
+    identity_file: str | None = key(
+        "Private key. Default: as SSH has it.", "~/.ssh/id_ed25519", None
+    )
+    agent_directory: str | None = key(
+        "Where the agent lies, in a directory `netlab`. Default: the cache of the login.",
+        "/opt/measure",
+        None,
+        pattern=r"^/[^\x00-\x1f\x7f]*$",
+    )
+    bus: Bus | None = key(
+        "Bus of the card; read from the host where it reports one.",
+        {"bandwidth_MBps": 7877.0, "label": "PCIe 3.0 x8"},
+        None,
+    )
+    profiles: dict[Name, Name] = key(
+        "Tunings of this host in place of the study's, by level.",
+        {"full": "openlab-2003-full-linux32"},
+        default_factory=dict,
+    )
 
     @model_validator(mode="after")
     def _address_fits_kind(self) -> Self:
@@ -96,22 +89,17 @@ class End(Sparse, title="`paths.NAME.ends`"):
 
     left_out = ("bind_address", "port")
 
-    host: Annotated[Name, key("Name of the host.", "left")]
-    address: Annotated[str | None, key("Data address; the lab chooses its own.", "192.0.2.1")] = (
-        None
+    host: Name = key("Name of the host.", "left")
+    address: str | None = key("Data address; the lab chooses its own.", "192.0.2.1", None)
+    interface: InterfaceName | None = key(
+        "Interface that carries the data; the lab chooses its own.", "eth2", None
     )
-    interface: Annotated[
-        InterfaceName | None,
-        key("Interface that carries the data; the lab chooses its own.", "eth2"),
-    ] = None
-    bind_address: Annotated[
-        str | None,
-        key("The host's own address where the other end reaches it by another (NAT).", "10.0.0.4"),
-    ] = None
-    port: Annotated[
-        int | str | None,
-        key("TCP port at which it receives, or a range, as a firewall allows.", "5201-5210"),
-    ] = None
+    bind_address: str | None = key(
+        "The host's own address where the other end reaches it by another (NAT).", "10.0.0.4", None
+    )
+    port: int | str | None = key(
+        "TCP port at which it receives, or a range, as a firewall allows.", "5201-5210", None
+    )
 
     @property
     def ports(self) -> range | None:
@@ -168,35 +156,26 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     ``jitter_ms`` reorders packets there.
     """
 
-    with_: Annotated[
-        Literal["netlab", "netem"] | None,
-        key(
-            "`netem` or `netlab`. Default: netem where it can do all that is asked.",
-            "netlab",
-            alias="with",
-        ),
-    ] = None
-    rtt_ms: Annotated[RoundTrip | None, key("Round-trip time without queueing.", 183.0)] = None
-    delay_ms: Annotated[
-        Annotated[tuple[Milliseconds, Milliseconds], Field(strict=False)] | None,
-        key("Delay each way, in place of `rtt_ms`.", [90.0, 93.0]),
-    ] = None
-    rate_Mbps: Annotated[
-        Rate | None, key("Rate of each direction, 10⁶ bit/s of frames.", 2500.0)
-    ] = None
-    queue_B: Annotated[
-        QueueBytes | None, key("Queue before the rate, each way, bytes.", 57194375)
-    ] = None
-    queue_packets: Annotated[
-        QueuePackets | None, key("Queue before the rate, each way, packets.", 1000)
-    ] = None
-    loss: Annotated[Probability, key("Probability that a packet is lost.", 0.0001)] = 0.0
-    jitter_ms: Annotated[Jitter, key("Uniform variation of the delay, either way.", 0.5)] = 0.0
-    reorder: Annotated[
-        Probability, key("Probability that a packet is delayed by `reorder_ms`.", 0.001)
-    ] = 0.0
-    reorder_ms: Annotated[Milliseconds, key("Further delay of reordered packets.", 1.0)] = 1.0
-    seed: Annotated[int, key("Seed of loss, jitter and reordering.", 1, ge=0, le=2**62)] = 0
+    with_: Literal["netlab", "netem"] | None = key(
+        "`netem` or `netlab`. Default: netem where it can do all that is asked.",
+        "netlab",
+        None,
+        alias="with",
+    )
+    rtt_ms: RoundTrip | None = key("Round-trip time without queueing.", 183.0, None)
+    delay_ms: tuple[Milliseconds, Milliseconds] | None = key(
+        "Delay each way, in place of `rtt_ms`.", [90.0, 93.0], None, strict=False
+    )
+    rate_Mbps: Rate | None = key("Rate of each direction, 10⁶ bit/s of frames.", 2500.0, None)
+    queue_B: QueueBytes | None = key("Queue before the rate, each way, bytes.", 57194375, None)
+    queue_packets: QueuePackets | None = key(
+        "Queue before the rate, each way, packets.", 1000, None
+    )
+    loss: Probability = key("Probability that a packet is lost.", 0.0001, 0.0)
+    jitter_ms: Jitter = key("Uniform variation of the delay, either way.", 0.5, 0.0)
+    reorder: Probability = key("Probability that a packet is delayed by `reorder_ms`.", 0.001, 0.0)
+    reorder_ms: Milliseconds = key("Further delay of reordered packets.", 1.0, 1.0)
+    seed: int = key("Seed of loss, jitter and reordering.", 1, 0, ge=0, le=2**62)
 
     @model_validator(mode="after")
     def _is_one_path(self) -> Self:
@@ -232,23 +211,19 @@ class LabLink(Sparse, title="`paths.NAME.link`"):
 
     left_out = ("read_burst_B",)
 
-    rate_Mbps: Annotated[
-        Rate | None,
-        key("Rate of each direction, 10⁶ bit/s of frames. Default: the slower bus.", 1000.0),
-    ] = None
-    interrupt_delay_us: Annotated[InterruptDelay, key("Deferral of interrupts, µs.", 52.4288)] = (
-        52.4288
+    rate_Mbps: Rate | None = key(
+        "Rate of each direction, 10⁶ bit/s of frames. Default: the slower bus.", 1000.0, None
     )
-    segmentation_offload: Annotated[bool, key("TSO, GSO and GRO merging.", True)] = False
-    checksum_offload: Annotated[bool, key("Checksums by the device.", True)] = False
-    queues: Annotated[Queues, key("Pairs of queues; 1 on a link with a rate or a bus.", 2)] = 1
-    read_burst_B: Annotated[
-        ReadBurst | None, key("Maximum memory read byte count of a PCI-X card.", 4096)
-    ] = None
-    emulator: Annotated[
-        Emulator | None,
-        key("A long path in place of the cable.", {"rtt_ms": 183.0, "rate_Mbps": 2500}),
-    ] = None
+    interrupt_delay_us: InterruptDelay = key("Deferral of interrupts, µs.", 52.4288, 52.4288)
+    segmentation_offload: bool = key("TSO, GSO and GRO merging.", True, False)
+    checksum_offload: bool = key("Checksums by the device.", True, False)
+    queues: Queues = key("Pairs of queues; 1 on a link with a rate or a bus.", 2, 1)
+    read_burst_B: ReadBurst | None = key(
+        "Maximum memory read byte count of a PCI-X card.", 4096, None
+    )
+    emulator: Emulator | None = key(
+        "A long path in place of the cable.", {"rtt_ms": 183.0, "rate_Mbps": 2500}, None
+    )
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
@@ -271,13 +246,11 @@ class LabLink(Sparse, title="`paths.NAME.link`"):
 class Path(Model, title="`paths.NAME`"):
     """An ordered pair of ends and their link."""
 
-    ends: Annotated[
-        tuple[End, End], key("The two ends.", [{"host": "left"}, {"host": "right"}], strict=False)
-    ]
-    link: Annotated[LabLink | None, key("The link of two lab hosts.", {"rate_Mbps": 1000.0})] = None
-    link_MBps: Annotated[
-        Megabytes | None, key("Rate of a real link, 10⁶ B/s, as a ceiling.", 1250.0)
-    ] = None
+    ends: tuple[End, End] = key(
+        "The two ends.", [{"host": "left"}, {"host": "right"}], strict=False
+    )
+    link: LabLink | None = key("The link of two lab hosts.", {"rate_Mbps": 1000.0}, None)
+    link_MBps: Megabytes | None = key("Rate of a real link, 10⁶ B/s, as a ceiling.", 1250.0, None)
 
     @model_validator(mode="after")
     def _two_hosts(self) -> Self:

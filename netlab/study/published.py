@@ -41,15 +41,12 @@ class Published(Model, title="`published`"):
     title: Title
     source: Source
     fluctuation_percent: Fluctuation = 3.0
-    cells: Annotated[
-        tuple[dict[str, Level], ...],
-        key(
-            "The values, as a study beside its results has them.",
-            [{"streams": 1, "goodput_MBps": 98.5}],
-            strict=False,
-            min_length=1,
-        ),
-    ]
+    cells: tuple[dict[str, Level], ...] = key(
+        "The values, as a study beside its results has them.",
+        [{"streams": 1, "goodput_MBps": 98.5}],
+        strict=False,
+        min_length=1,
+    )
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -62,11 +59,12 @@ class Described(Model, title="`published`"):
 
     title: Title
     source: Source
-    file: Annotated[str, key("Its CSV file, beside the study.", "theirs.csv", pattern=r"^[^/]+$")]
-    columns: Annotated[
-        dict[str, str],
-        key("Headings of the file that are other names of factors.", {"MTU": "mtu_B"}),
-    ] = Field(default_factory=dict)
+    file: str = key("Its CSV file, beside the study.", "theirs.csv", pattern=r"^[^/]+$")
+    columns: dict[str, str] = key(
+        "Headings of the file that are other names of factors.",
+        {"MTU": "mtu_B"},
+        default_factory=dict,
+    )
     fluctuation_percent: Fluctuation = 3.0
 
 
@@ -155,16 +153,13 @@ class ReportPages(Model, title="`report`"):
     Each notebook gets ``results`` and ``study`` if it has such parameters.
     """
 
-    notebooks: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=400)], ...],
-        key(
-            "Notebooks to execute: files beside the study's, or names of those that come with "
-            "netlab.",
-            ["mine.ipynb", "14-claims"],
-            strict=False,
-            max_length=40,
-        ),
-    ] = ()
+    notebooks: tuple[Annotated[str, Field(min_length=1, max_length=400)], ...] = key(
+        "Notebooks to execute: files beside the study's, or names of those that come with netlab.",
+        ["mine.ipynb", "14-claims"],
+        (),
+        strict=False,
+        max_length=40,
+    )
 
 
 def report_notebooks(report: ReportPages | None, study: Path | None = None) -> tuple[Path, ...]:

@@ -52,32 +52,33 @@ class Stack(Model, title="`stacks.NAME`"):
     start is that of RFC 3742; 0: none.
     """
 
-    law: Annotated[
-        Literal["scalable", "highspeed", "aimd", "fast", "kernel"],
-        key("Window law, or `kernel` for a module of the hosts.", "aimd"),
-    ]
-    increase: Annotated[
-        Annotated[float, Field(ge=1e-6, le=1000, allow_inf_nan=False)] | None,
-        key("aimd: segments gained in a round trip; scalable: for each acknowledged.", 1.0),
-    ] = None
-    decrease: Annotated[
-        Annotated[float, Field(ge=1e-6, le=0.999999, allow_inf_nan=False)] | None,
-        key("Share of the window given up at a loss.", 0.5),
-    ] = None
-    legacy_window_segments: Annotated[
-        Segments | None, key("scalable: grows as Reno up to here.", 16)
-    ] = None
-    max_ssthresh_segments: Annotated[
-        Segments | None, key("Limited slow start above this window.", 100)
-    ] = None
-    alpha_packets: Annotated[
-        Annotated[int, Field(ge=1, le=1_000_000)] | None,
-        key("fast: packets that stay queued.", 200),
-    ] = None
-    gamma: Annotated[
-        Annotated[float, Field(ge=1e-6, le=1, allow_inf_nan=False)] | None,
-        key("fast: share of the way in one round trip.", 0.5),
-    ] = None
+    law: Literal["scalable", "highspeed", "aimd", "fast", "kernel"] = key(
+        "Window law, or `kernel` for a module of the hosts.", "aimd"
+    )
+    increase: float | None = key(
+        "aimd: segments gained in a round trip; scalable: for each acknowledged.",
+        1.0,
+        None,
+        ge=1e-6,
+        le=1000,
+        allow_inf_nan=False,
+    )
+    decrease: float | None = key(
+        "Share of the window given up at a loss.",
+        0.5,
+        None,
+        ge=1e-6,
+        le=0.999999,
+        allow_inf_nan=False,
+    )
+    legacy_window_segments: Segments | None = key("scalable: grows as Reno up to here.", 16, None)
+    max_ssthresh_segments: Segments | None = key("Limited slow start above this window.", 100, None)
+    alpha_packets: int | None = key(
+        "fast: packets that stay queued.", 200, None, ge=1, le=1_000_000
+    )
+    gamma: float | None = key(
+        "fast: share of the way in one round trip.", 0.5, None, ge=1e-6, le=1, allow_inf_nan=False
+    )
 
     @model_validator(mode="after")
     def _keys_fit_law(self) -> Self:
@@ -146,8 +147,8 @@ FROM_STUDY = ("src_addr", "src_port", "dst_addr", "dst_port", "sndbuf", "rcvbuf"
 class WadStack(Model, title="`stacks.NAME`, from a wad.conf"):
     """A congestion control of a study that an entry of a ``wad.conf`` defines."""
 
-    wad_conf: Annotated[str, key("A wad.conf beside the study.", "wad.conf")]
-    entry: Annotated[str | None, key("Its entry, where it has several.", "GVA")] = None
+    wad_conf: str = key("A wad.conf beside the study.", "wad.conf")
+    entry: str | None = key("Its entry, where it has several.", "GVA", None)
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:

@@ -54,10 +54,9 @@ class OwnTuning(Content, title="`profiles.NAME`"):
     As a tuning's file, but ``title``, ``source`` and the sources of knobs may be left out.
     """
 
-    knobs: Annotated[
-        OwnKnobs,
-        key("Settings, in the order they are applied.", [{"kind": "txqueuelen", "value": 10000}]),
-    ] = ()
+    knobs: OwnKnobs = key(
+        "Settings, in the order they are applied.", [{"kind": "txqueuelen", "value": 10000}], ()
+    )
 
     def named(self, name: str) -> Tuning:
         return Tuning(
@@ -74,27 +73,23 @@ class OwnTuning(Content, title="`profiles.NAME`"):
 class TuningLevel(Model, title="`tunings`"):
     """A tuning as a factor level: its name and the MTUs measured under it."""
 
-    name: Annotated[Name, key("Name of the level, in runs and results.", "full")]
-    label: Annotated[str | None, key("In tables and charts.", "+ Driver Tuning")] = None
-    mtus_B: Annotated[
-        Several[MTU] | None, key("MTUs to set. Left out, the MTU stays as found.", [1500, 9000])
-    ] = None
-    profile: Annotated[
-        Name | None,
-        key("Name of the tuning, where it differs from the level's.", "openlab-2003-full"),
-    ] = None
-    extends: Annotated[
-        Name | None,
-        key("A tuning whose knobs come first; the others are inline.", "openlab-2003-kernel"),
-    ] = None
-    knobs: Annotated[
-        OwnKnobs | None,
-        key(
-            "The tuning itself, inline.",
-            [{"kind": "sysctl", "name": "net.core.rmem_max", "value": 67108864}],
-            strict=False,
-        ),
-    ] = None
+    name: Name = key("Name of the level, in runs and results.", "full")
+    label: str | None = key("In tables and charts.", "+ Driver Tuning", None)
+    mtus_B: Several[MTU] | None = key(
+        "MTUs to set. Left out, the MTU stays as found.", [1500, 9000], None
+    )
+    profile: Name | None = key(
+        "Name of the tuning, where it differs from the level's.", "openlab-2003-full", None
+    )
+    extends: Name | None = key(
+        "A tuning whose knobs come first; the others are inline.", "openlab-2003-kernel", None
+    )
+    knobs: OwnKnobs | None = key(
+        "The tuning itself, inline.",
+        [{"kind": "sysctl", "name": "net.core.rmem_max", "value": 67108864}],
+        None,
+        strict=False,
+    )
 
     @model_validator(mode="after")
     def _one_tuning(self) -> Self:

@@ -16,6 +16,7 @@ from pydantic import (
     Tag,
     model_validator,
 )
+from pydantic_core import PydanticUndefined
 
 # Shell lines that do what a knob does, for people who set it without netlab.
 
@@ -353,9 +354,9 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-def key(description: str, example: object, **limits: Any) -> Any:
-    """A key of a file, for ``Annotated``: the schema, the guide and the errors describe it so."""
-    return Field(description=description, examples=[example], **limits)
+def key(description: str, example: object, default: Any = PydanticUndefined, **limits: Any) -> Any:
+    """A key of a file: the schema, the guide and the errors describe it so."""
+    return Field(default, description=description, examples=[example], **limits)
 
 
 class HostSetting(Frozen, title="`records` of a tuning"):
