@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netlab.errors import BadInput
-from netlab.results.imports import gensink, iperf2, json_output, nuttcp, other_tools
-from netlab.results.imports.iperf3_text import IPERF3_TEXT, parse_iperf3_text
-from netlab.results.imports.records import OBJECT, Record, Runs, damaged, whole
+from netlab.results.imports import gensink, iperf2, iperf3_text, json_output, nuttcp, other_tools
+from netlab.results.imports.records import (
+    OBJECT,
+    PrintedRun,
+    Record,
+    Runs,
+    damaged,
+    printed_runs,
+    whole,
+)
 
 MAX_FILE_B = 16 * 2**20
 MAX_TEXT_B = 64 * 2**20
@@ -44,15 +51,19 @@ class Format:
     parse: Callable[[str], Runs]
 
 
+def _printed(name: str, fits: re.Pattern, run: Callable[[int], PrintedRun], *, code: str) -> Format:
+    return Format(name, fits.search, lambda text: printed_runs(text, run, code=code))
+
+
 FORMATS = (
     Format("iperf3 JSON", _is_iperf3, json_output.parse_iperf3),
     Format("pScheduler JSON", _json_with('"throughput-bits"'), other_tools.parse_pscheduler),
     Format("flent data file", _json_with('"SERIES_META"'), json_output.parse_flent),
-    Format("iperf3 text", IPERF3_TEXT.search, parse_iperf3_text),
+    _printed("iperf3 text", iperf3_text.IPERF3_TEXT, iperf3_text.Iperf3Run, code="E-IMPORT-101"),
     Format("iperf 2 text", iperf2.IPERF2.search, iperf2.parse_iperf2),
-    Format("iperf 2 CSV", iperf2.IPERF2_CSV.search, iperf2.parse_iperf2_csv),
+    _printed("iperf 2 CSV", iperf2.IPERF2_CSV, iperf2.CsvRun, code="E-IMPORT-114"),
     Format("rapid statistics", gensink.RAPID.search, gensink.parse_rapid),
-    Format("GenSink report", gensink.GENSINK.search, gensink.parse_gensink),
+    _printed("GenSink report", gensink.GENSINK, gensink.GenSinkRun, code="E-IMPORT-026"),
     Format("nuttcp or ttcp lines", nuttcp.NUTTCP.search, nuttcp.parse_nuttcp),
     Format("netperf text", other_tools.NETPERF.search, other_tools.parse_netperf),
     Format("neper keys", other_tools.NEPER.search, other_tools.parse_neper),

@@ -14,7 +14,6 @@ from netlab.results.imports.records import (
     MAX_UNIX_S,
     NOTHING,
     NUMBER,
-    Flow,
     Printed,
     PrintedRun,
     Record,
@@ -23,7 +22,8 @@ from netlab.results.imports.records import (
     check_rate,
     damaged,
     each_of,
-    printed_runs,
+    expect,
+    one_flow,
 )
 
 _LINE = re.compile(
@@ -35,13 +35,8 @@ _LINE = re.compile(
 GENSINK = re.compile(r"^\s*throughput .*\bdata\b", re.MULTILINE)
 
 
-def parse_gensink(text: str) -> Runs:
-    """The one record of a report."""
-    return printed_runs(text, _GenSinkRun, code="E-IMPORT-026")
-
-
 @dataclass
-class _GenSinkRun(PrintedRun):
+class GenSinkRun(PrintedRun):
     """The run of a report while it is parsed."""
 
     samples: list[Sample] = field(default_factory=list)
@@ -50,26 +45,19 @@ class _GenSinkRun(PrintedRun):
     average: Printed = NOTHING
 
     def is_over_at(self, line: str) -> bool:
-        """Never: a report has one run."""
-        return False
+        return False  # a report has one run
 
     def take(self, number: int, line: str) -> None:
-        """Parse a line, or refuse it."""
         match = _LINE.fullmatch(line)
         if match is None:
-            raise damaged(
-                number, f"not a line of GenSink's report: {line[:60]!r}", code="E-IMPORT-024"
-            )
+            reason = f"not a line of GenSink's report: {line[:60]!r}"
+            raise damaged(number, reason, code="E-IMPORT-024")
         now_B, now_s = Printed.read(match["data"], 1e6), Printed.read(match["time"])
         self.average = Printed.read(match["average"], 1e6)
         check_rate(number, now_B, now_s, self.average)
         step, step_s = now_B - self.data, now_s - self.time_s
-        if step.value < 0 or step_s.value < 0:
-            raise damaged(
-                number,
-                "data or time decreases; they only grow within one report",
-                code="E-IMPORT-025",
-            )
+        reason = "data or time decreases; they only grow within one report"
+        expect(step.value >= 0 and step_s.value >= 0, number, reason, code="E-IMPORT-025")
         if step_s.value > 0:
             check_rate(number, step, step_s, Printed.read(match["throughput"], 1e6))
             self.samples.append(Sample(0, now_s.value, step_s.value, round(step.value)))
@@ -79,21 +67,15 @@ class _GenSinkRun(PrintedRun):
         self.data, self.time_s = now_B, now_s
 
     def record(self) -> Record:
-        """Return the run after its last line."""
-        flow = Flow(
+        return one_flow(
+            "gensink",
+            self.first,
+            self.time_s.value,
+            self.average.value / 1e6,
+            None,
             streams=1,
-            window_s=self.time_s.value,
-            goodput_MBps=self.average.value / 1e6,
-            measured_at=None,
             window_B=round(self.data.value),
             samples=tuple(self.samples),
-        )
-        return Record(
-            tool="gensink",
-            line=self.first,
-            forward=flow,
-            streams=1,
-            wall_s=self.time_s.value,
             rounded=True,
         )
 
@@ -103,23 +85,20 @@ class _GenSinkRun(PrintedRun):
 # Web pages have folded its lines into one, so the text is read as a sequence of phrases. Figures
 # of the totals have the names of those of a process.
 
-_PHRASES = (
-    ("command", r"(?:[^\n]{0,120}?[#$%>] ?)?(?:\S{0,120}/)?rapid((?: +-[a-zA-Z]\S{0,120})+)"),
-    (
-        "said",
-        r"Server bound!|Server listening!|Client accepted!|Client connected!"
-        r"|Network activity progressing\.\.\.|-{3,}|={3,}",
-    ),
-    ("part", r"statistics for process: +\d{1,6}|totals:"),
-    ("amount", rf"(?:total )?amount transferred: +({NUMBER}) bytes"),
-    ("start", rf"(?:the earliest )?start time(?: of any child)?: +({NUMBER})"),
-    ("stop", rf"(?:the latest )?stop time(?: of any child)?: +({NUMBER})"),
-    ("elapsed", rf"total (?:elapsed )?time: +({NUMBER}) secou?nds"),
-    ("throughput", rf"(?:total )?throughput: +({NUMBER}) megabits/sec"),
-    ("done", r"Done!"),
-)
+_PHRASES = {
+    "command": r"(?:[^\n]{0,120}?[#$%>] ?)?(?:\S{0,120}/)?rapid((?: +-[a-zA-Z]\S{0,120})+)",
+    "said": r"Server bound!|Server listening!|Client accepted!|Client connected!"
+    r"|Network activity progressing\.\.\.|-{3,}|={3,}",
+    "part": r"statistics for process: +\d{1,6}|totals:",
+    "amount": rf"(?:total )?amount transferred: +({NUMBER}) bytes",
+    "start": rf"(?:the earliest )?start time(?: of any child)?: +({NUMBER})",
+    "stop": rf"(?:the latest )?stop time(?: of any child)?: +({NUMBER})",
+    "elapsed": rf"total (?:elapsed )?time: +({NUMBER}) secou?nds",
+    "throughput": rf"(?:total )?throughput: +({NUMBER}) megabits/sec",
+    "done": r"Done!",
+}
 _PHRASE = re.compile(
-    r"\s*(?:" + "|".join(f"(?P<{name}>{text})" for name, text in _PHRASES) + r")(?=\s|$)"
+    rf"\s*(?:{'|'.join(f'(?P<{name}>{text})' for name, text in _PHRASES.items())})(?=\s|$)"
 )
 _FIGURES = ("amount", "start", "stop", "elapsed", "throughput")
 
@@ -137,47 +116,38 @@ class _RapidRun:
     def take(self, kind: str, phrase: str, line: int) -> None:
         """Parse a phrase of a kind."""
         if kind == "command":
-            found = re.finditer(r" -([lSRn])(\d{1,15})(?=\s|$)", phrase)
-            self.options.update({match[1]: int(match[2]) for match in found})
+            options = re.finditer(r" -([lSRn])(\d{1,15})(?=\s|$)", phrase)
+            self.options.update({match[1]: int(match[2]) for match in options})
         elif kind == "part":
             name = "totals" if phrase == "totals:" else "process"
             self.parts.append({name: (line, NOTHING)})
         elif kind in _FIGURES:
-            if not self.parts:
-                raise damaged(line, f"{phrase[:40]!r} is outside a process", code="E-IMPORT-083")
-            if kind in self.parts[-1]:
-                raise damaged(line, f"{phrase[:40]!r}: duplicate", code="E-IMPORT-084")
-            (number,) = re.findall(NUMBER, phrase)[:1]
-            self.parts[-1][kind] = (line, Printed.read(number))
+            outside = f"{phrase[:40]!r} is outside a process"
+            expect(self.parts, line, outside, code="E-IMPORT-083")
+            twice = f"{phrase[:40]!r}: duplicate"
+            expect(kind not in self.parts[-1], line, twice, code="E-IMPORT-084")
+            self.parts[-1][kind] = (line, Printed.read(re.findall(NUMBER, phrase)[0]))
 
     def record(self) -> Record:
-        """Return the run after its last phrase."""
         *processes, totals = self.parts
-        if not processes or "totals" not in totals or any("totals" in one for one in processes):
-            raise damaged(self.line, "no process, or no totals behind them", code="E-IMPORT-088")
+        whole = processes and "totals" in totals and not any("totals" in one for one in processes)
+        expect(whole, self.line, "no process, or no totals behind them", code="E-IMPORT-088")
         each = [_whole(one) for one in processes]
         amount, start, _, elapsed, rate = _whole(totals)
-        if abs(sum(one[0].value for one in each) - amount.value) > 0.5 * len(each):
-            raise damaged(
-                totals["amount"][0],
-                "the total is not the sum of the processes",
-                code="E-IMPORT-089",
-            )
+        over_B = abs(sum(one[0].value for one in each) - amount.value)
+        reason = "the total is not the sum of the processes"
+        expect(over_B <= 0.5 * len(each), totals["amount"][0], reason, code="E-IMPORT-089")
         bytes_ = round(amount.value)
-        return Record(
-            tool="rapid",
-            line=self.line,
-            forward=Flow(
-                streams=len(each),
-                window_s=elapsed.value,
-                goodput_MBps=rate.value / 8,
-                measured_at="receiver",
-                window_B=bytes_,
-                received_B=bytes_,
-            ),
+        return one_flow(
+            "rapid",
+            self.line,
+            elapsed.value,
+            rate.value / 8,
+            "receiver",
             streams=len(each),
+            window_B=bytes_,
+            received_B=bytes_,
             started_unix_s=start.value,
-            wall_s=elapsed.value,
             record_length_B=self.options.get("l"),
             buffer_B=self.options.get("R"),
         )
@@ -211,29 +181,22 @@ def parse_rapid(text: str) -> Runs:
             at = end if done < 0 else done
             line += text.count("\n", begin, at)
     if run is not None and run.parts:
-        runs.append(
-            damaged(line, "the run is incomplete: Done! is missing at its end", code="E-IMPORT-081")
-        )
-    if not runs:
-        raise damaged(
-            line, "nothing to import: only a receiver prints statistics", code="E-IMPORT-082"
-        )
+        reason = "the run is incomplete: Done! is missing at its end"
+        runs.append(damaged(line, reason, code="E-IMPORT-081"))
+    expect(runs, line, "nothing to import: only a receiver prints statistics", code="E-IMPORT-082")
     return each_of(runs, _RapidRun.record)
 
 
 def _whole(figures: dict[str, tuple[int, Printed]]) -> list[Printed]:
     """The figures of a process or of the totals, which must agree."""
-    line = next(iter(figures.values()))[0]
+    first = next(iter(figures.values()))[0]
     for name in _FIGURES:
-        if name not in figures:
-            raise damaged(line, f"{name} is missing", code="E-IMPORT-085")
-    amount, start, stop, elapsed, rate = (figures[name][1] for name in _FIGURES)
-    if not start.value <= stop.value <= MAX_UNIX_S or amount.value >= MAX_COUNT:
-        raise damaged(
-            figures["start"][0], "start and stop are not times of one run", code="E-IMPORT-086"
-        )
-    if abs(elapsed.value - (stop.value - start.value)) > 0.002:
-        raise damaged(figures["elapsed"][0], "the time is not stop less start", code="E-IMPORT-087")
-    megabit = Printed(rate.value * 1e6 / 8, rate.error * 1e6 / 8)
-    check_rate(figures["throughput"][0], amount, elapsed, megabit)
-    return [amount, start, stop, elapsed, rate]
+        expect(name in figures, first, f"{name} is missing", code="E-IMPORT-085")
+    lines, values = zip(*(figures[name] for name in _FIGURES), strict=True)
+    amount, start, stop, elapsed, rate = values
+    ordered = start.value <= stop.value <= MAX_UNIX_S and amount.value < MAX_COUNT
+    expect(ordered, lines[1], "start and stop are not times of one run", code="E-IMPORT-086")
+    late_s = abs(elapsed.value - (stop.value - start.value))
+    expect(late_s <= 0.002, lines[3], "the time is not stop less start", code="E-IMPORT-087")
+    check_rate(lines[4], amount, elapsed, rate.scaled(1e6 / 8))
+    return list(values)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from netlab.results.imports.records import (
     BINARY,
@@ -20,7 +19,10 @@ from netlab.results.imports.records import (
     Sample,
     check_rate,
     damaged,
+    expect,
     printed_runs,
+    sum_of,
+    unix_s,
 )
 
 # iperf 2 text: lines rounded to three or four digits, bytes in 2^10, bits in 10^3.
@@ -41,6 +43,7 @@ _HEADER = re.compile(
     r"(?P<role>Client connecting to \S+,|Server listening on) (?P<protocol>TCP|UDP) port \d+.*"
 )
 _WINDOW = re.compile(rf"TCP window size: +(?P<size>{NUMBER}) (?P<unit>[KMG]?)Byte(?P<more>.*)")
+_REQUESTED = re.compile(rf"requested +(?P<size>{NUMBER}) (?P<unit>[KMG]?)Byte")
 _RECORD = re.compile(
     rf"(?:Write|Read) buffer size: +(?P<size>{NUMBER}) (?P<unit>[KMG]?)Byte(?P<more>.*)"
 )
@@ -93,6 +96,11 @@ class Line:
     def length_s(self) -> float:
         return self.end_s.value - self.start_s.value
 
+    def sample(self, stream: int, before_s: float = 0.0, *, in_window: bool = True) -> Sample:
+        """The interval as a sample of a stream, after a warm-up."""
+        end_s, bytes_ = self.end_s.value + before_s, round(self.amount_B.value)
+        return Sample(stream, end_s, self.length_s, bytes_, in_window)
+
 
 def line_of(number: int, match: re.Match, segments: str | None) -> Line:
     """The result line of a match; amount, time and rate must agree."""
@@ -105,9 +113,13 @@ def line_of(number: int, match: re.Match, segments: str | None) -> Line:
     return Line(number, start, end, amount, rate, int(segments) if segments else None)
 
 
+def _size_B(match: re.Match) -> int:
+    return round(float(match["size"]) * BINARY[match["unit"]])
+
+
 @dataclass
 class _Iperf2Run(PrintedRun):
-    """One run while it is parsed."""
+    """One run while it is parsed; ``flows`` are the streams of a sum alone (``--sum-only``)."""
 
     is_server: bool | None = None
     serves: bool = False
@@ -115,6 +127,7 @@ class _Iperf2Run(PrintedRun):
     silent: set[str] = field(default_factory=set)
     reversed_run: bool = False
     lines: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
+    flows: int = 0
     mss_B: int | None = None
     record_length_B: int | None = None
     buffer_B: int = 0
@@ -123,8 +136,6 @@ class _Iperf2Run(PrintedRun):
     started_unix_s: float | None = None
     connect_rtt_us: list[int] = field(default_factory=list)
     wrong_sum: dict[str, object] = field(default_factory=dict)
-    flows: int = 0
-    """Streams of a sum that stands alone (``--sum-only``)."""
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run.
@@ -140,27 +151,31 @@ class _Iperf2Run(PrintedRun):
         return bool(_HEADER.fullmatch(line) or _PROMPT.fullmatch(line))
 
     def take(self, number: int, line: str) -> None:
-        """Parse a line, or refuse it."""
         for name, pattern in _OTHER_TESTS.items():
-            if pattern.fullmatch(line):
-                raise damaged(number, f"{name}; it has no goodput", code="E-IMPORT-113")
+            goodput = not pattern.fullmatch(line)
+            expect(goodput, number, f"{name}; it has no goodput", code="E-IMPORT-113")
         if match := _RESULT.fullmatch(line):
-            self._result(number, match)
+            lines = self.lines.setdefault((match["star"], match["id"]), [])
+            again = _RETRANSMITTED.fullmatch(match["more"] or "")
+            lines.append(line_of(number, match, again["segments"] if again else None))
+            self.silent.discard(match["id"])
+            self.flows = int(match["flows"] or 0)
         elif match := _CONNECTED.fullmatch(line):
             self._connected(number, match)
         elif match := _HEADER.fullmatch(line):
-            if match["protocol"] == "UDP":
-                raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-028")
+            tcp = match["protocol"] != "UDP"
+            expect(tcp, number, "UDP run; results are of TCP only", code="E-IMPORT-028")
             role = match["role"].startswith("Server")
-            if self.is_server not in (None, role):
-                raise damaged(
-                    number, "output of both a client and a server in one run", code="E-IMPORT-029"
-                )
+            reason = "output of both a client and a server in one run"
+            expect(self.is_server in (None, role), number, reason, code="E-IMPORT-029")
             self.is_server = self.serves = role
         elif match := _WINDOW.fullmatch(line):
-            self._window(match)
+            if asked := _REQUESTED.search(match["more"]):
+                self.buffer_B, self.effective_B = _size_B(asked), _size_B(match)
+            elif "default" not in match["more"]:
+                self.buffer_B = self.effective_B = _size_B(match)
         elif match := _RECORD.fullmatch(line):
-            self.record_length_B = round(float(match["size"]) * BINARY[match["unit"]])
+            self.record_length_B = _size_B(match)
         elif match := _CONGESTION.fullmatch(line):
             self.congestion = match["name"]
         elif match := _MSS_AFTER.fullmatch(line):
@@ -170,18 +185,9 @@ class _Iperf2Run(PrintedRun):
         elif line.startswith("[") and not _BRACKETS.fullmatch(line):
             raise damaged(number, f"not a line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
 
-    def _window(self, match: re.Match) -> None:
-        asked = re.search(rf"requested +({NUMBER}) ([KMG]?)Byte", match["more"])
-        size = round(float(match["size"]) * BINARY[match["unit"]])
-        if asked:
-            self.buffer_B = round(float(asked[1]) * BINARY[asked[2]])
-            self.effective_B = size
-        elif "default" not in match["more"]:
-            self.buffer_B = self.effective_B = size
-
     def _connected(self, number: int, match: re.Match) -> None:
-        if match["id"] in self.connected:
-            raise damaged(number, f"stream {match['id']} is connected twice", code="E-IMPORT-032")
+        twice = f"stream {match['id']} is connected twice"
+        expect(match["id"] not in self.connected, number, twice, code="E-IMPORT-032")
         self.connected[match["id"]] = number
         self.silent.add(match["id"])
         self.reversed_run |= "(reverse)" in match["more"]
@@ -189,44 +195,30 @@ class _Iperf2Run(PrintedRun):
             self.mss_B = int(mss["mss"])
             self.connect_rtt_us.append(int(mss["irtt"]))
         if started := _STARTED.search(match["more"]):
-            try:
-                moment = datetime.strptime(started["t"], "%Y-%m-%d %H:%M:%S")
-                self.started_unix_s = moment.replace(tzinfo=UTC).timestamp()
-            except ValueError:
-                raise damaged(number, f"no date: {started['t']}", code="E-IMPORT-033") from None
-
-    def _result(self, number: int, match: re.Match) -> None:
-        again = _RETRANSMITTED.fullmatch(match["more"] or "")
-        of_stream = self.lines.setdefault((match["star"], match["id"]), [])
-        line = line_of(number, match, again["segments"] if again else None)
-        of_stream.append(line)
-        self.silent.discard(match["id"])
-        self.flows = int(match["flows"] or 0)
+            self.started_unix_s = unix_s(started["t"], "%Y-%m-%d %H:%M:%S")
+            dated = self.started_unix_s is not None
+            expect(dated, number, f"no date: {started['t']}", code="E-IMPORT-033")
 
     def record(self) -> Record:
-        """Return the run after its last line."""
-        if not self.lines:
-            raise damaged(self.first, "the run has no result line", code="E-IMPORT-034")
+        expect(self.lines, self.first, "the run has no result line", code="E-IMPORT-034")
         self.is_server = self.serves or self.is_server
         stars = {star for star, name in self.lines if name != "SUM"}
         both = stars == {"", "*"}
         flows = [self._flow(star, both) for star in sorted(stars)]
         if not flows and self.flows:
-            flows = [self._flow_of([self.lines["", "SUM"]], self.flows)]
-        if not flows:
-            raise damaged(self.first, "the run has totals but no streams", code="E-IMPORT-035")
-        if both and flows[0].streams != flows[1].streams:
-            raise damaged(
-                self.first, "the two directions have different streams", code="E-IMPORT-036"
-            )
-        local_sends = not self.is_server and (both or not (self.reversed_run or "*" in stars))
-        if self.is_server and self.reversed_run:
-            local_sends = True
+            flows = [_flow_of([self.lines["", "SUM"]], self.flows)]
+        expect(flows, self.first, "the run has totals but no streams", code="E-IMPORT-035")
+        reason = "the two directions have different streams"
+        expect(flows[0].streams == flows[-1].streams, self.first, reason, code="E-IMPORT-036")
+        local_sends = self.reversed_run
+        if not self.is_server:
+            local_sends = both or not (self.reversed_run or "*" in stars)
         for index, flow in enumerate(flows):
             if local_sends == (index == 0):
                 flows[index] = replace(flow, measured_at="sender", sent_B=flow.window_B)
             else:
                 flows[index] = replace(flow, measured_at="receiver", received_B=flow.window_B)
+        rtts = {"connect_rtt_us": self.connect_rtt_us} if self.connect_rtt_us else {}
         return Record(
             tool="iperf2",
             line=self.first,
@@ -244,32 +236,27 @@ class _Iperf2Run(PrintedRun):
             sndbuf_B=self.effective_B if local_sends else None,
             rcvbuf_B=self.effective_B if not local_sends else None,
             rounded=True,
-            extras=self.wrong_sum
-            | ({"connect_rtt_us": self.connect_rtt_us} if self.connect_rtt_us else {}),
+            extras=self.wrong_sum | rtts,
         )
 
     def _retransmits(self) -> int | None:
         """Segments retransmitted by all streams; None unless each total has a count."""
         totals = [lines[-1] for (_, name), lines in self.lines.items() if name != "SUM"]
         totals = totals or [self.lines["", "SUM"][-1]]
-        counts = [total.retransmits for total in totals if total.retransmits is not None]
-        return sum(counts) if len(counts) == len(totals) else None
+        return sum_of([total.retransmits for total in totals])
 
     def _flow(self, star: str, both: bool) -> Flow:
         names = sorted((n for s, n in self.lines if s == star and n != "SUM"), key=int)
-        missing = set(self.connected) - set(names)
-        if missing:
+        if missing := self.connected.keys() - set(names):
             name = min(missing, key=int)
-            raise damaged(
-                self.connected[name], f"stream {name} has no result line", code="E-IMPORT-037"
-            )
-        if self.connected and set(names) - set(self.connected):
-            name = min(set(names) - set(self.connected), key=int)
+            reason = f"stream {name} has no result line"
+            raise damaged(self.connected[name], reason, code="E-IMPORT-037")
+        if self.connected and (strange := set(names) - self.connected.keys()):
+            name = min(strange, key=int)
             number = self.lines[star, name][0].number
             raise damaged(number, f"stream {name} was never connected", code="E-IMPORT-038")
-        if len(names) > MAX_STREAMS:
-            raise damaged(self.first, "too many streams", code="E-IMPORT-039")
-        flow = self._flow_of([self.lines[star, name] for name in names], len(names))
+        expect(len(names) <= MAX_STREAMS, self.first, "too many streams", code="E-IMPORT-039")
+        flow = _flow_of([self.lines[star, name] for name in names], len(names))
         summed = self.lines.get(("", "SUM")) if not both else None
         # A server that ends with its last stream may omit the last sums, and some versions add them
         # up wrongly: the streams are what was counted.
@@ -277,59 +264,45 @@ class _Iperf2Run(PrintedRun):
             errors_B = sum(self.lines[star, name][-1].amount_B.error for name in names)
             if summed[-1].amount_B.agrees(flow.window_B or 0, errors_B):
                 total, _ = total_of(summed)
-                return replace(
-                    flow, goodput_MBps=total.rate_Bps.value / 1e6, window_s=total.end_s.value
-                )
+                goodput_MBps = total.rate_Bps.value / 1e6
+                return replace(flow, goodput_MBps=goodput_MBps, window_s=total.end_s.value)
             self.wrong_sum = _wrong_sum(summed[-1])
         return flow
 
-    @staticmethod
-    def _flow_of(lines: list[list[Line]], streams: int) -> Flow:
-        """The flow of streams, or of a sum that has their number."""
-        totals, samples = [], []
-        for index, each in enumerate(lines):
-            total, intervals = total_of(each)
-            totals.append(total)
-            samples += [
-                Sample(index, one.end_s.value, one.length_s, round(one.amount_B.value))
-                for one in intervals
-            ]
-        return Flow(
-            streams=streams,
-            window_s=max(total.end_s.value for total in totals),
-            goodput_MBps=sum(total.rate_Bps.value for total in totals) / 1e6,
-            measured_at=None,
-            window_B=round(sum(total.amount_B.value for total in totals)),
-            samples=tuple(samples),
-        )
+
+def _flow_of(lines: list[list[Line]], streams: int) -> Flow:
+    """The flow of streams, or of a sum that has their number."""
+    each = [total_of(one) for one in lines]
+    totals = [total for total, _ in each]
+    return Flow(
+        streams=streams,
+        window_s=max(total.end_s.value for total in totals),
+        goodput_MBps=sum(total.rate_Bps.value for total in totals) / 1e6,
+        measured_at=None,
+        window_B=round(sum(total.amount_B.value for total in totals)),
+        samples=tuple(one.sample(n) for n, (_, intervals) in enumerate(each) for one in intervals),
+    )
 
 
 def total_of(lines: list[Line]) -> tuple[Line, list[Line]]:
     """The total and the intervals of one stream, which must follow each other."""
     *intervals, total = lines
-    if total.start_s.value > total.start_s.error:
-        raise damaged(
-            total.number, "the last line is an interval; the total is missing", code="E-IMPORT-041"
-        )
-    reached = NOTHING
+    number, whole = total.number, total.start_s.value <= total.start_s.error
+    reason = "the last line is an interval; the total is missing"
+    expect(whole, number, reason, code="E-IMPORT-041")
+    reached = sum_B = NOTHING
     for one in intervals:
-        if not one.start_s.agrees(reached.value, reached.error + 1e-3):
-            raise damaged(
-                one.number, f"the interval does not begin at {reached.value} s", code="E-IMPORT-042"
-            )
-        reached = one.end_s
+        follows = one.start_s.agrees(reached.value, reached.error + 1e-3)
+        reason = f"the interval does not begin at {reached.value} s"
+        expect(follows, one.number, reason, code="E-IMPORT-042")
+        reached, sum_B = one.end_s, sum_B + one.amount_B
     if intervals:
-        held = sum((one.amount_B for one in intervals), NOTHING)
-        tail_s = total.end_s.value - reached.value
+        fits = sum_B.value <= total.amount_B.value * 1.001 + sum_B.error + total.amount_B.error
+        expect(fits, number, "the intervals sum to more than the total", code="E-IMPORT-043")
         longest_s = max(one.length_s for one in intervals)
-        if held.value > total.amount_B.value * 1.001 + held.error + total.amount_B.error:
-            raise damaged(
-                total.number, "the intervals sum to more than the total", code="E-IMPORT-043"
-            )
-        if not -total.end_s.error - reached.error - 1e-3 <= tail_s <= longest_s + 1e-3:
-            raise damaged(
-                total.number, "the intervals do not reach the total's end", code="E-IMPORT-044"
-            )
+        tail_s = total.end_s.value - reached.value
+        ends = -total.end_s.error - reached.error - 1e-3 <= tail_s <= longest_s + 1e-3
+        expect(ends, number, "the intervals do not reach the total's end", code="E-IMPORT-044")
     return total, intervals
 
 
@@ -340,18 +313,14 @@ _CSV = re.compile(
     r"(?P<stamp>\d{14})(?:\.\d+)?,[^,]*,\d*,[^,]*,\d*,(?P<id>-?\d{1,6}),"
     rf"(?P<start>{NUMBER})-(?P<end>{NUMBER}),(?P<amount>\d{{1,19}}),(?P<rate>\d{{1,19}})(?P<more>,.*)?"
 )
+_STAMP = "%Y%m%d%H%M%S"
 IPERF2_CSV = re.compile(
     r"^\d{14}(?:\.\d+)?,[^,\n]*,\d*,[^,\n]*,\d*,-?\d+,[\d.]+-[\d.]+,", re.MULTILINE
 )
 
 
-def parse_iperf2_csv(text: str) -> Runs:
-    """Records of every run in a text."""
-    return printed_runs(text, _CsvRun, code="E-IMPORT-114")
-
-
 @dataclass
-class _CsvRun(PrintedRun):
+class CsvRun(PrintedRun):
     """One run while it is parsed: the rows of streams that ran at the same time."""
 
     lines: dict[str, list[Line]] = field(default_factory=dict)
@@ -362,34 +331,33 @@ class _CsvRun(PrintedRun):
         match = _CSV.fullmatch(line)
         if match is None or match["id"] == "-1" or not self.ended_unix_s:
             return False
-        begun_unix_s = _unix_s(match["stamp"]) - float(match["end"])
+        begun_unix_s = (unix_s(match["stamp"], _STAMP) or 0.0) - float(match["end"])
         return float(match["start"]) == 0 and begun_unix_s > self.ended_unix_s - 1
 
     def take(self, number: int, line: str) -> None:
-        """Parse a row, or refuse it."""
         match = _CSV.fullmatch(line)
         if match is None:
             raise damaged(number, f"not a row of iperf 2: {line[:60]!r}", code="E-IMPORT-115")
-        self.ended_unix_s = max(self.ended_unix_s, _unix_s(match["stamp"]))
-        if match["more"] and match["more"].count(",") > 2:
-            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-116")
+        # in an unknown zone, for differences
+        self.ended_unix_s = max(self.ended_unix_s, unix_s(match["stamp"], _STAMP) or 0.0)
+        tcp = (match["more"] or "").count(",") <= 2
+        expect(tcp, number, "UDP run; results are of TCP only", code="E-IMPORT-116")
         start, end = Printed.read(match["start"]), Printed.read(match["end"])
         amount, rate = Printed.read(match["amount"]), Printed.read(match["rate"], 1 / 8)
         check_rate(number, amount, end - start, rate)
-        if match["stamp"].startswith("1970") and {match["id"], *self.lines} != {match["id"]}:
-            raise damaged(number, "times of 1970 do not tell runs apart", code="E-IMPORT-119")
+        timed = not match["stamp"].startswith("1970") or not self.lines.keys() - {match["id"]}
+        expect(timed, number, "times of 1970 do not tell runs apart", code="E-IMPORT-119")
         self.lines.setdefault(match["id"], []).append(Line(number, start, end, amount, rate))
 
     def record(self) -> Record:
-        """Return the run after its last row."""
-        summed = self.lines.pop("-1", None)
-        if summed and len(self.lines) == 0:
-            raise damaged(self.first, "the run has a sum but no streams", code="E-IMPORT-117")
-        flow = _Iperf2Run._flow_of(list(self.lines.values()), len(self.lines))
+        summed = self.lines.pop("-1", [])[-1:]
+        alone = summed and not self.lines
+        expect(not alone, self.first, "the run has a sum but no streams", code="E-IMPORT-117")
+        flow = _flow_of(list(self.lines.values()), len(self.lines))
         shortest_s = min(each[-1].length_s for each in self.lines.values())
         wrong = [  # unless it is of an interval: a server may end before its last sum
             one
-            for one in (summed or [])[-1:]
+            for one in summed
             if one.amount_B.value != flow.window_B and one.length_s >= shortest_s
         ]
         return Record(
@@ -406,11 +374,3 @@ class _CsvRun(PrintedRun):
 def _wrong_sum(line: Line) -> dict[str, object]:
     """What a run says of a sum that is not that of its streams."""
     return {"sum": f"the sum in line {line.number} is not that of the streams, which are taken"}
-
-
-def _unix_s(stamp: str) -> float:
-    """Seconds of a time in an unknown zone, for differences."""
-    try:
-        return datetime.strptime(stamp, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return 0.0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Literal
 
 from netlab.results.imports.iperf2 import Line, line_of, total_of
 from netlab.results.imports.records import (
@@ -17,10 +15,11 @@ from netlab.results.imports.records import (
     Flow,
     PrintedRun,
     Record,
-    Runs,
     Sample,
     damaged,
-    printed_runs,
+    expect,
+    sum_of,
+    unix_s,
 )
 
 _RESULT = re.compile(
@@ -55,13 +54,8 @@ IPERF3_TEXT = re.compile(
 )
 
 
-def parse_iperf3_text(text: str) -> Runs:
-    """Records of every run in a text."""
-    return printed_runs(text, _Iperf3Run, code="E-IMPORT-101")
-
-
 @dataclass
-class _Iperf3Run(PrintedRun):
+class Iperf3Run(PrintedRun):
     """One run while it is parsed. A stream is its role and its id."""
 
     is_server: bool = False
@@ -73,7 +67,6 @@ class _Iperf3Run(PrintedRun):
     facts: dict[str, str] = field(default_factory=dict)
 
     def is_over_at(self, line: str) -> bool:
-        """True if a line is the first of another run."""
         line = _STAMP.sub("", line)
         if self.totals and self.is_server and _FAILED.fullmatch(line):
             return not line.endswith(_STOPPED)  # a server prints its totals last
@@ -84,8 +77,8 @@ class _Iperf3Run(PrintedRun):
         """Parse a line, or refuse it; what is not a result may say anything."""
         line = _STAMP.sub("", line)
         for name, pattern in _FACTS.items():
-            if found := pattern.fullmatch(line):
-                self.facts[name] = found[1]
+            if fact := pattern.fullmatch(line):
+                self.facts[name] = fact[1]
         if match := _RESULT.fullmatch(line):
             self._result(number, match)
         elif match := _LOCAL.fullmatch(line):
@@ -104,108 +97,80 @@ class _Iperf3Run(PrintedRun):
 
     def _result(self, number: int, match: re.Match) -> None:
         more = _MORE.match(match["more"])
-        end = re.search(r"sender|receiver|\(omitted\)", match["more"])
-        key = (match["role"] or "", match["id"])
+        ends = re.search(r"sender|receiver|\(omitted\)", match["more"])
+        end, key = ends[0] if ends else "", (match["role"] or "", match["id"])
         if match["rate"].endswith("nan") or not float(match["amount"]):
-            if end and end[0] != "(omitted)":
-                self.totals.setdefault(end[0], {})
+            if end not in ("", "(omitted)"):
+                self.totals.setdefault(end, {})
             if float(match["end"]) <= float(match["start"]):
                 return  # an interval of no length, whose rate is not a number
-        if match["rate"].endswith("nan"):
-            raise damaged(number, "a rate that is not a number", code="E-IMPORT-105")
+        rated = not match["rate"].endswith("nan")
+        expect(rated, number, "a rate that is not a number", code="E-IMPORT-105")
         line = line_of(number, match, more["retr"] if more else None)
-        if end is None:
-            self.intervals.setdefault(key, []).append(line)
-        elif end[0] == "(omitted)":
-            self.omitted.setdefault(key, []).append(line)
-        elif (
-            line.amount_B.value and self.totals.setdefault(end[0], {}).setdefault(key, line) != line
-        ):
-            raise damaged(number, "duplicate total", code="E-IMPORT-106")
+        if end in ("", "(omitted)"):
+            lines = self.omitted if end else self.intervals
+            lines.setdefault(key, []).append(line)
+        elif line.amount_B.value:
+            first = self.totals.setdefault(end, {}).setdefault(key, line)
+            expect(first == line, number, "duplicate total", code="E-IMPORT-106")
 
     def record(self) -> Record:
-        """Return the run after its last line."""
-        if not any(self.totals.values()):
-            why = "the run has no total" if self.intervals else "the test never started"
-            raise damaged(self.first, f"{why}: no bytes in all", code="E-IMPORT-107")
+        why = "the run has no total" if self.intervals else "the test never started"
+        ended = any(self.totals.values())
+        expect(ended, self.first, f"{why}: no bytes in all", code="E-IMPORT-107")
         roles = sorted({role for keys in self.totals.values() for role, _ in keys})
         # forward is from client to server
         roles.sort(key=lambda role: role in ("RX-C", "TX-S"))
-        local_sends = not self.reverse
-        if self.is_server:
-            local_sends = not self.totals.get("receiver")
-        warmup_s = max(
-            (one.end_s.value for each in self.omitted.values() for one in each), default=0
-        )
+        local_sends = not (self.totals.get("receiver") if self.is_server else self.reverse)
+        omitted_s = [one.end_s.value for each in self.omitted.values() for one in each]
+        warmup_s = max(omitted_s, default=0)
         flows = [
             self._flow(role, role.startswith("TX") if role else local_sends, warmup_s)
             for role in roles
         ]
-        if len(flows) > 2 or len({flow.streams for flow in flows}) > 1:
-            raise damaged(
-                self.first, "the two directions have different streams", code="E-IMPORT-108"
-            )
-        segments = [one.retransmits for one in self._streams("sender", roles)]
-        mss_B = int(self.facts["mss_B"]) if "mss_B" in self.facts else None
+        alike = len(flows) <= 2 and flows[0].streams == flows[-1].streams
+        reason = "the two directions have different streams"
+        expect(alike, self.first, reason, code="E-IMPORT-108")
+        both, facts = len(flows) > 1, self.facts
+        started_unix_s = unix_s(facts.get("started", ""), "%d %b %Y %H:%M:%S")
+        dated = "started" not in facts or started_unix_s is not None
+        expect(dated, self.first, f"no date: {facts.get('started')}", code="E-IMPORT-109")
         return Record(
             tool="iperf3",
-            version=self.facts.get("version"),
+            version=facts.get("version"),
             line=self.first,
             forward=flows[0],
-            reverse=flows[1] if len(flows) > 1 else None,
-            client_sends=len(flows) > 1 or local_sends != self.is_server,
+            reverse=flows[1] if both else None,
+            client_sends=both or local_sends != self.is_server,
             streams=flows[0].streams,
-            started_unix_s=self._started(),
+            started_unix_s=started_unix_s,
             warmup_s=warmup_s,
             wall_s=warmup_s + max(flow.window_s for flow in flows),
-            mss_B=mss_B,
-            record_length_B=int(self.facts.get("record_length_B", 0)) or None,
-            congestion=self.facts.get("congestion"),
-            pacing_MBps=pacing_of(self.facts.get("pacing", "0")),
-            retransmits=sum(n or 0 for n in segments)
-            if segments and None not in segments
-            else None,
+            mss_B=int(facts["mss_B"]) if "mss_B" in facts else None,
+            record_length_B=int(facts.get("record_length_B", 0)) or None,
+            congestion=facts.get("congestion"),
+            pacing_MBps=pacing_of(facts.get("pacing", "0")),
+            retransmits=sum_of([one.retransmits for one in self._streams("sender", roles)]),
             rounded=True,
         )
-
-    def _started(self) -> float | None:
-        if "started" not in self.facts:
-            return None
-        try:
-            moment = datetime.strptime(self.facts["started"], "%d %b %Y %H:%M:%S")
-        except ValueError:
-            raise damaged(
-                self.first, f"no date: {self.facts['started']}", code="E-IMPORT-109"
-            ) from None
-        return moment.replace(tzinfo=UTC).timestamp()
 
     def _streams(self, end: str, roles: Iterable[str]) -> list[Line]:
         totals = self.totals.get(end, {})
         return [line for (role, name), line in totals.items() if name != "SUM" and role in roles]
 
     def _flow(self, role: str, local_sends: bool, warmup_s: float) -> Flow:
-        at: Literal["sender", "receiver"] = (
-            "receiver" if self._streams("receiver", [role]) else "sender"
-        )
-        streams = self._streams(at, [role])
-        if not 1 <= len(streams) <= MAX_STREAMS or (
-            not role and len(self.connected) > len(streams)
-        ):
-            raise damaged(
-                self.first,
-                f"{len(self.connected)} connections, {len(streams)} totals",
-                code="E-IMPORT-110",
-            )
+        received = self._streams("receiver", [role])
+        streams = received or self._streams("sender", [role])
+        least = 1 if role else max(1, len(self.connected))
+        reason = f"{len(self.connected)} connections, {len(streams)} totals"
+        expect(least <= len(streams) <= MAX_STREAMS, self.first, reason, code="E-IMPORT-110")
         amount = sum((one.amount_B for one in streams), NOTHING)
-        rate_Bps, window_s = (
-            sum(s.rate_Bps.value for s in streams),
-            max(s.end_s.value for s in streams),
-        )
-        if summed := self.totals[at].get((role, "SUM")):
-            if not summed.amount_B.agrees(amount.value, amount.error):
-                raise damaged(
-                    summed.number, "the sum is not the sum of the streams", code="E-IMPORT-111"
-                )
+        rate_Bps = sum(one.rate_Bps.value for one in streams)
+        window_s = max(one.end_s.value for one in streams)
+        if summed := self.totals["receiver" if received else "sender"].get((role, "SUM")):
+            agrees = summed.amount_B.agrees(amount.value, amount.error)
+            reason = "the sum is not the sum of the streams"
+            expect(agrees, summed.number, reason, code="E-IMPORT-111")
             rate_Bps, window_s = summed.rate_Bps.value, summed.end_s.value
         samples: list[Sample] = []
         local = self.totals.get("sender" if local_sends else "receiver", {})
@@ -214,24 +179,19 @@ class _Iperf3Run(PrintedRun):
             each = self.intervals[role, name]
             if (role, name) in local:
                 total_of([*each, local[role, name]])
-            for lines, before_s in ((self.omitted.get((role, name), []), 0.0), (each, warmup_s)):
-                samples += [
-                    Sample(
-                        *(stream, one.end_s.value + before_s, one.length_s),
-                        *(round(one.amount_B.value), lines is each),
-                    )
-                    for one in lines
-                ]
+            omitted = self.omitted.get((role, name), [])
+            samples += [one.sample(stream, in_window=False) for one in omitted]
+            samples += [one.sample(stream, warmup_s) for one in each]
         sent = sum((one.amount_B for one in self._streams("sender", [role])), NOTHING)
         whole = warmup_s == 0
         return Flow(
             streams=len(streams),
             window_s=window_s,
             goodput_MBps=rate_Bps / 1e6,
-            measured_at=at,
+            measured_at="receiver" if received else "sender",
             window_B=round(amount.value),
             sent_B=round(sent.value) or None if whole else None,
-            received_B=round(amount.value) if at == "receiver" and whole else None,
+            received_B=round(amount.value) if received and whole else None,
             samples=tuple(samples),
         )
 

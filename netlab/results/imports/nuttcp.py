@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
 
 from netlab.results.imports.records import (
     MAX_STREAMS,
     NOTHING,
     NUMBER,
-    Flow,
     Printed,
     PrintedRun,
     Record,
@@ -18,6 +16,8 @@ from netlab.results.imports.records import (
     Sample,
     check_rate,
     damaged,
+    expect,
+    one_flow,
     printed_runs,
 )
 
@@ -63,7 +63,7 @@ def parse_nuttcp(text: str) -> Runs:
 
 @dataclass
 class _NuttcpRun(PrintedRun):
-    """One run while it is parsed."""
+    """One run while it is parsed; a total is its amount, time and rate."""
 
     tool: str = "nuttcp"
     version: str | None = None
@@ -89,7 +89,6 @@ class _NuttcpRun(PrintedRun):
         return bool(brief and self.totals and (brief["total"] or len(self.totals) == 2))
 
     def take(self, number: int, line: str) -> None:
-        """Parse a line, or refuse it."""
         if match := _BRIEF.fullmatch(line) or _PARSED.fullmatch(line):
             self._take_brief(number, match)
         elif side := _SIDE.fullmatch(line):
@@ -98,27 +97,20 @@ class _NuttcpRun(PrintedRun):
             self.ended = "%TX" in line
             raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-065")
         else:
-            raise damaged(
-                number, f"not a line of nuttcp or ttcp: {line[:60]!r}", code="E-IMPORT-066"
-            )
+            reason = f"not a line of nuttcp or ttcp: {line[:60]!r}"
+            raise damaged(number, reason, code="E-IMPORT-066")
 
     def _take_brief(self, number: int, match: re.Match) -> None:
         self.ended = bool(match["total"])
-        amount = Printed.read(match["amount"], _MB)
-        time_s = Printed.read(match["time"])
-        rate = Printed.read(match["rate"], _MBIT)
-        check_rate(number, amount, time_s, rate)
-        time_s = _closer(amount, time_s, rate)
+        amount, time_s, _ = whole = _total(number, match, _MB, _MBIT)
         if so_far := match.groupdict().get("so_far"):
-            held = sum((one for _, one, _ in self.intervals), amount)
-            if not Printed.read(so_far, _MB).agrees(held.value, held.error):
-                raise damaged(
-                    number, "the running total is not the sum so far", code="E-IMPORT-143"
-                )
+            sum_B = sum((one for _, one, _ in self.intervals), amount)
+            agrees = Printed.read(so_far, _MB).agrees(sum_B.value, sum_B.error)
+            expect(agrees, number, "the running total is not the sum so far", code="E-IMPORT-143")
         if not match["total"]:
             self.intervals.append((number, amount, time_s))
             return
-        self.brief = (amount, time_s, rate)
+        self.brief = whole
         self.retransmits = int(match["retrans"]) if match["retrans"] else None
         self.rtt_ms = float(match["rtt"]) if match["rtt"] else None
 
@@ -128,23 +120,18 @@ class _NuttcpRun(PrintedRun):
         self.ended = "rror" in rest
         self.tool = "nuttcp" if side["tool"] else "ttcp"
         if total := _TOTAL.fullmatch(rest):
-            if way in self.totals:
-                raise damaged(number, "duplicate total", code="E-IMPORT-068")
-            unit = _MB if total["unit"] == "MB" else 1
-            amount, time_s = Printed.read(total["amount"], unit), Printed.read(total["time"])
-            rate = Printed.read(total["rate"], _KB)
-            check_rate(number, amount, time_s, rate)
-            if total["mbps"]:
-                mbps = Printed.read(total["mbps"], _MBIT)
-                if not mbps.agrees(rate.value, rate.error):
-                    raise damaged(number, "KB/sec and Mbps do not agree", code="E-IMPORT-069")
-            self.totals[way] = (amount, _closer(amount, time_s, rate), rate)
+            expect(way not in self.totals, number, "duplicate total", code="E-IMPORT-068")
+            whole = _total(number, total, _MB if total["unit"] == "MB" else 1, _KB)
+            mbps = Printed.read(total["mbps"], _MBIT) if total["mbps"] else whole[2]
+            agrees = mbps.agrees(whole[2].value, whole[2].error)
+            expect(agrees, number, "KB/sec and Mbps do not agree", code="E-IMPORT-069")
+            self.totals[way] = whole
         elif shape := _BUFLEN.fullmatch(rest):
-            if shape["protocol"] == "udp":
-                raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-070")
+            udp = shape["protocol"] == "udp"
+            expect(not udp, number, "UDP run; results are of TCP only", code="E-IMPORT-070")
             streams = int(shape["nstream"] or 1)
-            if not 1 <= streams <= MAX_STREAMS or self.streams not in (None, streams):
-                raise damaged(number, f"{streams} streams cannot be", code="E-IMPORT-071")
+            possible = 1 <= streams <= MAX_STREAMS and self.streams in (None, streams)
+            expect(possible, number, f"{streams} streams cannot be", code="E-IMPORT-071")
             self.streams = streams
             self.buflen_B = int(shape["buflen"])
         elif not _IGNORED_REST.fullmatch(rest):
@@ -159,51 +146,41 @@ class _NuttcpRun(PrintedRun):
             self.retransmits = int(again[1])
 
     def record(self) -> Record:
-        """Return the run after its last line."""
-        whole = self.brief or self.totals.get("r") or self.totals.get("t")
+        sent, received = self.totals.get("t"), self.totals.get("r")
+        whole = self.brief or received or sent
         if whole is None:
             raise damaged(self.first, "the run has no total", code="E-IMPORT-073")
         amount, time_s, rate = whole
-        at: Literal["sender", "receiver"] = (
-            "receiver" if self.brief or "r" in self.totals else "sender"
-        )
         samples = []
-        t_s = held = NOTHING
+        t_s = sum_B = NOTHING
         for number, some, some_s in self.intervals:
-            t_s, held = t_s + some_s, held + some
-            if held.value > amount.value * 1.001 + held.error + amount.error:
-                raise damaged(
-                    number, "the intervals sum to more than the total", code="E-IMPORT-074"
-                )
-            if t_s.value > time_s.value * 1.001 + t_s.error + time_s.error:
-                raise damaged(number, "the intervals are longer than the run", code="E-IMPORT-075")
+            t_s, sum_B = t_s + some_s, sum_B + some
+            fits = sum_B.value <= amount.value * 1.001 + sum_B.error + amount.error
+            expect(fits, number, "the intervals sum to more than the total", code="E-IMPORT-074")
+            fits = t_s.value <= time_s.value * 1.001 + t_s.error + time_s.error
+            expect(fits, number, "the intervals are longer than the run", code="E-IMPORT-075")
             samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
-        sent = self.totals.get("t")
-        if sent and "r" in self.totals and not sent[0].agrees(amount.value, amount.error + 2**26):
-            raise damaged(
-                self.first, "bytes sent and bytes received do not agree", code="E-IMPORT-076"
-            )
+        same = not (sent and received) or sent[0].agrees(amount.value, amount.error + 2**26)
+        reason = "bytes sent and bytes received do not agree"
+        expect(same, self.first, reason, code="E-IMPORT-076")
         extras: dict[str, object] = {}
         if self.rtt_ms is not None:
             extras["connect_rtt_us"] = self.rtt_ms * 1e3
         if samples and self.streams != 1:
             extras["intervals"] = "of all streams together, as stream 0"
-        return Record(
-            tool=self.tool,
-            version=self.version,
-            line=self.first,
-            forward=Flow(
-                streams=self.streams or 0,
-                window_s=time_s.value,
-                goodput_MBps=rate.value / 1e6,
-                measured_at=at,
-                window_B=round(amount.value),
-                sent_B=round(sent[0].value) if sent else None,
-                received_B=round(amount.value) if at == "receiver" else None,
-                samples=tuple(samples),
-            ),
+        at_receiver = bool(self.brief or received)
+        return one_flow(
+            self.tool,
+            self.first,
+            time_s.value,
+            rate.value / 1e6,
+            "receiver" if at_receiver else "sender",
             streams=self.streams,
-            wall_s=time_s.value,
+            window_B=round(amount.value),
+            sent_B=round(sent[0].value) if sent else None,
+            received_B=round(amount.value) if at_receiver else None,
+            samples=tuple(samples),
+            version=self.version,
             mss_B=self.mss_B,
             record_length_B=self.buflen_B,
             retransmits=self.retransmits,
@@ -212,13 +189,20 @@ class _NuttcpRun(PrintedRun):
         )
 
 
-def _closer(amount: Printed, time_s: Printed, rate: Printed) -> Printed:
-    """The time computed from amount and rate, if they have more digits than the printed one.
+def _total(
+    number: int, match: re.Match, unit_B: float, rate_unit_Bps: float
+) -> tuple[Printed, Printed, Printed]:
+    """Amount, time and rate of a line, which must agree.
 
-    Intervals of 0.1 s are printed with two digits, and their rates with eight.
+    The time is computed from the others if these have more digits than the printed one: intervals
+    of 0.1 s are printed with two digits, and their rates with eight.
     """
-    if not rate.value or rate.error / rate.value > 1e-3 or amount.error / amount.value > 1e-3:
-        return time_s
-    found_s = amount.value / rate.value
-    error_s = found_s * (amount.error / amount.value + rate.error / rate.value)
-    return Printed(found_s, error_s) if error_s < time_s.error else time_s
+    amount, time_s = Printed.read(match["amount"], unit_B), Printed.read(match["time"])
+    rate = Printed.read(match["rate"], rate_unit_Bps)
+    check_rate(number, amount, time_s, rate)
+    if rate.value and rate.error / rate.value <= 1e-3 and amount.error / amount.value <= 1e-3:
+        exact_s = amount.value / rate.value
+        error_s = exact_s * (amount.error / amount.value + rate.error / rate.value)
+        if error_s < time_s.error:
+            time_s = Printed(exact_s, error_s)
+    return amount, time_s, rate

@@ -6,8 +6,10 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from netlab.errors import BadInput
@@ -24,6 +26,12 @@ MAX_LINE = 4096
 def damaged(line: int, reason: str, *, code: str) -> BadInput:
     """Return the error of a parser for a line, from 1."""
     return BadInput(reason, where=f"line {line}", code=code)
+
+
+def expect(condition: object, line: int, reason: str, *, code: str) -> None:
+    """Refuse a line unless a condition holds."""
+    if not condition:
+        raise damaged(line, reason, code=code)
 
 
 @dataclass(frozen=True)
@@ -91,19 +99,40 @@ class Record:
         return (self.forward,) if self.reverse is None else (self.forward, self.reverse)
 
 
+def one_flow(
+    tool: str,
+    line: int,
+    window_s: float,
+    goodput_MBps: float,
+    measured_at: Literal["sender", "receiver"] | None,
+    *,
+    streams: int | None,
+    window_B: int | None,
+    sent_B: int | None = None,
+    received_B: int | None = None,
+    samples: tuple[Sample, ...] = (),
+    **facts: Any,
+) -> Record:
+    """A run of one direction without a warm-up."""
+    bytes_ = (window_B, sent_B, received_B)
+    flow = Flow(streams or 0, window_s, goodput_MBps, measured_at, *bytes_, samples)
+    facts = {"wall_s": window_s} | facts
+    return Record(tool, line, flow, streams=streams, **facts)
+
+
 Runs = tuple[Record | BadInput, ...]
 """The runs of a text in their order, each read or refused with its reason."""
 
 
 def each_of(parts: Iterable[Any], record: Callable[[Any], Record]) -> Runs:
     """The record of each part of a text, or the error of a part that has none."""
-    found: list[Record | BadInput] = []
+    runs: list[Record | BadInput] = []
     for part in parts:
         try:
-            found.append(part if isinstance(part, BadInput) else record(part))
+            runs.append(part if isinstance(part, BadInput) else record(part))
         except BadInput as error:
-            found.append(error)
-    return tuple(found)
+            runs.append(error)
+    return tuple(runs)
 
 
 def whole(runs: Runs) -> tuple[Record, ...]:
@@ -112,6 +141,20 @@ def whole(runs: Runs) -> tuple[Record, ...]:
         if isinstance(run, BadInput):
             raise run
     return tuple(run for run in runs if isinstance(run, Record))
+
+
+def sum_of(amounts: Iterable[int | None]) -> int | None:
+    """Sum of amounts; None if one is unknown or there is none."""
+    known = list(amounts)
+    return sum(n or 0 for n in known) if known and None not in known else None
+
+
+def unix_s(text: str, form: str) -> float | None:
+    """Seconds of a time in UTC; None if it is not one."""
+    try:
+        return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 # Checked access to JSON: each access checks the type, each error has a line and a key.
@@ -143,39 +186,33 @@ def documents(text: str) -> list[View | BadInput]:
     """All JSON objects of a text, or what is wrong with one; an echo between them is left out."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     text = _NAN.sub("null", text)
+    newlines = [newline.start() for newline in re.finditer("\n", text)]
     found: list[View | BadInput] = []
     first = OBJECT.search(text)
     at = first.end() if first else 0
-    line = 1 + text.count("\n", 0, at)
-    while True:
-        begin = _after_blanks(text, at)
-        line += text.count("\n", at, begin)
-        at = begin
-        if at == len(text) and found:
-            return found
-        if found and text[at] != "{":
-            end = text.find("\n", at) + 1 or len(text)
-            if not _NOT_ECHO.search(text, at, end):
-                at, line = end, line + text.count("\n", at, end)
-                continue
+    while (at := _after_blanks(text, at)) < len(text) or not found:
+        end = text.find("\n", at) + 1 or len(text)
+        if found and text[at] != "{" and not _NOT_ECHO.search(text, at, end):
+            at = end
+            continue
+        line, end = 1 + bisect_left(newlines, at), -1
+        bad = None
         try:
             value, end = decoder.raw_decode(text, at)
-            if isinstance(value, dict):
-                found.append(View(value, (), text[at:end], line))
-            else:
-                found.append(damaged(line, "expected a JSON object", code="E-IMPORT-057"))
+            if not isinstance(value, dict):
+                bad = damaged(line, "expected a JSON object", code="E-IMPORT-057")
+        except json.JSONDecodeError as error:
+            bad = damaged(error.lineno, f"not JSON: {error.msg}", code="E-IMPORT-055")
         except (ValueError, RecursionError) as error:
-            if isinstance(error, json.JSONDecodeError):
-                bad = damaged(error.lineno, f"not JSON: {error.msg}", code="E-IMPORT-055")
-            else:
-                bad = damaged(line, f"cannot parse the JSON: {error}", code="E-IMPORT-056")
-            found.append(bad)
-            if sum(isinstance(one, BadInput) for one in found) > MAX_DAMAGED:
-                raise bad from None
+            bad = damaged(line, f"cannot parse the JSON: {error}", code="E-IMPORT-056")
+        found.append(bad or View(value, (), text[at:end], line))
+        if bad and sum(isinstance(one, BadInput) for one in found) > MAX_DAMAGED:
+            raise bad
+        if end < 0:  # the next one may begin on a line of its own
             again = _OUTERMOST.search(text, at + 1)
             end = again.start() if again else len(text)
-        line += text.count("\n", at, end)
         at = end
+    return found
 
 
 @dataclass(frozen=True)
@@ -300,6 +337,9 @@ class Printed:
     def __sub__(self, other: Printed) -> Printed:
         return Printed(self.value - other.value, self.error + other.error)
 
+    def scaled(self, scale: float) -> Printed:
+        return Printed(self.value * scale, self.error * scale)
+
     def agrees(self, value: float, error: float = 0.0) -> bool:
         """True if another figure of the same quantity is within both errors (and 0.1 %)."""
         return abs(self.value - value) <= self.error + error + 1e-3 * abs(value)
@@ -310,17 +350,17 @@ NOTHING = Printed(0.0, 0.0)
 
 def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed) -> None:
     """Refuse a line whose amount, time and rate disagree."""
-    if not 0 < time_s.value <= MAX_SECONDS:
-        raise damaged(line, f"implausible time of {time_s.value} s", code="E-IMPORT-077")
+    long = f"implausible time of {time_s.value} s"
+    expect(0 < time_s.value <= MAX_SECONDS, line, long, code="E-IMPORT-077")
+    plausible = 0 <= amount_B.value < MAX_COUNT and rate_Bps.value < MAX_RATE_BPS
+    expect(plausible, line, "implausible amount or rate", code="E-IMPORT-078")
     # a time shorter than its rounding error does not bound the rate
-    if not (0 <= amount_B.value < MAX_COUNT and rate_Bps.value < MAX_RATE_BPS):
-        raise damaged(line, "implausible amount or rate", code="E-IMPORT-078")
     low = max(0.0, amount_B.value - amount_B.error) / (time_s.value + time_s.error)
     least_s = time_s.value - time_s.error
     high = (amount_B.value + amount_B.error) / least_s if least_s > 0 else math.inf
     slack = rate_Bps.error + 1e-3 * rate_Bps.value
-    if not low - slack <= rate_Bps.value <= high + slack:
-        raise damaged(line, "amount, time and rate do not agree", code="E-IMPORT-079")
+    agree = low - slack <= rate_Bps.value <= high + slack
+    expect(agree, line, "amount, time and rate do not agree", code="E-IMPORT-079")
 
 
 @dataclass
@@ -344,20 +384,24 @@ class PrintedRun(ABC):
         """The run after its last line."""
 
 
-def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) -> Runs:
-    """Every run of a text; blanks at the ends of lines and empty lines do not count."""
-    runs: list[PrintedRun] = []
+def numbered(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; blanks at the ends of lines and empty lines do not count."""
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
-        if not (line := line.strip()):
-            continue
-        if len(line) > MAX_LINE:
-            raise damaged(number, f"a line of {len(line)} characters", code="E-IMPORT-146")
+        if line := line.strip():
+            yield number, line
+
+
+def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) -> Runs:
+    """Every run of a text."""
+    runs: list[PrintedRun] = []
+    for number, line in numbered(text):
+        long = f"a line of {len(line)} characters"
+        expect(len(line) <= MAX_LINE, number, long, code="E-IMPORT-146")
         if not runs or runs[-1].is_over_at(line):
             runs.append(begin(number))
         try:
             runs[-1].take(number, line)
         except BadInput as error:
             runs[-1].failed = runs[-1].failed or error
-    if not runs:
-        raise damaged(1, "nothing to import", code=code)
+    expect(runs, 1, "nothing to import", code=code)
     return each_of((run.failed or run for run in runs), lambda run: run.record())
