@@ -67,7 +67,7 @@ FORMATS = (
     Format("nuttcp or ttcp lines", nuttcp.NUTTCP.search, nuttcp.parse_nuttcp),
     Format("netperf text", other_tools.NETPERF.search, other_tools.parse_netperf),
     Format("neper keys", other_tools.NEPER.search, other_tools.parse_neper),
-    Format("ntttcp text", other_tools.NTTTCP.search, other_tools.parse_ntttcp),
+    _printed("ntttcp text", other_tools.NTTTCP, other_tools.NtttcpRun, code="E-IMPORT-147"),
     Format("kperf text", other_tools.KPERF.search, other_tools.parse_kperf),
     *(
         Format(name, fits.search, other_tools.refusal(reason))

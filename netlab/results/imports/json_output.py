@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal
+from statistics import fmean
+from typing import Any
 
 from netlab.errors import BadInput
 from netlab.results.imports.records import (
@@ -19,6 +20,7 @@ from netlab.results.imports.records import (
     View,
     documents,
     each_of,
+    sum_of,
 )
 
 # iperf3 ``-J``: exact counts of the end that wrote it, and the other end's totals.
@@ -74,25 +76,23 @@ def _record_of_iperf3(doc: View) -> Record:
     if "error" in doc:
         why = f"the run failed: {doc.at('error').words()}"
         raise doc.at("error").bad(f"{never}; {why}" if never else why, code="E-IMPORT-045")
-    if never:
-        raise doc.bad(never, code="E-IMPORT-112")
-    if "end" not in doc or doc.at("end").value == {}:
-        raise doc.bad("the test did not end: it has no totals", code="E-IMPORT-145")
+    doc.expect(not never, never, code="E-IMPORT-112")
+    ended = "end" in doc and doc.at("end").value != {}
+    doc.expect(ended, "the test did not end: it has no totals", code="E-IMPORT-145")
     start, end = doc.at("start"), doc.at("end")
     test = start.at("test_start")
     protocol = test.at("protocol")
-    if protocol.words() != "TCP":
-        raise protocol.bad(f"{protocol.words()} run; results are of TCP only", code="E-IMPORT-046")
+    reason = f"{protocol.words()} run; results are of TCP only"
+    protocol.expect(protocol.value == "TCP", reason, code="E-IMPORT-046")
     streams = test.at("num_streams").count(1, MAX_STREAMS)
     both = "sum_sent_bidir_reverse" in end
     is_server = "accepted_connection" in start
     local_sends = bool(test.at("reverse").count(0, 1)) == is_server
     connected = start.at("connected")
     sockets = [one.at("socket").count() for one in connected.items()]
-    if len(sockets) != streams * (2 if both else 1) or len(set(sockets)) != len(sockets):
-        raise connected.bad(
-            f"{len(sockets)} connections for {streams} streams", code="E-IMPORT-047"
-        )
+    whole = len(sockets) == len(set(sockets)) == streams * (2 if both else 1)
+    reason = f"{len(sockets)} connections for {streams} streams"
+    connected.expect(whole, reason, code="E-IMPORT-047")
     omit_s = test.at("omit").number(0, MAX_SECONDS)
 
     samples = _samples_of_iperf3(doc, sockets, omit_s, local_sends, both)
@@ -103,48 +103,41 @@ def _record_of_iperf3(doc: View) -> Record:
         sink_samples = _samples_of_iperf3(answer, theirs, omit_s, False, False)[0]
     # a server that sends is not told what the client received
     of_all = partial(_flow_of_iperf3, end, streams=streams, omit_s=omit_s, serves=is_server)
-    forward = of_all("", local_sends, samples[0], sink_samples)
-    reverse = of_all("_bidir_reverse", not local_sends, samples[1], None) if both else None
-    mss_B = _known(start, "tcp_mss_default")
-    buffer_B = _known(start, "sock_bufsize")
-    rtts = _of_senders(end, "mean_rtt")
-    least = _of_senders(end, "min_rtt")
+    flows = [of_all("", local_sends, samples[0], sink_samples)]
+    flows += [of_all("_bidir_reverse", not local_sends, samples[1], None)] if both else []
+    mss_B, buffer_B = _known(start, "tcp_mss_default"), _known(start, "sock_bufsize")
+    rtts, least = (_of_senders(end, key) for key in ("mean_rtt", "min_rtt"))
     cwnds = _last_cwnds(doc)
-    sums = [end.at(f"sum_sent{part}") for part in ("", *(("_bidir_reverse",) if both else ()))]
-    retransmits = None
-    if all("retransmits" in one for one in sums):
-        retransmits = sum(one.at("retransmits").count() for one in sums)
+    sums = [end.at(f"sum_sent{part}") for part in ("", "_bidir_reverse")[: len(flows)]]
+    again = [one.at("retransmits").count() if "retransmits" in one else None for one in sums]
     paced = [_known(test, key) for key in ("target_bitrate", "fqrate")]
     cpu = end.at("cpu_utilization_percent") if "cpu_utilization_percent" in end else None
+    names = [key for key in ("host_total", "remote_total") if cpu and key in cpu]
     return Record(
         tool="iperf3",
         version=start.at("version").words().removeprefix("iperf "),
         line=doc.first_line,
-        forward=forward,
-        reverse=reverse,
+        forward=flows[0],
+        reverse=flows[1] if both else None,
         client_sends=local_sends != is_server,
         streams=streams,
         started_unix_s=start.at("timestamp", "timesecs").number(0, MAX_UNIX_S),
         warmup_s=omit_s,
-        wall_s=omit_s + max(flow.window_s for flow in (forward, reverse) if flow),
+        wall_s=omit_s + max(flow.window_s for flow in flows),
         path_mtu_B=_path_mtu(doc),
         mss_B=mss_B,
         record_length_B=test.at("blksize").count(1),
         buffer_B=buffer_B or 0,
         congestion=_congestion(end),
         pacing_MBps=min((rate / 8e6 for rate in paced if rate), default=None),
-        retransmits=retransmits,
-        rtt_us=sum(rtts) / len(rtts) if rtts else None,
+        retransmits=sum_of(again),
+        rtt_us=fmean(rtts) if rtts else None,
         min_rtt_us=min(least) if least else None,
-        cwnd_segments=sum(cwnds) / len(cwnds) / mss_B if cwnds and mss_B else None,
+        cwnd_segments=fmean(cwnds) / mss_B if cwnds and mss_B else None,
         sndbuf_B=_known(start, "sndbuf_actual") if buffer_B and (local_sends or both) else None,
         rcvbuf_B=_known(start, "rcvbuf_actual") if buffer_B and not local_sends else None,
-        extras={
-            "cpu_percent_of_one_core": {
-                key: cpu.at(key).number() for key in ("host_total", "remote_total") if key in cpu
-            }
-        }
-        if cpu is not None
+        extras={"cpu_percent_of_one_core": {key: cpu.at(key).number() for key in names}}
+        if cpu
         else {},
     )
 
@@ -155,19 +148,14 @@ def _known(view: View, key: str) -> int | None:
 
 
 def _congestion(end: View) -> str | None:
-    for key in ("sender_tcp_congestion", "receiver_tcp_congestion"):
-        if key in end:
-            return end.at(key).words(40)
-    return None
+    keys = ("sender_tcp_congestion", "receiver_tcp_congestion")
+    return next((end.at(key).words(40) for key in keys if key in end), None)
 
 
 def _of_senders(end: View, key: str) -> list[float]:
-    found = []
-    for stream in end.at("streams").items():
-        sender = stream.at("sender") if "sender" in stream else None
-        if sender is not None and key in sender and sender.at(key).number() > 0:
-            found.append(sender.at(key).number())
-    return found
+    streams = end.at("streams").items()
+    senders = [stream.at("sender") for stream in streams if "sender" in stream]
+    return [n for one in senders if key in one and (n := one.at(key).number()) > 0]
 
 
 def _last_cwnds(doc: View) -> list[float]:
@@ -178,47 +166,41 @@ def _last_cwnds(doc: View) -> list[float]:
 
 def _path_mtu(doc: View) -> int | None:
     """The path MTU of the last interval; None for a socket that only received."""
-    found = None
-    for interval in doc.at("intervals").items():
-        for stream in interval.at("streams").items():
-            if "pmtu" in stream:
-                found = stream.at("pmtu").count(0, 65536) or found
-    return found
+    intervals = doc.at("intervals").items()
+    streams = [stream for interval in intervals for stream in interval.at("streams").items()]
+    mtus_B = [stream.at("pmtu").count(0, 65536) for stream in streams if "pmtu" in stream]
+    return next(filter(None, reversed(mtus_B)), None)
 
 
 def _samples_of_iperf3(
     doc: View, sockets: list[int], omit_s: float, local_sends: bool, both: bool
 ) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
     """Interval samples of the forward and of the reverse direction."""
-    found: tuple[list[Sample], list[Sample]] = ([], [])
+    samples: tuple[list[Sample], list[Sample]] = ([], [])
     numbers: tuple[dict[int, int], dict[int, int]] = ({}, {})
     last_s: dict[int, float] = {}
     for interval in doc.at("intervals").items():
         for stream in interval.at("streams").items():
-            socket = stream.at("socket")
-            if socket.count() not in sockets:
-                raise socket.bad(
-                    f"socket {socket.count()} was never connected", code="E-IMPORT-048"
-                )
+            socket = stream.at("socket").count()
+            reason = f"socket {socket} was never connected"
+            stream.at("socket").expect(socket in sockets, reason, code="E-IMPORT-048")
             omitted = stream.at("omitted").value is True
             sends = stream.at("sender").value is True if "sender" in stream else local_sends
-            if not both and sends != local_sends:
-                raise stream.bad("the direction differs from the run's", code="E-IMPORT-049")
             way = 1 if sends != local_sends else 0
-            number = numbers[way].setdefault(socket.count(), len(numbers[way]))
+            reason = "the direction differs from the run's"
+            stream.expect(both or not way, reason, code="E-IMPORT-049")
+            number = numbers[way].setdefault(socket, len(numbers[way]))
             length_s = stream.at("seconds").number(0, MAX_SECONDS)
             t_s = stream.at("end").number(0, MAX_SECONDS) + (0.0 if omitted else omit_s)
             if length_s <= 0 and not stream.at("bytes").count():
                 continue
-            if length_s <= 0 or t_s <= last_s.get(socket.count(), 0.0):
-                raise stream.bad(
-                    "the interval does not follow the one before it", code="E-IMPORT-050"
-                )
-            last_s[socket.count()] = t_s
-            found[way].append(
-                Sample(number, t_s, length_s, stream.at("bytes").count(), not omitted)
-            )
-    return tuple(found[0]), tuple(found[1])
+            follows = length_s > 0 and t_s > last_s.get(socket, 0.0)
+            reason = "the interval does not follow the one before it"
+            stream.expect(follows, reason, code="E-IMPORT-050")
+            last_s[socket] = t_s
+            bytes_ = stream.at("bytes").count()
+            samples[way].append(Sample(number, t_s, length_s, bytes_, not omitted))
+    return tuple(samples[0]), tuple(samples[1])
 
 
 def _flow_of_iperf3(
@@ -234,34 +216,28 @@ def _flow_of_iperf3(
 ) -> Flow:
     sent, received = end.at(f"sum_sent{part}"), end.at(f"sum_received{part}")
     sent_B, received_B = sent.at("bytes").count(), received.at("bytes").count()
-    at: Literal["sender", "receiver"] = "receiver"
-    counted, counted_B = received, received_B
-    if received_B == 0 and sent_B and serves and local_sends:
-        at, counted, counted_B = "sender", sent, sent_B
-    elif received_B == 0:
-        raise received.at("bytes").bad(
-            "the receiver's count is zero or missing", code="E-IMPORT-051"
-        )
+    sender_only = received_B == 0 and sent_B and serves and local_sends
+    reason = "the receiver's count is zero or missing"
+    received.at("bytes").expect(received_B or sender_only, reason, code="E-IMPORT-051")
+    counted, counted_B = (sent, sent_B) if sender_only else (received, received_B)
     window_s = counted.at("seconds").number(1e-6, MAX_SECONDS)
     rate = counted.at("bits_per_second")
-    if abs(rate.number() - 8 * counted_B / window_s) > 1e-3 * rate.number() + 1:
-        raise rate.bad("bytes, seconds and bits_per_second do not agree", code="E-IMPORT-052")
+    agrees = abs(rate.number() - 8 * counted_B / window_s) <= 1e-3 * rate.number() + 1
+    rate.expect(agrees, "bytes, seconds and bits_per_second do not agree", code="E-IMPORT-052")
     local, local_B = (sent, sent_B) if local_sends else (received, received_B)
     total = sum(sample.bytes for sample in samples if sample.in_window)
-    if samples and abs(total - local_B) > LOST_SHARE * local_B:
-        raise local.at("bytes").bad(
-            f"the intervals sum to {total} bytes, the total is {local_B}", code="E-IMPORT-053"
-        )
+    fits = not samples or abs(total - local_B) <= LOST_SHARE * local_B
+    reason = f"the intervals sum to {total} bytes, the total is {local_B}"
+    local.at("bytes").expect(fits, reason, code="E-IMPORT-053")
     per_stream = _streams_total(end, part, local_sends)
-    if abs(per_stream - local_B) > LOST_SHARE * local_B:
-        raise local.at("bytes").bad(
-            f"the streams sum to {per_stream} bytes, the total is {local_B}", code="E-IMPORT-054"
-        )
+    fits = abs(per_stream - local_B) <= LOST_SHARE * local_B
+    reason = f"the streams sum to {per_stream} bytes, the total is {local_B}"
+    local.at("bytes").expect(fits, reason, code="E-IMPORT-054")
     return Flow(
         streams=streams,
         window_s=window_s,
         goodput_MBps=counted_B / window_s / 1e6,
-        measured_at=at,
+        measured_at="sender" if sender_only else "receiver",
         window_B=counted_B,
         sent_B=sent_B if sent_B and not omit_s else None,
         received_B=None if omit_s else received_B or None,
@@ -272,12 +248,12 @@ def _flow_of_iperf3(
 def _streams_total(end: View, part: str, local_sends: bool) -> int:
     """Bytes that the local ends of one direction's streams moved."""
     role = "sender" if local_sends else "receiver"
-    total = 0
-    for stream in end.at("streams").items():
-        one = stream.at(role)
-        if "sender" not in one or (one.at("sender").value is True) == local_sends:
-            total += one.at("bytes").count()
-    return total
+    ends = [stream.at(role) for stream in end.at("streams").items()]
+    return sum(
+        one.at("bytes").count()
+        for one in ends
+        if "sender" not in one or (one.at("sender").value is True) == local_sends
+    )
 
 
 # flent's data file: JSON with one series per netperf stream, rates in 10^6 bit/s.
@@ -300,34 +276,27 @@ def parse_flent(text: str) -> Runs:
 
 def _record_of_flent(doc: View) -> Record:
     version = doc.at("version")
-    if version.count() not in VERSIONS:
-        known = ", ".join(map(str, VERSIONS))
-        raise version.bad(
-            f"format {version.count()}, this netlab reads {known}", code="E-IMPORT-005"
-        )
+    known = ", ".join(map(str, VERSIONS))
+    reason = f"format {version.count()}, this netlab reads {known}"
+    version.expect(version.count() in VERSIONS, reason, code="E-IMPORT-005")
     metadata = doc.at("metadata")
     series = metadata.at("SERIES_META")
-    if not isinstance(series.value, dict):
-        raise series.bad("is not an object", code="E-IMPORT-006")
+    series.expect(isinstance(series.value, dict), "is not an object", code="E-IMPORT-006")
     raw = doc.at("raw_values")
     up = _streams_of_flent(series, raw, "TCP upload")
     down = _streams_of_flent(series, raw, "TCP download")
-    if not up and not down:
-        raise series.bad("no TCP stream among the series", code="E-IMPORT-007")
-    if up and down and len(up) != len(down):
-        raise series.bad(f"{len(up)} streams up and {len(down)} down", code="E-IMPORT-008")
+    series.expect(up or down, "no TCP stream among the series", code="E-IMPORT-007")
+    reason = f"{len(up)} streams up and {len(down)} down"
+    series.expect(len(up) == len(down) or not (up and down), reason, code="E-IMPORT-008")
     t0_unix_s = _t0(metadata.at("T0"), raw, [*up, *down])
-    flows = [
-        _flow_of_flent(doc, names, t0_unix_s, way)
-        for names, way in ((up, "up"), (down, "down"))
-        if names
-    ]
+    ways = ((up, "up"), (down, "down"))
+    flows = [_flow_of_flent(doc, names, t0_unix_s, way) for names, way in ways if names]
     both = [series.at(name) for name in (*up, *down)]
+    again = [str(one.at("TCP_RETRANSMIT").value) for one in both if "TCP_RETRANSMIT" in one]
+    retransmits = [int(text) for text in again if text.isascii() and text.isdigit()]
     senders = [series.at(name) for name in up]
-    retransmits = [int(v) for v in _texts(both, "TCP_RETRANSMIT") if v.isascii() and v.isdigit()]
     rtts = [one.at("TCPI_RTT").number() for one in senders if "TCPI_RTT" in one]
     congestion = {one.at("CONG_CONTROL").words(40) for one in both if "CONG_CONTROL" in one}
-    lengths = [flow.window_s for flow in flows]
     return Record(
         tool="flent",
         version=metadata.at("FLENT_VERSION").words(40),
@@ -337,13 +306,13 @@ def _record_of_flent(doc: View) -> Record:
         client_sends=bool(up),
         streams=flows[0].streams,
         started_unix_s=t0_unix_s,
-        wall_s=max(lengths),
+        wall_s=max(flow.window_s for flow in flows),
         path_mtu_B=_same(both, "TCPI_PMTU"),
         mss_B=_same(both, "TCP_MSS"),
         record_length_B=_same(both, "SEND_SIZE"),
         congestion=congestion.pop() if len(congestion) == 1 else None,
         retransmits=sum(retransmits) if len(retransmits) == len(both) else None,
-        rtt_us=sum(rtts) / len(rtts) if rtts and not down else None,
+        rtt_us=fmean(rtts) if rtts and not down else None,
         ping_ms=_pings(raw, version.count()),
         extras={"test": metadata.at("NAME").words()},
     )
@@ -360,56 +329,44 @@ def _t0(began: View, raw: View, names: list[str]) -> float:
         first = [next(raw.at(name).items()) for name in names if raw.at(name).value]
         off_s = t0_unix_s - min((one.at("t").number() for one in first), default=t0_unix_s)
         t0_unix_s -= round(off_s / ZONE_STEP_S) * ZONE_STEP_S
-    if not 0 <= t0_unix_s <= MAX_UNIX_S:
-        raise began.bad("is not a time of a measurement", code="E-IMPORT-120")
+    plausible = 0 <= t0_unix_s <= MAX_UNIX_S
+    began.expect(plausible, "is not a time of a measurement", code="E-IMPORT-120")
     return t0_unix_s
 
 
 def _pings(raw: View, version: int) -> dict[str, tuple[float, ...]]:
     """The latencies that were measured beside the streams, by series."""
-    found = {}
+    pings = {}
     for name in raw.value if isinstance(raw.value, dict) else ():
         if name.startswith("Ping (ms)") and raw.at(name).value:
             values = [one.at("val") for one in raw.at(name).items() if "val" in one]
             rates = version < 4 and "UDP" in name
-            found[name] = tuple(
+            pings[name] = tuple(
                 1e3 / max(1e-6, one.number()) if rates else one.number(0, 1e7) for one in values
             )
-    return {name: values for name, values in found.items() if values}
+    return {name: values for name, values in pings.items() if values}
 
 
 def _streams_of_flent(series: View, raw: View, prefix: str) -> list[str]:
-    found = []
-    names = series.value if isinstance(series.value, dict) else {}
-    for name in names:
+    names = []
+    for name in series.value if isinstance(series.value, dict) else ():
         if not name.startswith(prefix):
             continue
         meta = series.at(name)
         runs = meta.at("RUNNER").words() in STREAM_RUNNERS if "RUNNER" in meta else name in raw
         if runs and (raw.at(name).value or "RUNNER" in meta):
             units = meta.at("UNITS")
-            if units.words() != "Mbits/s":
-                raise units.bad("a TCP stream is in Mbits/s", code="E-IMPORT-010")
-            found.append(name)
-    if len(found) > MAX_STREAMS:
-        raise series.bad("too many streams", code="E-IMPORT-011")
-    return found
-
-
-def _texts(series: list[View], key: str) -> list[str]:
-    return [str(one.at(key).value) for one in series if key in one]
+            mbits = units.words() == "Mbits/s"
+            units.expect(mbits, "a TCP stream is in Mbits/s", code="E-IMPORT-010")
+            names.append(name)
+    series.expect(len(names) <= MAX_STREAMS, "too many streams", code="E-IMPORT-011")
+    return names
 
 
 def _same(series: list[View], key: str) -> int | None:
     """A count that all streams that have it agree on."""
-    found = {one.at(key).count() for one in series if key in one}
-    return (found.pop() or None) if len(found) == 1 else None
-
-
-def _total(amounts: list[int | None]) -> int | None:
-    """Sum of all streams, None if one is unknown or there is none."""
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) or None if len(known) == len(amounts) else None
+    counts = {one.at(key).count() for one in series if key in one}
+    return (counts.pop() or None) if len(counts) == 1 else None
 
 
 def _flow_of_flent(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
@@ -418,38 +375,35 @@ def _flow_of_flent(doc: View, names: list[str], t0_unix_s: float, way: str) -> F
     received: list[int | None] = []
     for stream, name in enumerate(names):
         meta = doc.at("metadata", "SERIES_META", name)
-        if "MEAN_VALUE" not in meta:
-            raise meta.bad("the stream has no data", code="E-IMPORT-012")
+        meta.expect("MEAN_VALUE" in meta, "the stream has no data", code="E-IMPORT-012")
         mean = meta.at("MEAN_VALUE")
         timed = [one for one in doc.at("raw_values", name).items() if "val" in one]
         lengths.append(_length_s(meta, timed))
-        for key, into in (("BYTES_SENT", sent), ("BYTES_RECVD", received)):
-            into.append(meta.at(key).count() if key in meta else None)
+        for key, amounts in (("BYTES_SENT", sent), ("BYTES_RECVD", received)):
+            amounts.append(meta.at(key).count() if key in meta else None)
         counted = received[-1] if received[-1] is not None else sent[-1]
-        rate = counted * 8e-6 / lengths[-1] if counted else mean.number(0, 1e9)
+        rate_Mbps += counted * 8e-6 / lengths[-1] if counted else mean.number(0, 1e9)
         # each is rounded to its digits, and an upload's mean is of what its sender counted
-        told = Printed.read(str(mean.number(0, 1e9)))
+        shown = Printed.read(str(mean.number(0, 1e9)))
         both = [n * 8e-6 / lengths[-1] for n in (received[-1], sent[-1]) if n]
-        if both and not any(told.agrees(one, 5e-3 * one / lengths[-1]) for one in both):
-            raise mean.bad("bytes, time and mean rate do not agree", code="E-IMPORT-013")
-        rate_Mbps += rate
+        agrees = not both or any(shown.agrees(one, 5e-3 * one / lengths[-1]) for one in both)
+        mean.expect(agrees, "bytes, time and mean rate do not agree", code="E-IMPORT-013")
         last_s = -MAX_SECONDS
         for one in timed:
             t_s = one.at("t").number(0, MAX_UNIX_S) - t0_unix_s
             length_s = one.at("dur").number(1e-6, MAX_SECONDS)
             bytes_ = one.at("val").number(0, 1e9) * length_s * 1e6 / 8
-            if t_s <= last_s:
-                raise one.bad("the samples are not in order of time", code="E-IMPORT-014")
+            one.expect(t_s > last_s, "the samples are not in order of time", code="E-IMPORT-014")
             last_s = t_s
             samples.append(Sample(stream, t_s, length_s, round(bytes_)))
-    received_B = _total(received)
+    received_B = sum_of(received) or None
     return Flow(
         streams=len(names),
         window_s=max(lengths),
         goodput_MBps=rate_Mbps / 8,
         measured_at="receiver" if received_B is not None or way == "down" else "sender",
         window_B=received_B,
-        sent_B=_total(sent),
+        sent_B=sum_of(sent) or None,
         received_B=received_B,
         samples=tuple(samples),
     )
@@ -459,10 +413,9 @@ def _length_s(meta: View, timed: list[View]) -> float:
     """Duration of a stream: netperf's, or from its first sample to its last."""
     if "ELAPSED_TIME" in meta:
         return meta.at("ELAPSED_TIME").number(1e-6, MAX_SECONDS)
-    if not timed:
-        raise meta.bad("the stream has no samples", code="E-IMPORT-121")
+    meta.expect(timed, "the stream has no samples", code="E-IMPORT-121")
     first, last = (one.at("t").number(0, MAX_UNIX_S) for one in (timed[0], timed[-1]))
     length_s = last - first + timed[0].at("dur").number(1e-6, MAX_SECONDS)
-    if not 0 < length_s <= MAX_SECONDS:
-        raise timed[-1].bad("the samples are not in order of time", code="E-IMPORT-122")
+    ordered = 0 < length_s <= MAX_SECONDS
+    timed[-1].expect(ordered, "the samples are not in order of time", code="E-IMPORT-122")
     return length_s

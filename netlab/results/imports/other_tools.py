@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from netlab.results.imports.records import (
     MAX_SECONDS,
     MAX_STREAMS,
     NUMBER,
-    Flow,
     Printed,
     PrintedRun,
     Record,
@@ -22,7 +21,9 @@ from netlab.results.imports.records import (
     damaged,
     documents,
     each_of,
-    printed_runs,
+    expect,
+    numbered,
+    one_flow,
 )
 
 RATES_BPS = {
@@ -40,11 +41,8 @@ def _record(
     line: int,
     time_s: Printed,
     rate_Bps: Printed,
-    at: str | None,
-    *,
-    streams: int | None,
+    at: Literal["sender", "receiver"] | None,
     amounts_B: dict[str, int | None],
-    samples: tuple[Sample, ...] = (),
     **facts: Any,
 ) -> Record:
     """A run by its time and rate, with the bytes of each end where they are known.
@@ -57,26 +55,15 @@ def _record(
     received_B = amounts_B.get("receiver")
     if received_B:
         at, counted, rate_Bps = "receiver", received_B, Printed(received_B / time_s.value, 0.0)
-    if not rate_Bps.value:
-        raise damaged(line, "the run moved nothing", code="E-IMPORT-123")
-    flow = Flow(
-        streams=streams or 0,
-        window_s=time_s.value,
-        goodput_MBps=rate_Bps.value / 1e6,
-        measured_at=at,  # type: ignore[arg-type]
+    expect(rate_Bps.value, line, "the run moved nothing", code="E-IMPORT-123")
+    facts = {"rounded": counted is None} | facts
+    return one_flow(
+        *(tool, line, time_s.value, rate_Bps.value / 1e6, at),
         window_B=counted or round(amount_B.value),
         sent_B=amounts_B.get("sender"),
         received_B=received_B,
-        samples=samples,
+        **facts,
     )
-    facts = {"wall_s": time_s.value, "rounded": counted is None} | facts
-    return Record(tool=tool, line=line, forward=flow, streams=streams, **facts)
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
-        if line := line.strip():
-            yield number, line
 
 
 # netperf: the classic columns, and the omni tests' CSV and key=value. THROUGHPUT is of the local
@@ -107,58 +94,62 @@ _HEADS = {
 NETPERF = re.compile(_BANNER.pattern + r"|^(?:THROUGHPUT|ELAPSED_TIME)=", re.MULTILINE)
 
 
+@dataclass
+class _NetperfRun:
+    """One run: the line, the name of the test, its keys and its interim results."""
+
+    line: int
+    test: str
+    keys: dict[str, str] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+
+
 def parse_netperf(text: str) -> Runs:
     """Every run of a text."""
-    found: list[tuple[int, str, dict[str, str], tuple[Sample, ...]]] = []
-    test, unit, first, begun = "", "", 1, False
-    keys: dict[str, str] = {}
+    runs: list[_NetperfRun] = []
+    run = _NetperfRun(1, "")
+    unit, begun = "", False
     heads: list[str] = []
-    samples: list[Sample] = []
 
-    def end(*, missing: bool = False) -> None:
-        nonlocal keys, begun
-        if keys or missing:
-            found.append((first, test, keys, tuple(samples)))
-            samples.clear()
-        keys, begun = {}, False
+    def end(line: int, *, missing: bool = False) -> None:
+        nonlocal run, begun
+        ended = bool(run.keys or missing)
+        runs.extend([run] if ended else [])
+        run, begun = _NetperfRun(line, run.test, samples=[] if ended else run.samples), False
 
-    for number, line in _lines(text):
+    for number, line in numbered(text):
         if banner := _BANNER.fullmatch(line):
-            end(missing=begun)
-            test, unit, heads, first, begun = banner["test"], "", [], number, True
+            end(number, missing=begun)
+            run.test, unit, heads, begun = banner["test"], "", [], True
         elif key := _KEY.fullmatch(line):
-            if key["key"] in keys:
-                end()
-            first = first if keys else number
-            keys[key["key"]] = key["value"]
+            if key["key"] in run.keys:
+                end(number)
+            run.line = run.line if run.keys else number
+            run.keys[key["key"]] = key["value"]
         elif interim := _INTERIM.fullmatch(line):
             rate_Bps = float(interim["rate"]) * _scale(interim["unit"])
             length_s = float(interim["time"])
-            before_s = samples[-1].t_s if samples else 0.0
+            before_s = run.samples[-1].t_s if run.samples else 0.0
             if rate_Bps and 0 < length_s <= MAX_SECONDS:
                 moved = round(rate_Bps * length_s)
-                samples.append(Sample(0, before_s + length_s, length_s, moved))
+                run.samples.append(Sample(0, before_s + length_s, length_s, moved))
         elif heads and line.count(",") == len(heads) - 1:
-            end()
-            first, keys = number, dict(zip(heads, line.split(","), strict=True))
+            end(number)
+            run.line, run.keys = number, dict(zip(heads, line.split(","), strict=True))
         elif "," in line and "Throughput" in line:
             named = [head.strip() for head in line.split(",")]
             heads = [_HEADS.get(head, head.upper().replace(" ", "_")) for head in named]
         elif match := _UNIT.search(line):
             unit = match["unit"]
-        elif (row := _CLASSIC.fullmatch(line)) and test:
-            end()
-            keys = {
-                **{
-                    "THROUGHPUT": row["rate"],
-                    "THROUGHPUT_UNITS": unit,
-                    "ELAPSED_TIME": row["time"],
-                },
-                "LOCAL_SEND_SIZE": row["record"],
-            }
-            end()
-    end(missing=begun or not found)
-    return each_of(found, lambda run: _of_keys(*run))
+        elif (row := _CLASSIC.fullmatch(line)) and run.test:
+            end(run.line)
+            names = ("THROUGHPUT", "THROUGHPUT_UNITS", "ELAPSED_TIME", "LOCAL_SEND_SIZE")
+            run.keys = dict(
+                zip(names, (row["rate"], unit, row["time"], row["record"]), strict=True)
+            )
+            end(run.line)
+    end(run.line, missing=begun or not runs)
+    return each_of(runs, _of_keys)
 
 
 def _scale(unit: str) -> float:
@@ -166,57 +157,53 @@ def _scale(unit: str) -> float:
 
 
 def _unit(line: int, text: str) -> float:
-    if not (scale := _scale(text)):
-        raise damaged(line, f"not a rate in bits or bytes: {text[:40]!r}", code="E-IMPORT-125")
-    return scale
+    reason = f"not a rate in bits or bytes: {text[:40]!r}"
+    expect(_scale(text), line, reason, code="E-IMPORT-125")
+    return _scale(text)
 
 
-def _of_keys(line: int, test: str, keys: dict[str, str], samples: tuple[Sample, ...]) -> Record:
+def _of_keys(run: _NetperfRun) -> Record:
     """A run of netperf by its output selectors."""
+    line, keys = run.line, run.keys
 
     def number(key: str) -> Printed:
-        if not re.fullmatch(NUMBER, keys.get(key, "")):
-            raise damaged(line, f"{key} is not a number", code="E-IMPORT-126")
+        numeric = re.fullmatch(NUMBER, keys.get(key, ""))
+        expect(numeric, line, f"{key} is not a number", code="E-IMPORT-126")
         return Printed.read(keys[key])
 
     def count(key: str) -> int | None:
         return int(keys[key]) if re.fullmatch(r"\d{1,15}", keys.get(key, "")) else None
 
-    test, direction = test.upper().replace("_", " "), keys.get("DIRECTION", "")
-    if "UDP" in (keys.get("PROTOCOL"), test[:3]):
-        raise damaged(line, "UDP run; results are of TCP only", code="E-IMPORT-127")
-    if "REQUEST" in test or "|" in direction:
-        raise damaged(line, "request and response; it has no goodput", code="E-IMPORT-128")
-    if not keys:
-        raise damaged(line, "netperf printed no result", code="E-IMPORT-124")
+    test, direction = run.test.upper().replace("_", " "), keys.get("DIRECTION", "")
+    tcp = "UDP" not in (keys.get("PROTOCOL"), test[:3])
+    expect(tcp, line, "UDP run; results are of TCP only", code="E-IMPORT-127")
+    streams = "REQUEST" not in test and "|" not in direction
+    expect(streams, line, "request and response; it has no goodput", code="E-IMPORT-128")
+    expect(keys, line, "netperf printed no result", code="E-IMPORT-124")
     sends: bool | None = None
     if re.match("Send|Rec", direction):
         sends = direction.startswith("Send")
     elif re.search("STREAM|SENDFILE|SEND|MAERTS|RECE", test):
         sends = re.search("MAERTS|RECE", test) is None
-    near, far = ("sender", "receiver") if sends is not False else ("receiver", "sender")
-    done = {"sender": "BYTES_SENT", "receiver": "BYTES_RECVD"}
+    own: dict[str, int | None] = {}
+    if sends is not None:
+        near, far = ("LOCAL", "REMOTE") if sends else ("REMOTE", "LOCAL")
+        own = {"sender": count(f"{near}_BYTES_SENT"), "receiver": count(f"{far}_BYTES_RECVD")}
     return _record(
         "netperf",
         line,
         number("ELAPSED_TIME"),
-        _scaled(number("THROUGHPUT"), _unit(line, keys.get("THROUGHPUT_UNITS") or "10^6bits")),
-        None if sends is None else near,
+        number("THROUGHPUT").scaled(_unit(line, keys.get("THROUGHPUT_UNITS") or "10^6bits")),
+        None if sends is None else "sender" if sends else "receiver",
+        own,
         streams=1,
-        amounts_B={}
-        if sends is None
-        else {near: count(f"LOCAL_{done[near]}"), far: count(f"REMOTE_{done[far]}")},
-        samples=samples,
+        samples=tuple(run.samples),
         client_sends=sends,
         mss_B=count("TRANSPORT_MSS"),
         record_length_B=count("LOCAL_SEND_SIZE") if sends else None,
-        congestion=(keys.get("LOCAL_CONG_CONTROL" if sends else "REMOTE_CONG_CONTROL") or None),
+        congestion=keys.get("LOCAL_CONG_CONTROL" if sends else "REMOTE_CONG_CONTROL") or None,
         retransmits=count("LOCAL_TRANSPORT_RETRANS") if sends else None,
     )
-
-
-def _scaled(number: Printed, scale: float) -> Printed:
-    return Printed(number.value * scale, number.error * scale)
 
 
 # neper's tcp_stream: key=value of one end.
@@ -226,39 +213,30 @@ NEPER = re.compile(r"^(?:local_throughput|throughput_units|invalid_secret_count)
 
 def parse_neper(text: str) -> Runs:
     """The run of one end."""
-    keys = dict(line.split("=", 1) for _, line in _lines(text) if re.match(r"\w+=", line))
-    unit, rate = keys.get("throughput_units"), keys.get("throughput", "")
-    if unit is None:
-        raise damaged(1, "request and response; it has no goodput", code="E-IMPORT-129")
-    numbers = (rate, keys.get("total_run_time", ""), keys.get("num_flows", ""))
-    if not all(re.fullmatch(NUMBER, one) for one in numbers) or "." in numbers[2]:
-        raise damaged(1, "throughput, total_run_time or num_flows is missing", code="E-IMPORT-130")
-    rate_Bps = _scaled(Printed.read(rate), _unit(1, unit))
+    keys = dict(line.split("=", 1) for _, line in numbered(text) if re.match(r"\w+=", line))
+    streamed = "throughput_units" in keys
+    expect(streamed, 1, "request and response; it has no goodput", code="E-IMPORT-129")
+    rate, time, flows = (keys.get(k, "") for k in ("throughput", "total_run_time", "num_flows"))
+    numeric = all(re.fullmatch(NUMBER, one) for one in (rate, time, flows)) and "." not in flows
+    reason = "throughput, total_run_time or num_flows is missing"
+    expect(numeric, 1, reason, code="E-IMPORT-130")
+    rate_Bps = Printed.read(rate).scaled(_unit(1, keys["throughput_units"]))
     if re.fullmatch(r"\d{1,18}", exact := keys.get("local_throughput", "")):
-        if not rate_Bps.agrees(int(exact) / 8):
-            raise damaged(1, "throughput and local_throughput do not agree", code="E-IMPORT-131")
+        agrees = rate_Bps.agrees(int(exact) / 8)
+        reason = "throughput and local_throughput do not agree"
+        expect(agrees, 1, reason, code="E-IMPORT-131")
         rate_Bps = Printed(int(exact) / 8, 0.5)
-    client = keys.get("client", "") in ("1", "true")
-    reads, writes = (keys.get(f"enable_{what}") in ("1", "true") for what in ("read", "write"))
-    if reads and writes:
-        raise damaged(1, "both directions in one rate", code="E-IMPORT-132")
-    receives = reads or not (client or writes)
-    streams = int(numbers[2])
-    if not 1 <= streams <= MAX_STREAMS:
-        raise damaged(1, f"{streams} streams cannot be", code="E-IMPORT-133")
-    return (
-        _record(
-            "neper",
-            1,
-            Printed.read(numbers[1]),
-            rate_Bps,
-            "receiver" if receives else "sender",
-            streams=streams,
-            amounts_B={},
-            client_sends=client != receives,
-            rounded=True,
-        ),
+    client, reads, writes = (
+        keys.get(key) in ("1", "true") for key in ("client", "enable_read", "enable_write")
     )
+    expect(not (reads and writes), 1, "both directions in one rate", code="E-IMPORT-132")
+    receives = reads or not (client or writes)
+    streams = int(flows)
+    possible = 1 <= streams <= MAX_STREAMS
+    expect(possible, 1, f"{streams} streams cannot be", code="E-IMPORT-133")
+    at = "receiver" if receives else "sender"
+    facts = {"streams": streams, "client_sends": client != receives, "rounded": True}
+    return (_record("neper", 1, Printed.read(time), rate_Bps, at, {}, **facts),)
 
 
 # ntttcp for Linux: exact bytes of the end that printed them. Only a sender counts connections.
@@ -275,13 +253,8 @@ _NTTTCP = {
 NTTTCP = re.compile(r"NTTTCP for Linux|#####  Totals:  #####")
 
 
-def parse_ntttcp(text: str) -> Runs:
-    """Every run of a text."""
-    return printed_runs(text, _NtttcpRun, code="E-IMPORT-147")
-
-
 @dataclass
-class _NtttcpRun(PrintedRun):
+class NtttcpRun(PrintedRun):
     """One run while it is parsed."""
 
     keys: dict[str, str] = field(default_factory=dict)
@@ -298,25 +271,22 @@ class _NtttcpRun(PrintedRun):
 
     def take(self, number: int, line: str) -> None:
         """Parse a line; what is not a figure may say anything."""
-        if "interrupted" in line:
-            raise damaged(number, "the run failed: it was interrupted", code="E-IMPORT-134")
+        whole = "interrupted" not in line
+        expect(whole, number, "the run failed: it was interrupted", code="E-IMPORT-134")
         self.keys |= self._keys(line)
 
     def record(self) -> Record:
-        """Return the run after its last line."""
-        if not self.keys.keys() >= {"time", "bytes", "rate"}:
-            raise damaged(self.first, "the run has no totals", code="E-IMPORT-135")
-        unit = self.keys["rate"].lstrip("0123456789. ")
-        at = "sender" if "streams" in self.keys else "receiver"
+        keys = self.keys
+        whole = keys.keys() >= {"time", "bytes", "rate"}
+        expect(whole, self.first, "the run has no totals", code="E-IMPORT-135")
+        unit = keys["rate"].lstrip("0123456789. ")
+        rate = Printed.read(keys["rate"].removesuffix(unit).strip()).scaled(RATES_BPS[unit])
+        at = "sender" if "streams" in keys else "receiver"
+        streams = int(keys["streams"]) if "streams" in keys else None
+        facts = {"streams": streams, "version": keys.get("version")}
+        amounts_B = {at: int(keys["bytes"])}
         return _record(
-            "ntttcp",
-            self.first,
-            Printed.read(self.keys["time"]),
-            _scaled(Printed.read(self.keys["rate"].removesuffix(unit).strip()), RATES_BPS[unit]),
-            at,
-            streams=int(self.keys["streams"]) if at == "sender" else None,
-            amounts_B={at: int(self.keys["bytes"])},
-            version=self.keys.get("version"),
+            "ntttcp", self.first, Printed.read(keys["time"]), rate, at, amounts_B, **facts
         )
 
 
@@ -333,38 +303,29 @@ def parse_kperf(text: str) -> Runs:
     """The run of a text: sent at its source, received at its target, or the reverse."""
     moved: dict[tuple[str, str], list[int]] = {}
     side, time_us = "", 0
-    for number, line in _lines(text):
+    for number, line in numbered(text):
         if where := re.search(r"== (Source|Target) ", line):
             side = where[1]
         elif match := _KPERF.fullmatch(line):
             time_s = Printed(int(match["time"]) / 1e6, 5e-7)
-            rate_Bps = _scaled(Printed.read(match["rate"]), 1e9 / 8)
+            rate_Bps = Printed.read(match["rate"]).scaled(1e9 / 8)
             check_rate(number, Printed(int(match["bytes"]), 0.5), time_s, rate_Bps)
             time_us = max(time_us, int(match["time"]))
             if int(match["bytes"]):
                 moved.setdefault((side, match["way"]), []).append(int(match["bytes"]))
     forward = moved.get(("Target", "R")), moved.get(("Source", "T"))
-    back = moved.get(("Source", "R")), moved.get(("Target", "T"))
-    if not time_us or not any(forward):
-        raise damaged(
-            1, "no rate with its bytes and time; kperf's CSV has no time", code="E-IMPORT-136"
-        )
-    if any(back):
-        raise damaged(1, "both directions; netlab reads kperf's one way", code="E-IMPORT-137")
+    reason = "no rate with its bytes and time; kperf's CSV has no time"
+    expect(time_us and any(forward), 1, reason, code="E-IMPORT-136")
+    back = any(moved.get(each) for each in (("Source", "R"), ("Target", "T")))
+    reason = "both directions; netlab reads kperf's one way"
+    expect(not back, 1, reason, code="E-IMPORT-137")
     read, sent = (sum(each) if each else None for each in forward)
     streams = max(len(each) for each in forward if each)
     time_s = Printed(time_us / 1e6, 5e-7)
-    return (
-        _record(
-            "kperf",
-            1,
-            time_s,
-            Printed((read or sent or 0) / time_s.value, 1.0),
-            "receiver" if read else "sender",
-            streams=streams,
-            amounts_B={"receiver": read, "sender": sent},
-        ),
-    )
+    rate_Bps = Printed((read or sent or 0) / time_s.value, 1.0)
+    at = "receiver" if read else "sender"
+    amounts_B = {"receiver": read, "sender": sent}
+    return (_record("kperf", 1, time_s, rate_Bps, at, amounts_B, streams=streams),)
 
 
 # pScheduler's throughput test: JSON of the tool that it ran, at the end that it asked.
@@ -388,25 +349,21 @@ def _of_pscheduler(doc: View) -> Record:
     whole = result.at("summary", "summary")
     streams = len(list(result.at("summary", "streams").items()))
     start_s, end_s = (whole.at(key).number(0, MAX_SECONDS) for key in ("start", "end"))
-    time_s = Printed(end_s - start_s, 0.05)
-    key = "receiver-throughput-bits"
-    at = "receiver" if key in whole else None
-    rate = whole.at(key if at else "throughput-bits")
-    bits = rate.number(0, 8e18)
+    received = "receiver-throughput-bits" in whole
+    bits = whole.at("receiver-throughput-bits" if received else "throughput-bits").number(0, 8e18)
     samples = tuple(_samples_of_pscheduler(result))
-    paced = spec.at("bandwidth").number() / 8e6 if "bandwidth" in spec else None
     return _record(
         "pscheduler",
         doc.first_line,
-        time_s,
+        Printed(end_s - start_s, 0.05),
         Printed(bits / 8, 5e-3 * bits / 8),
-        at,
+        "receiver" if received else None,
+        {},
         streams=min(MAX_STREAMS, max(1, streams)),
-        amounts_B={},
         samples=samples,
         mss_B=result.at("mss-size").count() or None if "mss-size" in result else None,
         path_mtu_B=result.at("mtu").count(0, 65536) or None if "mtu" in result else None,
-        pacing_MBps=paced or None,
+        pacing_MBps=spec.at("bandwidth").number() / 8e6 or None if "bandwidth" in spec else None,
         rounded=True,
     )
 
@@ -420,15 +377,14 @@ def _samples_of_pscheduler(result: View) -> Iterator[Sample]:
             if "omitted" in stream and stream.at("omitted").value is True:
                 continue
             name = stream.at("stream-id").count()
-            number = numbers.setdefault(name, len(numbers))
             start_s, end_s = (stream.at(key).number(0, MAX_SECONDS) for key in ("start", "end"))
-            if not last_s.get(name, -1.0) < end_s > start_s:
-                raise stream.bad(
-                    "the interval does not follow the one before it", code="E-IMPORT-141"
-                )
+            follows = last_s.setdefault(name, -1.0) < end_s > start_s
+            reason = "the interval does not follow the one before it"
+            stream.expect(follows, reason, code="E-IMPORT-141")
             last_s[name] = end_s
             rate_Bps = stream.at("throughput-bits").number(0, 8e18) / 8
-            yield Sample(number, end_s, end_s - start_s, round(rate_Bps * (end_s - start_s)))
+            number, length_s = numbers.setdefault(name, len(numbers)), end_s - start_s
+            yield Sample(number, end_s, length_s, round(rate_Bps * length_s))
 
 
 # Formats that are named, and why they are not read.

@@ -234,6 +234,11 @@ class View:
         key = ".".join(str(part) for part in self.path)
         return damaged(self.line, f"{key}: {reason}" if key else reason, code=code)
 
+    def expect(self, condition: object, reason: str, *, code: str) -> None:
+        """Refuse this part unless a condition holds."""
+        if not condition:
+            raise self.bad(reason, code=code)
+
     def __contains__(self, key: str) -> bool:
         return isinstance(self.value, dict) and self.value.get(key) is not None
 
