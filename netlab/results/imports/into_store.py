@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from statistics import fmean, pstdev
@@ -22,7 +23,7 @@ from netlab.files.writing import take
 from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
 from netlab.results.imports.formats import ReadFile, kind_of, read_file
-from netlab.results.imports.records import MAX_COUNT, Record
+from netlab.results.imports.records import MAX_COUNT, Record, sum_of
 from netlab.results.store import Store
 from netlab.units import payload_share
 from netlab.version import version
@@ -33,6 +34,7 @@ UNKNOWN = "unknown"
 MAY_BE_UNKNOWN = ("congestion", "record_length_B", "buffer_B")
 AS_REPORTED = (
     *("rtt_us", "min_rtt_us", "cwnd_segments", "mss_B", "retransmits", "sndbuf_B", "rcvbuf_B"),
+    "warmup_s",
 )
 """Columns that are in a record as in a row."""
 
@@ -98,114 +100,77 @@ def _key(source: ReadFile, record: Record) -> str:
     return hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest()
 
 
+def _fact(facts: Facts, where: str, name: str, own: Any, *, needed: bool = False) -> Any:
+    """A value of the file, else the user's."""
+    given, option = getattr(facts, name), f"--{name.removesuffix('_B').replace('_', '-')}"
+    if own is not None and given is not None and own != given:
+        reason = f"the file says {own}, {option} says {given}"
+        raise BadInput(reason, where=where, key=name, code="E-IMPORT-090")
+    if needed and own is None and given is None:
+        reason = f"the file does not give it; use {option}"
+        raise BadInput(reason, where=where, key=name, code="E-IMPORT-091")
+    return given if own is None else own
+
+
 def row_of(
     record: Record, source: ReadFile, facts: Facts, round_of: dict, groups: dict[str, tuple]
 ) -> dict:
     """One row of `RUN_COLUMNS`, without what no tool reports."""
     where = f"{source.path}: line {record.line}"
-
-    def fact(name: str, own: Any, *, needed: bool = False) -> Any:
-        given = getattr(facts, name)
-        option = f"--{name.removesuffix('_B').replace('_', '-')}"
-        if own is not None and given is not None and own != given:
-            raise BadInput(
-                f"the file says {own}, {option} says {given}",
-                where=where,
-                key=name,
-                code="E-IMPORT-090",
-            )
-        value = own if own is not None else given
-        if needed and value is None:
-            raise BadInput(
-                f"the file does not give it; use {option}",
-                where=where,
-                key=name,
-                code="E-IMPORT-091",
-            )
-        return value
-
+    fact, flows = partial(_fact, facts, where), record.flows
     streams = fact("streams", record.streams, needed=True)
     mtu_B, mtu_from = _mtu(record, facts, where)
-    started_unix_s = record.started_unix_s
-    started_from = "file"
-    if started_unix_s is None:
-        started_unix_s, started_from = _started(source, facts, where)
-    measured_at = [
-        flow.measured_at or fact("measured_at", None, needed=True) for flow in record.flows
-    ]
+    started_unix_s, started_from = _started(record, source, facts, where)
+    ends = [flow.measured_at or fact("measured_at", None, needed=True) for flow in flows]
     known = {name: fact(name, getattr(record, name)) for name in MAY_BE_UNKNOWN}
     unknown = [name for name, value in known.items() if value is None]
     unknown += ["tuning"] if facts.tuning == UNKNOWN else []
-    direction = "->" if record.reverse is None else "<->"
-    congestion = known["congestion"] or UNKNOWN
     pacing_MBps = record.pacing_MBps
     if pacing_MBps is not None and pacing_MBps > MOST_PACING_MBPS:
         pacing_MBps = None
+    paced = "" if pacing_MBps is None else f"@pacing_MBps={pacing_MBps:.12g}"
+    factors = json.dumps({"pacing_MBps": pacing_MBps}, separators=(",", ":")) if paced else ""
+    direction = "->" if record.reverse is None else "<->"
     place = {
         **{"path": facts.path_name, "sender": facts.sender, "direction": direction},
-        **{"congestion": congestion, "factors": ""},
+        **{"congestion": known["congestion"] or UNKNOWN, "factors": factors},
     }
-    base = facts.group or record.tool
-    sender_only = "sender" in measured_at  # has more than the receiver has read
-    if sender_only:
-        base += "-sent"
-    if pacing_MBps is not None:
-        base += "-paced"
-        place["factors"] = json.dumps({"pacing_MBps": pacing_MBps}, separators=(",", ":"))
-    group = _group(base, place, groups)
-    cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}"
-    cell += "" if pacing_MBps is None else f"@pacing_MBps={pacing_MBps:.12g}"
+    sender_only = "sender" in ends  # has more than the receiver has read
+    suffixes = "-sent" * sender_only + "-paced" * bool(paced)
+    group = _group(f"{facts.group or record.tool}{suffixes}", place, groups)
+    cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}{paced}"
     number = round_of[cell] = round_of.get(cell, 0) + 1
-    named = f"{record.tool} {record.version}" if record.version else record.tool
-    rates = [flow.goodput_MBps for flow in record.flows]
-    window_s = sum(flow.window_s for flow in record.flows) / len(rates)
+    rates = [flow.goodput_MBps for flow in flows]
+    goodputs = [None if end == "sender" else rate for rate, end in zip(rates, ends, strict=True)]
+    window_s = fmean(flow.window_s for flow in flows)
     wall_s = record.wall_s if record.wall_s is not None else record.warmup_s + window_s
-    side = {"sender": "sent_B", "receiver": "received_B"}
-    amounts = {
-        name: _sum(
-            [
-                getattr(flow, name)
-                if getattr(flow, name) is not None or side[at] != name or record.warmup_s
-                else flow.window_B
-                for flow, at in zip(record.flows, measured_at, strict=True)
-            ]
-        )
-        for name in ("sent_B", "received_B")
-    }
-    goodputs = [
-        None if at == "sender" else rate for rate, at in zip(rates, measured_at, strict=True)
-    ]
-    above = _above_link(rates, mtu_B, facts.link_Mbps)
-    flags: dict[str, str] = {}
-    if sender_only:
-        flags["sender_only"] = FLAGS["sender_only"]
-    if above:
+    flags = {"sender_only": FLAGS["sender_only"]} if sender_only else {}
+    if above := _above_link(rates, mtu_B, facts.link_Mbps):
         flags["implausible"] = above
+    named = f"{record.tool} {record.version}" if record.version else record.tool
     sums = [str(record.extras["sum"])] if "sum" in record.extras else []
-    samples = [sample for flow in record.flows for sample in flow.samples]
+    samples = [sample for flow in flows for sample in flow.samples]
     interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
-    if interval_sum_B is not None and interval_sum_B > 2 * MAX_COUNT:
-        raise BadInput(
-            f"intervals of {interval_sum_B} bytes in all", where=where, code="E-IMPORT-092"
-        )
+    if (interval_sum_B or 0) > 2 * MAX_COUNT:
+        reason = f"intervals of {interval_sum_B} bytes in all"
+        raise BadInput(reason, where=where, code="E-IMPORT-092")
+    latency_ms = {name: _summary(each) for name, each in record.ping_ms.items()}
     imported = {
         "tool": record.tool,
         "version": record.version,
         "file": source.path.name,
         "sha256": source.sha256,
         "line": record.line,
-        "measured_at": measured_at[0] if len(set(measured_at)) == 1 else measured_at,
+        "measured_at": ends[0] if len(set(ends)) == 1 else ends,
         "rounded": record.rounded,
         "mtu_from": mtu_from,
         "started_from": started_from,
         "unknown": unknown,
-        **(
-            {"latency_ms": {name: _summary(each) for name, each in record.ping_ms.items()}}
-            if record.ping_ms
-            else {}
-        ),
+        **({"latency_ms": latency_ms} if latency_ms else {}),
         **({"told": record.extras} if record.extras else {}),
     }
+    # the ICMP latency beside the streams, else the first of the others
+    ping = next((name for name in latency_ms if "ICMP" in name), next(iter(latency_ms), ""))
     return dict(
         schema_version=SCHEMA_VERSION,
         study=facts.study,
@@ -229,23 +194,33 @@ def row_of(
         started_at=pd.Timestamp(round(started_unix_s * 1e6), unit="us", tz="UTC"),
         wall_s=wall_s,
         overhead_s=max(0.0, wall_s - record.warmup_s - window_s),
-        warmup_s=record.warmup_s,
         window_s=window_s,
         goodput_MBps=None if sender_only else sum(rates),
         goodput_forward_MBps=goodputs[0],
         goodput_reverse_MBps=goodputs[1] if record.reverse is not None else None,
         sent_MBps=sum(rates) if sender_only else None,
-        **amounts,
+        sent_B=_moved_B(record, ends, "sender"),
+        received_B=_moved_B(record, ends, "receiver"),
         interval_sum_B=interval_sum_B,
-        window_B=None if sender_only else _sum([flow.window_B for flow in record.flows]),
+        window_B=None if sender_only else sum_of([flow.window_B for flow in flows]),
         **{name: getattr(record, name) for name in AS_REPORTED},
-        **_ping_columns(record),
+        **{f"ping_{part}_ms": value for part, value in latency_ms.get(ping, {}).items()},
         flags=",".join(flags),
         message="; ".join([*(flags.values() or [f"imported from {named}"]), *sums]),
         unsupported="[]",
         knobs="{}",
         provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
     )
+
+
+def _moved_B(record: Record, ends: list[str], end: str) -> int | None:
+    """Bytes of the whole run at one end; those of the window where there was no warm-up."""
+    counts = []
+    for flow, counted_at in zip(record.flows, ends, strict=True):
+        whole_B = flow.sent_B if end == "sender" else flow.received_B
+        window_B = flow.window_B if counted_at == end and not record.warmup_s else None
+        counts.append(window_B if whole_B is None else whole_B)
+    return sum_of(counts)
 
 
 ROUNDED = 1.001
@@ -261,18 +236,8 @@ def _above_link(rates: list[float], mtu_B: int, link_Mbps: float | None) -> str:
 
 
 def _summary(values_ms: tuple[float, ...]) -> dict[str, float]:
-    return {
-        **{"min": min(values_ms), "avg": fmean(values_ms), "max": max(values_ms)},
-        "mdev": pstdev(values_ms),
-    }
-
-
-def _ping_columns(record: Record) -> dict[str, float]:
-    """The ICMP latency beside the streams, else the first of the others."""
-    if not record.ping_ms:
-        return {}
-    name = next((name for name in record.ping_ms if "ICMP" in name), next(iter(record.ping_ms)))
-    return {f"ping_{part}_ms": value for part, value in _summary(record.ping_ms[name]).items()}
+    least, most = min(values_ms), max(values_ms)
+    return {"min": least, "avg": fmean(values_ms), "max": most, "mdev": pstdev(values_ms)}
 
 
 def interval_rows_of(run_id: str, record: Record) -> list[dict]:
@@ -284,54 +249,38 @@ def interval_rows_of(run_id: str, record: Record) -> list[dict]:
     ]
 
 
-def _sum(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
 def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
+    mss_B, path_mtu_B = record.mss_B, record.path_mtu_B or 0
     if facts.mtu_B is not None:
-        if record.path_mtu_B is not None and record.path_mtu_B > facts.mtu_B:
-            raise BadInput(
-                f"the file says a path MTU of {record.path_mtu_B} B, --mtu says {facts.mtu_B}",
-                where=where,
-                key="mtu_B",
-                code="E-IMPORT-093",
-            )
+        if path_mtu_B > facts.mtu_B:
+            reason = f"the file says a path MTU of {path_mtu_B} B, --mtu says {facts.mtu_B}"
+            raise BadInput(reason, where=where, key="mtu_B", code="E-IMPORT-093")
         return facts.mtu_B, "option"
-    if record.path_mtu_B is not None and record.path_mtu_B >= LEAST_MTU_B:
-        return record.path_mtu_B, "path MTU"
-    if record.mss_B is None:
-        raise BadInput(
-            "the file does not give it; use --mtu", where=where, key="mtu_B", code="E-IMPORT-094"
-        )
-    found = mtu_of(record.mss_B)
-    if found is None:
-        raise BadInput(
-            f"a segment size of {record.mss_B} B does not fit a usual MTU; use --mtu",
-            where=where,
-            key="mtu_B",
-            code="E-IMPORT-095",
-        )
-    return found[0], f"MSS {record.mss_B} and {found[1]} B of headers"
+    if path_mtu_B >= LEAST_MTU_B:
+        return path_mtu_B, "path MTU"
+    if mss_B is None:
+        reason = "the file does not give it; use --mtu"
+        raise BadInput(reason, where=where, key="mtu_B", code="E-IMPORT-094")
+    usual = mtu_of(mss_B)
+    if usual is None:
+        reason = f"a segment size of {mss_B} B does not fit a usual MTU; use --mtu"
+        raise BadInput(reason, where=where, key="mtu_B", code="E-IMPORT-095")
+    return usual[0], f"MSS {mss_B} and {usual[1]} B of headers"
 
 
-def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
+def _started(record: Record, source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
+    if record.started_unix_s is not None:
+        return record.started_unix_s, "file"
     if facts.started_at is None:
-        raise BadInput(
-            "the file does not give it; use --started-at",
-            where=where,
-            key="started_at",
-            code="E-IMPORT-096",
-        )
+        reason = "the file does not give it; use --started-at"
+        raise BadInput(reason, where=where, key="started_at", code="E-IMPORT-096")
     if isinstance(facts.started_at, datetime):
         return facts.started_at.astimezone(UTC).timestamp(), "option"
     try:
         return source.path.stat().st_mtime, "file's modification time"
     except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=where, code="E-IMPORT-097"
-        ) from None
+        reason = f"cannot be read: {error.strerror}"
+        raise BadInput(reason, where=where, code="E-IMPORT-097") from None
 
 
 # Import files into a results directory: parse all of them, then write one block.
@@ -385,16 +334,14 @@ def below(files: Iterable[Path]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        every = sorted(one for one in path.rglob("*") if one.is_file())
         inside = [
             one
-            for one in every
-            if not any(part.startswith(".") for part in one.relative_to(path).parts)
+            for one in sorted(path.rglob("*"))
+            if one.is_file() and not any(p.startswith(".") for p in one.relative_to(path).parts)
         ]
         if not inside:
-            raise BadInput(
-                "the directory has no files to import", where=str(path), code="E-IMPORT-098"
-            )
+            reason = "the directory has no files to import"
+            raise BadInput(reason, where=str(path), code="E-IMPORT-098")
         yield from inside
 
 
@@ -402,29 +349,28 @@ def import_files(
     files: Iterable[Path], facts: Facts, directory: Path, *, strict: bool = False
 ) -> Imported:
     """Import what can be read of files into the results in `directory`; `strict`: all or none."""
-    found: dict[Path, Outcome] = {}
+    outcomes: dict[Path, Outcome] = {}
 
     def done(outcome: Outcome) -> None:
         if strict and outcome.errors:
             raise outcome.errors[0]
-        found[outcome.path] = outcome
+        outcomes[outcome.path] = outcome
 
-    read: list[ReadFile] = []
+    sources: list[ReadFile] = []
     seen: dict[str, Path] = {}
     for path in dict.fromkeys(files):
-        found[path] = Outcome(path, "unknown")
+        outcomes[path] = Outcome(path, "unknown")
         try:
-            one = read_file(path)
-            if (first := seen.setdefault(one.sha256, path)) != path:
-                raise BadInput(
-                    f"has the same content as {first}", where=str(path), code="E-IMPORT-001"
-                )
-            read.append(one)
+            source = read_file(path)
+            if (first := seen.setdefault(source.sha256, path)) != path:
+                reason = f"has the same content as {first}"
+                raise BadInput(reason, where=str(path), code="E-IMPORT-001")
+            sources.append(source)
         except BadInput as error:
             done(Outcome(path, kind_of(path), errors=(error,)))
-    if not read:
-        return Imported(None, tuple(found.values()))
-    with _held(directory):
+    if not sources:
+        return Imported(None, tuple(outcomes.values()))
+    with _locked(directory):
         store = Store(directory)
         before = store.runs()
         known = set(before["provenance_key"])
@@ -434,9 +380,8 @@ def import_files(
         rows: list[dict] = []
         intervals: list[dict] = []
         ways: dict[bool, Path] = {}
-        for source in read:
-            ids: list[str] = []
-            errors = list(source.refused)
+        for source in sources:
+            ids, errors = [], list(source.refused)
             old = known.intersection(_key(source, record) for record in source.records)
             for record in source.records:
                 if _key(source, record) in old:
@@ -458,7 +403,7 @@ def import_files(
             for at, row in enumerate(rows, start=order):
                 row |= {"block_id": block_id, "order": at}
             store.write(block_id, frame_of(rows), intervals=frame_of(intervals, INTERVAL_COLUMNS))
-    return Imported(block_id, tuple(found.values()))
+    return Imported(block_id, tuple(outcomes.values()))
 
 
 def _check_way(record: Record, source: ReadFile, ways: dict[bool, Path]) -> None:
@@ -477,28 +422,25 @@ def _check_way(record: Record, source: ReadFile, ways: dict[bool, Path]) -> None
 
 def _rounds(run_ids: Iterable[str]) -> dict[str, int]:
     """Count the imported runs of each cell."""
-    found: dict[str, int] = {}
+    rounds: dict[str, int] = {}
     for run_id in run_ids:
         if run_id.startswith("imported@"):
             cell, _, number = run_id.removeprefix("imported@").rpartition("@")
-            found[cell] = max(found.get(cell, 0), int(number))
-    return found
+            rounds[cell] = max(rounds.get(cell, 0), int(number))
+    return rounds
 
 
 @contextmanager
-def _held(directory: Path) -> Iterator[None]:
+def _locked(directory: Path) -> Iterator[None]:
     """Lock the results directory against another import or a campaign."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock = open(directory / ".lock", "a+b")  # noqa: SIM115
     except OSError as error:
-        raise NetlabError(
-            f"cannot write {directory}: {error.strerror}", code="E-IMPORT-003"
-        ) from None
+        reason = f"cannot write {directory}: {error.strerror}"
+        raise NetlabError(reason, code="E-IMPORT-003") from None
     with lock:
-        holder = take(lock.fileno())
-        if holder is not None:
-            raise NetlabError(
-                f"another netlab is writing into {directory}: {holder}", code="E-IMPORT-004"
-            )
+        if (holder := take(lock.fileno())) is not None:
+            reason = f"another netlab is writing into {directory}: {holder}"
+            raise NetlabError(reason, code="E-IMPORT-004")
         yield

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from netlab.results.imports.records import (
     MAX_SECONDS,
     MAX_STREAMS,
     NUMBER,
+    End,
     Printed,
     PrintedRun,
     Record,
@@ -41,8 +42,8 @@ def _record(
     line: int,
     time_s: Printed,
     rate_Bps: Printed,
-    at: Literal["sender", "receiver"] | None,
-    amounts_B: dict[str, int | None],
+    at: End | None,
+    amounts_B: Mapping[str, int | None],
     **facts: Any,
 ) -> Record:
     """A run by its time and rate, with the bytes of each end where they are known.
@@ -234,7 +235,7 @@ def parse_neper(text: str) -> Runs:
     streams = int(flows)
     possible = 1 <= streams <= MAX_STREAMS
     expect(possible, 1, f"{streams} streams cannot be", code="E-IMPORT-133")
-    at = "receiver" if receives else "sender"
+    at: End = "receiver" if receives else "sender"
     facts = {"streams": streams, "client_sends": client != receives, "rounded": True}
     return (_record("neper", 1, Printed.read(time), rate_Bps, at, {}, **facts),)
 
@@ -281,7 +282,7 @@ class NtttcpRun(PrintedRun):
         expect(whole, self.first, "the run has no totals", code="E-IMPORT-135")
         unit = keys["rate"].lstrip("0123456789. ")
         rate = Printed.read(keys["rate"].removesuffix(unit).strip()).scaled(RATES_BPS[unit])
-        at = "sender" if "streams" in keys else "receiver"
+        at: End = "sender" if "streams" in keys else "receiver"
         streams = int(keys["streams"]) if "streams" in keys else None
         facts = {"streams": streams, "version": keys.get("version")}
         amounts_B = {at: int(keys["bytes"])}
@@ -323,7 +324,7 @@ def parse_kperf(text: str) -> Runs:
     streams = max(len(each) for each in forward if each)
     time_s = Printed(time_us / 1e6, 5e-7)
     rate_Bps = Printed((read or sent or 0) / time_s.value, 1.0)
-    at = "receiver" if read else "sender"
+    at: End = "receiver" if read else "sender"
     amounts_B = {"receiver": read, "sender": sent}
     return (_record("kperf", 1, time_s, rate_Bps, at, amounts_B, streams=streams),)
 

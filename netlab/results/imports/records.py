@@ -23,6 +23,9 @@ MAX_LINE = 4096
 """Characters of a line of text: patterns with several gaps take the square of it."""
 
 
+End = Literal["sender", "receiver"]
+
+
 def damaged(line: int, reason: str, *, code: str) -> BadInput:
     """Return the error of a parser for a line, from 1."""
     return BadInput(reason, where=f"line {line}", code=code)
@@ -56,7 +59,7 @@ class Flow:
     streams: int
     window_s: float
     goodput_MBps: float
-    measured_at: Literal["sender", "receiver"] | None
+    measured_at: End | None
     window_B: int | None = None
     sent_B: int | None = None
     received_B: int | None = None
@@ -104,7 +107,7 @@ def one_flow(
     line: int,
     window_s: float,
     goodput_MBps: float,
-    measured_at: Literal["sender", "receiver"] | None,
+    measured_at: End | None,
     *,
     streams: int | None,
     window_B: int | None,
