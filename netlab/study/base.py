@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
@@ -74,6 +73,11 @@ class Model(Frozen):
         return value
 
 
+def is_default(model: Model, name: str) -> bool:
+    """True if a key of a model has its default."""
+    return getattr(model, name) == type(model).model_fields[name].default
+
+
 class Sparse(Model):
     """Base of the models that leave keys out of files, digests and the keys of runs.
 
@@ -116,23 +120,18 @@ class SeveralMistakes(ValueError):
         self.mistakes = mistakes
 
 
-class MistakesFound:
-    """Mistakes found so far."""
+def tried(check: Callable[..., object], *arguments: object) -> Iterator[ValueError]:
+    """The mistake that a check raises, if it does."""
+    try:
+        check(*arguments)
+    except ValueError as mistake:
+        yield mistake
 
-    def __init__(self) -> None:
-        self._mistakes: list[ValueError] = []
 
-    @contextmanager
-    def mistakes(self) -> Iterator[None]:
-        try:
-            yield
-        except ValueError as mistake:
-            self._mistakes.append(mistake)
-
-    def refuse(self) -> None:
-        if self._mistakes:
-            several = SeveralMistakes(self._mistakes)  # each has a code
-            raise self._mistakes[0] if len(self._mistakes) == 1 else several
+def refuse(mistakes: Iterable[ValueError]) -> None:
+    """Raise mistakes, several as one; each has a code."""
+    if several := list(mistakes):
+        raise several[0] if len(several) == 1 else SeveralMistakes(several)
 
 
 # The precision that a study asks of its cells, and the rounds at which it is tested.
@@ -147,10 +146,10 @@ def duration_s(value: object) -> object:
     """Seconds of a text such as ``20min``, ``90 s`` or ``1.5h``; anything else as it is."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", value)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", value)
+    if match is None:
         raise ValueError("is not a duration; write a number and s, min or h, such as 20min")
-    return float(found[1]) * UNITS_S[found[2]]
+    return float(match[1]) * UNITS_S[match[2]]
 
 
 DurationText = Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*(s|min|h)\s*$")]
@@ -175,10 +174,8 @@ class Precision(Model, title="`precision`"):
 
     @model_validator(mode="after")
     def _rounds_ascend(self) -> Self:
-        if self.max_rounds < self.min_rounds:
-            raise ValueError(
-                f"max_rounds: {self.max_rounds} is below min_rounds, {self.min_rounds}"
-            )
+        if (most := self.max_rounds) < self.min_rounds:
+            raise ValueError(f"max_rounds: {most} is below min_rounds, {self.min_rounds}")
         return self
 
     @property
@@ -190,10 +187,10 @@ class Precision(Model, title="`precision`"):
         >>> Precision(min_rounds=3, max_rounds=12).looks
         (3, 5, 7, 10, 12)
         """
-        found = [self.min_rounds]
-        while found[-1] < self.max_rounds:
-            found.append(min(self.max_rounds, math.ceil(found[-1] * GROWTH)))
-        return tuple(found)
+        looks = [self.min_rounds]
+        while looks[-1] < self.max_rounds:
+            looks.append(min(self.max_rounds, math.ceil(looks[-1] * GROWTH)))
+        return tuple(looks)
 
 
 # Limits of the disturbance of a host before its runs are flagged, and the number of retries.

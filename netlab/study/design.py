@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from itertools import chain
 from typing import Literal, Self
 
 from pydantic import field_validator, model_validator
@@ -16,20 +17,23 @@ from netlab.study.base import (
     QUICK,
     ROUNDS,
     Congestion,
-    MistakesFound,
     Model,
     Name,
     Noise,
     Precision,
     StackName,
     Streams,
+    is_default,
+    refuse,
     slug,
+    tried,
 )
 from netlab.study.factors import (
     Combination,
     Engine,
     Excluded,
     Factors,
+    Levels,
     OuterLevel,
     Policy,
     Receive,
@@ -65,6 +69,12 @@ from netlab.study.tunings import (
 )
 from netlab.tuning.knobs import key
 from netlab.tuning.profiles import AS_FOUND, Profile
+
+
+def _check_once(label: str, values: tuple) -> None:
+    if len(set(values)) < len(values):
+        twice = next(value for at, value in enumerate(values) if value in values[:at])
+        raise ValueError(f"{label}: the level {twice!r} is given twice")
 
 
 class Study(Model, title="A study"):
@@ -175,66 +185,45 @@ class Study(Model, title="A study"):
         return value
 
     @model_validator(mode="after")
-    def _names_resolve(self) -> Self:
-        found = MistakesFound()
-        for path_name in self.paths:
-            with found.mistakes():
-                self._check_path(path_name)
-        for group in self.groups:
-            with found.mistakes():
-                self._check_names_of(group)
-        for label, values in (
+    def _is_consistent(self) -> Self:
+        each = self.groups
+        named: tuple[tuple[str, tuple], ...] = (
             ("streams", self.streams),
             ("tunings", tuple(level.name for level in self.tunings)),
             *((f"tunings.{level.name}.mtus_B", level.mtus) for level in self.tunings),
-        ):
-            twice = [value for index, value in enumerate(values) if value in values[:index]]
-            with found.mistakes():
-                if twice:
-                    raise ValueError(f"{label}: the level {twice[0]!r} is given twice")
-        with found.mistakes():
-            if self.quick is not None and len(self.name) > MAX_NAME - len(QUICK):
-                raise ValueError(
-                    f"name: {self.name!r} is over {MAX_NAME - len(QUICK)} characters, "
-                    f"and the quick form adds {QUICK!r}"
-                )
-        check_tunings(self, found)
-        check_congestions(self, found)
-        found.refuse()  # the checks below look names up
-        for group in self.groups:
-            with found.mistakes():
-                self._levels_are_there(group)
-        found.refuse()
-        check_moot(self, found)
+        )
+        refuse(
+            (
+                *chain.from_iterable(tried(self._check_path, name) for name in self.paths),
+                *chain.from_iterable(tried(self._check_names_of, group) for group in each),
+                *chain.from_iterable(tried(_check_once, *one) for one in named),
+                *tried(self._check_quick_name),
+                *check_tunings(self),
+                *check_congestions(self),
+            )
+        )
+        # the checks below look names up
+        refuse(chain.from_iterable(tried(self._check_levels, group) for group in each))
+        moot = [*check_moot(self)]
         check_factors(self)
-        for group in self.groups:
-            with found.mistakes():
-                combined = self.combinations(group)
-                if not any(one.of_run for one in combined):
-                    study_at(self, group, ()).check_run(group)
-                if not any(one.of_link for one in combined):
-                    self.check_forced_loss(group)
-        with found.mistakes():
-            self._check_size()
-        found.refuse()
+        runs = chain.from_iterable(tried(self._check_runs, group) for group in each)
+        refuse([*moot, *runs, *tried(self._check_size)])
         return self
 
     def _check_path(self, name: str) -> None:
-        path = self.paths[name]
+        path, where = self.paths[name], f"paths.{name}"
         for end in path.ends:
             host = self.hosts.get(end.host)
             if host is None:
-                raise ValueError(f"paths.{name}: no host is called {end.host!r}")
+                raise ValueError(f"{where}: no host is called {end.host!r}")
             if host.kind == "ssh" and (end.address is None or end.interface is None):
-                raise ValueError(
-                    f"paths.{name}: the end on ssh host {end.host!r} needs "
-                    "an address and an interface"
-                )
+                needed = "needs an address and an interface"
+                raise ValueError(f"{where}: the end on ssh host {end.host!r} {needed}")
         kinds = {self.hosts[end.host].kind for end in path.ends}
         if len(kinds) == 2:
-            raise ValueError(f"paths.{name}: a lab host and an ssh host cannot be joined")
+            raise ValueError(f"{where}: a lab host and an ssh host cannot be joined")
         if path.link is not None and kinds != {"lab"}:
-            raise ValueError(f"paths.{name}: only a lab path has a link")
+            raise ValueError(f"{where}: only a lab path has a link")
         self.check_link(name)
 
     def _check_names_of(self, group: Group) -> None:
@@ -245,28 +234,51 @@ class Study(Model, title="A study"):
             raise ValueError(f"groups: {group.name}: no path is called {group.path!r}")
         ends = {end.host for end in self.paths[group.path].ends}
         if ends <= self.hosts.keys() and group.sender not in ends:
+            problem = f"{group.sender!r} is not an end of path {group.path!r}"
+            raise ValueError(f"groups: {group.name}: {problem}")
+
+    def _check_quick_name(self) -> None:
+        most = MAX_NAME - len(QUICK)
+        if self.quick is not None and len(self.name) > most:
             raise ValueError(
-                f"groups: {group.name}: {group.sender!r} is not an end of path {group.path!r}"
+                f"name: {self.name!r} is over {most} characters, and the quick form adds {QUICK!r}"
             )
+
+    def _check_levels(self, group: Group) -> None:
+        for label, chosen, levels in (
+            ("tunings", group.tunings, {level.name for level in self.tunings}),
+            ("mtus_B", group.mtus_B, {mtu_B for level in self.tunings for mtu_B in level.mtus}),
+            ("streams", group.streams, set(self.streams)),
+        ):
+            where = f"groups: {group.name}: {label}"
+            for value in chosen or ():
+                if value not in levels:
+                    raise ValueError(f"{where}: the study has no level {value!r}")
+            if chosen is not None and len(set(chosen)) < len(chosen):
+                raise ValueError(f"{where}: a level is given twice")
+        if not self.levels(group):
+            raise ValueError(f"groups: {group.name}: none of its tunings has any of its MTUs")
+
+    def _check_runs(self, group: Group) -> None:
+        combined = self.combinations(group)
+        if not any(one.of_run for one in combined):
+            study_at(self, group, ()).check_run(group)
+        if not any(one.of_link for one in combined):
+            self.check_forced_loss(group)
 
     def _check_size(self) -> None:
         cells = sum(len(self.combinations(group)) for group in self.groups)
-        if self.precision is not None and self.timing.rounds is not None:
-            raise ValueError(
-                "timing.rounds: leave it out; precision says how many rounds there are"
-            )
+        label = "timing.rounds"
+        if self.precision is not None:
+            label = "precision.max_rounds"
+            if self.timing.rounds is not None:
+                reason = "leave it out; precision says how many rounds there are"
+                raise ValueError(f"timing.rounds: {reason}")
         quick = ROUNDS if self.quick is None else self.quick.rounds or ROUNDS
-        for label, rounds in (
-            (
-                "timing.rounds" if self.precision is None else "precision.max_rounds",
-                self.max_rounds,
-            ),
-            ("quick.rounds", quick),
-        ):
+        for name, rounds in ((label, self.max_rounds), ("quick.rounds", quick)):
             if cells * rounds > MAX_RUNS:
-                raise ValueError(
-                    f"{label}: {rounds} rounds of {cells} cells are over {MAX_RUNS} runs"
-                )
+                many = f"{rounds} rounds of {cells} cells"
+                raise ValueError(f"{name}: {many} are over {MAX_RUNS} runs")
 
     @property
     def min_rounds(self) -> int:
@@ -285,17 +297,12 @@ class Study(Model, title="A study"):
         link = self.paths[path].link
         if link is None:
             return
-        if link.read_burst_B is not None and self.bus_MBps(path) is None:
-            raise ValueError(
-                f"paths.{path}.link.read_burst_B: both hosts need a bus, whose share it is"
-            )
+        where, bus_MBps = f"paths.{path}.link", self.bus_MBps(path)
+        if link.read_burst_B is not None and bus_MBps is None:
+            raise ValueError(f"{where}.read_burst_B: both hosts need a bus, whose share it is")
         # One token bucket before several queues stalls when one of them is full (Linux 6.18).
-        if link.queues == 1:
-            return
-        if link.rate_Mbps is not None or self.bus_MBps(path) is not None:
-            raise ValueError(
-                f"paths.{path}.link.queues: a link with a rate or a bus has one pair of queues"
-            )
+        if link.queues > 1 and (link.rate_Mbps is not None or bus_MBps is not None):
+            raise ValueError(f"{where}.queues: a link with a rate or a bus has one pair of queues")
 
     def check_forced_loss(self, group: Group) -> None:
         """Refuse a forced loss that the path or the duration of the runs does not allow."""
@@ -317,6 +324,7 @@ class Study(Model, title="A study"):
 
     def check_run(self, group: Group) -> None:
         """Refuse options that the engine or the group's generator does not support."""
+        where = f"groups: {group.name}"
         if self.engine == "plain" and (self.send, self.receive) != ("copy", "copy"):
             raise ValueError("engine: plain supports send copy and receive copy only")
         if self.engine == "plain" and self.policy != Policy():
@@ -329,30 +337,11 @@ class Study(Model, title="A study"):
         if self.engine in ("plain", "blocking") and self.threads:
             raise ValueError(f"threads: the {self.engine} engine always has one per stream")
         if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):
-            raise ValueError(f"groups: {group.name}: {why}")
+            raise ValueError(f"{where}: {why}")
         for name in ("engine", "threads", "send", "socket", "policy"):
-            own = getattr(self, name) == type(self).model_fields[name].default
-            if group.generator != OWN and not own:
-                raise ValueError(
-                    f"{name}: is for netlab's own generator, and groups: {group.name} "
-                    f"takes {group.generator}"
-                )
-
-    def _levels_are_there(self, group: Group) -> None:
-        for label, chosen, there in (
-            ("tunings", group.tunings, {level.name for level in self.tunings}),
-            ("mtus_B", group.mtus_B, {mtu_B for level in self.tunings for mtu_B in level.mtus}),
-            ("streams", group.streams, set(self.streams)),
-        ):
-            for value in chosen or ():
-                if value not in there:
-                    raise ValueError(
-                        f"groups: {group.name}: {label}: the study has no level {value!r}"
-                    )
-            if chosen is not None and len(set(chosen)) < len(chosen):
-                raise ValueError(f"groups: {group.name}: {label}: a level is given twice")
-        if not self.levels(group):
-            raise ValueError(f"groups: {group.name}: none of its tunings has any of its MTUs")
+            if group.generator != OWN and not is_default(self, name):
+                reason = f"is for netlab's own generator, and {where} takes {group.generator}"
+                raise ValueError(f"{name}: {reason}")
 
     def combinations(self, group: Group) -> tuple[Combination, ...]:
         """Every combination of levels that a group measures, one a cell, in the study's order."""
@@ -372,10 +361,9 @@ class Study(Model, title="A study"):
             return self.paths[link]
         name = path_of_link(link)
         known: dict[str, tuple] = {}
-        for group in self.groups:
-            if group.path == name:
-                for factor, each in group.factors.over(self.factors).given().items():
-                    known[factor] = (*known.get(factor, ()), *each)
+        for group in (group for group in self.groups if group.path == name):
+            for factor, each in group.factors.over(self.factors).given().items():
+                known[factor] = (*known.get(factor, ()), *each)
         levels = link_levels(link, known)
         if levels is None:
             raise BadInput(
@@ -389,15 +377,11 @@ class Study(Model, title="A study"):
     @property
     def links(self) -> tuple[str, ...]:
         """Names of all links: one a path, or one for each combination of their factors' levels."""
-        found: dict[str, None] = {}
-        for name in self.paths:
-            groups = [group for group in self.groups if group.path == name]
-            if not groups:
-                found[name] = None
-            for group in groups:
-                for one in self.combinations(group):
-                    found[link_name(name, one.of_link)] = None
-        return tuple(found)
+        levels: dict[str, list[Levels]] = {name: [] for name in self.paths}
+        for group in self.groups:
+            levels[group.path] += [one.of_link for one in self.combinations(group)]
+        each = (link_name(path, one) for path, of in levels.items() for one in of or ((),))
+        return tuple(dict.fromkeys(each))
 
     def first_link(self, path: str) -> str:
         """Name of the first link of a path; the path's own unless it has factors of the link."""
@@ -421,8 +405,7 @@ class Study(Model, title="A study"):
     def rtt_s(self, path: str) -> float:
         """RTT that a path's emulator adds, s; 0 without one."""
         link = self.path(path).link
-        emulator = link.emulator if link is not None else None
-        return sum(emulator.each_way_ms) / 1e3 if emulator is not None else 0.0
+        return sum(link.emulator.each_way_ms) / 1e3 if link and link.emulator else 0.0
 
     def congestion_of(self, group: Group) -> str:
         """Congestion control of a group's runs, as the study names it; empty: the host's own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
-from netlab.study.base import MistakesFound, Model, misplaced
+from netlab.study.base import Model, misplaced
 from netlab.tuning.knobs import key
 from netlab.tuning.profiles import nearest
 
@@ -94,24 +94,21 @@ class Stack(Model, title="`stacks.NAME`"):
         return self.model_dump(exclude={"law"}, exclude_none=True)
 
 
-def check_congestions(study: Study, found: MistakesFound) -> None:
-    """Find congestion controls that neither Linux, netlab nor the study has."""
+def check_congestions(study: Study) -> Iterator[ValueError]:
+    """Congestion controls that neither Linux, netlab nor the study has."""
     known = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
-    named: list[tuple[tuple[str | int, ...], str]] = [(("congestion",), study.congestion or "")]
-    at: tuple[str | int, ...] = ("factors", "congestion")
+    named: list[tuple[tuple[str | int, ...], str | None]] = [(("congestion",), study.congestion)]
+    at = ("factors", "congestion")
     named += [((*at, i), level) for i, level in enumerate(study.factors.congestion or ())]
     for number, group in enumerate(study.groups):
-        place: tuple[str | int, ...] = ("groups", number)
-        if group.congestion:
-            named.append(((*place, "congestion"), group.congestion))
+        place = ("groups", number)
+        named.append(((*place, "congestion"), group.congestion))
         levels = group.factors.congestion or ()
         named += [((*place, *at, i), level) for i, level in enumerate(levels)]
     for where, congestion in named:
-        for name in congestion.split("+"):
-            if not name or name in known:
-                continue
-            with found.mistakes():
-                raise misplaced(
+        for name in (congestion or "").split("+"):
+            if name and name not in known:
+                yield misplaced(
                     f"unknown congestion control {name!r}; {nearest(name, known)}; declare a "
                     f"module of the hosts' own as stacks: {{{name}: {{law: kernel}}}}",
                     where,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, model_validator
 
 from netlab.errors import BadInput
-from netlab.study.base import MTU, MistakesFound, Model, Name, Several, misplaced
+from netlab.study.base import MTU, Model, Name, Several, misplaced, tried
 from netlab.tuning.knobs import Item, Knob, key
 from netlab.tuning.profiles import (
     AS_FOUND,
@@ -199,8 +200,8 @@ def fixed_buffer_text(study: Study, group: Group, knobs: tuple[str, ...]) -> str
     )
 
 
-def check_moot(study: Study, found: MistakesFound) -> None:
-    """Find tunings of which every knob is moot for every group that takes them."""
+def check_moot(study: Study) -> Iterator[ValueError]:
+    """Tunings of which every knob is moot for every group that takes them."""
     for index, level in enumerate(study.tunings):
         taken = [
             (group, study.tuning_profile(host, level.name))
@@ -210,43 +211,36 @@ def check_moot(study: Study, found: MistakesFound) -> None:
         ]
         if level.mtus_B is None and all(is_moot(study, *one) for one in taken):
             group, profile = taken[0]
-            with found.mistakes():
-                raise misplaced(
-                    fixed_buffer_text(study, group, moot_knobs(study, group, profile)),
-                    ("tunings", index),
-                    level.name,
-                    code="E-STUDY-088",
-                )
+            text = fixed_buffer_text(study, group, moot_knobs(study, group, profile))
+            yield misplaced(text, ("tunings", index), level.name, code="E-STUDY-088")
 
 
-def check_tunings(study: Study, found: MistakesFound) -> None:
-    """Find tunings that are unknown or contradict each other."""
+def check_tunings(study: Study) -> Iterator[ValueError]:
+    """Tunings that are unknown or contradict each other."""
     levels = {level.name: level for level in study.tunings}
-    with found.mistakes():
-        if AS_FOUND in study.profiles:
-            raise ValueError(
-                f"profiles: {AS_FOUND} is the name of netlab's tuning that changes nothing"
-            )
-    for level in study.tunings:
-        with found.mistakes():
-            if level.is_inline and level.name in study.profiles:
-                raise ValueError(
-                    f"tunings.{level.name}: the tuning is given twice, inline and under profiles"
-                )
+    if AS_FOUND in study.profiles:
+        yield ValueError(
+            f"profiles: {AS_FOUND} is the name of netlab's tuning that changes nothing"
+        )
+    for name, level in levels.items():
+        if level.is_inline and name in study.profiles:
+            reason = "the tuning is given twice, inline and under profiles"
+            yield ValueError(f"tunings.{name}: {reason}")
     own = own_tunings(study)
     for index, level in enumerate(study.tunings):
-        if all(level.name in host.profiles for host in study.hosts.values()):
-            continue
-        with found.mistakes():
-            _resolves(("tunings", index), level.profile or level.name, own)
+        if not all(level.name in host.profiles for host in study.hosts.values()):
+            named = level.profile or level.name
+            yield from tried(_resolves, ("tunings", index), named, own)
     for name in [name for name in study.profiles if name not in levels]:
-        with found.mistakes():
-            _resolves(("profiles", name), name, own)
+        yield from tried(_resolves, ("profiles", name), name, own)
     for host_name, host in study.hosts.items():
         for name, profile in host.profiles.items():
-            with found.mistakes():
-                _check_profile(f"hosts.{host_name}.profiles.{name}", levels, name, profile)
-                _resolves(("hosts", host_name, "profiles", name), profile, own)
+            where = f"hosts.{host_name}.profiles.{name}"
+            if mistakes := [*tried(_check_profile, where, levels, name, profile)]:
+                yield from mistakes
+            else:
+                place = ("hosts", host_name, "profiles", name)
+                yield from tried(_resolves, place, profile, own)
 
 
 def _check_profile(key: str, levels: dict[str, TuningLevel], name: str, profile: str) -> None:

@@ -285,7 +285,7 @@ class NtttcpRun(PrintedRun):
         at: End = "sender" if "streams" in keys else "receiver"
         streams = int(keys["streams"]) if "streams" in keys else None
         facts = {"streams": streams, "version": keys.get("version")}
-        amounts_B = {at: int(keys["bytes"])}
+        amounts_B: dict[str, int | None] = {at: int(keys["bytes"])}
         return _record(
             "ntttcp", self.first, Printed.read(keys["time"]), rate, at, amounts_B, **facts
         )
