@@ -93,41 +93,21 @@ def short_form(study: Study, where: str) -> Study:
 
     It has fixed rounds: a precision asked of the whole study does not apply.
     """
-    if study.quick is None and study.name.endswith(QUICK):
-        raise BadInput(
-            "this is the short form of a study already; leave out --quick",
-            where=where,
-            key="name",
-            value=study.name,
-            code="E-STUDY-004",
-        )
-    if len(study.name) > MAX_NAME - len(QUICK):
-        raise BadInput(
-            f"the short form adds {QUICK!r}, and a name has {MAX_NAME} characters at most; "
-            f"shorten it to {MAX_NAME - len(QUICK)}",
-            where=where,
-            key="name",
-            value=study.name,
-            code="E-STUDY-005",
-        )
+    name, most = study.name, MAX_NAME - len(QUICK)
+    if study.quick is None and name.endswith(QUICK):
+        reason = "this is the short form of a study already; leave out --quick"
+        raise BadInput(reason, where=where, key="name", value=name, code="E-STUDY-004")
+    if len(name) > most:
+        limit = f"and a name has {MAX_NAME} characters at most; shorten it to {most}"
+        reason = f"the short form adds {QUICK!r}, {limit}"
+        raise BadInput(reason, where=where, key="name", value=name, code="E-STUDY-005")
     groups = tuple(_shortened(study, group) for group in study.groups if group.short)
     if not groups:
-        raise BadInput(
-            "no group is for the short form; leave out `short: false` of one, or --quick",
-            where=where,
-            key="groups",
-            code="E-STUDY-006",
-        )
+        reason = "no group is for the short form; leave out `short: false` of one, or --quick"
+        raise BadInput(reason, where=where, key="groups", code="E-STUDY-006")
     timing = study.quick or derived_timing(study)
-    return study.model_copy(
-        update={
-            "name": f"{study.name}{QUICK}",
-            "groups": groups,
-            "timing": timing,
-            "precision": None,
-            "quick": None,
-        }
-    )
+    update = {"name": f"{name}{QUICK}", "groups": groups, "timing": timing}
+    return study.model_copy(update={**update, "precision": None, "quick": None})
 
 
 def _shortened(study: Study, group: Group) -> Group:
@@ -135,13 +115,10 @@ def _shortened(study: Study, group: Group) -> Group:
     timing = group.quick
     if timing is None and group.timing is not None:
         alone = group.model_copy(update={"timing": None})
-        whole = study.model_copy(
-            update={"timing": group.timing.over(study.timing), "groups": (alone,)}
-        )
-        derived = derived_timing(whole)
-        timing = group.timing.model_copy(
-            update={"seconds": derived.seconds, "interval_ms": derived.interval_ms}
-        )
+        whole = {"timing": group.timing.over(study.timing), "groups": (alone,)}
+        derived = derived_timing(study.model_copy(update=whole))
+        short = {"seconds": derived.seconds, "interval_ms": derived.interval_ms}
+        timing = group.timing.model_copy(update=short)
     records = {"records": group.quick_records or group.records, "quick_records": None}
     return group.model_copy(update={**records, "timing": timing, "quick": None})
 
@@ -173,11 +150,9 @@ def load(
         study = short_form(study, where)
     given = {key: value for key, value in timing.items() if value is not None}
     known = {*TIMING, *PRECISION, "seed"}
-    for key in given:
-        if key not in known:
-            raise BadInput(
-                f"no such timing; there are {', '.join(sorted(known))}", key=key, code="E-STUDY-001"
-            )
+    for key in given.keys() - known:
+        reason = f"no such timing; there are {', '.join(sorted(known))}"
+        raise BadInput(reason, key=key, code="E-STUDY-001")
     return validated(Study, _with_timing(study, given), where) if given else study
 
 
@@ -220,28 +195,24 @@ def _with_neighbours(content: dict[str, Any], file: Path) -> dict[str, Any]:
     if not isinstance(own, dict):
         return content
     wanted, inline = _named(content)
-    found: dict[str, OwnTuning] = {}
+    beside: dict[str, OwnTuning] = {}
     while wanted:
         name = wanted.pop()
-        if name in found or name in own or name in inline or name == AS_FOUND:
+        if name in {*beside, *own, *inline, AS_FOUND}:
             continue
-        tuning = _beside(name, file)
-        if tuning is not None:
-            found[name] = tuning
+        if tuning := _beside(name, file):
+            beside[name] = tuning
             wanted += [tuning.extends] if tuning.extends else []
-    return {**content, "profiles": {**own, **found}} if found else content
+    return {**content, "profiles": {**own, **beside}} if beside else content
 
 
 def _named(content: dict[str, Any]) -> tuple[list[str], set[str]]:
     """Names of tunings in a study that is not validated yet; and the inline ones among them."""
-    given = content.get("tunings")
-    levels = [
-        level for level in (given if isinstance(given, list) else ()) if isinstance(level, dict)
-    ]
+    levels = _mappings(content.get("tunings"), list)
     inline = [level for level in levels if "knobs" in level or "extends" in level]
+    names: list[Any]
     names = [level.get("profile", level.get("name")) for level in levels if level not in inline]
-    for tuning in (*inline, *_mappings(content.get("profiles"))):
-        names.append(tuning.get("extends"))
+    names += [one.get("extends") for one in (*inline, *_mappings(content.get("profiles")))]
     for host in _mappings(content.get("hosts")):
         profiles = host.get("profiles")
         names += profiles.values() if isinstance(profiles, dict) else []
@@ -249,12 +220,12 @@ def _named(content: dict[str, Any]) -> tuple[list[str], set[str]]:
     return good, {str(level.get("name")) for level in inline}
 
 
-def _mappings(value: object) -> list[dict]:
-    return (
-        [part for part in value.values() if isinstance(part, dict)]
-        if isinstance(value, dict)
-        else []
-    )
+def _mappings(value: Any, kind: type = dict) -> list[dict]:
+    """The mappings of a mapping or a list; none of anything else."""
+    if not isinstance(value, kind):
+        return []
+    parts = value.values() if isinstance(value, dict) else value
+    return [part for part in parts if isinstance(part, dict)]
 
 
 def _beside(name: str, file: Path) -> OwnTuning | None:
@@ -266,14 +237,9 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
         if "netlab" in content:  # another study
             continue
         tuning = validated(_TuningFile, content, str(path))
-        if tuning.name not in ("", name):
-            raise BadInput(
-                "differs from the file's name",
-                where=str(path),
-                key="name",
-                value=tuning.name,
-                code="E-STUDY-002",
-            )
+        if (given := tuning.name) not in ("", name):
+            reason = "differs from the file's name"
+            raise BadInput(reason, where=str(path), key="name", value=given, code="E-STUDY-002")
         return OwnTuning.model_validate(tuning.model_dump(exclude={"name"}))
     return None
 
@@ -317,11 +283,12 @@ def _schema() -> dict[str, Any]:
     for model in (Described, WadStack):
         parts[model.__name__] = model.model_json_schema(schema_generator=_Unsorted)
     # what is converted before the model sees it
+    refs = {name: {"$ref": f"#/$defs/{name}"} for name in parts}
     whole = schema["properties"]
-    table = [_ref("Described"), _ref("Published"), {"type": "null"}]
+    table = [refs["Described"], refs["Published"], {"type": "null"}]
     whole["published"]["anyOf"] = [{"type": "string", "pattern": "^[^/]+$"}, *table]
-    (name,) = whole["stacks"]["patternProperties"]
-    whole["stacks"]["patternProperties"][name] = {"anyOf": [_ref("Stack"), _ref("WadStack")]}
+    (name,) = stacks = whole["stacks"]["patternProperties"]
+    stacks[name] = {"anyOf": [refs["Stack"], refs["WadStack"]]}
     parts["Knob"]["required"].remove("source")
     _describe_levels(schema)
     for part in (schema, *parts.values()):
@@ -345,11 +312,10 @@ def _describe_levels(schema: dict[str, Any]) -> None:
         (OF_LINK, "LabLink", "`{}` of the path's link"),
         (OF_EMULATOR, "Emulator", "`{}` of the path's emulator"),
     ):
-        for name in names:
-            if name in keys[part]:
-                examples = [keys[part][name]["examples"]]
-                described = {"description": f"Levels of {text.format(name)}.", "examples": examples}
-                keys["Factors"][name] = described | keys["Factors"][name]
+        for name in (name for name in names if name in keys[part]):
+            examples = [keys[part][name]["examples"]]
+            described = {"description": f"Levels of {text.format(name)}.", "examples": examples}
+            keys["Factors"][name] = described | keys["Factors"][name]
 
 
 def _refuse_other_names(place: object) -> None:
@@ -358,13 +324,8 @@ def _refuse_other_names(place: object) -> None:
         if "patternProperties" in place:
             place["additionalProperties"] = False
         place = list(place.values())
-    if isinstance(place, list):
-        for part in place:
-            _refuse_other_names(part)
-
-
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": f"#/$defs/{name}"}
+    for part in place if isinstance(place, list) else ():
+        _refuse_other_names(part)
 
 
 def as_markdown() -> str:

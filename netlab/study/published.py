@@ -73,26 +73,21 @@ def with_published(content: dict[str, Any], file: Path) -> dict[str, Any]:
 
     ``published`` is the name of a YAML file beside the study's, or its content.
     """
-    given = content.get("published")
+    given: Any = content.get("published")
+    where = f"{file}: published"
     if isinstance(given, str):
         if "/" in given:
-            raise BadInput(
-                "name a file beside the study's",
-                where=str(file),
-                key="published",
-                value=given,
-                code="E-STUDY-077",
-            )
+            reason, key = "name a file beside the study's", "published"
+            raise BadInput(reason, where=str(file), key=key, value=given, code="E-STUDY-077")
         path = file.parent / given
-        described = validated(Described, read_yaml(path), str(path))
-    elif isinstance(given, Mapping) and "file" in given:
-        described = validated(Described, dict(given), f"{file}: published")
-    else:
+        given, where = read_yaml(path), str(path)
+    elif not (isinstance(given, Mapping) and "file" in given):
         return content
-    cells = _cells(file.parent / described.file, described.columns)
-    kept = {"title": described.title, "source": described.source}
-    kept |= {"fluctuation_percent": described.fluctuation_percent, "cells": cells}  # type: ignore[dict-item]
-    content["published"] = kept
+    described = validated(Described, given, where)
+    content["published"] = {
+        **described.model_dump(exclude={"file", "columns"}),
+        "cells": _cells(file.parent / described.file, described.columns),
+    }
     return content
 
 
@@ -101,39 +96,29 @@ def _cells(path: Path, columns: Mapping[str, str]) -> list[dict[str, Level]]:
         with open(path, encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.reader(lines))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(
-            f"cannot be read: {why(error)}", where=str(path), code="E-STUDY-078"
-        ) from None
+        reason = f"cannot be read: {why(error)}"
+        raise BadInput(reason, where=str(path), code="E-STUDY-078") from None
     heads = [columns.get(head.strip(), head.strip()) for head in rows[0]] if rows else []
     rates = [head for head in heads if head in RATES]
     if len(rates) != 1 or len(set(heads)) < len(heads):
-        raise BadInput(
-            f"needs each column once and one of {', '.join(RATES)}; it has {', '.join(heads)}",
-            where=f"{path}:1",
-            code="E-STUDY-079",
-        )
-    found = []
+        has = f"it has {', '.join(heads)}"
+        reason = f"needs each column once and one of {', '.join(RATES)}; {has}"
+        raise BadInput(reason, where=f"{path}:1", code="E-STUDY-079")
+    cells = []
     for number, row in enumerate(rows[1 : MOST_CELLS + 1], 2):
         if not any(value.strip() for value in row):
             continue
+        where = f"{path}:{number}"
         if len(row) != len(heads):
-            raise BadInput(
-                f"has {len(row)} values for {len(heads)} columns",
-                where=f"{path}:{number}",
-                code="E-STUDY-080",
-            )
+            reason = f"has {len(row)} values for {len(heads)} columns"
+            raise BadInput(reason, where=where, code="E-STUDY-080")
         cell = {head: _value(text.strip()) for head, text in zip(heads, row, strict=True)}
         rate = cell.pop(rates[0])
         if isinstance(rate, str) or rate <= 0:
-            raise BadInput(
-                "is not a positive number",
-                where=f"{path}:{number}",
-                key=rates[0],
-                value=rate,
-                code="E-STUDY-081",
-            )
-        found.append({**cell, "goodput_MBps": rate * RATES[rates[0]]})
-    return found
+            reason = "is not a positive number"
+            raise BadInput(reason, where=where, key=rates[0], value=rate, code="E-STUDY-081")
+        cells.append({**cell, "goodput_MBps": rate * RATES[rates[0]]})
+    return cells
 
 
 def _value(text: str) -> Level:
@@ -164,29 +149,20 @@ class ReportPages(Model, title="`report`"):
 
 def report_notebooks(report: ReportPages | None, study: Path | None = None) -> tuple[Path, ...]:
     """Files of the notebooks that a study names."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name in report.notebooks if report is not None else ():
-        file = _beside(name, study) or _of_netlab(name)
+        file = _notebook(name, study)
         if file is None and study is None:
             continue
+        place = {"where": "study", "key": "report.notebooks"}
         if file is None:
-            raise BadInput(
-                "no such notebook beside the study's file, and none of this name comes with netlab",
-                where="study",
-                key="report.notebooks",
-                value=name,
-                code="E-STUDY-085",
-            )
-        if file.stem in found:
-            raise BadInput(
-                "another notebook of the report has this name",
-                where="study",
-                key="report.notebooks",
-                value=name,
-                code="E-STUDY-084",
-            )
-        found[file.stem] = file
-    return tuple(found.values())
+            reason = "no such notebook beside the study's file, and none of this name comes with"
+            raise BadInput(f"{reason} netlab", **place, value=name, code="E-STUDY-085")
+        if file.stem in files:
+            reason = "another notebook of the report has this name"
+            raise BadInput(reason, **place, value=name, code="E-STUDY-084")
+        files[file.stem] = file
+    return tuple(files.values())
 
 
 def is_own(notebook: Path) -> bool:
@@ -194,12 +170,10 @@ def is_own(notebook: Path) -> bool:
     return notebook.parent != paths.notebooks_dir()
 
 
-def _beside(name: str, study: Path | None) -> Path | None:
-    file = study.absolute().parent / name if study else None
-    return file if file and name.endswith(SUFFIX) and file.is_file() else None
-
-
-def _of_netlab(name: str) -> Path | None:
+def _notebook(name: str, study: Path | None) -> Path | None:
+    """A file beside the study, else a notebook of netlab; None without either."""
+    if study and name.endswith(SUFFIX) and (file := study.absolute().parent / name).is_file():
+        return file
     name = name.removesuffix(SUFFIX) + SUFFIX
     file = paths.notebooks_dir() / name
     return file if file.name == name and file.is_file() else None

@@ -151,18 +151,8 @@ def _round(seed: int, number: int, planned: list[_Block], order: int) -> tuple[V
             taken = group_at(group, one.of_run)
             made.append(Run(run_id, order, taken, one.streams, number, one.levels))
             order += 1
-        found.append(
-            Visit(
-                block.block_id,
-                number,
-                block.path,
-                block.link,
-                block.tuning,
-                block.mtu_B,
-                block.outer,
-                tuple(made),
-            )
-        )
+        place = (block.path, block.link, block.tuning, block.mtu_B, block.outer)
+        found.append(Visit(block.block_id, number, *place, tuple(made)))
     return tuple(found)
 
 
@@ -173,26 +163,16 @@ def visits(study: Study) -> tuple[Visit, ...]:
 
 def visit(study: Study, block_id: str, round: int = 1) -> Visit:
     """One visit of a study by its block and round."""
-    found = [candidate for candidate in visits(study) if candidate.block_id == block_id]
-    if not found:
-        raise BadInput(
-            "the study has no such block; there are "
-            + ", ".join(sorted(block.block_id for block in _blocks(study))),
-            where=study.name,
-            key="block_id",
-            value=block_id,
-            code="E-STUDY-003",
-        )
-    for candidate in found:
-        if candidate.round == round:
-            return candidate
-    raise BadInput(
-        f"the study has rounds 1 to {study.max_rounds}",
-        where=study.name,
-        key="round",
-        value=round,
-        code="E-STUDY-060",
-    )
+    by_round = {one.round: one for one in visits(study) if one.block_id == block_id}
+    where = study.name
+    if not by_round:
+        known = ", ".join(sorted(block.block_id for block in _blocks(study)))
+        reason = f"the study has no such block; there are {known}"
+        raise BadInput(reason, where=where, key="block_id", value=block_id, code="E-STUDY-003")
+    if round not in by_round:
+        reason = f"the study has rounds 1 to {study.max_rounds}"
+        raise BadInput(reason, where=where, key="round", value=round, code="E-STUDY-060")
+    return by_round[round]
 
 
 # Estimated times, as measured in labs on two CPUs.
