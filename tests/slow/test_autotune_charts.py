@@ -26,6 +26,11 @@ def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, a
     notes = [text.get_text() for ax in figure.axes for text in ax.child_axes[0].get_yticklabels()]
     assert len(notes) == len(frame)
     assert any(note.startswith("out after") for note in notes)
+    for ax, (_, part) in zip(figure.axes, frame.groupby("stage"), strict=True):
+        left, right = ax.get_xlim()  # an interval that fits is drawn whole
+        reach = max(1.0, part["worse_percent"].abs().max())
+        near = part[(part["high_percent"] < 2 * reach) & (part["low_percent"] > -2 * reach)]
+        assert (near["low_percent"] >= left).all() and (near["high_percent"] <= right).all()
     path = save_chart(figure, tmp_path / f"search{suffix}", search_alt(frame))
     start = path.read_bytes()[:8]
     assert start.startswith(b"<svg " if suffix == ".svg" else b"\x89PNG")
@@ -57,15 +62,4 @@ def test_an_interval_beyond_the_axis_ends_in_an_arrow():
     assert low == [left] and high == [right]
     spans = [path[:, 0] for lines in ax.collections for path in segments(lines)]
     assert spans and all(left <= min(span) and max(span) <= right for span in spans)
-    plt.close(figure)
-
-
-def test_an_interval_that_fits_is_drawn_whole():
-    frame = table(tuned())
-    figure = search_panels(frame).figure
-    for ax, (_, part) in zip(figure.axes, frame.groupby("stage"), strict=True):
-        left, right = ax.get_xlim()
-        reach = max(1.0, part["worse_percent"].abs().max())
-        near = part[(part["high_percent"] < 2 * reach) & (part["low_percent"] > -2 * reach)]
-        assert (near["low_percent"] >= left).all() and (near["high_percent"] <= right).all()
     plt.close(figure)

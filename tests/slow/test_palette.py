@@ -69,19 +69,11 @@ def test_only_the_theme_and_the_palette_name_colours_of_lines():
     for path in CHARTS.glob("*.py"):
         if path.name in ("palette.py", "theme.py"):
             continue
-        names = {
-            alias.name
-            for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.ImportFrom)
-            for alias in node.names
-        }
+        text = path.read_text()
+        imports = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom)]
+        names = {alias.name for node in imports for alias in node.names}
         assert not names & {"PALETTE", "line_style", "SECOND_SERIES"}, path.name
-
-
-def test_no_other_module_names_a_colour_in_hexadecimal():
-    for path in CHARTS.glob("*.py"):
-        if path.name not in ("palette.py", "theme.py"):
-            assert not re.search(r"#[0-9a-fA-F]{6}", path.read_text()), path.name
+        assert not re.search(r"#[0-9a-fA-F]{6}", text), path.name
 
 
 def test_levels_of_a_factor_have_the_colours_of_its_meaning():

@@ -87,17 +87,13 @@ def test_a_slow_check_is_cut_short_and_its_output_recorded(tmp_path, bare):
 
 
 def test_this_machine_is_seen_over_its_loopback(tmp_path):
-    found = hosts_path.probe_path(LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1")
-    assert 0 < found.min_ms <= found.avg_ms <= found.max_ms and found.loss_percent == 0
-    assert "127.0.0.1" in found.traceroute
-
-
-def test_many_pings_report_their_summary_only(tmp_path):
-    found = hosts_path.ping(
-        LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1", count=5, interval_s=0.02
-    )
-    assert 0 < found.min_ms <= found.avg_ms <= found.max_ms and found.loss_percent == 0
-    assert "5 packets transmitted" in found.ping and "icmp_seq" not in found.ping
+    host, ends = LocalHost(tmp_path / "home"), ("127.0.0.1", "127.0.0.1")
+    probed = hosts_path.probe_path(host, *ends)
+    assert "127.0.0.1" in probed.traceroute
+    several = hosts_path.ping(host, *ends, count=5, interval_s=0.02)  # its summary only
+    assert "5 packets transmitted" in several.ping and "icmp_seq" not in several.ping
+    for found in (probed, several):
+        assert 0 < found.min_ms <= found.avg_ms <= found.max_ms and found.loss_percent == 0
 
 
 def test_pings_without_an_answer_have_the_output(tmp_path):

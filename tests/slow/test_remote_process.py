@@ -1,5 +1,6 @@
 """A tool on a host has a timeout, returns its output, and never outlives its controller."""
 
+import contextlib
 import os
 import socket
 import time
@@ -48,6 +49,20 @@ def is_running(pid_file: Path) -> bool:
 WAITS = 'echo $$ >"$1"; sleep 60'
 
 
+@pytest.fixture
+def pid(tmp_path) -> Path:
+    return tmp_path / "pid"
+
+
+@contextlib.contextmanager
+def running(host, pid: Path, script: str = WAITS, **how):
+    """A tool that is ended when the block is left."""
+    with started(host, script, str(pid), **how) as tool:
+        wait_until(lambda: is_running(pid))
+        yield tool
+    wait_until(lambda: not is_running(pid))
+
+
 def test_output_and_cpu_time_of_both_ends_are_returned(host, temporary):
     busy = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; echo one; echo two >&2"
     with started(host, busy) as tool:
@@ -56,56 +71,45 @@ def test_output_and_cpu_time_of_both_ends_are_returned(host, temporary):
     assert 0.01 < ended.cpu_s < 20
 
 
-def test_a_tool_is_ended_when_the_block_is_left(host, temporary, tmp_path):
-    with started(host, WAITS, str(tmp_path / "pid")) as tool:
-        wait_until(lambda: is_running(tmp_path / "pid"))
-        assert tool.wait(0.1) is None
-    wait_until(lambda: not is_running(tmp_path / "pid"))
-
-
-def test_a_block_is_left_as_soon_as_its_tool_has_ended(host, temporary, tmp_path, monkeypatch):
+def test_a_block_is_left_as_soon_as_its_tool_has_ended(host, temporary, pid, monkeypatch):
     monkeypatch.setattr(remote_process, "KILL_S", 2 * int(PATIENCE_S))
-    with started(host, WAITS, str(tmp_path / "pid")):
-        wait_until(lambda: is_running(tmp_path / "pid"))
+    with running(host, pid) as tool:
+        assert tool.wait(0.1) is None
         began = time.monotonic()
     assert time.monotonic() - began < PATIENCE_S
 
 
-def test_a_tool_that_will_not_end_is_killed(host, temporary, tmp_path):
+def test_a_tool_that_will_not_end_is_killed(host, temporary, pid):
     stubborn = "trap '' TERM; " + WAITS.replace("sleep 60", "while :; do sleep 0.2; done")
-    with started(host, stubborn, str(tmp_path / "pid")):
-        wait_until(lambda: is_running(tmp_path / "pid"))
-    wait_until(lambda: not is_running(tmp_path / "pid"))
+    with running(host, pid, stubborn):
+        pass
 
 
-def test_a_tool_does_not_outlive_its_controller(host, temporary, tmp_path):
+def test_a_tool_does_not_outlive_its_controller(host, temporary, pid):
     """As when the controller is killed: its end of the pipes closes."""
-    tool = started(host, WAITS, str(tmp_path / "pid"))
-    wait_until(lambda: is_running(tmp_path / "pid"))
+    tool = started(host, WAITS, str(pid))
+    wait_until(lambda: is_running(pid))
     tool._process._pipe.kill()
-    wait_until(lambda: not is_running(tmp_path / "pid"))
+    wait_until(lambda: not is_running(pid))
 
 
-def test_a_held_tool_starts_on_request_only(host, temporary, tmp_path):
-    with started(host, WAITS, str(tmp_path / "pid"), hold=True) as tool:
+@pytest.mark.parametrize("goes", [True, False])
+def test_a_held_tool_starts_on_request_only_and_leaves_no_process(host, temporary, pid, goes):
+    with started(host, WAITS, str(pid), hold=True) as tool:
         tool.wait_ready()
-        assert tool.wait(0.2) is None and not (tmp_path / "pid").exists()
-        tool.go()
-        wait_until(lambda: is_running(tmp_path / "pid"))
-    wait_until(lambda: not is_running(tmp_path / "pid"))
+        assert tool.wait(0.2) is None and not pid.exists()
+        if goes:
+            tool.go()
+            wait_until(lambda: is_running(pid))
+    wait_until(lambda: not is_running(pid))
+    assert pid.exists() == goes
 
 
-def test_a_held_tool_that_never_starts_leaves_no_process(host, temporary, tmp_path):
-    with started(host, WAITS, str(tmp_path / "pid"), hold=True) as tool:
-        tool.wait_ready()
-    assert not (tmp_path / "pid").exists()
-
-
-def test_a_tool_that_takes_too_long_is_ended_by_its_limit(host, temporary, tmp_path):
-    with started(host, WAITS, str(tmp_path / "pid"), limit_s=0.5) as tool:
+def test_a_tool_that_takes_too_long_is_ended_by_its_limit(host, temporary, pid):
+    with started(host, WAITS, str(pid), limit_s=0.5) as tool:
         with pytest.raises(RunError, match=r"a tool on here: did not end within 0.5 s"):
             tool.result()
-        assert not is_running(tmp_path / "pid")
+        assert not is_running(pid)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +118,11 @@ def test_a_tool_that_takes_too_long_is_ended_by_its_limit(host, temporary, tmp_p
         ("kill -KILL $$", "was ended by signal 9"),
         ("echo first; echo last words >&2; exit 3", "exit status 3: first: last words"),
         ("no-such-program-there-is", "exit status 127"),
+        (f"head -c {MAX_OUTPUT_B + 1} /dev/zero", "printed over 8 MiB"),
     ],
 )
 def test_a_tool_that_fails_is_a_failed_run_with_its_output(host, temporary, script, how):
     with started(host, script) as tool, pytest.raises(RunError, match=how):
-        tool.result()
-
-
-def test_a_tool_that_prints_without_end_is_a_failed_run(host, temporary):
-    script = f"head -c {MAX_OUTPUT_B + 1} /dev/zero"
-    with started(host, script) as tool, pytest.raises(RunError, match="printed over 8 MiB"):
         tool.result()
 
 
@@ -148,12 +147,12 @@ def test_a_server_is_waited_for_until_it_listens(host, temporary):
         assert server.result().status == 0
 
 
-def test_a_port_that_somebody_has_is_left_alone(host, temporary, tmp_path):
+def test_a_port_that_somebody_has_is_left_alone(host, temporary, pid):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with started(host, WAITS, str(tmp_path / "pid"), port=port) as server:
+        with started(host, WAITS, str(pid), port=port) as server:
             assert server.wait_listening() is False
-    assert not os.path.exists(tmp_path / "pid")
+    assert not pid.exists()
 
 
 def test_a_server_that_finds_its_port_taken_is_not_a_failure_but_another_try(host, temporary):

@@ -25,42 +25,36 @@ def notebook(tmp_path, code):
     return path
 
 
-@pytest.mark.parametrize("code", [ASLEEP, DEAF + ASLEEP], ids=["interrupted", "killed"])
-def test_a_silent_notebook_is_ended_and_its_stacks_are_saved(tmp_path, monkeypatch, code):
-    monkeypatch.setattr(kernels, "INTERRUPT_S", 1.0)
+def made(tmp_path, code, on_progress=None):
     output = tmp_path / "out.ipynb"
+    with Kernel(LISTEN) as kernel:
+        how = {"kernel": kernel, "on_progress": on_progress, "silence_s": 1.0}
+        execute(notebook(tmp_path, code), output, {}, **how)
+
+
+@pytest.mark.parametrize(
+    ("code", "stacks"),
+    [(ASLEEP, "in asleep"), (DEAF + ASLEEP, "in asleep"), (STOPPED, "")],
+    ids=["interrupted", "killed", "stopped"],
+)
+def test_a_silent_notebook_is_ended_and_its_stacks_are_saved(tmp_path, monkeypatch, code, stacks):
+    """A stopped process can write none."""
+    monkeypatch.setattr(kernels, "INTERRUPT_S", 1.0)
     started = time.monotonic()
-    with Kernel(LISTEN) as kernel, pytest.raises(SilentNotebook) as caught:
-        execute(notebook(tmp_path, code), output, {}, kernel=kernel, silence_s=1.0)
+    with pytest.raises(SilentNotebook) as caught:
+        made(tmp_path, code)
     assert time.monotonic() - started < 60
     assert caught.value.code == "E-NOTEBOOKS-016"
     assert "no progress for 1 s" in str(caught.value)
-    assert "in asleep" in (tmp_path / "out.silent.txt").read_text()
-    assert not output.exists()
-
-
-def test_a_stopped_kernel_is_killed_though_it_can_write_no_stacks(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernels, "INTERRUPT_S", 1.0)
-    with Kernel(LISTEN) as kernel, pytest.raises(SilentNotebook):
-        execute(
-            notebook(tmp_path, STOPPED), tmp_path / "out.ipynb", {}, kernel=kernel, silence_s=1.0
-        )
-    assert (tmp_path / "out.silent.txt").read_text() == ""
+    saved = (tmp_path / "out.silent.txt").read_text()
+    assert stacks in saved and bool(saved) == bool(stacks)
+    assert not (tmp_path / "out.ipynb").exists()
 
 
 def test_progress_starts_the_time_anew(tmp_path):
     code = "import time\nfor i in range(8):\n    time.sleep(0.25)\n    progress.announce(str(i))"
-    code = f"from netlab.notebooks import progress\n{code}"
     messages = []
-    with Kernel(LISTEN) as kernel:
-        execute(
-            notebook(tmp_path, code),
-            tmp_path / "out.ipynb",
-            {},
-            kernel=kernel,
-            on_progress=messages.append,
-            silence_s=1.0,
-        )
+    made(tmp_path, f"from netlab.notebooks import progress\n{code}", messages.append)
     assert messages == [str(i) for i in range(8)]
     assert (tmp_path / "out.ipynb").exists()
 
