@@ -80,6 +80,17 @@ def only(**levels):
     return lambda row: all(row[name] in wanted for name, wanted in levels.items())
 
 
+def setting(values, **levels):
+    """A change for `runs_of` that sets values of the runs with these factor levels."""
+    matches = only(**levels)
+
+    def change(row):
+        if matches(row):
+            row.update(values)
+
+    return change
+
+
 def model(study, group, tuning, mtu_B, streams):
     """A noiseless goodput in MB/s and the field values that a machine bound so would show."""
     bus = study.bus_MBps(group.path) or 1250.0

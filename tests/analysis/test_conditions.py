@@ -26,22 +26,16 @@ from netlab.measure.bottleneck import VERDICTS, bottleneck
 from netlab.measure.card_counters import BY_NAME, LIMITED
 
 
-def test_flagged_runs_are_listed_with_flag_and_reason(openlab):
-    def flag(row):
-        if row["order"] in (3, 17):
-            row |= {"flags": "stalled,interference", "message": "nothing for 0.4 s"}
-
-    runs = synthetic.runs_of(openlab, change=flag)
-    listed = conditions.flagged(runs)
+def test_flagged_runs_are_listed_with_flag_and_reason_and_those_without_goodput(openlab, runs):
+    values = {"flags": "stalled,interference", "message": "nothing for 0.4 s"}
+    marked = synthetic.runs_of(openlab, change=synthetic.setting(values, order=(3, 17)))
+    listed = conditions.flagged(marked)
     assert listed["order"].tolist() == [3, 17]
     assert set(listed["message"]) == {"nothing for 0.4 s"}
-    counts = conditions.flag_counts(runs).set_index("flag")["runs"].to_dict()
+    counts = conditions.flag_counts(marked).set_index("flag")["runs"].to_dict()
     assert counts == {"stalled": 2, "interference": 2}
-
-
-def test_a_run_without_goodput_is_listed_even_if_unflagged(runs):
     spoilt = runs.copy()
-    spoilt.loc[5, "goodput_MBps"] = float("nan")
+    spoilt.loc[5, "goodput_MBps"] = math.nan
     assert conditions.flagged(spoilt)["flags"].tolist() == ["no goodput"]
 
 
@@ -62,30 +56,19 @@ def test_hosts_that_lack_a_knob_for_the_same_reason_share_a_row(runs, openlab):
     assert table["hosts"].tolist() == ["c", "a, b"]
     assert table["runs"].tolist() == [420, 420]
     assert set(table["tunings"]) == {"none, kernel, full"}
-
-
-def test_text_that_is_not_json_is_an_error(runs):
     with pytest.raises(NetlabError, match="unsupported"):
         conditions.unsupported(runs.assign(unsupported="{half"))
 
 
-def test_overhead_counts_the_gap_to_the_next_run(openlab):
-    runs = synthetic.runs_of(openlab)
-    took = conditions.outside_s(runs)
-    assert took.max() == pytest.approx(0.2, abs=1e-6)
+def test_overhead_counts_the_gap_to_the_next_run_but_not_the_pause_of_a_resumed_block(runs):
+    assert conditions.outside_s(runs).max() == pytest.approx(0.2, abs=1e-6)
     table = conditions.overhead(runs)
     assert len(table) == 15 and table["block"].iloc[-1] == "all blocks"
     assert table["above_limit"].sum() == 0
 
-    slow = runs.copy()
-    first = slow.sort_values("started_at").index[0]
-    slow.loc[first, "overhead_s"] += 0.5
-    slow.loc[first, "wall_s"] += 0.5
+    slow, later = runs.copy(), runs.copy()
+    slow.loc[slow.sort_values("started_at").index[0], ["overhead_s", "wall_s"]] += 0.5
     assert conditions.overhead(slow)["above_limit"].iloc[-1] == 1
-
-
-def test_the_pause_of_a_resumed_block_is_not_overhead(runs):
-    later = runs.copy()
     block = later["block_id"] == later["block_id"].iloc[0]
     half = block & (later["order"] > later.loc[block, "order"].median())
     later.loc[half, "started_at"] += pd.Timedelta(hours=3)
@@ -107,6 +90,11 @@ def test_no_runs_give_empty_tables(runs):
 
 # The bottleneck of a cell, and the evidence for that of a run in a sentence.
 
+FULL = {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5}
+FILLED = "50 % of the smaller socket buffer was in flight (bound 1000 MB/s)"
+SENDS, RECEIVES = "the send buffer was the limit", "the receiver's was the limit"
+LOST = "0.3 % of the segments were retransmitted"
+NOTHING = "no core, window or loss stands out"
 RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "mss_B": 8948.0}
 
 
@@ -121,53 +109,34 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
             {"busiest_core_percent": 99.0, "sender_softirq_percent": 25.0},
             "CPU: one core was 99 % busy; softirq takes 25 % of all cores",
         ),
-        (
-            {"sndbuf_limited_share": 0.7},
-            "send buffer: the send buffer was the limit in 70 % of the busy time",
-        ),
-        (
-            {"rwnd_limited_share": 0.8},
-            "window: the receiver's was the limit in 80 % of the busy time",
-        ),
-        (
-            {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5},
-            "window: 50 % of the smaller socket buffer was in flight (bound 1000 MB/s)",
-        ),
-        (
-            {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5, "buffer_B": 50_000},
-            "window, asked for by the study: 50 % of the smaller socket buffer was in flight "
-            "(bound 1000 MB/s)",
-        ),
-        (  # the host granted less: its limit is the bottleneck
-            {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5, "buffer_B": 60_000},
-            "window: 50 % of the smaller socket buffer was in flight (bound 1000 MB/s)",
-        ),
+        ({"sndbuf_limited_share": 0.7}, f"send buffer: {SENDS} in 70 % of the busy time"),
+        ({"rwnd_limited_share": 0.8}, f"window: {RECEIVES} in 80 % of the busy time"),
+        (FULL, f"window: {FILLED}"),
+        (FULL | {"buffer_B": 50_000}, f"window, asked for by the study: {FILLED}"),
+        # the host granted less: its limit is the bottleneck
+        (FULL | {"buffer_B": 60_000}, f"window: {FILLED}"),
         (
             {"sndbuf_limited_share": 0.7, "sndbuf_B": 1e5, "buffer_B": 50_000},
-            "window, asked for by the study: the send buffer was the limit in 70 % of the busy "
-            "time",
+            f"window, asked for by the study: {SENDS} in 70 % of the busy time",
         ),
         (  # the receiver's buffer is the kernel's
             {"rwnd_limited_share": 0.8, "buffer_B": 50_000, "receive_buffer_B": 0},
-            "window: the receiver's was the limit in 80 % of the busy time",
+            f"window: {RECEIVES} in 80 % of the busy time",
         ),
         (
             {"retransmits": 200, "sent_B": 6e8, "interface_drops": 3, "softnet_drops": 0},
-            "loss: 0.3 % of the segments were retransmitted, 3 packets dropped on the hosts",
+            f"loss: {LOST}, 3 packets dropped on the hosts",
         ),
         (
             {"retransmits": 200, "sent_B": 6e8},
-            "loss: 0.3 % of the segments were retransmitted, "
-            "an unknown number of packets dropped on the hosts",
+            f"loss: {LOST}, an unknown number of packets dropped on the hosts",
         ),
-        ({}, "unknown: no ceiling is known, no core, window or loss stands out"),
-        (
-            {"bus_MBps": 1000.0},
-            "unknown: 50 % of the bus, no core, window or loss stands out",
+        ({}, f"unknown: no ceiling is known, {NOTHING}"),
+        ({"bus_MBps": 1000.0}, f"unknown: 50 % of the bus, {NOTHING}"),
+        *(
+            ({"goodput_MBps": v}, "unknown: the run has no goodput")
+            for v in (math.nan, None, pd.NA)
         ),
-        ({"goodput_MBps": math.nan}, "unknown: the run has no goodput"),
-        ({"goodput_MBps": None}, "unknown: the run has no goodput"),
-        ({"goodput_MBps": pd.NA}, "unknown: the run has no goodput"),
     ],
 )
 def test_a_sentence_gives_the_word_and_its_evidence(fields, sentence):
@@ -176,14 +145,10 @@ def test_a_sentence_gives_the_word_and_its_evidence(fields, sentence):
     assert bottleneck(row) in VERDICTS and sentence.startswith(f"{bottleneck(row)}: ")
 
 
-@pytest.mark.parametrize("stored", ["kept", "other words", "without the column"])
-def test_a_stored_bottleneck_is_not_needed_and_changes_nothing(runs, stored):
-    changed = {
-        "kept": runs,
-        "other words": runs.assign(bottleneck="loss"),
-        "without the column": runs.drop(columns="bottleneck"),
-    }[stored]
-    pd.testing.assert_frame_equal(verdicts(changed), verdicts(runs))
+def test_a_stored_bottleneck_is_not_needed_and_changes_nothing(runs):
+    for stored in (runs.assign(bottleneck="loss"), runs.drop(columns="bottleneck")):
+        pd.testing.assert_frame_equal(verdicts(stored), verdicts(runs))
+    assert verdicts(runs.assign(flags="stalled")).empty
 
 
 def test_a_cell_takes_the_word_of_most_of_its_runs(runs):
@@ -207,26 +172,13 @@ def test_the_verdicts_name_the_bottlenecks_of_the_synthetic_runs(runs):
     assert (merged["bottleneck"] == merged["bottleneck_made"]).all()
 
 
-def test_flagged_runs_have_no_word(runs):
-    assert verdicts(runs.assign(flags="stalled")).empty
-
-
 # Counters of cards are summed up by name, and shared receive queues by cell.
 
 
 def runs(*rows: dict) -> pd.DataFrame:
-    empty = {
-        "group": "a -> b",
-        "streams": 4,
-        "card_counters": None,
-        "provenance": None,
-        "sender": "a",
-        "receiver": "b",
-        "receive_cpus": None,
-        "receive_queues": None,
-        "streams_per_queue": None,
-    }
-    return pd.DataFrame([empty | row for row in rows])
+    places = ("card_counters", "provenance", "receive_cpus", "receive_queues", "streams_per_queue")
+    empty = {"group": "a -> b", "streams": 4, "sender": "a", "receiver": "b"}
+    return pd.DataFrame([empty | dict.fromkeys(places) | row for row in rows])
 
 
 def grown(**ends: dict[str, int]) -> dict:
@@ -255,8 +207,7 @@ def test_growth_is_read_as_the_driver_of_the_end_means_it():
 
 
 def test_cards_that_lost_nothing_differ_from_cards_without_counters():
-    assert counters(runs(grown(sender={}))).empty
-    assert counters(runs({})) is None
+    assert counters(runs(grown(sender={}))).empty and counters(runs({})) is None
 
 
 def test_only_runs_with_a_shared_queue_are_collisions():
@@ -310,51 +261,40 @@ def test_groups_with_different_limits_have_a_row_each(runs, cells):
 
 
 def test_without_a_known_ceiling_there_is_no_table(runs, cells):
-    unknown = runs.assign(ceiling_MBps=pd.Series(float("nan"), index=runs.index))
-    assert ceilings_table(unknown, cells) is None
+    assert ceilings_table(runs.assign(ceiling_MBps=math.nan), cells) is None
 
 
 # CPU time for every GB: all cores of both machines, one machine counted once.
 
 
 def test_the_machine_of_a_lab_is_counted_once(runs, openlab):
-    frame = cpu_cost(runs, openlab)
-    part = runs[(runs["group"] == "Linux64 -> Linux64") & (runs["tuning"] == "full")]
-    part = part[(part["mtu_B"] == 9000) & (part["streams"] == 4)]
+    levels = {"group": "Linux64 -> Linux64", "tuning": "full", "mtu_B": 9000, "streams": 4}
+    part, cost = runs, cpu_cost(runs, openlab)
+    for name, level in levels.items():
+        part, cost = part[part[name] == level], cost[cost[name] == level]
     expected = 0.6 * 2 / (part["goodput_MBps"] / 1e3)
-    row = frame[
-        (frame["group"] == "Linux64 -> Linux64")
-        & (frame["tuning"] == "full")
-        & (frame["mtu_B"] == 9000)
-        & (frame["streams"] == 4)
-    ].iloc[0]
+    (row,) = cost.to_dict("records")
     assert row["cpu_s_per_GB"] == pytest.approx(expected.median())
     assert (row["low"], row["high"]) == pytest.approx((expected.min(), expected.max()))
     assert row["n"] == 3
 
 
-def test_two_machines_are_added_and_flagged_runs_left_out(tmp_path):
-    study = synthetic.foreign(tmp_path)
+def test_two_machines_are_added_and_flagged_runs_left_out(foreign):
     hosts = {"left": {"cpus": 4}, "right": {"cpus": 8}}
-    runs = synthetic.runs_of(study).assign(provenance=json.dumps({"hosts": hosts}))
-    cost = cpu_cost(runs, study)
+    runs = synthetic.runs_of(foreign).assign(provenance=json.dumps({"hosts": hosts}))
+    cost = cpu_cost(runs, foreign)["cpu_s_per_GB"].to_numpy()
     busy = 0.6 * 4 + 0.6 * 8
-    assert cost["cpu_s_per_GB"].to_numpy() == pytest.approx(
-        (busy / (runs["goodput_MBps"] / 1e3)).to_numpy()
-    )
-    assert len(cpu_cost(runs.assign(flags="stalled"), study)) == 0
+    assert cost == pytest.approx((busy / (runs["goodput_MBps"] / 1e3)).to_numpy())
+    assert len(cpu_cost(runs.assign(flags="stalled"), foreign)) == 0
     one = {host: facts | {"boot_id": "1-a"} for host, facts in hosts.items()}
-    once = cpu_cost(runs.assign(provenance=json.dumps({"hosts": one})), study)
-    assert once["cpu_s_per_GB"].to_numpy() * 3 == pytest.approx(cost["cpu_s_per_GB"].to_numpy())
+    once = cpu_cost(runs.assign(provenance=json.dumps({"hosts": one})), foreign)
+    assert once["cpu_s_per_GB"].to_numpy() * 3 == pytest.approx(cost)
 
 
 def test_a_host_without_a_number_of_cpus_or_a_meter_has_no_cost(runs, openlab):
-    assert set(cpu_cost(runs, openlab)["group"]) == {
-        "Linux64 -> Linux64",
-        "Linux64 <-> Linux64",
-        "Linux64 -> Linux32",
-    }
-    assert cpu_cost(runs.assign(sender_cpu_percent=float("nan")), openlab).empty
+    known = {f"Linux64 {pair}" for pair in ("-> Linux64", "<-> Linux64", "-> Linux32")}
+    assert set(cpu_cost(runs, openlab)["group"]) == known
+    assert cpu_cost(runs.assign(sender_cpu_percent=math.nan), openlab).empty
 
 
 # The samples of all streams of a run add up, sample by sample.

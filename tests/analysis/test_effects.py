@@ -30,61 +30,34 @@ def test_a_ratio_and_its_inverse_mirror_each_other():
     assert (up.verdict(), down.verdict()) == ("faster", "slower")
 
 
-def test_about_95_of_100_welch_intervals_hold_the_true_ratio():
-    rng = np.random.default_rng(11)
-    hits = 0
-    for _ in range(1000):
-        found = ratio(rng.lognormal(0, 0.02, 3), rng.lognormal(math.log(1.5), 0.06, 3))
-        hits += found.low <= 1.5 <= found.high
-    assert hits >= 930
-
-
-def test_a_single_value_gives_a_ratio_without_an_interval():
+def test_a_single_value_gives_no_interval_and_equal_ones_one_of_no_width():
     found = ratio(np.array([100.0]), np.array([150.0, 151.0]))
     assert found.ratio == pytest.approx(1.5, rel=0.01)
     assert math.isnan(found.low) and found.verdict() == "cannot tell"
-
-
-def test_equal_values_give_an_interval_of_no_width():
     assert ratio(np.full(3, 2.0), np.full(3, 4.0)) == Ratio(2.0, 2.0, 2.0)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"), [([], [1.0]), ([1.0], []), ([0.0], [1.0]), ([1.0], [math.nan])]
-)
+@pytest.mark.parametrize("a, b", [([], [1.0]), ([1.0], []), ([0.0], [1.0]), ([1.0], [math.nan])])
 def test_values_that_have_no_ratio_are_refused(a, b):
     with pytest.raises(BadInput):
         ratio(np.array(a), np.array(b))
 
 
-def test_streams_are_compared_within_everything_else(runs):
+def test_a_factor_is_compared_within_everything_else_in_the_order_of_its_levels(runs):
     frame = effects(runs, "streams")
-    assert len(frame) == 35 * 3
-    assert set(zip(frame.from_level, frame.to_level, strict=True)) == {
-        ("1", "4"),
-        ("4", "12"),
-        ("12", "20"),
-    }
+    steps = set(zip(frame.from_level, frame.to_level, strict=True))
+    assert len(frame) == 35 * 3 and steps == {("1", "4"), ("4", "12"), ("12", "20")}
     untuned = frame[(frame.tuning == "none") & (frame.mtu_B == 9000) & (frame.from_level == "1")]
     assert (untuned["low"] > 1.5).all() and (untuned["n_from"] == 3).all()
-
-
-def test_tunings_follow_the_order_given(runs):
     frame = effects(runs, "tuning", levels=("none", "kernel", "full"))
-    assert set(zip(frame.from_level, frame.to_level, strict=True)) >= {
-        ("none", "kernel"),
-        ("kernel", "full"),
-    }
-
-
-def test_directions_are_compared_from_the_same_sender(runs):
+    steps = set(zip(frame.from_level, frame.to_level, strict=True))
+    assert steps >= {("none", "kernel"), ("kernel", "full")}
     frame = effects(runs, "direction")
     assert set(frame["sender"]) == {"linux64-a", "linux32"}
     assert frame["ratio"].to_numpy() == pytest.approx(2.0, rel=0.1)
-
-
-def test_flagged_runs_have_no_effect(runs):
     assert effects(runs.assign(flags="failed"), "mtu_B").empty
+    with pytest.raises(BadInput, match="factor"):
+        effects(runs, "colour")
 
 
 def test_pooling_counts_the_cases_on_each_side(openlab):
@@ -100,11 +73,6 @@ def test_pooling_counts_the_cases_on_each_side(openlab):
     assert pooled(effects(runs, "streams").head(0)).empty
 
 
-def test_an_unknown_factor_is_refused(runs):
-    with pytest.raises(BadInput, match="factor"):
-        effects(runs, "colour")
-
-
 def by_round(*values: float, first: int = 1) -> pd.Series:
     return pd.Series(values, index=range(first, first + len(values)), dtype=float)
 
@@ -118,31 +86,30 @@ def test_drift_from_round_to_round_cancels_in_a_paired_ratio():
     assert welch.low < 1 < welch.high
 
 
-def test_only_common_rounds_count_in_a_paired_ratio():
+def test_only_common_rounds_count_in_a_paired_ratio_and_one_gives_no_interval():
     found = paired_ratio(by_round(1.0, 2.0, 3.0), by_round(4.0, 6.0, 9.0, first=2))
     assert found.ratio == pytest.approx(2.0) and found.low < 2 < found.high
-
-
-def test_cells_without_a_common_round_are_compared_as_they_are():
+    found = paired_ratio(by_round(1.0), by_round(2.0))
+    assert found.ratio == pytest.approx(2.0) and math.isnan(found.low)
     before, after = by_round(1.0, 1.1), by_round(2.0, 2.1, first=5)
     assert paired_ratio(before, after) == ratio(before.to_numpy(), after.to_numpy())
 
 
-def test_one_common_round_gives_no_interval():
-    found = paired_ratio(by_round(1.0), by_round(2.0))
-    assert found.ratio == pytest.approx(2.0) and math.isnan(found.low)
+def welch(rng):
+    return ratio(rng.lognormal(0, 0.02, 3), rng.lognormal(math.log(1.5), 0.06, 3))
 
 
-def test_about_95_of_100_paired_intervals_hold_the_true_ratio():
-    rng = np.random.default_rng(4)
-    hits = 0
-    for _ in range(1000):
-        drift = rng.normal(0, 0.3, 4)
-        before = by_round(*np.exp(drift + rng.normal(0, 0.02, 4)))
-        after = by_round(*(1.5 * np.exp(drift + rng.normal(0, 0.05, 4))))
-        found = paired_ratio(before, after)
-        hits += found.low < 1.5 < found.high
-    assert 930 < hits < 970
+def paired(rng):
+    drift = rng.normal(0, 0.3, 4)
+    before = by_round(*np.exp(drift + rng.normal(0, 0.02, 4)))
+    return paired_ratio(before, by_round(*(1.5 * np.exp(drift + rng.normal(0, 0.05, 4)))))
+
+
+@pytest.mark.parametrize(("draw", "seed", "most"), [(welch, 11, 1000), (paired, 4, 969)])
+def test_about_95_of_100_intervals_hold_the_true_ratio(draw, seed, most):
+    rng = np.random.default_rng(seed)
+    found = [draw(rng) for _ in range(1000)]
+    assert 930 < sum(one.low <= 1.5 <= one.high for one in found) <= most
 
 
 # The mean ratio of cells with different numbers of rounds uses all of their runs.
@@ -157,27 +124,24 @@ def test_the_mean_ratio_of_one_pair_is_its_ratio():
 
 @pytest.mark.parametrize("rounds", [2, 4])
 def test_the_interval_of_a_mean_ratio_has_its_nominal_coverage(rounds):
-    rng = np.random.default_rng(8)
-    truth = (2.0 * 1.0 * 0.8) ** (1 / 3)
-    hits = 0
+    rng, truth, hits = np.random.default_rng(8), (2.0 * 1.0 * 0.8) ** (1 / 3), 0
     for _ in range(400):
-        pairs = [
-            (
-                by_round(*np.exp(rng.normal(0, 0.05, 4))),
-                by_round(*(step * np.exp(rng.normal(0, 0.1, rounds)))),
-            )
-            for step in (2.0, 1.0, 0.8)
-        ]
+        pairs = []
+        for step in (2.0, 1.0, 0.8):
+            before = by_round(*np.exp(rng.normal(0, 0.05, 4)))
+            pairs.append((before, by_round(*(step * np.exp(rng.normal(0, 0.1, rounds))))))
         found = mean_ratio(pairs, 0.9)
         hits += found.low < truth < found.high
     assert 0.85 < hits / 400 < 0.97
 
 
-def test_a_mean_ratio_has_no_interval_where_a_cell_was_measured_once():
+def test_a_mean_ratio_has_no_interval_where_a_cell_or_a_round_was_measured_once():
     several, once = by_round(1.0, 1.1), by_round(2.0)
     found = mean_ratio([(several, several), (once, several)])
     assert found.ratio == pytest.approx((1.1**0.5 / 2) ** 0.5)
     assert math.isnan(found.low) and found.verdict() == "cannot tell"
+    of_one_round = pd.Series([1.0, 1.1, 1.2], index=[4, 4, 4])
+    assert math.isnan(mean_ratio([(of_one_round, of_one_round * 2)]).low)
     with pytest.raises(BadInput, match="a pair of cells"):
         mean_ratio([])
     with pytest.raises(BadInput, match="positive"):
@@ -186,18 +150,15 @@ def test_a_mean_ratio_has_no_interval_where_a_cell_was_measured_once():
 
 def test_rounds_that_one_cell_lacks_count_too():
     """Four rounds of a quiet cell, twelve of a noisy one: the paired ratio has four of them."""
-    rng = np.random.default_rng(2)
-    all_rounds, common = [], []
+    rng, widths = np.random.default_rng(2), []
     for _ in range(50):
         quiet = by_round(*np.exp(rng.normal(0, 0.01, 4)))
         noisy = by_round(*np.exp(rng.normal(0, 0.1, 12)))
-        all_rounds.append(mean_ratio([(quiet, noisy)]))
-        common.append(paired_ratio(quiet, noisy))
-    widths = [
-        np.mean([math.log(one.high / one.low) for one in found]) for found in (all_rounds, common)
-    ]
+        found = mean_ratio([(quiet, noisy)]), paired_ratio(quiet, noisy)
+        widths.append([math.log(one.high / one.low) for one in found])
+    all_rounds, common = np.mean(widths, axis=0)
     # 1 / sqrt(12) to 1 / sqrt(4), and Student's factors 2.2 and 3.2
-    assert widths[0] < 0.6 * widths[1]
+    assert all_rounds < 0.6 * common
 
 
 def test_pairs_of_one_visit_are_not_taken_as_independent():
@@ -206,16 +167,8 @@ def test_pairs_of_one_visit_are_not_taken_as_independent():
     quiet, noisy = by_round(*np.ones(6)), by_round(*np.exp(rng.normal(0, 0.1, 6)))
     one, eight = mean_ratio([(quiet, noisy)]), mean_ratio([(quiet, noisy)] * 8)
     assert (eight.low, eight.high) == pytest.approx((one.low, one.high))
-
-
-def test_values_of_one_round_have_no_interval():
-    several = pd.Series([1.0, 1.1, 1.2], index=[4, 4, 4])
-    assert math.isnan(mean_ratio([(several, several * 2)]).low)
-
-
-def test_values_without_scatter_give_an_interval_of_no_width():
     found = mean_ratio([(by_round(2.0, 2.0), by_round(3.0, 3.0, 3.0))])
-    assert (found.low, found.ratio, found.high) == pytest.approx((1.5, 1.5, 1.5))
+    assert (found.low, found.ratio, found.high) == pytest.approx((1.5, 1.5, 1.5)), "no scatter"
 
 
 @pytest.fixture(scope="module")
@@ -240,9 +193,6 @@ def test_drift_of_the_machine_is_taken_out_of_cells_that_have_not_all_rounds(six
 
     assert shares(drifting["goodput_MBps"]).std() > 0.1
     assert shares(without_rounds(drifting)).std() < 0.02
-
-
-def test_without_effects_of_rounds_goodput_stays(six_rounds):
-    lone = six_rounds[six_rounds["round"] == six_rounds["round"].min()]
+    lone = six_rounds[six_rounds["round"] == first]
     assert without_rounds(lone).to_numpy() == pytest.approx(lone["goodput_MBps"].to_numpy())
     assert without_rounds(six_rounds.head(0)).empty

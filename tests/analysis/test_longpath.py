@@ -59,6 +59,7 @@ def test_slow_start_ends_within_three_round_trips_of_the_last_doubling(top, rtt_
 def test_a_window_that_grows_to_the_end_is_still_in_slow_start():
     found = slow_start(trace(1e12, 0.7))
     assert math.isnan(found.end_s) and found.ended_by == ""
+    assert math.isnan(slow_start(trace(500).head(1)).end_s), "one sample has no interval"
 
 
 def test_a_loss_ends_slow_start_after_its_retransmissions():
@@ -77,21 +78,14 @@ def test_a_loss_long_after_slow_start_is_none_of_it():
     assert found.over_s < 2.5
 
 
-def test_one_sample_has_no_interval():
-    assert math.isnan(slow_start(trace(500).head(1)).end_s)
-
-
 def test_carried_bytes_exclude_those_before_and_the_drain():
     frame = intervals_of(np.r_[np.full(20, 10.0), np.full(30, 800.0), np.full(5, 3.0)])
     frame.loc[frame["t_s"] > 5.0 + 1e-9, "in_window"] = False
     rate = carried(frame, since_s=2.0)
     assert len(rate) == 30
     assert rate["goodput_Mbps"].to_numpy() == pytest.approx(800.0)
-
-
-def test_streams_are_added_up():
     both = pd.concat([intervals_of(np.full(10, 100.0)), intervals_of(np.full(10, 50.0), stream=1)])
-    assert carried(both, 0.0)["goodput_Mbps"].to_numpy() == pytest.approx(150.0)
+    assert carried(both, 0.0)["goodput_Mbps"].to_numpy() == pytest.approx(150.0), "of all streams"
 
 
 @given(st.integers(0, 10_000))
@@ -100,12 +94,9 @@ def test_the_interval_contains_the_mean_of_its_samples(seed):
     mean, half = batched_interval(values, STEP_S, RTT_S, 0.95)
     assert mean == pytest.approx(values.mean())
     assert 0 < half < 10
-
-
-def test_too_few_round_trips_have_a_mean_and_no_interval():
     mean, half = batched_interval(np.ones(10), STEP_S, RTT_S, 0.95)
-    assert mean == 1.0 and math.isnan(half)
-    assert all(math.isnan(value) for value in batched_interval(np.empty(0), STEP_S, RTT_S, 0.95))
+    assert mean == 1.0 and math.isnan(half), "too few round trips"
+    assert np.isnan(batched_interval(np.empty(0), STEP_S, RTT_S, 0.95)).all()
 
 
 def test_a_run_has_its_mean_from_the_end_of_slow_start():
@@ -120,32 +111,24 @@ def test_a_run_has_its_mean_from_the_end_of_slow_start():
 
 
 def test_the_stacks_of_a_run_are_dealt_to_its_streams_in_turn():
-    assert [stack_of_stream("scalable+reno", k) for k in range(3)] == [
-        "Scalable",
-        "Reno",
-        "Scalable",
-    ]
+    dealt = [stack_of_stream("scalable+reno", k) for k in range(3)]
+    assert dealt == ["Scalable", "Reno", "Scalable"]
     assert stack_of_stream("fast-small+reno", 2) == "FAST"
     assert stack_of_stream("made-up", 5) == "made-up"
 
 
 def test_runs_that_differ_in_one_setting_are_found_and_others_are_not():
-    def run(name, txqueuelen, wmem, buffer_B, mtu_B=9000):
-        knobs = {"a": {"txqueuelen": txqueuelen, "net.ipv4.tcp_wmem": wmem}}
-        return {
-            **{"run_id": name, "mtu_B": mtu_B, "sender": "a", "knobs": json.dumps(knobs)},
-            **{"buffer_B": buffer_B, "receive_buffer_B": 128 << 20},
-        }
-
-    runs = pd.DataFrame(
-        [
-            run("one", "3000", "1 2 3", 40 << 20),
-            run("longer", "10000", "1 2 3", 40 << 20),
-            run("other", "10000", "4 5 6", 40 << 20),
-            run("smaller", "3000", "1 2 3", 32 << 20),
-            run("frames", "3000", "1 2 3", 40 << 20, mtu_B=1500),
-        ]
-    )
+    rows = [
+        ("one", 9000, "3000", "1 2 3", 40 << 20),
+        ("longer", 9000, "10000", "1 2 3", 40 << 20),
+        ("other", 9000, "10000", "4 5 6", 40 << 20),
+        ("smaller", 9000, "3000", "1 2 3", 32 << 20),
+        ("frames", 1500, "3000", "1 2 3", 40 << 20),
+    ]
+    columns = ["run_id", "mtu_B", "txqueuelen", "net.ipv4.tcp_wmem", "buffer_B"]
+    runs = pd.DataFrame(rows, columns=columns).assign(sender="a", receive_buffer_B=128 << 20)
+    knobs = runs[columns[2:4]].to_dict("records")
+    runs["knobs"] = [json.dumps({"a": of_run}) for of_run in knobs]
     pairs = single_changes(runs)
     assert pairs[["factor", "from_run", "to_run"]].to_numpy().tolist() == [
         ["txqueuelen", "one", "longer"],
@@ -185,14 +168,9 @@ def test_an_idle_path_has_no_index_and_zero_flows_are_refused():
             jain(bad)
 
 
-def two(first_Mbps, second_Mbps, n: int = 100) -> pd.DataFrame:
-    ones = np.ones(n)
-    return pd.concat(
-        [
-            intervals_of(first_Mbps * ones, warmup_s=2.0),
-            intervals_of(second_Mbps * ones, warmup_s=2.0, stream=1),
-        ]
-    )
+def two(first_Mbps, second_Mbps) -> pd.DataFrame:
+    rates = np.ones((2, 100)) * [[first_Mbps], [second_Mbps]]
+    return pd.concat(intervals_of(rate, warmup_s=2.0, stream=n) for n, rate in enumerate(rates))
 
 
 def test_shares_over_time_are_running_means_of_each_flow():
@@ -234,11 +212,7 @@ def followed(law, top: float, rtt_s: float, until_s: float) -> pd.DataFrame:
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    law=st.sampled_from(LAWS),
-    top=st.floats(60, 600),
-    rtt_s=st.floats(0.03, 0.2),
-)
+@given(law=st.sampled_from(LAWS), top=st.floats(60, 600), rtt_s=st.floats(0.03, 0.2))
 def test_a_law_that_is_followed_is_found(law, top, rtt_s):
     takes_s = law.recovery_s(top, 1e3 * rtt_s)
     found = recovery(followed(law, top, rtt_s, LOSS_S + takes_s + 3), LOSS_S)
@@ -262,9 +236,7 @@ def test_a_recovery_that_is_cut_short_has_no_time_but_the_growth_is_seen():
     assert found.growth_segments == pytest.approx(1.0, abs=0.05)
     # Reno at 2.5 Gb/s and 183 ms: 3200 round trips
     assert beside_law("Reno", found)["law_recovery_s"] == pytest.approx(585.6, rel=0.01)
-
-
-def test_growth_over_some_round_trips_is_the_laws():
+    assert np.isnan([*beside_law("FAST", found).values()]).all(), "it has no window law"
     assert law_growth(RENO, 3200.0, 50) == 1.0
     assert law_growth(SCALABLE, 5600.0, 8) == pytest.approx(5600 * (1.01**8 - 1) / 8)
     low, high = HIGHSPEED.growth(4200.0), HIGHSPEED.growth(4600.0)
@@ -272,16 +244,8 @@ def test_growth_over_some_round_trips_is_the_laws():
 
 
 def test_a_window_that_did_not_fall_has_no_recovery():
-    t_s = STEP_S * np.arange(100)
-    flat = trace_of(np.full(100, 500.0), t_s, rtt_s=0.183)
-    assert recovery(flat, LOSS_S) is None
-    assert recovery(flat, 50.0) is None
-    assert recovery(flat, -1.0) is None
-
-
-def test_a_stack_without_a_window_law_has_none_beside_it():
-    found = recovery(followed(RENO, 300, 0.05, 10.0), LOSS_S)
-    assert all(math.isnan(value) for value in beside_law("FAST", found).values())
+    flat = trace_of(np.full(101, 500.0), T_S, rtt_s=0.183)
+    assert [recovery(flat, at_s) for at_s in (LOSS_S, 50.0, -1.0)] == [None] * 3
 
 
 def test_every_run_with_a_forced_loss_has_a_row():
@@ -338,21 +302,15 @@ def test_long_lines_are_thinned_and_keep_their_mean():
     assert thinned(samples.head(10))["value"].tolist() == list(range(10))
 
 
-def test_means_of_a_second_end_with_it():
+def test_means_of_a_second_end_with_it_however_late_its_last_sample():
+    """The last sample of a run is late by microseconds, one on a busy processor by more."""
     samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
     assert seconds_mean(samples).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
     assert seconds_mean(samples.head(25)).to_numpy().tolist()[-1] == [2.5, 9]
     assert seconds_mean(samples.head(24)).to_numpy().tolist() == [[1, 1], [2, 2]]
     assert seconds_mean(samples.head(3)).to_numpy().tolist() == [[0.3, 1]]
-
-
-def test_a_sample_taken_late_still_ends_its_second():
-    """The last sample of a run is late by microseconds, one on a busy processor by more."""
-    samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
-    samples["t_s"] += np.tile([0.0004, 0.02], 15)
-    rate = seconds_mean(samples)
-    assert rate["t_s"].tolist() == [1, 2, 3]
-    assert rate["value"].tolist() == [1, 2, 9]
+    late = samples.assign(t_s=samples["t_s"] + np.tile([0.0004, 0.02], 15))
+    assert seconds_mean(late).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
 
 
 def test_results_without_traces_are_not_a_long_path(tmp_path, lp):

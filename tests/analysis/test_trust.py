@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic
+from refusals import refused
 
 from netlab.analysis import answers, effects, findings, printed, then_and_now, trust
 from netlab.analysis.cells import FROM_BATCHES
@@ -22,21 +23,10 @@ from netlab.files.writing import new_directory
 from netlab.results.store import Damaged
 from netlab.study import load
 
-EMULATOR = {"round_trips": [{"verdict": "within"}], "rates": [{"verdict": "outside"}]}
 
-
-def measured(study, runs, results=None):
+def measured(study, runs=None, results=None, **how):
+    runs = synthetic.runs_of(study, **how) if runs is None else runs
     return from_frames(study, runs, None, results)
-
-
-def flag(count: int, name: str = "interference"):
-    """A change that flags the first `count` runs of the order."""
-
-    def change(row):
-        if row["order"] < count:
-            row |= {"flags": name, "message": "foreign load"}
-
-    return change
 
 
 def test_a_damaged_file_is_a_concern_with_the_way_to_repair_it(tmp_path):
@@ -47,15 +37,13 @@ def test_a_damaged_file_is_a_concern_with_the_way_to_repair_it(tmp_path):
     victim.write_bytes(victim.read_bytes()[:200])
     with pytest.warns(Damaged, match=victim.name):
         concern, *_ = trust.gate(load_measured(tmp_path))
-    assert concern.kind == trust.DAMAGED
-    assert (
-        concern.text.startswith("1 damaged file of the results") and victim.name in concern.reason
-    )
+    assert concern.kind == trust.DAMAGED and victim.name in concern.reason
+    assert concern.text.startswith("1 damaged file of the results")
     assert concern.command.startswith("netlab results repair ") and victim.exists()
 
 
 def test_a_whole_precise_campaign_passes(openlab):
-    assert trust.gate(measured(openlab, synthetic.runs_of(openlab))) == ()
+    assert trust.gate(measured(openlab)) == ()
 
 
 def test_empty_cells_are_counted_by_reason(openlab):
@@ -66,8 +54,7 @@ def test_empty_cells_are_counted_by_reason(openlab):
             row |= {"flags": "failed", "message": "no sink", "goodput_MBps": math.nan}
         return True
 
-    m = measured(openlab, synthetic.runs_of(openlab, change=change))
-    empty, flagged = trust.gate(m)
+    empty, flagged = trust.gate(measured(openlab, change=change))
     assert (empty.kind, flagged.kind) == (trust.EMPTY, trust.FLAGGED)
     assert empty.text == "70 of 140 cells are empty"
     assert "not measured: 35" in empty.reason and "all flagged: failed: 35" in empty.reason
@@ -79,18 +66,12 @@ def test_empty_cells_are_counted_by_reason(openlab):
 
 def disturb(goodput_MBps):
     """A change that has foreign load flag all runs with 20 streams."""
-
-    def change(row):
-        if row["streams"] == 20:
-            row |= {"flags": "interference", "message": "foreign load", "foreign_cpu_percent": 38.4}
-            row["goodput_MBps"] = goodput_MBps
-
-    return change
+    flagged = {"flags": "interference", "message": "foreign load", "foreign_cpu_percent": 38.4}
+    return synthetic.setting(flagged | {"goodput_MBps": goodput_MBps}, streams=(20,))
 
 
 def test_disturbed_cells_are_a_concern_of_their_own_that_says_how_much_load_there_was(openlab):
-    m = measured(openlab, synthetic.runs_of(openlab, change=disturb(50.0)))
-    cells, runs = trust.gate(m)
+    cells, runs = trust.gate(measured(openlab, change=disturb(50.0)))
     assert (cells.kind, runs.kind) == (trust.DISTURBED, trust.FLAGGED)
     assert cells.text == "35 of 140 cells have only disturbed runs"
     assert cells.reason.startswith("interference: 35; shown hollow with their median")
@@ -101,10 +82,7 @@ def test_disturbed_cells_are_a_concern_of_their_own_that_says_how_much_load_ther
 
 def test_a_disturbed_cell_is_to_every_analysis_what_an_empty_one_is(openlab):
     """However high it is: nothing ranks, compares or judges it."""
-    ones = [
-        measured(openlab, synthetic.runs_of(openlab, change=disturb(goodput)))
-        for goodput in (1e6, math.nan)
-    ]
+    ones = [measured(openlab, change=disturb(goodput)) for goodput in (1e6, math.nan)]
     assert (ones[0].cells["disturbed"] != "").sum() == 35 and not is_empty(ones[0].cells).any()
     assert (ones[1].cells["disturbed"] == "").all() and is_empty(ones[1].cells).sum() == 35
     assert answers.headline(ones[0]) == answers.headline(ones[1])
@@ -126,9 +104,8 @@ def test_a_disturbed_cell_is_to_every_analysis_what_an_empty_one_is(openlab):
 
 @pytest.mark.parametrize(("count", "kinds"), [(21, []), (22, [trust.FLAGGED])])
 def test_more_than_five_per_cent_flagged_is_a_concern(openlab, count, kinds):
-    runs = synthetic.runs_of(openlab, change=flag(count))
-    assert len(runs) == 420
-    assert [c.kind for c in trust.gate(measured(openlab, runs))] == kinds
+    m = measured(openlab, change=synthetic.setting({"flags": "stalled"}, order=range(count)))
+    assert len(m.runs) == 420 and [c.kind for c in trust.gate(m)] == kinds
 
 
 def test_a_precision_that_was_not_reached_proposes_rounds_and_a_budget():
@@ -171,7 +148,7 @@ def test_an_interval_within_one_run_reaches_no_precision_and_no_rank():
 
 
 def test_a_study_that_asks_no_precision_has_no_concern_for_it(openlab):
-    seen = trust.precision(measured(openlab, synthetic.runs_of(openlab, noise=0.2)))
+    seen = trust.precision(measured(openlab, noise=0.2))
     assert math.isnan(seen.asked_percent) and seen.wide == 0 and seen.widest_percent > 5
 
 
@@ -179,7 +156,7 @@ def test_a_study_that_asks_no_precision_has_no_concern_for_it(openlab):
 def test_a_short_form_says_so_and_names_the_whole_study_with_results_of_its_own(results, tmp_path):
     study = load(synthetic.openlab_file(), quick=True)
     place = results and tmp_path / results
-    (concern,) = trust.gate(measured(study, synthetic.runs_of(study), place))
+    (concern,) = trust.gate(measured(study, results=place))
     assert concern.kind == trust.SHORT and concern.command == "netlab study openlab-2003"
     assert "2 rounds of 0.2 s" in concern.reason
 
@@ -187,11 +164,9 @@ def test_a_short_form_says_so_and_names_the_whole_study_with_results_of_its_own(
 def test_a_short_form_that_netlab_does_not_know_names_the_file_that_it_is_of(tmp_path):
     study = synthetic.foreign(tmp_path)
     study = study.model_copy(update={"name": f"{study.name}-quick"})
-    runs = synthetic.runs_of(study)
-    concerns = trust.gate(measured(study, runs, tmp_path / "short"))
-    assert concerns[-1].kind == trust.SHORT
-    assert concerns[-1].command == "netlab study two-racks.yml"
-    assert concerns[-1].call == "Measure the study without quick=True."
+    *_, last = trust.gate(measured(study, results=tmp_path / "short"))
+    assert last.kind == trust.SHORT and last.command == "netlab study two-racks.yml"
+    assert last.call == "Measure the study without quick=True."
 
 
 def test_a_command_states_an_outer_factor_that_its_cells_have():
@@ -213,42 +188,20 @@ def test_a_command_states_an_outer_factor_that_its_cells_have():
 
 def test_the_command_names_results_elsewhere_and_a_study_that_netlab_does_not_know(tmp_path):
     study = synthetic.foreign(tmp_path)
-    m = measured(study, synthetic.runs_of(study), tmp_path / "other results")
-    said = trust.command(m, "--max-rounds", "9")
     place = tmp_path / "other results"
+    said = trust.command(measured(study, results=place), "--max-rounds", "9")
     assert said == f"netlab study '{place}/study.yml' --results '{place}' --max-rounds 9"
 
 
 def test_results_below_the_working_directory_are_named_from_there(monkeypatch, openlab, tmp_path):
     monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
-    m = measured(openlab, synthetic.runs_of(openlab), paths.results_root() / "again")
+    m = measured(openlab, results=paths.results_root() / "again")
     elsewhere = trust.command(m)
     assert elsewhere == f"netlab study openlab-2003 --results {tmp_path}/results/again"
     monkeypatch.chdir(tmp_path)
     assert trust.command(m) == "netlab study openlab-2003 --results results/again"
-    m = measured(openlab, synthetic.runs_of(openlab), paths.results_dir("openlab-2003"))
+    m = measured(openlab, results=paths.results_dir("openlab-2003"))
     assert trust.command(m) == "netlab study openlab-2003"
-
-
-def test_a_calibration_is_stated_and_its_absence_too(tmp_path: Path):
-    assert trust.calibration(tmp_path).startswith("not calibrated here")
-    cells = [{"verdict": "within"}] * 15 + [{"verdict": "outside"}]
-    content = {"started_at": "2026-01-05T10:00:00Z", "netlab": "0.1.0", "cells": cells}
-    (tmp_path / "calibration.json").write_text(json.dumps(content))
-    assert trust.calibration(tmp_path) == "15 of 16 known rates met on 2026-01-05 (netlab 0.1.0)"
-    (tmp_path / "calibration.json").write_text("[1]")
-    assert trust.calibration(tmp_path).startswith("not calibrated here")
-
-
-def test_rates_are_still_stated_after_another_part_was_calibrated(tmp_path: Path):
-    for day, part in (("05", {"cells": [{"verdict": "within"}]}), ("06", {"emulator": EMULATOR})):
-        content = {"started_at": f"2026-01-{day}T10:00:00Z", "netlab": "0.1.0", **part}
-        file = new_directory(tmp_path, content["started_at"]) / "calibration.json"
-        file.write_text(json.dumps(content))
-    assert trust.calibration(tmp_path) == (
-        "1 of 1 known rate met on 2026-01-05 (netlab 0.1.0); "
-        "path emulator: 1 of 2 cells within the bound on 2026-01-06 (netlab 0.1.0)"
-    )
 
 
 # The latest measurement of each part of a calibration is found, whatever came after it.
@@ -263,10 +216,10 @@ def save(directory: Path, day: int, *parts: dict, **more: object) -> Path:
     started_at = f"2026-01-{day:02}T10:00:00Z"
     content = {"netlab_calibration": 3, "started_at": started_at, "netlab": "0.1.0"}
     content["machine"] = {"kernel": f"6.{day}"}
-    for part in parts:
+    for part in (*parts, more):
         content |= part
     file = new_directory(directory, started_at) / "calibration.json"
-    file.write_text(json.dumps(content | more))
+    file.write_text(json.dumps(content))
     return file
 
 
@@ -279,6 +232,10 @@ def test_each_part_is_of_the_latest_run_that_has_it(tmp_path):
     assert [part.file for part in parts.values()] == [second, first]
     assert parts["rates"].machine == {"kernel": "6.2"}
     assert parts["emulator"].verdicts == ["outside"]
+    assert trust.calibration(tmp_path) == (
+        "1 of 1 known rate met on 2026-01-02 (netlab 0.1.0); "
+        "path emulator: 0 of 1 cell within the bound on 2026-01-01 (netlab 0.1.0)"
+    )
 
 
 def test_a_part_of_a_wrong_shape_gives_way_to_the_one_before(tmp_path):
@@ -299,16 +256,15 @@ def test_a_damaged_file_does_not_hide_the_good_ones(tmp_path):
     assert found.damaged == (damaged,)
 
 
-def test_a_calibration_of_an_older_version_is_read(tmp_path):
-    content = {"started_at": "2026-01-05T10:00:00Z", "netlab": "0.1.0", **RATES}
+def test_the_one_file_of_an_older_version_is_read_and_the_absence_of_any_stated(tmp_path):
+    assert stored(tmp_path / "none") == stored(tmp_path) and stored(tmp_path).parts == {}
+    assert trust.calibration(tmp_path).startswith("not calibrated here")
+    cells = [{"verdict": "within"}] * 15 + [{"verdict": "outside"}]
+    content = {"started_at": "2026-01-05T10:00:00Z", "netlab": "0.1.0", "cells": cells}
     (tmp_path / "calibration.json").write_text(json.dumps(content))
-    (part,) = stored(tmp_path).parts.values()
-    assert (part.name, part.date, part.verdicts) == ("rates", "2026-01-05", ["within"])
-
-
-def test_nothing_is_stored_before_the_first_calibration(tmp_path):
-    assert stored(tmp_path / "none") == stored(tmp_path)
-    assert stored(tmp_path).parts == {}
+    assert trust.calibration(tmp_path) == "15 of 16 known rates met on 2026-01-05 (netlab 0.1.0)"
+    (tmp_path / "calibration.json").write_text("[1]")
+    assert trust.calibration(tmp_path).startswith("not calibrated here")
 
 
 # Provenance has a column a host; facts that differ are apart from those that do not.
@@ -336,10 +292,8 @@ def test_a_host_that_changed_shows_both_values(runs, openlab):
     other = json.loads(changed["provenance"].iloc[0])
     other["hosts"]["linux32"]["kernel"] = "6.13.0"
     changed.loc[0, "provenance"] = json.dumps(other)
-    assert set(machines(changed, openlab).hosts.loc["kernel", "linux32"].split("; ")) == {
-        "6.12.0",
-        "6.13.0",
-    }
+    kernels = machines(changed, openlab).hosts.loc["kernel", "linux32"]
+    assert set(kernels.split("; ")) == {"6.12.0", "6.13.0"}
 
 
 def test_the_campaign_has_digest_times_and_seed_and_no_printed_ping(runs, openlab):
@@ -350,12 +304,10 @@ def test_the_campaign_has_digest_times_and_seed_and_no_printed_ping(runs, openla
     assert not shared.str.contains("PING").any()
 
 
-def test_records_without_provenance_give_empty_tables(runs, openlab):
+def test_records_without_provenance_give_empty_tables_and_one_that_is_not_json_an_error(
+    runs, openlab
+):
     found = machines(runs.assign(provenance=""), openlab)
     assert found.hosts.empty and found.differing.empty and found.equal.empty
-
-
-def test_provenance_that_is_not_json_is_an_error(runs, openlab):
-    with pytest.raises(NetlabError) as caught:
+    with refused(NetlabError, "E-ANALYSIS-040"):
         machines(runs.assign(provenance="{half"), openlab)
-    assert caught.value.code == "E-ANALYSIS-040"

@@ -23,27 +23,25 @@ def test_a_window_of_one_bdp_allows_the_rate(rate_Mbps, rtt_ms):
     assert congestion.window_limit_Mbps(window, rtt_ms) == pytest.approx(rate_Mbps)
 
 
-def test_the_segment_is_the_mtu_less_headers():
+def test_the_segment_is_the_mtu_less_headers_and_gigabit_carries_the_known_payload():
     assert congestion.mss_B(9000) == 8948
     assert congestion.mss_B(1500, timestamps=False) == 1460
-
-
-def test_gigabit_ethernet_has_the_known_payload_rate():
     assert congestion.ethernet_goodput_Mbps(1000, 1500) == pytest.approx(941.48, abs=0.01)
     assert congestion.ethernet_goodput_Mbps(1000, 9000) == pytest.approx(990.04, abs=0.01)
 
 
-def test_reno_recovers_in_half_the_window():
-    assert RENO.recovery_round_trips(1000) == pytest.approx(500)
-    assert RENO.recovery_round_trips(25.5) == pytest.approx(12.75)
-
-
-def test_scalable_recovers_in_the_same_round_trips_whatever_the_window():
-    published_round_trips = math.log(8 / 7) / math.log(1.01)
-    for window in (100, 6391, 1e6):
-        assert SCALABLE.recovery_round_trips(window) == pytest.approx(
-            published_round_trips, rel=0.001
-        )
+@pytest.mark.parametrize(
+    "law, window, round_trips, rel",
+    [
+        (RENO, 1000, 500, 1e-6),
+        (RENO, 25.5, 12.75, 1e-6),
+        *((SCALABLE, w, math.log(8 / 7) / math.log(1.01), 0.001) for w in (100, 6391, 1e6)),
+    ],
+)
+def test_reno_recovers_in_half_the_window_and_scalable_in_as_many_whatever_it_is(
+    law, window, round_trips, rel
+):
+    assert law.recovery_round_trips(window) == pytest.approx(round_trips, rel=rel)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +52,7 @@ def test_highspeed_gives_the_table_of_rfc_3649(window, growth, decrease):
     """RFC 3649, appendix B: the windows at which a(w) reaches each whole number."""
     assert HIGHSPEED.growth(window) == pytest.approx(growth, rel=0.02)
     assert 1 - HIGHSPEED.kept(window) == pytest.approx(decrease, abs=0.006)
-
-
-def test_highspeed_ends_at_the_values_of_rfc_3649():
-    assert 1 - HIGHSPEED.kept(83_000) == pytest.approx(0.1)
+    assert 1 - HIGHSPEED.kept(83_000) == pytest.approx(0.1), "the last of them"
     assert HIGHSPEED.growth(83_000) == pytest.approx(72, abs=1)
 
 
