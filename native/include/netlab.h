@@ -18,8 +18,7 @@
  *
  * cmake/binding.py copies the part between the two cffi marks for Python, so it has plain
  * declarations only. */
-#ifndef NETLAB_H
-#define NETLAB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -411,5 +410,3 @@ struct nl_copy_report {
 NL_API int nl_copy_rate(uint64_t budget_ms, struct nl_copy_report *out, struct nl_err *err);
 
 /* cffi: end */
-
-#endif

@@ -1,6 +1,5 @@
 /* commands: the subcommands of gensink, for main.c. Each returns the exit code; argv[0] is its name. */
-#ifndef NL_COMMANDS_H
-#define NL_COMMANDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns);
 
 /* Register BPF congestion controls; unregister everything at the end. */
 int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns);
-
-#endif

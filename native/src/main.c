@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/serve.h"
 #include "cli/cli.h"
-#include "netlab.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -8,8 +8,7 @@
  * The tests run in the order of the file. Arguments select those whose names contain one of them;
  * `--list` prints the names. A failed CHECK ends its test; the others still run. In another thread,
  * or in a program with a main of its own (NL_OWN_MAIN), it ends the program. */
-#ifndef NL_CHECK_H
-#define NL_CHECK_H
+#pragma once
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -112,7 +111,5 @@ int main(int argc, char **argv)
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed ? 1 : passed ? 0 : 2;
 }
-
-#endif
 
 #endif

@@ -1,6 +1,5 @@
 /* ends: a gen and a sink of this process, each executed by a thread of its own. */
-#ifndef NL_ENDS_H
-#define NL_ENDS_H
+#pragma once
 
 #include "check.h"
 #include "netlab.h"
@@ -42,5 +41,3 @@ static inline void start_end(struct end *end, const struct nl_run_opts *opts)
 	CHECK(nl_run_open(opts, &end->run, &end->err) == NL_OK);
 	CHECK(pthread_create(&end->thread, NULL, execute_end, end) == 0);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* fuzz: the entry of a fuzz target, and a condition that any input must meet. */
-#ifndef NL_FUZZ_H
-#define NL_FUZZ_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,5 +12,3 @@ static inline void want(int condition)
 	if (!condition)
 		abort();
 }
-
-#endif

@@ -5,8 +5,7 @@
  * until the machine starts again: `lease-INODE` of the network namespace, `NUMBER CONTROLLER BOOT`, in a
  * directory that only the user can write. What other users write is not read: another user's controller
  * excludes this one only while its agent has the lock. */
-#ifndef NL_LEASE_H
-#define NL_LEASE_H
+#pragma once
 
 #include "netlab.h"
 
@@ -23,5 +22,3 @@ struct nl_lease_request {
  * outside 33..126; NL_REFUSED if the file cannot be read or written. The caller has the lock of the
  * agent, of which there is one in the network namespace. */
 int nl_lease_take(const struct nl_lease_request *request, uint64_t *previous, struct nl_err *err);
-
-#endif

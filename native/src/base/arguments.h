@@ -3,8 +3,7 @@
  * `--name value` and `--name=value`, with - or _ in a name; a unique start of a name is enough.
  * Every subcommand has --help. For the main thread of a process only: getopt keeps its state in
  * globals. */
-#ifndef NL_ARGUMENTS_H
-#define NL_ARGUMENTS_H
+#pragma once
 
 #include "netlab.h"
 
@@ -44,5 +43,3 @@ int nl_arguments_parse(const struct nl_command_line *line, int argc, char **argv
 
 /* Print usage and options. */
 void nl_arguments_help(const struct nl_command_line *line, FILE *to);
-
-#endif

@@ -3,12 +3,9 @@
  * Callers never block on the reader: lines are queued, and the writer thread writes them in order.
  * A failed write or a full queue (without a reader) breaks the writer for good and signals broken_fd.
  */
-#ifndef NL_ASYNC_OUT_H
-#define NL_ASYNC_OUT_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stdint.h>
 
 struct nl_async_out;
 
@@ -31,5 +28,3 @@ int nl_async_out_flush(struct nl_async_out *out, uint64_t deadline_ns);
 
 /* Call only after a successful flush: a thread blocked in write() cannot be joined. */
 void nl_async_out_free(struct nl_async_out *out);
-
-#endif

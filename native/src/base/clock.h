@@ -1,11 +1,9 @@
 /* clock: CLOCK_MONOTONIC in nanoseconds; nl_now_ns is in netlab.h. */
-#ifndef NL_CLOCK_H
-#define NL_CLOCK_H
+#pragma once
 
 #include "netlab.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <time.h>
 
 #define NL_NS_PER_MS UINT64_C(1000000)
@@ -36,5 +34,3 @@ void nl_condition_init(pthread_cond_t *condition);
 
 /* Sleep the whole time, also when signals arrive. */
 void nl_sleep_ms(uint64_t ms);
-
-#endif

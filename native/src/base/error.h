@@ -1,6 +1,5 @@
 /* error: fill struct nl_err. */
-#ifndef NL_ERROR_H
-#define NL_ERROR_H
+#pragma once
 
 #include "netlab.h"
 
@@ -21,5 +20,3 @@ int nl_fail_with(struct nl_err *err, int code, const char *key, int errnum, cons
 
 /* The same for an option that the kernel refuses: "what (key): strerror"; errnum 0: no strerror. */
 #define nl_fail_option(err, key, errnum, ...) nl_fail_with(err, NL_FROM_ERRNO, key, errnum, __VA_ARGS__)
-
-#endif

@@ -1,6 +1,5 @@
 /* files: whole reads and writes; a small file as text, for procfs and sysfs, or replaced as a whole. */
-#ifndef NL_FILES_H
-#define NL_FILES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ int nl_run_dir_open(char path[64], int make);
 
 /* The reason of a failure, for a message. */
 const char *nl_private_dir_error(int errnum);
-
-#endif

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

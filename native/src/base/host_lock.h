@@ -10,8 +10,7 @@
  * again with the process. Nobody accepts a connection; the kernel tells whoever connects which process
  * and user listen (SO_PEERCRED). Any local user can take the name without netlab, and so keep others
  * out, as by measuring: not for a lock that a revert needs. */
-#ifndef NL_HOST_LOCK_H
-#define NL_HOST_LOCK_H
+#pragma once
 
 #include "netlab.h"
 
@@ -38,5 +37,3 @@ void nl_host_lock_note(const struct nl_host_lock *lock, const char *controller, 
 /* Remove the file and release the lock, in this process and in those that inherited it; the name is
  * free once they have ended. Does nothing without the lock. */
 void nl_host_lock_release(struct nl_host_lock *lock);
-
-#endif

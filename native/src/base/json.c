@@ -94,23 +94,26 @@ static void item(struct nl_json *j, const char *key)
 	j->comma = 1;
 }
 
-static void bracket(struct nl_json *j, const char *key, const char *which)
+static void bracket(struct nl_json *j, const char *which, int comma)
+{
+	put(j, which, 1);
+	j->comma = comma;
+}
+
+void nl_json_open(struct nl_json *j, const char *key)
 {
 	item(j, key);
-	put(j, which, 1);
-	j->comma = 0;
+	bracket(j, "{", 0);
 }
 
-static void unbracket(struct nl_json *j, const char *which)
+void nl_json_array(struct nl_json *j, const char *key)
 {
-	put(j, which, 1);
-	j->comma = 1;
+	item(j, key);
+	bracket(j, "[", 0);
 }
 
-void nl_json_open(struct nl_json *j, const char *key) { bracket(j, key, "{"); }
-void nl_json_close(struct nl_json *j) { unbracket(j, "}"); }
-void nl_json_array(struct nl_json *j, const char *key) { bracket(j, key, "["); }
-void nl_json_array_end(struct nl_json *j) { unbracket(j, "]"); }
+void nl_json_close(struct nl_json *j) { bracket(j, "}", 1); }
+void nl_json_array_end(struct nl_json *j) { bracket(j, "]", 1); }
 
 void nl_json_event(struct nl_json *j, const char *event)
 {

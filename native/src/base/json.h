@@ -2,13 +2,9 @@
  *
  * A writer of zeros is empty. It owns its buffer until nl_json_free, and inserts the commas. A failed allocation sets
  * `failed` and makes later calls no-ops; check once, at the end. One thread at a time. */
-#ifndef NL_JSON_H
-#define NL_JSON_H
+#pragma once
 
 #include "netlab.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 struct nl_json {
 	char *text;
@@ -65,5 +61,3 @@ int nl_json_line(struct nl_json *j, int fd);
 
 /* Write an error event; run is text or NULL. */
 void nl_json_error(struct nl_json *j, const char *run, const struct nl_err *err);
-
-#endif

@@ -59,9 +59,8 @@ int nl_fd_limit_need(uint64_t files, struct nl_err *err)
 	if (limit.rlim_cur >= wanted || raise_to(wanted, &limit) == 0)
 		return NL_OK;
 	return nl_fail(err, NL_LIMIT,
-		       "%llu open files are needed and %llu are allowed: raise the limit of this "
-		       "host (ulimit -Hn, LimitNOFILE, limits.conf)",
-		       (unsigned long long)wanted, (unsigned long long)limit.rlim_max);
+		       "%ju open files are needed and %ju are allowed: raise the limit of this host "
+		       "(ulimit -Hn, LimitNOFILE, limits.conf)", (uintmax_t)wanted, (uintmax_t)limit.rlim_max);
 }
 
 uint64_t nl_fd_limit_room(uint64_t reserved)

@@ -1,6 +1,5 @@
 /* process: limits, signals and privileges of this process. */
-#ifndef NL_PROCESS_H
-#define NL_PROCESS_H
+#pragma once
 
 #include "netlab.h"
 
@@ -30,5 +29,3 @@ int nl_signals_open(void);
  * others. In any other one a capability does not reach what the kernel reserves for root of the
  * whole machine. */
 int nl_in_first_user_namespace(void);
-
-#endif

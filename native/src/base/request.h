@@ -2,13 +2,9 @@
  *
  * A parsed request owns copies of everything. Pure: no allocation, output or clock. Not
  * thread-safe. */
-#ifndef NL_REQUEST_H
-#define NL_REQUEST_H
+#pragma once
 
 #include "base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
 	NL_LINE_MAX = 4096, /* bytes of one request, without the newline */
@@ -96,5 +92,3 @@ int nl_dispatch(const struct nl_verb *verbs, void *context, const char *line, si
 
 /* NL_OK if every key has been read by a getter, else an error naming the unknown key. */
 int nl_request_only_known(const struct nl_request *request, struct nl_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 #include "base/serve.h"
 
 #include "base/clock.h"
-#include "netlab.h"
 
 #include <errno.h>
 #include <string.h>

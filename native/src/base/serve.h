@@ -5,8 +5,7 @@
  * Verbs without a handler are `ping`, which is answered here, and `quit`, which sets `stop`.
  * nl_serve_run is the whole loop. A subcommand that polls more descriptors makes its own loop of
  * nl_serve_fds, nl_serve_check and nl_serve_input. One thread. */
-#ifndef NL_SERVE_H
-#define NL_SERVE_H
+#pragma once
 
 #include "base/arguments.h"
 #include "base/async_out.h"
@@ -72,5 +71,3 @@ int nl_serve_finish(struct nl_serve *s); /* NL_OK, for the handler to return */
 
 /* Answer an error; run is the value of the key `run` of its request, or NULL. */
 void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err);
-
-#endif

@@ -1,10 +1,8 @@
 /* cli: subcommands of gensink, and functions that their command lines share. */
-#ifndef NL_CLI_H
-#define NL_CLI_H
+#pragma once
 
 #include "base/arguments.h"
 #include "base/json.h"
-#include "netlab.h"
 
 /* Print the error on stderr. Returns the exit code: 2 for bad input, else 1. */
 int nl_cli_fail(const char *cmd, const struct nl_err *err);
@@ -29,5 +27,3 @@ struct nl_run_arguments {
  * NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
 int nl_run_arguments_parse(struct nl_run_arguments *out, int role, int argc, char **argv,
 			   struct nl_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * One thread. The registration belongs to a BPF link that only this process has open, so it ends
  * with the process in any case. Connections that use it keep the program alive until they close,
  * but its name is gone. A build without libbpf returns NL_REFUSED with "unsupported:". */
-#ifndef NL_CC_BPF_H
-#define NL_CC_BPF_H
+#pragma once
 
 #include "congestion/cc_params.h"
 #include "netlab.h"
@@ -28,5 +27,3 @@ const char *nl_cc_name(const struct nl_cc_loaded *loaded);
 
 /* Unregister and free it; the name is gone from the list on return. */
 void nl_cc_unload(struct nl_cc_loaded *loaded);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Shares and segments are in millionths, so that neither side needs fractions. The BPF side has
  * them as read-only data, fixed before the kernel verifies the program. */
-#ifndef NL_CC_PARAMS_H
-#define NL_CC_PARAMS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -31,5 +30,3 @@ struct nl_cc_params {
 
 /* Placeholder of the algorithm's name in an object; 15 characters. */
 #define NL_CC_NAME_PLACE "@netlab-cc-name"
-
-#endif

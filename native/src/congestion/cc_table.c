@@ -3,7 +3,6 @@
 #include "base/error.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #define AT(member) offsetof(struct nl_cc_params, member)

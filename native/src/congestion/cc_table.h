@@ -2,12 +2,10 @@
  *
  * Pure: parses a request into parameters. The programs are in congestion/bpf; cc_bpf registers
  * them. */
-#ifndef NL_CC_TABLE_H
-#define NL_CC_TABLE_H
+#pragma once
 
 #include "base/request.h"
 #include "congestion/cc_params.h"
-#include "netlab.h"
 
 enum { NL_CC_COUNT = 4 };
 
@@ -36,5 +34,3 @@ uint32_t nl_cc_option_value(const struct nl_cc_params *params, const struct nl_c
 /* RFC 3649, section 5: a(w) and b(w) in millionths, at windows in equal ratios from Low_Window to
  * beyond High_Window. The first row covers all windows below the second. */
 void nl_cc_highspeed_rows(struct nl_cc_row row[NL_CC_HIGHSPEED_ROWS]);
-
-#endif

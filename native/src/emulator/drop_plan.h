@@ -3,8 +3,7 @@
  * Only packets with data count. Two plans run side by side: numbers, counted from the request, and
  * a moment, relative to the first data packet after the request, so that a late run has its loss
  * late as well. A new plan replaces the old one of its kind. Clock-free; one thread at a time. */
-#ifndef NL_DROP_PLAN_H
-#define NL_DROP_PLAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ void nl_drop_plan_forget(struct nl_drop_plan *s);
 
 /* True if the data packet that arrives now is to be dropped. */
 int nl_drop_plan_drops(struct nl_drop_plan *s, uint64_t now_ns);
-
-#endif

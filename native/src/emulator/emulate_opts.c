@@ -3,8 +3,6 @@
 #include "base/request.h"
 #include "base/error.h"
 
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #define US UINT64_C(1000)

@@ -1,10 +1,8 @@
 /* emulate_opts: parse the emulator's requests. */
-#ifndef NL_EMULATE_OPTS_H
-#define NL_EMULATE_OPTS_H
+#pragma once
 
 #include "base/request.h"
 #include "emulator/link.h"
-#include "netlab.h"
 
 enum { NL_NAMESPACE_MAX = 256, NL_DEVICE_MAX = 15 };
 
@@ -29,5 +27,3 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 
 int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_ends *ends,
 				 struct nl_err *err);
-
-#endif

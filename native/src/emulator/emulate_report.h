@@ -1,6 +1,5 @@
 /* emulate_report: statistics of an emulator, collected while it runs and written as JSON. */
-#ifndef NL_EMULATE_REPORT_H
-#define NL_EMULATE_REPORT_H
+#pragma once
 
 #include "base/json.h"
 #include "emulator/link.h"
@@ -44,5 +43,3 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2
 /* Write the `emulation` event. */
 void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link link[2],
 			    uint64_t now_ns, int final, int with_samples, struct nl_json *j);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The queue owns copies of its items. Pointers into it are valid until the next push or pop. One
  * thread at a time. */
-#ifndef NL_FIFO_H
-#define NL_FIFO_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void nl_fifo_push(struct nl_fifo *f, const void *item);
 /* The oldest item, or NULL when empty. */
 void *nl_fifo_first(const struct nl_fifo *f);
 void nl_fifo_pop(struct nl_fifo *f); /* remove the oldest; only if there is one */
-
-#endif

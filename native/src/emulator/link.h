@@ -12,8 +12,7 @@
  *
  * The caller reads a frame into nl_link_room, passes its arrival time, and writes pieces when they
  * are due. Memory is limited at nl_link_open. One thread at a time. */
-#ifndef NL_LINK_H
-#define NL_LINK_H
+#pragma once
 
 #include "emulator/drop_plan.h"
 #include "emulator/fifo.h"
@@ -103,5 +102,3 @@ void nl_link_sent(struct nl_link *link, int refused);
 
 /* The queue: bytes including overhead_B, and packets. */
 void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint64_t *packets);
-
-#endif

@@ -1,6 +1,5 @@
 #include "emulator/pkt_ring.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 

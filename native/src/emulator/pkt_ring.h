@@ -4,8 +4,7 @@
  * Blocks may be released in any order; memory is reused in the order of storing. An empty ring
  * restarts at its beginning, so that a short path touches little memory and stays in the cache. One
  * thread at a time. */
-#ifndef NL_PKT_RING_H
-#define NL_PKT_RING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void *nl_pkt_ring_room(struct nl_pkt_ring *s, size_t want_B);
 void nl_pkt_ring_keep(struct nl_pkt_ring *s, size_t len_B, uint32_t refs);
 /* Release one reference to a stored block. */
 void nl_pkt_ring_release(struct nl_pkt_ring *s, void *block);
-
-#endif

@@ -1,7 +1,6 @@
 /* prng: seeded random numbers (xoshiro256**, Blackman and Vigna 2018, seeded by splitmix64). The
  * same seed gives the same sequence on every machine. */
-#ifndef NL_PRNG_H
-#define NL_PRNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ static inline int nl_prng_happens(struct nl_prng *d, uint64_t ppb)
 {
 	return ppb && nl_prng_below(d, NL_PPB) < ppb;
 }
-
-#endif

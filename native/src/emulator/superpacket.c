@@ -58,25 +58,19 @@ static enum nl_superpacket_code read_ip(struct nl_superpacket *out, const uint8_
 	if (len < 1)
 		return NL_SUPERPACKET_SHORT;
 	out->version = ip[0] >> 4;
-	if (out->version == 4) {
-		if (len < IPV4_MIN_B)
-			return NL_SUPERPACKET_SHORT;
-		*transport_at = (ip[0] & 15u) * 4;
-		if (*transport_at < IPV4_MIN_B || *transport_at > len)
-			return NL_SUPERPACKET_SHORT;
-		if (get16(ip + 2) != len)
-			return NL_SUPERPACKET_LENGTH;
-		*protocol = get16(ip + 6) & MORE_FRAGMENTS_OR_OFFSET ? IPPROTO_NONE : ip[9];
-	} else if (out->version == 6) {
-		if (len < IPV6_B)
-			return NL_SUPERPACKET_SHORT;
-		*transport_at = IPV6_B;
-		if (get16(ip + 4) + IPV6_B != len)
-			return NL_SUPERPACKET_LENGTH;
-		*protocol = ip[6];
-	} else {
+	if (out->version != 4 && out->version != 6)
 		return NL_SUPERPACKET_VERSION;
-	}
+	if (len < (out->version == 4 ? IPV4_MIN_B : IPV6_B))
+		return NL_SUPERPACKET_SHORT;
+	*transport_at = out->version == 4 ? (ip[0] & 15u) * 4 : IPV6_B;
+	if (*transport_at < IPV4_MIN_B || *transport_at > len)
+		return NL_SUPERPACKET_SHORT;
+	if (len != (out->version == 4 ? get16(ip + 2) : get16(ip + 4) + IPV6_B))
+		return NL_SUPERPACKET_LENGTH;
+	if (out->version == 6)
+		*protocol = ip[6];
+	else
+		*protocol = get16(ip + 6) & MORE_FRAGMENTS_OR_OFFSET ? IPPROTO_NONE : ip[9];
 	return NL_SUPERPACKET_OK;
 }
 

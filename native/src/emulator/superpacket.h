@@ -5,8 +5,7 @@
  *
  * A segment has gso_size bytes of payload, the last one the rest. Reading and cutting are pure
  * functions over a bounded buffer, without allocation. */
-#ifndef NL_SUPERPACKET_H
-#define NL_SUPERPACKET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ uint32_t nl_superpacket_segment_B(const struct nl_superpacket *sp, uint32_t i);
  * the number of parts in iov, 1 or 2. */
 int nl_superpacket_piece(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t first,
 			 uint32_t count, uint8_t *head, struct iovec iov[2]);
-
-#endif

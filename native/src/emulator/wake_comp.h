@@ -3,8 +3,7 @@
  * A sleeping CPU wakes late. The latency is measured at every sleep that timed out: sleeps end that
  * much earlier, and the rest of the wait is busy polling. An event that interrupts a sleep happened
  * about the mean latency before it is seen. */
-#ifndef NL_WAKE_COMP_H
-#define NL_WAKE_COMP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ uint64_t nl_wake_comp_ended_by_ns(const struct nl_wake_comp *comp, uint64_t now_
  * process hid the packet. The second if they are far apart: the process was preempted, and the
  * packet may have arrived meanwhile. */
 uint64_t nl_wake_comp_found_by_ns(uint64_t before_ns, uint64_t after_ns);
-
-#endif

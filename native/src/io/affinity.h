@@ -3,14 +3,11 @@
  * Threads take the CPUs of a list round robin, or each follows the CPU on which its stream's
  * packets arrive (SO_INCOMING_CPU). Otherwise the scheduler decides, except for one thread per CPU
  * with many streams each: these get a CPU each. */
-#ifndef NL_AFFINITY_H
-#define NL_AFFINITY_H
+#pragma once
 
 #include "netlab.h"
 
 #include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct nl_affinity {
 	uint64_t follow;
@@ -48,5 +45,3 @@ enum { NL_CPU_NUMBER_MAX = 8191 }; /* more than any kernel supports */
 /* Parse text into cpu[], in its order, at most cap numbers. 0, or -1 if the text is not a CPU list,
  * repeats a number, or has more. */
 int nl_cpulist_parse(const char *text, uint16_t *cpu, size_t cap, size_t *count);
-
-#endif

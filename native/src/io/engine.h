@@ -1,11 +1,8 @@
 /* engine: choose the engine and the I/O method of a run. */
-#ifndef NL_ENGINE_H
-#define NL_ENGINE_H
+#pragma once
 
 #include "net/interface.h"
 #include "netlab.h"
-
-#include <stdint.h>
 
 struct nl_engine;
 struct nl_io_method;
@@ -47,5 +44,3 @@ struct nl_batch {
 /* The thresholds for streams on threads (one thread per stream if equal) of a machine with cpus. */
 struct nl_batch nl_batch_of(uint64_t streams, uint64_t threads, uint64_t cpus,
 			    struct nl_egress egress);
-
-#endif

@@ -1,12 +1,10 @@
 /* io_method: one way to send or receive the bytes of a stream; usable by any engine.
  *
  * Only calls on a blocking socket block. */
-#ifndef NL_IO_METHOD_H
-#define NL_IO_METHOD_H
+#pragma once
 
 #include "io/stream.h"
 
-#include <stdint.h>
 #include <sys/types.h>
 
 struct nl_io_method;
@@ -60,5 +58,3 @@ const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts);
 
 /* The methods of each role, by the option's enum. */
 extern const struct nl_io_method nl_io_send[], nl_io_receive[];
-
-#endif

@@ -1,7 +1,6 @@
 #include "io/read_delay.h"
 
 #include "base/clock.h"
-#include "netlab.h"
 
 #include <sys/prctl.h>
 #include <sys/socket.h>

@@ -4,8 +4,7 @@
  * more than the copy. A sleeping sink has no such cost. At most an eighth of the socket's buffer
  * arrives during a sleep. A read that left data, or returned more than a few packets, is never
  * followed by a sleep: the sink may be the bottleneck. A slow stream blocks in recv() as usual. */
-#ifndef NL_READ_DELAY_H
-#define NL_READ_DELAY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ void nl_read_delay_after_read(struct nl_read_delay *delay, uint64_t bytes, uint6
 /* Length of the sleep, for a stream that received bytes in elapsed_ns into a buffer of rcvbuf_B (as
  * reported by getsockopt); 0: none. */
 uint64_t nl_read_delay_ns(uint64_t bytes, uint64_t elapsed_ns, uint64_t rcvbuf_B);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A stream belongs to one thread from its start to its end. Only that thread writes the counters;
  * any thread may read them. They only grow. */
-#ifndef NL_STREAM_H
-#define NL_STREAM_H
+#pragma once
 
 #include "netlab.h"
 
@@ -137,5 +136,3 @@ static inline void nl_zc_pending_done(struct nl_stream *stream, uint32_t number,
 	       zc_pending->slot[zc_pending->oldest % NL_ZC_PENDING_MAX] == 0)
 		zc_pending->oldest++;
 }
-
-#endif

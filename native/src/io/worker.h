@@ -2,8 +2,7 @@
  *
  * Thread i has the streams i, i + threads, i + 2 threads, ...; one each with the blocking engine.
  */
-#ifndef NL_WORKER_H
-#define NL_WORKER_H
+#pragma once
 
 #include "io/affinity.h"
 #include "io/io_method.h"
@@ -145,5 +144,3 @@ void nl_workers_shut(struct nl_transfer *transfer, int how);
 void nl_workers_follow(struct nl_transfer *transfer, struct nl_worker *worker);
 
 void nl_workers_join(struct nl_transfer *transfer, struct nl_worker *worker, uint64_t started);
-
-#endif

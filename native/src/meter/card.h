@@ -1,11 +1,8 @@
 /* card: a driver's own counters of lost, faulty and paused packets (as of ethtool -S) between two
  * scans. They say where a card dropped what the kernel never saw. */
-#ifndef NL_CARD_H
-#define NL_CARD_H
+#pragma once
 
 #include "netlab.h"
-
-#include <stddef.h>
 
 enum { NL_CARD_SCAN_MAX = 16384 }; /* counters; a driver with more is not scanned */
 
@@ -32,5 +29,3 @@ void nl_card_scan_free(struct nl_card_scan *scan);
  * its queues, are added up. Pure. */
 void nl_card_diff(const struct nl_card_scan *before, const struct nl_card_scan *after,
 		  struct nl_card *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* meter_poll: read an interface's counters and the clocks periodically between two snapshots, to
  * detect wraps, resets and clock steps. One thread at a time. */
-#ifndef NL_METER_POLL_H
-#define NL_METER_POLL_H
+#pragma once
 
 #include "netlab.h"
 
@@ -59,5 +58,3 @@ void nl_meter_poll_begin(struct nl_meter_poll *meter_poll, const struct nl_meter
 void nl_meter_poll_read(struct nl_meter_poll *meter_poll);
 /* Add a later snapshot, and write the findings so far into it. */
 void nl_meter_poll_mark(struct nl_meter_poll *meter_poll, struct nl_meter *now);
-
-#endif

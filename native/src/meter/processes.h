@@ -3,8 +3,7 @@
  * /proc/stat samples at clock ticks and counts packet processing apart, so that work of others
  * cannot be distinguished from that of a run that fills the CPUs. The time of each process is exact, in
  * units of 10 ms. Kernel threads are left out: most of their work is the run's own. */
-#ifndef NL_PROCESSES_H
-#define NL_PROCESSES_H
+#pragma once
 
 #include "netlab.h"
 
@@ -45,5 +44,3 @@ void nl_process_diff(const struct nl_process_scan *before, const struct nl_proce
 /* Time used by others than the caller since a first scan. Not known if that is empty, or the second
  * one fails. */
 void nl_process_since(const struct nl_process_scan *first, struct nl_others *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* procfs: pure parsers of /proc/stat and /proc/net/softnet_stat text. */
-#ifndef NL_PROCFS_H
-#define NL_PROCFS_H
+#pragma once
 
 #include "netlab.h"
 
@@ -22,5 +21,3 @@ int nl_procfs_softnet(const char *text, size_t len, struct nl_meter *out);
  * cpuN/cpufreq/scaling_cur_freq, and cpuN/thermal_throttle/{core,package}_throttle_count. An absent
  * or malformed frequency is 0; throttled is the sum of the counts that there are, -1 without one. */
 void nl_throttle_read(const char *root, struct nl_meter *out);
-
-#endif

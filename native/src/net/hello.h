@@ -2,8 +2,7 @@
  *
  * Network byte order: magic "NLHELLO1", u32 version, u32 stream id, u64 run id, 16 bytes of token,
  * 24 bytes of zero. Parsing is pure. */
-#ifndef NL_HELLO_H
-#define NL_HELLO_H
+#pragma once
 
 #include "netlab.h"
 
@@ -29,5 +28,3 @@ void nl_hello_write(uint8_t out[NL_HELLO_B], const struct nl_hello *hello);
 enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], uint64_t run,
 				  const uint8_t token[NL_TOKEN_B], uint64_t streams,
 				  uint32_t *stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* interface: names, indexes and SIOCETHTOOL of the interfaces of this network namespace. */
-#ifndef NL_INTERFACE_H
-#define NL_INTERFACE_H
+#pragma once
 
 #include <net/if.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void nl_egress_name(const char *to, const char *from, char name[IFNAMSIZ]);
 
 /* Unknown properties default to segmentation offload and one queue, as on most devices. */
 struct nl_egress nl_egress_of(const char *interface);
-
-#endif

@@ -1,11 +1,9 @@
 /* rtnl: the counters and 32-bit settings of one interface, over rtnetlink. */
-#ifndef NL_RTNL_H
-#define NL_RTNL_H
+#pragma once
 
 #include "netlab.h"
 
 #include <linux/netlink.h>
-#include <stddef.h>
 
 enum { NL_RTNL_ANSWER_MAX = 32768 };
 
@@ -67,5 +65,3 @@ int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer);
 /* Set up to 4 attributes of an interface in one request, which the kernel takes in the order of their
  * numbers. 0, or a positive errno. */
 int nl_rtnl_set_u32(int32_t ifindex, const struct nl_rtnl_u32 *values, size_t n);
-
-#endif

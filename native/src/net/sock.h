@@ -1,7 +1,6 @@
 /* sock: data sockets: numeric addresses, and the options to set before connect or listen, so that
  * the window scale offered fits the buffer. */
-#ifndef NL_SOCK_H
-#define NL_SOCK_H
+#pragma once
 
 #include "netlab.h"
 
@@ -43,5 +42,3 @@ void nl_tcpinfo_parse(const void *info, size_t len, struct nl_tcp *out);
 
 /* 0, or -1 with errno. */
 int nl_tcpinfo_read(int fd, struct nl_tcp *out);
-
-#endif

@@ -3,6 +3,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -66,14 +67,12 @@ static int set_dscp(int fd, const struct nl_run_opts *opts, int family, struct n
 	static const struct row v4 = {"dscp", "IP_TOS", IPPROTO_IP, IP_TOS, 1};
 	static const struct row v6 = {"dscp", "IPV6_TCLASS", IPPROTO_IPV6, IPV6_TCLASS, 1};
 	int value = (int)opts->dscp << DSCP_SHIFT;
-	int code = NL_OK;
 
 	if (opts->dscp == 0)
 		return NL_OK;
-	if (family == AF_INET6)
-		code = set_row(fd, &v6, value, err);
-	/* an IPv6 socket uses IPv4 for a mapped address */
-	return code ? code : set_row(fd, &v4, value, err);
+	if (family == AF_INET6 && set_row(fd, &v6, value, err))
+		return err->code;
+	return set_row(fd, &v4, value, err); /* an IPv6 socket uses IPv4 for a mapped address */
 }
 
 /* 64 bits where the kernel has them (Linux 4.20), else 32 bits; UINT64_MAX: none. 0 or -1. */
@@ -103,14 +102,14 @@ static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 	failed = fits ? setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &narrow, sizeof(narrow))
 		      : setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate_Bps, sizeof(rate_Bps));
 	if (failed)
-		return nl_fail_option(err, "pacing_Bps", errno, "setsockopt SO_MAX_PACING_RATE %llu",
-				      (unsigned long long)rate_Bps);
+		return nl_fail_option(err, "pacing_Bps", errno, "setsockopt SO_MAX_PACING_RATE %" PRIu64,
+				      rate_Bps);
 	if (get_pacing(fd, &holds))
 		return nl_fail_option(err, "pacing_Bps", errno, "getsockopt SO_MAX_PACING_RATE");
 	if (holds != rate_Bps)
 		return nl_fail_option(err, "pacing_Bps", 0,
-				      "SO_MAX_PACING_RATE was set to %llu, but reads back as %llu",
-				      (unsigned long long)rate_Bps, (unsigned long long)holds);
+				      "SO_MAX_PACING_RATE was set to %" PRIu64 ", but reads back as %" PRIu64,
+				      rate_Bps, holds);
 	return NL_OK;
 }
 

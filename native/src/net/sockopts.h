@@ -2,8 +2,7 @@
  *
  * Every value is read back: an option that the kernel refuses or does not keep is an error that
  * names the option. */
-#ifndef NL_SOCKOPTS_H
-#define NL_SOCKOPTS_H
+#pragma once
 
 #include "netlab.h"
 
@@ -21,5 +20,3 @@ uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts);
 
 /* Read a connected socket's pacing_Bps, dscp, mss_B, nodelay and busy_poll_us. */
 void nl_sockopts_describe(int fd, struct nl_stream_report *out);
-
-#endif

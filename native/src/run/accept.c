@@ -12,6 +12,7 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +181,6 @@ static int accept_all(struct acceptor *a, struct nl_err *err)
 	struct nl_run *run = a->run;
 	uint64_t deadline_ns = nl_now_ns() + run->opts.accept_ms * NL_NS_PER_MS;
 	uint32_t polled;
-	int code;
 
 	while (run->report.accepted < run->opts.streams) {
 		polled = a->count;
@@ -194,16 +194,12 @@ static int accept_all(struct acceptor *a, struct nl_err *err)
 			if (a->poll[i + 2].revents)
 				read_hello(a, i);
 		expire(a);
-		if (a->poll[0].revents) {
-			code = accept_pending(a, err);
-			if (code)
-				return code;
-		}
+		if (a->poll[0].revents && accept_pending(a, err))
+			return err->code;
 		if (run->report.accepted < run->opts.streams && nl_now_ns() >= deadline_ns)
-			return nl_fail(err, NL_TIMEOUT, "%llu of %llu streams arrived in %llu ms",
-				       (unsigned long long)run->report.accepted,
-				       (unsigned long long)run->opts.streams,
-				       (unsigned long long)run->opts.accept_ms);
+			return nl_fail(err, NL_TIMEOUT,
+				       "%" PRIu64 " of %" PRIu64 " streams arrived in %" PRIu64 " ms",
+				       run->report.accepted, run->opts.streams, run->opts.accept_ms);
 	}
 	return NL_OK;
 }
@@ -252,8 +248,7 @@ int nl_sink_go(struct nl_run *run, struct nl_err *err)
 {
 	for (uint64_t i = 0; i < run->opts.streams; i++)
 		if (send(run->transfer.stream[i].fd, "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
-			return nl_fail_errno(err, errno, "stream %llu vanished before the start",
-					     (unsigned long long)i);
+			return nl_fail_errno(err, errno, "stream %" PRIu64 " vanished before the start", i);
 	return NL_OK;
 }
 

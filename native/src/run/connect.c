@@ -7,6 +7,7 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -53,8 +54,8 @@ static int wait_for_some(struct waiting *w, struct nl_err *err)
 	if (n < 0 && errno != EINTR)
 		return nl_fail_errno(err, errno, "epoll_wait");
 	if (n == 0)
-		return nl_fail(err, NL_TIMEOUT, "%s port %u did not %s within %llu ms", opts->address,
-			       (unsigned)opts->port, w->what, (unsigned long long)opts->connect_ms);
+		return nl_fail(err, NL_TIMEOUT, "%s port %" PRIu64 " did not %s within %" PRIu64 " ms",
+			       opts->address, opts->port, w->what, opts->connect_ms);
 	for (int i = 0; !code && i < n; i++) {
 		uint64_t id = event[i].data.u64;
 		int done = 0;
@@ -86,7 +87,7 @@ static int send_hello(struct nl_run *run, uint64_t id, int *done, struct nl_err 
 	nl_hello_write(bytes, &hello);
 	/* an empty send buffer has room for 64 bytes */
 	if (send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) != (ssize_t)sizeof(bytes))
-		return nl_fail_errno(err, errno, "hello of stream %llu", (unsigned long long)id);
+		return nl_fail_errno(err, errno, "hello of stream %" PRIu64, id);
 	*done = 1;
 	return NL_OK;
 }
@@ -138,11 +139,9 @@ static int receive_go(struct nl_run *run, uint64_t id, int *done, struct nl_err 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return NL_OK;
 	if (n < 0)
-		return nl_fail_errno(err, errno, "stream %llu before its start",
-				     (unsigned long long)id);
+		return nl_fail_errno(err, errno, "stream %" PRIu64 " before its start", id);
 	if (n == 0)
-		return nl_fail(err, NL_PEER, "the sink closed stream %llu before its start",
-			       (unsigned long long)id);
+		return nl_fail(err, NL_PEER, "the sink closed stream %" PRIu64 " before its start", id);
 	if (byte != 'G')
 		return nl_fail(err, NL_PEER, "the sink sent byte %d instead of G", byte);
 	if (run->blocking && nl_sock_blocking(run->transfer.stream[id].fd))

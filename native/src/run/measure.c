@@ -12,10 +12,10 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum { BEFORE, AT_T0, AT_T1, AFTER, SNAPSHOTS };
 
@@ -48,21 +48,18 @@ static void fail_run(struct nl_run *run, int status, const struct nl_err *err)
 
 static void take_meter(struct watch *watch, int which)
 {
+	struct nl_meter *now = &watch->meter[which];
 	struct nl_run *run = watch->run;
 	struct nl_err err;
 
-	if (nl_meter_read(run->opts.interface, &watch->meter[which], &err) == NL_OK) {
-		nl_meter_poll_mark(&watch->meter_poll, &watch->meter[which]);
-		return;
-	}
 	/* a vanished interface shows as a reset of the counters: ifindex 0 */
-	if (nl_meter_read(NULL, &watch->meter[which], &err) != NL_OK) {
-		watch->meter[which] = watch->meter[BEFORE];
+	if (nl_meter_read(run->opts.interface, now, &err) && nl_meter_read(NULL, now, &err)) {
+		*now = watch->meter[BEFORE];
 		fail_run(run, NL_STATUS_ERROR, &err);
 	} else {
-		nl_meter_poll_mark(&watch->meter_poll, &watch->meter[which]);
+		nl_meter_poll_mark(&watch->meter_poll, now);
 	}
-	memcpy(watch->meter[which].name, watch->meter[BEFORE].name, sizeof(watch->meter[which].name));
+	memcpy(now->name, watch->meter[BEFORE].name, sizeof(now->name));
 }
 
 static void close_card(struct watch *watch)
@@ -228,8 +225,7 @@ static void at_end(struct watch *watch, uint64_t now)
 			return;
 		}
 	}
-	nl_fail(&err, NL_TIMEOUT, "streams did not end in %llu ms",
-		(unsigned long long)run->opts.drain_ms);
+	nl_fail(&err, NL_TIMEOUT, "streams did not end in %" PRIu64 " ms", run->opts.drain_ms);
 	abort_streams(watch, NL_STATUS_TIMEOUT, &err);
 }
 
@@ -254,7 +250,6 @@ static void watch_streams(struct watch *watch)
 	struct nl_err stopped;
 
 	nl_fail(&stopped, NL_OK, "stopped on request");
-
 	for (;;) {
 		uint64_t due = next_due(watch), now, edge;
 
@@ -264,9 +259,8 @@ static void watch_streams(struct watch *watch)
 		edge = edge_due(watch);
 		if (now > due && now - due > run->report.watch_late_ns)
 			run->report.watch_late_ns = now - due;
-		if (watch->phase != ABORTING && atomic_load(&run->stop_requested)) {
+		if (watch->phase != ABORTING && atomic_load(&run->stop_requested))
 			abort_streams(watch, NL_STATUS_STOPPED, &stopped);
-		}
 		if (now >= watch->sample_due_ns || (edge && now >= edge))
 			sample(watch);
 		if (now >= watch->poll_due_ns)
@@ -280,16 +274,6 @@ static void watch_streams(struct watch *watch)
 }
 
 /* -- the report ------------------------------------------------------------------ */
-
-static void count_intervals(struct nl_report *report)
-{
-	for (uint64_t i = 0; i < report->streams; i++) {
-		const uint64_t *row = report->sample_bytes + i * report->sample_capacity;
-
-		for (uint64_t k = 1; k < report->sample_count; k++)
-			report->interval_sum_bytes += row[k] - row[k - 1];
-	}
-}
 
 /* Nothing was sent after the last stream ended: there ends a window that was closed later. */
 static void end_window_with_streams(struct nl_report *report)
@@ -315,6 +299,7 @@ static void collect(struct nl_run *run)
 	for (uint64_t i = 0; i < run->opts.streams; i++) {
 		const struct nl_stream *stream = &run->transfer.stream[i];
 		struct nl_stream_report *row = &report->per_stream[i];
+		const uint64_t *samples = report->sample_bytes + i * report->sample_capacity;
 		uint64_t last_ns = stream->stamped ? stream->t_last_ns : stream->t_end_ns;
 
 		row->errnum = stream->errnum;
@@ -327,24 +312,24 @@ static void collect(struct nl_run *run)
 		report->copied_bytes += stream->copied_bytes;
 		report->mapped_bytes += stream->mapped_bytes;
 		report->total_bytes += row->bytes;
+		for (uint64_t k = 1; k < report->sample_count; k++)
+			report->interval_sum_bytes += samples[k] - samples[k - 1];
 		if (row->t_first_ns && (!report->t_first_byte_ns ||
 					row->t_first_ns < report->t_first_byte_ns))
 			report->t_first_byte_ns = row->t_first_ns;
 		if (last_ns > report->t_last_byte_ns)
 			report->t_last_byte_ns = last_ns;
 		if (row->errnum) {
-			nl_fail_errno(&err, row->errnum, "stream %llu", (unsigned long long)i);
+			nl_fail_errno(&err, row->errnum, "stream %" PRIu64, i);
 			err.code = NL_PEER;
 			fail_run(run, NL_STATUS_ERROR, &err);
 		} else if (run->opts.window_ms && row->t_end_ns < due_ns) {
-			nl_fail(&err, NL_PEER, "stream %llu ended before the window did",
-				(unsigned long long)i);
+			nl_fail(&err, NL_PEER, "stream %" PRIu64 " ended before the window did", i);
 			fail_run(run, NL_STATUS_ERROR, &err);
 		}
 	}
 	if (run->opts.role == NL_GEN && run->opts.window_ms)
 		end_window_with_streams(report);
-	count_intervals(report);
 }
 
 static void conclude(struct watch *watch)
@@ -423,8 +408,7 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 
 	watch.meter = calloc(SNAPSHOTS, sizeof(*watch.meter));
 	if (!worker || !watch.meter)
-		code = nl_fail_errno(err, ENOMEM, "memory for %llu threads",
-				     (unsigned long long)run->report.threads);
+		code = nl_fail_errno(err, ENOMEM, "memory for %" PRIu64 " threads", run->report.threads);
 	else
 		code = nl_workers_start(&run->transfer, worker, &started, err);
 	if (!code)

@@ -225,23 +225,12 @@ static void put_meters(struct nl_json *j, const struct nl_report *r)
 		return;
 	}
 	nl_json_open(j, "meter");
-	nl_json_open(j, "window");
-	nl_json_span(j, &r->meter_window);
+	for (int total = 0; total < 2; total++) {
+		nl_json_open(j, total ? "total" : "window");
+		nl_json_span(j, total ? &r->meter_total : &r->meter_window);
+		nl_json_close(j);
+	}
 	nl_json_close(j);
-	nl_json_open(j, "total");
-	nl_json_span(j, &r->meter_total);
-	nl_json_close(j);
-	nl_json_close(j);
-}
-
-static void put_sink_members(struct nl_json *j, const struct nl_report *r)
-{
-	const struct nl_rejected *no = &r->rejected;
-
-	nl_json_u64(j, "accepted", r->accepted);
-	PUT_OBJECT(j, "rejected", {"short", no->too_short}, OF(no, magic), OF(no, version),
-		   OF(no, run), OF(no, stream), OF(no, token), OF(no, twice), OF(no, late),
-		   OF(no, address), OF(no, evicted));
 }
 
 static void put_policy(struct nl_json *j, const struct nl_policy *policy)
@@ -275,11 +264,45 @@ static void put_engine(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
+static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t parts)
+{
+	const struct nl_rejected *no = &r->rejected;
+
+	nl_json_event(j, r->role == NL_GEN ? "gen_result" : "sink_result");
+	nl_json_u64(j, "run", r->run);
+	nl_json_text(j, "status", status_name(r->status));
+	nl_json_text(j, "code", r->err.code == NL_OK ? NULL : nl_code_name(r->err.code));
+	nl_json_text(j, "message", r->status == NL_STATUS_OK ? NULL : r->err.message);
+	nl_json_u64(j, "streams", r->streams);
+	if (r->role == NL_SINK) {
+		nl_json_u64(j, "accepted", r->accepted);
+		PUT_OBJECT(j, "rejected", {"short", no->too_short}, OF(no, magic), OF(no, version),
+			   OF(no, run), OF(no, stream), OF(no, token), OF(no, twice), OF(no, late),
+			   OF(no, address), OF(no, evicted));
+	} else {
+		nl_json_u64(j, "t_let_go_ns", r->t_let_go_ns);
+	}
+	put_engine(j, r);
+	PUT_MEMBERS(j, OF(r, t_go_ns), OF(r, t_first_byte_ns), OF(r, t_last_byte_ns));
+	PUT_OBJECT(j, "window", {"t0_ns", r->window_t0_ns}, {"t1_ns", r->window_t1_ns},
+		   {"bytes", r->window_bytes});
+	PUT_MEMBERS(j, OF(r, total_bytes), OF(r, interval_sum_bytes),
+		    {"watch_cpu_us", r->watch_cpu_ns / 1000},
+		    {"watch_late_us", r->watch_late_ns / 1000});
+	nl_json_array(j, "per_stream");
+	for (uint64_t i = 0; i < r->streams; i++)
+		put_stream(j, &r->per_stream[i]);
+	nl_json_array_end(j);
+	put_samples(j, r, parts);
+	put_meters(j, r);
+	nl_json_others(j, &r->others);
+	nl_json_card(j, &r->card);
+	nl_json_close(j);
+}
+
 /* -- samples in parts ---------------------------------------------------------- */
 
 enum { LARGE_VALUES = 1000 * 1000, PART_VALUES = 64 * 1024 };
-
-static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t parts);
 
 /* Values are numbered through all tables, row by row; *at is the first of the next part. */
 int nl_json_report_part(struct nl_json *j, const struct nl_report *r, uint64_t *at)
@@ -323,34 +346,4 @@ int nl_json_report_part(struct nl_json *j, const struct nl_report *r, uint64_t *
 void nl_json_report(struct nl_json *j, const struct nl_report *r)
 {
 	put_report(j, r, 0);
-}
-
-static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t parts)
-{
-	nl_json_event(j, r->role == NL_GEN ? "gen_result" : "sink_result");
-	nl_json_u64(j, "run", r->run);
-	nl_json_text(j, "status", status_name(r->status));
-	nl_json_text(j, "code", r->err.code == NL_OK ? NULL : nl_code_name(r->err.code));
-	nl_json_text(j, "message", r->status == NL_STATUS_OK ? NULL : r->err.message);
-	nl_json_u64(j, "streams", r->streams);
-	if (r->role == NL_SINK)
-		put_sink_members(j, r);
-	else
-		nl_json_u64(j, "t_let_go_ns", r->t_let_go_ns);
-	put_engine(j, r);
-	PUT_MEMBERS(j, OF(r, t_go_ns), OF(r, t_first_byte_ns), OF(r, t_last_byte_ns));
-	PUT_OBJECT(j, "window", {"t0_ns", r->window_t0_ns}, {"t1_ns", r->window_t1_ns},
-		   {"bytes", r->window_bytes});
-	PUT_MEMBERS(j, OF(r, total_bytes), OF(r, interval_sum_bytes),
-		    {"watch_cpu_us", r->watch_cpu_ns / 1000},
-		    {"watch_late_us", r->watch_late_ns / 1000});
-	nl_json_array(j, "per_stream");
-	for (uint64_t i = 0; i < r->streams; i++)
-		put_stream(j, &r->per_stream[i]);
-	nl_json_array_end(j);
-	put_samples(j, r, parts);
-	put_meters(j, r);
-	nl_json_others(j, &r->others);
-	nl_json_card(j, &r->card);
-	nl_json_close(j);
 }

@@ -1,11 +1,7 @@
 /* report_json: reports as the JSON of PROTOCOL.md. */
-#ifndef NL_REPORT_JSON_H
-#define NL_REPORT_JSON_H
+#pragma once
 
 #include "base/json.h"
-#include "netlab.h"
-
-#include <stddef.h>
 
 /* Write the members of a meter object into an open object. */
 void nl_json_span(struct nl_json *j, const struct nl_meter_span *span);
@@ -24,5 +20,3 @@ void nl_json_report(struct nl_json *j, const struct nl_report *report);
  * `samples` events and then the result without samples. *at is 0 at first. 1: a line was written, 0: there
  * are no more. */
 int nl_json_report_part(struct nl_json *j, const struct nl_report *report, uint64_t *at);
-
-#endif

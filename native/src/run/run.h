@@ -1,6 +1,5 @@
 /* run: state of a sink or gen, shared by the files of this folder. */
-#ifndef NL_RUN_H
-#define NL_RUN_H
+#pragma once
 
 #include "base/request.h"
 #include "io/worker.h"
@@ -56,5 +55,3 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream);
 /* Map at least *len_B zeroed bytes, page-aligned; *len_B receives the length to unmap. With huge, request
  * huge pages (MADV_HUGEPAGE) and fall back to small ones. NULL with errno. */
 void *nl_pages_map(uint64_t *len_B, int huge);
-
-#endif

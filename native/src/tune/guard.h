@@ -12,8 +12,7 @@
  * reverted otherwise.
  *
  * The parent calls all functions, from one thread. */
-#ifndef NL_GUARD_H
-#define NL_GUARD_H
+#pragma once
 
 #include "base/host_lock.h"
 #include "tune/tune_revert.h"
@@ -54,5 +53,3 @@ void nl_guard_unlock(struct nl_guard *g);
 
 /* Wait up to 2 s for the child to exit, then kill it; free everything. */
 void nl_guard_close(struct nl_guard *g);
-
-#endif

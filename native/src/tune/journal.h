@@ -15,8 +15,7 @@
  * identified by its index, which outlives a change of its name.
  *
  * Only the process that has the lock of the session (tune_session.h) reads or changes it. */
-#ifndef NL_JOURNAL_H
-#define NL_JOURNAL_H
+#pragma once
 
 #include "tune/knob.h"
 
@@ -67,5 +66,3 @@ int nl_journal_load(struct nl_journal *j);
 
 /* Write all entries, or remove the file if there are none. 0, or -1 with errno and the file as it was. */
 int nl_journal_save(const struct nl_journal *j);
-
-#endif

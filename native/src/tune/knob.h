@@ -1,13 +1,9 @@
 /* knob: one setting of this host that can be read, written and restored.
  *
  * Stateless: every call opens what it needs and closes it. Thread-safe. */
-#ifndef NL_KNOB_H
-#define NL_KNOB_H
+#pragma once
 
 #include "base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
 	NL_KNOB_NAME_MAX = 200,
@@ -127,5 +123,3 @@ int nl_knob_is_shortage(int errnum);
 
 /* Fill *why with "what: strerror(errnum)"; returns the code that errnum means for a write. */
 enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int errnum);
-
-#endif

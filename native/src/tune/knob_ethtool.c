@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/ethtool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -47,33 +47,27 @@ static int in_group(const struct nl_knob *k, const char *bit)
 
 static const char no_feature[] = "the kernel does not know this offload";
 
-/* 0 or -errno. */
-static int ask_features(const struct nl_knob *k, struct features *f)
+static enum nl_knob_code features_get(const struct nl_knob *k, struct features *f, struct nl_err *why)
 {
 	union {
 		struct ethtool_gfeatures head;
 		char room[sizeof(struct ethtool_gfeatures) +
 			  BLOCKS_MAX * sizeof(struct ethtool_get_features_block)];
-	} u;
+	} u = {.head = {.cmd = ETHTOOL_GFEATURES, .size = BLOCKS_MAX}};
 	struct ethtool_gstrings *names;
 	uint32_t any = 0;
 	int result = nl_ethtool_strings(k->interface, ETH_SS_FEATURES, BLOCKS_MAX * 32, &names);
 
 	memset(f, 0, sizeof(*f));
-	if (result < 0)
-		return result;
-	f->blocks = (names->len + 31) / 32;
-	for (uint32_t i = 0; i < names->len; i++)
+	for (uint32_t i = 0; result >= 0 && i < names->len; i++)
 		if (in_group(k, (const char *)names->data + (size_t)i * ETH_GSTRING_LEN))
 			f->group[i / 32] |= UINT32_C(1) << (i % 32);
-	free(names);
-	memset(&u, 0, sizeof(u));
-	u.head.cmd = ETHTOOL_GFEATURES;
-	u.head.size = BLOCKS_MAX;
-	result = nl_ethtool(k->interface, &u);
-	if (result < 0)
-		return result;
-	for (uint32_t i = 0; i < f->blocks; i++) {
+	if (result >= 0) {
+		f->blocks = (names->len + 31) / 32;
+		free(names);
+		result = nl_ethtool(k->interface, &u);
+	}
+	for (uint32_t i = 0; result >= 0 && i < f->blocks; i++) {
 		struct ethtool_get_features_block block;
 
 		memcpy(&block, u.room + sizeof(u.head) + i * sizeof(block), sizeof(block));
@@ -82,15 +76,10 @@ static int ask_features(const struct nl_knob *k, struct features *f)
 		f->active[i] = block.active & f->group[i];
 		any |= f->group[i];
 	}
-	return any ? 0 : -EOPNOTSUPP;
-}
-
-static enum nl_knob_code features_get(const struct nl_knob *k, struct features *f, struct nl_err *why)
-{
-	int result = ask_features(k, f);
-
-	return result < 0 ? nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why)
-			  : NL_KNOB_OK;
+	if (result >= 0 && any)
+		return NL_KNOB_OK;
+	return nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, result < 0 ? -result : EOPNOTSUPP,
+				      why);
 }
 
 static int any_bit(const uint32_t *blocks)
@@ -128,12 +117,9 @@ static enum nl_knob_code features_set(const struct nl_knob *k, const struct feat
 		struct ethtool_sfeatures head;
 		char room[sizeof(struct ethtool_sfeatures) +
 			  BLOCKS_MAX * sizeof(struct ethtool_set_features_block)];
-	} u;
+	} u = {.head = {.cmd = ETHTOOL_SFEATURES, .size = f->blocks}};
 	int result;
 
-	memset(&u, 0, sizeof(u));
-	u.head.cmd = ETHTOOL_SFEATURES;
-	u.head.size = f->blocks;
 	for (uint32_t i = 0; i < f->blocks; i++) {
 		struct ethtool_set_features_block block = {
 			.valid = f->available[i],

@@ -45,15 +45,12 @@ static int text_write(int dir, const char *path, const char *text)
 	int len = snprintf(line, sizeof(line), "%s\n", text);
 	int fd = openat(dir, path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t n;
-	int err = 0;
+	int err;
 
 	if (fd < 0)
 		return errno;
 	n = write(fd, line, (size_t)len);
-	if (n < 0)
-		err = errno;
-	else if (n != len)
-		err = EIO;
+	err = n < 0 ? errno : n != len ? EIO : 0;
 	close(fd);
 	return err;
 }
@@ -329,29 +326,27 @@ enum nl_knob_code nl_knob_sysfs_pci(const struct nl_knob *k, int *device, struct
 	/* A virtio device is the child of its PCI device. */
 	static const char *const below[] = {"device", "device/.."};
 	char path[NL_KNOB_INTERFACE_MAX + sizeof("/device/..")];
-	int dir;
+	int dir, errnum = 0;
 	enum nl_knob_code code = nl_knob_sysfs_interfaces(k, &dir, why);
 
 	if (code != NL_KNOB_OK)
 		return code;
-	for (int i = 0; i < 2; i++) {
+	*device = -1;
+	for (int i = 0; i < 2 && !errnum && *device < 0; i++) {
 		snprintf(path, sizeof(path), "%s/%s", k->interface, below[i]);
 		*device = openat(dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (*device >= 0 && is_pci(*device)) {
-			close(dir);
-			return NL_KNOB_OK;
+		errnum = *device < 0 ? errno : 0; /* not to take the parent of a PCI device after a shortage */
+		if (*device >= 0 && !is_pci(*device)) {
+			close(*device);
+			*device = -1;
 		}
-		if (*device < 0) { /* not to take the parent of a PCI device after a shortage */
-			if (nl_knob_is_shortage(errno))
-				code = nl_knob_fail_errno(why, "device", errno);
-			break;
-		}
-		close(*device);
 	}
 	close(dir);
-	return code != NL_KNOB_OK ? code
-				  : nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
-						 "%s is not a device on a PCI bus", k->interface);
+	if (*device >= 0)
+		return NL_KNOB_OK;
+	if (nl_knob_is_shortage(errnum))
+		return nl_knob_fail_errno(why, "device", errnum);
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "%s is not a device on a PCI bus", k->interface);
 }
 
 /* -- interrupt deferral and threads of an interface ---------------------------------- */

@@ -1,7 +1,6 @@
 /* knob_file: knobs that are small files under /proc and /sys, and the directories of sysfs that belong to
  * an interface of this network namespace. */
-#ifndef NL_KNOB_FILE_H
-#define NL_KNOB_FILE_H
+#pragma once
 
 #include "tune/knob.h"
 
@@ -66,5 +65,3 @@ struct nl_members {
 
 /* The members of a kind; the name of *k is not read. NL_KNOB_OK with at least one, or why not. */
 enum nl_knob_code nl_knob_members(const struct nl_knob *k, struct nl_members *out, struct nl_err *why);
-
-#endif

@@ -5,8 +5,7 @@
  * `mq KIND` is an mq whose every queue has that discipline. PARAMETERS, in this order, those with the
  * kernel's default left out: limit PACKETS, flow_limit PACKETS, buckets N, maxrate BITS_PER_SECOND,
  * nopacing. They are those of tc. */
-#ifndef NL_QDISC_H
-#define NL_QDISC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void nl_qdisc_take_options(struct nl_qdisc *q, const uint8_t *options, size_t le
 /* Write the content of TCA_OPTIONS: the parameters that differ from the defaults. Its length, 0 for
  * none; out has room for 64 bytes. */
 size_t nl_qdisc_put_options(const struct nl_qdisc *q, uint8_t out[64]);
-
-#endif

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 struct tune {
@@ -46,8 +45,9 @@ static void send_reverted(void *context, const struct nl_knob *k, enum nl_revert
 	nl_serve_finish(&t->serve);
 }
 
-static int put_sum(struct tune *t, const struct nl_revert_sum *sum, unsigned conflicts)
+static int send_sum(struct tune *t, const char *event, const struct nl_revert_sum *sum, unsigned conflicts)
 {
+	nl_serve_event(&t->serve, event);
 	PUT_MEMBERS(&t->serve.json, {"conflicts", conflicts}, {"absent", sum->of[NL_ABSENT]},
 		    {"failed", sum->of[NL_FAILED]});
 	if (sum->of[NL_FAILED] || sum->of[NL_ABSENT])
@@ -55,10 +55,12 @@ static int put_sum(struct tune *t, const struct nl_revert_sum *sum, unsigned con
 	return nl_serve_finish(&t->serve);
 }
 
-static int send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
+/* Whether a knob, or all members of a kind, can be read and written, and why not. */
+static void put_state(struct nl_json *j, enum nl_knob_code code, int writable, const struct nl_err *why)
 {
-	nl_serve_event(&t->serve, "reverted_all");
-	return put_sum(t, sum, sum->of[NL_CONFLICT]);
+	nl_json_bool(j, "supported", code == NL_KNOB_OK);
+	nl_json_bool(j, "writable", code == NL_KNOB_OK && writable);
+	nl_json_text(j, "reason", why->message[0] ? why->message : NULL);
 }
 
 /* -- requests ----------------------------------------------------------------------- */
@@ -84,9 +86,8 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 		return err->code;
 	if (k.ops->can)
 		text = nl_request_get(request, "value");
-	if (nl_request_only_known(request, err) || (text && nl_knob_check_value(&k, text, err)))
-		return err->code;
-	if (nl_session_keepalive(&t->session, err))
+	if (nl_request_only_known(request, err) || (text && nl_knob_check_value(&k, text, err)) ||
+	    nl_session_keepalive(&t->session, err))
 		return err->code;
 	code = nl_knob_read(&k, &value, &why);
 	if (code == NL_KNOB_OK && text)
@@ -96,9 +97,7 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 	j = nl_serve_event(&t->serve, "value");
 	put_knob(j, &k);
 	nl_json_text(j, "value", code == NL_KNOB_OK ? value.text : NULL);
-	nl_json_bool(j, "supported", code == NL_KNOB_OK);
-	nl_json_bool(j, "writable", code == NL_KNOB_OK && value.access == NL_KNOB_WRITABLE);
-	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
+	put_state(j, code, value.access == NL_KNOB_WRITABLE, &why);
 	if (code == NL_KNOB_OK && value.most)
 		nl_json_u64(j, "most", value.most);
 	return nl_serve_finish(&t->serve);
@@ -147,9 +146,7 @@ static int do_list(void *context, struct nl_request *request, struct nl_err *err
 	nl_json_text(j, "interface", k.interface[0] ? k.interface : NULL);
 	nl_json_text(j, "online", members.online);
 	nl_json_text(j, "near", members.near);
-	nl_json_bool(j, "supported", code == NL_KNOB_OK);
-	nl_json_bool(j, "writable", code == NL_KNOB_OK && writable);
-	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
+	put_state(j, code, writable, &why);
 	return nl_serve_finish(&t->serve);
 }
 
@@ -231,7 +228,7 @@ static int do_revert(void *context, struct nl_request *request, struct nl_err *e
 		return err->code;
 	sum = nl_session_revert(&t->session, send_reverted, t);
 	nl_session_leave(&t->session);
-	return send_reverted_all(t, &sum);
+	return send_sum(t, "reverted_all", &sum, sum.of[NL_CONFLICT]);
 }
 
 static int do_keepalive(void *context, struct nl_request *request, struct nl_err *err)
@@ -256,8 +253,7 @@ static int do_end(void *context, struct nl_request *request, struct nl_err *err)
 		return nl_session_enter(&t->session, err);
 	if (nl_session_end(&t->session, send_reverted, t, &sum, err))
 		return err->code;
-	nl_serve_event(&t->serve, "ended");
-	return put_sum(t, &sum, t->session.sum.of[NL_CONFLICT]);
+	return send_sum(t, "ended", &sum, t->session.sum.of[NL_CONFLICT]);
 }
 
 static int do_recover(void *context, struct nl_request *request, struct nl_err *err)
@@ -270,7 +266,7 @@ static int do_recover(void *context, struct nl_request *request, struct nl_err *
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
 	if (nl_session_recover(&t->session, send_reverted, t, &sum, err))
 		return err->code;
-	return send_reverted_all(t, &sum);
+	return send_sum(t, "reverted_all", &sum, sum.of[NL_CONFLICT]);
 }
 
 static const struct nl_verb verbs[] = {
@@ -281,15 +277,6 @@ static const struct nl_verb verbs[] = {
 };
 
 /* -- the process -------------------------------------------------------------------- */
-
-static void send_ready(struct tune *t, unsigned stale)
-{
-	struct nl_json *j = nl_serve_ready(&t->serve);
-
-	nl_json_bool(j, "may_write", nl_knob_may_write());
-	nl_json_u64(j, "stale", stale);
-	nl_serve_finish(&t->serve);
-}
 
 /* NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
 static int parse_options(struct tune *t, int argc, char **argv, struct nl_err *err)
@@ -341,7 +328,9 @@ int nl_tune_main(int argc, char **argv)
 		nl_serve_error(&t.serve, NULL, &err);
 		return 1;
 	}
-	send_ready(&t, nl_session_init(&t.session));
+	nl_json_bool(nl_serve_ready(&t.serve), "may_write", nl_knob_may_write());
+	nl_json_u64(&t.serve.json, "stale", nl_session_init(&t.session));
+	nl_serve_finish(&t.serve);
 	end = t.serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&t.serve);
 	if (t.session.live && do_end(&t, NULL, &err))
 		nl_serve_error(&t.serve, NULL, &err);

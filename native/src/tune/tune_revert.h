@@ -1,7 +1,6 @@
 /* tune_revert: revert the changes of a journal. Used at the end of a session, by the guard, and by
  * `recover`. */
-#ifndef NL_TUNE_REVERT_H
-#define NL_TUNE_REVERT_H
+#pragma once
 
 #include "tune/journal.h"
 
@@ -44,5 +43,3 @@ void nl_revert_release(void);
 void nl_revert_reserve(void);
 /* The same in a child of fork that has closed its parent's. */
 void nl_revert_reserve_child(void);
-
-#endif

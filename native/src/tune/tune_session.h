@@ -2,8 +2,7 @@
  *
  * One thread. A live session has the lock of its network namespace, a journal, and a guard. The error
  * NL_TIMEOUT means that the guard took over: the knobs are reverted and the session is closed. */
-#ifndef NL_TUNE_SESSION_H
-#define NL_TUNE_SESSION_H
+#pragma once
 
 #include "tune/guard.h"
 #include "tune/journal.h"
@@ -71,5 +70,3 @@ int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
 /* Revert what sessions that died left in the journal; refused if one is open. */
 int nl_session_recover(struct nl_session *s, nl_reverted_fn *report, void *context,
 		       struct nl_revert_sum *sum, struct nl_err *why);
-
-#endif

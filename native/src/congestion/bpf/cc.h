@@ -4,8 +4,7 @@
  *
  * The loader resolves offsets from the running kernel's BTF (CO-RE), so only the members in use are
  * declared. */
-#ifndef NL_CC_BPF_SIDE_H
-#define NL_CC_BPF_SIDE_H
+#pragma once
 
 #include "congestion/cc_params.h"
 
@@ -150,5 +149,3 @@ __u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
 		.flags = TCP_CONG_NON_RESTRICTED,        \
 		__VA_ARGS__                              \
 	}
-
-#endif
