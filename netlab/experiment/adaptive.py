@@ -37,13 +37,7 @@ class Look:
         return text
 
     def record(self) -> dict[str, int]:
-        return {
-            "round": self.round,
-            "cells": self.cells,
-            "reached": self.reached,
-            "going": len(self.going),
-            "left_out": self.left_out,
-        }
+        return {**vars(self), "going": len(self.going)}
 
 
 def look(
@@ -65,24 +59,23 @@ def look(
         str(cell): part["goodput_MBps"].to_numpy(dtype=float)
         for cell, part in good.groupby(good["run_id"].map(cell_of))
     }
-    open_cells = {}
+    needs = {}
     for cell in planned:
         found = values.get(cell, np.empty(0))
         half = half_width_percent(found, level)
         if len(found) < precision.min_rounds or not half <= precision.half_width_percent:
             need = rounds_needed(found, precision.half_width_percent, level)
             # a cell without an interval comes first: it needs the rounds that make one
-            open_cells[cell] = CELLS_LEAST - len(found) if math.isnan(need) else need
+            needs[cell] = CELLS_LEAST - len(found) if math.isnan(need) else need
     going, cost_s, blocks = set(), 0.0, set()
-    for cell in sorted(open_cells, key=lambda cell: (open_cells[cell], cell)):
-        more_s = takes_s[cell] + (0.0 if planned[cell] in blocks else VISIT_S)
-        if cost_s + more_s * more_rounds > left_s:
-            continue
-        going.add(cell)
-        blocks.add(planned[cell])
-        cost_s += more_s * more_rounds
-    reached = len(planned) - len(open_cells)
-    return Look(round, len(planned), reached, frozenset(going), len(open_cells) - len(going))
+    for cell in sorted(needs, key=lambda cell: (needs[cell], cell)):
+        more_s = (takes_s[cell] + VISIT_S * (planned[cell] not in blocks)) * more_rounds
+        if cost_s + more_s <= left_s:
+            going.add(cell)
+            blocks.add(planned[cell])
+            cost_s += more_s
+    reached = len(planned) - len(needs)
+    return Look(round, len(planned), reached, frozenset(going), len(needs) - len(going))
 
 
 # Runs that are measured again, and those that failed.

@@ -81,17 +81,12 @@ def open_cc_session(
     available = words_of(host, AVAILABLE)
     chosen = choose(host.name, wanted, defined, available, lambda module: can_load(host, module))
     with ExitStack() as stack:
-        controls, loaded = {}, []
-        if any(choice.source == "bpf" for choice in chosen):
-            process = stack.enter_context(_Process(host, binary))
-
-            for choice in chosen:
-                if choice.source == "bpf":
-                    controls[choice.name] = process.load(choice, version)
-                    loaded.append(controls[choice.name].kernel_name)
-        for choice in chosen:
-            if choice.source != "bpf":
-                controls[choice.name] = _of_kernel(host, choice)
+        controls, own = {}, [choice for choice in chosen if choice.source == "bpf"]
+        if own:
+            process = stack.enter_context(_process(host, binary))
+            controls = {each.name: _loaded(process, host.name, each, version) for each in own}
+        loaded = [control.kernel_name for control in controls.values()]
+        controls |= {each.name: _of_kernel(host, each) for each in chosen if each not in own}
         knobs = _knobs(host, chosen, words_of(host, AVAILABLE))
         yield CcSession({name: controls[name] for name in wanted}, knobs)
     deadline = clock() + GONE_S
@@ -117,8 +112,7 @@ def check_lab_controls(
         return subprocess.run(("sh", "-c", CAN_LOAD, "sh", module)).returncode == 0
 
     chosen = choose("lab", names, study.stacks, available.read_text().split(), has_module)
-    ours = [choice.name for choice in chosen if choice.source == "bpf"]
-    if ours:
+    if ours := [choice.name for choice in chosen if choice.source == "bpf"]:
         raise Unsupported(
             f"{study.name} needs netlab's own congestion control {', '.join(ours)}, and this "
             f"netlab is built without BPF: {lack}",
@@ -172,55 +166,42 @@ def _knobs(
     return tuple(knobs)
 
 
-class _Process:
-    def __init__(self, host: Host, binary: str):
-        self._host, self._argv = host, (binary, "cc", "--silence-s", str(SILENCE_S))
-        self._process: LineProcess | None = None
+@contextmanager
+def _process(host: Host, binary: str) -> Iterator[LineProcess]:
+    """``gensink cc`` on a host, as root."""
+    argv = (binary, "cc", "--silence-s", str(SILENCE_S))
+    process = host.start(argv, sudo=True).keep_alive()
+    try:
+        ready = process.receive(ANSWER_S)
+        if ready.get("event") != "ready":
+            raise HostError(host.name, f"gensink cc answered {ready}", code="E-RUN-004")
+        if not ready["supported"]:
+            raise Unsupported(f"{host.name}: {ready['reason']}", code="E-RUN-005")
+        yield process
+    finally:
+        process.close()
 
-    @property
-    def _lines(self) -> LineProcess:
-        assert self._process is not None  # entered
-        return self._process
 
-    def __enter__(self) -> _Process:
-        self._process = self._host.start(self._argv, sudo=True).keep_alive()
-        try:
-            ready = self._lines.receive(ANSWER_S)
-            if ready.get("event") != "ready":
-                raise HostError(self._host.name, f"gensink cc answered {ready}", code="E-RUN-004")
-            if not ready["supported"]:
-                raise Unsupported(f"{self._host.name}: {ready['reason']}", code="E-RUN-005")
-        except BaseException:
-            self._lines.close()
-            raise
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self._lines.close()
-
-    def load(self, choice: CcChoice, version: str) -> CongestionControl:
-        assert choice.stack is not None  # the kernel's own are not loaded
-        self._lines.send("load", cc=choice.stack.law, **words_for(choice.stack))
-        answer = self._lines.receive(ANSWER_S)
-        if answer.get("event") == "error":
-            kind = Unsupported if "unsupported" in answer["message"] else NetlabError
-            raise kind(f"{self._host.name}: {choice.name}: {answer['message']}")
-        named = ("event", "name", "cc", "revision", "sha256")
-        return CongestionControl(
-            choice.name,
-            answer["name"],
-            "bpf",
-            f"{answer['cc']} {answer['revision']} (netlab {version}, "
-            f"sha256 {answer['sha256'][:12]})",
-            {key: value for key, value in answer.items() if key not in named},
-        )
+def _loaded(process: LineProcess, host: str, choice: CcChoice, version: str) -> CongestionControl:
+    assert choice.stack is not None  # the kernel's own are not loaded
+    process.send("load", cc=choice.stack.law, **words_for(choice.stack))
+    answer = process.receive(ANSWER_S)
+    if answer.get("event") == "error":
+        kind = Unsupported if "unsupported" in answer["message"] else NetlabError
+        raise kind(f"{host}: {choice.name}: {answer['message']}")
+    sha256 = answer["sha256"][:12]
+    text = f"{answer['cc']} {answer['revision']} (netlab {version}, sha256 {sha256})"
+    named = ("event", "name", "cc", "revision", "sha256")
+    parameters = {key: value for key, value in answer.items() if key not in named}
+    return CongestionControl(choice.name, answer["name"], "bpf", text, parameters)
 
 
 def words_for(stack: Stack) -> dict[str, int]:
     """Parameters of a stack for ``load``: shares and segments in millionths."""
-    return {
-        f"{key}_millionths" if key in IN_MILLIONTHS else key: round(value * MILLION)
-        if key in IN_MILLIONTHS
-        else int(value)
-        for key, value in stack.parameters().items()
-    }
+    words = {}
+    for key, value in stack.parameters().items():
+        if key in IN_MILLIONTHS:
+            words[f"{key}_millionths"] = round(value * MILLION)
+        else:
+            words[key] = int(value)
+    return words

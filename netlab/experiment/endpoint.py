@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -32,9 +31,8 @@ from netlab.lab.topology import addresses, interfaces
 from netlab.notebooks.progress import note
 from netlab.study import Study
 from netlab.study.factors import path_of_link
-from netlab.study.schedule import Visit
 from netlab.tuning import plan as found_settings
-from netlab.tuning.plan import Change, plan_text
+from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
 from netlab.tuning.session import AFTERWARDS, TuningSession
 
@@ -106,16 +104,6 @@ NO_KNOBS = Profile(
 )
 
 
-@dataclass(frozen=True)
-class TuningPlan:
-    """Changes of a tuning on a host, planned or applied, with a diff for display."""
-
-    changes: tuple[Change, ...]
-
-    def to_text(self) -> str:
-        return plan_text(self.changes)
-
-
 class _Lines:
     """Adapter of a LineProcess to the tuning session: whole lines, standard exceptions."""
 
@@ -172,7 +160,7 @@ class Endpoint:
             self.agent.close()
             raise
         self.session: TuningSession | None = None
-        self._profile: Profile | None = None
+        self._clamps_B: tuple[int | None, int | None] = (None, None)
         self._knobs: dict[str, str] = {}
         self._unsupported: list[dict] = []
         self._controls: CcSession | None = None
@@ -219,9 +207,10 @@ class Endpoint:
         finally:
             process.close()
 
-    def planned(self, profile: Profile, mtu_B: int | None) -> TuningPlan:
+    def planned(self, profile: Profile, mtu_B: int | None) -> tuple[Change, ...]:
+        """Changes that a tuning would make."""
         with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
-            return TuningPlan(self._session(lines, profile, mtu_B).plan())
+            return self._session(lines, profile, mtu_B).plan()
 
     def _needs_root(self, profile: Profile, mtu_B: int | None) -> bool:
         """True if a tuning runs as root: always, except for reading where root is unavailable."""
@@ -253,13 +242,12 @@ class Endpoint:
 
         A tuning entered inside loads the kernel's modules and permits their names.
         """
-        session = open_cc_session(
-            self.host, self.binary, names, study.stacks, version=netlab.__version__
-        )
-        with session as controls:
-            self._controls = controls
+        version = netlab.__version__
+        with open_cc_session(
+            self.host, self.binary, names, study.stacks, version=version
+        ) as self._controls:
             try:
-                yield controls
+                yield self._controls
             finally:
                 self._controls = None
 
@@ -270,7 +258,7 @@ class Endpoint:
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
         with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
-            self.session, self._profile = self._session(lines, profile, mtu_B), profile
+            self.session = self._session(lines, profile, mtu_B)
             with self.session:
                 done = self.session.result
                 found = {_label(entry): entry["value"] for entry in done.found}
@@ -282,20 +270,18 @@ class Endpoint:
                     {"host": self.name, "knob": _label(entry), "reason": entry["reason"]}
                     for entry in done.unsupported
                 ]
+                # the kernel clips where the host has the sysctl
+                refused = {line["knob"] for line in self._unsupported}
+                send_B, receive_B = profile.buffer_clamp_B()
+                self._clamps_B = (
+                    send_B if "net.core.wmem_max" in refused else None,
+                    receive_B if "net.core.rmem_max" in refused else None,
+                )
                 yield self.session
 
-    @contextmanager
-    def tuned(self, study: Study, visit: Visit) -> Iterator[TuningSession]:
-        """Tune the host for a block of the study."""
-        profile = study.tuning_profile(self.name, visit.tuning)
-        with self.tuning(profile, visit.mtu_B) as session:
-            yield session
-
-    @contextmanager
-    def with_mtu(self, mtu_B: int | None) -> Iterator[TuningSession]:
+    def with_mtu(self, mtu_B: int | None) -> AbstractContextManager[TuningSession]:
         """Set the interface's MTU (None leaves it) and no other knob; revert at the end."""
-        with self.tuning(NO_KNOBS, mtu_B) as session:
-            yield session
+        return self.tuning(NO_KNOBS, mtu_B)
 
     def wait_for_carrier(self) -> None:
         """Wait until the interface has a link again; call it when both ends are tuned."""
@@ -315,16 +301,9 @@ class Endpoint:
     def buffer_clamps(self) -> tuple[int | None, int | None]:
         """The tuning's wmem_max and rmem_max, where netlab must clip socket buffers itself, in B.
 
-        None if the host has the sysctl (its kernel clips), or if the tuning does not set it.
+        None if the host has the sysctl, or if the tuning does not set it.
         """
-        if self.session is None or self._profile is None:
-            return None, None
-        send_max, receive_max = self._profile.buffer_clamp_B()
-        refused = {line["knob"] for line in self._unsupported}
-        return (
-            send_max if "net.core.wmem_max" in refused else None,
-            receive_max if "net.core.rmem_max" in refused else None,
-        )
+        return self._clamps_B
 
     def drift(self) -> list[str]:
         """Knobs that changed since they were applied, one sentence each."""
@@ -367,10 +346,6 @@ class Endpoint:
                 self.name, f"does not report the MTU of {self.interface}", code="E-RUN-009"
             )
         return int(mtu)
-
-    @property
-    def plan(self) -> TuningPlan | None:
-        return TuningPlan(self.session.plan()) if self.session is not None else None
 
 
 def _label(entry: dict) -> str:
@@ -438,22 +413,17 @@ def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
         yield None
         return
     check_lab_controls(study, core.bpf_missing())
+    standing = None if lab_id else labs.find(study)
     if lab_id:
         if not labs.LAB_ID.fullmatch(lab_id):
             raise BadInput("is not a lab id", key="lab", value=lab_id, code="E-RUN-010")
-        given = labs.Lab(Path(lab_base()) / lab_id)
-        if not given.fits(study):
+        standing = labs.Lab(Path(lab_base()) / lab_id)
+        if not standing.fits(study):
             raise BadInput(
                 "no lab of this id fits the study", key="lab", value=lab_id, code="E-RUN-011"
             )
-        yield given
-        return
-    standing = labs.find(study)
-    if standing is not None:
-        yield standing
-        return
-    with labs.Lab.up(study, owned=True) as own:
-        yield own
+    with nullcontext(standing) if standing else labs.Lab.up(study, owned=True) as lab:
+        yield lab
 
 
 def host_facts(
@@ -465,18 +435,18 @@ def host_facts(
     names = sorted({end.host for link in used for end in study.path(link).ends})
     hosts = open_hosts(study, names, lab)
 
+    ends = {link: [end.host for end in study.path(link).ends] for link in used}
+
     def of(host: str) -> dict[str, dict]:
-        ends = [link for link in used if host in {end.host for end in study.path(link).ends}]
         return {
-            link: facts_of(hosts[host], interface(study, link, host), study, link) for link in ends
+            link: facts_of(hosts[host], interface(study, link, host), study, link)
+            for link in used
+            if host in ends[link]
         }
 
     try:
         read = together([partial(of, name) for name in names], at_once=OPENED_AT_ONCE)
         facts = {name: one.result() for name, one in zip(names, read, strict=True)}
-        return {
-            link: {end.host: facts[end.host][link] for end in study.path(link).ends}
-            for link in used
-        }
+        return {link: {host: facts[host][link] for host in ends[link]} for link in used}
     finally:
         close_hosts(hosts)

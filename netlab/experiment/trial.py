@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -327,6 +326,10 @@ class Trials:
         return " / ".join(dict.fromkeys(texts))
 
     @property
+    def facts(self) -> dict[str, dict]:
+        return {name: endpoint.facts for name, endpoint in self.endpoints.items()}
+
+    @property
     def mtu_B(self) -> int:
         """The visit's MTU; where it stays as found, the smaller of the two ends'."""
         if self.visit.mtu_B is not None:
@@ -336,8 +339,7 @@ class Trials:
     def measured(self, run: Run) -> tuple[dict, dict[str, list[dict]]]:
         started = time.monotonic()
         study, group = run.study(self.study), run.group
-        facts = {name: endpoint.facts for name, endpoint in self.endpoints.items()}
-        memory_MBps, memory_source = self.copies.ceiling(study, run, facts)
+        memory_MBps, memory_source = self.copies.ceiling(study, run, self.facts)
         amount_B = (group.records or 0) * group.record_length_B
         sender, receiver, request = run_of(
             study,
@@ -357,7 +359,7 @@ class Trials:
                 self.mtu_B,
                 memory_MBps=memory_MBps,
                 memory_source=memory_source,
-                facts=facts,
+                facts=self.facts,
             ),
             timing=study.timing,
             group=group,
@@ -411,7 +413,7 @@ class Trials:
             hosts={host: endpoint.host for host, endpoint in self.endpoints.items()},
             versions=self.context["generators"][name],
             mtu_B=mtu_B,
-            with_controller=with_controller({n: e.facts for n, e in self.endpoints.items()}),
+            with_controller=with_controller(self.facts),
         )
 
     def _named(self, run: Run, made: TrialResult | None = None) -> dict:
@@ -419,7 +421,6 @@ class Trials:
         study, visit, group = run.study(self.study), self.visit, run.group
         send_max_B, _ = self.endpoints[group.sender].buffer_clamps()
         _, receive_max_B = self.endpoints[study.receiver(group)].buffer_clamps()
-        facts = {name: endpoint.facts for name, endpoint in self.endpoints.items()}
         return {
             "schema_version": SCHEMA_VERSION,
             "study": study.name,
@@ -464,7 +465,7 @@ class Trials:
                 {
                     "netlab": version(),
                     "agent": core.source_digest(),
-                    "hosts": facts,
+                    "hosts": self.facts,
                     "link": {n: s.link for n, s in self.endpoints.items()},
                     "path_check": self.path_check and self.path_check.printed(),
                     "emulated_with": self.context["emulated_with"],
@@ -489,13 +490,6 @@ class Trials:
 
     def failed_row(self, run: Run, flag: str, message: str) -> dict:
         """The record of a failed run: named, flagged, and otherwise empty."""
-        row: dict[str, Any] = {column.name: None for column in RUN_COLUMNS}
-        row.update(self._named(run))
-        row.update(
-            started_at=datetime.now(UTC),
-            wall_s=0.0,
-            overhead_s=0.0,
-            flags=flag,
-            message=message,
-        )
-        return {k: (None if isinstance(v, float) and math.isnan(v) else v) for k, v in row.items()}
+        empty = dict.fromkeys(column.name for column in RUN_COLUMNS)
+        times = {"started_at": datetime.now(UTC), "wall_s": 0.0, "overhead_s": 0.0}
+        return empty | self._named(run) | times | {"flags": flag, "message": message}

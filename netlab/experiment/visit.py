@@ -12,7 +12,7 @@ import pandas as pd
 import netlab
 from netlab import core
 from netlab.errors import HostError, NetlabError, RunError, TuningError
-from netlab.experiment.endpoint import Endpoint, TuningPlan, open_endpoints
+from netlab.experiment.endpoint import Endpoint, open_endpoints
 from netlab.experiment.path import Copies
 from netlab.experiment.trial import Emulation, Trials, side_of
 from netlab.experiment.watcher import RunDone
@@ -30,6 +30,7 @@ from netlab.results.frames import frame_of, joined
 from netlab.results.store import Store
 from netlab.study import Noise, Study
 from netlab.study.schedule import Run, Visit
+from netlab.tuning.plan import Change
 
 # What else uses the hosts of a path, and a wait until it is little, before runs are measured.
 
@@ -156,7 +157,7 @@ STABLE_FACTS = (
 class VisitResult:
     runs: pd.DataFrame
     intervals: pd.DataFrame
-    diffs: dict[str, TuningPlan] = field(default_factory=dict)
+    diffs: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     unsupported: list[dict] = field(default_factory=list)
     conflicts: list[dict] = field(default_factory=list)
 
@@ -227,7 +228,8 @@ def run_visit(
         names = study.congestions(run.group for run in visit.runs)
         for name, endpoint in endpoints.items():
             trials.controls[name] = stack.enter_context(endpoint.congestion_controls(study, names))
-            stack.enter_context(endpoint.tuned(study, visit))
+            profile = study.tuning_profile(name, visit.tuning)
+            stack.enter_context(endpoint.tuning(profile, visit.mtu_B))
         for endpoint in endpoints.values():
             endpoint.wait_for_carrier()
         trials.check_path()
@@ -241,8 +243,8 @@ def run_visit(
         result = VisitResult(results.runs(), results.samples("intervals"))
     # The tunings are reverted here, so conflicts are known.
     for name, endpoint in endpoints.items():
-        if endpoint.plan is not None:
-            result.diffs[name] = endpoint.plan
+        if endpoint.session is not None:
+            result.diffs[name] = endpoint.session.plan()
         result.unsupported += endpoint.unsupported()
         result.conflicts += endpoint.conflicts()
     return result
@@ -253,8 +255,7 @@ class _Results:
         self.visit, self.store, self.part = visit, store, part
         self._rows: list[dict] = []
         self._samples: dict[str, list[dict]] = {table: [] for table in SAMPLES}
-        self._saved_at = time.monotonic()
-        self._unsaved = False
+        self._saved_at, self._saved = time.monotonic(), 0
 
     def measure_all(
         self, trials: Trials, todo: Iterable[Run], progress: Callable[[RunDone], None]
@@ -265,31 +266,26 @@ class _Results:
             try:
                 row, samples = trials.measured(run)
                 failures = 0
-            except HostError as error:
-                self._add(trials.failed_row(run, "lost_host", str(error)))
-                raise
-            except TuningError as error:
-                self._add(trials.failed_row(run, "failed", str(error)))
+            except (HostError, TuningError) as error:
+                flag = "lost_host" if isinstance(error, HostError) else "failed"
+                self._add(trials.failed_row(run, flag, str(error)))
                 raise
             except RunError as error:
                 failures += 1
                 self._add(trials.failed_row(run, "failed", str(error)))
                 if failures == MAX_FAILURES:
-                    where = f"visit {self.visit.visit_id}"
-                    raise NetlabError(
-                        f"{where}: {failures} consecutive runs failed: {error}",
-                        code="E-RUN-001",
-                    ) from error
+                    text = f"{failures} consecutive runs failed: {error}"
+                    visit_id = self.visit.visit_id
+                    raise NetlabError(f"visit {visit_id}: {text}", code="E-RUN-001") from error
                 progress(RunDone(run.run_id, flags="failed"))
-                continue
-            self._add(row, **samples)
-            progress(RunDone.of(row))
+            else:
+                self._add(row, **samples)
+                progress(RunDone.of(row))
 
     def _add(self, row: dict, **samples: list[dict]) -> None:
         self._rows.append(row)
         for table, parts in samples.items():
             self._samples[table] += parts
-        self._unsaved = True
         if time.monotonic() - self._saved_at > SAVE_EVERY_S:
             self.save()
 
@@ -300,7 +296,7 @@ class _Results:
         return joined(self._samples[table], TABLES[table])
 
     def save(self) -> None:
-        if self._unsaved:
+        if self._saved < len(self._rows):
             samples = {table: self.samples(table) for table in SAMPLES}
             self.store.write(self.part, self.runs(), **samples)
-            self._saved_at, self._unsaved = time.monotonic(), False
+            self._saved_at, self._saved = time.monotonic(), len(self._rows)

@@ -46,8 +46,8 @@ class MeasuredBlock:
         visit = self.visit
         return Changes(
             tuple(
-                HostChanges(visit.path, visit.tuning, visit.mtu_B, host, plan.changes)
-                for host, plan in self.result.diffs.items()
+                HostChanges(visit.path, visit.tuning, visit.mtu_B, host, changes)
+                for host, changes in self.result.diffs.items()
             )
         )
 

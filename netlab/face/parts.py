@@ -251,7 +251,7 @@ def planned_changes(
                     for mtu_B in level.mtus:
                         for host, endpoint in endpoints.items():
                             profile = study.tuning_profile(host, level.name)
-                            found = endpoint.planned(profile, mtu_B).changes
+                            found = endpoint.planned(profile, mtu_B)
                             yield HostChanges(name, level.name, mtu_B, host, found)
 
 

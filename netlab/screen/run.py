@@ -93,7 +93,7 @@ def probe(ask: ScreenRequest) -> Probed:
         open_endpoints(study, study.first_link(path), lab=lab) as endpoints,
     ):
         plans = {
-            name: endpoint.planned(ask.profile, mtus_B[0] if mtus_B else None).changes
+            name: endpoint.planned(ask.profile, mtus_B[0] if mtus_B else None)
             for name, endpoint in endpoints.items()
         }
     return probed(ask.items, plans)
