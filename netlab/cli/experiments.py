@@ -327,8 +327,7 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     # Import what takes long after the options are validated.
     from netlab.charts.chart import save_svg
     from netlab.charts.experiments import ratio_panels, ratios_alt
-    from netlab.experiment.progress import Progress
-    from netlab.experiment.watcher import RunDone
+    from netlab.experiment.progress import Progress, RunDone
     from netlab.files import paths
     from netlab.qualify.bench_report import Conclusions
     from netlab.qualify.bench_run import TransferLog, run_bench
@@ -412,8 +411,7 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
                 f"--only {only} does not use {', '.join(unused)}; leave out one or the other",
                 code="E-CLI-003",
             )
-    from netlab.experiment.progress import Progress
-    from netlab.experiment.watcher import RunDone
+    from netlab.experiment.progress import Progress, RunDone
     from netlab.files import paths, writing
     from netlab.lab import emulator
     from netlab.qualify import calibration, calibration_cells

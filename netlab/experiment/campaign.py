@@ -27,8 +27,8 @@ from netlab.errors import BadInput, NetlabError
 from netlab.experiment.adaptive import Look, disturbed, failed, held_up, look, next_lot
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.path import contradiction
+from netlab.experiment.progress import RunDone, Watcher
 from netlab.experiment.visit import context_of, stable_facts
-from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.files.writing import take
 from netlab.lab.lab import Lab

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from netlab.errors import HostError, NetlabError, Unsupported
@@ -71,54 +72,53 @@ def _space(study: Study, where: Path) -> Iterator[Check]:
     while not where.exists():
         where = where.parent
     free_B = shutil.disk_usage(where).free
-    status = "ok" if free_B > need_B else "fail"
     text = f"{free_B / 1e9:.1f} GB free for results, {need_B / 1e9:.2f} GB may be needed"
-    yield Check(status, "space", text)
+    yield _check("space", text, fails=free_B <= need_B)
+
+
+def _check(subject: str, text: str, *, fails: bool = False) -> Check:
+    return Check("fail" if fails else "ok", subject, text)
 
 
 def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[Check]:
     most = max(study.streams) * 2
+    groups = [group for group in study.groups if group.path == path_of_link(path)]
     peers = dict(zip(endpoints, reversed(endpoints.values()), strict=True))
     if one_machine({name: endpoint.facts for name, endpoint in endpoints.items()}):
-        yield Check("ok", f"path {path}", "both ends are one machine: its CPUs count once")
+        yield _check(f"path {path}", "both ends are one machine: its CPUs count once")
     for name, endpoint in endpoints.items():
         facts = endpoint.facts
-        yield Check(
-            "ok",
-            name,
-            f"reached, {facts.get('kernel')}, {facts.get('cpus')} x {facts.get('cpu_model')}",
-        )
-        if endpoint.host.is_root or endpoint.host.can_sudo:
-            yield Check("ok", name, "may be tuned")
+        machine = f"{facts.get('cpus')} x {facts.get('cpu_model')}"
+        yield _check(name, f"reached, {facts.get('kernel')}, {machine}")
+        if _is_root(endpoint):
+            yield _check(name, "may be tuned")
         elif _stays_as_found(study, name):
-            yield Check("ok", name, "is not tuned, and neither root nor sudo -n is needed")
+            yield _check(name, "is not tuned, and neither root nor sudo -n is needed")
         else:
-            yield Check("fail", name, "cannot be tuned: the user is not root, and sudo -n fails")
+            text = "cannot be tuned: the user is not root, and sudo -n fails"
+            yield _check(name, text, fails=True)
         if facts.get("interface_exists") is False:
-            yield Check("fail", name, f"has no interface {endpoint.interface}")
+            yield _check(name, f"has no interface {endpoint.interface}", fails=True)
             continue
         yield route_check(endpoint, peers[name])
         limit = endpoint.open_files()
-        short = limit is not None and limit < most + FILES_SPARE
-        yield Check(
-            "fail" if short else "ok",
-            name,
-            f"{limit if limit is not None else 'unknown'} open files allowed, {most} streams used",
-        )
+        text = f"{'unknown' if limit is None else limit} open files allowed, {most} streams used"
+        yield _check(name, text, fails=limit is not None and limit < most + FILES_SPARE)
         for generator, version in facts["generators"].items():
             text = missing(generator) if version is None else f"{generator}: {version}"
-            yield Check("fail" if version is None else "ok", name, text)
+            yield _check(name, text, fails=version is None)
         yield _bus(study, name, facts)
-        names = study.congestions(study.run_groups(_groups(study, path)))
-        if names:
+        if names := study.congestions(study.run_groups(groups)):
             yield _controls(study, names, endpoint)
-        yield from _permissions(study, path, endpoint)
-    yield from _buffers(study, path, endpoints)
-    for mtu_B in sorted(
-        {mtu for level in study.tunings for mtu in level.mtus},
-        key=lambda mtu_B: mtu_B or 0,
-    ):
-        yield _mtu(study, path, endpoints, mtu_B)
+        yield from _permissions(study, groups, endpoint)
+    yield from _buffers(study, path, groups, endpoints)
+    mtus = {mtu for level in study.tunings for mtu in level.mtus}
+    for mtu_B in sorted(mtus, key=lambda mtu_B: mtu_B or 0):
+        yield _mtu(study, path, groups, endpoints, mtu_B)
+
+
+def _is_root(endpoint: Endpoint) -> bool:
+    return endpoint.host.is_root or endpoint.host.can_sudo
 
 
 def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
@@ -127,48 +127,47 @@ def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
     own, ports = endpoint.own_address, endpoint.ports
     if leaves in {card, "", "lo"}:
         at = f", which receives at TCP ports {ports[0]} to {ports[-1]}" if ports else ""
-        return Check("ok", endpoint.name, f"{card} carries {own}{at}")
+        return _check(endpoint.name, f"{card} carries {own}{at}")
     text = (
         f"packets from {own} to {peer.address} leave by {leaves}, not by {card}: name "
         f"{leaves} in the study, or change the host's routes (`ip route get`)"
     )
-    return Check("fail", endpoint.name, text)
+    return _check(endpoint.name, text, fails=True)
 
 
-def _permissions(study: Study, path: str, endpoint: Endpoint) -> Iterator[Check]:
-    groups = _groups(study, path)
+def _permissions(study: Study, groups: list[Group], endpoint: Endpoint) -> Iterator[Check]:
     studies = [
         study_at(study, group, one.of_run) for group in groups for one in study.combinations(group)
     ]
-    polls = any(each.socket.busy_poll_us for each in studies)
-    forces = any(each.force_buffer for each in studies)
-    asked_B = max(max(map(max, asked_buffers_B(study, group))) for group in groups)
-    if polls:
+    most_B = [max(max(asked_buffers_B(study, group)[side]) for group in groups) for side in (0, 1)]
+    if any(each.socket.busy_poll_us for each in studies):
         yield _right("busy polling", endpoint, endpoint.is_privileged)
-    if asked_B and forces:
-        what = f"buffers of {asked_B} B whatever its limits"
+    if any(most_B) and any(each.force_buffer for each in studies):
+        what = f"buffers of {max(most_B)} B whatever its limits"
         yield _right(what, endpoint, endpoint.is_privileged or endpoint.software_deferral)
-    if asked_B and not forces:
-        for name, index in (("wmem_max", 0), ("rmem_max", 1)):
-            limit = endpoint.host.run(("cat", f"/proc/sys/net/core/{name}"), check=False).stdout
-            most_B = max(max(asked_buffers_B(study, group)[index]) for group in groups)
-            if limit.strip().isdigit() and most_B > int(limit):
-                text = f"grants {limit.strip()} B of buffer_B {most_B} (net.core.{name})"
-                yield Check("warn", endpoint.name, text)
+        return
+    for name, asked_B in zip(("wmem_max", "rmem_max"), most_B, strict=True):
+        argv = ("cat", f"/proc/sys/net/core/{name}")
+        limit = endpoint.host.run(argv, check=False).stdout.strip() if any(most_B) else ""
+        if limit.isdigit() and asked_B > int(limit):
+            text = f"grants {limit} B of buffer_B {asked_B} (net.core.{name})"
+            yield Check("warn", endpoint.name, text)
 
 
 def _right(what: str, endpoint: Endpoint, may: bool) -> Check:
     """Check of a right that an agent has only as root, or with CAP_NET_ADMIN."""
     text = f"may use {what}" if may else f"may not use {what}: log in as root, or leave it out"
-    return Check("ok" if may else "fail", endpoint.name, text)
+    return _check(endpoint.name, text, fails=not may)
 
 
-def _buffers(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[Check]:
+def _buffers(
+    study: Study, path: str, groups: list[Group], endpoints: dict[str, Endpoint]
+) -> Iterator[Check]:
     """Check that no buffer that the study fixes limits a stream below the rate of the path.
 
     Linux doubles what a socket asks for; the whole of it in flight is the most that can be.
     """
-    groups = [group for group in _groups(study, path) if any(asked_buffers_B(study, group)[0])]
+    groups = [group for group in groups if any(asked_buffers_B(study, group)[0])]
     if not groups:
         return
     for level in study.tunings:
@@ -185,32 +184,28 @@ def _buffers(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterato
     mtu_B = min(end.mtu_B() for end in endpoints.values())
     payload_MBps = rate_MBps * payload_share(mtu_B, mtu_B - HEADERS_B)
     for group in groups:
-        size_B = min(
-            size_B for sizes in asked_buffers_B(study, group) for size_B in sizes if size_B
-        )
+        size_B = min(filter(None, chain(*asked_buffers_B(study, group))))
         bound_MBps = 2 * size_B / rtt_ms / 1e3
         if bound_MBps < payload_MBps:
-            yield Check(
-                "warn",
-                f"group {group.name}",
-                f"buffer_B {size_B} limits one stream to {bound_MBps:.1f} MB/s of "
-                f"{payload_MBps:.1f} at {rtt_ms:.3g} ms",
-            )
+            text = f"buffer_B {size_B} limits one stream to {bound_MBps:.1f} MB/s of "
+            text += f"{payload_MBps:.1f} at {rtt_ms:.3g} ms"
+            yield Check("warn", f"group {group.name}", text)
 
 
 def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check:
     try:
         with endpoint.congestion_controls(study, names) as session:
             texts = [f"{name}: {control.text()}" for name, control in session.controls.items()]
-            if session.knobs and not (endpoint.host.is_root or endpoint.host.can_sudo):
+            if session.knobs and not _is_root(endpoint):
                 needed = ", ".join(f"{knob.label} = {knob.value}" for knob in session.knobs)
-                text = (
-                    f"its user may not choose {', '.join(names)}: that needs {needed}, set as root"
+                text = f"its user may not choose {', '.join(names)}"
+                return _check(
+                    endpoint.name, f"{text}: that needs {needed}, set as root", fails=True
                 )
-                return Check("fail", endpoint.name, text)
     except Unsupported as error:
-        return Check("fail", endpoint.name, str(error).removeprefix(f"{endpoint.name}: "))
-    return Check("ok", endpoint.name, "congestion control " + "; ".join(texts))
+        text = str(error).removeprefix(f"{endpoint.name}: ")
+        return _check(endpoint.name, text, fails=True)
+    return _check(endpoint.name, "congestion control " + "; ".join(texts))
 
 
 def _bus(study: Study, name: str, facts: dict) -> Check:
@@ -225,22 +220,6 @@ def _bus(study: Study, name: str, facts: dict) -> Check:
     return Check("ok", name, f"bus: {bus.label}, {bus.bandwidth_MBps:.0f} MB/s{source}")
 
 
-def _cpus(study: Study, path: str) -> dict[str, str | None]:
-    """CPU list of each end's threads, from the path's first group."""
-    for group in _groups(study, path):
-        socket = study.socket
-        return {
-            group.sender: socket.cpus_sender,
-            study.receiver(group): socket.cpus_receiver,
-        }
-    return {}
-
-
-def _groups(study: Study, path: str) -> list[Group]:
-    """Groups of the path that a link belongs to."""
-    return [group for group in study.groups if group.path == path_of_link(path)]
-
-
 def _stays_as_found(study: Study, host: str) -> bool:
     """True if no tuning of the study sets a knob on a host."""
     return all(
@@ -249,17 +228,26 @@ def _stays_as_found(study: Study, host: str) -> bool:
     )
 
 
-def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | None) -> Check:
+def _mtu(
+    study: Study,
+    path: str,
+    groups: list[Group],
+    endpoints: dict[str, Endpoint],
+    set_B: int | None,
+) -> Check:
     """Send full-size packets of one MTU each way; None leaves the MTU as found."""
-    found_B = [endpoint.mtu_B() for endpoint in endpoints.values()]
-    mtu_B = set_B or min(found_B)
-    subject = f"path {path}, MTU {mtu_B}"
-    if set_B is None:
-        subject += " as found"
-        if len(set(found_B)) > 1:
-            ends = " and ".join(f"{name} {end.mtu_B()} B" for name, end in endpoints.items())
-            return Check("warn", subject, f"the ends differ: {ends}")
-    cpus = _cpus(study, path)
+    found_B = {name: endpoint.mtu_B() for name, endpoint in endpoints.items()}
+    mtu_B = set_B or min(found_B.values())
+    subject = f"path {path}, MTU {mtu_B}" + (" as found" if set_B is None else "")
+    if set_B is None and len(set(found_B.values())) > 1:
+        ends = " and ".join(f"{name} {size_B} B" for name, size_B in found_B.items())
+        return Check("warn", subject, f"the ends differ: {ends}")
+    cpus = {}
+    for group in groups[:1]:
+        cpus = {
+            group.sender: study.socket.cpus_sender,
+            study.receiver(group): study.socket.cpus_receiver,
+        }
     one, other = (side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items())
     request = probe_request(study, MTU_TIMING)
     try:
@@ -270,7 +258,7 @@ def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | N
     except HostError:
         raise
     except NetlabError as error:
-        return Check("fail", subject, str(error))
+        return _check(subject, str(error), fails=True)
     lost = [size.text() for size in found if not size.passes]
     if lost:
         bridges = [
@@ -278,9 +266,9 @@ def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | N
             for name, end in endpoints.items()
             if (ports := end.facts.get("bridge_ports"))
         ]
-        return Check("fail", subject, "; ".join((*lost, *bridges)))
+        return _check(subject, "; ".join((*lost, *bridges)), fails=True)
     least_B = min(size.full_B for size in found)
     if least_B < mtu_B - OPTIONS_B:
         text = f"TCP uses packets of {least_B} B only: a router or a setting of a host limits them"
-        return Check("fail", subject, text)
-    return Check("ok", subject, f"packets of {least_B} B pass both ways, not fragmented")
+        return _check(subject, text, fails=True)
+    return _check(subject, f"packets of {least_B} B pass both ways, not fragmented")

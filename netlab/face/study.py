@@ -11,7 +11,7 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis.trust import counted
-from netlab.experiment.watcher import duration
+from netlab.experiment.progress import duration
 from netlab.face.parts import Group, Plan, Tuning
 from netlab.files import paths
 from netlab.files.tables import Table

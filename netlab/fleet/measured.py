@@ -11,8 +11,8 @@ import pandas as pd
 
 from netlab.errors import HostError, NetlabError
 from netlab.experiment.campaign import CampaignRecord, Rounds, exclusive, open_visit
+from netlab.experiment.progress import Watcher
 from netlab.experiment.visit import run_visit
-from netlab.experiment.watcher import Watcher
 from netlab.files.json_file import read_json
 from netlab.files.writing import write_json
 from netlab.fleet.inventory import Pair

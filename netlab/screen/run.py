@@ -27,7 +27,7 @@ from netlab.charts.chart import show
 from netlab.errors import check
 from netlab.experiment.campaign import run_study
 from netlab.experiment.endpoint import open_endpoints, study_lab
-from netlab.experiment.watcher import Watcher
+from netlab.experiment.progress import Watcher
 from netlab.files.json_file import parse_json
 from netlab.files.writing import write_text
 from netlab.report.compare import interval, percent

@@ -16,8 +16,15 @@ from traitlets.config import Config
 from netlab.errors import BadInput
 from netlab.experiment import progress
 from netlab.experiment.campaign import Stopped
-from netlab.experiment.progress import LinesDisplay, NotebookDisplay, TerminalDisplay, as_html
-from netlab.experiment.watcher import DONE, RunDone, Tally
+from netlab.experiment.progress import (
+    DONE,
+    LinesDisplay,
+    NotebookDisplay,
+    RunDone,
+    Tally,
+    TerminalDisplay,
+    as_html,
+)
 
 
 class Clock:

@@ -8,8 +8,15 @@ from itertools import pairwise
 import pytest
 
 from netlab.experiment.adaptive import Look
-from netlab.experiment.progress import Progress
-from netlab.experiment.watcher import DONE, PUBLISHING, STOPPED, Estimate, RunDone, duration
+from netlab.experiment.progress import (
+    DONE,
+    PUBLISHING,
+    STOPPED,
+    Estimate,
+    Progress,
+    RunDone,
+    duration,
+)
 from netlab.study.schedule import VISIT_S
 
 

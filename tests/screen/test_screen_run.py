@@ -17,7 +17,7 @@ from netlab.analysis.screened import read_screen, write_screen
 from netlab.charts.chart import show
 from netlab.cli.experiments import screen_command
 from netlab.errors import NetlabError
-from netlab.experiment.watcher import Watcher
+from netlab.experiment.progress import Watcher
 from netlab.face.screening import Screening
 from netlab.report.screen import chart, to_text
 from netlab.results.store import Store
