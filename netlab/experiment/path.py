@@ -31,9 +31,8 @@ class HostBus:
     line_MBps: float | None = None
 
     def text(self) -> str:
-        return (
-            f"{self.label}, as the {'study states' if self.source == 'study' else 'host reports'}"
-        )
+        by = "study states" if self.source == "study" else "host reports"
+        return f"{self.label}, as the {by}"
 
 
 def reported_bus(facts: Mapping) -> HostBus | None:
@@ -46,15 +45,11 @@ def reported_bus(facts: Mapping) -> HostBus | None:
     if link is None:
         return _parallel(facts)
     payload_B = facts.get("bus_max_payload_B")
+    line_MBps = link.bandwidth_MBps
     if payload_B not in PACKET_PAYLOADS_B:
-        return HostBus(link.bandwidth_MBps, False, link.name, "sysfs", link.bandwidth_MBps)
-    return HostBus(
-        link.most_payload_MBps(payload_B),
-        False,
-        f"{link.name} ({link.encoding}) in packets of {payload_B} B",
-        "sysfs",
-        link.bandwidth_MBps,
-    )
+        return HostBus(line_MBps, False, link.name, "sysfs", line_MBps)
+    label = f"{link.name} ({link.encoding}) in packets of {payload_B} B"
+    return HostBus(link.most_payload_MBps(payload_B), False, label, "sysfs", line_MBps)
 
 
 def _parallel(facts: Mapping) -> HostBus | None:
@@ -90,23 +85,14 @@ def contradiction(study: Study, host: str, facts: Mapping) -> str | None:
     )
 
 
-@dataclass(frozen=True)
-class PathBus:
-    """The slower of the two buses of a path."""
-
-    bandwidth_MBps: float | None
-    shared: bool
-    source: str = ""
-
-
-def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> PathBus:
-    buses = [host_bus(study, end.host, facts.get(end.host, {})) for end in study.path(path).ends]
-    known = [bus for bus in buses if bus is not None]
-    shared = any(bus.shared for bus in known)
-    if len(known) < len(buses):
-        return PathBus(None, shared)
-    slower = min(known, key=lambda bus: bus.bandwidth_MBps)
-    return PathBus(slower.bandwidth_MBps, shared, slower.text())
+def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> HostBus | None:
+    """The slower of the two buses of a path, shared if one of them is; None if one is unknown."""
+    ends = [end.host for end in study.path(path).ends]
+    buses = [bus for end in ends if (bus := host_bus(study, end, facts.get(end, {})))]
+    if len(buses) < len(ends):
+        return None
+    slower = min(buses, key=lambda bus: bus.bandwidth_MBps)
+    return replace(slower, shared=any(bus.shared for bus in buses))
 
 
 # Memory copy rate of one core of each machine: a ceiling of what its programs send and receive.

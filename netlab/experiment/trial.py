@@ -35,53 +35,44 @@ from netlab.version import version
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
 class Emulation:
-    def __init__(
-        self,
-        emulator: LabEmulator,
-        first: str,
-        each_way_s: tuple[float, float],
-        interval_ms: int,
-    ):
-        self._emulator, self._first = emulator, first
-        self._each_way_s, self._interval_ms = each_way_s, interval_ms
+    """The running emulator of one lab path; ``first`` is the host of its first end."""
+
+    emulator: LabEmulator
+    first: str
+    each_way_ms: tuple[float, float]
+    interval_ms: int
 
     @classmethod
     def of(
         cls, study: Study, path: str, lab: Lab | None, *, interval_ms: int | None = None
     ) -> Emulation | None:
         """The emulator of a path; None without one, or with netem, which gives no report."""
-        link = study.path(path).link
+        link, first = study.path(path).link, study.path(path).ends[0].host
         if lab is None or link is None or link.emulator is None:
             return None
         if lab.emulated_with(path) != "netlab":
             return None
-        there_ms, back_ms = link.emulator.each_way_ms
-        return cls(
-            lab.emulator(path),
-            study.path(path).ends[0].host,
-            (there_ms / 1e3, back_ms / 1e3),
-            interval_ms or study.timing.interval_ms,
-        )
-
-    def _forward(self, group: Group) -> str:
-        return "ab" if group.sender == self._first else "ba"
+        interval_ms = interval_ms or study.timing.interval_ms
+        return cls(lab.emulator(path), first, link.emulator.each_way_ms, interval_ms)
 
     def around(self, group: Group, run: Callable[[], Result]) -> tuple[Result, Emulated]:
         """Make a run of a group; return its result and the emulator's activity during it."""
-        forward = self._forward(group)
+        is_back = group.sender != self.first
+        forward = "ba" if is_back else "ab"
         try:
             if group.force_loss_at_s is not None:
                 # The start that both ends share is the sink's; the first data packet of the sender
                 # reaches the emulator one way later.
-                way_s = self._each_way_s[forward == "ba"]
-                self._emulator.force_loss(forward, group.force_loss_at_s + way_s)
-            before = self._emulator.report(restart_ms=self._interval_ms)
+                after_s = group.force_loss_at_s + self.each_way_ms[is_back] / 1e3
+                self.emulator.force_loss(forward, after_s)
+            before = self.emulator.report(restart_ms=self.interval_ms)
             result = run()
-            return result, Emulated(before, self._emulator.report(samples=True), forward)
+            return result, Emulated(before, self.emulator.report(samples=True), forward)
         finally:
             if group.force_loss_at_s is not None:
-                self._emulator.forget_losses(forward)
+                self.emulator.forget_losses(forward)
 
 
 # One measurement between two endpoints: its ends, its request, its record and its flags.
@@ -222,12 +213,12 @@ def setting_of(
     bus = path_bus(study, path, facts)
     return RunSetting(
         mtu_B=mtu_B,
-        bus_MBps=bus.bandwidth_MBps,
+        bus_MBps=bus and bus.bandwidth_MBps,
         link_MBps=link_MBps(study, path),
         memory_MBps=memory_MBps,
-        bus_shared=bus.shared,
+        bus_shared=bus is not None and bus.shared,
         one_machine=one_machine(facts),
-        bus_source=bus.source,
+        bus_source=bus.text() if bus else "",
         memory_source=memory_source,
     )
 
@@ -388,16 +379,13 @@ class Trials:
         if ends not in self.packet_faults:
             request = probe_request(self.study, self.study.timing)
             try:
-                sizes = [
-                    packet_size(sender, receiver, request),
-                    packet_size(receiver, sender, request),
-                ]
+                ways = ((sender, receiver), (receiver, sender))
+                sizes = [packet_size(*way, request) for way in ways]
                 found = [size.text() for size in sizes if not size.passes]
             except RunError as error:
                 found = [str(error)]
-            self.packet_faults[ends] = (
-                f"path {self.visit.path}: {'; '.join(found)}" if found else ""
-            )
+            text = f"path {self.visit.path}: {'; '.join(found)}"
+            self.packet_faults[ends] = text if found else ""
         return self.packet_faults[ends]
 
     def _run(self, run: Run, sender: RunEnd, receiver: RunEnd, request: Request) -> TrialResult:

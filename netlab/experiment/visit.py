@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -54,10 +54,8 @@ class HostLoad:
 
     def is_beyond(self, noise: Noise) -> bool:
         """True if a run under this load would be flagged."""
-        foreign = self.foreign.percent if self.foreign else 0.0
-        return (
-            self.steal_percent or 0
-        ) > noise.steal_percent or foreign > noise.foreign_cpu_percent
+        steal, foreign = self.steal_percent or 0.0, self.foreign.percent if self.foreign else 0.0
+        return steal > noise.steal_percent or foreign > noise.foreign_cpu_percent
 
     @property
     def is_noted(self) -> bool:
@@ -76,27 +74,23 @@ class HostLoad:
         return f"{self.host}: {text}{steal}"
 
 
+@dataclass
 class LoadSpan:
     """A span in which work of others is read on each host; it begins when it is made."""
 
-    def __init__(
-        self,
-        ends: Sequence[RunEnd],
-        *,
-        now: Callable[[], float] = time.monotonic,
-        pause: Callable[[float], None] = time.sleep,
-    ):
-        self.ends, self.now, self.pause = ends, now, pause
-        self.before = [snapshot(end, others=True) for end in ends]
-        self.began_s = now()
+    ends: Sequence[RunEnd]
+    now: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        self.before = [snapshot(end, others=True) for end in self.ends]
+        self.began_s = self.now()
 
     @classmethod
     def of(cls, endpoints: dict[str, Endpoint]) -> LoadSpan:
+        """Begin one on the machines of a path."""
         one = one_machine({name: endpoint.facts for name, endpoint in endpoints.items()})
         return cls([side_of(endpoint) for endpoint in endpoints.values()][: 1 if one else None])
-
-    def again(self) -> LoadSpan:
-        return LoadSpan(self.ends, now=self.now, pause=self.pause)
 
     def loads(self) -> list[HostLoad]:
         """Work of others on each host, over `SPAN_S` at least."""
@@ -133,7 +127,7 @@ def wait_until_quiet(
             if loud:
                 say(f"not quiet after {waited_s:.0f} s: {loud[0].text}; measuring all the same")
             return waited_s
-        span = span.again()
+        span = replace(span)  # begins another one
 
 
 SAVE_EVERY_S = 5.0
