@@ -9,7 +9,7 @@ import pytest
 import yaml
 from synthetic import FOREIGN
 
-from netlab.experiment.path import FILE, Copies, contradiction, host_bus, path_bus
+from netlab.experiment.path import FILE, Copies, contradiction
 from netlab.experiment.trial import setting_of
 from netlab.hosts.host import Completed
 from netlab.results.store import folder
@@ -145,106 +145,82 @@ GEN3_X4 = {"bus_speed": "8.0 GT/s PCIe", "bus_width": 4}
 X8_MBps, X4_MBps = 8000 * 8 / 8 * 128 / 130, 8000 * 4 / 8 * 128 / 130
 
 
+PCI_X = {"bus_slot_speed": "133 MHz PCI-X", "bus_pci_x_bits": 64}
+STATED = {"bandwidth_MBps": 1064.0, "label": "PCI-X", "shared": True}
+
+
 def study(**buses: dict) -> Study:
     """Two SSH hosts, with a bus where one is given."""
-    hosts = {
-        name: {"kind": "ssh", "address": name, **({"bus": buses[name]} if name in buses else {})}
-        for name in ("a", "b")
-    }
-    ends = [
-        {"host": name, "address": f"192.0.2.{n}", "interface": "eth0"}
-        for n, name in enumerate(("a", "b"), 1)
-    ]
-    return Study.model_validate(
-        {
-            "netlab": 1,
-            "name": "buses",
-            "title": "Buses",
-            "hosts": hosts,
-            "paths": {"p": {"ends": ends}},
-            "groups": [{"name": "g", "path": "p", "sender": "a"}],
-            "streams": [1],
-        }
-    )
+    content = yaml.safe_load(FOREIGN)
+    for host, bus in buses.items():
+        content["hosts"][host]["bus"] = bus
+    return load(content)
 
 
-def test_the_slower_of_two_reported_buses_counts_and_directions_do_not_share_it():
-    found = path_bus(study(), "p", {"a": GEN3_X8, "b": GEN3_X4})
-    assert found.bandwidth_MBps == pytest.approx(X4_MBps)
-    assert not found.shared
+def payload(size_B: int) -> dict:
+    return GEN3_X8 | {"bus_max_payload_B": size_B}
 
 
-def test_a_path_with_an_unknown_bus_has_none():
-    assert path_bus(study(), "p", {"a": GEN3_X8}) is None
-    strange = {"bus_speed": "Unknown", "bus_width": 8}
-    assert path_bus(study(), "p", {"a": GEN3_X8, "b": strange}) is None
+@pytest.mark.parametrize(
+    ("buses", "left", "right", "MBps", "shared", "text"),
+    [
+        ({}, GEN3_X8, GEN3_X4, X4_MBps, False, "PCIe 3.0 x4, as the host reports"),
+        ({"left": STATED}, GEN3_X8, GEN3_X8, 1064.0, True, "PCI-X, as the study states"),
+        (
+            *({}, payload(128), payload(512), X8_MBps * 128 / 148, False),
+            "PCIe 3.0 x8 (128b/130b) in packets of 128 B, as the host reports",
+        ),
+        (
+            *({}, payload(8192), payload(512), X8_MBps * 512 / 532, False),
+            "PCIe 3.0 x8 (128b/130b) in packets of 512 B, as the host reports",
+        ),
+        (
+            *({}, PCI_X | {"bus_devices": 2}, GEN3_X8, 1064.0, True),
+            "PCI-X 1.0 64 bit at 133 MHz, shared by 2 devices, as the host reports",
+        ),
+        (
+            *({}, PCI_X | {"bus_devices": 1}, GEN3_X8, 1064.0, True),
+            "PCI-X 1.0 64 bit at 133 MHz, as the host reports",
+        ),
+    ],
+)
+def test_the_slower_bus_of_a_path_counts_as_stated_or_else_as_reported(
+    buses, left, right, MBps, shared, text
+):
+    setting = setting_of(study(**buses), "rack", 1500, facts={"left": left, "right": right})
+    assert setting.bus_MBps == pytest.approx(MBps)
+    assert (setting.bus_shared, setting.bus_source) == (shared, text)
 
 
-def test_a_stated_bus_replaces_the_reported_one():
-    pci_x = {"bandwidth_MBps": 1064.0, "label": "PCI-X", "shared": True}
-    stated = study(a=pci_x)
-    found = path_bus(stated, "p", {"a": GEN3_X8, "b": GEN3_X8})
-    assert (found.bandwidth_MBps, found.shared) == (1064.0, True)
-    bus = host_bus(stated, "a", GEN3_X8)
-    assert bus is not None
-    assert (bus.source, bus.label) == ("study", "PCI-X")
+@pytest.mark.parametrize("facts", [{}, {"bus_speed": "Unknown", "bus_width": 8}])
+def test_a_path_with_an_unknown_bus_has_none(facts):
+    setting = setting_of(study(), "rack", 1500, facts={"left": GEN3_X8, "right": facts})
+    assert setting.bus_MBps is None
 
 
-def test_a_stated_bus_that_the_host_contradicts_is_described():
-    stated = study(a={"bandwidth_MBps": 1064.0, "label": "PCI-X"})
-    said = contradiction(stated, "a", GEN3_X8)
-    assert said is not None
-    assert "PCIe 3.0 x8" in said
-    assert "hosts.a.bus" in said
+def stating(MBps: float, label: str = "PCIe 3.0 x8") -> dict:
+    return {"bandwidth_MBps": round(MBps), "label": label}
 
 
-def test_a_stated_bus_of_the_reported_bandwidth_is_fine():
-    stated = study(a={"bandwidth_MBps": round(X8_MBps), "label": "PCIe 3.0 x8"})
-    assert contradiction(stated, "a", GEN3_X8) is None
-    assert contradiction(stated, "a", {}) is None
-    assert contradiction(stated, "b", GEN3_X8) is None
-
-
-def test_the_payload_size_of_the_card_lowers_what_its_bus_carries():
-    small, large = ({**GEN3_X8, "bus_max_payload_B": size_B} for size_B in (128, 512))
-    found = path_bus(study(), "p", {"a": small, "b": large})
-    assert found.bandwidth_MBps == pytest.approx(X8_MBps * 128 / 148)
-    label = "PCIe 3.0 x8 (128b/130b) in packets of 128 B"
-    assert found.text() == f"{label}, as the host reports"
-    odd = path_bus(study(), "p", {"a": {**GEN3_X8, "bus_max_payload_B": 8192}, "b": large})
-    assert odd.bandwidth_MBps == pytest.approx(X8_MBps * 512 / 532)
-
-
-@pytest.mark.parametrize("share", [1.0, 256 / 276])
-def test_a_stated_bus_may_be_that_of_the_line_code_or_of_the_payload(share):
-    facts = {**GEN3_X8, "bus_max_payload_B": 256}
-    stated = study(a={"bandwidth_MBps": round(X8_MBps * share), "label": "PCIe 3.0 x8"})
-    assert contradiction(stated, "a", facts) is None
-    assert contradiction(study(a={"bandwidth_MBps": 6000, "label": "PCIe"}), "a", facts)
-
-
-def test_a_run_has_the_bus_that_its_hosts_report():
-    setting = setting_of(study(), "p", 1500, facts={"a": GEN3_X8, "b": GEN3_X8})
-    assert setting.bus_MBps == pytest.approx(X8_MBps)
-    assert setting.bus_source == "PCIe 3.0 x8, as the host reports"
-    assert setting_of(study(), "p", 1500, facts={}).bus_MBps is None
-
-
-PCI_X = {"bus_slot_speed": "133 MHz PCI-X", "bus_pci_x_bits": 64}
-
-
-def test_a_reported_pci_x_bus_is_shared_by_both_directions_and_says_by_how_many_devices():
-    found = path_bus(study(), "p", {"a": PCI_X | {"bus_devices": 2}, "b": GEN3_X8})
-    assert (found.bandwidth_MBps, found.shared) == (1064.0, True)
-    assert found.text() == "PCI-X 1.0 64 bit at 133 MHz, shared by 2 devices, as the host reports"
-    alone = path_bus(study(), "p", {"a": PCI_X | {"bus_devices": 1}, "b": GEN3_X8})
-    assert alone.shared and "devices" not in alone.text()
-
-
-def test_a_stated_bus_that_a_pci_x_slot_contradicts_is_described():
-    stated = study(a={"bandwidth_MBps": 1064.0, "label": "PCI-X", "shared": True})
-    assert contradiction(stated, "a", PCI_X) is None
-    slow = PCI_X | {"bus_slot_speed": "66 MHz PCI-X"}
-    assert "the host reports PCI-X 1.0 64 bit at 66 MHz, 532 MB/s" in contradiction(
-        stated, "a", slow
-    )
+@pytest.mark.parametrize(
+    ("bus", "facts", "said"),
+    [
+        (stating(1064, "PCI-X"), GEN3_X8, ("PCIe 3.0 x8", "hosts.left.bus")),
+        (STATED, PCI_X, ()),
+        (
+            *(STATED, PCI_X | {"bus_slot_speed": "66 MHz PCI-X"}),
+            ("the host reports PCI-X 1.0 64 bit at 66 MHz, 532 MB/s",),
+        ),
+        (stating(X8_MBps), GEN3_X8, ()),
+        (stating(X8_MBps), {}, ()),
+        (None, GEN3_X8, ()),
+        # that of the line code, or of the payload
+        (stating(X8_MBps), payload(256), ()),
+        (stating(X8_MBps * 256 / 276), payload(256), ()),
+        (stating(6000), payload(256), ("study states 6000 MB/s",)),
+    ],
+)
+def test_a_stated_bus_that_the_host_contradicts_is_described(bus, facts, said):
+    found = contradiction(study(**({"left": bus} if bus else {})), "left", facts)
+    assert (found is None) == (not said)
+    assert all(words in found for words in said)

@@ -23,7 +23,7 @@ from netlab.experiment.trial import (
 )
 from netlab.lab.topology import RECEIVER, SENDER, lab_pair
 from netlab.study import Study, Timing
-from netlab.study.schedule import visits
+from netlab.tuning.session import AFTERWARDS
 
 FACTS = {name: {"boot_id": "1-a"} for name in "ab"}
 TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.3, drain_s=2.0)
@@ -50,14 +50,10 @@ def study(**changes) -> Study:
     return Study.model_validate(lab_study().model_dump() | changes)
 
 
-def test_an_end_has_the_kernels_buffers_and_the_requests_congestion_control_by_default():
-    side = side_of(endpoint("a", clamps=(1000, 2000)))
-    assert (side.sndbuf_B, side.rcvbuf_B) == (0, 0)
-    assert (side.congestion, side.cpus) == (None, None)
-    assert (side.host, side.address, side.interface) == ("a", "198.18.0.97", "to-a")
-
-
 def test_buffers_are_clipped_and_congestion_controls_have_the_kernels_name():
+    side = side_of(endpoint("a", clamps=(1000, 2000)))
+    assert (side.sndbuf_B, side.rcvbuf_B, side.congestion, side.cpus) == (0, 0, None, None)
+    assert (side.host, side.address, side.interface) == ("a", "198.18.0.97", "to-a")
     side = side_of(endpoint("a", clamps=(1000, None)), buffer_B=5000, congestion="fast")
     assert (side.sndbuf_B, side.rcvbuf_B, side.congestion) == (1000, 5000, "nl_fast")
 
@@ -182,20 +178,15 @@ class Listener:
         return {"calls": len(self.calls)}
 
 
-def emulation_study(sender: str = "a", **group) -> Study:
+def emulated(with_: str | None = "netlab", sender: str = "a", **group):
+    """The emulation of a lab double, a group, and the calls of its emulator."""
     link = {"emulator": {"with": "netlab", "delay_ms": [20.0, 70.0]}}
     made = lab_study(paths={"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": link}})
     content = made.model_dump()
     content["groups"] = [{"name": "only", "path": "a-b", "sender": sender, **group}]
-    return Study.model_validate(content)
-
-
-def up(emulated_with: str | None) -> tuple[SimpleNamespace, Listener]:
-    """A lab double with that kind of emulation, and its emulator."""
-    listener = Listener()
-    return SimpleNamespace(
-        emulated_with=lambda path: emulated_with, emulator=lambda path: listener
-    ), listener
+    asked, listener = Study.model_validate(content), Listener()
+    lab = SimpleNamespace(emulated_with=lambda path: with_, emulator=lambda path: listener)
+    return Emulation.of(asked, "a-b", lab), asked.groups[0], listener.calls
 
 
 @pytest.mark.parametrize(("sender", "forward", "way_s"), [("a", "ab", 0.02), ("b", "ba", 0.07)])
@@ -203,72 +194,53 @@ def test_a_loss_is_ordered_for_the_forward_direction_of_the_run_and_no_other(
     sender, forward, way_s
 ):
     """The first data packet reaches the emulator one way after the common start."""
-    asked = emulation_study(sender, force_loss_at_s=0.5)
-    visit = visits(asked)[0]
-    lab, listener = up("netlab")
-    emulation = Emulation.of(asked, visit.path, lab)
-    made, emulated = emulation.around(visit.runs[0].group, lambda: "a result")
+    emulation, group, calls = emulated(sender=sender, force_loss_at_s=0.5)
+    made, found = emulation.around(group, lambda: "a result")
     assert made == "a result"
-    assert listener.calls == [
+    assert calls == [
         ("force", forward, pytest.approx(0.5 + way_s)),
-        ("report", False, asked.timing.interval_ms),
+        ("report", False, emulation.interval_ms),
         ("report", True, None),
         ("forget", forward),
     ]
-    assert emulated.forward == forward
-    assert (emulated.before, emulated.after) == ({"calls": 2}, {"calls": 3})
+    assert (found.forward, found.before, found.after) == (forward, {"calls": 2}, {"calls": 3})
 
 
 def test_a_run_that_wants_no_loss_orders_none():
-    asked = emulation_study()
-    visit = visits(asked)[0]
-    lab, listener = up("netlab")
-    Emulation.of(asked, visit.path, lab).around(visit.runs[0].group, lambda: None)
-    assert [word for word, *_ in listener.calls] == ["report", "report"]
+    emulation, group, calls = emulated()
+    emulation.around(group, lambda: None)
+    assert [word for word, *_ in calls] == ["report", "report"]
 
 
 def test_a_run_that_fails_leaves_no_order_for_a_loss():
-    asked = emulation_study(force_loss_at_s=0.5)
-    visit = visits(asked)[0]
-    lab, listener = up("netlab")
-
-    def fails():
-        raise RunError("failed")
-
-    with pytest.raises(RunError):
-        Emulation.of(asked, visit.path, lab).around(visit.runs[0].group, fails)
-    assert listener.calls[-1] == ("forget", "ab")
+    emulation, group, calls = emulated(force_loss_at_s=0.5)
+    with pytest.raises(ZeroDivisionError):
+        emulation.around(group, lambda: 1 / 0)
+    assert calls[-1] == ("forget", "ab")
 
 
-@pytest.mark.parametrize("emulated_with", ["netem", None])
-def test_a_path_without_netlabs_own_emulator_is_not_asked(emulated_with):
-    asked = emulation_study()
-    visit = visits(asked)[0]
-    assert Emulation.of(asked, visit.path, up(emulated_with)[0]) is None
-    assert Emulation.of(asked, visit.path, None) is None
+def test_a_path_without_netlabs_own_emulator_is_not_asked():
+    assert emulated("netem")[0] is emulated(None)[0] is None
+    assert Emulation.of(lab_study(), "a-b", None) is None
 
 
 # Details that an endpoint adds to the errors of its host.
 
 
-def waiting(monkeypatch, code):
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [("E-HOST-023", "; the guard on the host reverts"), ("E-HOST-038", "")],
+)
+def test_a_host_lost_while_its_link_comes_up_is_left_to_its_guard(monkeypatch, code, text):
+    """A link that stays down is said as it is."""
+
     def lost(host, interface):
         raise HostError(host.name, f"no answer about {interface}", code=code)
 
     monkeypatch.setattr(module, "wait_for_carrier", lost)
-    end = SimpleNamespace(
-        software_deferral=False, host=SimpleNamespace(name="b"), interface="data0"
-    )
+    host = SimpleNamespace(name="b")
+    end = SimpleNamespace(software_deferral=False, host=host, interface="data0")
     with pytest.raises(HostError) as caught:
         Endpoint.wait_for_carrier(end)
-    return caught.value
-
-
-def test_a_host_lost_while_its_link_comes_up_is_left_to_its_guard(monkeypatch):
-    error = waiting(monkeypatch, "E-HOST-023")
-    assert str(error).startswith("b: no answer about data0; the guard on the host reverts")
-    assert error.code == "E-HOST-023"
-
-
-def test_a_link_that_stays_down_is_told_as_it_is(monkeypatch):
-    assert str(waiting(monkeypatch, "E-HOST-038")) == "b: no answer about data0"
+    assert str(caught.value).startswith(f"b: no answer about data0{text}")
+    assert bool(text) == str(caught.value).endswith(AFTERWARDS) and caught.value.code == code
