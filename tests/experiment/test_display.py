@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from measure.scripted import Clock
 from rich.console import Console
 from traitlets.config import Config
 
@@ -25,13 +26,6 @@ from netlab.experiment.progress import (
     TerminalDisplay,
     as_html,
 )
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture
@@ -81,7 +75,7 @@ def test_a_notebook_has_one_output_with_the_last_state(tally, outputs):
     clock = Clock()
     live = NotebookDisplay(clock)
     for at in range(100):
-        clock.now = 0.1 * at
+        clock.now_s = 0.1 * at
         live.show(tally)
     live.note("waiting")
     tally.stage = DONE
@@ -107,7 +101,7 @@ def test_lines_come_at_most_every_ten_seconds_and_at_the_end(tally, capsys):
     clock = Clock()
     lines = LinesDisplay(clock)
     for at in range(25):
-        clock.now = float(at)
+        clock.now_s = float(at)
         lines.show(tally)
     tally.stage = DONE
     lines.close(tally)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
+from measure.scripted import Clock
 
 from netlab.experiment.adaptive import Look
 from netlab.experiment.progress import (
@@ -27,19 +29,7 @@ def no_warnings():
         yield
 
 
-class Visit:
-    """The fields of a visit that are shown."""
-
-    round, path, tuning, mtu_text = 1, "cable", "big", "9000 B"
-
-
-class Clock:
-    """A clock that is set."""
-
-    now = 100.0
-
-    def __call__(self):
-        return self.now
+Visit = SimpleNamespace(round=1, path="cable", tuning="big", mtu_text="9000 B")
 
 
 class Seen:
@@ -159,13 +149,13 @@ def test_the_time_left_runs_down_and_does_not_jump():
     estimate = Estimate(clock)
     total, done, shown = 300.0, 0.0, []
     for _ in range(20):
-        clock.now += 4.0  # tuning takes longer than expected
+        clock.now_s += 4.0  # tuning takes longer than expected
         done += 2.0
-        shown.append((clock.now, estimate.left_s(done, total)))
+        shown.append((clock.now_s, estimate.left_s(done, total)))
         for _run in range(13):
-            clock.now += 1.1
+            clock.now_s += 1.1
             done += 1.0
-            shown.append((clock.now, estimate.left_s(done, total)))
+            shown.append((clock.now_s, estimate.left_s(done, total)))
     for (at, left), (later, then) in pairwise(shown[:-1]):
         passed = later - at
         assert abs(then - (left - passed)) <= max(3.0, 0.06 * left), (at, left, then)
@@ -181,22 +171,22 @@ def test_the_time_left_to_every_test_of_precision_is_right_from_its_first_run_on
 
     def round_of(runs):
         for _ in range(visits):
-            clock.now += 1.2
+            clock.now_s += 1.2
             progress.visit(Visit)
             for _ in range(runs):
-                clock.now += run_s
+                clock.now_s += run_s
                 progress.run_done(RUN)
-                events[-1].append((clock.now, progress.tally.left_s))
+                events[-1].append((clock.now_s, progress.tally.left_s))
 
     def rounds_of(number, runs):
         events.append([])
         for _ in range(number):
             round_of(runs)
             progress.again(runs=3, visits=1)
-            clock.now += 1.2
+            clock.now_s += 1.2
             progress.visit(Visit)
             for _ in range(3):
-                clock.now += run_s
+                clock.now_s += run_s
                 progress.run_done(RUN)
 
     progress = Progress(display=seen, clock=clock)

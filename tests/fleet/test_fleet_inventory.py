@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -12,14 +13,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import BadInput, NetlabError
-from netlab.fleet.inventory import (
-    FleetHost,
-    Inventory,
-    load_inventory,
-    pairs_of,
-    ring,
-    rounds_of,
-)
+from netlab.fleet.inventory import FleetHost, Inventory, load_inventory, pairs_of, ring, rounds_of
 
 OWN = """\
 netlab: 1
@@ -52,17 +46,10 @@ def written(tmp_path):
 
 
 def test_a_host_has_what_its_file_gives(written):
-    own = load_inventory(written(OWN))
-    assert own.hosts["web1"] == FleetHost(
-        address="192.0.2.1",
-        user="ops",
-        port=2222,
-        identity_file="/keys/a",
-        data_address="198.18.0.1",
-        interface="eth1",
-        groups=("eu", "web"),
-        labels={"rack": "7"},
-    )
+    login = {"address": "192.0.2.1", "user": "ops", "port": 2222, "identity_file": "/keys/a"}
+    chosen_by = {"groups": ("eu", "web"), "labels": {"rack": "7"}}
+    host = FleetHost(**login, **chosen_by, data_address="198.18.0.1", interface="eth1")
+    assert load_inventory(written(OWN)).hosts["web1"] == host
 
 
 def test_hosts_of_an_ssh_configuration_have_its_addresses_and_no_patterns(written):
@@ -87,9 +74,7 @@ def test_the_users_own_ssh_configuration_is_left_to_ssh(tmp_path, monkeypatch):
     st.sampled_from([("h.yml", "netlab"), ("config", "ssh")]),
 )
 def test_any_text_is_an_inventory_or_refused_with_a_code(text, kind):
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         path = Path(folder) / kind[0]
         path.write_text(text)
         try:

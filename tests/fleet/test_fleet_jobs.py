@@ -41,11 +41,11 @@ def names(plan: FleetPlan) -> list[str]:
     return [event["event"] for event in read_events(plan.folder)]
 
 
-def failing(error: Exception):
-    def measure(plan, job, lease):
+def failing(error: BaseException):
+    def fails(*_):
         raise error
 
-    return measure
+    return fails
 
 
 def test_a_job_measures_under_the_lease_and_writes_its_result(plan):
@@ -161,20 +161,13 @@ def test_a_busy_host_is_waited_for_and_another_failure_is_not():
     assert while_busy(attempt, clock=lambda: now[0], sleep=sleep).measured == 1
     assert tries == [0.0, 2.0, 4.0, 6.0]
     with refused(HostError, "E-RUN-006"):
-        while_busy(failing_now(busy), clock=lambda: now[0], sleep=sleep)
+        while_busy(failing(busy), clock=lambda: now[0], sleep=sleep)
     assert now[0] > 30
     late = LeaseRefused("h0", "lease 1 is too old (in_use)", code="E-HOST-042")
     with refused(HostError, "E-HOST-042"):
-        while_busy(failing_now(late), sleep=pytest.fail)
+        while_busy(failing(late), sleep=pytest.fail)
     with refused(HostError, "E-RUN-008"):
-        while_busy(failing_now(HostError("h0", "other", code="E-RUN-008")), sleep=pytest.fail)
-
-
-def failing_now(error: Exception):
-    def attempt() -> JobOutcome:
-        raise error
-
-    return attempt
+        while_busy(failing(HostError("h0", "other", code="E-RUN-008")), sleep=pytest.fail)
 
 
 def test_runs_without_a_goodput_fail_a_job_and_flagged_ones_are_counted():

@@ -48,83 +48,81 @@ HOST = HostSurvey(
 )
 
 
-def path(host: HostSurvey = HOST, card: Interface = CARD, rtt_ms: float = 0.1, **ends) -> FoundPath:
-    other = replace(HOST, name="there")
-    one, two = FoundEnd(host, card, "198.18.0.1"), FoundEnd(other, CARD, "198.18.0.2")
-    return FoundPath((replace(one, **ends), two), rtt_ms)
+def path(host: HostSurvey = HOST, card: Interface = CARD, peer: Interface = CARD) -> FoundPath:
+    there = FoundEnd(replace(HOST, name="there"), peer, "198.18.0.2")
+    return FoundPath((FoundEnd(host, card, "198.18.0.1"), there), 0.1)
 
 
 def test_a_clean_path_has_no_finding():
     assert findings((path(),)) == ()
 
 
-OF_THE_HOST = {
+# what changes -> reason, command, and knob of a tuning
+FAULTS = {
     "governor": (
         {"governors": ("powersave",) * 6 + ("performance",) * 2},
         "governor of 6 of 8 CPUs is powersave",
-        "cpupower frequency-set -g performance",
+        *("cpupower frequency-set -g performance", "{kind: governor, value: performance}"),
     ),
     "idle states": ({"idle_us": 170}, "up to 170 us to wake", "cpupower idle-set -D 50"),
     "irqbalance": (
         {"services": ("chronyd", "irqbalance")},
-        "irqbalance moves interrupts",
-        "systemctl stop irqbalance",
+        *("irqbalance moves interrupts", "systemctl stop irqbalance"),
     ),
     "no clock": (
         {"services": (), "synchronised": False},
-        "nothing synchronises its clock",
-        "timedatectl set-ntp true",
+        *("nothing synchronises its clock", "timedatectl set-ntp true"),
     ),
     "clocks apart": ({"clock_s": 1_800_000_099}, "their clocks are 99 s apart", ""),
     "bbr": (
         {"congestion": "bbr"},
-        "eth2 has no fq",
-        "tc qdisc replace dev eth2 root fq",
+        *("eth2 has no fq", "tc qdisc replace dev eth2 root fq", "{kind: qdisc, value: mq fq}"),
     ),
     "small buffer": (
         {"rmem_max_B": 212_992},
         "tcp_rmem gives a stream 212992 B",
         'sysctl -w net.ipv4.tcp_rmem="4096 131072 1250000"',
+        "{kind: sysctl, name: net.ipv4.tcp_rmem, value: 4096 131072 1250000}",
     ),
     "firewall": ({"filters": 2}, "filters incoming packets", "nft list ruleset"),
     "firewalld": (
         {"services": ("chronyd", "firewalld")},
-        "filters incoming packets",
-        "nft list ruleset",
+        *("filters incoming packets", "nft list ruleset"),
     ),
     "conntrack": (
         {"conntrack": True},
-        "tracks connections",
-        "iptables -t raw -I PREROUTING -i eth2 -j CT --notrack",
+        *("tracks connections", "iptables -t raw -I PREROUTING -i eth2 -j CT --notrack"),
     ),
-}
-OF_THE_CARD = {
+    "SSH": ({"ssh_address": "198.18.0.1"}, "carries the SSH connections too", ""),
     "half a slot": (
         {"link_width": 4},
-        "eth2 has PCIe 4.0 x4 of the PCIe 4.0 x8",
-        "lspci -vv -s 0000:41:00.0 | grep LnkSta",
+        *("eth2 has PCIe 4.0 x4 of the PCIe 4.0 x8", "lspci -vv -s 0000:41:00.0 | grep LnkSta"),
     ),
     "slow slot": ({"link_speed": "8.0 GT/s PCIe"}, "PCIe 3.0 x8 of the PCIe 4.0 x8", "lspci"),
-    "small ring": ({"ring": 512}, "ring of 512 packets", "ethtool -G eth2 rx 4096"),
+    "small ring": (
+        {"ring": 512},
+        *("ring of 512 packets", "ethtool -G eth2 rx 4096", "{kind: ring, name: rx, value: 4096}"),
+    ),
     "one queue": (
         {"rx_queues": 1, "interrupts": ()},
-        "1 receive queues for 8 CPUs",
-        "ethtool -L eth2 combined 8",
+        *("1 receive queues for 8 CPUs", "ethtool -L eth2 combined 8"),
+        "{kind: channels, name: combined, value: 8}",
     ),
     "far interrupts": (
         {"local_cpus": "8-15"},
         "8 interrupts of eth2 are served by CPUs of another NUMA node",
         "echo 8-15 > /proc/irq/100/smp_affinity_list",
+        "{kind: irq, name: affinity, value: local}",
     ),
     "collision": (
         {"interrupts": tuple(Interrupt(100 + n, "3") for n in range(8))},
-        "8 interrupts of eth2 are served by 1 CPUs",
-        "grep eth2 /proc/interrupts",
+        *("8 interrupts of eth2 are served by 1 CPUs", "grep eth2 /proc/interrupts"),
+        "{kind: irq, name: affinity, value: spread}",
     ),
     "offload": (
         {"features": {"generic-receive-offload": "off"}},
-        "generic-receive-offload is off",
-        "ethtool -K eth2 gro on",
+        *("generic-receive-offload is off", "ethtool -K eth2 gro on"),
+        '{kind: feature, name: gro, value: "on"}',
     ),
     "pause frames": ({"pauses": ("rx",)}, "pause frames (rx)", "ethtool -A eth2 rx off tx off"),
     "drops": ({"drops": {"rx_missed_errors": 7}}, "(rx_missed_errors 7)", "ethtool -S eth2"),
@@ -138,47 +136,21 @@ OF_THE_CARD = {
 }
 
 
-IN_A_TUNING = {
-    "governor": "{kind: governor, value: performance}",
-    "bbr": "{kind: qdisc, value: mq fq}",
-    "small buffer": "{kind: sysctl, name: net.ipv4.tcp_rmem, value: 4096 131072 1250000}",
-    "small ring": "{kind: ring, name: rx, value: 4096}",
-    "one queue": "{kind: channels, name: combined, value: 8}",
-    "far interrupts": "{kind: irq, name: affinity, value: local}",
-    "collision": "{kind: irq, name: affinity, value: spread}",
-    "offload": '{kind: feature, name: gro, value: "on"}',
-}
-
-
-@pytest.mark.parametrize("fault", [*OF_THE_HOST, *OF_THE_CARD])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_named_with_what_mends_it(fault):
-    change, reason, command = (OF_THE_HOST | OF_THE_CARD)[fault]
-    if fault in OF_THE_HOST:
-        found = only(path(replace(HOST, **change)), reason, command)
-    else:
-        found = only(path(card=replace(CARD, **change)), reason, command)
-    assert found.knob == IN_A_TUNING.get(fault, "")
-    if found.knob:
-        knob = Knob(source="netlab init", **yaml.safe_load(found.knob))
-        assert found.lines() == [
-            f"here: {found.reason}",
-            f"  {found.command}",
-            f"  in a tuning: {found.knob}",
-        ]
-        if knob.kind in ("ring", "channels", "feature"):
-            assert knob.command("eth2") == found.command
-
-
-def only(path: FoundPath, reason: str, command: str) -> Finding:
-    (found,) = findings((path,))
+    change, reason, command, *in_tuning = FAULTS[fault]
+    of_host = change.keys() <= vars(HOST).keys()
+    host, card = (replace(HOST, **change), CARD) if of_host else (HOST, replace(CARD, **change))
+    (found,) = findings((path(host, card),))
     assert reason in found.reason and found.command.startswith(command), found
     assert found.host in ("here", "here, there")
-    return found
-
-
-def test_a_path_that_carries_ssh_says_so():
-    host = replace(HOST, ssh_address="198.18.0.1")
-    only(path(host), "carries the SSH connections too", "")
+    assert [found.knob] == (in_tuning or [""])
+    if found.knob:
+        knob = Knob(source="netlab init", **yaml.safe_load(found.knob))
+        lines = [f"here: {found.reason}", f"  {found.command}", f"  in a tuning: {found.knob}"]
+        assert found.lines() == lines
+        if knob.kind in ("ring", "channels", "feature"):
+            assert knob.command("eth2") == found.command
 
 
 def test_what_the_host_does_not_say_is_no_finding():
@@ -190,9 +162,7 @@ def test_what_the_host_does_not_say_is_no_finding():
 
 def test_slow_cards_need_no_large_rings():
     slow = replace(CARD, speed_Mbps=1000, ring=256, rx_queues=1)
-    other = replace(HOST, name="there")
-    ends = (FoundEnd(HOST, slow, "a"), FoundEnd(other, slow, "b"))
-    assert findings((FoundPath(ends, 0.1),)) == ()
+    assert findings((path(HOST, slow, slow),)) == ()
 
 
 @given(st.sets(st.integers(0, 300)))
