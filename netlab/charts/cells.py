@@ -1,18 +1,21 @@
-"""Cells over the number of streams, over any factor, or one row each."""
+"""Cells and their runs: over the number of streams, over any factor, or one row each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, disturbed, valid
-from netlab.analysis.printed import levels_of
-from netlab.charts.chart import describe
+from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
 from netlab.charts.labels import (
     LINEAR_UP_TO,
@@ -23,6 +26,7 @@ from netlab.charts.labels import (
     stream_axis,
 )
 from netlab.charts.theme import (
+    HOLLOW_COLOUR,
     level_styles,
     mtu_styles,
     new_axes,
@@ -31,6 +35,7 @@ from netlab.charts.theme import (
     tuning_dashes,
 )
 from netlab.errors import require
+from netlab.files import tables
 from netlab.study import Study
 from netlab.study.factors import level_text
 from netlab.units import arrows
@@ -69,14 +74,16 @@ def over_streams(
     if tuning is not None:
         require(tuning, labels, key="tuning", code="E-CHARTS-004")
         chosen, title = [tuning], f"{group}: {labels[tuning]}"
+    styles, dashes = mtu_styles(cells["mtu_B"]), tuning_dashes(list(labels))
+    words = []
     with theme() if ax is None else nullcontext():
         ax = ax or new_axes(SIZE_IN)
-        styles, dashes = mtu_styles(cells["mtu_B"]), tuning_dashes(list(labels))
-        words = []
         for name in chosen:
             for mtu_B, line in part[part["tuning"] == name].groupby("mtu_B"):
+                label = f"{labels[name]}, {mtu_B} B"
                 style = styles[int(mtu_B)] | {"linestyle": dashes[name]}
-                words.append(_line(ax, line, y, f"{labels[name]}, {mtu_B} B", style))
+                line = cell_line(ax, line.assign(place=line["streams"]), y, label, style)
+                words.append(f"{label}: {_with(line['streams'], line[y]) or 'no valid cell'}")
         stream_axis(ax, sorted(part["streams"].unique()))
         _finish(ax, part, y, study, title)
         label_lines(ax)
@@ -84,42 +91,42 @@ def over_streams(
     return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
 
 
+def _with(streams: pd.Series, values: Any, text: Callable[[float], str] = printed.number) -> str:
+    """``500 with 1, 744 with 4``."""
+    return ", ".join(f"{text(v)} with {n}" for n, v in zip(streams, values, strict=True))
+
+
 def _finish(ax: Axes, part: pd.DataFrame, y: str, study: Study | None, title: str) -> None:
-    """Title, axis of `y` and bus of a chart of cells."""
+    """Title, axis of `y`, and the bus if all cells have the same and the lines are near it."""
     ax.set(ylabel=axis_label(part, y, study), title=arrows(title))
-    bus(ax, part, y, study)
+    if part["bus_MBps"].nunique() == 1:
+        bus_MBps = float(part["bus_MBps"].max())
+        at = 100.0 if y == "percent_of_bus" else bus_MBps
+        if at < IN_REACH * part[y].fillna(disturbed(part, y)).max():
+            name = printed.bus_name(part, study)
+            ceiling_line(ax, at, f"{name}, {printed.number(bus_MBps)} MB/s")
+            ax.set_ylim(top=max(ax.get_ylim()[1], HEADROOM * at))
     ax.set_ylim(bottom=0)
 
 
-def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> str:
-    """Draw the cells of one tuning and MTU that have a value; return them in words."""
-    line = _drawn(ax, line.assign(place=line["streams"]), y, label, style)
-    values = zip(line[y], line["streams"], strict=True)
-    words = ", ".join(f"{printed.number(v)} with {n}" for v, n in values)
-    return f"{label}: {words or 'no valid cell'}"
-
-
-def _drawn(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> pd.DataFrame:
+def cell_line(
+    ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict, *, gaps: bool = False
+) -> pd.DataFrame:
     """Draw the cells of a line over their ``place``; return those that have a value."""
     line = line.sort_values("place")
-    hollow, alone = disturbed(line, y), line[y].isna().all()
-    hollow_points(ax, line["place"], hollow, label=label, style=style, alone=alone)
-    line = line[line[y].notna()]
-    if len(line):
+    known, alone = line[line[y].notna()], line[y].isna().all()
+    hollow_points(ax, line["place"], disturbed(line, y), label=label, style=style, alone=alone)
+    joined = line if gaps else known
+    if len(joined):
         low, high, _ = QUANTITIES[y]
+        bus = joined["bus_MBps"].astype(float)
         line_with_bars(
-            *(ax, line["place"], line[y], (line[low], line[high])),
+            *(ax, joined["place"], joined[y], (joined[low], joined[high])),
             label=label,
             style=style,
-            ceiling=ceiling_of(line, y),
+            ceiling=bus.where(bus.isna(), 100.0) if y == "percent_of_bus" else bus,
         )
-    return line
-
-
-def ceiling_of(cells: pd.DataFrame, y: str) -> pd.Series:
-    """The ceiling of each cell in the unit of ``y``; NaN where the bus is unknown."""
-    known = cells["bus_MBps"].astype(float)
-    return known.where(known.isna(), 100.0) if y == "percent_of_bus" else known
+    return known
 
 
 def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
@@ -134,23 +141,11 @@ def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
 def caption(cells: pd.DataFrame, study: Study | None) -> str:
     """Meaning of the bars, and of a share where both directions are summed."""
     notes = printed.interval_notes(cells, study.confidence if study else 0.95, "bars")
-    notes += printed.cell_notes(cells, HOLLOW)
-    if printed.both_ways(cells, study):
-        notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
-    return " ".join(notes)
+    return " ".join([*notes, *printed.cell_notes(cells, HOLLOW), *_both_note(cells, study)])
 
 
-def bus(ax: Axes, cells: pd.DataFrame, y: str, study: Study | None) -> None:
-    """Draw the bus with its name, if all cells have the same and it is in reach of the lines."""
-    if cells["bus_MBps"].nunique() != 1:
-        return
-    known = float(cells["bus_MBps"].max())
-    name = printed.bus_name(cells, study)
-    text = f"{name}, {printed.number(known)} MB/s"
-    at = 100.0 if y == "percent_of_bus" else known
-    if at < IN_REACH * cells[y].fillna(disturbed(cells, y)).max():
-        ceiling_line(ax, at, text)
-        ax.set_ylim(top=max(ax.get_ylim()[1], HEADROOM * at))
+def _both_note(cells: pd.DataFrame, study: Study | None) -> list[str]:
+    return [f"{printed.BOTH_WAYS.capitalize()}."] if printed.both_ways(cells, study) else []
 
 
 # Cells over any factor, with lines for another one.
@@ -174,18 +169,28 @@ def over_factor(
     part = printed.of_two(cells, x, hue, at, study)
     levels = printed.ordered(x, part[x], study)
     lines = printed.ordered(hue, part[hue], study) if hue else [None]
-    labels = printed.tuning_labels(part, study)
+    labels, styles = printed.tuning_labels(part, study), level_styles(hue, lines)
     numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in levels)
     places = {level: float(level) if numeric else float(i) for i, level in enumerate(levels)}
-    styles = level_styles(hue, lines)
-    words = []
+    part, words = part.assign(place=part[x].map(places)), []
     with theme() if ax is None else nullcontext():
         ax = ax or new_axes(SIZE_IN)
         for level in lines:
             line = part if level is None else part[part[hue] == level]
             label = "" if level is None else printed.level_label(hue, level, labels)
-            words.append(_factors_line(ax, line, x, y, places, label, styles[level]))
-        _axis(ax, x, levels, places, labels, numeric=numeric)
+            line = cell_line(ax, line, y, label, styles[level])
+            text = "no valid cell" if line.empty else printed.reach(line[y].to_numpy(dtype=float))
+            words.append(f"{label}: {text}" if label else text)
+        ticks = list(places.values())
+        if numeric and ticks[0] > 0 and ticks[-1] / ticks[0] > LINEAR_UP_TO:
+            ax.set_xscale("log", base=2)
+            ax.minorticks_off()
+        if len(levels) <= MOST_TICKS or not numeric:
+            texts = [labels.get(str(v), str(v)) if x == "tuning" else level_text(v) for v in levels]
+            ax.set_xticks(ticks, texts)
+            if max(map(len, texts)) * len(texts) > MOST_TICKS * 6:
+                ax.tick_params(axis="x", rotation=45)
+        ax.set_xlabel(printed.unit_of(x))
         title = printed.at_text(at or {}, labels)
         _finish(ax, part, y, study, title)
         if hue:
@@ -195,47 +200,7 @@ def over_factor(
         alt += f", a line for each {printed.unit_of(hue)}"
     if title:
         alt += f", at {title}"
-    return describe(ax, f"{alt}. {'; '.join(filter(None, words))}.", caption(part, study))
-
-
-def _factors_line(
-    ax: Axes,
-    line: pd.DataFrame,
-    x: str,
-    y: str,
-    places: Mapping[object, float],
-    label: str,
-    style: dict,
-) -> str:
-    """Draw the cells of one line that have a value; return its range in words."""
-    line = _drawn(ax, line.assign(place=[places[v] for v in line[x]]), y, label, style)
-    if line.empty:
-        return f"{label or 'the line'}: no valid cell"
-    values = line[y].to_numpy(dtype=float)
-    text = printed.reach(values)
-    return f"{label}: {text}" if label else text
-
-
-def _axis(
-    ax: Axes,
-    x: str,
-    levels: list,
-    places: Mapping[object, float],
-    labels: Mapping[str, str],
-    *,
-    numeric: bool,
-) -> None:
-    ticks = [places[level] for level in levels]
-    if numeric and ticks[0] > 0 and ticks[-1] / ticks[0] > LINEAR_UP_TO:
-        ax.set_xscale("log", base=2)
-        ax.minorticks_off()
-    if len(levels) <= MOST_TICKS or not numeric:
-        texts = [labels.get(str(v), str(v)) if x == "tuning" else level_text(v) for v in levels]
-        ax.set_xticks(ticks, texts)
-        longest = max(map(len, texts))
-        if longest * len(texts) > MOST_TICKS * 6:
-            ax.tick_params(axis="x", rotation=45)
-    ax.set_xlabel(printed.unit_of(x))
+    return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
 
 
 # Views of a study of any factors: one row a cell, named by the levels that vary.
@@ -244,30 +209,30 @@ MOST_ROWS = 40
 """Cells of one chart; a study with more has several."""
 
 ROW_IN = 0.27
-SPREAD = 0.26
-"""Half the height that the dots of one row are spread over."""
+SPREAD, JITTER = 0.26, 0.16
+"""Half the height or width that the dots of one row or position are spread over."""
+
+REPEATS_CAPTION = "One dot a run, a cross where it is flagged; lines: medians."
+COST_CAPTION = "Median of the rounds; bars from the least to the greatest."
 
 
 def row_labels(frame: pd.DataFrame, study: Study) -> dict[tuple, str]:
     """Name each cell of a group by the levels that differ between its cells."""
     tunings = printed.tuning_labels(frame, study)
-    keys = frame[list(CELL_KEYS)].drop_duplicates()
-    levels = {key: _levels(key, tunings) for key in keys.itertuples(index=False, name=None)}
+    levels = {}
+    for key in frame[list(CELL_KEYS)].drop_duplicates().itertuples(index=False, name=None):
+        _, tuning, mtu_B, streams, factors = key
+        levels[key] = {
+            "tuning": tunings[tuning],
+            "mtu_B": f"{mtu_B} B",
+            "streams": printed.stream_label(int(streams)),
+            **{n: f"{n} {level_text(level)}" for n, level in printed.levels_of(factors).items()},
+        }
     names = dict.fromkeys(name for found in levels.values() for name in found)
     vary = [name for name in names if len({found.get(name) for found in levels.values()}) > 1]
     return {
         key: ", ".join(found[name] for name in vary if name in found) or ", ".join(found.values())
         for key, found in levels.items()
-    }
-
-
-def _levels(key: tuple, tunings: Mapping[str, str]) -> dict[str, str]:
-    _, tuning, mtu_B, streams, factors = key
-    return {
-        "tuning": tunings[tuning],
-        "mtu_B": f"{mtu_B} B",
-        "streams": printed.stream_label(int(streams)),
-        **{name: f"{name} {level_text(level)}" for name, level in levels_of(factors).items()},
     }
 
 
@@ -281,53 +246,173 @@ def in_parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
 @theme()
 def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw every repeat as a dot in the row of its cell; a flagged run is a cross."""
-    ax = _axes(runs, labels, ax)
-    good = set(valid(runs)["run_id"])
-    style = {**other_style(0), "linestyle": "none", "markersize": 4}
-    words = []
-    for row, (key, cell) in enumerate(_cells(runs)):
-        values = cell["goodput_MBps"].to_numpy(dtype=float)
-        places = row + SPREAD * np.linspace(-1, 1, len(cell)) * (len(cell) > 1)
-        usable = cell["run_id"].isin(good).to_numpy()
-        ax.plot(values[usable], places[usable], **style, label=labels[key])
-        if not usable.all():
-            crosses = {**style, "marker": "x", "markeredgecolor": style["color"]}
-            ax.plot(values[~usable], places[~usable], **crosses, label="_flagged")
-        text = "no valid run"
-        if usable.any():
-            median = float(np.median(values[usable]))
-            ends = [row - SPREAD - 0.1, row + SPREAD + 0.1]
-            ax.plot([median, median], ends, color=style["color"], linewidth=1, label="_median")
-            text = f"median {median:.4g} of {usable.sum()}"
-        words.append(f"{labels[key]}: {text}")
+    ax, rows = _rows(runs, labels, ax)
+    style, words = {**other_style(0), "linestyle": "none", "markersize": 4}, []
+    for row, (label, cell) in enumerate(rows):
+        values = _dots(ax, cell, row, style, label)
+        text = f"median {np.median(values):.4g} of {len(values)}" if len(values) else "no valid run"
+        words.append(f"{label}: {text}")
     ax.set(xlabel="goodput, MB/s", xlim=(0, None))
     alt = f"Dots of the goodput of every run, MB/s, one row a cell. {'; '.join(words)}."
-    return describe(ax, alt, "One dot a run, a cross where it is flagged; lines: medians.")
+    return describe(ax, alt, REPEATS_CAPTION)
+
+
+def _dots(
+    ax: Axes, cell: pd.DataFrame, at: float, style: dict, name: str, *, upright: bool = False
+) -> np.ndarray:
+    """Draw the runs of a cell around a place, and a line at their median; return valid values."""
+    spread, half = (JITTER / 2, JITTER) if upright else (SPREAD, SPREAD + 0.1)
+    plot = (lambda y, x, **style: ax.plot(x, y, **style)) if upright else ax.plot
+    places = at + spread * np.linspace(-1, 1, len(cell)) * (len(cell) > 1)
+    values, good = cell["goodput_MBps"].to_numpy(dtype=float), valid_runs(cell)
+    plot(values[good], places[good], **style, label=name)
+    if not good.all():
+        crosses = {**style, "marker": "x", "markeredgecolor": style["color"]}
+        plot(values[~good], places[~good], **crosses, label="_flagged")
+    if good.any():
+        median, line = np.median(values[good]), {"color": style["color"], "linewidth": 1}
+        plot([median, median], [at - half, at + half], **line, label="_median")
+    return values[good]
+
+
+def valid_runs(runs: pd.DataFrame) -> np.ndarray:
+    """Which runs are valid."""
+    return runs["run_id"].isin(valid(runs)["run_id"]).to_numpy()
 
 
 @theme()
 def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw CPU seconds a GB of payload, one row a cell."""
-    ax = _axes(frame, labels, ax)
-    style = {**other_style(0), "linestyle": "none"}
-    words = []
-    for row, (key, cell) in enumerate(_cells(frame)):
+    ax, rows = _rows(frame, labels, ax)
+    style, words = {**other_style(0), "linestyle": "none"}, []
+    for row, (label, cell) in enumerate(rows):
         (one,) = cell.itertuples()
         ax.plot([one.low, one.high], [row, row], color=style["color"], linewidth=1.2, label="_bar")
-        ax.plot([one.cpu_s_per_GB], [row], **style, label=labels[key])
-        words.append(f"{labels[key]}: {one.cpu_s_per_GB:.3g}")
+        ax.plot([one.cpu_s_per_GB], [row], **style, label=label)
+        words.append(f"{label}: {one.cpu_s_per_GB:.3g}")
     ax.set(xlabel="CPU time, s/GB", xlim=(0, None))
     alt = f"Dots of the CPU seconds a GB of payload, one row a cell. {'; '.join(words)}."
-    return describe(ax, alt, "Median of the rounds; bars from the least to the greatest.")
+    return describe(ax, alt, COST_CAPTION)
 
 
-def _cells(frame: pd.DataFrame) -> Iterator[tuple[tuple, pd.DataFrame]]:
-    yield from frame.groupby(list(CELL_KEYS), sort=False)
-
-
-def _axes(frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None) -> Axes:
-    rows = [labels[key] for key, _ in _cells(frame)]
+def _rows(
+    frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None
+) -> tuple[Axes, list[tuple[str, pd.DataFrame]]]:
+    """Axes with a row a cell, and the name and rows of each."""
+    rows = [(labels[key], cell) for key, cell in frame.groupby(list(CELL_KEYS), sort=False)]
     ax = ax or new_axes((6.4, 1.1 + ROW_IN * len(rows)))
-    name_rows(ax, rows)
+    name_rows(ax, [label for label, _ in rows])
     ax.set_title(arrows(str(frame["group"].iloc[0])))
-    return ax
+    return ax, rows
+
+
+# Views of a group whose cells have streams, MTU and tuning alone.
+
+HEAT_ROW_IN = 0.36
+
+
+@theme()
+def ceiling(
+    cells: pd.DataFrame, group: str, *, study: Study | None = None, ax: Axes | None = None
+) -> Axes:
+    """Heat map of one group: per cent of the bus, tuning and MTU over streams."""
+    part = printed.of_group(cells, group)
+    bus = "twice the bus" if printed.both_ways(part, study) else "the bus"
+    labels = printed.tuning_labels(part, study)
+    wide = part.assign(hollow=disturbed(part, "percent_of_bus")).pivot(
+        index=["tuning", "mtu_B"], columns="streams", values=["percent_of_bus", "hollow"]
+    )
+    wide = wide.loc[sorted(wide.index, key=lambda key: (list(labels).index(key[0]), key[1]))]
+    streams = wide["hollow"].columns
+    names = [f"{labels[tuning]}, {mtu_B} B" for tuning, mtu_B in wide.index]
+    values, hollow = (wide[name].to_numpy(float) for name in ("percent_of_bus", "hollow"))
+    ax = ax or new_axes((6.4, 1.2 + HEAT_ROW_IN * len(names)))
+    sns.heatmap(
+        values,
+        ax=ax,
+        vmin=0,
+        vmax=100,
+        cmap="cividis",
+        annot=np.array([["" if math.isnan(v) else f"{v:.0f}" for v in row] for row in values]),
+        fmt="",
+        linewidths=1,
+        cbar_kws={"label": f"% of {bus}"},
+        xticklabels=[str(n) for n in streams],
+        yticklabels=names,
+    )
+    ax.grid(visible=False)
+    for row, column in np.argwhere(~np.isnan(hollow)):  # the heat map writes on no blank field
+        ax.text(column + 0.5, row + 0.5, f"{tables.HOLLOW} {hollow[row, column]:.0f}", ha="center",
+                va="center", color=HOLLOW_COLOUR)  # fmt: skip
+    ax.tick_params(axis="y", rotation=0, length=0)
+    ax.tick_params(axis="x", length=0)
+    ax.set(xlabel="TCP streams", title=printed.caption(cells, group))
+
+    def text(value: float, other: float) -> str:
+        if math.isnan(value):
+            return "no value" if math.isnan(other) else f"{other:.0f}, disturbed,"
+        return f"{value:.0f}"
+
+    words = "; ".join(
+        f"{name}: {_with(streams, map(text, row, others), str)}"
+        for name, row, others in zip(names, values, hollow, strict=True)
+    )
+    alt = f"Heat map of goodput in per cent of {bus} by streams, {group}. {words}."
+    return describe(ax, alt, " ".join([*_both_note(part, study), *printed.cell_notes(part)]))
+
+
+@theme()
+def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
+    """Draw every repeat of one group as a dot, a flagged run as a cross; a panel a tuning."""
+    part = runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
+    labels, styles = printed.tuning_labels(part, study), mtu_styles(runs["mtu_B"])
+    columns = max(1, len(labels))
+    size = (1.0 + 2.75 * columns, 3.9)
+    fig, axes = plt.subplots(1, columns, figsize=size, sharey=True, squeeze=False)
+    streams, words = sorted(part["streams"].unique()), []
+    mtus = sorted(part["mtu_B"].unique())
+    for ax, (tuning, label) in zip(axes[0], labels.items(), strict=False):
+        of_tuning = part[part["tuning"] == tuning]
+        for (mtu_B, count), cell in of_tuning.groupby(["mtu_B", "streams"]):
+            at = streams.index(count) + (mtus.index(mtu_B) - (len(mtus) - 1) / 2) * 0.27
+            style = {**styles[mtu_B], "linestyle": "none", "markersize": 4}
+            name = f"MTU {mtu_B} B" if count == streams[0] else "_"
+            _dots(ax, cell, at, style, name, upright=True)
+        ax.set_xticks(range(len(streams)), [str(n) for n in streams])
+        ax.set(xlabel="TCP streams", title=label)
+        words.append(f"{label}: {valid_runs(of_tuning).sum()} valid runs of {len(of_tuning)}")
+    axes[0][0].set(ylabel="goodput, MB/s", ylim=(0, None))
+    found: dict[str, Any] = {}
+    for ax in axes[0]:
+        handles, names = ax.get_legend_handles_labels()
+        found |= dict(zip(names, handles, strict=True))
+    names = [name for mtu_B in mtus if (name := f"MTU {mtu_B} B") in found]
+    if names:
+        fig.legend([found[n] for n in names], names, loc="outside lower center", ncols=len(names))
+    fig.suptitle(arrows(group), x=0.02, ha="left", fontweight="bold", fontsize=11)
+    alt = f"Dots of the goodput of every run, {group}, one panel a tuning. {'; '.join(words)}."
+    return Panels(describe(fig, alt, REPEATS_CAPTION), axes)
+
+
+@theme()
+def cost_over_streams(
+    frame: pd.DataFrame, group: str, *, study: Study, ax: Axes | None = None
+) -> Axes:
+    """Draw CPU seconds a GB of payload over streams, one line an MTU and tuning."""
+    part = frame[frame["group"] == group]
+    labels, styles = printed.tuning_labels(part, study), mtu_styles(frame["mtu_B"])
+    dashes, words = tuning_dashes(list(labels)), []
+    ax = ax or new_axes((6.4, 4.2))
+    for tuning, label in labels.items():
+        for mtu_B, line in part[part["tuning"] == tuning].groupby("mtu_B"):
+            line = line.sort_values("streams").astype({"cpu_s_per_GB": float})
+            middle, name = line["cpu_s_per_GB"], f"{label}, {mtu_B} B"
+            reach = [middle - line["low"].astype(float), line["high"].astype(float) - middle]
+            style = {**styles[mtu_B], "linestyle": dashes[tuning], "capsize": 2, "elinewidth": 1}
+            ax.errorbar(line["streams"].to_numpy(), middle, yerr=reach, label=name, **style)
+            words.append(f"{name}: {_with(line['streams'], middle, '{:.3g}'.format)}")
+    stream_axis(ax, sorted(part["streams"].unique()))
+    ax.set(ylabel="CPU time, s/GB", ylim=(0, None), title=arrows(group))
+    label_lines(ax, size_pt=8.5)
+    alt = f"Line chart of CPU seconds a GB of payload by streams, {group}. {'; '.join(words)}."
+    return describe(ax, alt, COST_CAPTION)

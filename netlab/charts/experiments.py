@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +29,12 @@ from netlab.errors import BadInput
 
 # Chart of a search: loss of each candidate against the best of its race, and its outcome.
 
-WIDTH_IN, DPI = 8.2, 150
-
 FATES: Styles = {
     "chosen": {"color": OTHERS[2], "marker": "D"},
     "left": {"color": OTHERS[4], "marker": "o"},
     "out": {"color": OTHERS[1], "marker": "X"},
 }
 """Colour and marker of the outcome of a candidate."""
-
-LOSS = "worse than the best of its race, %"
 
 
 @theme()
@@ -53,18 +48,13 @@ def search_panels(search: pd.DataFrame, caption: str = "") -> Panels:
         f"{stage}. {part['factor'].iloc[0]}": _race(part) for stage, part in search.groupby("stage")
     }
     heights = [height_in(marks, FATES) - 0.7 for marks in races.values()]
-    fig, axes = plt.subplots(
-        len(races),
-        1,
-        squeeze=False,
-        height_ratios=heights,
-        figsize=(WIDTH_IN, sum(heights) + 0.8),
-    )
+    grid: dict[str, Any] = {"squeeze": False, "figsize": (8.2, sum(heights) + 0.8)}
+    fig, axes = plt.subplots(len(races), 1, height_ratios=heights, **grid)
     for ax, (title, marks) in zip(axes[:, 0], races.items(), strict=True):
         draw(ax, marks, FATES, beside=marks["beside"].tolist())
         ax.set_title(title)
         ax.tick_params(axis="y", labelsize=8)
-    axes[-1, 0].set_xlabel(LOSS)
+    axes[-1, 0].set_xlabel("worse than the best of its race, %")
     _legend_of(fig, FATES)
     if caption:
         fig.suptitle(textwrap.fill(caption, 100), fontsize=9.5, ha="left", x=0.01)
@@ -73,30 +63,25 @@ def search_panels(search: pd.DataFrame, caption: str = "") -> Panels:
 
 def _race(part: pd.DataFrame) -> pd.DataFrame:
     """Marks of a race: each candidate with its outcome."""
-    kind = part["fate"].map(_kind)
-    centre = part["worse_percent"].astype(float)
-    beside = [
-        fate if kind == "out" else f"{fate}, {rounds} rounds"
-        for fate, kind, rounds in zip(part["fate"], kind, part["rounds"], strict=True)
-    ]
+    kind, centre = part["fate"].map(_kind), part["worse_percent"].astype(float)
+    rounds = ", " + part["rounds"].astype(str) + " rounds"
+    beside = part["fate"] + rounds.where(kind != "out", "")
     return pd.DataFrame(
         {
-            "row": [textwrap.fill(name, 46) for name in part["candidate"]],
+            "row": part["candidate"].map(lambda name: textwrap.fill(name, 46)),
             "series": kind,
             "centre": centre.fillna(0.0).where(centre.notna() | (kind == "chosen")),
             "low": part["low_percent"].astype(float),
             "high": part["high_percent"].astype(float),
-            "beside": [textwrap.shorten(text, 40, placeholder=" …") for text in beside],
+            "beside": beside.map(lambda text: textwrap.shorten(text, 40, placeholder=" …")),
         }
     )
 
 
 def _legend_of(fig: Figure, styles: Styles) -> None:
     """A legend of the series of all panels below them."""
-    handles = [
-        Line2D([], [], linestyle="", **{k: style[k] for k in ("color", "marker")})
-        for style in styles.values()
-    ]
+    looks = ({k: style[k] for k in ("color", "marker")} for style in styles.values())
+    handles = [Line2D([], [], linestyle="", **look) for look in looks]
     fig.legend(handles, list(styles), loc="outside lower center", ncols=len(styles))
 
 
@@ -110,7 +95,7 @@ def _kind(fate: str) -> str:
 def search_alt(search: pd.DataFrame) -> str:
     """Alt text of :func:`search_panels`."""
     parts = []
-    for number, part in search.groupby("stage", sort=True):
+    for number, part in search.groupby("stage"):
         kind = part["fate"].map(_kind)
         chosen = part.loc[kind == "chosen", "candidate"]
         ends = f"{chosen.iloc[0]} chosen" if len(chosen) else "nothing chosen"
@@ -127,7 +112,7 @@ def save_chart(figure: Figure, path: Path, alt: str) -> Path:
         save_svg(figure, path, alt)
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, format="png", dpi=DPI, metadata={"Description": alt})
+        figure.savefig(path, format="png", dpi=150, metadata={"Description": alt})
     plt.close(figure)
     return path
 
@@ -177,9 +162,6 @@ def ratios_alt(ratios: pd.DataFrame) -> str:
 
 # Charts of a calibration: deviations over their bound.
 
-WITHIN = "within"
-"""Verdict of a cell within its bound."""
-
 CAPTION = (
     "Dots: medians of all runs; lines: least to greatest; grey: the bound of each row. "
     "A hollow dot is not within its bound."
@@ -194,47 +176,50 @@ ROUND_TRIP_COLUMNS = (
 )
 
 
-def rates(cells: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
+def rates(
+    cells: pd.DataFrame, *, title: str = "Deviation from known rates", ax: Axes | None = None
+) -> Axes:
     """Draw the deviation from every known rate, a row a rate and a dot an MTU."""
     rows = [f"{rate:g} Mb/s" for rate in cells["rate_Mbps"]]
     if "rtt_ms" in cells:
         rows = [f"{row}, {rtt:g} ms" for row, rtt in zip(rows, cells["rtt_ms"], strict=True)]
     styles = mtu_styles(cells["mtu_B"])
+    names = cells["mtu_B"].map("{:.0f} B".format)
+    series = {name: styles[int(mtu_B)] for name, mtu_B in zip(names, cells["mtu_B"], strict=True)}
+    quantity = "Goodput against what TCP can carry, %"
     return _deviations(
-        cells.assign(row=rows, series=[f"{mtu_B:.0f} B" for mtu_B in cells["mtu_B"]]),
-        {f"{mtu_B:.0f} B": styles[int(mtu_B)] for mtu_B in cells["mtu_B"]},
-        RATE_COLUMNS[2:6],
-        Scale("+.2f"),
-        title=title or "Deviation from known rates",
-        quantity="Goodput against what TCP can carry, %",
+        cells.assign(row=rows, series=names),
+        *(series, RATE_COLUMNS, Scale("+.2f")),
+        title=title,
+        quantity=quantity,
         ax=ax,
     )
 
 
-def round_trips(cells: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
+def round_trips(
+    cells: pd.DataFrame,
+    *,
+    title: str = "Deviation from emulated round-trip times",
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the deviation from every emulated round-trip time, a dot a load."""
     loads = cells["load"].map(str)
+    series = {load: other_style(place) for place, load in enumerate(dict.fromkeys(loads))}
     return _deviations(
-        cells.assign(row=[f"{rtt:g} ms" for rtt in cells["rtt_ms"]], series=loads),
-        {load: other_style(place) for place, load in enumerate(dict.fromkeys(loads))},
-        ROUND_TRIP_COLUMNS[2:6],
-        Scale("+.0f", " µs"),
-        title=title or "Deviation from emulated round-trip times",
+        cells.assign(row=cells["rtt_ms"].map("{:g} ms".format), series=loads),
+        *(series, ROUND_TRIP_COLUMNS, Scale("+.0f", " µs")),
+        title=title,
         quantity="Round trip against the one asked for, µs",
         ax=ax,
     )
 
 
 def _deviations(
-    cells: pd.DataFrame,
-    styles: Mapping[str, Mapping[str, Any]],
-    columns: tuple[str, ...],
-    scale: Scale,
-    **labels: Any,
+    cells: pd.DataFrame, styles: Styles, columns: tuple[str, ...], scale: Scale, **labels: Any
 ) -> Axes:
     """Medians with least and greatest value, over the bound of their row."""
-    names = dict(zip(columns, ("centre", "low", "high", "bound"), strict=True))
-    marks = cells.rename(columns=names).assign(hollow=cells["verdict"] != WITHIN)
+    names = dict(zip(columns[2:6], ("centre", "low", "high", "bound"), strict=True))
+    marks = cells.rename(columns=names).assign(hollow=cells["verdict"] != "within")
     about = (
         f"medians with least and greatest deviation in{scale.unit}, one row a setting; a grey "
         "band marks the bound of each row"

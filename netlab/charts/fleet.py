@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -15,7 +17,6 @@ from netlab.errors import BadInput
 
 # Matrix of hosts: the share of every link of a fleet, senders as rows, receivers as columns.
 
-CELL_IN, MARGIN_IN, LARGEST_IN = 0.32, 1.8, 16.0
 ANNOTATED = 20
 """Most hosts whose cells have a number."""
 NAMED = 3
@@ -28,13 +29,13 @@ def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if links.empty:
         raise BadInput("no link has a valid run", key="links", code="E-CHARTS-010")
     names = sorted({*links["sender"], *links["receiver"]})
-    at = {name: position for position, name in enumerate(names)}
-    rows, columns = links["sender"].map(at), links["receiver"].map(at)
+    rows, columns = links["sender"].map(names.index), links["receiver"].map(names.index)
     values = np.full((len(names), len(names)), np.nan)
     values[rows, columns] = 100 * links["share"]
-    side_in = min(LARGEST_IN, MARGIN_IN + CELL_IN * len(names))
+    side_in = min(16.0, 1.8 + 0.32 * len(names))
     ax = ax or new_axes((side_in + 0.8, side_in))
     span = max(10.0, float(np.nanmax(np.abs(values - 100))))
+    label = {"label": "goodput, % of the median link"}
     sns.heatmap(
         values,
         ax=ax,
@@ -45,25 +46,17 @@ def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         fmt=".0f",
         annot_kws={"fontsize": 7},
         square=True,
-        cbar_kws={
-            "label": "goodput, % of the median link",
-            "shrink": 0.6,
-            "aspect": 30,
-            "pad": 0.02,
-        },
+        cbar_kws={**label, "shrink": 0.6, "aspect": 30, "pad": 0.02},
         xticklabels=names,
         yticklabels=names,
     )
     ax.grid(visible=False)
     slower = asymmetric(links)
-    ax.plot(
-        columns[slower] + 0.85, rows[slower] + 0.2, linestyle="", marker="v", ms=4, color="white",
-        markeredgecolor="black",
-    )  # fmt: skip
+    mark: dict[str, Any] = {"marker": "v", "ms": 4, "color": "white", "markeredgecolor": "black"}
+    ax.plot(columns[slower] + 0.85, rows[slower] + 0.2, linestyle="", **mark)
     ax.tick_params(axis="y", rotation=0, length=0, labelsize=7)
     ax.tick_params(axis="x", rotation=90, length=0, labelsize=7)
-    ax.set_xlabel("receiver")
-    ax.set_ylabel("sender")
+    ax.set(xlabel="receiver", ylabel="sender")
     slowest = links.sort_values("share").head(NAMED)
     named = ", ".join(
         f"{row.sender} to {row.receiver} {100 * row.share:.0f} %" for row in slowest.itertuples()
@@ -78,7 +71,6 @@ def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 # Spread of every host's links: each link as a dot, as sender above and as receiver below.
 
-ROW_IN, MARGIN_OF_ROWS_IN, WIDTH_IN = 0.24, 1.2, 6.4
 MOST = 60
 """Hosts drawn: those whose median link is the slowest."""
 ROLES = (("sender", "sends", -0.16), ("receiver", "receives", 0.16))
@@ -92,15 +84,12 @@ def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     both = pd.concat([links.assign(host=links[column]) for column, *_ in ROLES])
     medians = both.groupby("host", observed=True)["share"].median().sort_values()
     names = list(medians.index[:MOST])
-    rows = {name: row for row, name in enumerate(names)}
     ax = _link_axes(names, ax)
     for place, (column, role, offset) in enumerate(ROLES):
-        style = other_style(place)
+        style = {name: other_style(place)[name] for name in ("marker", "color")}
+        style |= {"linestyle": "", "markersize": 3.5, "alpha": 0.7, "label": role}
         drawn = links[links[column].isin(names)]
-        ax.plot(
-            100 * drawn["share"], drawn[column].map(rows) + offset, linestyle="",
-            marker=style["marker"], color=style["color"], markersize=3.5, alpha=0.7, label=role,
-        )  # fmt: skip
+        ax.plot(100 * drawn["share"], drawn[column].map(names.index) + offset, **style)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     of = f"{len(names)} hosts" if len(names) == len(medians) else f"{MOST} of {len(medians)} hosts"
     alt = (
@@ -113,7 +102,7 @@ def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 def _link_axes(names: list[str], ax: Axes | None) -> Axes:
     """Axes of links with the median link as a line, a named row each."""
-    ax = ax or new_axes((WIDTH_IN, MARGIN_OF_ROWS_IN + ROW_IN * len(names)))
+    ax = ax or new_axes((6.4, 1.2 + 0.24 * len(names)))
     name_rows(ax, names)
     ax.axvline(100, color=CEILING_COLOUR, linewidth=0.8)
     ax.set_xlabel("goodput of a link, % of the median link")
@@ -122,11 +111,9 @@ def _link_axes(names: list[str], ax: Axes | None) -> Axes:
 
 # The slowest links of a fleet: each beside its other direction.
 
-MOST_LINKS = 20
-
 
 @theme()
-def slow_links(links: pd.DataFrame, *, most: int = MOST_LINKS, ax: Axes | None = None) -> Axes:
+def slow_links(links: pd.DataFrame, *, most: int = 20, ax: Axes | None = None) -> Axes:
     """Draw the slowest links."""
     if links.empty:
         raise BadInput("no link has a valid run", key="links", code="E-CHARTS-012")

@@ -1,4 +1,4 @@
-"""The forest plot that all comparisons draw: a row a case, a mark with its interval a series."""
+"""Forest plots: a row a case, a mark with its interval a series; all comparisons are drawn so."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.charts.chart import describe
+from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Compared
+from netlab.charts.chart import Gallery, describe
 from netlab.charts.labels import keep_interval, legend_below, ratio_axis
-from netlab.charts.theme import BAND_COLOUR, CEILING_COLOUR, new_axes, theme
+from netlab.charts.theme import BAND_COLOUR, CEILING_COLOUR, OTHERS, new_axes, other_style, theme
+from netlab.units import arrows
 
 WIDTH_IN, FRAME_IN, ROW_IN, MARK_IN = 6.6, 1.5, 0.1, 0.15
 CLIP_BEYOND = 2.5
@@ -43,15 +45,13 @@ class Scale:
         """The inverse of :meth:`flat`."""
         return math.exp(value) if self.ratio else value
 
-    def text(self, value: float) -> str:
-        """``+1.2 %``, ``×1.20``."""
-        return f"{'×' if self.ratio else ''}{value:{self.number}}{self.unit}"
-
-    def span(self, low: float, high: float) -> str:
-        """An interval after its value."""
-        if math.isnan(low) or math.isnan(high):
-            return " (no interval)"
-        return f" ({low:{self.number}} to {high:{self.number}})"
+    def text(self, value: float, low: float, high: float) -> str:
+        """``+1.2 % (+0.9 to +1.5)``, ``×1.20 (no interval)``; empty without a value."""
+        if math.isnan(value):
+            return ""
+        known = not (math.isnan(low) or math.isnan(high))
+        span = f"{low:{self.number}} to {high:{self.number}}" if known else "no interval"
+        return f"{'×' if self.ratio else ''}{value:{self.number}}{self.unit} ({span})"
 
 
 PERCENT, RATIO = Scale(), Scale(".2f", "", ratio=True, whole=0.1)
@@ -59,9 +59,8 @@ PERCENT, RATIO = Scale(), Scale(".2f", "", ratio=True, whole=0.1)
 
 def in_percent(ratios: pd.DataFrame) -> pd.DataFrame:
     """Ratios with their intervals as marks: differences in per cent."""
-    names = {"ratio": "centre", "low": "low", "high": "high"}
-    marks = 100 * (ratios[list(names)].astype(float) - 1)
-    return ratios.assign(**{names[name]: marks[name] for name in names})
+    percent = 100 * (ratios[["ratio", "low", "high"]].astype(float) - 1)
+    return ratios.assign(centre=percent["ratio"], low=percent["low"], high=percent["high"])
 
 
 @theme()
@@ -91,11 +90,7 @@ def forest(
 
 def height_in(marks: pd.DataFrame, styles: Styles) -> float:
     """Height of a forest plot."""
-    return FRAME_IN + _step_in(marks, styles) * len(_rows(marks))
-
-
-def _rows(marks: pd.DataFrame) -> list[str]:
-    return marks["row"].drop_duplicates().tolist()
+    return FRAME_IN + _step_in(marks, styles) * marks["row"].nunique()
 
 
 def _step_in(marks: pd.DataFrame, styles: Styles) -> float:
@@ -118,7 +113,7 @@ def draw(
     The column ``bound`` is the range of its row that counts as no difference. A mark that is
     ``hollow`` has no result. `rows` are the rows of panels that share their axis.
     """
-    names, step = list(rows) or _rows(marks), _step_in(marks, styles)
+    names, step = list(rows) or marks["row"].unique().tolist(), _step_in(marks, styles)
     left, right = reach or reach_of(marks, scale)
     name_rows(ax, names)
     _bands(ax, marks, names, scale)
@@ -128,20 +123,16 @@ def draw(
         y = part["row"].map(names.index).to_numpy(dtype=float)
         if marks["row"].duplicated().any():
             y += (place - (len(styles) - 1) / 2) * MARK_IN / step
-        centre, low, high = (part[c].to_numpy(dtype=float) for c in ("centre", "low", "high"))
-        ends = np.maximum(low, left), np.minimum(high, right)
+        centre, low, high = part[["centre", "low", "high"]].to_numpy(dtype=float).T
+        sides = [centre - np.maximum(low, left), np.minimum(high, right) - centre]
         drawn_as = {**style, "linestyle": "none", "markersize": 6.5, "label": series, "zorder": 3}
-        drawn = ax.errorbar(
-            centre, y, xerr=np.nan_to_num([centre - ends[0], ends[1] - centre]).clip(0),
-            elinewidth=1.5, capsize=2.5, **drawn_as,
-        )  # fmt: skip
-        keep_interval(drawn, low, high)
+        bars = {"xerr": np.nan_to_num(sides).clip(0), "elinewidth": 1.5, "capsize": 2.5}
+        keep_interval(ax.errorbar(centre, y, **bars, **drawn_as), low, high)
         for mark, at, cut in (("<", left, low < left), (">", right, high > right)):
             if cut.any():  # an empty line that is not clipped misleads the layout
                 arrow = {"marker": mark, "color": style["color"], "clip_on": False, "label": "_cut"}
                 ax.plot(np.full(cut.sum(), at), y[cut], linestyle="none", markersize=5, **arrow)
-        off = part["hollow"].to_numpy(dtype=bool) if "hollow" in part else np.zeros(len(part), bool)
-        if off.any():
+        if "hollow" in part and (off := part["hollow"].to_numpy(dtype=bool)).any():
             white = {"markerfacecolor": "white", "markeredgecolor": style["color"]}
             ax.plot(centre[off], y[off], **{**drawn_as, **white, "label": "_off", "zorder": 4})
     if scale.ratio:
@@ -168,8 +159,8 @@ def _bands(ax: Axes, marks: pd.DataFrame, names: list[str], scale: Scale) -> Non
         return
     bounds = marks.groupby("row")["bound"].max()[names].to_numpy(dtype=float)
     if scale.ratio or len(set(bounds)) == 1:
-        ends = scale.sharp(-float(scale.flat(bounds[0]))), bounds[0]
-        ax.axvspan(*ends, color=BAND_COLOUR, zorder=0)
+        low = scale.sharp(-float(scale.flat(bounds[0])))
+        ax.axvspan(low, bounds[0], color=BAND_COLOUR, zorder=0)
         return
     for row, bound in enumerate(bounds):
         ax.barh(row, 2 * bound, left=-bound, height=0.94, color=BAND_COLOUR, zorder=0)
@@ -192,11 +183,157 @@ def reach_of(marks: pd.DataFrame, scale: Scale = PERCENT) -> Reach:
 
 def in_words(marks: pd.DataFrame, scale: Scale = PERCENT) -> str:
     """Every mark for an alternative text; several of a row with their series."""
-    several = marks["row"].duplicated().any()
-    words = []
+    several, words = marks["row"].duplicated().any(), []
     for mark in marks.to_dict("records"):
         name = f"{mark['row']}, {mark['series']}" if several else mark["row"]
-        value = "" if math.isnan(mark["centre"]) else scale.text(mark["centre"])
-        value += scale.span(mark["low"], mark["high"]) if value else ""
+        value = scale.text(mark["centre"], mark["low"], mark["high"])
         words.append(f"{name}: {', '.join(filter(None, (value, mark.get('verdict'))))}")
     return "; ".join(words)
+
+
+# Comparisons: two sides, generators beside a reference, knobs of a screen, steps of a factor.
+
+ROWS_OF_A_CHART = 40
+"""More cells than this are drawn as one chart a group."""
+
+STYLES: Styles = {
+    SLOWER: {"color": OTHERS[1], "marker": "v"},
+    FASTER: {"color": OTHERS[4], "marker": "^"},
+    SAME: {"color": OTHERS[2], "marker": "o"},
+    CANNOT_TELL: {"color": CEILING_COLOUR, "marker": "o", "markerfacecolor": "white"},
+}
+"""Colour and marker of each verdict; a hollow dot for no verdict."""
+
+
+def _by_verdict(
+    rows: pd.DataFrame, names: Sequence[str], bound: float, about: str, **labels: Any
+) -> Axes:
+    """Draw ratios in per cent, a row each, in the colour of its verdict."""
+    series = {
+        word: f"{word} within {bound:g} %" if word == SAME else word
+        for word in STYLES
+        if (rows["verdict"] == word).any()
+    }
+    marks = in_percent(rows).assign(row=names, series=rows["verdict"].map(series), bound=bound)
+    about += f" with its simultaneous interval; a grey band marks {bound:g} % either way"
+    return forest(marks, {series[word]: STYLES[word] for word in series}, about, **labels)
+
+
+def cell_forest(
+    compared: Compared,
+    *,
+    cells: pd.DataFrame | None = None,
+    title: str = "B against A",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the difference of every cell, a row each, by verdict and size of the effect."""
+    rows = compared.frame if cells is None else cells
+    about = "goodput of B against A in per cent, one row a cell"
+    quantity = "Goodput of B against A, %"
+    names, bound = _names(rows, compared.keys), compared.same_within_percent
+    return _by_verdict(rows, names, bound, about, title=title, quantity=quantity, ax=ax)
+
+
+def comparison_charts(compared: Compared) -> Gallery:
+    """Forest plots of a comparison: one, or one a group if there are many cells."""
+    rows = compared.frame
+    if len(rows) <= ROWS_OF_A_CHART or "group" not in compared.keys:
+        return Gallery.of(cell_forest(compared))
+    parts = rows.groupby("group", sort=False)
+    return Gallery.of(*(cell_forest(compared, cells=part, title=str(name)) for name, part in parts))
+
+
+def _names(rows: pd.DataFrame, candidates: Sequence[str]) -> list[str]:
+    """Cells by the levels that tell them apart."""
+    words = {"mtu_B": "{} B", "record_length_B": "records {} B"}
+    keys: list[str] = []
+    for key in candidates:  # not those that follow from the ones before, as path from group
+        levels = rows[keys].drop_duplicates() if keys else rows.iloc[:1]
+        if len(rows[[*keys, key]].drop_duplicates()) > len(levels):
+            keys.append(key)
+
+    def level(key: str, value: Any) -> str:
+        if key == "streams":
+            return f"{value} stream{'s' * (value != 1)}"
+        return words.get(key, "{}").format(value)
+
+    keys = keys or list(candidates[:1])
+    names = (", ".join(level(key, row[key]) for key in keys) for row in rows.to_dict("records"))
+    return list(map(arrows, names))
+
+
+GENERATOR_CELL = (
+    *("mtu_B", "streams", "direction", "tuning", "congestion", "record_length_B", "buffer_B"),
+)
+"""Levels that name a cell of a path."""
+
+
+def differences(compared: pd.DataFrame, bound_percent: float) -> Gallery:
+    """Draw the differences of generators from the reference, one chart a path."""
+    names = compared["generator"].drop_duplicates().tolist()
+    parts = compared.groupby("path", sort=False)
+    return Gallery.of(*(generator_forest(part, names, bound_percent) for _, part in parts))
+
+
+def generator_forest(
+    part: pd.DataFrame, names: Sequence[str], bound_percent: float, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the differences on one path, a row a cell, a dot with its interval a generator."""
+    path, reference = part["path"].iloc[0], part["reference"].iloc[0]
+    marks = in_percent(part).assign(
+        row=_names(part, GENERATOR_CELL),
+        series=part["generator"],
+        bound=bound_percent,
+        hollow=part["verdict"] == CANNOT_TELL,
+    )
+    return forest(
+        marks,
+        {name: other_style(place) for place, name in enumerate(names)},
+        f"difference of goodput from {reference} in per cent, one row a cell, one dot a "
+        f"generator; a grey band marks {bound_percent:g} % either way",
+        title=f"Path {path}",
+        quantity=f"Goodput against {reference}, %",
+        ax=ax,
+    )
+
+
+def knob_forest(
+    effects: pd.DataFrame, bound: float, *, title: str = "", ax: Axes | None = None
+) -> Axes:
+    """Draw the effect of every knob with its interval, largest first; pairs below."""
+    sizes = effects.assign(pair=effects["with_knob"] != "", size=-effects["ratio"])
+    rows = effects.loc[sizes.sort_values(["pair", "size"], kind="stable").index]
+    names = (rows["knob"] + (" × " + rows["with_knob"]).where(rows["with_knob"] != "", "")).tolist()
+    title, about = title or "Effect of each knob", "effect of each knob on goodput in per cent"
+    quantity = "Goodput with the knob against goodput without, %"
+    return _by_verdict(rows, names, bound, about, title=title, quantity=quantity, ax=ax)
+
+
+def step_forest(
+    steps: pd.DataFrame,
+    labels: Mapping[str, str],
+    factors: Mapping[str, str],
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the ratio of goodput for each step of each factor, with its interval."""
+    marks = steps.rename(columns={"ratio": "centre"}).assign(
+        row=[
+            f"{factors[step.factor]}: "
+            + " to ".join(arrows(labels.get(one, one)) for one in (step.from_level, step.to_level))
+            for step in steps.itertuples()
+        ],
+        series=steps["factor"].map(factors),
+        verdict=[f"in {count} cases" for count in steps["contexts"]],
+    )
+    caption = "Bars: interval between the cases that differ in this step alone."
+    return forest(
+        marks,
+        {name: other_style(i) for i, name in enumerate(marks["series"].unique())},
+        "ratio of goodput by step",
+        title="Effect of each step of a factor",
+        quantity="ratio of goodput",
+        scale=RATIO,
+        caption=caption if steps["low"].notna().any() else "",
+        ax=ax,
+    )

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.collections import QuadMesh
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import NullFormatter, NullLocator
+from scipy.optimize import isotonic_regression
 
 from netlab.charts.theme import CEILING_COLOUR, CEILING_DASH, HOLLOW_COLOUR, text_colour
-from netlab.errors import BadInput
 from netlab.files.tables import csv_of
 
 # Names of lines: at their ends, or in a legend below the figure.
@@ -40,25 +43,13 @@ MOST_ROOM = 0.5
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:
     """Move positions apart until neighbours are ``gap`` apart, as little as possible."""
-    order = sorted(range(len(positions)), key=lambda i: positions[i])
-    clusters: list[list[int]] = []
-    centres: list[float] = []
-    for i in order:
-        clusters.append([i])
-        centres.append(positions[i])
-        while len(clusters) > 1:
-            reach = gap * (len(clusters[-1]) + len(clusters[-2])) / 2
-            if centres[-1] - centres[-2] >= reach:
-                break
-            clusters[-2].extend(clusters.pop())
-            centres.pop()
-            centres[-1] = sum(positions[k] for k in clusters[-1]) / len(clusters[-1])
-    placed = [0.0] * len(positions)
-    for cluster, centre in zip(clusters, centres, strict=True):
-        first = centre - gap * (len(cluster) - 1) / 2
-        for rank, i in enumerate(cluster):
-            placed[i] = first + gap * rank
-    return placed
+    # less their ranks times the gap, they only have to rise: a regression in the least squares
+    order = np.argsort(positions, kind="stable")
+    ranks = gap * np.arange(len(order))
+    placed = np.zeros(len(order))
+    if len(order):
+        placed[order] = isotonic_regression(np.asarray(positions, float)[order] - ranks).x + ranks
+    return placed.tolist()
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -69,7 +60,7 @@ def figure_of(ax: Axes) -> Figure:
 
 def label_lines(
     ax: Axes,
-    labels: Iterable[str] | Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     *,
     size_pt: float = 9,
     inside: bool = False,
@@ -77,18 +68,10 @@ def label_lines(
 ) -> list[Text]:
     """Write each line's name at its right end; call it after the axis limits are final."""
     named = _named_lines(ax)
-    lines, names = list(named), list(named.values())
-    if isinstance(labels, Mapping):
-        names = [labels.get(name, name) for name in names]
-    elif labels is not None:
-        names = list(labels)
-    if len(names) != len(lines):
-        raise BadInput(
-            f"{len(names)} labels for {len(lines)} lines", key="labels", code="E-CHARTS-007"
-        )
-    if not lines:
+    if not named:
         return []
-    ends = [tuple(_points(line)[-1].tolist()) for line in lines]
+    names = [(labels or {}).get(name, name) for name in named.values()]
+    ends = [_points(line)[-1] for line in named]
     fig = figure_of(ax)
     if not laid_out and (layout := fig.get_layout_engine()):
         layout.execute(fig)  # it decides how far apart the ends are
@@ -99,24 +82,23 @@ def label_lines(
     placed = spread(wanted, gap=size_pt * 1.25)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.4} if inside else None
     texts: list[Text] = []
-    for line, name, end, new_pt, old_pt in zip(lines, names, ends, placed, wanted, strict=True):
+    for line, name, end, new_pt, old_pt in zip(named, names, ends, placed, wanted, strict=True):
         share = ax.transAxes.inverted().transform(ax.transData.transform(end))[0]
         at_edge = not inside and share > AT_EDGE  # beside the axes no grid runs through a name
-        texts.append(
-            ax.annotate(
-                name,
-                xy=(1, end[1]) if at_edge else end,
-                xycoords=("axes fraction", "data") if at_edge else "data",
-                xytext=(GAP_PT, new_pt - old_pt),
-                textcoords="offset points",
-                va="center",
-                ha="left",
-                fontsize=size_pt,
-                color=text_colour(line.get_color()),
-                bbox=box,
-                annotation_clip=False,
-            )
+        text = ax.annotate(
+            name,
+            xy=(1, float(end[1])) if at_edge else tuple(end.tolist()),
+            xycoords=("axes fraction", "data") if at_edge else "data",
+            xytext=(GAP_PT, new_pt - old_pt),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            fontsize=size_pt,
+            color=text_colour(line.get_color()),
+            bbox=box,
+            annotation_clip=False,
         )
+        texts.append(text)
     return texts
 
 
@@ -125,21 +107,15 @@ def _named_lines(ax: Axes) -> dict[Line2D, str]:
     bars = _bars(ax)
     lines = [line for line in ax.get_lines() if line.get_transform() is ax.transData]  # no ceiling
     named = {line: str(bars.get(line, line).get_label()) for line in lines}
-    drawn = {line: name for line, name in named.items() if not name.startswith("_")}
-    return {line: name for line, name in drawn.items() if len(_points(line))}
+    return {x: name for x, name in named.items() if not name.startswith("_") and len(_points(x))}
 
 
 def _bars(ax: Axes) -> dict[Line2D, ErrorbarContainer]:
-    """Lines that have bars, each with its bars."""
-    return {
-        container.lines[0]: container
-        for container in ax.containers
-        if isinstance(container, ErrorbarContainer) and container.lines[0] is not None
-    }
+    bars = [each for each in ax.containers if isinstance(each, ErrorbarContainer)]
+    return {each.lines[0]: each for each in bars if each.lines[0] is not None}
 
 
 def _points(line: Line2D) -> np.ndarray:
-    """Points of a line that have a value."""
     points = np.asarray(line.get_xydata(), dtype=float)
     return points[~np.isnan(points).any(axis=1)]
 
@@ -172,7 +148,6 @@ def legend_below(ax: Axes, *legend: Any, ncols: int = 1) -> None:
 
 COLUMNS = ("panel", "series", "x_label", "y_label", "x", "y", "low", "high")
 GID = "netlab-line-"
-_USE = re.compile(r"<use ([^>]*)/>")
 _DATA = re.compile(r'<metadata class="netlab-data">(.*?)</metadata>', re.DOTALL)
 
 
@@ -180,113 +155,88 @@ _DATA = re.compile(r'<metadata class="netlab-data">(.*?)</metadata>', re.DOTALL)
 class Series:
     """Points of one line of a figure, with the ends of their bars where it has bars."""
 
-    panel: str
     label: str
     axes: Axes
     line: Line2D
-    low: np.ndarray
-    high: np.ndarray
+    ends: np.ndarray
+    """``low, high`` of each point."""
 
     def points(self) -> Iterator[tuple]:
         """Its points as a reader sees them: x, y, low, high."""
-        x = _shown(self.axes, np.atleast_1d(self.line.get_xdata()), "x")
-        y = _shown(self.axes, np.atleast_1d(self.line.get_ydata()), "y")
-        return zip(x, y, self.low, self.high, strict=True)
+        x = _shown(self.axes.xaxis, np.atleast_1d(self.line.get_xdata()))
+        y = _shown(self.axes.yaxis, np.atleast_1d(self.line.get_ydata()))
+        return zip(x, y, *self.ends.T, strict=True)
 
 
-def series_of(fig: Figure) -> list[Series]:
+def series_of(fig: Figure) -> Iterator[Series]:
     """Lines of a figure that stand for data: those with a name, and those with bars."""
-    return [
-        Series(_panel(ax), label, ax, line, low, high)
-        for ax in fig.axes
-        for line, label, low, high in _lines(ax)
-    ]
+    for ax in fig.axes:
+        with_bars = _bars(ax)
+        for line in ax.get_lines():
+            ends = np.full((len(np.atleast_1d(line.get_xdata())), 2), np.nan)
+            if bars := with_bars.get(line):
+                yield Series(str(bars.get_label()), ax, line, _interval(bars, ends))
+            elif not (name := getattr(line, "netlab_name", str(line.get_label()))).startswith("_"):
+                yield Series(name, ax, line, ends)
 
 
-def _panel(ax: Axes) -> str:
-    return (ax.get_title(loc="left") or ax.get_title()).replace("\n", ", ")
-
-
-def keep_interval(bars: ErrorbarContainer, low: np.ndarray, high: np.ndarray) -> None:
+def keep_interval(bars: ErrorbarContainer, low: Any, high: Any) -> None:
     """Give bars that are cut at an edge of the chart the interval that they stand for."""
-    ends = (np.asarray(low, dtype=float), np.asarray(high, dtype=float))
+    ends = np.transpose([np.asarray(low, dtype=float), np.asarray(high, dtype=float)])
     bars.netlab_interval = ends  # type: ignore[attr-defined]
 
 
-def keep_name(line: Line2D, name: str) -> None:
-    """Name a line in the data of its figure that has no name in the figure itself."""
-    line.netlab_name = name  # type: ignore[attr-defined]
-
-
-def _lines(ax: Axes) -> Iterator[tuple[Line2D, str, np.ndarray, np.ndarray]]:
-    with_bars = _bars(ax)
-    for line in ax.get_lines():
-        points = len(np.atleast_1d(line.get_xdata()))
-        blank = np.full(points, np.nan)
-        if line in with_bars:
-            yield line, str(with_bars[line].get_label()), *_interval(with_bars[line], blank)
-        elif not (name := getattr(line, "netlab_name", str(line.get_label()))).startswith("_"):
-            yield line, name, blank, blank
-
-
-def _interval(container: ErrorbarContainer, blank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _interval(bars: ErrorbarContainer, blank: np.ndarray) -> np.ndarray:
     """The interval of each point: what :func:`keep_interval` stored, else the ends of the bars."""
-    if hasattr(container, "netlab_interval"):
-        return container.netlab_interval
-    bars = container.lines[2]
-    ends = _ends(bars[0].get_segments()) if bars else blank
-    return tuple(ends.T) if ends.shape == (len(blank), 2) else (blank, blank)
-
-
-def _ends(segments: list[np.ndarray]) -> np.ndarray:
-    """Lower and upper end of each bar; NaN for the bar of a missing point."""
-    rows = [(bar[0][1], bar[1][1]) if len(bar) == 2 else (np.nan, np.nan) for bar in segments]
-    return np.array(rows, dtype=float).reshape(-1, 2)
+    if hasattr(bars, "netlab_interval"):
+        return bars.netlab_interval
+    segments = bars.lines[2][0].get_segments() if bars.lines[2] else []
+    if len(segments) != len(blank):
+        return blank
+    ends = [bar[:, 1] if len(bar) == 2 else (np.nan, np.nan) for bar in segments]
+    return np.array(ends, dtype=float).reshape(-1, 2)
 
 
 def data_of(fig: Figure) -> pd.DataFrame:
     """The points of a figure, the fields of its heat maps and its bars, with :data:`COLUMNS`."""
     rows: list[tuple] = []
     for one in series_of(fig):
-        names = (one.panel, one.label, one.axes.get_xlabel(), one.axes.get_ylabel())
-        rows += [(*names, *point) for point in one.points()]
+        panel, _, *labels = _names(one.axes)
+        rows += [(panel, one.label, *labels, *point) for point in one.points()]
     for ax in fig.axes:
-        names = (_panel(ax), "", ax.get_xlabel(), ax.get_ylabel())
         for mesh in ax.collections:
             if isinstance(mesh, QuadMesh) and ax.get_label() != "<colorbar>":
-                rows += _fields(ax, mesh, names)
+                rows += _fields(ax, mesh)
         for bar in ax.patches:
-            if hasattr(bar, "get_height") and hasattr(bar, "get_x"):
-                rows.append((*names, bar.get_x(), bar.get_height(), np.nan, np.nan))
+            if isinstance(bar, Rectangle):
+                rows.append((*_names(ax), bar.get_x(), bar.get_height(), np.nan, np.nan))
     frame = pd.DataFrame.from_records(rows, columns=list(COLUMNS))
     return frame.dropna(axis="columns", how="all")
 
 
-def _shown(ax: Axes, values: np.ndarray, which: str) -> list:
+def _names(ax: Axes, series: str = "") -> tuple[str, str, str, str]:
+    panel = (ax.get_title(loc="left") or ax.get_title()).replace("\n", ", ")
+    return panel, series, ax.get_xlabel(), ax.get_ylabel()
+
+
+def _shown(axis: Axis, values: np.ndarray) -> list:
     """Values, or the names of their ticks where the axis has names."""
-    axis = ax.xaxis if which == "x" else ax.yaxis
-    names = dict(
-        zip(axis.get_ticklocs(), (t.get_text() for t in axis.get_ticklabels()), strict=False)
-    )
+    texts = (text.get_text() for text in axis.get_ticklabels())
+    names = dict(zip(axis.get_ticklocs(), texts, strict=False))
     if any(re.search(r"[A-Za-z]", text) for text in names.values()):
         return [names.get(value, value) for value in values.tolist()]
     return values.tolist()
 
 
-def _fields(ax: Axes, mesh: QuadMesh, names: tuple) -> list[tuple]:
-    array = mesh.get_array()
-    if array is None:
+def _fields(ax: Axes, mesh: QuadMesh) -> list[tuple]:
+    values: np.ndarray = np.ma.filled(np.ma.asarray(mesh.get_array(), dtype=float), np.nan)
+    columns, rows = ax.get_xticklabels(), ax.get_yticklabels()
+    if values.size != len(columns) * len(rows):
         return []
-    values: np.ndarray = np.ma.filled(np.ma.asarray(array, dtype=float), np.nan)
-    columns = [text.get_text() for text in ax.get_xticklabels()]
-    labels = [text.get_text() for text in ax.get_yticklabels()]
-    if values.size != len(columns) * len(labels):
-        return []
-    grid = values.reshape(len(labels), len(columns))
+    fields = zip(itertools.product(rows, columns), values.flat, strict=True)
     return [
-        (names[0], label, names[2], names[3], column, value, np.nan, np.nan)
-        for label, row in zip(labels, grid, strict=True)
-        for column, value in zip(columns, row, strict=True)
+        (*_names(ax, row.get_text()), column.get_text(), value, np.nan, np.nan)
+        for (row, column), value in fields
     ]
 
 
@@ -315,27 +265,18 @@ def _number(value: object) -> str:
 def annotate(svg: str, texts: list[list[str]], data: pd.DataFrame) -> str:
     """Add hover texts to the marks of an SVG, and its data as CSV."""
     for number, points in enumerate(texts):
-        start = svg.find(f'<g id="{GID}{number}">')
-        if start < 0:
-            continue
-        end = svg.find('<g id="', start + 4)
-        part = svg[start : end if end > 0 else len(svg)]
-        if len(_USE.findall(part)) == len(points):
-            svg = svg[:start] + _with_titles(part, points) + svg[start + len(part) :]
+        head, line, rest = svg.partition(f'<g id="{GID}{number}">')
+        part, group, tail = rest.partition('<g id="')
+        first, *uses = part.split("<use ")
+        if len(uses) == len(points):
+            titles = [f"><title>{html.escape(point)}</title></use>" for point in points]
+            marks = (use.replace("/>", title, 1) for use, title in zip(uses, titles, strict=True))
+            svg = "".join((head, line, "<use ".join([first, *marks]), group, tail))
     if data.empty:
         return svg
-    text = html.escape(csv_of(data))
     at = svg.rindex("</svg>")
+    text = html.escape(csv_of(data))
     return f'{svg[:at]}<metadata class="netlab-data">{text}</metadata>{svg[at:]}'
-
-
-def _with_titles(part: str, points: list[str]) -> str:
-    words = iter(points)
-
-    def titled(use: re.Match) -> str:
-        return f"<use {use[1]}><title>{html.escape(next(words))}</title></use>"
-
-    return _USE.sub(titled, part)
 
 
 def csv_in(svg: str) -> str:
@@ -375,28 +316,19 @@ def line_with_bars(
     label: str,
     style: dict[str, Any],
     ceiling: Any = math.inf,
-) -> ErrorbarContainer:
+) -> None:
     """Draw a line with the interval of each point; the data of the figure have whole intervals."""
-    means = np.asarray(values, dtype=float)
+    x, means = (np.asarray(v, dtype=float) for v in (x, values))
     low, high = within(means, *ends, ceiling)
-    bars = ax.errorbar(
-        np.asarray(x, dtype=float),
-        means,
-        yerr=[np.nan_to_num(means - low), np.nan_to_num(high - means)],
-        label=label,
-        capsize=3,
-        elinewidth=1.1,
-        **style,
-    )
-    keep_interval(bars, np.asarray(ends[0], dtype=float), np.asarray(ends[1], dtype=float))
-    return bars
+    bars = {"yerr": np.nan_to_num([means - low, high - means]), "capsize": 3, "elinewidth": 1.1}
+    keep_interval(ax.errorbar(x, means, label=label, **bars, **style), *ends)
 
 
 def hollow_points(
     ax: Axes, x: Any, values: Any, *, label: str, style: dict[str, Any], alone: bool
 ) -> None:
     """Draw the medians of disturbed cells: the marks of their line, hollow, grey and not joined."""
-    x, values = np.asarray(x, dtype=float), np.asarray(values, dtype=float)
+    x, values = (np.asarray(v, dtype=float) for v in (x, values))
     some = ~np.isnan(values)
     if not some.any():
         return
@@ -404,7 +336,7 @@ def hollow_points(
         x[some], values[some], linestyle="none", marker=style["marker"], markerfacecolor="none",
         color=HOLLOW_COLOUR, markeredgewidth=1.2, label=label if alone else "_hollow",
     )  # fmt: skip
-    keep_name(points, f"{label}, disturbed".lstrip(", "))
+    points.netlab_name = f"{label}, disturbed".lstrip(", ")  # type: ignore[attr-defined]
 
 
 def ceiling_line(ax: Axes, value: float, name: str, *, written: bool = True) -> None:

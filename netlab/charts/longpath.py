@@ -16,16 +16,10 @@ from netlab.analysis.longpath import LAW_OF_STACK
 from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.labels import label_lines, within
-from netlab.charts.theme import (
-    CEILING_COLOUR,
-    MARKERS,
-    new_axes,
-    other_style,
-    theme,
-)
+from netlab.charts.theme import CEILING_COLOUR, MARKERS, new_axes, other_style, theme
 
 SUMMARY_SIZE_IN = (7.0, 3.8)
-FLAGGED = " * Flagged run."
+DOTS, DASHES = (0, (1, 1)), (0, (4, 2))
 BLOW_UP_FROM = 0.9
 """Least share of the best mean for a stack to appear in the blow-up."""
 STYLE_OF_STACK = {"Reno": 0, "HighSpeed": 1, "Scalable": 2, "FAST": 3, "CUBIC": 4, "AIMD": 5}
@@ -39,17 +33,17 @@ def stack_style(stack: str, position: int = 0) -> dict:
 
 def star(runs: pd.DataFrame) -> str:
     """Note of a caption if any run is flagged."""
-    return FLAGGED if (runs["flags"] != "").any() else ""
+    return " * Flagged run." if (runs["flags"] != "").any() else ""
 
 
 def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw goodput of several stacks in one chart, and its blow-up: means over a second."""
     if runs.empty:
         return Gallery()
-    whole = goodput_over_time(lp, runs, title)
+    gallery = Gallery.of(goodput_over_time(lp, runs, title))
     if math.isnan(runs["since_s"].max()):
-        return Gallery.of(whole)
-    return Gallery.of(whole, goodput_over_time(lp, runs, f"{title}: blow-up", blown_up=True))
+        return gallery
+    return gallery + Gallery.of(goodput_over_time(lp, runs, f"{title}: blow-up", blown_up=True))
 
 
 def opening(lp: LongPath) -> Gallery:
@@ -83,12 +77,12 @@ def goodput_over_time(
             words.append(f"{stack}: below the chart" if blown_up else f"{stack}: nothing")
             continue
         span += rate["value"].tolist()
-        ax.plot(rate["t_s"], rate["value"], label=stack + ("*" if run["flags"] else ""),
-                markevery=max(1, len(rate) // 12),
-                **other_style(STYLE_OF_STACK.get(stack, position)))  # fmt: skip
+        style = other_style(STYLE_OF_STACK.get(stack, position))
+        style |= {"label": stack + "*" * bool(run["flags"]), "markevery": max(1, len(rate) // 12)}
+        ax.plot(rate["t_s"], rate["value"], **style)
         known = "no mean" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
         words.append(f"{stack}: {known}, last second {rate['value'].iloc[-1]:.0f}")
-    ax.axhline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=(0, (1, 1)), label="_limit")
+    ax.axhline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=DOTS, label="_limit")
     if blown_up and span:
         low, high = min(span), max(*span, limit)
         ax.set_ylim(low - 0.1 * (high - low) - 1, high + 0.1 * (high - low) + 1)
@@ -119,29 +113,24 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | N
     shown = runs.to_dict("records")
     ax = ax or new_axes((6.4, 0.34 * len(shown) + 1.2))
     limits = {run["mtu_B"]: lp.payload_limit_Mbps(run) for run in shown}
-    words = []
+    sizes, words = sorted(limits), []
     for position, run in enumerate(shown):
         mean, half = run["mean_Mbps"], run["half_width_Mbps"]
         low, high = within([mean], [mean - half], [mean + half], limits[run["mtu_B"]])
         ax.errorbar(mean, position, xerr=np.nan_to_num([mean - low, high - mean]), capsize=3,
-                    elinewidth=1.2,
-                    fmt=MARKERS[sorted(limits).index(run["mtu_B"])],
+                    elinewidth=1.2, fmt=MARKERS[sizes.index(run["mtu_B"])],
                     color=stack_style(lp.stack(run))["color"])  # fmt: skip
         words.append(f"{run['label']} ({run['mtu_B']} B): {mean:.0f}")
-    names = [run["label"] + ("*" if run["flags"] else "") for run in shown]
-    ax.set_yticks(range(len(shown)), names)
+    ax.set_yticks(range(len(shown)), [run["label"] + "*" * bool(run["flags"]) for run in shown])
     ax.invert_yaxis()
     limit = max(limits.values())
-    ax.axvline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=(0, (1, 1)))
+    ax.axvline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=DOTS)
     ax.set(xlim=(0, 1.06 * limit), xlabel="goodput after slow start, Mb/s", title=title)
     ax.grid(axis="x", visible=True)
-    marks = ", ".join(
-        f"{name} {mtu_B} B"
-        for name, mtu_B in zip(("circles", "squares"), sorted(limits), strict=False)
-    )
+    marks = zip(("circles", "squares"), sizes, strict=False)
+    marked = ", ".join(f"{name} {mtu_B} B" for name, mtu_B in marks)
     alt = f"Points with intervals, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
-    caption = f"Frames: {marks}. Dotted: payload rate of the path." + star(runs)
-    return describe(ax, alt, caption)
+    return describe(ax, alt, f"Frames: {marked}. Dotted: payload rate of the path." + star(runs))
 
 
 # Charts of single runs over a long path: quantities over time, recovery, flows; their grids.
@@ -168,19 +157,16 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     all_series = [lp.series(run) for run in shown]
     quantities = [name for name in QUANTITIES if any(len(s[name]) for s in all_series)]
     fig, axes = _columns(title, len(quantities), len(shown), ROW_IN * len(quantities) + 0.7)
-    for column, (run, series) in enumerate(zip(shown, all_series, strict=True)):
-        for row, name in enumerate(quantities):
-            ax = axes[row][column]
+    for run, series, column in zip(shown, all_series, axes.T, strict=True):
+        for ax, name in zip(column, quantities, strict=True):
             _quantity(ax, lp, run, series[name])
-            if row == 0:
-                ax.set_title(_column_title(lp, run), fontsize=9)
-            if column == 0:
-                ax.set_ylabel(QUANTITIES[name], fontsize=8.5)
-            if row == len(quantities) - 1:
-                ax.set_xlabel("s")
             ax.tick_params(labelsize=8)
-    for row, name in enumerate(quantities):
-        axes[row][0].set_ylim(0, _top(all_series, name))
+        column[0].set_title(_column_title(lp, run), fontsize=9)
+        column[-1].set_xlabel("s")
+    for ax, name in zip(axes[:, 0], quantities, strict=True):
+        top = max(series[name]["value"].max() for series in all_series if len(series[name]))
+        ax.set_ylim(0, HEADROOM * max(1.0, top))
+        ax.set_ylabel(QUANTITIES[name], fontsize=8.5)
     axes[0][0].set_xlim(left=0)
     words = "; ".join(_in_words(run, series) for run, series in zip(shown, all_series, strict=True))
     alt = (
@@ -205,18 +191,9 @@ def _quantity(ax: Axes, lp: LongPath, run: Run, frame: pd.DataFrame) -> None:
         colour = stack_style(lp.stack(run, int(stream)), int(stream))["color"]
         ax.plot(part["t_s"], part["value"], linewidth=1.1, color=colour,
                 linestyle="-" if stream == 0 else "--")  # fmt: skip
-    since_s = run.get("since_s", math.nan)
-    if not math.isnan(since_s):
-        ax.axvline(since_s, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (1, 1.5)))
-    loss_s = run.get("forced_loss_s")
-    if loss_s is not None and not pd.isna(loss_s):
-        ax.axvline(float(loss_s), color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
-
-
-def _top(all_series: list[dict[str, pd.DataFrame]], quantity: str) -> float:
-    """Upper end of the axis of a quantity."""
-    found = [s[quantity]["value"].max() for s in all_series if len(s[quantity])]
-    return HEADROOM * max(1.0, max(found, default=0))
+    for name, dash in (("since_s", (0, (1, 1.5))), ("forced_loss_s", DASHES)):
+        if pd.notna(at_s := run.get(name, math.nan)):
+            ax.axvline(float(at_s), color=CEILING_COLOUR, linewidth=0.9, linestyle=dash)
 
 
 def _column_title(lp: LongPath, run: Run) -> str:
@@ -229,8 +206,7 @@ def _column_title(lp: LongPath, run: Run) -> str:
 def _in_words(run: Run, series: dict[str, pd.DataFrame]) -> str:
     mean = run.get("mean_Mbps", math.nan)
     after = "never out of slow start" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
-    top = series["window"]["value"].max() if len(series["window"]) else math.nan
-    again = series["retransmits"]["value"].max() if len(series["retransmits"]) else math.nan
+    top, again = (series[name]["value"].max() for name in ("window", "retransmits"))
     return f"{run['label']}: {after}, largest window {top:.0f} segments, {again:.0f} retransmits"
 
 
@@ -243,11 +219,11 @@ def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         return Gallery()
     fig, axes = _columns(title, 1, len(shown), 2.9)
     drawn = [_recovery(ax, lp, run) for ax, run in zip(axes[0], shown, strict=True)]
-    axes[0][0].set_ylim(0, HEADROOM * max(highest for _, highest in drawn))
-    axes[0][0].set_ylabel("window, segments")
+    words, tops = zip(*drawn, strict=True)
+    axes[0][0].set(ylim=(0, HEADROOM * max(tops)), ylabel="window, segments")
     alt = (
         f"Line charts side by side, {title}: congestion window after one packet was dropped. "
-        f"{'; '.join(words for words, _ in drawn)}."
+        f"{'; '.join(words)}."
     )
     return Gallery.of(describe(fig, alt, LAWS + star(runs)))
 
@@ -257,16 +233,15 @@ def _recovery(ax: Axes, lp: LongPath, run: Run) -> tuple[str, float]:
     row = lp.recoveries.set_index("run_id").loc[run["run_id"]]
     trace = lp.series(run)["window"]
     after = trace[trace["t_s"] >= row["loss_s"] - 0.5]
-    stack = row["stack"]
-    ax.plot(after["t_s"] - row["loss_s"], after["value"], linewidth=1.3,
-            **{**stack_style(stack), "linestyle": "-"})  # fmt: skip
+    style = stack_style(row["stack"]) | {"linestyle": "-", "linewidth": 1.3}
+    ax.plot(after["t_s"] - row["loss_s"], after["value"], **style)
     _law(ax, row, after)
-    ax.axvline(0, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
+    ax.axvline(0, color=CEILING_COLOUR, linewidth=0.9, linestyle=DASHES)
     ax.set_title(_column_title(lp, run), fontsize=9)
     ax.set_xlabel("s after the loss")
     back = "not back" if math.isnan(row["recovery_s"]) else f"back after {row['recovery_s']:.1f} s"
     ends = f"{row['before_segments']:.0f} to {row['least_segments']:.0f} segments"
-    return f"{stack}: {ends}, {back}", float(after["value"].max())
+    return f"{row['stack']}: {ends}, {back}", float(after["value"].max())
 
 
 def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
@@ -291,31 +266,26 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         return Gallery()
     shown = runs.to_dict("records")
     fig, axes = _columns(title, 2, len(shown), 3.9, 0.8 * COLUMN_IN)
-    all_shares, words = [lp.shares(run) for run in shown], []
-    for (top, bottom), run, over in zip(axes.T, shown, all_shares, strict=True):
-        _flows(top, lp, run, over)
+    highest, words = 1.0, []
+    for (top, bottom), run in zip(axes.T, shown, strict=True):
+        over = lp.shares(run)
+        names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
+        for stream, name in enumerate(names):
+            if stream in over:
+                style = stack_style(name, stream) | {"linewidth": 1.4}
+                if name in names[:stream]:  # the second flow of a stack has the same colour
+                    style |= {"linestyle": (0, (1.5, 1.2)), "alpha": 0.75}
+                top.plot(over.index, over[stream], **style)
+                highest = float(np.nanmax([highest, over[stream].max()]))
+        top.set_title(_column_title(lp, run), fontsize=8.5)
         bottom.plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
         bottom.set(xlabel="s", ylim=(0.45, 1.03))
         last = over["jain"].iloc[-1] if len(over) else math.nan
         words.append(f"{run['label']}: index {last:.2f} at the end")
-    highest = [over.drop(columns="jain").max().max() for over in all_shares]
-    axes[0][0].set_ylim(0, HEADROOM * float(np.nanmax([1.0, *highest])))
-    axes[0][0].set_ylabel("goodput, Mb/s")
+    axes[0][0].set(ylim=(0, HEADROOM * highest), ylabel="goodput, Mb/s")
     axes[1][0].set_ylabel("Jain's index")
     alt = (
         f"Line charts in two rows, {title}: goodput of two flows over time, and Jain's fairness "
         f"index below. {'; '.join(words)}."
     )
     return Gallery.of(describe(fig, alt, FLOWS + star(runs)))
-
-
-def _flows(ax: Axes, lp: LongPath, run: Run, over: pd.DataFrame) -> None:
-    names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
-    for stream, name in enumerate(names):
-        if stream not in over:
-            continue
-        style = stack_style(name, stream)
-        if names[:stream].count(name):  # the second flow of a stack has the same colour
-            style |= {"linestyle": (0, (1.5, 1.2)), "alpha": 0.75}
-        ax.plot(over.index, over[stream], linewidth=1.4, **style)
-    ax.set_title(_column_title(lp, run), fontsize=8.5)

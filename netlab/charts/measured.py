@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -17,17 +17,10 @@ from matplotlib.lines import Line2D
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
-from netlab.charts.cells import HOLLOW
+from netlab.charts.cells import HOLLOW, cell_line
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
-from netlab.charts.labels import (
-    ceiling_line,
-    hollow_points,
-    label_lines,
-    legend_below,
-    line_with_bars,
-    stream_axis,
-)
+from netlab.charts.labels import ceiling_line, label_lines, legend_below, stream_axis
 from netlab.charts.theme import (
     BAND_COLOUR,
     CEILING_COLOUR,
@@ -59,18 +52,8 @@ def _top(part: pd.DataFrame) -> float:
 
 
 def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
-    for mtu_B in sorted(part["mtu_B"].unique()):
-        line = part[part["mtu_B"] == mtu_B].sort_values("streams")
-        label, alone = f"MTU {mtu_B} B", line["goodput_MBps"].isna().all()
-        hollow_points(
-            *(ax, line["streams"], disturbed(line)), label=label, style=styles[mtu_B], alone=alone
-        )
-        line_with_bars(
-            *(ax, line["streams"], line["goodput_MBps"], (line["low_MBps"], line["high_MBps"])),
-            label=label,
-            style=styles[mtu_B],
-            ceiling=line["bus_MBps"],
-        )
+    for mtu_B, line in part.assign(place=part["streams"]).groupby("mtu_B"):
+        cell_line(ax, line, "goodput_MBps", f"MTU {mtu_B} B", styles[mtu_B], gaps=True)
     stream_axis(ax, sorted(part["streams"].unique()))
     ax.set_ylim(0, top)
 
@@ -80,18 +63,10 @@ def _ceiling(
 ) -> None:
     """Draw the bus as a line, and per cent of it as a second scale on the right."""
     bus_MBps, name = _bus(part), printed.bus_name(part, study)
-    if math.isnan(bus_MBps):
-        return
     ceiling_line(ax, bus_MBps, f"{name}, {printed.number(bus_MBps)} MB/s", written=named)
-    if reading:
-        right = ax.secondary_yaxis(
-            "right",
-            functions=(
-                lambda v: 100 * np.asarray(v) / bus_MBps,
-                lambda p: np.asarray(p) * bus_MBps / 100,
-            ),
-        )
-        right.set_ylabel(f"% of {name}")
+    if reading and not math.isnan(bus_MBps):
+        scales = (lambda v: 100 * v / bus_MBps, lambda p: p * bus_MBps / 100)
+        ax.secondary_yaxis("right", functions=scales).set_ylabel(f"% of {name}")
 
 
 def _bus(part: pd.DataFrame) -> float:
@@ -100,23 +75,23 @@ def _bus(part: pd.DataFrame) -> float:
 
 def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str:
     """Alt text for the lines of a chart."""
-    unit = "Per cent of the bus" if of_bus else "MB/s"
-    lines = []
-    for mtu_B in sorted(part["mtu_B"].unique()):
-        line = part[part["mtu_B"] == mtu_B].sort_values("streams")
-        values = ", ".join(
-            f"{printed.number(row.goodput_MBps)} with {row.streams}"
-            if not math.isnan(row.goodput_MBps)
-            else f"{printed.number(row.disturbed_MBps)}, disturbed, with {row.streams}"
-            if row.disturbed
-            else f"nothing valid with {row.streams}"
-            for row in line.itertuples()
-        )
-        lines.append(f"{mtu_B} B: {values}")
-    bus = _bus(part)
+
+    def value(row: Any) -> str:
+        if not math.isnan(row.goodput_MBps):
+            return f"{printed.number(row.goodput_MBps)} with {row.streams}"
+        if row.disturbed:
+            return f"{printed.number(row.disturbed_MBps)}, disturbed, with {row.streams}"
+        return f"nothing valid with {row.streams}"
+
+    lines = "; ".join(
+        f"{mtu_B} B: {', '.join(map(value, line.sort_values('streams').itertuples()))}"
+        for mtu_B, line in part.groupby("mtu_B")
+    )
+    words = f"{'Per cent of the bus' if of_bus else 'MB/s'} by number of streams. {lines}."
+    if of_bus or math.isnan(bus := _bus(part)):
+        return words
     name = printed.bus_name(part, study).capitalize()
-    ceiling = "" if of_bus or math.isnan(bus) else f" {name} is {printed.number(bus)} MB/s."
-    return f"{unit} by number of streams. {'; '.join(lines)}.{ceiling}"
+    return f"{words} {name} is {printed.number(bus)} MB/s."
 
 
 def _caption(part: pd.DataFrame, study: Study | None) -> str:
@@ -142,10 +117,9 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
     """Draw one group over the number of streams, a panel a tuning, a line an MTU."""
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
-    width = 1.0 + 2.75 * len(tunings)
-    fig, axes = plt.subplots(
-        1, len(tunings), figsize=(width, 3.9), sharey=True, squeeze=False, sharex=True
-    )
+    grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
+    size = (1.0 + 2.75 * len(tunings), 3.9)
+    fig, axes = plt.subplots(1, len(tunings), figsize=size, **grid)
     styles, top, words = mtu_styles(cells["mtu_B"]), _top(whole), []
     for i, (ax, (tuning, label)) in enumerate(zip(axes[0], tunings.items(), strict=True)):
         part = whole[whole["tuning"] == tuning]
@@ -160,8 +134,7 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
     for i, ax in enumerate(axes[0][::-1]):  # the last has the longest names; all share its axis
         label_lines(ax, names, size_pt=8.5, inside=True, laid_out=i > 0)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
-    describe(fig, alt, _caption(whole, study))
-    return Panels(fig, axes)
+    return Panels(describe(fig, alt, _caption(whole, study)), axes)
 
 
 MOST_COLUMNS = 6
@@ -187,9 +160,8 @@ def whole_panels(
     if not len(tunings) <= len(groups) <= MOST_COLUMNS:
         across, down = tunings, groups
     size = (1.0 + 1.75 * len(across), 0.9 + 1.3 * len(down))
-    fig, axes = plt.subplots(
-        len(down), len(across), figsize=size, sharex=True, sharey=True, squeeze=False
-    )
+    grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
+    fig, axes = plt.subplots(len(down), len(across), figsize=size, **grid)
     styles, top, words = mtu_styles(cells["mtu_B"]), _top(cells), []
     for (y, row), (x, column) in product(enumerate(down), enumerate(across)):
         ax, (group, tuning) = axes[y][x], (column, row) if across is groups else (row, column)
@@ -218,20 +190,18 @@ def whole_panels(
         if then is not None:
             marks.append(Line2D([], [], label="published", color=CEILING_COLOUR, **PUBLISHED))
     fig.legend(handles=marks, ncols=len(marks), loc="outside lower center", fontsize=8.5)
-    caption = _caption(cells, study)
-    describe(fig, f"Line charts of the whole study, one scale. {' '.join(words)}", caption)
-    return Panels(fig, axes)
+    alt = f"Line charts of the whole study, one scale. {' '.join(words)}"
+    return Panels(describe(fig, alt, _caption(cells, study)), axes)
 
 
 @theme()
 def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = None) -> Axes:
     """Draw each run's deviation from its cell's mean in the randomised order of measurement."""
-    good = valid(runs)
-    mean = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("mean")
-    values = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("size")
-    deviation = 100 * (good["goodput_MBps"] / mean - 1)
-    frame = good.assign(deviation=deviation)[(values > 1) & (mean > 0)]
-    frame = frame.sort_values("started_at")
+    frame = valid(runs).sort_values("started_at")
+    of_cell = frame.groupby(list(CELL_KEYS))["goodput_MBps"]
+    mean = of_cell.transform("mean")
+    frame = frame.assign(deviation=100 * (frame["goodput_MBps"] / mean - 1))
+    frame = frame[(of_cell.transform("size") > 1) & (mean > 0)]
     frame = frame.assign(position=range(len(frame)))
     ax = ax or new_axes(CHART_SIZE_IN)
     for i, (tuning, label) in enumerate(printed.tuning_labels(frame, study).items()):
@@ -241,13 +211,11 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
     width = max(5, len(frame) // 20)
     if len(frame) >= width:
         smooth = frame["deviation"].rolling(width, center=True, min_periods=width // 2).median()
-        ax.plot(
-            frame["position"], smooth, color=MEDIAN_COLOUR, linewidth=1.6, label="running median"
-        )
+        line: dict[str, Any] = {"color": MEDIAN_COLOUR, "linewidth": 1.6}
+        ax.plot(frame["position"], smooth, label="running median", **line)
     ax.axhline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
-    ax.set_xlabel("position in the order of measuring")
+    ax.set(xlabel="position in the order of measuring", title="Drift over the study")
     ax.set_ylabel("deviation from the cell's mean, %")
-    ax.set_title("Drift over the study")
     legend_below(ax, ncols=4)
     if frame.empty:
         return describe(ax, "Empty chart: no cell has two valid runs, so drift cannot be seen.")
@@ -268,23 +236,14 @@ def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = ax or new_axes((CHART_SIZE_IN[0], 2.6))
     if len(took):
         reach = (0, max(float(took.max()), OVERHEAD_LIMIT_S) * 1.05)
-        sns.histplot(
-            x=took.to_numpy(), bins=60, binrange=reach, ax=ax, color=COUNT_COLOUR, linewidth=0
-        )
+        bars: dict[str, Any] = {"bins": 60, "binrange": reach, "color": COUNT_COLOUR}
+        sns.histplot(x=took.to_numpy(), ax=ax, linewidth=0, **bars)
     ax.axvline(OVERHEAD_LIMIT_S, color=CEILING_COLOUR, linestyle=(0, (1, 1)))
+    ax.annotate(f"limit {OVERHEAD_LIMIT_S:g} s", xy=(OVERHEAD_LIMIT_S, 1),
+                xycoords=("data", "axes fraction"), xytext=(3, -9), textcoords="offset points",
+                fontsize=8, color=CEILING_COLOUR)  # fmt: skip
     ax.set_xlim(left=0)
-    ax.annotate(
-        f"limit {OVERHEAD_LIMIT_S:g} s",
-        xy=(OVERHEAD_LIMIT_S, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, -9),
-        textcoords="offset points",
-        fontsize=8,
-        color=CEILING_COLOUR,
-    )
-    ax.set_xlabel("time outside warm-up and window, s")
-    ax.set_ylabel("runs")
-    ax.set_title("Overhead of a run")
+    ax.set(xlabel="time outside warm-up and window, s", ylabel="runs", title="Overhead of a run")
     if not len(took):
         return describe(ax, "Empty chart: no run recorded its overhead.")
     alt = (
@@ -292,6 +251,31 @@ def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         f"largest {took.max():.3f} s, limit {OVERHEAD_LIMIT_S:g} s."
     )
     return describe(ax, alt)
+
+
+@theme()
+def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the level of goodput over campaigns, the first at 1, and mark the steps found."""
+    ax = ax or new_axes((6.4, 3.2))
+    places = np.arange(len(frame))
+    style = other_style(0)
+    ax.plot(places, frame["level"], **{**style, "linestyle": "none"}, label="campaign")
+    steps = frame["step"].to_numpy(dtype=bool)
+    if steps.any():
+        marks = {**other_style(1), "linestyle": "none", "markersize": 9}
+        ax.plot(places[steps], frame.loc[steps, "level"], **marks, label="step")
+    for place, row in zip(places[steps], frame[steps].itertuples(), strict=True):
+        ax.annotate(f"×{row.ratio:.2f}", (place, row.level), xytext=(8, 6),
+                    textcoords="offset points", fontsize=9)  # fmt: skip
+    ax.axhline(1, color=CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.set_xticks(places, [campaign[:13] for campaign in frame["campaign"]], rotation=20)
+    ax.set(ylabel="goodput, first campaign = 1", title="Level of goodput over campaigns")
+    legend_below(ax, ncols=2)
+    words = "; ".join(
+        f"{row.campaign}: {row.level:.3f}" + (" (a step)" if row.step else "")
+        for row in frame.itertuples()
+    )
+    return describe(ax, f"Dots of the level of goodput over campaigns. {words}.")
 
 
 # Charts of a design before and of a run after measuring: order, cells, knob values, samples.
@@ -302,23 +286,23 @@ WIDTH_IN = 6.4
 
 def _rows(
     plan: pd.DataFrame, study: Study, ax: Axes | None
-) -> tuple[Axes, Iterator[tuple[int, str, dict, pd.DataFrame]]]:
+) -> tuple[Axes, list[tuple[int, str, dict, pd.DataFrame]]]:
     """Axes with a row a tuning and MTU of a plan, and place, name, style and runs of each."""
-    labels, plan = printed.tuning_labels(plan, study), plan.assign(mtu_B=plan["mtu_B"].fillna(0))
-    rank = list(labels)
-    parts = [(rank.index(key[0]), *key, part) for key, part in plan.groupby(["tuning", "mtu_B"])]
-    parts.sort(key=lambda one: one[:3])
-    styles = mtu_styles(mtu_B for _, _, mtu_B, _ in parts)
+    labels = printed.tuning_labels(plan, study)
+    ranked = plan.assign(
+        rank=plan["tuning"].map(list(labels).index), mtu_B=plan["mtu_B"].fillna(0).astype(int)
+    )
+    parts = list(ranked.groupby(["rank", "tuning", "mtu_B"]))
     names = [
-        f"{labels[tuning]}, {f'{mtu_B:.0f} B' if mtu_B else 'MTU as found'}"
-        for _, tuning, mtu_B, _ in parts
+        f"{labels[t]}, {f'{mtu_B} B' if mtu_B else 'MTU as found'}" for (_, t, mtu_B), _ in parts
     ]
+    styles = mtu_styles(ranked["mtu_B"])
     ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(parts)))
     name_rows(ax, names)
-    return ax, (
-        (row, name, {**styles[int(mtu_B)], "linestyle": "none"}, part)
-        for row, (name, (*_, mtu_B, part)) in enumerate(zip(names, parts, strict=True))
-    )
+    return ax, [
+        (row, names[row], {**styles[mtu_B], "linestyle": "none"}, part)
+        for row, ((_, _, mtu_B), part) in enumerate(parts)
+    ]
 
 
 @theme()
@@ -333,11 +317,11 @@ def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
         ax.axvline(start - 0.5, color=CEILING_COLOUR, linewidth=0.7, zorder=0)
     ax.set(xlabel="order of measuring (lines: starts of rounds)", title="Runs in their order")
     rounds = plan["round"].nunique()
-    return describe(
-        ax,
+    alt = (
         f"Marks of {len(plan)} runs in the order of measuring, one row a tuning and MTU; "
-        f"{rounds} round{'s' * (rounds != 1)}, each with all rows in an order of its own.",
+        f"{rounds} round{'s' * (rounds != 1)}, each with all rows in an order of its own."
     )
+    return describe(ax, alt)
 
 
 @theme()
@@ -386,13 +370,10 @@ def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
         ax.axvspan(window.min(), window.max(), color=BAND_COLOUR, zorder=0)
     style = {**other_style(0), "markersize": 3.5}
     ax.plot(line["t_s"], line["goodput_MBps"], label="goodput", **style)
-    ax.set(xlabel="s", ylabel="goodput, MB/s", title=arrows(run_id))
-    ax.set_ylim(bottom=0)
+    ax.set(xlabel="s", ylabel="goodput, MB/s", ylim=(0, None), title=arrows(run_id))
     reach = line.loc[line["in_window"], "goodput_MBps"]
-    low, high = (reach.min(), reach.max()) if len(reach) else (np.nan, np.nan)
-    return describe(
-        ax,
+    alt = (
         f"Line of the goodput of {run_id} over {len(line)} samples, in the window "
-        f"{printed.number(low)} to {printed.number(high)} MB/s.",
-        "Grey: the measured window.",
+        f"{printed.number(reach.min())} to {printed.number(reach.max())} MB/s."
     )
+    return describe(ax, alt, "Grey: the measured window.")

@@ -1,18 +1,25 @@
-"""Charts of the published figures, and of the claims about them."""
+"""Charts of the published figures, of the claims about them, and of what is measured beside."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from netlab import bus, published
+from netlab.analysis.printed import unit_of
+from netlab.analysis.then_and_now import BAND, FLUCTUATION
 from netlab.charts.chart import Gallery, describe
-from netlab.charts.labels import label_lines, legend_below
+from netlab.charts.forest import RATIO, Reach, forest, reach_of
+from netlab.charts.labels import ceiling_line, label_lines, legend_below, line_with_bars
 from netlab.charts.theme import (
     CEILING_COLOUR,
     CHART_SIZE_IN,
@@ -24,11 +31,12 @@ from netlab.charts.theme import (
     new_axes,
     other_style,
     second_style,
+    side_style,
     text_colour,
     theme,
 )
 from netlab.congestion import LAWS, mss_B
-from netlab.errors import BadInput, require
+from netlab.errors import require
 from netlab.published.claims import DOCUMENTS, counts_of
 from netlab.published.claims.model import Verdict
 from netlab.published.claims.values import misprints
@@ -47,6 +55,10 @@ from netlab.units import MIB
 # Charts of the published figures: openlab 2003 and its preliminary notes.
 
 TUNINGS = tuple(TUNING_WORDS)
+LIMIT: dict[str, Any] = {"color": CEILING_COLOUR, "linestyle": DASHES[1], "linewidth": 1.2}
+"""Line of a goal or a limit."""
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+"""Ground of a text on other marks."""
 # The charts printed in chapter 4 of the report, by table and tuning, in its order.
 PRINTED_CHARTS = (
     (2, "none"), (2, "full"),
@@ -59,46 +71,31 @@ HOSTS_OF_TABLE = {
     number: title.removesuffix(" results") for number, title in TITLE_OF_TABLE.items()
 } | {1: "Linux64 → Linux64 (original)"}
 MISSING_CHARTS = tuple(
-    (table, tuning)
-    for table in TITLE_OF_TABLE
-    for tuning in TUNINGS
-    if (table, tuning) not in PRINTED_CHARTS
+    which for which in product(TITLE_OF_TABLE, TUNINGS) if which not in PRINTED_CHARTS
 )
 
 
 @theme()
 def throughput_by_streams(table: int, tuning: str, *, ax: Axes | None = None) -> Axes:
     """Draw one chart of chapter 4: throughput over streams, one line per MTU."""
-    if table not in TITLE_OF_TABLE or tuning not in TUNINGS:
-        raise BadInput(
-            "no such table and tuning",
-            key="table, tuning",
-            value=(table, tuning),
-            code="E-CHARTS-005",
-        )
+    require((table, tuning), PRINTED_CHARTS + MISSING_CHARTS, key="chart", code="E-CHARTS-005")
     whole = published.load("openlab-2003").query("table == @table")
     frame = whole.query("tuning == @tuning")
     hosts = HOSTS_OF_TABLE[table]
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    _lines(ax, frame, "throughput_MBps")
     ax.set(
         title=f"{hosts},\n{TUNING_WORDS[tuning]}",
         xlabel="Streams" + (" in each direction" if "↔" in hosts else ""),
         ylabel="Throughput, MB/s",
         ylim=(0, 1.05 * whole["throughput_MBps"].max()),
     )
-    label_lines(ax)
+    _lines(ax, frame, "throughput_MBps")
     return describe(ax, _alt(f"Table {table}, {hosts}, {TUNING_WORDS[tuning]}: throughput", frame))
 
 
-def printed_charts() -> Gallery:
-    """All twelve charts of chapter 4, in its order."""
-    return Gallery.of(*(throughput_by_streams(*which) for which in PRINTED_CHARTS))
-
-
-def missing_charts() -> Gallery:
-    """Charts that the report leaves out."""
-    return Gallery.of(*(throughput_by_streams(*which) for which in MISSING_CHARTS))
+def chapter_4(which: Iterable[tuple[int, str]]) -> Gallery:
+    """Charts of chapter 4 by table and tuning."""
+    return Gallery.of(*(throughput_by_streams(*each) for each in which))
 
 
 @theme()
@@ -114,7 +111,7 @@ def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
         # Some bests are equal: a step down for each tuning keeps all markers visible.
         ax.plot(best[tuning], [row + 0.25 * (1 - i) for row in rows], label=TUNING_WORDS[tuning],
                 **style)  # fmt: skip
-    ax.axvline(GOAL_PERCENT, color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.2)
+    ax.axvline(GOAL_PERCENT, **LIMIT)
     ax.text(GOAL_PERCENT - 1, rows[-1] - 0.55, f"goal, {GOAL_PERCENT} %", ha="right", va="center",
             fontsize=9, color=CEILING_COLOUR)  # fmt: skip
     ax.set(
@@ -123,9 +120,7 @@ def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
         xlim=(0, 100),
         ylim=(rows[-1] - 0.8, rows[0] + 0.6),
     )
-    ax.set_yticks(rows, names)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
+    _name_rows(ax, rows, names)
     ax.grid(axis="x", visible=True)
     legend_below(ax, ncols=len(TUNINGS))
     words = ", ".join(TUNING_WORDS.values())
@@ -133,11 +128,17 @@ def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
         f"table {table} {', '.join(f'{row[t]:.0f}' for t in TUNINGS)}"
         for table, row in best.iterrows()
     )
-    return describe(
-        ax,
+    alt = (
         f"Best cell of each table in per cent of PCI-X bandwidth, {words}: "
-        f"{values}. The goal is {GOAL_PERCENT}; the most reached is {best.max(axis=None):.0f}.",
+        f"{values}. The goal is {GOAL_PERCENT}; the most reached is {best.max(axis=None):.0f}."
     )
+    return describe(ax, alt)
+
+
+def _name_rows(ax: Axes, rows: Sequence[float] | np.ndarray, names: Sequence[str]) -> None:
+    ax.set_yticks(rows, names)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="y", visible=False)
 
 
 PRELIMINARY_VALUES = {"throughput_MBps": "Total", "per_stream_MBps": "Per stream"}
@@ -150,15 +151,14 @@ def preliminary_set(tuning: str, value: str = "throughput_MBps", *, ax: Axes | N
     frame = published.load("openlab-2003-preliminary")
     part = frame[frame["tuning"] == tuning]
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)
-    _lines(ax, part, value)
-    note = _misprint(ax, tuning) if value == "throughput_MBps" else ""
     ax.set(
-        title=_two_lines(TITLE_OF_SET[tuning]),
+        title="\n".join([*textwrap.wrap(TITLE_OF_SET[tuning], 30), ""][:2]),  # beside the others
         xlabel="Streams",
         ylabel=f"{PRELIMINARY_VALUES[value]}, MB/s",
         ylim=(0, 1.08 * frame[value].max()),
     )
-    label_lines(ax)
+    _lines(ax, part, value)
+    note = _misprint(ax, tuning) if value == "throughput_MBps" else ""
     alt = _alt(f"{TITLE_OF_SET[tuning]}: {PRELIMINARY_VALUES[value]}", part, value)
     return describe(ax, alt + note)
 
@@ -197,7 +197,7 @@ def burst_efficiency(*, ax: Axes | None = None) -> Axes:
         values = [100 * bus.pci_x_efficiency(size, latency_clocks=latency) for size in sizes]
         ax.plot(sizes, values, label=f"{latency} idle clocks", **other_style(i))
         ends.append(f"{latency} idle clocks {values[0]:.0f} to {values[-1]:.0f}")
-    ax.axhline(GOAL_PERCENT, color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.2)
+    ax.axhline(GOAL_PERCENT, **LIMIT)
     ax.text(sizes[0], GOAL_PERCENT - 2, f"goal, {GOAL_PERCENT} %", color=CEILING_COLOUR,
             fontsize=9, va="top")  # fmt: skip
     ax.set_xscale("log", base=2)
@@ -209,29 +209,24 @@ def burst_efficiency(*, ax: Axes | None = None) -> Axes:
         ylim=(0, 103),
     )
     label_lines(ax)
-    return describe(
-        ax,
-        "Modelled PCI-X efficiency in per cent from MMRBC 512 to 4096 bytes: " + "; ".join(ends),
-    )
+    alt = "Modelled PCI-X efficiency in per cent from MMRBC 512 to 4096 bytes: "
+    return describe(ax, alt + "; ".join(ends))
 
 
 def _lines(ax: Axes, frame: pd.DataFrame, value: str) -> None:
-    """One line per MTU, in the order of MTU, on ``ax``."""
+    """One line per MTU, in the order of MTU, named at its end."""
     for mtu_B, style in mtu_styles(frame["mtu_B"]).items():
-        sns.lineplot(
-            frame[frame["mtu_B"] == mtu_B], x="streams", y=value, ax=ax, label=f"{mtu_B} B",
-            legend=False, estimator=None, errorbar=None, **style,
-        )  # fmt: skip
+        line = frame[frame["mtu_B"] == mtu_B].sort_values("streams")
+        ax.plot(line["streams"].astype(float), line[value], label=f"{mtu_B} B", **style)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    ticks = sorted(frame["streams"].unique())
+    _stream_ticks(ax, frame["streams"], 1.02)
+    label_lines(ax)
+
+
+def _stream_ticks(ax: Axes, streams: pd.Series, room: float) -> None:
+    ticks = sorted(streams.unique())
     ax.set_xticks(ticks, [str(tick) for tick in ticks])
-    ax.set_xlim(0, max(ticks) * 1.02)
-
-
-def _two_lines(title: str) -> str:
-    """A title of exactly two lines, so that charts side by side have axes of one height."""
-    lines = textwrap.wrap(title, 30)
-    return "\n".join([*lines, ""][:2] if len(lines) == 1 else lines)
+    ax.set_xlim(0, max(ticks) * room)
 
 
 def _alt(title: str, frame: pd.DataFrame, value: str = "throughput_MBps") -> str:
@@ -273,19 +268,15 @@ def before_and_after(*, ax: Axes | None = None) -> Axes:
                         ha="center", fontsize=9)  # fmt: skip
         name = LINK_LIMIT[document]
         ax.vlines(limits[name], row - 0.22, row + 0.16, color="black", linewidth=2)
-        clear = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         ax.text(limits[name], row - 0.25, f"{name}: {limits[name]:.0f}", fontsize=8.5,
-                va="top", ha="center", bbox=clear)  # fmt: skip
+                va="top", ha="center", bbox=CLEAR)  # fmt: skip
     for name, words in _PCI_LIMITS.items():
-        ax.axvline(limits[name], color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.2, zorder=0)
+        ax.axvline(limits[name], zorder=0, **LIMIT)
         ax.text(limits[name], top + 0.55, f"{words}: {limits[name]:.0f}", fontsize=8.5,
                 va="bottom", ha="center", color=CEILING_COLOUR)  # fmt: skip
-    ax.set_yticks(
-        list(rows.values()), ["\n".join(TITLE_OF_DOCUMENT[d].rsplit(", ", 1)) for d in rows]
-    )
+    names = ["\n".join(TITLE_OF_DOCUMENT[d].rsplit(", ", 1)) for d in rows]
+    _name_rows(ax, list(rows.values()), names)
     ax.set(xlabel="goodput, Mb/s", xlim=(0, 1200), ylim=(-0.6, top + 0.5))
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
     legend_below(ax, ncols=2)
     values = "; ".join(
         f"{TITLE_OF_DOCUMENT[d]}: {wide.loc[d, 'before']:g} to {wide.loc[d, 'after']:g}"
@@ -293,8 +284,7 @@ def before_and_after(*, ax: Axes | None = None) -> Axes:
     )
     shown = [*_PCI_LIMITS, *LINK_LIMIT.values()]
     bounds = ", ".join(f"{name} {limits[name]:.0f}" for name in shown)
-    alt = f"Goodput before and after tuning in Mb/s. {values}. Limits: {bounds}."
-    return describe(ax, alt)
+    return describe(ax, f"Goodput before and after tuning in Mb/s. {values}. Limits: {bounds}.")
 
 
 # Charts of the wide-area tests: windows and recovery.
@@ -305,8 +295,6 @@ _LABEL_SIDE = {"Reno": "center", "HighSpeed": "left", "Scalable": "right"}
 
 MOST_POINTS = 300
 """Of a line of window over time: an hour of round trips has 20,000."""
-
-ENOUGH_COLOUR, TOO_SMALL_COLOUR = OTHERS[4], OTHERS[1]
 
 
 @theme()
@@ -321,24 +309,22 @@ def windows_needed_and_given(*, ax: Axes | None = None) -> Axes:
     needed = figures["bdp_B"] / 1e6
     ax = ax or new_axes()
     rows = np.arange(len(bars))[::-1]
-    enough = [size >= needed for size in bars.values()]
-    colours = [ENOUGH_COLOUR if fits else TOO_SMALL_COLOUR for fits in enough]
-    drawn = ax.barh(rows, list(bars.values()), height=0.6, color=colours, edgecolor="white")
-    for patch, fits in zip(drawn, enough, strict=True):
-        patch.set_hatch("" if fits else "///")
+    fits = [size >= needed for size in bars.values()]
+    colours = [OTHERS[4] if enough else OTHERS[1] for enough in fits]
+    hatches = ["" if enough else "///" for enough in fits]
+    drawn = ax.barh(rows, list(bars.values()), height=0.6, color=colours, edgecolor="white",
+                    hatch=hatches)  # fmt: skip
     ax.bar_label(drawn, [f"{size:.0f}" for size in bars.values()], padding=3, fontsize=9)
-    ax.axvline(needed, color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.4)
+    ax.axvline(needed, **LIMIT | {"linewidth": 1.4})
     ax.text(needed + 1, rows[0] + 0.62, f"needed, {needed:.0f} MB", fontsize=9, va="center",
             color=CEILING_COLOUR)  # fmt: skip
-    ax.set_yticks(rows, list(bars))
+    _name_rows(ax, rows, list(bars))
     ax.set(
         title="Windows given, and the window the path needs",
         xlabel="Window, MB (hatched: too small for the full rate)",
         ylim=(-0.6, len(bars)),
         xlim=(0, 1.1 * max(bars.values())),
     )
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
     values = "; ".join(f"{name} {size:.0f}" for name, size in bars.items())
     return describe(ax, f"Windows in MB against {needed:.0f} needed to fill the path: {values}.")
 
@@ -376,11 +362,11 @@ def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks([1, 10, 100, 1000, 10_000], ["1", "10", "100", "1000", "10000"])
     ax.minorticks_off()
     ax.set_yticks([40, 60, 80, 100])
-    return describe(
-        ax,
+    alt = (
         f"Congestion window after one loss on the path at MTU {mtu_B} bytes, "
-        f"{segments:.0f} segments. Time back to the full window: {', '.join(words)}.",
+        f"{segments:.0f} segments. Time back to the full window: {', '.join(words)}."
     )
+    return describe(ax, alt)
 
 
 def recovery_charts() -> Gallery:
@@ -413,13 +399,10 @@ def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         bars = ax.barh(rows, number, left=left, color=colour, edgecolor="white", height=0.65,
                        label=str(verdict), hatch=HATCHES.get(verdict, ""))  # fmt: skip
         texts = [str(n) if n >= LEAST_LABELLED else "" for n in number]
-        clear = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        ax.bar_label(bars, texts, label_type="center", fontsize=8.5, bbox=clear)
+        ax.bar_label(bars, texts, label_type="center", fontsize=8.5, bbox=CLEAR)
         left += number
-    ax.set_yticks(rows, list(DOCUMENTS.values()))
+    _name_rows(ax, rows, list(DOCUMENTS.values()))
     ax.invert_yaxis()
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
     ax.grid(axis="x", visible=True)
     ax.set(xlabel="claims", title="Claims by verdict")
     legend_below(ax, ncols=len(COLOURS))
@@ -428,3 +411,118 @@ def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for name, row in counts.iterrows()
     )
     return describe(ax, f"Bars of the number of claims by verdict, one a document. {words}.")
+
+
+# A measured study beside the published one: shares of the ceiling, and ratios.
+
+SIDES = {"then": "2003", "now": "measured"}
+"""Prefix of the columns of a side -> title of its axes."""
+
+PAIR_SIZE_IN = (5.0, 3.1)
+RATIO_WIDTH_IN = 4.9
+HEADROOM = 1.1
+CLIP_ABOVE_MEAN = 1.25
+"""Largest stretch of the axis by an interval, as a factor of the highest mean."""
+
+
+def beside(cells: pd.DataFrame) -> Gallery:
+    """Draw goodput over streams then and now, one chart a group and tuning."""
+    groups = [part for _, part in cells[cells["now_percent"].notna()].groupby(["table", "group"])]
+    pairs = product(groups, TUNINGS)
+    return Gallery.of(*(_pair(part, t) for part, t in pairs if (part["tuning"] == t).any()))
+
+
+@theme()
+def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
+    part = whole[whole["tuning"] == tuning].sort_values("streams")
+    group, table = part.iloc[0]["group"], part.iloc[0]["table"]
+    whose = f"{group}, {TUNING_WORDS[tuning]}"
+    fig, axes = plt.subplots(1, 2, sharey=True, figsize=PAIR_SIZE_IN)
+    styles, words = mtu_styles(whole["mtu_B"]), []
+    means = max(whole["now_percent"].max(), whole["then_percent"].max(), 100.0)
+    highest = min(whole["now_percent_high"].fillna(0).max(), CLIP_ABOVE_MEAN * means)
+    for ax, (side, title) in zip(axes, SIDES.items(), strict=True):
+        for mtu_B, line in part.groupby("mtu_B"):
+            then, values = line["then_percent"], line[f"{side}_percent"]
+            ends = (line["now_percent_low"], line["now_percent_high"])
+            if side == "then":
+                ends = (then * (1 - FLUCTUATION), then * (1 + FLUCTUATION))
+            style: dict[str, Any] = {"style": styles[mtu_B], "ceiling": 100.0}
+            line_with_bars(ax, line["streams"], values, ends, label=f"{mtu_B} B", **style)
+            listed = zip(values, line["streams"], strict=True)
+            words.append(f"{title}, {mtu_B} B: {', '.join(f'{v:.0f} with {n}' for v, n in listed)}")
+        ceiling_line(ax, 100.0, "ceiling", written=side == "then")
+        _stream_ticks(ax, part["streams"], 1.05)
+        ax.set(title=title, xlabel="Streams", ylim=(0, HEADROOM * max(means, highest)))
+    axes[0].set_ylabel("goodput, % of ceiling")
+    fig.suptitle(f"Table {table}: {whose}", x=0.02, ha="left", fontweight="bold", fontsize=10)
+    for ax in axes:
+        label_lines(ax, laid_out=ax is not axes[0])
+    ceilings = (part.iloc[0]["then_ceiling_MBps"], part["now_ceiling_MBps"].median())
+    limits = f"{ceilings[0]:.0f} MB/s in 2003, {ceilings[1]:.0f} MB/s measured"
+    alt = (
+        f"Line charts side by side on one scale, table {table}, {whose}: goodput in per cent of "
+        f"the ceiling ({limits}) by number of streams. {'; '.join(words)}."
+    )
+    both = ", each of both directions together" if "<->" in group else ""
+    return describe(fig, alt, f"Ceiling: {limits}{both}.")
+
+
+def ratios(compared: pd.DataFrame, factor: str) -> Gallery:
+    """Draw the effect of each step of a factor then and now, one chart a step and condition."""
+    part = compared[compared["factor"] == factor]
+    both = _marks(part, BAND)
+    reach = reach_of(both, RATIO) if len(both) else None
+    if factor == "direction":  # one pair of groups a step: the tunings make the rows
+        charts = [
+            (rows, step, rows["where"].tolist()) for step, rows in part.groupby("step", sort=False)
+        ]
+    else:
+        charts = [
+            (rows, "\n".join(where), [f"Table {tables}" for tables in rows["tables"]])
+            for where, rows in part.groupby(["step", "where"], sort=False)
+        ]
+    return Gallery.of(*(ratio_forest(*each, reach=reach) for each in charts))
+
+
+def published_steps(steps: pd.DataFrame, error: float, title: str) -> Gallery:
+    """Draw the effect of each step of a published table beside the measured one."""
+    if steps.empty:
+        return Gallery()
+    names = [f"{unit_of(row.factor).partition(',')[0]} {row.step}" for row in steps.itertuples()]
+    return Gallery.of(ratio_forest(steps, title, names, band=error))
+
+
+def ratio_forest(
+    rows: pd.DataFrame,
+    title: str,
+    names: Sequence[str],
+    *,
+    reach: Reach | None = None,
+    band: float = BAND,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the published and the measured ratio of each row with their intervals."""
+    return forest(
+        _marks(rows, band, names),
+        {label: side_style(side) for side, label in SIDES.items()},
+        "ratio of goodput, by row on a logarithmic axis; a grey band marks no change",
+        title=title,
+        quantity="Ratio after / before",
+        scale=RATIO,
+        reach=reach,
+        beside=rows["verdict"].tolist(),
+        width_in=RATIO_WIDTH_IN,
+        ax=ax,
+    )
+
+
+def _marks(rows: pd.DataFrame, band: float, names: Sequence[str] = ()) -> pd.DataFrame:
+    """Both ratios of each row as marks, with what the published one did and the verdict."""
+    rows, sides = rows.reset_index(drop=True), []
+    for (side, label), word in zip(SIDES.items(), ("said", "verdict"), strict=True):
+        columns = {f"{side}_{end}": end for end in ("low", "high")}
+        columns |= {f"{side}_ratio": "centre", word: "verdict"}
+        marks = rows[list(columns)].rename(columns=columns)
+        sides.append(marks.assign(row=names or rows.index, series=label, bound=band))
+    return pd.concat(sides).sort_index(kind="stable")

@@ -1,9 +1,12 @@
-"""``netlab autotune | screen | bench | calibrate``: measurements that need more than a study."""
+"""``netlab measure | autotune | screen | bench | calibrate``: more, or less, than a study."""
 
 from __future__ import annotations
 
+import json
+import math
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,15 +19,18 @@ from netlab.cli.options import (
     guarded,
     load_measurable,
     load_study,
+    note,
     results_option,
     study_argument,
     timing_options,
 )
+from netlab.cli.studies import exit_code, measure, reached
 from netlab.errors import BadInput, NetlabError
 
 if TYPE_CHECKING:
     from netlab.experiment.progress import Progress
     from netlab.screen.design import ScreenRequest
+    from netlab.survey.findings import Finding
 
 
 # ``netlab autotune``: find the best setting of a path within a budget.
@@ -42,12 +48,9 @@ CHART_S = 3.0
     "aim",
     type=click.Choice(["goodput", "cpu"]),
     default="goodput",
-    show_default=True,
     help="Highest goodput, or least CPU time per byte of both hosts.",
 )
-@click.option(
-    "--seconds", type=float, default=120.0, show_default=True, help="Budget of the search."
-)
+@click.option("--seconds", type=float, default=120.0, help="Budget of the search.")
 @click.option(
     "--direction",
     type=click.Choice(["->", "<->"]),
@@ -71,7 +74,6 @@ CHART_S = 3.0
     "--engines",
     type=click.Choice(["same", "all"]),
     default="same",
-    show_default=True,
     help="all: also try to send and receive without copying every byte.",
 )
 @click.option(
@@ -88,9 +90,6 @@ CHART_S = 3.0
 def autotune_command(
     path: str,
     study: str | None,
-    record_length_B: tuple[int, ...],
-    buffer_B: tuple[int, ...],
-    streams: tuple[int, ...],
     output: Path | None,
     results: Path | None,
     chart: Path | None,
@@ -113,9 +112,9 @@ def autotune_command(
     output. Files: the winner as keys of a study (YAML), and every run (JSON). Exit code 1 if the
     budget allows no conclusion.
     """
-    given = {"record_length_B": record_length_B, "buffer_B": buffer_B, "streams": streams}
-    given = {name: levels for name, levels in given.items() if levels}
     began_s = time.monotonic()
+    replaced = ("record_length_B", "buffer_B", "streams")
+    given = {name: levels for name in replaced if (levels := asked.pop(name))}
     for key, file, endings in (("chart", chart, CHARTS), ("output", output, YAML)):
         _check_ending(key, file, endings, code="E-CLI-001")
     from netlab.autotune.request import SearchRequest, default_study
@@ -131,12 +130,8 @@ def autotune_command(
 
     if chart is not None:
         from netlab.charts.experiments import save_chart, search_alt, search_panels
-    tuned = autotune(
-        ask,
-        began_s=began_s,
-        closing_s=CLOSING_S + (CHART_S if chart is not None else 0.0),
-        say=lambda line: click.echo(f"netlab: {line}", err=True),
-    )
+    closing_s = CLOSING_S + (CHART_S if chart is not None else 0.0)
+    tuned = autotune(ask, began_s=began_s, closing_s=closing_s, say=note)
     target = output or (results or paths.results_dir("autotune")) / f"{loaded.name}-{path}.yml"
     document = write_json(target.with_suffix(".json"), as_json(tuned))
     concluded = tuned.outcome.verdict != NO_CONCLUSION
@@ -172,7 +167,6 @@ def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code
     "--design",
     type=click.Choice(["auto", "full", "folded", "leave-one-out"]),
     default="auto",
-    show_default=True,
     help="Rows to measure; auto: full for up to 4 knobs, else folded.",
 )
 @click.option(
@@ -180,14 +174,12 @@ def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code
     "same_within_percent",
     type=float,
     default=5.0,
-    show_default=True,
     help="Bound of 'the same', per cent.",
 )
 @click.option(
     "--confirm-rounds",
     type=int,
     default=10,
-    show_default=True,
     help="Rounds that compare the least set with the whole tuning.",
 )
 @timing_options
@@ -227,9 +219,7 @@ def screen_command(
     from netlab.screen.run import screen, write_files
 
     place = results or ask.directory
-    found = screen(
-        ask, place, watch=_progress, say=lambda line: click.echo(f"netlab: {line}", err=True)
-    )
+    found = screen(ask, place, watch=_progress, say=note)
     files = write_files(found, place, output)
     click.echo(f"{to_text(found)}\n")
     click.echo("\n".join(map(str, files)))
@@ -260,15 +250,13 @@ def _show_plan(ask: ScreenRequest) -> None:
     plan = design(found.factors, ask.design)
     for name, chosen in plan.rows.items():
         click.echo(f"{name}: {', '.join(chosen) or 'as found'}")
-    study = ask.screen_study(plan)
+    study, rows = ask.screen_study(plan), len(plan.rows)
     each_s = run_s(study) + VISIT_S
-    rounds = f"{study.min_rounds}"
-    if study.max_rounds > study.min_rounds:
-        rounds += f" to {study.max_rounds}"
-    seconds = each_s * (len(plan.rows) * study.min_rounds + 3 * ask.confirm_rounds)
-    again_s = each_s * study.noise.retries * (len(plan.rows) + 3) * LEAST + study.noise.wait
+    more = f" to {study.max_rounds}" if study.max_rounds > study.min_rounds else ""
+    seconds = each_s * (rows * study.min_rounds + 3 * ask.confirm_rounds)
+    again_s = each_s * study.noise.retries * (rows + 3) * LEAST + study.noise.wait
     click.echo(
-        f"{plan.kind} design: {len(plan.rows)} rows x {rounds} rounds, then 3 x "
+        f"{plan.kind} design: {rows} rows x {study.min_rounds}{more} rounds, then 3 x "
         f"{ask.confirm_rounds} runs: about {seconds / 60:.0f} min at least, and up to "
         f"{again_s / 60:.0f} min more if other work disturbs the runs"
     )
@@ -279,12 +267,7 @@ def _show_plan(ask: ScreenRequest) -> None:
 
 @click.command("bench")
 @click.option("--quick", is_flag=True, help="Measure a few cells, in three rounds of one second.")
-@click.option(
-    "--peer",
-    "peers",
-    multiple=True,
-    help="Name of a tool; repeatable. Default: all.",
-)
+@click.option("--peer", "peers", multiple=True, help="Name of a tool; repeatable. Default: all.")
 @click.option("--streams", multiple=True, type=int, help="Instead of 1, 4, 20, 200; repeatable.")
 @click.option("--mtu", "mtus_B", multiple=True, type=int, help="Instead of 1500 and 9000.")
 @click.option("--offloads", multiple=True, type=click.Choice(["on", "off"]), help="Default: both.")
@@ -298,11 +281,7 @@ def _show_plan(ask: ScreenRequest) -> None:
 @click.option("--rounds", type=int, help="Transfers of each tool in each cell.")
 @click.option("--seconds", type=int, help="Length of a transfer in whole seconds.")
 @click.option("--heats", type=int, help="Transfers of 1 s of each variant, to choose the best.")
-@click.option(
-    "--queues",
-    type=int,
-    help="Pairs of queues of the links. Default: one for each CPU.",
-)
+@click.option("--queues", type=int, help="Pairs of queues of the links. Default: one for each CPU.")
 @click.option("--seed", type=int, help="Seed of the shuffled order.")
 @results_option("--out", place="bench")
 @guarded
@@ -321,8 +300,7 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     """
     from netlab.qualify.bench_contenders import QUICK, Matrix, find_tools
 
-    given = {key: value for key, value in levels.items() if value not in (None, ())}
-    matrix = replace(QUICK if quick else Matrix(), **given)
+    matrix = replace(QUICK if quick else Matrix(), **_given(levels))
     installed = find_tools(peers)
     # Import what takes long after the options are validated.
     from netlab.charts.chart import save_svg
@@ -332,7 +310,7 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     from netlab.qualify.bench_report import Conclusions
     from netlab.qualify.bench_run import TransferLog, run_bench
 
-    started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    started_at = _now()
     log = TransferLog(results or paths.results_dir("bench"), started_at)
     try:
         with Progress(report=False) as shown:
@@ -349,8 +327,7 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
             bench = run_bench(matrix, installed, started_at=started_at, progress=progress)
     except BaseException:
         if log.count:
-            said = f"netlab: {log.count} transfers were made before that, see {log.path}"
-            click.echo(said, err=True)
+            note(f"{log.count} transfers were made before that, see {log.path}")
         raise
     conclusions = Conclusions.of(bench)
     path = conclusions.save(log.directory)
@@ -361,16 +338,28 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     click.echo(path)
 
 
+def _given(levels: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given."""
+    return {key: value for key, value in levels.items() if value not in (None, ())}
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
 # ``netlab calibrate``: compare netlab's figures and emulated paths with known values.
 
 RATES, EMULATOR = "rates", "emulator"
-OF_RATES = {
-    "rates_Mbps": "--rate",
-    "mtus_B": "--mtu",
-    "seconds": "--seconds",
-    "repeats": "--repeats",
+OPTIONS = {
+    RATES: {
+        "rates_Mbps": "--rate",
+        "mtus_B": "--mtu",
+        "seconds": "--seconds",
+        "repeats": "--repeats",
+    },
+    EMULATOR: {"rtts_ms": "--rtt"},
 }
-OF_EMULATOR = {"rtts_ms": "--rtt"}
+"""Options of each part, by the field of its plan."""
 
 
 @click.command("calibrate")
@@ -403,50 +392,198 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
     Each run is stored in a directory of its own, named by its date; reports use the latest run that
     has each part.
     """
-    given = {key: value for key, value in levels.items() if value not in (None, ())}
-    for other, options in ((EMULATOR, OF_RATES), (RATES, OF_EMULATOR)):
-        unused = [options[key] for key in options if key in given]
-        if only == other and unused:
-            raise BadInput(
-                f"--only {only} does not use {', '.join(unused)}; leave out one or the other",
-                code="E-CLI-003",
-            )
+    given, parts_asked = _given(levels), [only] if only else list(OPTIONS)
+    unused = [
+        option
+        for part in OPTIONS.keys() - parts_asked
+        for key, option in OPTIONS[part].items()
+        if key in given
+    ]
+    if unused:
+        raise BadInput(
+            f"--only {only} does not use {', '.join(unused)}; leave out one or the other",
+            code="E-CLI-003",
+        )
     from netlab.experiment.progress import Progress, RunDone
     from netlab.files import paths, writing
     from netlab.lab import emulator
-    from netlab.qualify import calibration, calibration_cells
+    from netlab.qualify import calibration
+    from netlab.qualify import calibration_cells as cells
 
-    measures: dict[str, tuple[Callable, Any]] = {}
-    if only in (None, RATES):
-        rates = calibration_cells.QUICK if quick else calibration_cells.RatePlan()
-        rates = replace(rates, **{key: given[key] for key in OF_RATES if key in given})
-        measures[RATES] = calibration.calibrate, rates
-    if only in (None, EMULATOR):
-        # Fail before minutes of rates, not after them.
-        emulator.check()
-        plan = calibration_cells.QUICK_EMULATOR if quick else calibration_cells.EmulatorPlan()
-        plan = replace(plan, **{key: given[key] for key in OF_EMULATOR if key in given})
-        measures[EMULATOR] = calibration.calibrate_emulator, plan
-    started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    parts: dict[str, Any] = {}
-    for name, (measure, cells) in measures.items():
+    if EMULATOR in parts_asked:
+        emulator.check()  # fail before minutes of rates, not after them
+    measures: dict[str, tuple[Callable, Any]] = {
+        RATES: (calibration.calibrate, cells.QUICK if quick else cells.RatePlan()),
+        EMULATOR: (
+            calibration.calibrate_emulator,
+            cells.QUICK_EMULATOR if quick else cells.EmulatorPlan(),
+        ),
+    }
+    plans = {
+        name: replace(measures[name][1], **{k: given[k] for k in OPTIONS[name] if k in given})
+        for name in parts_asked
+    }
+    started_at, parts, directory = _now(), {}, None
+    for name, plan in plans.items():
         with Progress(report=False) as shown:
             shown.tally.place = name
-            shown.start(len(cells.cells) * cells.tries, 0, 0, cells.seconds)
+            shown.start(len(plan.cells) * plan.tries, 0, 0, plan.seconds)
 
             def progress(sample, shown=shown):
                 figures = (sample.get("goodput_MBps"), None, sample["flags"], sample["message"])
                 shown.run_done(RunDone("", *figures))
 
-            parts[name] = measure(cells, progress=progress)
+            parts[name] = measures[name][0](plan, progress=progress)
         # Save each part before the next one, which may fail.
-        if len(parts) == 1:
-            directory = writing.new_directory(
-                results or paths.results_dir("calibration"), started_at
-            )
+        place = results or paths.results_dir("calibration")
+        directory = directory or writing.new_directory(place, started_at)
         document = calibration.CalibrationDocument(started_at, **parts)
         path = document.save(directory)
         click.echo(parts[name].to_text())
     click.echo(path)
     if document.complaint:
         raise NetlabError(document.complaint, code="E-CLI-004")
+
+
+# ``netlab measure``: the goodput of a path in one line, from a short study of it.
+
+LAB = """\
+# Goodput of the built-in lab; netlab study FILE measures further rounds and reports.
+netlab: 1
+name: {name}
+title: Goodput of the lab
+hosts: {{left: {{kind: lab}}, right: {{kind: lab}}}}
+paths:
+  data: {{ends: [{{host: left}}, {{host: right}}], link: {{rate_Mbps: 1000.0}}}}
+groups: [{{name: left {direction} right, path: data, sender: left, direction: "{direction}"}}]
+streams: [{streams}]
+tunings: [{{name: as-found}}]
+timing: {{rounds: {rounds}, seconds: {seconds}}}
+"""
+ROUNDS = 3
+"""Fewest for an interval that is worth its name, and as many as 15 s have time for."""
+HURRY = {"wait": 0, "retries": 0}
+MOST_WARNINGS = 2
+
+
+@click.command("measure")
+@click.argument("left")
+@click.argument("right", required=False)
+@click.option("--both", is_flag=True, help="Both directions at the same time.")
+@click.option(
+    "--streams", type=click.IntRange(1, 128), default=4, help="TCP streams of each direction."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON instead.")
+@click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
+@guarded
+def measure_command(as_json: bool, **asked: Any) -> None:
+    """Measure the path between two hosts, and print its goodput and its limit in one line.
+
+    LEFT and RIGHT are SSH names as of `netlab init`; `netlab measure lab` takes the built-in lab.
+    Three runs of a second, within some 15 s; longer on long paths, which start slowly. The last
+    line is the study that was measured: `netlab study` measures further rounds and reports. Exit
+    code 4: all runs were disturbed; 1: all failed.
+    """
+    file, found = _study(**asked)
+    from netlab.files.yaml_file import read_yaml
+    from netlab.study import load
+
+    hurried = load({**read_yaml(file), "noise": HURRY}, rounds=ROUNDS)
+    campaign = measure(hurried, None, {})
+    answer = {**_answer(campaign.directory, found), "study": str(file)}
+    if as_json:
+        click.echo(json.dumps(answer))
+        sys.exit(exit_code(campaign))
+    click.echo(_line(answer))
+    for text, remedy in answer["warnings"]:
+        click.echo(f"  {text}: {remedy}")
+    code = exit_code(campaign)
+    click.echo(file)
+    sys.exit(code)
+
+
+def _study(
+    left: str, right: str | None, identity_file: str | None, streams: int, both: bool
+) -> tuple[Path, Sequence[Finding]]:
+    """Write the study; what would spoil its measurement is found on the way."""
+    from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study
+
+    if left == "lab" and right is None:
+        file = Path(f"lab{time.strftime(STAMP)}.yml")
+        levels = {"direction": "<->" if both else "->", "streams": streams}
+        timing = {"rounds": SHORT_ROUNDS, "seconds": SHORT_S}
+        file.write_text(LAB.format(name=file.stem, **levels, **timing), encoding="utf-8")
+        return file, ()
+    if right is None:
+        raise BadInput(
+            "is one host: name the other one, or write `netlab measure lab`",
+            key="LEFT",
+            value=left,
+            code="E-CLI-035",
+        )
+    hosts = [reached(text, identity_file) for text in (left, right)]
+    written = init_study(hosts, short=Short(streams, both))
+    return written.file, written.findings
+
+
+def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
+    """What a path carries and what limits it, from the one cell of its results."""
+    import pandas as pd
+
+    from netlab.analysis.conditions import explain
+    from netlab.analysis.measured import load_measured
+    from netlab.measure.bottleneck import bottleneck
+
+    m = load_measured(results)
+    cell, runs = m.cells.iloc[0], m.runs
+    disturbed = not cell["n_valid"]
+    # the run in the middle speaks for the others
+    used = runs.dropna(subset="goodput_MBps") if disturbed else runs[runs["flags"] == ""]
+    run = used.sort_values("goodput_MBps").iloc[(len(used) - 1) // 2].to_dict() if len(used) else {}
+    limit = bottleneck(run) if run else "unknown"
+    goodput = cell["disturbed_MBps" if disturbed else "goodput_MBps"]
+    link, rtt_us = pd.Series(run).reindex(["link_MBps", "min_rtt_us"]).astype(float)
+    link *= 2 if cell["direction"] == "<->" else 1
+    figures = {
+        "goodput_MBps": goodput,
+        "low_MBps": cell["low_MBps"],
+        "high_MBps": cell["high_MBps"],
+        "link_MBps": link,
+        "percent_of_link": 100 * goodput / link,
+        "rtt_ms": rtt_us / 1e3,
+    }
+    warnings = []
+    if disturbed:
+        message = run.get("message") or cell["missing_because"]
+        warnings = [(f"disturbed, {message}", "quiet the hosts and measure again")]
+    # an unknown limit may have any of these causes
+    causes = [each for each in found if each.explains and limit in (each.explains, "unknown")]
+    warnings += [(f"{each.host}: {each.reason}", each.command) for each in causes]
+    return {
+        "group": cell["group"],
+        **{name: None if pd.isna(value) else float(value) for name, value in figures.items()},
+        "bottleneck": limit,
+        "because": explain(run) if run else "unknown: no run has a goodput",
+        "disturbed": bool(disturbed),
+        "streams": int(cell["streams"]),
+        "runs": len(runs),
+        "warnings": warnings[:MOST_WARNINGS],
+        "results": str(results),
+    }
+
+
+def _line(answer: dict[str, Any]) -> str:
+    from netlab.analysis.printed import with_interval
+    from netlab.units import arrows
+
+    rates = (answer[key] for key in ("goodput_MBps", "low_MBps", "high_MBps"))
+    goodput, low, high = (math.nan if rate is None else rate for rate in rates)
+    share, rtt_ms = answer["percent_of_link"], answer["rtt_ms"]
+    parts = [
+        f"{with_interval(goodput, low, high)} MB/s ({8 * goodput:.0f} Mb/s)",
+        "link rate unknown" if answer["link_MBps"] is None else f"{share:.0f} % of the link",
+        "RTT unknown" if rtt_ms is None else f"RTT {rtt_ms:.3g} ms",
+        f"limit {answer['because']}",
+    ]
+    disturbed = "; disturbed, without an interval" if answer["disturbed"] else ""
+    return f"{arrows(answer['group'])}: {', '.join(parts)}{disturbed}"

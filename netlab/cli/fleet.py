@@ -12,6 +12,7 @@ from netlab.cli.options import (
     file_option,
     guarded,
     load_measurable,
+    note,
     options,
     results_option,
     site_option,
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
     from netlab.fleet.records import Stores
 
 
+@click.group("fleet")
+def fleet_group() -> None:
+    """Measure one study over many pairs of hosts, side by side (see docs/fleet.md)."""
+
+
 # ``netlab fleet report``: matrix of hosts, slowest links and hosts of a fleet as a site.
 
 
-@click.command("report")
+@fleet_group.command("report")
 @click.argument("results", type=click.Path(path_type=Path))
 @site_option
 @guarded
@@ -48,32 +54,23 @@ def report_command(results: Path, site: Path | None) -> None:
 # ``netlab fleet cells | compare``: questions to the results of many stores.
 
 LEVEL = click.FloatRange(min=0.5, max=1, min_open=True, max_open=True)
-
+AT_LEAST_1 = click.IntRange(min=1)
 
 stores_options = options(
     click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path)),
     click.option("--study", help="Only this study; by default all."),
-    click.option(
-        "--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of intervals."
-    ),
+    click.option("--confidence", type=LEVEL, default=0.95, help="Level of intervals."),
     file_option("--csv", help="Write all rows."),
-    click.option(
-        "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Rows printed."
-    ),
+    click.option("--most", type=AT_LEAST_1, default=20, help="Rows printed."),
 )
 
 
-@click.command("cells")
+@fleet_group.command("cells")
 @stores_options
 @click.option("--samples", is_flag=True, help="Quantiles of the interval samples instead.")
 @guarded
 def cells_command(
-    results: tuple[Path, ...],
-    study: str | None,
-    confidence: float,
-    csv: Path | None,
-    most: int,
-    samples: bool,
+    results: tuple[Path, ...], study: str | None, confidence: float, samples: bool, **shown: Any
 ) -> None:
     """Show the cells of all results in and below directories with their intervals, in MB/s.
 
@@ -86,10 +83,10 @@ def cells_command(
     else:
         found = opened.cells(study, confidence=confidence)
         figures = ["goodput_MBps", "low_MBps", "high_MBps", "n_valid", "n_flagged"]
-    _show(found, figures, csv, most)
+    _show(found, figures, **shown)
 
 
-@click.command("compare")
+@fleet_group.command("compare")
 @stores_options
 @click.option("--by", required=True, help="campaign, study, or a factor such as tuning.")
 @click.option("--of", "levels", required=True, nargs=2, metavar="A B", help="Its two levels.")
@@ -98,24 +95,22 @@ def compare_command(
     results: tuple[Path, ...],
     study: str | None,
     confidence: float,
-    csv: Path | None,
-    most: int,
     by: str,
     levels: tuple[str, str],
+    **shown: Any,
 ) -> None:
     """Compare two levels over all cells of results in and below directories: ratios B / A.
 
     All intervals hold at once. The campaigns first and latest are those of each store. A cell that
     is less precise than its study asks is not ranked, and its verdict is "cannot tell".
     """
-    opened = _opened(results)
-    found = opened.compare(by, *levels, study=study, confidence=confidence)
+    found = _opened(results).compare(by, *levels, study=study, confidence=confidence)
     found = found.iloc[(found["ratio"] - 1).abs().argsort(kind="stable")[::-1]]
     for word, count in found["verdict"].value_counts().items():
         click.echo(f"{count:7d}  {word}")
     if not found["ranked"].all():
         click.echo(f"{(~found['ranked']).sum():7d}  of these not ranked")
-    _show(found, ["ratio", "low", "high", "p_holm", "verdict", "reason"], csv, most)
+    _show(found, ["ratio", "low", "high", "p_holm", "verdict", "reason"], **shown)
 
 
 def _opened(results: tuple[Path, ...]) -> Stores:
@@ -132,7 +127,7 @@ def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) 
     head = found[[*shown, *figures]].head(most)
     click.echo(head.to_string(index=False, float_format="%.4g"))
     if len(found) > most:
-        click.echo(f"netlab: {most} of {len(found)} rows", err=True)
+        note(f"{most} of {len(found)} rows")
     if csv is not None:
         from netlab.files.tables import csv_of
 
@@ -140,15 +135,6 @@ def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) 
 
 
 FORMATS = ("netlab", "ansible", "ini", "ssh")
-
-
-@click.group("fleet")
-def fleet_group() -> None:
-    """Measure one study over many pairs of hosts, side by side (see docs/fleet.md)."""
-
-
-for _command in (report_command, cells_command, compare_command):
-    fleet_group.add_command(_command)
 
 
 _plan_options = options(
@@ -168,6 +154,7 @@ _plan_options = options(
     click.option(
         "--pairs",
         default="",
+        show_default=False,
         metavar="RULE",
         help="all, ring, star=HOST, given, or A:B,C:D. Default: given if there are, else ring.",
     ),
@@ -181,7 +168,6 @@ _plan_options = options(
         "--batch-s",
         type=click.FloatRange(min=0),
         default=60.0,
-        show_default=True,
         help="Jobs of a pair in one round that take less together share a process, in seconds.",
     ),
     results_option(),
@@ -233,11 +219,10 @@ def plan_command(batch_s: float, **asked: Any) -> None:
     turns = max(matches, -(-len(plan.pairs) // at_once))
     least_s = sum(visit.seconds for visit in plan.visits) * turns
     bound = "at least" if plan.study().precision is None else "up to"
-    click.echo(
-        f"netlab: {len(plan.pairs)} pairs of {len(plan.hosts)} hosts in {matches} rounds without "
-        f"a common host; {len(plan.jobs)} jobs of {runs} runs, {len(left)} jobs left; {bound} "
-        f"{least_s / 60:.0f} min of measuring",
-        err=True,
+    note(
+        f"{len(plan.pairs)} pairs of {len(plan.hosts)} hosts in {matches} rounds without a common "
+        f"host; {len(plan.jobs)} jobs of {runs} runs, {len(left)} jobs left; {bound} "
+        f"{least_s / 60:.0f} min of measuring"
     )
     click.echo(folder)
 
@@ -246,39 +231,26 @@ def plan_command(batch_s: float, **asked: Any) -> None:
 @_plan_options
 @click.option(
     "--at-once",
-    type=click.IntRange(min=1),
+    type=AT_LEAST_1,
     help="Pairs measured at a time. Default: half the hosts, at most 8.",
 )
 @click.option(
-    "--attempts",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="Passes; each tries a job that failed once.",
+    "--attempts", type=AT_LEAST_1, default=3, help="Passes; each tries a job that failed once."
 )
 @click.option(
     "--aside-after",
-    type=click.IntRange(min=1),
+    type=AT_LEAST_1,
     default=3,
-    show_default=True,
     help="Failures in a row after which a host is put aside for the rest of a pass.",
 )
 @click.option(
     "--retry-s",
     type=click.FloatRange(min=0),
     default=20.0,
-    show_default=True,
     help="Time between passes, in seconds.",
 )
 @guarded
-def run_command(
-    batch_s: float,
-    at_once: int | None,
-    attempts: int,
-    aside_after: int,
-    retry_s: float,
-    **asked: Any,
-) -> None:
+def run_command(at_once: int | None, **asked: Any) -> None:
     """Measure STUDY over pairs of hosts; a second call does only what is missing.
 
     Prints the directory of the results; those of a pair are in pairs/A~B. Exit code 1 if a job has
@@ -287,6 +259,7 @@ def run_command(
     from netlab.fleet.plan import require_engine
 
     require_engine()
+    given = {name: asked.pop(name) for name in ("attempts", "aside_after", "retry_s", "batch_s")}
     plan = _planned(**asked)
     from rich.console import Console
     from rich.live import Live
@@ -294,7 +267,7 @@ def run_command(
 
     from netlab.fleet.controller import FleetOptions, fleet_status, run_fleet
 
-    options = FleetOptions(_at_once(plan, at_once), attempts, aside_after, retry_s, batch_s)
+    options = FleetOptions(_at_once(plan, at_once), **given)
     console = Console(stderr=True, markup=False, highlight=False)
     # Without a thread of its own: the engine is forked meanwhile.
     with Live(console=console, auto_refresh=False, transient=True) as line:
@@ -305,9 +278,9 @@ def run_command(
             watch=lambda: line.update(Text(fleet_status(plan).sentence), refresh=True),
         )
     click.echo(plan.directory)
-    click.echo(f"netlab: {done} of {len(plan.jobs)} jobs have a result", err=True)
+    note(f"{done} of {len(plan.jobs)} jobs have a result")
     if done < len(plan.jobs):
-        click.echo("netlab: `netlab fleet status` has the reasons; run again to go on", err=True)
+        note("`netlab fleet status` has the reasons; run again to go on")
         sys.exit(1)
 
 
@@ -336,7 +309,7 @@ def status_command(results: Path) -> None:
 @click.argument("results", type=click.Path(path_type=Path))
 @file_option("--csv", help="Write every cell of every link.")
 @file_option("--chart", help="Write a matrix of the hosts as SVG.")
-@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="Lines.")
+@click.option("--most", type=AT_LEAST_1, default=10, help="Lines.")
 @guarded
 def links_command(results: Path, csv: Path | None, chart: Path | None, most: int) -> None:
     """List the slowest links of the fleet in RESULTS, and the hosts whose links all differ.

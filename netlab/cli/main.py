@@ -12,11 +12,11 @@ from netlab.cli.experiments import (
     autotune_command,
     bench_command,
     calibrate_command,
+    measure_command,
     screen_command,
 )
 from netlab.cli.fleet import fleet_group
-from netlab.cli.measure import measure_command
-from netlab.cli.options import end_on_signals, guarded
+from netlab.cli.options import end_on_signals, guarded, note
 from netlab.cli.results import (
     bundle_command,
     compare_command,
@@ -102,11 +102,10 @@ def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
     if keep:
         names = [name for name in names if not (target / name).exists()]
     there = [name for name in names if (target / name).exists()]
-    _, other, failed = filecmp.cmpfiles(source, target, map(str, there), shallow=False)
-    changed = [*other, *failed]
+    changed = [n for n in there if not filecmp.cmp(source / n, target / n, shallow=False)]
     if changed and not force:
         raise BadInput(
-            f"holds {', '.join(changed)} with other content; name another directory, or "
+            f"holds {', '.join(map(str, changed))} with other content; name another directory, or "
             "replace them with --force",
             where=str(target),
             code="E-CLI-011",
@@ -119,7 +118,7 @@ def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
         raise NetlabError(
             f"cannot write {target}: {error.strerror or error}", code="E-CLI-012"
         ) from None
-    click.echo(f"netlab: {len(names)} files; open {target / paths.FIRST_NOTEBOOK}", err=True)
+    note(f"{len(names)} files; open {target / paths.FIRST_NOTEBOOK}")
     click.echo(target)
 
 
@@ -154,7 +153,7 @@ def _show_version(context: click.Context, _parameter: click.Parameter, wanted: b
     context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option(
     "--version",
     is_flag=True,

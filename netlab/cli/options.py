@@ -11,7 +11,9 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from contextlib import suppress
+from functools import reduce, wraps
+from itertools import product
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -27,20 +29,12 @@ if TYPE_CHECKING:
 # Arguments and options that several commands share.
 
 study_argument = click.argument("study")
-
-
 quick_option = click.option("--quick", is_flag=True, help="Take the short form of the study.")
 
 
 def options(*given: Callable) -> Callable:
     """One decorator that adds several options and arguments, in the order of the help."""
-
-    def decorated(function: Callable) -> Callable:
-        for option in reversed(given):
-            function = option(function)
-        return function
-
-    return decorated
+    return lambda function: reduce(lambda made, option: option(made), reversed(given), function)
 
 
 def file_option(*names: str, help: str, **more: Any) -> Callable:
@@ -67,8 +61,8 @@ def _outer(
     """Parse ``NAME=LEVEL`` pairs."""
     found: dict[str, str] = {}
     for text in value:
-        name, equals, level = text.partition("=")
-        if not (name and equals and level):
+        name, _, level = text.partition("=")
+        if not (name and level):
             raise click.BadParameter(f"write NAME=LEVEL, not {text!r}")
         if name in found:
             raise click.BadParameter(f"{name} is given twice")
@@ -104,11 +98,18 @@ def results_option(*names: str, place: str = "STUDY") -> Callable:
     return directory_option("--results", *names, help=text)
 
 
-author_option = click.option("--author", default="", help="Name of the person who measured.")
+author_option = click.option(
+    "--author", default="", show_default=False, help="Name of the person who measured."
+)
 site_option = directory_option(
     "--site",
     help="Directory of the report. Default: site in $NETLAB_HOME, in a checkout, or here.",
 )
+
+
+def note(text: object) -> None:
+    """Print a line for the user on standard error."""
+    click.echo(f"netlab: {text}", err=True)
 
 
 # Validate input before a host is reached and before heavy imports.
@@ -149,17 +150,15 @@ def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
 
 def load_measurable(given: str, *, quick: bool = False, **timing: Any) -> Study:
     """Load a study that is to be measured: each of its tunings must exist."""
-    study = load_study(given, quick=quick, **timing)
-    check_tunings(study)
-    return study
+    return with_tunings(load_study(given, quick=quick, **timing))
 
 
-def check_tunings(study: Study) -> None:
-    """Refuse a study with a tuning that does not exist or has a mistake."""
-    for path in study.paths.values():
+def with_tunings(study: Study) -> Study:
+    """The study; one with a tuning that does not exist or has a mistake is refused."""
+    for path, level in product(study.paths.values(), study.tunings):
         for end in path.ends:
-            for level in study.tunings:
-                study.tuning_profile(end.host, level.name)
+            study.tuning_profile(end.host, level.name)
+    return study
 
 
 def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
@@ -168,10 +167,9 @@ def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
     from netlab.study.groups import chosen_outer
 
     found = dict(given)
-    if sys.stdin.isatty():
-        for name in sorted(set(study.outer) - set(found)):
-            levels = click.Choice([level_text(level) for level in study.outer[name]])
-            found[name] = click.prompt(f"{name} of the hosts now", type=levels, err=True)
+    for name in sorted(study.outer.keys() - found) if sys.stdin.isatty() else ():
+        levels = click.Choice([level_text(level) for level in study.outer[name]])
+        found[name] = click.prompt(f"{name} of the hosts now", type=levels, err=True)
     chosen_outer(study, found)
     return found
 
@@ -198,17 +196,15 @@ def check_limits() -> None:
     """Raise the limit of open files if necessary."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
-    if soft != unlimited and soft < FILES_WANTED:
-        wanted = FILES_WANTED if hard == unlimited else min(FILES_WANTED, hard)
-        if wanted > soft:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            soft = wanted
-        if soft < FILES:
-            raise NetlabError(
-                f"only {soft} open files are allowed, {FILES} are needed: raise the limit "
-                "(ulimit -Hn, LimitNOFILE, limits.conf)",
-                code="E-CLI-014",
-            )
+    wanted = FILES_WANTED if hard == unlimited else min(FILES_WANTED, hard)
+    if unlimited != soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if unlimited != hard < FILES:
+        raise NetlabError(
+            f"only {hard} open files are allowed, {FILES} are needed: raise the limit "
+            "(ulimit -Hn, LimitNOFILE, limits.conf)",
+            code="E-CLI-014",
+        )
     memory, _ = resource.getrlimit(resource.RLIMIT_AS)
     if memory != unlimited and memory < MEMORY_MIB << 20:
         raise NetlabError(
@@ -234,24 +230,19 @@ def explained(error: OSError | MemoryError) -> NetlabError:
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
         if _no_inode(error.filename):
             what += ", and the file system has no free inode"
-        temporary = str(error.filename).startswith(f"{tempfile.gettempdir()}/netlab-")
-        what += (
-            "; free some space there, or name another directory in TMPDIR"
-            if temporary
-            else "; the records so far are complete: free some space and run it again"
-        )
+        if str(error.filename).startswith(f"{tempfile.gettempdir()}/netlab-"):
+            what += "; free some space there, or name another directory in TMPDIR"
+        else:
+            what += "; the records so far are complete: free some space and run it again"
     return NetlabError(f"{where}{what}", code="E-CLI-017")
 
 
 def _no_inode(filename: object) -> bool:
     """True if the file system of a file that could not be written lacks inodes."""
-    if not isinstance(filename, str):
-        return False
-    try:
-        found = os.statvfs(os.path.dirname(filename) or ".")
-    except OSError:
-        return False
-    return found.f_files > 0 and found.f_favail == 0
+    with suppress(OSError):
+        found = os.statvfs(os.path.dirname(str(filename)) or ".")
+        return found.f_files > 0 and found.f_favail == 0
+    return False
 
 
 # Exit codes and messages of commands that end on an error or a signal.
@@ -278,7 +269,7 @@ def _show(
 ) -> None:
     """Show a warning of netlab as one line, and any other as Python does."""
     if category.__module__.partition(".")[0] == "netlab":
-        click.echo(f"netlab: {message}", err=True)
+        note(message)
     else:
         _show_others(message, category, filename, lineno, file, line)
 
@@ -309,19 +300,18 @@ def guarded(function: Callable) -> Callable:
             check_limits()
             return function(*args, **kwargs)
         except NetlabError as error:
-            click.echo(f"netlab: {error.with_code()}", err=True)
+            note(error.with_code())
             sys.exit(error.exit_code)
         except KeyboardInterrupt as interrupt:
             number = interrupt.args[0] if interrupt.args else signal.SIGINT
             by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
-            said = getattr(interrupt, "text", "interrupted; what was changed is reverted")
-            said = re.sub("^(Stopped|interrupted)", rf"\1{by}", said)
-            click.echo(f"netlab: {said}", err=True)
+            text = getattr(interrupt, "text", "interrupted; what was changed is reverted")
+            note(re.sub("^(Stopped|interrupted)", rf"\1{by}", text))
             sys.exit(128 + number)
         except BrokenPipeError:
             raise
         except (OSError, MemoryError) as error:
-            click.echo(f"netlab: {explained(error).with_code()}", err=True)
+            note(explained(error).with_code())
             sys.exit(1)
 
     return wrapped

@@ -17,15 +17,16 @@ from netlab.cli.options import (
     CONDITION_MET,
     asked_outer,
     author_option,
-    check_tunings,
     file_option,
     guarded,
     load_study,
+    note,
     notebooks_of,
     outer_option,
     quick_option,
     results_option,
     study_argument,
+    with_tunings,
 )
 from netlab.cli.studies import exit_code, gate_code, measure
 from netlab.errors import BadInput, NetlabError
@@ -62,15 +63,12 @@ def list_command(results: str) -> None:
     """
     from netlab.results.store import summaries
 
-    rows = [HEADS, *map(_row, summaries(_directory(results)))]
-    for line in _columns(rows):
-        click.echo(line)
+    click.echo(_columns(HEADS, *map(_row, summaries(_directory(results)))))
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _columns(*rows: tuple[str, ...]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+    return "\n".join("  ".join(map(str.ljust, row, widths)) for row in rows)
 
 
 @results_group.command("show")
@@ -80,12 +78,10 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 def show_command(results: str, campaign: str) -> None:
     """Show one campaign of RESULTS; the latest unless CAMPAIGN names another."""
     from netlab.results import store
-    from netlab.results.store import summaries, summary
 
     directory = _directory(results)
-    name = campaign or store.latest(directory) or summaries(directory)[-1].campaign
-    found = summary(directory, name)
-    for item, value in _shown(directory, found):
+    name = campaign or store.latest(directory) or store.summaries(directory)[-1].campaign
+    for item, value in _shown(directory, store.summary(directory, name)):
         click.echo(f"{item}: {value}")
 
 
@@ -108,10 +104,10 @@ def prune_command(results: str, yes: bool) -> None:
         if not plan.files:
             return
         if not yes and not click.confirm("Remove them?", err=True):
-            click.echo("netlab: no file was removed", err=True)
+            note("no file was removed")
             return
         prune(plan)
-    click.echo(f"netlab: {plan.records} superseded records removed", err=True)
+    note(f"{plan.records} superseded records removed")
 
 
 @results_group.command("repair")
@@ -159,26 +155,24 @@ def _size(size_B: int) -> str:
     return f"{size_B / 1e6:.1f} MB" if size_B >= 1e5 else f"{size_B / 1e3:.1f} kB"
 
 
-def _shown(directory: Path, one: CampaignSummary) -> list[tuple[str, object]]:
-    items: list[tuple[str, object]] = [
-        ("campaign", one.campaign),
-        ("results", directory),
-        ("started", one.started_at),
-        ("study", one.study),
-        ("study digest", one.study_digest),
-        ("runs", f"{one.runs}, of which {one.valid} valid"),
-        ("superseded", one.superseded),
-        ("size", _size(one.size_B)),
-    ]
+def _shown(directory: Path, one: CampaignSummary) -> Iterator[tuple[str, object]]:
+    yield "campaign", one.campaign
+    yield "results", directory
+    yield "started", one.started_at
+    yield "study", one.study
+    yield "study digest", one.study_digest
+    yield "runs", f"{one.runs}, of which {one.valid} valid"
+    yield "superseded", one.superseded
+    yield "size", _size(one.size_B)
     if one.log is None:
-        return items
-    adopted = sum(map(len, one.log.adopted.values()))
-    items += [("netlab", one.log.version), ("adopted from earlier campaigns", adopted)]
-    items += [(f"host {host}", digest) for host, digest in sorted(one.log.hosts.items())]
+        return
+    yield "netlab", one.log.version
+    yield "adopted from earlier campaigns", sum(map(len, one.log.adopted.values()))
+    for host, digest in sorted(one.log.hosts.items()):
+        yield f"host {host}", digest
     for look in one.log.looks:
         text = ", ".join(f"{key} {value}" for key, value in look.items() if key != "round")
-        items.append((f"after round {look['round']}", text))
-    return items
+        yield f"after round {look['round']}", text
 
 
 def _announced(plan: Pruning) -> str:
@@ -186,12 +180,12 @@ def _announced(plan: Pruning) -> str:
     stays = f"{plan.kept} superseded records stay beside records that count.\n" * (plan.kept > 0)
     if not plan.files:
         return f"{stays}Nothing to remove."
-    lines = [f"  {file.relative_to(plan.directory)}" for file in plan.files]
+    files = "".join(f"  {file.relative_to(plan.directory)}\n" for file in plan.files)
     head = (
         f"{plan.records} superseded records in {len(plan.parts)} parts, "
         f"{len(plan.files)} files, {_size(plan.size_B)}:"
     )
-    return "\n".join([head, *lines]) + f"\n{stays}".rstrip("\n")
+    return f"{head}\n{files}{stays}".rstrip("\n")
 
 
 # ``netlab compare``: two campaigns, results or levels of a factor, cell by cell.
@@ -203,12 +197,16 @@ SHOWN = 10
 
 @click.command("compare")
 @click.argument("results", nargs=-1, required=True, metavar="A [B]")
-@click.option("--by", default="", help="Two levels of a factor within A, such as tuning=none,full.")
+@click.option(
+    "--by",
+    default="",
+    show_default=False,
+    help="Two levels of a factor within A, such as tuning=none,full.",
+)
 @click.option(
     "--same-within",
     type=float,
     default=5.0,
-    show_default=True,
     help="Two cells are the same if the whole interval lies within this, per cent.",
 )
 @click.option(
@@ -217,14 +215,7 @@ SHOWN = 10
     multiple=True,
     help="Exit with 3 if a cell meets this condition, such as 'slower > 5 %'; repeatable.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Output.",
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output.")
 @guarded
 def compare_command(
     results: tuple[str, ...], by: str, same_within: float, conditions: tuple[str, ...], form: str
@@ -249,13 +240,13 @@ def compare_command(
         # CSV has one table; what differs must not be lost with it.
         from netlab.report.compare import folded
 
-        shown, note = folded(found.differences)
+        shown, rest = folded(found.differences)
         for row in shown.to_dict("records"):
-            click.echo(f"netlab: {row['item']}: A {row['a']}, B {row['b']}", err=True)
-        if note:
-            click.echo(f"netlab: {note}", err=True)
+            note(f"{row['item']}: A {row['a']}, B {row['b']}")
+        if rest:
+            note(rest)
         if found.differences.empty:
-            click.echo("netlab: no recorded condition differs besides goodput", err=True)
+            note("no recorded condition differs besides goodput")
     if _met(found, parsed):
         sys.exit(CONDITION_MET)
 
@@ -274,18 +265,15 @@ def _output(found: SidesCompared, form: str) -> str:
 
 def _met(found: SidesCompared, conditions: list[Condition]) -> bool:
     """Print the cells that meet a condition; whether there is any."""
-    any_met = False
-    for condition in conditions:
-        cells = condition.met_by(found.compared)
-        if cells.empty:
-            continue
-        any_met = True
-        click.echo(f"netlab: {condition.text}: {len(cells)} cells", err=True)
+    met = [(each.text, each.met_by(found.compared)) for each in conditions]
+    met = [(text, cells) for text, cells in met if len(cells)]
+    for text, cells in met:
+        note(f"{text}: {len(cells)} cells")
         for row in cells.head(SHOWN).to_dict("records"):
             click.echo(f"  {_cell(row)}", err=True)
         if len(cells) > SHOWN:
             click.echo(f"  and {len(cells) - SHOWN} more", err=True)
-    return any_met
+    return bool(met)
 
 
 def _cell(row: dict) -> str:
@@ -336,7 +324,7 @@ def _moment(
 @click.option("--receiver", required=True, callback=_name, help="Host that received.")
 @click.option("--path", callback=_name, help="Name of the path. Default: SENDER-RECEIVER.")
 @click.option("--group", callback=_name, help="Group of the study. Default: the tool.")
-@click.option("--tuning", callback=_name, default="unknown", show_default=True, help="Tuning.")
+@click.option("--tuning", callback=_name, default="unknown", help="Tuning.")
 @click.option(
     "--mtu", "mtu_B", type=click.IntRange(576, 65536), help="MTU, B, if the file has no MSS."
 )
@@ -398,8 +386,7 @@ def import_command(
         if text
     ]
     if len(rows) > 1:
-        for line in _columns([("file", "kind", "runs"), *rows]):
-            click.echo(line, err=True)
+        click.echo(_columns(("file", "kind", "runs"), *rows), err=True)
     errors = done.refused()
     for one in done.files:
         if not (one.run_ids or one.errors):
@@ -408,9 +395,9 @@ def import_command(
         try:
             write_study(Store(directory).runs(), directory)
         except BadInput as error:  # such as a path whose name other hosts have
-            click.echo(f"netlab: no study was written: {error.with_code()}", err=True)
+            note(f"no study was written: {error.with_code()}")
             errors.append(error)
-    click.echo(f"netlab: {len(done.run_ids)} runs imported into {directory}", err=True)
+    note(f"{len(done.run_ids)} runs imported into {directory}")
     for run_id in done.run_ids:
         click.echo(run_id)
     if errors:
@@ -425,18 +412,18 @@ def import_command(
 @quick_option
 @results_option()
 @file_option("--out", help="ZIP file to write. Default: NAME.zip in the current directory.")
-@click.option("--license", "licence", default="", help="URL of the licence of the results.")
+@click.option(
+    "--license",
+    "licence",
+    default="",
+    show_default=False,
+    help="URL of the licence of the results.",
+)
 @author_option
 @click.option("--redact", is_flag=True, help="Pseudonyms for hosts, addresses, MACs and users.")
 @guarded
 def bundle_command(
-    study: str,
-    quick: bool,
-    results: Path | None,
-    out: Path | None,
-    licence: str,
-    author: str,
-    redact: bool,
+    study: str, quick: bool, results: Path | None, out: Path | None, **asked: Any
 ) -> None:
     """Write the results of STUDY and their report into one ZIP file, and print its path.
 
@@ -457,10 +444,8 @@ def bundle_command(
         concerns = bundle(
             *(directory, target, progress.step),
             notebooks=notebooks_of(loaded, study),
-            licence=licence,
-            author=author,
-            redact=redact,
             say=partial(click.echo, err=True),
+            **asked,
         )
     click.echo(target)
     sys.exit(gate_code(concerns))
@@ -489,7 +474,7 @@ def verify_command(bundle: Path) -> None:
 
     with unpacked(bundle) as directory, Scratch("verify") as work:
         for version in other_versions(directory):
-            click.echo(f"netlab: {version}", err=True)
+            note(version)
         changed = changed_files(directory)
         _list(changed)
         if changed:
@@ -540,8 +525,7 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
             raise NetlabError(
                 f"{bundle} was changed: {changed[0]}; `netlab verify` lists all", code="E-CLI-023"
             )
-        loaded = load_stored(directory / STUDY)
-        check_tunings(loaded)
+        loaded = with_tunings(load_stored(directory / STUDY))
         levels = asked_outer(loaded, outer)
         target = results or paths.results_dir(f"{loaded.name}-rerun")
         before = keep_records(directory, target.with_name(f"{target.name}-bundle"))

@@ -20,6 +20,7 @@ from netlab.cli.options import (
     guarded,
     load_measurable,
     load_study,
+    note,
     notebooks_of,
     outer_option,
     quick_option,
@@ -53,14 +54,7 @@ _HOST = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<address>\[[^\]]+\]|[^@:\[\]]+)(?::
 @click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
 @click.option("--force", is_flag=True, help="Write over an existing file.")
 @guarded
-def init_command(
-    left: str,
-    right: str,
-    output: Path | None,
-    data: tuple[str, str] | None,
-    identity_file: str | None,
-    force: bool,
-) -> None:
+def init_command(left: str, right: str, identity_file: str | None, **asked: Any) -> None:
     """Look at two hosts, and write a study of the path between them.
 
     LEFT and RIGHT are SSH names: HOST, USER@HOST or HOST:PORT, or aliases of ~/.ssh/config. The
@@ -69,19 +63,12 @@ def init_command(
     """
     from netlab.survey.init import init_study
 
-    written = init_study(
-        tuple(reached(text, identity_file) for text in (left, right)),
-        output=output,
-        data=data,
-        force=force,
-    )
+    written = init_study([reached(text, identity_file) for text in (left, right)], **asked)
     for finding in written.findings:
-        for line in finding.lines():
-            click.echo(line)
+        click.echo("\n".join(finding.lines()))
     if written.others:
-        click.echo(
-            f"{written.others} more of paths that the study does not use: see {written.file}"
-        )
+        unused = "more of paths that the study does not use"
+        click.echo(f"{written.others} {unused}: see {written.file}")
     click.echo(f"{written.file}: a study of {written.path}; next: netlab check {written.file}")
 
 
@@ -142,8 +129,7 @@ def run_command(study: str, results: Path | None, outer: dict[str, str], **timin
     code 1: all runs of a cell failed; 4: measured, and a cell has only disturbed runs, or none yet.
     """
     loaded = load_measurable(study, **timing)
-    outer = asked_outer(loaded, outer)
-    campaign = measure(loaded, results, outer)
+    campaign = measure(loaded, results, asked_outer(loaded, outer))
     code = exit_code(campaign)
     click.echo(campaign.directory)
     sys.exit(code)
@@ -157,11 +143,8 @@ def exit_code(campaign: Campaign) -> int:
     without = campaign.empty_cells
     if not without:
         return 0
-    click.echo(
-        f"netlab: {len(without)} cell{'s have' if len(without) > 1 else ' has'} no valid run, "
-        f"the first is {without[0]}",
-        err=True,
-    )
+    have = "s have" if len(without) > 1 else " has"
+    note(f"{len(without)} cell{have} no valid run, the first is {without[0]}")
     from netlab.analysis.cells import empty
     from netlab.analysis.measured import load_measured
 
@@ -198,25 +181,26 @@ def measure(
             campaign = run_study(
                 loaded, directory=results, outer=outer, watcher=progress, kernel=kernel
             )
-            _note(progress, loaded, campaign)
+            for text in _notes(loaded, campaign):
+                progress.note(text)
     return campaign
 
 
-def _note(progress: Progress, loaded: Study, campaign: Campaign) -> None:
-    progress.note(summary(campaign))
+def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
+    yield summary(campaign)
     if campaign.disturbed:
-        progress.note(
+        waited = f" and {campaign.waited_s:.0f} s of waiting" if campaign.waited_s else ""
+        yield (
             f"{campaign.disturbed} runs are flagged interference, also after "
-            f"{loaded.noise.retries} retries"
-            + (f" and {campaign.waited_s:.0f} s of waiting" if campaign.waited_s else "")
-            + ": these hosts are noisy; quiet them, or set other limits under `noise`"
+            f"{loaded.noise.retries} retries{waited}: these hosts are noisy; quiet them, or set "
+            "other limits under `noise`"
         )
     if campaign.looks and loaded.precision is not None:
-        last = campaign.looks[-1]
-        progress.note(
-            f"{last.reached} of {last.cells} cells are within "
-            f"{loaded.precision.half_width_percent:g} % after {last.round} rounds at most"
-            + ("; the budget ended first" if campaign.out_of_time else "")
+        last, percent = campaign.looks[-1], loaded.precision.half_width_percent
+        ended = "; the budget ended first" if campaign.out_of_time else ""
+        yield (
+            f"{last.reached} of {last.cells} cells are within {percent:g} % after {last.round} "
+            f"rounds at most{ended}"
         )
 
 
@@ -229,17 +213,16 @@ def _note(progress: Progress, loaded: Study, campaign: Campaign) -> None:
 @results_option()
 @site_option
 @author_option
-@click.option("--against", default="", help="Add a page that compares with these other results.")
+@click.option(
+    "--against",
+    default="",
+    show_default=False,
+    help="Add a page that compares with these other results.",
+)
 @click.option("--single-file", is_flag=True, help="Also write the study's pages as one HTML file.")
 @guarded
 def report_command(
-    study: str,
-    quick: bool,
-    results: Path | None,
-    site: Path | None,
-    author: str,
-    against: str,
-    single_file: bool,
+    study: str, quick: bool, results: Path | None, single_file: bool, **asked: Any
 ) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
@@ -254,9 +237,8 @@ def report_command(
     from netlab.experiment.progress import Progress
 
     with Progress() as progress:
-        published = publish_site(loaded, notebooks, results, site, progress, against, author)
-    code = gate_code(published.concerns)
-    index = published.index
+        published = publish_site(loaded, notebooks, results, progress=progress, **asked)
+    code, index = gate_code(published.concerns), published.index
     if single_file:
         from netlab.report.render import single_file as as_one
 
@@ -275,7 +257,7 @@ def gate_code(found: Iterable[Concern]) -> int:
 
     concerns = [concern for concern in found if concern.kind != SHORT]
     for concern in concerns:
-        click.echo(f"netlab: below the quality gate: {in_words(concern)}", err=True)
+        note(f"below the quality gate: {in_words(concern)}")
     return BELOW_GATE if concerns else 0
 
 
@@ -283,10 +265,10 @@ def publish_site(
     loaded: Study,
     notebooks: Sequence[Path] | None,
     results: Path | None,
+    *,
     site: Path | None,
     progress: Progress,
-    against: str = "",
-    author: str = "",
+    **words: Any,
 ) -> PublishedReport:
     """Write the site of a measured study, and say which notebooks of its own it executes."""
     from netlab.files import paths
@@ -304,11 +286,7 @@ def publish_site(
         from netlab.report.publish import publish
 
         published = publish(
-            *(directory, target, progress.step),
-            against=against,
-            notebooks=notebooks,
-            author=author,
-            running=running,
+            *(directory, target, progress.step), notebooks=notebooks, running=running, **words
         )
     if NO_PDF:
         progress.note(f"no PDF: {NO_PDF}")
@@ -345,7 +323,9 @@ def study_command(
 
     with Progress() as progress:
         campaign = measure(loaded, results, outer, progress)
-        published = publish_site(loaded, notebooks, campaign.directory, site, progress)
+        published = publish_site(
+            loaded, notebooks, campaign.directory, site=site, progress=progress
+        )
     below, without = gate_code(published.concerns), exit_code(campaign)
     click.echo(published.index)
     sys.exit(BELOW_GATE if below or without else 0)
@@ -423,8 +403,10 @@ def _shown(lab: Lab) -> str:
     whole = "complete" if status["complete"] else "NOT complete"
     owner = f", owned by process {status['owner_pid']}" if status["owner_pid"] else ""
     where = ", in a user namespace" if lab.user_namespace else ""
-    lines = [f"lab {status['id']}: study {status['study']}, {whole}{where}{owner}"]
-    lines.append(f"  processes: {sshd.IN_WORDS[status['task_group']]}")
+    lines = [
+        f"lab {status['id']}: study {status['study']}, {whole}{where}{owner}",
+        f"  processes: {sshd.IN_WORDS[status['task_group']]}",
+    ]
     for name, host in status["hosts"].items():
         up = "up" if host["up"] else "gone"
         lines.append(f"  host {name}: {up}, namespace {host['namespace']}")
@@ -470,7 +452,7 @@ def clean_command(study: str, journals: bool) -> None:
                 click.echo(f"{name}: {clean_host(host, journals=journals)}")
         except HostError as error:
             failed += 1
-            click.echo(f"netlab: {error.with_code()}", err=True)
+            note(error.with_code())
     if not names:
         click.echo("all hosts are of the lab: `netlab lab down` removes it")
     if failed:
@@ -510,21 +492,16 @@ def plan_command(study: str, tuning: str | None, path_name: str | None, commands
 @guarded
 def recover_command(study: str) -> None:
     """Revert what a dead netlab left changed on the hosts of STUDY."""
-    for line in _recovered(load_study(study)):
-        click.echo(line)
-
-
-def _recovered(study: Study) -> Iterator[str]:
-    """Revert on every host the changes of a netlab that was killed together with its guard."""
+    # a netlab that was killed together with its guard
     from netlab.experiment.endpoint import open_endpoints, study_lab
 
-    with study_lab(study) as lab:
-        for path in study.paths:
-            with open_endpoints(study, study.first_link(path), lab=lab) as endpoints:
+    loaded = load_study(study)
+    with study_lab(loaded) as lab:
+        for path in loaded.paths:
+            with open_endpoints(loaded, loaded.first_link(path), lab=lab) as endpoints:
                 for host, endpoint in endpoints.items():
-                    answers = endpoint.recover()
-                    for answer in answers:
+                    for answer in (answers := endpoint.recover()):
                         words = [answer.get(key) for key in ("knob", "name", "status", "reason")]
-                        yield f"{host}: {' '.join(str(word) for word in words if word)}"
+                        click.echo(f"{host}: {' '.join(str(word) for word in words if word)}")
                     if not answers:
-                        yield f"{host}: nothing to recover"
+                        click.echo(f"{host}: nothing to recover")

@@ -85,12 +85,12 @@ class OpenlabReport(Document):
     @property
     def charts(self) -> Gallery:
         """Charts of chapter 4 as they are printed."""
-        return charts.printed_charts()
+        return charts.chapter_4(charts.PRINTED_CHARTS)
 
     @property
     def missing_charts(self) -> Gallery:
         """Charts of cells that the report prints in tables alone."""
-        return charts.missing_charts()
+        return charts.chapter_4(charts.MISSING_CHARTS)
 
     best_cells = staticmethod(layout.best_cells)
 

@@ -18,7 +18,7 @@ from netlab.results.store import Store
 from netlab.study.imported import write_study
 
 if TYPE_CHECKING:
-    from netlab.charts.compare import Axes
+    from netlab.charts.forest import Axes
 
 
 @dataclass(frozen=True)

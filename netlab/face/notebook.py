@@ -19,7 +19,7 @@ from netlab.files.tables import Table
 
 if TYPE_CHECKING:
     from netlab.charts.chart import Chart
-    from netlab.charts.compare import Axes
+    from netlab.charts.forest import Axes
     from netlab.face.documents import (
         Claims,
         Document,

@@ -21,7 +21,7 @@ from netlab.tuning.plan import plan_html, plan_text
 from netlab.units import arrows
 
 if TYPE_CHECKING:
-    from netlab.charts.compare import Axes
+    from netlab.charts.forest import Axes
     from netlab.hosts.host import Host
     from netlab.tuning.plan import Change
 

@@ -22,7 +22,7 @@ from netlab.report import compare as tables
 
 if TYPE_CHECKING:
     from netlab.charts.chart import Gallery
-    from netlab.charts.compare import Axes
+    from netlab.charts.forest import Axes
     from netlab.face.screening import Screening
     from netlab.face.views import (
         Agreement,
@@ -216,9 +216,9 @@ class Comparison:
     @property
     def charts(self) -> Gallery:
         """Forest plots of all cells: one, or one a group if there are many cells."""
-        from netlab.charts.compare import panels
+        from netlab.charts.forest import comparison_charts
 
-        return panels(self.sides.compared)
+        return comparison_charts(self.sides.compared)
 
     @property
     def tables(self) -> ComparisonTables:
@@ -233,7 +233,7 @@ class Comparison:
         ax : Axes, optional
             Axes to draw on; new ones by default. No global theme is set.
         """
-        from netlab.charts.compare import cell_forest
+        from netlab.charts.forest import cell_forest
 
         return cell_forest(self.sides.compared, ax=ax)
 

@@ -17,7 +17,7 @@ from netlab.screen.design import ScreenRequest
 from netlab.screen.run import screen, write_files, write_least
 
 if TYPE_CHECKING:
-    from netlab.charts.compare import Axes
+    from netlab.charts.forest import Axes
 
 
 class Screening:

@@ -10,9 +10,9 @@ import pandas as pd
 from netlab.analysis import answers, then_and_now
 from netlab.analysis.longpath_study import LongPath, samples_of
 from netlab.analysis.measured import Measured
-from netlab.charts import compare, longpath
+from netlab.charts import forest, longpath
 from netlab.charts import measured as drawn
-from netlab.charts import then_and_now as charts_then_and_now
+from netlab.charts import published as charts_published
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, View, made_by
 from netlab.report import compare as report_compare
@@ -112,7 +112,7 @@ class Agreement(AnsweredView):
     @property
     def charts(self) -> Gallery:
         """Differences from netlab's generator, one chart a path."""
-        return compare.differences(self.frame, self.bound_percent)
+        return forest.differences(self.frame, self.bound_percent)
 
     answer = property(made_by(front.generators))
     summary = _table = made_by(report_compare.summary)
@@ -217,19 +217,17 @@ class ThenAndNow(AnsweredView):
     def opening(self) -> Gallery:
         """Charts of the first table of 2003 beside what is measured, one a tuning."""
         cells = self.cells
-        return charts_then_and_now.beside(cells[cells["table"] == cells["table"].min()])
+        return charts_published.beside(cells[cells["table"] == cells["table"].min()])
 
     @property
     def charts(self) -> Gallery:
         """Charts of all tables of 2003 beside what is measured, one a group and tuning."""
         cells = self.cells
-        return self.opening + charts_then_and_now.beside(
-            cells[cells["table"] > cells["table"].min()]
-        )
+        return self.opening + charts_published.beside(cells[cells["table"] > cells["table"].min()])
 
     def ratios(self, factor: str) -> Gallery:
         """Charts of the effect of each step of a factor, then and now."""
-        return charts_then_and_now.ratios(self.frame, factor)
+        return charts_published.ratios(self.frame, factor)
 
     answer = property(made_by(front.then_and_now))
     groups = made_by(report_then_and_now.opening)

@@ -20,7 +20,7 @@ from netlab.analysis.measured import Measured, trend
 from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, less_precise
-from netlab.charts import cells, views
+from netlab.charts import cells, forest, measured
 from netlab.charts.chart import show
 from netlab.charts.live import sparkline
 from netlab.files.json_file import parse_json
@@ -80,7 +80,7 @@ def _in_rows(m: Measured, frame: pd.DataFrame, draw: Callable[..., Any]) -> Mark
 
 def _ceiling(m: Measured) -> Page:
     known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"]
-    sections = _groups(m, lambda g: show(views.ceiling(m.cells, g, study=m.study)), known)
+    sections = _groups(m, lambda g: show(cells.ceiling(m.cells, g, study=m.study)), known)
     table = ceilings_table(m.runs, m.cells)
     if table is not None:
         sections.append(Section("Ceilings and their sources", table, name="sources"))
@@ -93,7 +93,7 @@ def _effects(m: Measured) -> list[Page]:
         return []
     labels = printed.tuning_labels(m.cells, m.study)
     names = {f: tables.FACTORS.get(f) or unit_of(f) for f in steps["factor"].unique()}
-    drawn = show(views.effects(steps, labels, names))
+    drawn = show(forest.step_forest(steps, labels, names))
     return [page("effects", Section("Forest plot", drawn), Section("Table", tables.effects(m)))]
 
 
@@ -103,7 +103,7 @@ def _repeats(m: Measured) -> Page:
     def drawn(group: str) -> Markup:
         if has_factors(m):
             return _in_rows(m, runs[runs["group"] == group], cells.repeats)
-        return as_html(show(views.repeat_panels(m.runs, group, study=m.study)))
+        return as_html(show(cells.repeat_panels(m.runs, group, study=m.study)))
 
     return page("repeats", *_groups(m, drawn, runs["group"]))
 
@@ -121,7 +121,7 @@ def _cost(m: Measured) -> list[Page]:
     def drawn(group: str) -> Markup:
         if has_factors(m):
             return note + _in_rows(m, frame[frame["group"] == group], cells.cost)
-        return note + as_html(show(views.cost(frame, group, study=m.study)))
+        return note + as_html(show(cells.cost_over_streams(frame, group, study=m.study)))
 
     return [page("cost", *_groups(m, drawn, frame["group"]))]
 
@@ -143,7 +143,7 @@ def _trend(m: Measured) -> list[Page]:
     )
     note = "Ratio: geometric mean over the common cells, with the interval between cells."
     table = Table(shown, "Campaigns of this directory", note=note, data=frame)
-    level = Section("Level", show(views.trend(frame)))
+    level = Section("Level", show(measured.trend(frame)))
     return [page("trend", level, Section("Campaigns", table))]
 
 

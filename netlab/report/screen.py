@@ -21,7 +21,7 @@ from netlab.analysis.screened import (
     smallest_effect_percent,
 )
 from netlab.charts.chart import show
-from netlab.charts.compare import Axes, knob_forest
+from netlab.charts.forest import Axes, knob_forest
 from netlab.errors import NetlabError
 from netlab.files.tables import Table
 from netlab.files.yaml_file import yaml_text

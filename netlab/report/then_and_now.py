@@ -13,7 +13,7 @@ from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
 from netlab.charts.chart import Gallery
-from netlab.charts.then_and_now import published_steps
+from netlab.charts.published import published_steps
 from netlab.files.tables import Table
 from netlab.report import tables as measured_tables
 from netlab.report.tables import Sentence, Tables

@@ -5,7 +5,7 @@ import synthetic
 from netlab import study as studies
 from netlab.analysis import answers
 from netlab.analysis.measured import from_frames
-from netlab.charts.compare import differences
+from netlab.charts.forest import differences
 from netlab.files.paths import data_dir
 from netlab.report import compare as tables
 

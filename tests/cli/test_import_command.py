@@ -19,7 +19,7 @@ from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 from netlab import study as studies
 from netlab.analysis.sides import comparison
 from netlab.analysis.trust import DISTURBED, FLAGGED, gate
-from netlab.charts.compare import cell_forest, panels
+from netlab.charts.forest import cell_forest, comparison_charts
 from netlab.cli import main
 from netlab.cli.options import asked_outer, load_study
 from netlab.cli.results import compare_command, import_command
@@ -450,7 +450,7 @@ def test_the_forest_plot_has_every_cell_and_takes_axes(places):
     assert Comparison(found).plot(ax=ax) is ax
     assert dict(plt.rcParams) == before
     assert len(ax.get_yticklabels()) == 2
-    (chart,) = panels(found.compared).charts
+    (chart,) = comparison_charts(found.compared).charts
     assert "64 streams: -30" in chart.alt and "slower" in chart.alt and "the same" in chart.alt
 
 

@@ -60,8 +60,8 @@ FIGURE_LEVEL = OF_PANELS | {name for name, returned in RETURNS.items() if return
 
 
 def test_the_walk_finds_the_charts():
-    assert {"views.cost", "measured.order", "fleet.host_matrix"} <= AXES_LEVEL
-    assert {"measured.panels", "views.repeat_panels", "compare.panels"} <= FIGURE_LEVEL
+    assert {"cells.cost_over_streams", "measured.order", "fleet.host_matrix"} <= AXES_LEVEL
+    assert {"measured.panels", "cells.repeat_panels", "forest.comparison_charts"} <= FIGURE_LEVEL
     assert len(AXES_LEVEL) > 30 and len(FIGURE_LEVEL) > 10
 
 
@@ -109,12 +109,12 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     trend = {"campaign": ["20260101T000000Z", "20260102T000000Z"], "level": [1.0, 0.9]}
     trend = pd.DataFrame(trend | {"ratio": [float("nan"), 0.9], "step": [False, True]})
     return {
-        "compare.generator_forest": given(agreed, agreed["generator"].unique().tolist(), 2.0),
+        "forest.generator_forest": given(agreed, agreed["generator"].unique().tolist(), 2.0),
         "experiments.rates": given(pd.DataFrame(CELLS)),
         "experiments.round_trips": given(pd.DataFrame(ROUND_TRIPS)),
         "cells.over_streams": given(m.cells, GROUP),
         "published.verdicts": given(claims.check_all()),
-        "compare.cell_forest": given(sides),
+        "forest.cell_forest": given(sides),
         "forest.forest": given(
             pd.DataFrame({"row": ["one"], "series": "a", "centre": 1.0, "low": 0.5, "high": 2.0}),
             {"a": {"color": "black", "marker": "o"}},
@@ -144,22 +144,22 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "published.recovery": given(9000),
         "cells.repeats": given(part, labels),
         "cells.cost": given(part_cost, labels),
-        "compare.knob_forest": given(screened().effects, 5.0),
+        "forest.knob_forest": given(screened().effects, 5.0),
         "fleet.slow_links": given(of_links),
-        "then_and_now.ratio_forest": given(then, "a step", ["one", "two"]),
-        "views.ceiling": given(m.cells, GROUP),
-        "views.effects": given(tables.steps(m), {}, tables.FACTORS),
-        "views.cost": given(cost, GROUP, study=m.study),
-        "views.trend": given(trend),
+        "published.ratio_forest": given(then, "a step", ["one", "two"]),
+        "cells.ceiling": given(m.cells, GROUP),
+        "forest.step_forest": given(tables.steps(m), {}, tables.FACTORS),
+        "cells.cost_over_streams": given(cost, GROUP, study=m.study),
+        "measured.trend": given(trend),
         "experiments.search_panels": given(table(tuned())),
         "experiments.ratio_panels": given(pd.DataFrame([bench])),
         "measured.whole_panels": given(m.cells, study=m.study),
         "measured.panels": given(m.cells, GROUP, study=m.study),
-        "views.repeat_panels": given(part, GROUP, study=m.study),
+        "cells.repeat_panels": given(part, GROUP, study=m.study),
     }
 
 
-WITH_A_SCALE = {"views.ceiling", "fleet.host_matrix"}
+WITH_A_SCALE = {"cells.ceiling", "fleet.host_matrix"}
 """A colour scale takes axes of its own from those given."""
 
 

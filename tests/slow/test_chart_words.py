@@ -11,9 +11,8 @@ import synthetic
 
 from netlab.analysis import then_and_now
 from netlab.analysis.conditions import cpu_cost
-from netlab.charts import cells as charts_cells
-from netlab.charts import measured, views
-from netlab.charts import then_and_now as beside
+from netlab.charts import cells, forest, measured
+from netlab.charts import published as beside
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show
 from netlab.charts.labels import ratio_axis, within
@@ -34,14 +33,14 @@ def drawn(m):
     steps = tables.steps(m)
     labels = {level.name: level.name for level in m.study.tunings}
     names = {factor: factor for factor in steps["factor"].unique()}
-    charts = [show(views.effects(steps, labels, names))]
+    charts = [show(forest.step_forest(steps, labels, names))]
     for group in m.groups[:2]:
         at = {"group": group, "tuning": "full"}
-        over = charts_cells.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
+        over = cells.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
         charts += Gallery.of(
             measured.panels(m.cells, group, study=m.study),
-            views.ceiling(m.cells, group, study=m.study),
-            views.repeat_panels(m.runs, group, study=m.study),
+            cells.ceiling(m.cells, group, study=m.study),
+            cells.repeat_panels(m.runs, group, study=m.study),
             over,
         ).charts
     compared = then_and_now.compare(m)
@@ -76,7 +75,7 @@ def test_a_dash_is_one_tuning_in_all_charts_whose_colours_are_mtus(m):
     group = m.groups[0]
     drawn = [
         over_streams(m.cells, group, study=m.study),
-        views.cost(cpu_cost(m.runs, m.study), group, study=m.study),
+        cells.cost_over_streams(cpu_cost(m.runs, m.study), group, study=m.study),
     ]
     dashes = [
         {bars.get_label(): str(bars.lines[0]._unscaled_dash_pattern) for bars in ax.containers}
@@ -99,19 +98,17 @@ def test_both_directions_say_what_the_ceiling_is(m):
 
 
 def test_no_bar_crosses_zero_or_the_bus(m):
-    cells = m.cells.copy()
-    cells["low_MBps"] = -5.0
-    cells["high_MBps"] = 1e5
-    part = cells[cells["group"] == m.groups[0]]
+    wide = m.cells.assign(low_MBps=-5.0, high_MBps=1e5)
+    part = wide[wide["group"] == m.groups[0]]
     low, high = within(*(part[c] for c in ("goodput_MBps", "low_MBps", "high_MBps", "bus_MBps")))
     assert (low >= 0).all()
     below = part["goodput_MBps"] <= part["bus_MBps"]
     assert below.any() and (high[below] <= part["bus_MBps"][below]).all()
     drawn = [
-        over_streams(cells, m.groups[0], study=m.study),
-        over_streams(cells, m.groups[0], y="percent_of_bus", study=m.study),
-        charts_cells.over_factor(
-            cells, "mtu_B", "tuning", at={"group": m.groups[0], "streams": 4}, study=m.study
+        over_streams(wide, m.groups[0], study=m.study),
+        over_streams(wide, m.groups[0], y="percent_of_bus", study=m.study),
+        cells.over_factor(
+            wide, "mtu_B", "tuning", at={"group": m.groups[0], "streams": 4}, study=m.study
         ),
     ]
     for ax in drawn:

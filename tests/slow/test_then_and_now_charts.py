@@ -8,7 +8,7 @@ import synthetic
 
 from netlab.analysis import then_and_now as tn
 from netlab.charts import forest
-from netlab.charts import then_and_now as charts
+from netlab.charts import published as charts
 from netlab.charts.chart import describe
 
 
