@@ -63,9 +63,7 @@ def test_an_invalid_request_is_bad_input(case):
 
 
 def test_the_present_setting_is_the_groups_with_the_first_stream_count():
-    start = SearchRequest(study(), "a-b").start
-    assert (start.record_length_B, start.buffer_B, start.streams) == (1000, 0, 4)
-    assert start.receive == "copy"
+    assert SearchRequest(study(), "a-b").start == Candidate(1000, 0, 4)
     assert SearchRequest(study(receive="discard"), "a-b").start.receive == "discard"
 
 
