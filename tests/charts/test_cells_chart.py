@@ -1,4 +1,4 @@
-"""A group's cells over streams on one set of axes."""
+"""Charts of cells, runs and effects: what was measured, and the same in words."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic
+from lab_study import lab_study
 
 from netlab.analysis.cells import CELL_KEYS
+from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.measured import from_frames
-from netlab.charts import cells
+from netlab.charts import cells, forest, measured
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import show
 from netlab.charts.labels import data_of
 from netlab.charts.theme import HOLLOW_COLOUR
-from netlab.study import Study
+from netlab.report import tables
+from netlab.study import TuningLevel
 
 GROUP = "Linux64 -> Linux64"
 
@@ -103,28 +106,15 @@ def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
 
 # Studies of any factors: one row a cell, named by the levels that vary.
 
-HOST = {"kind": "lab"}
-STUDY = Study.model_validate(
-    {
-        "netlab": 1,
-        "name": "crossed",
-        "title": "Crossed",
-        "hosts": {"left": HOST, "right": HOST},
-        "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
-        "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
-        "tunings": [{"name": "plain", "label": "Plain", "mtus_B": [1500], "knobs": []}],
-        "streams": [1, 4],
-        "factors": {"send": ["copy", "zerocopy"]},
-    }
-)
+PLAIN = {"name": "plain", "label": "Plain", "mtus_B": [1500], "knobs": []}
+STUDY = lab_study().model_copy(update={"tunings": (TuningLevel.model_validate(PLAIN),)})
 
 
 def runs(sends=("copy", "zerocopy"), streams=(1, 4), rounds=3) -> pd.DataFrame:
     """100 MB/s a stream, 10 more with each round; the last run is flagged."""
     made = [
         {
-            **dict.fromkeys(("group",), "left -> right"),
-            **{"tuning": "plain", "mtu_B": 1500, "streams": count},
+            **{"group": "left -> right", "tuning": "plain", "mtu_B": 1500, "streams": count},
             **{"factors": f'{{"send":"{send}"}}', "goodput_MBps": 100.0 * count + 10 * number},
             **{"run_id": f"{send}-{count}-{number}", "flags": "", "status": "ok"},
         }
@@ -142,10 +132,8 @@ def test_cells_are_named_by_the_levels_that_vary():
         *("1 Stream, send copy", "4 Streams, send copy"),
         *("1 Stream, send zerocopy", "4 Streams, send zerocopy"),
     ]
-    assert list(cells.row_labels(runs(streams=(4,)), STUDY).values()) == [
-        "send copy",
-        "send zerocopy",
-    ]
+    alone = cells.row_labels(runs(streams=(4,)), STUDY)
+    assert list(alone.values()) == ["send copy", "send zerocopy"]
 
 
 def test_a_single_cell_has_its_whole_name():
@@ -190,3 +178,76 @@ def test_many_cells_stand_in_several_charts():
     assert [len(part) for part in parts] == [80, 80, 40]
     whole = pd.concat(parts, ignore_index=True)
     assert list(whole["run_id"]) == list(frame["run_id"])
+
+
+# Views of a group, of effects and of campaigns: what was measured, and the same in words.
+
+
+@pytest.fixture(scope="module")
+def spoilt():
+    def change(row):
+        if row["order"] % 40 == 0:
+            row |= {"flags": "stalled"}
+        return row["streams"] != 20 or row["tuning"] != "none"
+
+    return synthetic.measured(change=change)
+
+
+def test_the_heat_map_has_every_cell_on_a_scale_from_0_to_100(spoilt):
+    ax = cells.ceiling(spoilt.cells, GROUP, study=spoilt.study)
+    (mesh,) = ax.collections
+    values = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(7, 4)
+    part = spoilt.cells[spoilt.cells["group"] == GROUP].set_index(["tuning", "mtu_B", "streams"])
+    assert values[6, 1] == pytest.approx(part.loc[("full", 16114, 4), "percent_of_bus"])
+    assert np.isnan(values[0, 3]) and mesh.get_clim() == (0, 100)
+    assert ax.get_yticklabels()[0].get_text() == "No Tuning, 1500 B"
+    assert "per cent of the bus by" in (alt := show(ax).alt) and "no value with 20" in alt
+    both = show(cells.ceiling(spoilt.cells, "Linux64 <-> Linux64", study=spoilt.study))
+    assert "per cent of twice the bus" in both.alt
+
+
+def test_the_heat_map_has_a_grey_number_after_a_ring_for_a_disturbed_cell(spoilt):
+    runs = spoilt.runs
+    runs = runs.assign(flags=runs["flags"].mask(runs["streams"] == 4, "interference"))
+    ax = cells.ceiling(from_frames(spoilt.study, runs, None, None).cells, GROUP, study=spoilt.study)
+    (mesh,) = ax.collections
+    values = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(7, 4)
+    assert np.isnan(values[:, 1]).all()
+    rings = [text for text in ax.texts if text.get_text().startswith("○ ")]
+    assert len(rings) == 7 and {text.get_color() for text in rings} == {HOLLOW_COLOUR}
+    chart = show(ax)
+    assert ", disturbed, with 4" in chart.alt and "(interference: 7 cells)" in chart.caption
+
+
+def test_the_forest_has_a_dot_and_an_interval_for_every_step(spoilt):
+    steps = tables.steps(spoilt)
+    ax = forest.step_forest(steps, {"none": "No Tuning"}, tables.FACTORS)
+    data = data_of(ax.figure)
+    assert data["x"].tolist() == pytest.approx(steps["ratio"].tolist())
+    assert data["low"].tolist() == pytest.approx(steps["low"].tolist(), nan_ok=True)
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert "direction: → to ↔" in labels and len(labels) == len(steps)
+
+
+def test_every_run_is_a_dot_and_a_flagged_one_a_cross(spoilt):
+    fig = cells.repeat_panels(spoilt.runs, GROUP, study=spoilt.study).figure
+    part = spoilt.runs[spoilt.runs["group"] == GROUP]
+    drawn = [line for ax in fig.axes for line in ax.get_lines() if line.get_linestyle() == "None"]
+    assert sum(len(line.get_xdata()) for line in drawn) == len(part)
+    crosses = [line for line in drawn if line.get_marker() == "x"]
+    assert sum(len(line.get_xdata()) for line in crosses) == (part["flags"] != "").sum() > 0
+
+
+def test_cost_has_a_line_for_each_tuning_and_mtu(spoilt):
+    frame = cpu_cost(spoilt.runs, spoilt.study)
+    ax = cells.cost_over_streams(frame, GROUP, study=spoilt.study)
+    assert len(ax.containers) == 7
+    assert show(ax).alt.count("with 1,") == 7
+
+
+def test_a_trend_marks_its_steps():
+    columns = ("campaign", "level", "ratio", "step")
+    rows = [("20260101T000000Z", 1.0, np.nan, False), ("20260102T000000Z", 0.9, 0.9, True)]
+    ax = measured.trend(pd.DataFrame(rows, columns=columns))
+    assert [text.get_text() for text in ax.texts] == ["×0.90"]
+    assert "20260102T000000Z: 0.900 (a step)" in show(ax).alt

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import guide
@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from netlab.cli import main
 
-CLI = Path(__file__).resolve().parents[2] / "netlab" / "cli"
 HEAVY = ("pandas", "numpy", "pydantic", "matplotlib", "fabric", "papermill", "scipy", "nbformat")
 
 RESULTS_NEED = (
@@ -34,18 +33,8 @@ def all_commands() -> list[tuple[str, ...]]:
 
 def test_every_command_is_there():
     assert set(main.commands) == {
-        *(
-            "measure",
-            "init",
-            "study",
-            "run",
-            "report",
-            "check",
-            "tune",
-            "lab",
-            "notebooks",
-            "guide",
-        ),
+        *("measure", "init", "study", "run", "report", "check", "tune", "lab"),
+        *("notebooks", "guide"),
         *("compare", "results"),
         *("autotune", "screen", "bench", "calibrate", "hosts", "import"),
         *("bundle", "verify", "rerun", "schema", "fleet"),
@@ -123,6 +112,21 @@ def test_a_directory_that_is_given_is_made_absolute(tmp_path, monkeypatch):
     for name in ("--results", "--into"):
         assert CliRunner().invoke(show, [name, "here"]).output == f"{tmp_path / 'here'}\n"
     assert CliRunner().invoke(show, []).output == "\n"
+
+
+def test_the_help_of_a_search_describes_factors_output_and_exit_codes():
+    text = " ".join(CliRunner().invoke(main, ["autotune", "--help"]).output.split())
+    for part in (
+        *("record length", "socket buffer", "streams and engine", "shuffled rounds", "interval"),
+        *("no better than what you had", "YAML", "JSON", "--seconds", "30 s", "Exit code 1"),
+    ):
+        assert part in text
+
+
+def test_the_help_and_the_docs_have_the_same_exit_codes():
+    docs = (guide.DOCS / "commands.md").read_text()
+    codes = re.findall(r"^    (\d(?!\d)|128 \+ n) +", CliRunner().invoke(main, ["-h"]).output, re.M)
+    assert codes and codes == re.findall(r"^\| (\d(?!\d)|128 \+ n) \|", docs, re.M)
 
 
 # ``netlab guide`` shows a page of the documentation, and refuses an unknown one.
