@@ -402,10 +402,11 @@ class Host(ABC):
         if not self.can_sudo:
             output = self._sudo_refusal if "tty" in self._sudo_refusal else ""
             message = "the command needs root, and sudo " + (
-                "wants a terminal; log in as root or take `requiretty` out of sudoers for this user "
-                "(`Defaults:USER !requiretty`)"
+                "wants a terminal; log in as root or take `requiretty` out of sudoers for this "
+                "user (`Defaults:USER !requiretty`)"
                 if output
-                else "would ask for a password; log in as root or allow this user NOPASSWD in sudoers"
+                else "would ask for a password; log in as root or allow this user NOPASSWD in "
+                "sudoers"
             )
             raise HostError(
                 self.name, message, output=output, command=shown(command), code="E-HOST-003"

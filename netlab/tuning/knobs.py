@@ -24,17 +24,13 @@ IN_SYSFS = ("defer", "napi")
 """Kinds that are files of the interface in sysfs."""
 
 _ETHTOOL_FEATURE = {"rx-checksum": "rx", "tx-checksum": "tx", "scatter-gather": "sg"}
-_ETHTOOL_FLAG = {
-    "ring": "-G",
-    "coalesce": "-C",
-    "adaptive": "-C",
-    "pause": "-A",
-    "channels": "-L",
-    "feature": "-K",
+_ETHTOOL_FLAG = {"ring": "-G", "pause": "-A", "channels": "-L", "feature": "-K"}
+_ETHTOOL_FLAG |= dict.fromkeys(("coalesce", "adaptive"), "-C")
+_PCI_REGISTERS = {
+    "max-read-request": ("CAP_EXP+8", 7, 12, 0x7000),
+    "mmrbc": ("CAP_PCIX+2", 9, 2, 0xC),
 }
-_PCI_REGISTERS = {"max-read-request": ("CAP_EXP+8", 7, 12), "mmrbc": ("CAP_PCIX+2", 9, 2)}
-"""Register as setpci names it, exponent of the field's 0, and its lowest bit."""
-_PCI_MASKS = {"max-read-request": 0x7000, "mmrbc": 0xC}
+"""Register as setpci names it, exponent of the field's 0, its lowest bit, and its mask."""
 
 
 def command(kind: str, name: str | None, value: str, interface: str) -> str:
@@ -42,10 +38,8 @@ def command(kind: str, name: str | None, value: str, interface: str) -> str:
         return shlex.join(["sysctl", "-w", f"{name}={value}"])
     if kind == "module":
         return shlex.join(["modprobe", *(["-r"] if value == "absent" else []), str(name)])
-    if kind in ("mtu", "txqueuelen"):
-        return shlex.join(["ip", "link", "set", "dev", interface, kind, value])
-    if kind == "offload":
-        return shlex.join(["ip", "link", "set", "dev", interface, str(name), value])
+    if kind in ("mtu", "txqueuelen", "offload"):
+        return shlex.join(["ip", "link", "set", "dev", interface, name or kind, value])
     if kind == "qdisc":
         return _qdisc(value, interface)
     if kind == "governor":
@@ -89,10 +83,9 @@ def _irq(value: str, interface: str) -> str:
 
 
 def _pci(name: str, value: str, interface: str) -> str:
-    register, exponent, low = _PCI_REGISTERS[name]
+    register, exponent, low, mask = _PCI_REGISTERS[name]
     field = (int(value).bit_length() - 1 - exponent) << low
     device = shlex.quote(f"/sys/class/net/{interface}/device")
-    mask = _PCI_MASKS[name]
     return f"setpci -s $(basename $(readlink -f {device})) {register}.w={field:x}:{mask:x}"
 
 
@@ -190,15 +183,15 @@ def irq_text(lists: Iterable[str]) -> str:
     """Short notation: ``X*N`` for N interrupts with the same CPUs, ``A..B`` for A, A+1, .. B."""
     left, items = list(lists), []
     while left:
-        same = next((i for i, one in enumerate(left) if one != left[0]), len(left))
+        count = next((i for i, one in enumerate(left) if one != left[0]), len(left))
+        text = f"{left[0]}*{count}" if count > 1 else left[0]
         rises = 1
         while left[0].isdecimal() and left[rises : rises + 1] == [str(int(left[0]) + rises)]:
             rises += 1
         if rises >= 3:
-            items.append(f"{left[0]}..{left[rises - 1]}")
-        else:
-            items.append(f"{left[0]}*{same}" if same > 1 else left[0])
-        del left[: rises if rises >= 3 else same]
+            count, text = rises, f"{left[0]}..{left[rises - 1]}"
+        items.append(text)
+        del left[:count]
     return "/".join(items)
 
 
@@ -242,9 +235,7 @@ def _fq(words: Iterable[str], text: str) -> list[str]:
             )
     order = ("limit", "flow_limit", "buckets", "maxrate")
     kept = [key for key in order if key in found and found[key] != _DEFAULT.get(key)]
-    return [part for key in kept for part in (key, str(found[key]))] + (
-        [] if paced else ["nopacing"]
-    )
+    return [part for key in kept for part in (key, str(found[key]))] + ["nopacing"] * (not paced)
 
 
 def _number(name: str, text: str) -> int:
@@ -432,10 +423,10 @@ class Knob(HostSetting, title="A knob"):
         elif self.kind == "module":
             if folded not in ("loaded", "absent"):
                 raise ValueError(f"a module is loaded or absent, not {folded!r}")
-        elif self.kind in WITH_MOST and folded == MOST:
-            pass
-        elif self.kind != "sysctl" and not (
-            _NUMBER.fullmatch(folded) and int(folded) < 2 ** (31 if not names else 32)
+        elif not (
+            self.kind == "sysctl"
+            or (self.kind in WITH_MOST and folded == MOST)
+            or (_NUMBER.fullmatch(folded) and int(folded) < 2 ** (31 if not names else 32))
         ):
             raise ValueError(f"a {self.kind} value is a whole decimal number, not {folded!r}")
         if self.kind == "napi" and folded not in ("0", "1"):
@@ -449,20 +440,17 @@ class Knob(HostSetting, title="A knob"):
         return command(self.kind, self.name, self.value, interface)
 
 
+_RING = {"kind": "ring", "name": "rx", "value": 2048}
+_NOW = {"knobs": [{"kind": "coalesce", "name": "rx-usecs", "value": 0}]}
+
+
 class KnobOption(Frozen, title="`first_supported` of a choice"):
     """One way to get the effect of a :class:`Choice`: knobs that are set together.
 
     All or none are set; without one of them the next option is tried.
     """
 
-    knobs: Annotated[
-        tuple[Knob, ...],
-        key(
-            "Knobs that are set together.",
-            [{"kind": "ring", "name": "rx", "value": 2048}],
-            min_length=1,
-        ),
-    ]
+    knobs: Annotated[tuple[Knob, ...], key("Knobs that are set together.", [_RING], min_length=1)]
     needs: Annotated[
         Literal["software_deferral"] | None,
         key("Only for hosts that defer interrupts in software.", "software_deferral"),
@@ -481,7 +469,7 @@ class Choice(Frozen, title="A choice between knobs"):
         tuple[KnobOption, ...],
         key(
             "Ways to get its effect; the first that the host supports is taken.",
-            [{"knobs": [{"kind": "coalesce", "name": "rx-usecs", "value": 0}]}],
+            [_NOW],
             min_length=1,
         ),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -108,14 +109,8 @@ def _change(
     reason = None if reached else answer["reason"]
     if not answer["supported"] and knob.when_missing:
         reason = f"{reason}; {knob.when_missing}" if reason else knob.when_missing
-    return Change(
-        knob=knob,
-        interface=None if knob.kind in HOSTWIDE else interface,
-        old=old,
-        supported=reached,
-        reason=reason,
-        parameter=parameter,
-    )
+    where = None if knob.kind in HOSTWIDE else interface
+    return Change(knob, where, old, reached, reason, parameter)
 
 
 def _choose(
@@ -158,19 +153,13 @@ def make_plan(
         mtu = Knob(kind="mtu", value=str(mtu_B), source="the study's MTU")
         ways.append((None, (KnobOption(knobs=(mtu,)),)))
         replaced.add(("mtu", None))
-    for item, options in zip(
-        profile.items, profile.options(software_deferral=software_deferral), strict=True
-    ):
-        if isinstance(item, Choice):
-            ways.append((item.parameter, options))
-        elif (item.kind, item.name) not in replaced:
-            ways.append((None, options))
-    ways.extend((None, (KnobOption(knobs=(knob,)),)) for knob in extra)
-    return tuple(
-        change
-        for parameter, options in ways
-        for change in _choose(read, resolve, options, interface, parameter)
-    )
+    options = profile.options(software_deferral=software_deferral)
+    for item, option in zip(profile.items, options, strict=True):
+        if isinstance(item, Choice) or (item.kind, item.name) not in replaced:
+            ways.append((item.parameter if isinstance(item, Choice) else None, option))
+    ways += [(None, (KnobOption(knobs=(knob,)),)) for knob in extra]
+    changes = (_choose(read, resolve, way, interface, parameter) for parameter, way in ways)
+    return tuple(itertools.chain.from_iterable(changes))
 
 
 # Plans as diffs, in text and in HTML.
@@ -179,16 +168,9 @@ def make_plan(
 def _lines(changes: Iterable[Change]) -> list[tuple[str, str]]:
     """(class, text) of each line; the class is `old`, `new`, `same` or `unsupported`."""
     lines = []
-    changes = tuple(changes)
-    if not changes:
-        lines.append(("same", "  no setting is changed"))
     for change in changes:
-        label = change.knob.label
-        if change.interface:
-            label = f"{change.interface} {label}"
-        remark = f"   # {change.source}"
-        if change.parameter:
-            remark += f", {change.parameter}"
+        label = f"{change.interface or ''} {change.knob.label}".strip()
+        remark = f"   # {change.source}" + (f", {change.parameter}" if change.parameter else "")
         if not change.supported:
             text = f"! {label} = {change.new}   # unsupported: {change.reason} ({change.source})"
             lines.append(("unsupported", text))
@@ -197,7 +179,7 @@ def _lines(changes: Iterable[Change]) -> list[tuple[str, str]]:
             lines.append(("new", f"+ {label} = {change.new}{remark}"))
         else:
             lines.append(("same", f"  {label} = {change.new}{remark}"))
-    return lines
+    return lines or [("same", "  no setting is changed")]
 
 
 def plan_text(changes: Iterable[Change]) -> str:
@@ -209,11 +191,10 @@ _COLOUR = {"old": "#8b1a1a", "new": "#14601f", "same": "#555", "unsupported": "#
 
 
 def plan_html(changes: Iterable[Change]) -> str:
-    body = "\n".join(
-        f'<span style="color:{_COLOUR[kind]}">{escape(text)}</span>'
-        for kind, text in _lines(changes)
+    spans = (
+        f'<span style="color:{_COLOUR[k]}">{escape(text)}</span>' for k, text in _lines(changes)
     )
-    return f'<pre class="netlab-tuning-plan">{body}</pre>'
+    return '<pre class="netlab-tuning-plan">' + "\n".join(spans) + "</pre>"
 
 
 # Settings of a host that need no tool to read: sysctls and files of the interface.

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
-from types import TracebackType
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -280,7 +279,6 @@ class TuningSession:
         return {**listed, "name": knob.name, "value": value}
 
     def _listed(self, words: dict[str, str | None]) -> dict[str, Any]:
-        """The members of a kind that has many."""
         return self._requests.ask("list", **{**words, "name": None})[-1]
 
     def resolve(self, knob: Knob) -> dict[str, Any]:
@@ -375,12 +373,7 @@ class TuningSession:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._leave(error)
 
     def _apply(self, change: Change) -> None:
@@ -400,8 +393,8 @@ class TuningSession:
                 f"{answer['reason']}",
                 code="E-TUNING-013",
             )
-        field = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
-        getattr(self.result, field).append(entry)
+        status = answer["status"]
+        getattr(self.result, "applied" if status == "differs" else status).append(entry)
 
     def _set_members(self, words: dict[str, str | None], change: Change) -> dict[str, Any]:
         answers = []
@@ -423,25 +416,21 @@ class TuningSession:
                 entry = {k: answer[k] for k in ("knob", "name", "interface", "value")}
                 self.result.found.append(entry)
 
-    def _found_drift(self) -> tuple[Drift, ...]:
-        drift = []
-        for entry in self.result.found:
-            now = self.read(HostSetting(kind=entry["knob"], name=entry["name"]))["value"]
-            if now != entry["value"]:
-                names = (entry["knob"], entry["name"], entry["interface"])
-                drift.append(Drift(*names, expected=entry["value"], found=now))
-        return tuple(drift)
-
     def drift(self) -> tuple[Drift, ...]:
         """Knobs that no longer have the value applied or found; call it between runs."""
         if self._lost:
             raise self._lost
-        if self.only_reads:
-            return self._found_drift()
-        answers = self._requests.ask("verify")[:-1]
-        return tuple(
-            Drift(a["knob"], a["name"], a["interface"], a["expected"], a["found"]) for a in answers
-        )
+        if not self.only_reads:
+            keys = ("knob", "name", "interface", "expected", "found")
+            answers = self._requests.ask("verify")[:-1]
+            return tuple(Drift(**{key: answer[key] for key in keys}) for answer in answers)
+        drift = []
+        for entry in self.result.found:
+            names = (entry["knob"], entry["name"], entry["interface"])
+            now = self.read(HostSetting(kind=entry["knob"], name=entry["name"]))["value"]
+            if now != entry["value"]:
+                drift.append(Drift(*names, expected=entry["value"], found=now))
+        return tuple(drift)
 
     def keepalive(self) -> None:
         """Restart the host's hold timer."""
@@ -457,23 +446,24 @@ class TuningSession:
         if not self._begun:
             return
         self._begun = False
+        cause: TuningError | None = None
         try:
             self._revert()
         except TuningError as failure:
+            cause, code = failure, "E-TUNING-015"
             note = f"{self._where}the tuning of {self.interface}: {failure}"
-            if error is None:
-                raise TuningError(note, code="E-TUNING-015") from failure
-            error.add_note(note)
-            return
-        if self.result.failed:
-            left = ", ".join(map(_explained, self.result.failed))
-            what = (
-                f"{self._where}could not be reverted: {left}; the journal on the "
+        else:
+            if not self.result.failed:
+                return
+            code = "E-TUNING-016"
+            note = (
+                f"{self._where}could not be reverted: "
+                f"{', '.join(map(_explained, self.result.failed))}; the journal on the "
                 "host keeps them: `netlab tune recover` tries again"
             )
-            if error is None:
-                raise TuningError(what, code="E-TUNING-016")
-            error.add_note(what)
+        if error is None:
+            raise TuningError(note, code=code) from cause
+        error.add_note(note)
 
     def _revert(self) -> None:
         try:
@@ -487,14 +477,12 @@ class TuningSession:
         self.result.failed.extend(a for a in answers if a["status"] in _LEFT)
         self._verify_reverted({_key(a["knob"], a["name"]) for a in conflicts})
         ended = self._requests.ask("end")
-        self.result.failed = [
-            entry
-            for entry in self.result.failed
-            if not any(
-                a["event"] == "reverted" and a["status"] not in _LEFT and _label(a) == _label(entry)
-                for a in ended
-            )
-        ]
+        done = {
+            _label(answer)
+            for answer in ended
+            if answer["event"] == "reverted" and answer["status"] not in _LEFT
+        }
+        self.result.failed = [one for one in self.result.failed if _label(one) not in done]
 
     def _verify_reverted(self, excused: set[tuple[str, str | None]]) -> None:
         reported = {_key(entry["knob"], entry["name"]) for entry in self.result.failed}
@@ -505,14 +493,10 @@ class TuningSession:
             now = self.read(change.knob)
             # without the interface's old name, the host's own answer counts
             if now["supported"] and now["value"] != change.old:
-                self.result.failed.append(
-                    {
-                        **{k: now[k] for k in ("knob", "name", "interface")},
-                        "status": "failed",
-                        "found": now["value"],
-                        "reason": f"it was {change.old} and reads {now['value']} after the revert",
-                    }
-                )
+                reason = f"it was {change.old} and reads {now['value']} after the revert"
+                entry = {k: now[k] for k in ("knob", "name", "interface")}
+                entry |= {"status": "failed", "found": now["value"], "reason": reason}
+                self.result.failed.append(entry)
 
     # --- keepalive ---
 
