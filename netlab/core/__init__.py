@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -298,8 +297,8 @@ class CoreRun:
         """Wait for the end and return the report."""
         if self._thread is None:
             self.start()
-        if self._thread is not None:
-            self._thread.join()
+        assert self._thread is not None
+        self._thread.join()
         if self._failure is not None:
             raise self._failure
         return report_of(self.role, lib.nl_run_report(self._run), self._run)
@@ -307,12 +306,7 @@ class CoreRun:
     def __enter__(self) -> CoreRun:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.stop()
         if self._thread is not None:
             self._thread.join()

@@ -152,11 +152,8 @@ class RemoteProcess:
         deadline = time.monotonic() + timeout_s
         while self._exit is None and time.monotonic() < deadline:
             self._ask("report")
-            if self._exit is not None:
-                break
-            if (answer := self._answer(deadline)) is None or answer["event"] == "ended":
-                break
-            if is_complete(self._printed):
+            answer = None if self._exit else self._answer(deadline)
+            if answer is None or answer["event"] == "ended" or is_complete(self._printed):
                 break
             time.sleep(POLL_S)
 
@@ -215,8 +212,8 @@ class RemoteProcess:
         self._printed = base64.b64decode(answer["output"]).decode("utf-8", "replace")
         if answer["event"] == "ended":
             found = _TIMES.search(answer["times"])
-            minutes = [float(part) for part in found.groups()] if found else [0.0] * 4
-            cpu_s = 60 * (minutes[0] + minutes[2]) + minutes[1] + minutes[3]
+            user_min, user_s, system_min, system_s = map(float, found.groups() if found else "0000")
+            cpu_s = 60 * (user_min + system_min) + user_s + system_s
             self._exit = Exit(answer["status"], self._printed, cpu_s)
         return answer
 
@@ -259,9 +256,7 @@ def difference(before: dict, after: dict) -> dict:
         "t0_ns": before["t_ns"],
         "t1_ns": after["t_ns"],
         "interface": interface,
-        "cpu": [
-            _of_cpu(early, late) for early, late in zip(before["cpu"], after["cpu"], strict=True)
-        ],
+        "cpu": list(map(_of_cpu, before["cpu"], after["cpu"])),
         **{name: after[name] - before[name] for name in ("interrupts", "context_switches")},
         **{name: _each(before[name], after[name]) for name in ("softnet", "process")},
     }
@@ -282,25 +277,3 @@ def _of_cpu(before: dict, after: dict) -> dict:
 
 def _each(before: dict, after: dict, but: tuple[str, ...] = ()) -> dict:
     return {name: after[name] - before[name] for name in after if name not in but}
-
-
-@dataclass(frozen=True)
-class Readings:
-    """Four snapshots of one host: before and after the run and its window."""
-
-    before: dict
-    opens: dict
-    closes: dict
-    after: dict
-
-    def meter(self) -> dict[str, dict]:
-        """``window`` and ``total``, as a result of an agent has them."""
-        return {
-            "window": difference(self.opens, self.closes),
-            "total": difference(self.before, self.after),
-        }
-
-
-def received_B(before: dict, now: dict) -> int:
-    old, new = before.get("interface"), now.get("interface")
-    return new["rx_bytes"] - old["rx_bytes"] if old and new else 0

@@ -279,8 +279,7 @@ cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | 
 
 
 def tool_named(name: str) -> Tool:
-    found = {tool.name: tool for tool in TOOLS if tool.in_study is not None}
-    return found[name]
+    return {tool.name: tool for tool in TOOLS if tool.in_study is not None}[name]
 
 
 def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:

@@ -8,18 +8,13 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from netlab.errors import BadInput, RunError
-from netlab.generators.remote_process import (
-    LISTEN_S,
-    Exit,
-    Readings,
-    RemoteProcess,
-    received_B,
-    snapshot,
-)
+from netlab.generators.remote_process import LISTEN_S, Exit, RemoteProcess, difference, snapshot
 from netlab.generators.tools import Tool, TransferRequest, Variant, congestion_route
 from netlab.hosts.host import Host
 from netlab.measure.exchange import Direction, Request, RunEnd, RunOutcome
@@ -39,8 +34,9 @@ ESTIMATE_SHARE = 0.02
 """Largest error of a total that a tool does not count, but that follows from its rate."""
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(NamedTuple):
+    """A tool's report of one direction of a run."""
+
     sender: Record
     receiver: Record
 
@@ -94,16 +90,15 @@ def counts_of(samples: tuple[Sample, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Cumulative counts of a receiver's streams at common times."""
     streams = sorted({sample.stream for sample in samples})
     by_stream = [
-        sorted((s for s in samples if s.stream == stream), key=lambda s: s.t_s)
-        for stream in streams
+        sorted((s for s in samples if s.stream == n), key=lambda s: s.t_s) for n in streams
     ]
-    length = max((len(part) for part in by_stream), default=0)
+    length = max(map(len, by_stream), default=0)
     counts = np.zeros((len(streams), length + 1), dtype=np.int64)
     ends = np.full((len(streams), length), np.nan)
     for row, part in enumerate(by_stream):
         ends[row, : len(part)] = [sample.t_s for sample in part]
-        counts[row, 1 : len(part) + 1] = np.cumsum([sample.bytes for sample in part])
-        counts[row, len(part) + 1 :] = counts[row, len(part)]
+        counts[row, 1 : len(part) + 1] = [sample.bytes for sample in part]
+    counts = counts.cumsum(axis=1)
     t_s = np.concatenate([[0.0], np.nanmean(ends, axis=0)]) if length else np.zeros(1)
     return np.maximum.accumulate(t_s), counts
 
@@ -140,40 +135,29 @@ def flow_of(
     t_ns = np.round(t_s * 1e9).astype(np.int64)
     whole = counts.sum(axis=0)
     mss_B = sent.mss_B or got.mss_B
-    again_B = None
-    if sent.retransmits is not None and mss_B is not None:
-        again_B = sent.retransmits * mss_B
+    counted = sent.retransmits is not None and mss_B is not None
+    again_B = (sent.retransmits or 0) * (mss_B or 0) if counted else None
     tcp = {
-        "rtt_us": sent.rtt_us,
-        "min_rtt_us": sent.min_rtt_us,
-        "cwnd_segments": sent.cwnd_segments,
+        **{name: getattr(sent, name) for name in ("rtt_us", "min_rtt_us", "cwnd_segments")},
         "mss_B": mss_B,
         "retransmits": sent.retransmits,
         "bytes_retransmitted": again_B,
     }
     common = {"status": "ok", "code": None, "message": None, "streams": request.streams}
+    common["t_go_ns"] = 0
+    stream = {"stream": 0, "t_end_ns": 0, "sndbuf_B": sent.sndbuf_B, "tcp": tcp}
     gen = {
         **common,
-        "t_go_ns": 0,
         "total_bytes": sent.forward.sent_B,
         "interval_sum_bytes": None,
-        "per_stream": [
-            {
-                "stream": 0,
-                "t_end_ns": 0,
-                "sndbuf_B": sent.sndbuf_B,
-                "congestion": sent.congestion,
-                "tcp": tcp,
-            }
-        ],
-        "losses_unknown": again_B is None,
+        "per_stream": [{**stream, "congestion": sent.congestion}],
+        "losses_unknown": not counted,
         "own_cpu_whole": True,
         "trace": None,
         "meter": gen_meter,
     }
     sink = {
         **common,
-        "t_go_ns": 0,
         "total_bytes": window_B if read_B is None else read_B,
         "unsure_bytes": round(ESTIMATE_SHARE * window_B) if read_B is None else 0,
         "interval_sum_bytes": int(whole[-1]),
@@ -237,12 +221,13 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class _Way:
-    """One direction of a run: its ends, its transfer, and its listening server."""
+    """One direction of a run: its ends, its transfer and command lines, its listening server."""
 
     sender: RunEnd
     receiver: RunEnd
     transfer: TransferRequest
     server: RemoteProcess
+    lines: list[tuple[str, ...]]
 
 
 def run_trial(
@@ -263,7 +248,6 @@ def run_trial(
     ways = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
     brief = variant is not None
     seconds = request.window_ms / 1e3 if brief else _seconds(tool, request)
-    calls = _Calls(tool, variant, hosts)
     draw = ports or random.Random()
     with ExitStack() as stack:
         if not tool.sets_congestion:
@@ -277,9 +261,35 @@ def run_trial(
                         congestion=of.congestion or request.congestion,
                     )
                 )
-        open_ways = [_served(stack, calls, of, to, request, seconds, draw) for of, to in ways]
+        open_ways = []
+        for of, to in ways:
+            transfer = TransferRequest(
+                address=to.address,
+                port=0,
+                data_port=0,
+                streams=request.streams,
+                seconds=seconds,
+                record_length_B=request.record_length_B,
+                congestion=of.congestion or request.congestion,
+                threads=request.threads or 1,
+                interval_s=max(STEP_S, request.interval_ms / 1e3),
+                sndbuf_B=of.sndbuf_B,
+                rcvbuf_B=to.rcvbuf_B,
+            )
+            open_ways.append(_served(stack, tool, variant, hosts, of, to, transfer, draw))
         # The clients' hosts are ready first, so that only the tool is metered.
-        clients = [stack.enter_context(calls.client(way)) for way in open_ways]
+        clients = [
+            stack.enter_context(
+                RemoteProcess(
+                    hosts[way.sender.host],
+                    f"{tool.name}'s client",
+                    way.lines[1],
+                    limit_s=way.transfer.seconds + SLACK_S,
+                    hold=True,
+                )
+            )
+            for way in open_ways
+        ]
         for client in clients:
             client.wait_ready()
         own_s = time.process_time()
@@ -289,22 +299,27 @@ def run_trial(
         window = None if brief else _window(open_ways, clients, before, request)
         sent = [client.result() for client in clients]
         for way in open_ways:
-            _await_report(way, tool)
+            if tool.server_stays:
+                way.server.wait_output(partial(is_complete, tool, asked=way.transfer), END_S)
+            else:
+                way.server.wait(END_S)
         after = {side.host: snapshot(side) for side in (sender, receiver)}
         own_s = time.process_time() - own_s
         got = [end_server(way.server, tool) for way in open_ways]
     opens, closes = window or (before, after)
-    meters = {
-        name: Readings(before[name], opens[name], closes[name], after[name]).meter()
-        for name in before
-    }
-    spent_s = _spent(open_ways, sent, got)
-    for name, meter in meters.items():
+    spent_s = dict.fromkeys(before, 0.0)
+    for way, near, far in zip(open_ways, sent, got, strict=True):
+        spent_s[way.sender.host] += near.cpu_s
+        spent_s[way.receiver.host] += far.cpu_s
+    meters = {}
+    for name in before:
+        total = difference(before[name], after[name])
+        meters[name] = {"window": difference(opens[name], closes[name]), "total": total}
         # The tool's CPU time adds to that of its host's agent.
-        both_us = round(1e6 * spent_s[name] + own_us(meter["total"]))
-        meter["total"]["process"] = {"user_us": both_us, "system_us": 0}
+        both_us = round(1e6 * spent_s[name] + own_us(total))
+        total["process"] = {"user_us": both_us, "system_us": 0}
         if name in with_controller:
-            meter["total"]["controller_us"] = 1e6 * own_s / len(with_controller)
+            total["controller_us"] = 1e6 * own_s / len(with_controller)
     flows, ledger = [], Ledger(error_B=None)
     for way, near, far in zip(open_ways, sent, got, strict=True):
         answers = parse_answers(tool, near.text, far.text, way.transfer, brief=brief)
@@ -320,13 +335,8 @@ def run_trial(
     )
     outcome = RunOutcome(tuple(flows), started_unix_ns, time.monotonic() - started)
     columns = {"engine": tool.name, "warmup_s": flows[0].sink["window"]["t0_ns"] / 1e9}
-    called = calls.lines(open_ways[0].transfer)
-    provenance = {
-        "name": tool.name,
-        "versions": dict(versions),
-        "server": called[0],
-        "client": called[1],
-    }
+    called = dict(zip(("server", "client"), open_ways[0].lines, strict=True))
+    provenance = {"name": tool.name, "versions": dict(versions), **called}
     return TrialResult(outcome, ledger, columns, provenance)
 
 
@@ -336,65 +346,34 @@ def _seconds(tool: Tool, request: Request) -> float:
     return math.ceil(seconds) if tool.reporting.whole_seconds else seconds
 
 
-@dataclass(frozen=True)
-class _Calls:
-    """The command lines of a tool, in full or of a variant, and the hosts to run them on."""
-
-    tool: Tool
-    variant: Variant | None
-    hosts: Mapping[str, Host]
-
-    def lines(self, transfer: TransferRequest) -> list[tuple[str, ...]]:
-        return [(self.tool.program, *way) for way in self.tool.arguments(transfer, self.variant)]
-
-    def server(self, receiver: RunEnd, transfer: TransferRequest) -> RemoteProcess:
-        return RemoteProcess(
-            self.hosts[receiver.host],
-            f"{self.tool.name}'s server",
-            self.lines(transfer)[0],
-            limit_s=2 * LISTEN_S + transfer.seconds + SLACK_S + END_S,
-            port=transfer.port,
-        )
-
-    def client(self, way: _Way) -> RemoteProcess:
-        return RemoteProcess(
-            self.hosts[way.sender.host],
-            f"{self.tool.name}'s client",
-            self.lines(way.transfer)[1],
-            limit_s=way.transfer.seconds + SLACK_S,
-            hold=True,
-        )
-
-
 def _served(
     stack: ExitStack,
-    calls: _Calls,
+    tool: Tool,
+    variant: Variant | None,
+    hosts: Mapping[str, Host],
     sender: RunEnd,
     receiver: RunEnd,
-    request: Request,
-    seconds: float,
+    transfer: TransferRequest,
     draw: random.Random,
 ) -> _Way:
     """Start a server on a free port."""
+
+    def lines(request: TransferRequest) -> list[tuple[str, ...]]:
+        return [(tool.program, *words) for words in tool.arguments(request, variant)]
+
     for _ in range(PORT_TRIES):
-        port = receiver.port or draw.randrange(FIRST_PORT, LAST_PORT - request.streams - 1)
-        transfer = TransferRequest(
-            address=receiver.address,
+        port = receiver.port or draw.randrange(FIRST_PORT, LAST_PORT - transfer.streams - 1)
+        transfer = replace(transfer, port=port, data_port=port + 1)
+        process = RemoteProcess(
+            hosts[receiver.host],
+            f"{tool.name}'s server",
+            lines(replace(transfer, address=receiver.own_address))[0],
+            limit_s=2 * LISTEN_S + transfer.seconds + SLACK_S + END_S,
             port=port,
-            data_port=port + 1,
-            streams=request.streams,
-            seconds=seconds,
-            record_length_B=request.record_length_B,
-            congestion=sender.congestion or request.congestion,
-            threads=request.threads or 1,
-            interval_s=max(STEP_S, request.interval_ms / 1e3),
-            sndbuf_B=sender.sndbuf_B,
-            rcvbuf_B=receiver.rcvbuf_B,
         )
-        bound = replace(transfer, address=receiver.own_address)
-        server = stack.enter_context(calls.server(receiver, bound))
+        server = stack.enter_context(process)
         if server.wait_listening():
-            return _Way(sender, receiver, transfer, server)
+            return _Way(sender, receiver, transfer, server, lines(transfer))
     message = (
         f"{receiver.host}: {PORT_TRIES} ports drawn between {FIRST_PORT} and {LAST_PORT}, "
         "all in use"
@@ -418,21 +397,17 @@ def _window(
     while waiting and time.monotonic() < deadline:
         if any(client.wait(POLL_S / len(clients)) is not None for client in clients):
             break
-        waiting = [
-            side for side in waiting if received_B(before[side.host], snapshot(side)) < FLOW_B
-        ]
+        waiting = [side for side in waiting if _received_B(before[side.host], side) < FLOW_B]
     clients[0].wait(request.warmup_ms / 1e3)
     opens = {name: snapshot(side) for name, side in sides.items()}
     clients[0].wait(request.window_ms / 1e3)
     return opens, {name: snapshot(side) for name, side in sides.items()}
 
 
-def _await_report(way: _Way, tool: Tool) -> None:
-    """Wait until the server of a client that has exited has reported."""
-    if tool.server_stays:
-        way.server.wait_output(lambda text: is_complete(tool, text, way.transfer), END_S)
-    else:
-        way.server.wait(END_S)
+def _received_B(before: dict, side: RunEnd) -> int:
+    """Bytes that an interface has received since a snapshot; 0 without counters."""
+    old, new = before.get("interface"), snapshot(side).get("interface")
+    return new["rx_bytes"] - old["rx_bytes"] if old and new else 0
 
 
 def end_server(server: RemoteProcess, tool: Tool) -> Exit:
@@ -443,12 +418,3 @@ def end_server(server: RemoteProcess, tool: Tool) -> Exit:
         message = f"{server.what} on {server.host.name}: did not end in time"
         raise RunError(message, reason="timeout", code="E-TOOL-024")
     return server.result()
-
-
-def _spent(ways: Sequence[_Way], sent: Sequence[Exit], got: Sequence[Exit]) -> dict[str, float]:
-    """CPU time of the tool on each host, s."""
-    spent_s: dict[str, float] = {}
-    for way, client, server in zip(ways, sent, got, strict=True):
-        for side, end in ((way.sender, client), (way.receiver, server)):
-            spent_s[side.host] = spent_s.get(side.host, 0.0) + end.cpu_s
-    return spent_s
