@@ -84,31 +84,15 @@ def registry(*, create: bool = False) -> Iterator[Path | None]:
 
 
 def _wait_for(lock: int) -> None:
-    """Lock the labs of this machine; if that takes long, say once whose process has them."""
+    """Lock the labs of this machine; if that takes long, say so once."""
     until = time.monotonic() + SILENT_S
     while time.monotonic() < until:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         time.sleep(0.02)
-    since = time.strftime("%H:%M:%S UTC", time.gmtime(time.time() - SILENT_S))
-    print(
-        f"netlab: waiting since {since} for {_holder(lock)}, which creates or removes a lab",
-        file=sys.stderr,
-    )
+    print("netlab: waiting for a process that creates or removes a lab", file=sys.stderr)
     fcntl.flock(lock, fcntl.LOCK_EX)
-
-
-def _holder(lock: int) -> str:
-    inode = str(os.fstat(lock).st_ino)
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/locks").read_text().splitlines():
-            words = line.split()
-            if words[1] == "FLOCK" and words[-3].rpartition(":")[2] == inode:
-                pid = words[-4]
-                argv = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
-                return f"process {pid} ({argv.decode('utf-8', 'replace').strip()})"
-    return "another process"
 
 
 def reserve(lab_id: str, token: str) -> Path | None:

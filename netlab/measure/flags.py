@@ -104,28 +104,15 @@ SLACK_PACKETS = 64
 """Allowance for neighbour discovery, the clocks' protocol and the like."""
 
 
-@dataclass(frozen=True)
-class ForeignTraffic:
-    """Traffic on an interface that is not the run's."""
-
-    percent: float
-    where: str = ""
-
-
-def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> ForeignTraffic | None:
-    """Return the foreign traffic of the interface and direction that had most."""
-    flows = outcome.flows
-    forward, reverse = flows[0], flows[1] if len(flows) == 2 else None
-    sent_there = [forward.gen, *([reverse.sink] if reverse else [])]
-    sent_back = [forward.sink, *([reverse.gen] if reverse else [])]
-    found = []
+def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
+    """Foreign traffic of the interface and direction with most, in per cent of the run's own."""
+    forward, *reverse = outcome.flows
+    there = [forward.gen, *(flow.sink for flow in reverse)]
+    back = [forward.sink, *(flow.gen for flow in reverse)]
+    shares = []
     both = [_interface(forward.gen), _interface(forward.sink)]
-    for (end, sends, receives), interface, other in zip(
-        (("sender", sent_there, sent_back), ("sink", sent_back, sent_there)),
-        both,
-        reversed(both),
-        strict=True,
-    ):
+    ends = zip(both, both[::-1], (there, back), (back, there), strict=True)
+    for interface, other, sends, receives in ends:
         if not interface or not other:
             return None
         if interface["name"] == LOOPBACK:
@@ -135,11 +122,10 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> ForeignTraffic | None
             return None
         busier = [max(counts) for counts in zip(*mosts, strict=True)]
         mosts[1] = (mosts[1][0], mosts[1][1] + _cut_by_card(other, mosts[1][1]))
-        for prefix, verb, most in zip(("tx", "rx"), ("sent", "received"), mosts, strict=True):
+        for prefix, most in zip(("tx", "rx"), mosts, strict=True):
             counted = (interface[f"{prefix}_bytes"], interface[f"{prefix}_packets"])
-            percent = _surplus(counted, most, busier)
-            found.append(ForeignTraffic(percent, f"{verb} by the {end}'s interface"))
-    return max(found, key=lambda one: one.percent)
+            shares.append(_surplus(counted, most, busier))
+    return max(shares)
 
 
 def _interface(result: dict) -> dict | None:

@@ -221,7 +221,6 @@ def record(
         for flow in flows
     ]
     congestion = dict.fromkeys(one["congestion"] for one in senders if one.get("congestion"))
-    traffic = foreign_traffic(outcome, mtu_B=setting.mtu_B)
     foreign = foreign_load(outcome, emulated)
     if foreign is None:
         emulator_us = 0.0
@@ -281,7 +280,7 @@ def record(
         "busiest_core_percent": _of_known(max, [cpu["busiest"] for cpu in cpus]),
         "steal_percent": _of_known(max, [cpu["steal"] for cpu in cpus]),
         "foreign_cpu_percent": foreign_percent if foreign is None else foreign.percent,
-        "foreign_traffic_percent": traffic.percent if traffic else None,
+        "foreign_traffic_percent": foreign_traffic(outcome, mtu_B=setting.mtu_B),
         **throttling(outcome),
         "agent_cpu_s": sum(own_us(meter) for meter in whole) / 1e6,
         "interface_drops": _interfaces(whole, "rx_dropped", "tx_dropped"),
