@@ -9,6 +9,7 @@ import pytest
 from emulation import late, report
 from refusals import refused
 from scripted import Clock, ScriptedAgent, good_agent, request, result, side
+from test_flags import BUSY, FINE, TIMING, outcome
 
 from netlab.errors import HostError, RunError
 from netlab.measure.exchange import (
@@ -31,11 +32,19 @@ def clock():
     return Clock()
 
 
-def test_the_sink_listens_first_and_the_sender_gets_its_port_and_token(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
-    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
-    assert a.asked("sink") == b.asked("gen") == []
+def asked(what=None, a=(), b=(), **options) -> tuple[dict, dict]:
+    """Words of the requests to sink and gen of a good run; both ends may have changes."""
+    clock = Clock()
+    one, other = good_agent(clock), good_agent(clock)
+    ends = replace(side("a", one), **dict(a)), replace(side("b", other), **dict(b))
+    measure(*ends, what or request(), now=clock, **options)
+    assert one.asked("sink") == other.asked("gen") == []
+    (sink,), (gen,) = other.asked("sink"), one.asked("gen")
+    return sink, gen
+
+
+def test_the_sink_listens_first_and_the_sender_gets_its_port_and_token():
+    sink, gen = asked(run_number=7)
     assert gen["port"] == 40000
     assert gen["token"] == sink["token"]
     assert len(bytes.fromhex(sink["token"])) == 16
@@ -45,12 +54,9 @@ def test_the_sink_listens_first_and_the_sender_gets_its_port_and_token(clock):
     assert (sink["interface"], gen["interface"]) == ("data-b", "data-a")
 
 
-def test_an_end_behind_nat_and_a_firewall_binds_what_it_has(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    one = replace(side("a", a), bind_address="10.0.0.1")
-    other = replace(side("b", b), bind_address="10.0.0.2", ports=range(5201, 5204))
-    measure(one, other, request(), now=clock)
-    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
+def test_an_end_behind_nat_and_a_firewall_binds_what_it_has():
+    behind = {"bind_address": "10.0.0.2", "ports": range(5201, 5204)}
+    sink, gen = asked(a={"bind_address": "10.0.0.1"}, b=behind)
     assert (sink["bind"], sink["from"]) == ("10.0.0.2", "198.18.0.1")
     assert (gen["from"], gen["to"]) == ("10.0.0.1", "198.18.0.2")
     assert sink["port"] in (5201, 5202, 5203)
@@ -67,14 +73,10 @@ def test_a_sink_that_cannot_be_reached_is_named_with_what_to_open(clock):
         measure(side("a", a), side("b", b), request(), now=clock)
 
 
-def test_both_ends_get_the_same_run(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    measure(side("a", a), side("b", b), request(streams=3), now=clock)
-    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
+def test_both_ends_get_the_same_run():
+    sink, gen = asked(request(streams=3))
     for words in (sink, gen):
-        assert words["streams"] == 3
-        assert words["record_B"] == 65536
-        assert words["congestion"] == "cubic"
+        assert (words["streams"], words["record_B"], words["congestion"]) == (3, 65536, "cubic")
         assert words["force_buffer"] == 1
         assert (words["warmup_ms"], words["window_ms"], words["interval_ms"]) == (300, 1000, 100)
     assert (sink["accept_ms"], sink["drain_ms"]) == (ACCEPT_MS, 5000)
@@ -91,11 +93,9 @@ def test_only_an_end_that_may_force_its_buffers_is_asked_to(clock):
     assert [words["force_buffer"] for words in (*b.asked("sink"), *b.asked("gen"))] == [0, 0]
 
 
-def test_a_run_of_fixed_bytes_names_them_to_the_sender_and_no_window(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    amount = replace(request(), warmup_ms=0, window_ms=0, bytes_per_stream=1 << 34, drain_ms=60_000)
-    measure(side("a", a), side("b", b), amount, now=clock)
-    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
+def test_a_run_of_fixed_bytes_names_them_to_the_sender_and_no_window():
+    amount = {"warmup_ms": 0, "window_ms": 0, "bytes_per_stream": 1 << 34, "drain_ms": 60_000}
+    sink, gen = asked(request(**amount))
     assert gen["bytes"] == 1 << 34
     assert "window_ms" not in gen and "tail_ms" not in gen
     assert (sink["window_ms"], sink["drain_ms"], gen["drain_ms"]) == (0, 60_000, 60_000)
@@ -311,19 +311,14 @@ def test_a_run_that_did_not_end_well_has_a_result_that_says_so(clock):
     assert outcome.flows[0].sink["status"] == "timeout"
 
 
-def test_streams_are_dealt_the_congestion_controls_and_a_trace_is_asked_of_the_sender(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    asked = replace(request(), congestion="scalable+reno", trace=True)
-    measure(side("a", a), side("b", b), asked, now=clock)
-    assert a.asked("gen")[0]["congestion"] == "scalable,reno"
-    assert a.asked("gen")[0]["trace"] == 1
-    assert "trace" not in b.asked("sink")[0]
+def test_streams_are_dealt_the_congestion_controls_and_a_trace_is_asked_of_the_sender():
+    sink, gen = asked(request(congestion="scalable+reno", trace=True))
+    assert (gen["congestion"], gen["trace"]) == ("scalable,reno", 1)
+    assert "trace" not in sink
 
 
-def test_the_host_chooses_where_no_congestion_control_is_named(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    measure(side("a", a), side("b", b), replace(request(), congestion=""), now=clock)
-    assert (a.asked("gen")[0]["congestion"], b.asked("sink")[0]["congestion"]) == ("-", "-")
+def test_the_host_chooses_where_no_congestion_control_is_named():
+    assert [words["congestion"] for words in asked(request(congestion=""))] == ["-", "-"]
 
 
 PLAIN_SINK = {
@@ -336,44 +331,43 @@ PLAIN_GEN = (PLAIN_SINK - {"bind", "receive", "accept_ms"}) | {
 }
 
 
-def test_options_at_their_default_are_not_sent(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    measure(side("a", a), side("b", b), request(), now=clock)
-    assert set(b.asked("sink")[0]) == PLAIN_SINK
-    assert set(a.asked("gen")[0]) == PLAIN_GEN
+EVERY = {
+    **{"engine": "epoll", "threads": 3, "send": "zerocopy", "receive": "splice"},
+    "socket": Socket(pacing_MBps=12.5, dscp=46, mss_B=1000, nodelay=True, busy_poll_us=50),
+}
+AT_BOTH = {"engine": "epoll", "threads": 3, "dscp": 46, "mss_B": 1000}
+AT_BOTH |= {"nodelay": 1, "busy_poll_us": 50}
+POLICY = Policy(batch_B=65536, yield_B="never", read_delay=False, spread=True)
+FOLLOWS = {"follow_incoming_cpu": 1}
 
 
-def test_every_option_reaches_the_ends_that_have_it(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    asked = replace(
-        request(),
-        engine="epoll",
-        threads=3,
-        send="zerocopy",
-        receive="splice",
-        socket=Socket(pacing_MBps=12.5, dscp=46, mss_B=1000, nodelay=True, busy_poll_us=50),
-    )
-    measure(replace(side("a", a), cpus="0"), replace(side("b", b), cpus="1-2"), asked, now=clock)
-    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
-    both = {"engine": "epoll", "threads": 3, "dscp": 46, "mss_B": 1000}
-    both |= {"nodelay": 1, "busy_poll_us": 50}
-    assert {key: sink[key] for key in sink.keys() - PLAIN_SINK} == both | {"cpus": "1-2"}
-    assert {key: gen[key] for key in gen.keys() - PLAIN_GEN} == both | {
-        "cpus": "0",
-        "send": "zerocopy",
-        "pacing_Bps": 12_500_000,
-    }
-    assert sink["receive"] == "splice"
-
-
-def test_a_policy_reaches_the_end_that_has_each_option(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    policy = Policy(batch_B=65536, yield_B="never", read_delay=False, spread=True)
-    measure(side("a", a), side("b", b), replace(request(), policy=policy), now=clock)
-    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
-    both = {"batch_B": "65536", "spread": "on"}
-    assert {key: sink[key] for key in sink.keys() - PLAIN_SINK} == both | {"read_delay": "off"}
-    assert {key: gen[key] for key in gen.keys() - PLAIN_GEN} == both | {"yield_B": "never"}
+@pytest.mark.parametrize(
+    ("changes", "cpus", "of_sink", "of_gen"),
+    [
+        ({}, (None, None), {}, {}),
+        (
+            EVERY,
+            ("0", "1-2"),
+            AT_BOTH | {"cpus": "1-2"},
+            AT_BOTH | {"cpus": "0", "send": "zerocopy", "pacing_Bps": 12_500_000},
+        ),
+        (
+            {"policy": POLICY},
+            (None, None),
+            {"batch_B": "65536", "spread": "on", "read_delay": "off"},
+            {"batch_B": "65536", "spread": "on", "yield_B": "never"},
+        ),
+        ({"socket": Socket(follow_incoming_cpu=True)}, (None, None), FOLLOWS, FOLLOWS),
+    ],
+)
+def test_options_that_differ_from_their_default_reach_the_end_that_has_them(
+    changes, cpus, of_sink, of_gen
+):
+    sink, gen = asked(request(**changes), a={"cpus": cpus[0]}, b={"cpus": cpus[1]})
+    assert sink.keys() >= PLAIN_SINK and gen.keys() >= PLAIN_GEN
+    assert {key: sink[key] for key in sink.keys() - PLAIN_SINK} == of_sink
+    assert {key: gen[key] for key in gen.keys() - PLAIN_GEN} == of_gen
+    assert sink["receive"] == changes.get("receive", "copy")
 
 
 @pytest.mark.parametrize(
@@ -386,12 +380,9 @@ def test_a_policy_reaches_the_end_that_has_each_option(clock):
         (("1", "2"), {"engine": "plain"}, None),
     ],
 )
-def test_a_gen_yields_by_itself_only_where_its_sink_may_be(clock, boots, changes, yields):
-    a, b = good_agent(clock), good_agent(clock)
-    ends = replace(side("a", a), boot_id=boots[0]), replace(side("b", b), boot_id=boots[1])
-    measure(*ends, replace(request(), **changes), now=clock)
-    assert a.asked("gen")[0].get("yield_B") == yields
-    assert "yield_B" not in b.asked("sink")[0]
+def test_a_gen_yields_by_itself_only_where_its_sink_may_be(boots, changes, yields):
+    sink, gen = asked(request(**changes), a={"boot_id": boots[0]}, b={"boot_id": boots[1]})
+    assert gen.get("yield_B") == yields and "yield_B" not in sink
 
 
 def test_in_both_directions_each_host_keeps_its_cpus(clock):
@@ -400,15 +391,6 @@ def test_in_both_directions_each_host_keeps_its_cpus(clock):
     measure(*ends, request(both=True), now=clock)
     assert {words["cpus"] for verb, words in a.requests if verb in ("gen", "sink")} == {"0"}
     assert {words["cpus"] for verb, words in b.requests if verb in ("gen", "sink")} == {"1"}
-
-
-def test_follow_incoming_cpu_is_requested_of_both_ends(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    asked = replace(request(), socket=Socket(follow_incoming_cpu=True))
-    measure(side("a", a), side("b", b), asked, now=clock)
-    assert (
-        a.asked("gen")[0]["follow_incoming_cpu"] == b.asked("sink")[0]["follow_incoming_cpu"] == 1
-    )
 
 
 # Columns of a run from two reports of its emulator.
@@ -465,16 +447,12 @@ def test_lateness_bounds_all_writes_but_one_in_a_hundred(writes, max_us, late_us
     assert emulated.late_us == late_us
 
 
-def test_a_single_late_write_of_a_few_is_not_flagged():
+def test_neither_a_single_late_write_of_a_few_nor_lateness_before_the_run_counts():
     after = report(lateness=late({10: 50}, 5.0))
     after["directions"][1]["lateness"] = late({10: 49, 0: 1}, 50_000.0)
     assert between(report(), after).late_us == 10.0
-
-
-def test_lateness_before_the_run_does_not_count():
     before = report(lateness=late({0: 500}, 70_000.0))
-    after = report(lateness=late({10: 1000, 0: 500}, 8.0))
-    assert between(before, after).late_us == 8.0
+    assert between(before, report(lateness=late({10: 1000, 0: 500}, 8.0))).late_us == 8.0
 
 
 def test_processor_time_is_found_between_samples():
@@ -514,37 +492,32 @@ def test_a_run_that_never_started_has_no_time_to_count_from():
     )
     after["samples"] = {"t_ns": [5], "cpu_us": [0], **{key: [0] for key in zeros}}
     emulated, never = between(report(), after), (Direction(gen={}, sink={"t_go_ns": 0}),)
-    assert emulated.rows("r", never) == []
+    assert emulated.rows("r", never) == between(report(), report()).rows("r", FLOWS) == []
     assert emulated.columns(never)["forced_loss_s"] is None
 
 
-def test_a_report_without_samples_gives_no_rows():
-    assert between(report(), report()).rows("r", FLOWS) == []
+def late_of(writes: dict[int, int], max_us: float, **changes) -> dict:
+    return report(lateness=late({10: 9000, **writes}, max_us), **changes)
 
 
-def faults(after: dict) -> str | None:
-    """Flags of a run that is valid except for its emulator."""
-    from test_flags import BUSY, FINE, TIMING, outcome
-
-    return flags_of(FINE, outcome(), [], [], BUSY, TIMING, between(report(), after)).get(
-        "emulator_late"
-    )
+WAITED, FULL = report(), report()
+WAITED["process"]["waited_us"] = 250_000
+FULL["directions"][0]["dropped"]["memory"] = 2
 
 
-def test_a_run_is_flagged_when_its_emulator_was_late_waited_or_had_no_memory():
-    edge_us = EMULATOR_LATE_US
-    assert faults(report(lateness=late({10: 9000, 1000: 20}, edge_us))) is None
-    late_one = report(lateness=late({10: 9000, 2000: 200}, 1900.0))
-    assert "over 1000 us late" in faults(late_one)
-    waited = report()
-    waited["process"]["waited_us"] = 250_000
-    assert "6.2 % of the run" in faults(waited)
-    full = report()
-    full["directions"][0]["dropped"]["memory"] = 2
-    assert "no memory for 2 packets" in faults(full)
-
-
-def test_a_long_path_may_be_later_by_as_small_a_share():
-    """1.9 ms is less than half a per cent of 400 ms."""
-    after = report(lateness=late({10: 9000, 2000: 200}, 1900.0), delay_us=200_000)
-    assert faults(after) is None
+@pytest.mark.parametrize(
+    ("after", "says"),
+    [
+        (late_of({1000: 20}, EMULATOR_LATE_US), ""),
+        (late_of({2000: 200}, 1900.0), "over 1000 us late"),
+        # 1.9 ms is less than half a per cent of 400 ms
+        (late_of({2000: 200}, 1900.0, delay_us=200_000), ""),
+        (WAITED, "6.2 % of the run"),
+        (FULL, "no memory for 2 packets"),
+    ],
+)
+def test_a_run_is_flagged_when_its_emulator_was_late_waited_or_had_no_memory(after, says):
+    emulated = between(report(), after)
+    flags = flags_of(FINE, outcome(), [], [], BUSY, TIMING, emulated)
+    assert list(flags) == ["emulator_late"] * bool(says)
+    assert says in flags.get("emulator_late", "")
