@@ -468,11 +468,11 @@ def verify_command(bundle: Path) -> None:
     those of the bundle; no code of the bundle is executed. Differences are printed as file, cell,
     was, is. Exit code 0: none, 1: some, 2: not a bundle.
     """
-    from netlab.files.writing import Scratch
+    from netlab.files.writing import scratch
     from netlab.report.bundle import unpacked
     from netlab.report.verify import changed_files, other_figures, other_versions
 
-    with unpacked(bundle) as directory, Scratch("verify") as work:
+    with unpacked(bundle) as directory, scratch("verify") as work:
         for version in other_versions(directory):
             note(version)
         changed = changed_files(directory)

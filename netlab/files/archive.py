@@ -32,33 +32,26 @@ def pack(directory: Path, target: Path) -> Path:
     the same bytes with the same version of zlib.
     """
     try:
-        with replaced(target) as partial:
-            _pack_all(directory, partial)
+        with (
+            replaced(target) as partial,
+            zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive,
+        ):
+            for path in sorted(directory.rglob("*"), key=Path.as_posix):
+                folder, name = path.is_dir(), path.relative_to(directory).as_posix()
+                entry = zipfile.ZipInfo(f"{name}/" if folder else name, EPOCH)
+                entry.create_system = UNIX
+                entry.external_attr = (FOLDER_MODE if folder else MODE) << 16
+                if folder:
+                    archive.writestr(entry, b"")
+                    continue
+                entry.compress_type, entry.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
+                with open(path, "rb") as source, archive.open(entry, "w") as sink:
+                    shutil.copyfileobj(source, sink, CHUNK_B)
     except OSError as error:
         raise NetlabError(
             f"cannot write {target}: {error.strerror or error}", code="E-FILES-007"
         ) from None
     return target
-
-
-def _pack_all(directory: Path, target: Path) -> None:
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
-        for path in sorted(directory.rglob("*"), key=lambda path: path.as_posix()):
-            _pack(path, path.relative_to(directory).as_posix(), archive)
-
-
-def _pack(path: Path, name: str, archive: zipfile.ZipFile) -> None:
-    """Add a file or a directory."""
-    entry = zipfile.ZipInfo(f"{name}/" if path.is_dir() else name, EPOCH)
-    entry.create_system = UNIX
-    if path.is_dir():
-        entry.external_attr = FOLDER_MODE << 16
-        archive.writestr(entry, b"")
-        return
-    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, MODE << 16
-    entry.file_size = path.stat().st_size
-    with open(path, "rb") as source, archive.open(entry, "w") as sink:
-        shutil.copyfileobj(source, sink, CHUNK_B)
 
 
 def names_in(directory: Path) -> list[str]:
@@ -84,9 +77,22 @@ def unpack(
                     code="E-FILES-008",
                 )
             _check_names(archive, entries)
-            left_B = most_B
             for entry in entries:
-                left_B = _unpack(opened, entry, archive, directory, left_B)
+                target = directory / entry.filename
+                if entry.is_dir():
+                    target.mkdir(parents=True, exist_ok=True)
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with opened.open(entry) as source, open(target, "xb") as sink:
+                    while chunk := source.read(CHUNK_B):
+                        most_B -= len(chunk)
+                        if most_B < 0:
+                            raise BadInput(
+                                "is larger than allowed when unpacked",
+                                where=str(archive),
+                                code="E-FILES-013",
+                            )
+                        sink.write(chunk)
     except FileNotFoundError:
         raise BadInput("no such file", where=str(archive), code="E-FILES-009") from None
     # zipfile raises RuntimeError for encrypted files, and for unknown versions and methods
@@ -131,27 +137,3 @@ def _unsafe(entry: zipfile.ZipInfo) -> str:
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return "is compressed by a method other than deflate"
     return ""
-
-
-def _unpack(
-    opened: zipfile.ZipFile,
-    entry: zipfile.ZipInfo,
-    archive: Path,
-    directory: Path,
-    left_B: int,
-) -> int:
-    """Unpack one file; return the bytes that the following ones may have."""
-    target = directory / entry.filename
-    if entry.is_dir():
-        target.mkdir(parents=True, exist_ok=True)
-        return left_B
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with opened.open(entry) as source, open(target, "xb") as sink:
-        while chunk := source.read(CHUNK_B):
-            left_B -= len(chunk)
-            if left_B < 0:
-                raise BadInput(
-                    "is larger than allowed when unpacked", where=str(archive), code="E-FILES-013"
-                )
-            sink.write(chunk)
-    return left_B

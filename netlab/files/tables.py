@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import accumulate, groupby, takewhile
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pandas as pd
 
 from netlab.errors import BadInput
+from netlab.files.writing import write_text
 from netlab.units import arrows
 
 Formatter = str | Callable[[Any], str]
 
-_STYLE = {
-    "table": "border-collapse:collapse;margin:0.5em 0;font-size:0.95em",
-    "caption": "caption-side:top;text-align:left;font-weight:600;padding:0.3em 0",
-    "head": "border-bottom:2px solid #555;padding:0.25em 0.7em;text-align:{align};"
-    "vertical-align:bottom",
-    "cell": "border-bottom:1px solid #ccc;padding:0.2em 0.7em;text-align:{align};"
-    "vertical-align:top",
-    "note": "font-size:0.9em;margin:0.2em 0 0.8em;max-width:60em",
-    "hollow": "color:#6b6b6b",
-}
 HOLLOW = "○"
 """Begins the text of a cell that is shown grey: a value that is not a result."""
 # Cells up to this length do not wrap; a table wider than the page scrolls.
@@ -76,7 +70,7 @@ class Table:
     heads: Mapping[str, str] = field(default_factory=dict)
     formats: Mapping[str, Formatter] | Formatter = field(default_factory=dict)
     note: str = ""
-    bold: pd.DataFrame | Callable[[pd.DataFrame], pd.DataFrame] | str | None = None
+    bold: pd.DataFrame | str | None = None
     """Which cells are bold; a text names a column."""
     links: pd.DataFrame | None = None
     data: pd.DataFrame | None = None
@@ -86,10 +80,9 @@ class Table:
             raise BadInput(
                 "must not be empty", key="caption", value=self.caption, code="E-FILES-001"
             )
-        marked = self._marked()
-        if marked is not None and marked.shape != self.frame.shape:
+        if isinstance(self.bold, pd.DataFrame) and self.bold.shape != self.frame.shape:
             raise BadInput(
-                f"has shape {marked.shape}, the frame {self.frame.shape}",
+                f"has shape {self.bold.shape}, the frame {self.frame.shape}",
                 key="bold",
                 code="E-FILES-002",
             )
@@ -100,49 +93,18 @@ class Table:
         return arrows(self.caption)
 
     def _repr_html_(self) -> str:
-        align = self._alignment()
-        rows = [
-            f"<tr>{''.join(_head_cell(*cell, align[cell[0]]) for cell in head)}</tr>"
-            for head in self._head_rows()
-        ]
-        body = []
-        links = self._link_rows()
-        for row, (cells, bold) in enumerate(
-            zip(self._body(repeat=True), self._bold_rows(), strict=True)
-        ):
-            parts = []
-            for at, (text, strong) in enumerate(zip(cells, bold, strict=True)):
-                inner = html.escape(text)
-                if text.startswith(HOLLOW):
-                    style = _STYLE["hollow"]
-                    inner = f'<span class="netlab-hollow" style="{style}">{inner}</span>'
-                if href := links[row][at]:
-                    inner = f'<a href="{html.escape(href, quote=True)}">{inner}</a>'
-                inner = f"<strong>{inner}</strong>" if strong else inner
-                tag, scope = ("th", ' scope="row"') if at < self._index_width else ("td", "")
-                weight = ";font-weight:normal" if tag == "th" else ""
-                wrap = "" if len(text) > _WRAP_CHARS else ";white-space:nowrap"
-                style = _STYLE["cell"].format(align=align[at]) + weight + wrap
-                parts.append(f'<{tag}{scope} style="{style}">{inner}</{tag}>')
-            body.append(f"<tr>{''.join(parts)}</tr>")
-        note = html.escape(arrows(self.note))
-        note = f'<p style="{_STYLE["note"]}">{note}</p>' if note else ""
-        caption = html.escape(self.title, quote=True)
-        return (
-            f'<div class="netlab-table" style="overflow-x:auto" tabindex="0" role="region" '
-            f'aria-label="{caption}">'
-            f'<table style="{_STYLE["table"]}">'
-            f'<caption style="{_STYLE["caption"]}">{caption}</caption>'
-            f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}"
-            f"{self._carried()}</div>"
-        )
-
-    def _carried(self) -> str:
-        """CSV and LaTeX in elements that no browser shows; a site makes files of them."""
-        name = html.escape(self.caption, quote=True)
-        return (
-            f'<template class="netlab-csv" data-name="{name}">{html.escape(self.csv_text())}'
-            f'</template><template class="netlab-tex">{html.escape(self.to_latex())}</template>'
+        none = [[""] * self.frame.shape[1]] * len(self.frame)
+        links = none if self.links is None else self.links.to_numpy()
+        rows = zip(self._body(repeat=True), self._marks(), self._padded(links), strict=True)
+        return _template("table.html.j2").render(
+            table=self,
+            heads=self._head_rows(),
+            rows=[list(zip(*parts, strict=True)) for parts in rows],
+            align=self._alignment(),
+            width=self._index_width,
+            note=arrows(self.note),
+            hollow=HOLLOW,
+            wrap=_WRAP_CHARS,
         )
 
     def __repr__(self) -> str:
@@ -150,7 +112,7 @@ class Table:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the data, unrounded, as CSV."""
-        return _write(path, self.csv_text())
+        return write_text(Path(path), self.csv_text())
 
     def csv_text(self) -> str:
         """The data, unrounded, as CSV."""
@@ -163,11 +125,17 @@ class Table:
 
     def to_latex(self, path: str | Path | None = None) -> str:
         r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given."""
-        body, columns = self._body(), self._latex_heads()
-        bold = pd.DataFrame(self._bold_rows(), columns=columns, dtype=bool)
-        styler = pd.DataFrame(body, columns=columns, dtype=object).style
-        styler = styler.format(latex_escape).format_index(latex_escape, axis="columns")
-        styler = styler.apply(lambda _: bold.map(_latex_bold), axis=None).hide(axis="index")
+        body = self._body()
+        cells = [
+            [
+                rf"\textbf{{{latex_escape(text)}}}" if bold else latex_escape(text)
+                for text, bold in row
+            ]
+            for row in (zip(*parts, strict=True) for parts in zip(body, self._marks(), strict=True))
+        ]
+        columns = self._latex_heads()
+        styler = pd.DataFrame(cells, columns=columns, dtype=object).style.hide(axis="index")
+        styler = styler.format_index(latex_escape, axis="columns")
         paged = len(body) > _PAGE_ROWS
         text = styler.to_latex(
             caption=latex_escape(self.title),
@@ -182,7 +150,7 @@ class Table:
             end = "\\end{table}"
             text = f"{text}{{{note}}}\n" if paged else text.replace(end, f"{note}\n{end}")
         if path is not None:
-            _write(path, text)
+            write_text(Path(path), text)
         return text
 
     def export(self, stem: str | Path) -> tuple[Path, Path]:
@@ -195,22 +163,19 @@ class Table:
 
     def texts(self) -> tuple[list[list[str]], list[list[str]]]:
         """Rows of heads and rows of cells as text; a head that spans columns stands in each."""
-        heads = [[text for _, span, text in row for _ in range(span)] for row in self._head_rows()]
-        return heads, self._body(repeat=True)
+        return self._flat_heads(), self._body(repeat=True)
+
+    def _flat_heads(self) -> list[list[str]]:
+        return [[text for _, span, text in row for _ in range(span)] for row in self._head_rows()]
 
     def head(self, rows: int, note: str) -> Table:
         """The table cut after so many rows, with a note that says so; itself if it is shorter."""
         if len(self.frame) <= rows:
             return self
         said = f"The first {rows} of {len(self.frame)} rows. {note}"
-        bold = self._marked()
-        return replace(
-            self,
-            frame=self.frame.head(rows),
-            note=f"{self.note} {said}".strip(),
-            bold=None if bold is None else bold.head(rows),
-            links=None,
-        )
+        bold = self.bold.head(rows) if isinstance(self.bold, pd.DataFrame) else self.bold
+        note = f"{self.note} {said}".strip()
+        return replace(self, frame=self.frame.head(rows), note=note, bold=bold, links=None)
 
     def _latex_columns(self, body: list[list[str]]) -> str:
         """Column letters; columns of long text share the width by the length of their text."""
@@ -232,9 +197,7 @@ class Table:
 
     def _latex_heads(self) -> pd.Index:
         """Heads as column labels; blanks make equal ones unique, LaTeX ignores them."""
-        rows = []
-        for head in self._head_rows():
-            rows.append([text for _, span, text in head for _ in range(span)])
+        rows = self._flat_heads()
         last = [text + " " * rows[-1][:at].count(text) for at, text in enumerate(rows[-1])]
         if len(rows) == 1:
             return pd.Index(last)
@@ -259,15 +222,17 @@ class Table:
         rows = []
         for level in range(columns.nlevels):
             last = level == columns.nlevels - 1
-            names = self.frame.index.names if last else [None] * width
-            row = [(at, 1, self._head(name)) for at, name in enumerate(names[:width])]
-            values = list(columns.get_level_values(level))
-            start = 0
-            for at in range(1, len(values) + 1):
-                if at == len(values) or last or values[at] != values[start]:
-                    row.append((width + start, at - start, self._head(values[start])))
-                    start = at
-            rows.append(row)
+            names = self.frame.index.names[:width] if last else [None] * width
+            spans = [[name] for name in names]
+            values = columns.get_level_values(level)
+            spans += [[v] for v in values] if last else [list(same) for _, same in groupby(values)]
+            starts = accumulate(map(len, spans), initial=0)
+            rows.append(
+                [
+                    (at, len(span), self._head(span[0]))
+                    for at, span in zip(starts, spans, strict=False)
+                ]
+            )
         return rows
 
     def _body(self, *, repeat: bool = False) -> list[list[str]]:
@@ -275,42 +240,27 @@ class Table:
 
         Otherwise a repeated outer label is shown once, as printed tables do.
         """
-        index = self.frame.index
-        formatted = [
-            [arrows(self._format(column, value)) for value in self.frame.iloc[:, at]]
-            for at, column in enumerate(self.frame.columns)
-        ]
-        rows: list[list[str]] = []
-        before: tuple[Any, ...] | None = None
-        for at in range(len(self.frame)):
-            keys: list[str] = []
-            if self._index_width:
-                key = index[at] if index.nlevels > 1 else (index[at],)
-                same = 0
-                while not repeat and before and same < len(key) - 1 and key[same] == before[same]:
-                    same += 1
-                keys = ["" if i < same else arrows(str(part)) for i, part in enumerate(key)]
-                before = key
-            rows.append(keys + [column[at] for column in formatted])
+        keys = [key if isinstance(key, tuple) else (key,) for key in self.frame.index]
+        rows = [[arrows(str(part)) for part in key[: self._index_width]] for key in keys]
+        if not repeat:
+            for row, key, before in zip(rows[1:], keys[1:], keys, strict=False):
+                pairs = zip(row[:-1], key, before, strict=False)
+                same = len(list(takewhile(lambda pair: pair[1] == pair[2], pairs)))
+                row[:same] = [""] * same
+        for name, values in self.frame.items():
+            for row, value in zip(rows, values, strict=True):
+                row.append(arrows(self._format(name, value)))
         return rows
 
-    def _bold_rows(self) -> list[list[bool]]:
-        marked = self._marked()
-        blank = [False] * self._index_width
-        if marked is None:
-            return [blank + [False] * self.frame.shape[1]] * len(self.frame)
-        return [blank + [bool(cell) for cell in row] for row in marked.to_numpy()]
+    def _padded(self, values: Iterable[Iterable[Any]]) -> list[list[Any]]:
+        """Rows of the frame with nothing for the labels."""
+        return [[""] * self._index_width + list(row) for row in values]
 
-    def _link_rows(self) -> list[list[str]]:
-        width = self._index_width
-        if self.links is None:
-            return [[""] * (width + self.frame.shape[1])] * len(self.frame)
-        return [[""] * width + [str(href) for href in row] for row in self.links.to_numpy()]
-
-    def _marked(self) -> pd.DataFrame | None:
-        if isinstance(self.bold, str):
-            return self.frame.apply(lambda column: column.map(lambda _: column.name == self.bold))
-        return self.bold(self.frame) if callable(self.bold) else self.bold
+    def _marks(self) -> list[list[Any]]:
+        """Bold cells, labels included."""
+        if isinstance(self.bold, pd.DataFrame):
+            return self._padded(self.bold.to_numpy())
+        return self._padded([[name == self.bold for name in self.frame]] * len(self.frame))
 
     def _format(self, column: Any, value: Any) -> str:
         if pd.api.types.is_scalar(value) and pd.isna(value):
@@ -337,17 +287,10 @@ def table_or(
     return Sentence(none) if frame.empty else Table(frame, caption, *more, **by_name)
 
 
-def _head_cell(at: int, span: int, text: str, align: str) -> str:
-    """A head, or an empty data cell where there is no text: a head must have a name."""
-    style = _STYLE["head"].format(align=align)
-    if not text:
-        return f'<td colspan="{span}" style="{style}"></td>'
-    scope = "colgroup" if span > 1 else "col"
-    return f'<th scope="{scope}" colspan="{span}" style="{style}">{html.escape(text)}</th>'
-
-
-def _latex_bold(strong: bool) -> str:
-    return "textbf:--rwrap;" if strong else ""
+@cache
+def _template(name: str) -> jinja2.Template:
+    folder = jinja2.FileSystemLoader(Path(__file__).parent)
+    return jinja2.Environment(loader=folder, autoescape=True).get_template(name)
 
 
 def latex_escape(text: str) -> str:
@@ -383,10 +326,3 @@ def _no_formula(value: Any) -> Any:
     except ValueError:
         return f"'{value}"
     return value
-
-
-def _write(path: str | Path, text: str) -> Path:
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
-    return target

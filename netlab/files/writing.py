@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 
 from netlab.files.json_file import read_json
 
@@ -91,7 +91,10 @@ def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]
     """All documents of a name, the latest first, and the damaged ones."""
     found: list[tuple[tuple[str, int], DatedDocument]] = []
     damaged = []
-    for file, number in _files(parent, name):
+    for file in (parent / name, *sorted(parent.glob(f"*/{name}"))):
+        run = _NAME.fullmatch(file.parent.name)
+        if file.parent != parent and not run:
+            continue
         try:
             content = read_json(file)
         except FileNotFoundError:
@@ -102,22 +105,10 @@ def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]
         if not isinstance(started_at, str):
             damaged.append(file)
             continue
+        number = int(run[2] or 1) if run and file.parent != parent else 0
         found.append(((started_at, number), DatedDocument(file, started_at, content)))
     found.sort(key=lambda one: one[0], reverse=True)
     return [document for _, document in found], damaged
-
-
-def _files(parent: Path, name: str) -> list[tuple[Path, int]]:
-    """Possible files of all runs, each with the run's number within its second."""
-    files = [(parent / name, 0)]
-    try:
-        entries = sorted(parent.iterdir())
-    except OSError:
-        return files
-    for entry in entries:
-        if matched := _NAME.fullmatch(entry.name):
-            files.append((entry / name, int(matched[2] or 1)))
-    return files
 
 
 # Work that a signal must not cut in the middle.
@@ -229,41 +220,35 @@ def _this_process() -> str:
 PREFIX = "netlab-"
 
 
-class Scratch:
-    """A directory that only this user can enter; a context manager.
+@contextmanager
+def scratch(purpose: str, beside: Path | None = None) -> Iterator[Path]:
+    """A directory that only this user can enter.
 
     It is under flock as long as its process lives. Entering removes directories of this user and
     purpose that no process has locked. A file system without locks keeps them.
     """
+    prefix = f".{beside.name}.{PREFIX}{purpose}-" if beside else f"{PREFIX}{purpose}-"
+    parent = beside.parent if beside else Path(tempfile.gettempdir())
+    remove_abandoned(parent, prefix)
+    path, lock = _locked(parent, prefix)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
 
-    def __init__(self, purpose: str, beside: Path | None = None):
-        hidden = f".{beside.name}." if beside else ""
-        self._prefix = f"{hidden}{PREFIX}{purpose}-"
-        self._parent = beside.parent if beside else Path(tempfile.gettempdir())
-        self._lock = -1
-        self.path = Path()
 
-    def __enter__(self) -> Path:
-        remove_abandoned(self._parent, self._prefix)
-        while True:
-            self.path = Path(tempfile.mkdtemp(prefix=self._prefix, dir=self._parent))
-            # until it is locked, another start may remove it as abandoned
-            with contextlib.suppress(FileNotFoundError):
-                self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                with contextlib.suppress(OSError):
-                    fcntl.flock(self._lock, fcntl.LOCK_EX)
-                if os.fstat(self._lock).st_nlink:
-                    return self.path
-                os.close(self._lock)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-        os.close(self._lock)
+def _locked(parent: Path, prefix: str) -> tuple[Path, int]:
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        # until it is locked, another start may remove it as abandoned
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.fstat(lock).st_nlink:
+                return path, lock
+            os.close(lock)
 
 
 def remove_abandoned(parent: Path, prefix: str) -> None:

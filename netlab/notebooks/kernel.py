@@ -18,7 +18,7 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 
 from netlab.errors import NetlabError
-from netlab.files.writing import Scratch, interrupts_wait
+from netlab.files.writing import interrupts_wait, scratch
 from netlab.notebooks.progress import PREPARE, SilenceWatch
 
 LISTEN = """
@@ -59,7 +59,7 @@ class Kernel:
     def __enter__(self) -> Self:
         self._is_ready = False
         self._open = ExitStack()
-        sockets = self._open.enter_context(Scratch("kernel"))
+        sockets = self._open.enter_context(scratch("kernel"))
         self.manager = local_manager(str(sockets))
         self.manager.shutdown_wait_time = INTERRUPT_S
         self.client = self.manager.client()

@@ -52,14 +52,15 @@ def report_table(number: int, value: str = "throughput_MBps") -> Table:
     require(value, units, key="value", code="E-PUBLISHED-011")
     unit, spec = units[value]
     frame = published.load("openlab-2003").query("table == @number")
+    cells = grid(frame, value)
     return Table(
-        grid(frame, value),
+        cells,
         f"Table {number}: {TITLE_OF_TABLE[number]}, {unit}",
         formats=spec,
         note=f"PCI-X bandwidth of the slower host: {frame['bus_MBps'].iloc[0]:g} MB/s."
         if value == "percent_of_bus"
         else "",
-        bold=lambda cells: cells == cells.max(axis=None),
+        bold=cells == cells.max(axis=None),
     )
 
 

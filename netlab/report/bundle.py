@@ -27,7 +27,7 @@ from netlab.errors import BadInput, why
 from netlab.files import paths
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.json_file import read_json
-from netlab.files.writing import Scratch, write_json, write_text
+from netlab.files.writing import scratch, write_json, write_text
 from netlab.report.export import NO_PDF
 from netlab.report.page import MARKER
 from netlab.report.publish import last_visit, publish, report_of
@@ -214,10 +214,9 @@ def _contextual(about: About) -> list[dict[str, Any]]:
                 softwareVersion=stated,
             )
         )
-    stated = (about.licence, "CreativeWork", about.licence)
-    unknown = "No licence of the results was named."
-    none = (NO_LICENCE, "CreativeWork", "No licence stated", unknown)
-    entities.append(_entity(*(stated if about.licence else none)))
+    unknown = ("No licence stated", "No licence of the results was named.")
+    name, words = (about.licence, (about.licence,)) if about.licence else (NO_LICENCE, unknown)
+    entities.append(_entity(name, "CreativeWork", *words))
     return [*entities, *([_entity(AUTHOR, "Person", about.author)] if about.author else [])]
 
 
@@ -254,7 +253,7 @@ def bundle(
             code="E-REPORT-008",
         )
     directory = directory.absolute()
-    with Scratch("bundle") as work:
+    with scratch("bundle") as work:
         measured = load_measured(directory)
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
@@ -413,7 +412,7 @@ def _without_place(work: Path, directory: Path) -> None:
 @contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
     """Unpack a bundle into a directory that is removed in the end."""
-    with Scratch("bundle") as work:
+    with scratch("bundle") as work:
         unpack(file, work)
         for name in (MANIFEST, METADATA, PROVENANCE, STUDY):
             if not (work / name).is_file():

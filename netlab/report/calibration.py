@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
@@ -45,49 +45,38 @@ FORMATS = {
 }
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """A table of a part, and its chart, which needs all `columns` and a value of `figure`."""
+class _Chart(NamedTuple):
+    """A chart; it needs all `columns`, a `bound` in each row and a value of `figure`."""
 
-    caption: str
-    keys: tuple[str, ...]
-    chart: Callable | None = None
-    columns: tuple[str, ...] = ()
-    figure: str = ""
-    bound: tuple[str, ...] = ()
+    draw: Callable
+    columns: tuple[str, ...]
+    figure: str
+    bound: str
 
 
-TITLES = {
-    RATES: "Known rates",
-    EMULATOR: "Path emulator",
-}
+_RATES = _Chart(charts.rates, charts.RATE_COLUMNS, "error_percent", "within_percent")
+_ROUND_TRIPS = _Chart(charts.round_trips, charts.ROUND_TRIP_COLUMNS, "deviation_us", "bound_us")
 
-TABLES: dict[tuple[str, str], _Shown] = {
-    (RATES, "cells"): _Shown(
+TITLES = {RATES: "Known rates", EMULATOR: "Path emulator"}
+
+TABLES: dict[tuple[str, str], tuple[str, list[str], _Chart]] = {
+    (RATES, "cells"): (
         "Goodput on paths of known rates, beside what TCP can carry there",
-        ("rate_Mbps", "mtu_B"),
-        charts.rates,
-        charts.RATE_COLUMNS,
-        "error_percent",
-        ("within_percent",),
+        ["rate_Mbps", "mtu_B"],
+        _RATES,
     ),
-    (EMULATOR, "round_trips"): _Shown(
+    (EMULATOR, "round_trips"): (
         "Round trips of the emulator, beside those asked for",
-        ("rtt_ms", "load"),
-        charts.round_trips,
-        charts.ROUND_TRIP_COLUMNS,
-        "deviation_us",
-        ("bound_us",),
+        ["rtt_ms", "load"],
+        _ROUND_TRIPS,
     ),
-    (EMULATOR, "rates"): _Shown(
+    (EMULATOR, "rates"): (
         "Goodput of one stream through the emulator, beside what TCP can carry",
-        ("rate_Mbps", "rtt_ms", "mtu_B"),
-        charts.rates,
-        charts.RATE_COLUMNS,
-        "error_percent",
-        ("within_percent",),
+        ["rate_Mbps", "rtt_ms", "mtu_B"],
+        _RATES,
     ),
 }
+"""Caption, keys and chart of each table of a part."""
 
 METHODS = {
     RATES: "Lab paths of a known rate, by a token bucket. TCP can carry MSS / (MTU + 14) of it. "
@@ -103,7 +92,8 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
     found = trust.stored(directory)
     if not found.parts:
         return []
-    hosts = _machines_of(m)
+    about, facts = machines(m.runs, m.study).hosts, [FACTS["cpu_model"], FACTS["cpus"]]
+    hosts = {host: _cpu_in_words(*map(about[host].get, facts)) for host in about.columns}
     sections = [Section("In short", Sentence(f"Latest: {trust.calibration(directory)}."))]
     sections += [
         Section(TITLES[name], _part(part, hosts), name=name) for name, part in found.parts.items()
@@ -118,41 +108,29 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
 def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
     drawn, tables = Markup(""), Markup("")
     for name in trust.TABLES[part.name]:
-        frame, shown = part.table(name), TABLES[part.name, name]
+        frame, (caption, keys, chart) = part.table(name), TABLES[part.name, name]
         if frame.empty:
             continue
-        numbers = _numeric(frame)
-        if shown.chart and _drawable(numbers, shown):
-            drawn += as_html(show(shown.chart(numbers, title=shown.caption.partition(",")[0])))
-        tables += folded("Cells", len(frame), _table(numbers, shown))
+        # null and text in the place of a figure is no value
+        figures = [name for name in frame if name in FORMATS or name in _KEYS_IN_NUMBERS]
+        frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in figures})
+        if (
+            {*keys, *chart.columns} <= set(frame)
+            and frame[[*keys, chart.bound]].notna().all(axis=None)
+            and frame[chart.figure].notna().any()
+        ):
+            drawn += as_html(show(chart.draw(frame, title=caption.partition(",")[0])))
+        keys = [key for key in keys if key in frame]
+        texts = {
+            key: [f"{v:g}" if isinstance(v, int | float) else str(v) for v in frame[key]]
+            for key in keys
+        }
+        shown = frame.assign(**texts).set_index(keys) if keys else frame
+        tables += folded("Cells", len(frame), Table(shown, caption, HEADS, FORMATS, data=frame))
     return drawn + tables + as_html(Sentence(f"{METHODS[part.name]} {_measured(part, hosts)}"))
 
 
-def _numeric(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with its figures as numbers; null and text in their place is no value."""
-    wanted = [name for name in frame if name in FORMATS or name in _KEYS_IN_NUMBERS]
-    return frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in wanted})
-
-
 _KEYS_IN_NUMBERS = ("rate_Mbps", "mtu_B", "rtt_ms")
-
-
-def _drawable(frame: pd.DataFrame, shown: _Shown) -> bool:
-    """Whether the columns of a chart are there, with a name for each row and a dot to draw."""
-    if not {*shown.keys, *shown.columns} <= set(frame):
-        return False
-    named = frame[[*shown.keys, *shown.bound]].notna().all(axis=None)
-    return bool(named and frame[shown.figure].notna().any())
-
-
-def _table(frame: pd.DataFrame, shown: _Shown) -> Table:
-    keys = [key for key in shown.keys if key in frame]
-    texts = {
-        key: [f"{v:g}" if isinstance(v, int | float) else str(v) for v in frame[key]]
-        for key in keys
-    }
-    laid_out = frame.assign(**texts).set_index(keys) if keys else frame
-    return Table(laid_out, shown.caption, HEADS, FORMATS, data=frame)
 
 
 def _measured(part: CalibratedPart, hosts: Mapping[str, str]) -> str:
@@ -176,12 +154,3 @@ def _cpu_in_words(model: object, cpus: object) -> str:
     if not model or not cpus or NOT_RECORDED in (model, cpus):
         return f"a machine whose CPU is {NOT_RECORDED}"
     return f"{model}, {cpus} CPU{'' if str(cpus) == '1' else 's'}"
-
-
-def _machines_of(m: Measured) -> dict[str, str]:
-    """CPU model and count of each host of the study."""
-    hosts = machines(m.runs, m.study).hosts
-    facts = [FACTS["cpu_model"], FACTS["cpus"]]
-    return {
-        host: _cpu_in_words(*(hosts[host].get(fact) for fact in facts)) for host in hosts.columns
-    }

@@ -10,13 +10,13 @@ import pandas as pd
 from netlab.analysis import answers as analysis
 from netlab.analysis.answers import Agreement
 from netlab.analysis.cells import valid
-from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, VERDICTS, Compared
+from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, VERDICTS
 from netlab.analysis.effects import Ratio
 from netlab.analysis.printed import MISSING, number, text_of
 from netlab.analysis.sides import ABSENT, SHOWN, SidesCompared
 from netlab.files.json_file import parse_json
-from netlab.files.tables import Table
-from netlab.report.tables import Sentence, Tables
+from netlab.files.tables import Sentence, Table, table_or
+from netlab.report.tables import Tables
 
 HEADS = {
     "mtu_B": "MTU, B",
@@ -48,14 +48,16 @@ def effect(found: Ratio) -> str:
 
 def differences(c: SidesCompared) -> Table | Sentence:
     """Recorded conditions that differ; what is compared comes first."""
-    frame = pd.concat([_compared_factors(c), c.differences]).drop_duplicates(ignore_index=True)
+    # factors with another level on each side, unless the differences have them by a name
+    named = {"congestion", "generator", "engine", *MORE} - {c.by}
+    apart = c.compared.apart
+    compared = apart[~apart["item"].isin(named)]
+    frame = pd.concat([compared, c.differences]).drop_duplicates(ignore_index=True)
     if frame.empty:
         return Sentence(NO_DIFFERENCE)
     shown, note = folded(frame)
-    if shown.empty:
-        return Sentence(note)
     heads = {"item": "", "a": "A", "b": "B"}
-    return Table(shown, "What differs besides goodput", heads, note=note, data=frame)
+    return table_or(note, shown, "What differs besides goodput", heads, note=note, data=frame)
 
 
 def folded(differences: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -71,24 +73,16 @@ def folded(differences: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return differences, " ".join(notes)
 
 
-def _compared_factors(c: SidesCompared) -> pd.DataFrame:
-    """Factors with another level on each side, unless the differences have them by a name."""
-    apart = c.compared.apart
-    named = {"congestion", "generator", "engine", *MORE} - {c.by}
-    return apart[~apart["item"].isin(named)]
-
-
 def sides(c: SidesCompared) -> Table:
     """Both sides: study, campaign, time and number of runs."""
+    span = "{:%Y-%m-%d %H:%M} to {:%H:%M}"
     rows = [
         {
             "side": name,
             "results": side.label,
             "study": side.study.name,
             "campaign": side.campaign or "none",
-            "measured, UTC": "{:%Y-%m-%d %H:%M} to {:%H:%M}".format(
-                *side.runs["started_at"].agg(["min", "max"])
-            ),
+            "measured, UTC": span.format(*side.runs["started_at"].agg(["min", "max"])),
             "runs": len(side.runs),
             "valid": len(valid(side.runs)),
         }
@@ -143,24 +137,17 @@ def method(c: SidesCompared) -> Sentence:
     return Sentence(" ".join(parts))
 
 
-def shown_keys(found: Compared) -> list[str]:
-    """Columns that tell the cells apart."""
-    several = [key for key in found.keys if found.frame[key].nunique(dropna=False) > 1]
-    return several or list(found.keys[:1])
-
-
 def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """A copy with the further factors of each cell in words."""
-    if "factors" not in frame:
-        return frame.copy()
-    return frame.assign(factors=[text_of(text) for text in frame["factors"]])
+    return frame.assign(**{k: frame[k].map(text_of) for k in frame if k == "factors"})
 
 
 def cells(c: SidesCompared) -> Table:
     """Every cell, by verdict and size of the effect."""
-    found = c.compared
-    shown = _in_words(found.frame[shown_keys(found)])
-    return _every_cell(shown, found.frame, "Cell by cell", method(c).text)
+    frame, keys = c.compared.frame, c.compared.keys
+    several = [key for key in keys if frame[key].nunique(dropna=False) > 1]
+    shown = _in_words(frame[several or list(keys[:1])])
+    return _every_cell(shown, frame, "Cell by cell", method(c).text)
 
 
 def _every_cell(shown: pd.DataFrame, compared: pd.DataFrame, caption: str, note: str) -> Table:
@@ -179,11 +166,9 @@ def _every_cell(shown: pd.DataFrame, compared: pd.DataFrame, caption: str, note:
 
 def only(c: SidesCompared) -> Table | Sentence:
     """Cells that only one side has."""
-    frame = c.compared.only
-    if frame.empty:
-        return Sentence("Both sides have every cell.")
     heads = {**HEADS, "side": "only", "reason": "on the other side"}
-    return Table(_in_words(frame), "Cells of one side only", heads)
+    shown = _in_words(c.compared.only)
+    return table_or("Both sides have every cell.", shown, "Cells of one side only", heads)
 
 
 def tables(c: SidesCompared) -> Tables:
@@ -193,25 +178,24 @@ def tables(c: SidesCompared) -> Tables:
 
 def as_text(c: SidesCompared) -> str:
     """The comparison for a terminal."""
-    return "\n\n".join(
-        one.text if isinstance(one, Sentence) else _plain(one) for one in tables(c).tables
-    )
-
-
-def _plain(table: Table) -> str:
-    frame = table.frame.rename(columns=dict(table.heads))
-    note = f"\n{table.note}" if table.note else ""
-    text = frame.to_string(index=False, na_rep="-", justify="left")
-    return f"{table.caption}\n{text}{note}"
+    texts = []
+    for one in tables(c).tables:
+        if isinstance(one, Table):
+            frame = one.frame.rename(columns=dict(one.heads))
+            text = frame.to_string(index=False, na_rep="-", justify="left")
+            texts.append("\n".join(filter(None, (one.caption, text, one.note))))
+        else:
+            texts.append(one.text)
+    return "\n\n".join(texts)
 
 
 def as_frame(c: SidesCompared) -> pd.DataFrame:
     """Compared cells, then those of one side with ``only in A`` or ``only in B`` as verdict."""
     found = c.compared
-    alone = found.only.assign(verdict="only in " + found.only["side"], ranked=False)
     columns = [*found.keys, *FIGURES]
-    if alone.empty:
+    if found.only.empty:
         return found.frame[columns]
+    alone = found.only.assign(verdict="only in " + found.only["side"], ranked=False)
     return pd.concat([found.frame, alone.reindex(columns=columns)], ignore_index=True)[columns]
 
 
@@ -256,35 +240,28 @@ NOTHING = "No cell of this study has valid runs of two generators."
 
 def opening(c: Agreement) -> Table:
     """Generators with their versions and number of usable runs."""
-    usable = valid(c.measured.runs)
-    rows = []
-    for name in analysis.generators(c.measured.runs):
-        part = c.measured.runs[c.measured.runs["generator"] == name]
-        own = {
-            f"netlab {parse_json(text, 'provenance').get('netlab')}" for text in part["provenance"]
+    runs, rows = c.measured.runs, []
+    for name in analysis.generators(runs):
+        part = runs[runs["generator"] == name]
+        own = {parse_json(text, "provenance").get("netlab") for text in part["provenance"]}
+        versions = part["generator_version"].dropna().unique().tolist()
+        row = {
+            "generator": name,
+            "version": "; ".join(versions or sorted(f"netlab {v}" for v in own)),
         }
-        versions = part["generator_version"].dropna().unique().tolist() or sorted(own)
-        rows.append(
-            {
-                "generator": name,
-                "version": "; ".join(versions),
-                "runs": len(part),
-                "flagged": len(part) - int((usable["generator"] == name).sum()),
-            }
-        )
+        rows.append({**row, "runs": len(part), "flagged": len(part) - len(valid(part))})
     heads = {"flagged": "flagged, excluded"}
     return Table(pd.DataFrame(rows), "Generators", heads)
 
 
 def agreement_statement(c: Agreement) -> Sentence:
     """Number of comparisons of each verdict, path by path."""
-    if c.frame.empty:
-        return Sentence(NOTHING)
-    text = []
-    for path, part in c.frame.groupby("path", sort=False):
-        counts = verdict_counts(part["verdict"], c.bound_percent)
-        text.append(f"Path {path}: of {len(part)} comparisons {counts}.")
-    return Sentence(" ".join(text))
+    text = [
+        f"Path {path}: of {len(part)} comparisons "
+        f"{verdict_counts(part['verdict'], c.bound_percent)}."
+        for path, part in c.frame.groupby("path", sort=False)
+    ]
+    return Sentence(" ".join(text) or NOTHING)
 
 
 def summary(c: Agreement) -> Table | Sentence:
@@ -292,7 +269,7 @@ def summary(c: Agreement) -> Table | Sentence:
     if c.frame.empty:
         return Sentence(NOTHING)
     heads = {"least_percent": "least, %", "greatest_percent": "greatest, %"}
-    formats = {"least_percent": "+.1f", "greatest_percent": "+.1f"}
+    formats = dict.fromkeys(heads, "+.1f")
     note = "Least and greatest difference of a cell's mean from the reference."
     return Table(analysis.summary(c.frame), "Agreement in short", heads, formats, note)
 
@@ -316,9 +293,6 @@ def agreement_cells(c: Agreement) -> Table | Sentence:
 def meters(c: Agreement) -> Table | Sentence:
     """Readings of the hosts' meters with each generator."""
     frame = analysis.meters(c.measured.runs)
-    if frame.empty:
-        return Sentence("There are no valid runs with meter readings.")
-    frame["header_share"] *= 100
     heads = {
         "mtu_B": "MTU, B",
         "goodput_MBps": "goodput, MB/s",
@@ -336,4 +310,6 @@ def meters(c: Agreement) -> Table | Sentence:
         "CPU time of both ends' own processes for every GB received; headers: bytes "
         "that the receiver's interface counted beyond the payload."
     )
-    return Table(frame, "Meter readings with each generator", heads, formats, note)
+    frame = frame.assign(header_share=100 * frame["header_share"]) if len(frame) else frame
+    none = "There are no valid runs with meter readings."
+    return table_or(none, frame, "Meter readings with each generator", heads, formats, note)

@@ -12,7 +12,7 @@ from netlab.analysis.longpath_study import LongPath
 from netlab.analysis.printed import MISSING
 from netlab.congestion import bdp_B
 from netlab.files.json_file import parse_json
-from netlab.files.tables import Preformatted, Sentence, Table
+from netlab.files.tables import Preformatted, Sentence, Table, table_or
 from netlab.measure.bottleneck import bottleneck
 
 SHORT_FORM = (
@@ -158,10 +158,9 @@ def changes(lp: LongPath) -> Table | Sentence:
                 "differ": _differ(one, other),
             }
         )
-    if not rows:
-        return Sentence("No two of these runs differ in one setting.")
     note = "Differ: yes if the two intervals, each of one run, do not overlap."
-    return Table(pd.DataFrame(rows), "One setting changed, all else equal", note=note)
+    none = "No two of these runs differ in one setting."
+    return table_or(none, rows, "One setting changed, all else equal", note=note)
 
 
 def _differ(one: dict, other: dict) -> str:
@@ -187,10 +186,9 @@ def memory(lp: LongPath) -> Table | Sentence:
         }
         for row in [*jumbo.to_dict("records"), *lp.part("memory").to_dict("records")]
     ]
-    if not rows:
-        return Sentence("No run of FAST was measured.")
-    frame = pd.DataFrame(rows).sort_values(["window", "memory settings"], ignore_index=True)
-    return Table(frame, "FAST, memory settings A and B, MTU 9000")
+    rows.sort(key=lambda row: (row["window"], row["memory settings"]))
+    caption = "FAST, memory settings A and B, MTU 9000"
+    return table_or("No run of FAST was measured.", rows, caption)
 
 
 def recoveries(lp: LongPath, part: str) -> Table | Sentence:
@@ -213,14 +211,12 @@ def recoveries(lp: LongPath, part: str) -> Table | Sentence:
         }
         for row in runs.to_dict("records")
     ]
-    if not rows:
-        return Sentence("No loss was forced in these runs.")
     note = (
         "One packet was dropped. Recovery: time until the window has its old size. The law is the "
         "published one from that window on, at the measured round-trip time; FAST has none. "
         "Samples are 100 ms apart."
     )
-    return Table(pd.DataFrame(rows), "A loss, and the law", note=note)
+    return table_or("No loss was forced in these runs.", rows, "A loss, and the law", note=note)
 
 
 def fairness(lp: LongPath, part: str) -> Table | Sentence:
@@ -241,10 +237,8 @@ def fairness(lp: LongPath, part: str) -> Table | Sentence:
         }
         for row in runs.to_dict("records")
     ]
-    if not rows:
-        return Sentence("Only the whole study has these runs.")
     note = "1: equal shares; 0.5: one of the two has everything. In the measured window."
-    return Table(pd.DataFrame(rows), "Two flows", note=note)
+    return table_or("Only the whole study has these runs.", rows, "Two flows", note=note)
 
 
 def transfer(lp: LongPath) -> Sentence:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from netlab import __version__
 from netlab.errors import BadInput, NetlabError
-from netlab.files.writing import Scratch
+from netlab.files.writing import scratch
 from netlab.study.schedule import slug
 
 # A page of the site: its address, its heading, its sections, and the ids of them.
@@ -219,25 +219,23 @@ MARKER = ".netlab-site"
 def replacing(target: Path) -> Iterator[Path]:
     """Directory that takes the place of `target` at the end; a failure leaves the old one."""
     _check(target)
-    scratch = Scratch("site", beside=target)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        work = scratch.__enter__()
-    except OSError as error:
-        raise NetlabError(
-            f"cannot write a site beside {target}: {error.strerror}", code="E-REPORT-003"
-        ) from None
-    try:
-        yield work
-        (work / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
-        work.chmod(0o755)
-        _swap(work, target)
-    except OSError as error:
-        raise NetlabError(
-            f"cannot write {target}: {error.strerror or error}", code="E-REPORT-004"
-        ) from None
-    finally:
-        scratch.__exit__()
+    with ExitStack() as stack:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            work = stack.enter_context(scratch("site", beside=target))
+        except OSError as error:
+            raise NetlabError(
+                f"cannot write a site beside {target}: {error.strerror}", code="E-REPORT-003"
+            ) from None
+        try:
+            yield work
+            (work / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+            work.chmod(0o755)
+            _swap(work, target)
+        except OSError as error:
+            raise NetlabError(
+                f"cannot write {target}: {error.strerror or error}", code="E-REPORT-004"
+            ) from None
 
 
 def _check(target: Path) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +69,15 @@ def _groups(
     return [Section(arrows(g), draw(g), name=slug(g)) for g in names]
 
 
-def _in_rows(m: Measured, frame: pd.DataFrame, draw: Callable[..., Any]) -> Markup:
-    """Charts with a row a cell, for studies of any factors."""
+def _drawn(
+    m: Measured, runs: pd.DataFrame, group: str, rows: Callable[..., Any], plain: Callable[[], Any]
+) -> Markup:
+    """The chart of a group; for a study of further factors charts with a row a cell."""
+    if not has_factors(m):
+        return as_html(show(plain()))
+    frame = runs[runs["group"] == group]
     labels = cells.row_labels(frame, m.study)
-    parts = (as_html(show(draw(part, labels))) for part in cells.in_parts(frame))
-    return Markup("").join(parts)
+    return Markup("").join(as_html(show(rows(part, labels))) for part in cells.in_parts(frame))
 
 
 def _ceiling(m: Measured) -> Page:
@@ -101,9 +103,8 @@ def _repeats(m: Measured) -> Page:
     runs = m.runs[m.runs["goodput_MBps"].notna()]
 
     def drawn(group: str) -> Markup:
-        if has_factors(m):
-            return _in_rows(m, runs[runs["group"] == group], cells.repeats)
-        return as_html(show(cells.repeat_panels(m.runs, group, study=m.study)))
+        plain = partial(cells.repeat_panels, m.runs, group, study=m.study)
+        return _drawn(m, runs, group, cells.repeats, plain)
 
     return page("repeats", *_groups(m, drawn, runs["group"]))
 
@@ -119,9 +120,8 @@ def _cost(m: Measured) -> list[Page]:
     )
 
     def drawn(group: str) -> Markup:
-        if has_factors(m):
-            return note + _in_rows(m, frame[frame["group"] == group], cells.cost)
-        return note + as_html(show(cells.cost_over_streams(frame, group, study=m.study)))
+        plain = partial(cells.cost_over_streams, frame, group, study=m.study)
+        return note + _drawn(m, frame, group, cells.cost, plain)
 
     return [page("cost", *_groups(m, drawn, frame["group"]))]
 
@@ -130,19 +130,18 @@ def _trend(m: Measured) -> list[Page]:
     frame = trend(m) if m.results else pd.DataFrame()
     if len(frame) < 2:
         return []
-    shown = pd.DataFrame(
+    rows = [
         {
-            "campaign": frame["campaign"],
-            "cells": frame["cells"],
-            "in both": frame["common"],
-            "to the one before": [
-                tables.ratio_text(*row) for row in frame[["ratio", "low", "high"]].to_numpy()
-            ],
-            "step": ["yes" if step else "–" for step in frame["step"]],
+            "campaign": row.campaign,
+            "cells": row.cells,
+            "in both": row.common,
+            "to the one before": tables.ratio_text(row.ratio, row.low, row.high),
+            "step": "yes" if row.step else "–",
         }
-    )
+        for row in frame.itertuples()
+    ]
     note = "Ratio: geometric mean over the common cells, with the interval between cells."
-    table = Table(shown, "Campaigns of this directory", note=note, data=frame)
+    table = Table(pd.DataFrame(rows), "Campaigns of this directory", note=note, data=frame)
     level = Section("Level", show(measured.trend(frame)))
     return [page("trend", level, Section("Campaigns", table))]
 
@@ -228,7 +227,7 @@ def _row(
         f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
         printed.number(run["goodput_MBps"]),
         _plot(run, line, top),
-        f"{run['flags']}: {run['message']}" if run["flags"] else "valid",
+        _flags(run),
         Markup('<a href="{}/{}.json">record</a>').format(RECORDS, name),
         Markup('<a href="{}">notebook</a>').format(block) if block else printed.MISSING,
     )
@@ -237,11 +236,10 @@ def _row(
 def _plot(run: dict, line: pd.DataFrame | None, top: float) -> Markup:
     if line is None or len(line) < 2:
         return Markup(printed.MISSING)
-    values = line["goodput_MBps"]
-    reach = f"{printed.reach(values)} MB/s"
-    words = f"Goodput of {run['run_id']} in {len(line)} samples: {reach}"
-    t_s, inside = line["t_s"].tolist(), line["in_window"].tolist()
-    return Markup(sparkline(t_s, values.tolist(), inside, top, words))
+    t_s, values, inside = (line[name].tolist() for name in ("t_s", "goodput_MBps", "in_window"))
+    reach = printed.reach(line["goodput_MBps"])
+    words = f"Goodput of {run['run_id']} in {len(line)} samples: {reach} MB/s"
+    return Markup(sparkline(t_s, values, inside, top, words))
 
 
 def record_name(run_id: str) -> str:
@@ -258,57 +256,33 @@ def write_records(m: Measured, site: Path) -> None:
         plain = part.drop(columns=list(JSON_COLUMNS))
         (folder / f"{slug(group)}.csv").write_text(csv_of(plain), "utf-8")
         _printed(part, group).to_latex(folder / f"{slug(group)}.tex")
-    nested = cache(_nested)  # most runs of a block share their provenance
-    gaps = m.runs.isna().to_numpy()
-    names = [f" {json.dumps(name)}: " for name in m.runs]
-    inner = [column for column, name in enumerate(m.runs) if name in JSON_COLUMNS]
-    for record, missing in zip(m.runs.to_dict("records"), gaps, strict=True):
+    parsed = cache(partial(parse_json, kind=object))  # most runs of a block share their provenance
+    known = m.runs.astype(object).where(m.runs.notna(), None)
+    for record in known.to_dict("records"):
         record["started_at"] = record["started_at"].isoformat()
-        values = list(record.values())
-        texts = _scalars([None if gap else v for v, gap in zip(values, missing, strict=True)])
-        for column in inner:
-            texts[column] = nested(values[column] or "null")
-        text = ",\n".join(map(str.__add__, names, texts))
-        (folder / f"{record_name(record['run_id'])}.json").write_text(
-            f"{{\n{text}\n}}\n", encoding="utf-8"
-        )
+        record |= {name: parsed(record[name] or "null") for name in JSON_COLUMNS}
+        text = json_text(record) + "\n"
+        (folder / f"{record_name(record['run_id'])}.json").write_text(text, encoding="utf-8")
 
 
 def _printed(runs: pd.DataFrame, group: str) -> Table:
     """Runs of a group as a table to print, without the links of its page."""
-    reasons = [
-        f"{flags}: {message}" if flags else "valid"
-        for flags, message in zip(runs["flags"], runs["message"], strict=True)
-    ]
-    frame = pd.DataFrame(
+    rows = [
         {
-            "run": runs["run_id"].to_numpy(),
-            "round": runs["round"].to_numpy(),
-            "started, UTC": [f"{at:%Y-%m-%d %H:%M:%S}" for at in runs["started_at"]],
-            "goodput, MB/s": runs["goodput_MBps"].astype(float).to_numpy(),
-            "flags": reasons,
+            "run": run["run_id"],
+            "round": run["round"],
+            "started, UTC": f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
+            "goodput, MB/s": float(run["goodput_MBps"]),
+            "flags": _flags(run),
         }
-    )
+        for run in runs.to_dict("records")
+    ]
+    frame = pd.DataFrame(rows)
     return Table(frame, f"Runs of {group}", formats={"goodput, MB/s": printed.number})
 
 
-def _nested(text: str) -> str:
-    """JSON text of a column as part of a record: indented by one more."""
-    return json_text(parse_json(text, kind=object)).replace("\n", "\n ")
-
-
-def _scalars(values: list[object]) -> list[str]:
-    """JSON text of each value; one call for all, with a line feed, which no text of them has."""
-    finite = [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
-    text = json.dumps(finite, ensure_ascii=False, separators=("\n", ":"), default=_plain)
-    return text[1:-1].split("\n")
-
-
-def _plain(value: object) -> object:
-    """Python's own number for one of numpy."""
-    if not hasattr(value, "item"):
-        raise TypeError(f"not a value of a record: {value!r}")
-    return value.item()
+def _flags(run: dict) -> str:
+    return f"{run['flags']}: {run['message']}" if run["flags"] else "valid"
 
 
 PRINTED_NOTE = (

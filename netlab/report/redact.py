@@ -16,6 +16,7 @@ from pathlib import Path
 from netlab.files.archive import names_in
 from netlab.results.frames import map_texts, texts_in
 from netlab.study import Study
+from netlab.units import listed
 
 _MAC = re.compile(r"(?<![0-9A-Za-z:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![0-9A-Za-z:])")
 _ADDRESS = re.compile(
@@ -35,17 +36,12 @@ class Words:
     users: tuple[str, ...]
 
     def __str__(self) -> str:
-        counts = (
-            (self.hosts, "host name"),
-            (self.addresses, "address", "es"),
-            (self.macs, "MAC address", "es"),
-            (self.users, "user"),
+        nouns = ("host name", "address", "MAC address", "user")
+        kinds = zip(nouns, (self.hosts, self.addresses, self.macs, self.users), strict=True)
+        return listed(
+            f"{len(words)} {noun}{('es' if noun.endswith('s') else 's') * (len(words) != 1)}"
+            for noun, words in kinds
         )
-        listed = [
-            f"{len(found)} {noun}{(*plural, 's')[0] * (len(found) != 1)}"
-            for found, noun, *plural in counts
-        ]
-        return f"{', '.join(listed[:-1])} and {listed[-1]}"
 
     @cached_property
     def pseudonyms(self) -> dict[str, str]:
@@ -89,15 +85,13 @@ class Words:
 
 def words_of(study: Study, *directories: Path) -> Words:
     """The words of a study and of all files of directories."""
-    hosts = set(study.hosts)
-    users: set[str] = set()
+    stated = study.hosts.values()
+    hosts = {host.address for host in stated if host.address and not _is_address(host.address)}
+    hosts |= set(study.hosts)
+    users = {host.user for host in stated if host.user}
     addresses: set[str] = set()
     macs: set[str] = set()
-    for host in study.hosts.values():
-        hosts |= {host.address} if host.address and not _is_address(host.address) else set()
-        users |= {host.user} if host.user else set()
-    texts = [study.model_dump_json(), *_texts(directories)]
-    for text in texts:
+    for text in (study.model_dump_json(), *_texts(directories)):
         hosts.update(_HOST.findall(text))
         users.update(_USER.findall(text))
         macs.update(_MAC.findall(text))

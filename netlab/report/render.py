@@ -24,13 +24,8 @@ from netlab.notebooks.format import nbformat, read_notebook
 from netlab.report.page import TEMPLATES, Page, anchor, free, script, template
 
 DISPLAY_PRIORITY = [
-    "text/html",
-    "image/svg+xml",
-    "image/png",
-    "image/jpeg",
-    "text/markdown",
-    "text/latex",
-    "text/plain",
+    *("text/html", "image/svg+xml", "image/png", "image/jpeg"),
+    *("text/markdown", "text/latex", "text/plain"),
 ]
 """Without widgets and scripts: a page runs no code."""
 
@@ -140,12 +135,15 @@ def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
 def render(path: Path, pages: dict[str, str]) -> Rendered:
     """Render an executed notebook."""
     notebook = read_notebook(path)
-    body, _ = _exporter().from_notebook_node(notebook)
-    body = sanitized(body)
+    body = sanitized(_exporter().from_notebook_node(notebook)[0])
 
     def follow(link: re.Match) -> str:
         target = pages.get(link[1])
         return f'href="{target}{link[2] or ""}"' if target else 'class="elsewhere"'
+
+    def mention(name: re.Match) -> str:
+        """A link where the notebook is a page of the site."""
+        return f'<a href="{pages[name[1]]}">{name[0]}</a>' if name[1] in pages else name[0]
 
     failed = any(
         output.output_type == "error"
@@ -153,15 +151,8 @@ def render(path: Path, pages: dict[str, str]) -> Rendered:
         if cell.cell_type == "code"
         for output in cell.outputs
     )
-    body = _MENTION.sub(lambda found: _mention(found[1], pages), _LINK.sub(follow, body))
-    body, contents = with_ids(body)
+    body, contents = with_ids(_MENTION.sub(mention, _LINK.sub(follow, body)))
     return Rendered(title_of(notebook, path), body, failed, contents)
-
-
-def _mention(name: str, pages: dict[str, str]) -> str:
-    """The name of a notebook in a text: a link where the notebook is a page of the site."""
-    code = f"<code>{name}.ipynb</code>"
-    return f'<a href="{pages[name]}">{code}</a>' if name in pages else code
 
 
 def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -274,24 +265,19 @@ INJECTED = "injected-parameters"
 
 def plain(content: dict[str, Any]) -> dict[str, Any]:
     """A notebook that is the same whenever it was executed, if its outputs are."""
-    cells = [_plain_cell(cell) for cell in content.get("cells", [])]
-    return {**content, "cells": cells, "metadata": _without_times(content.get("metadata", {}))}
 
+    def timeless(part: dict[str, Any]) -> dict[str, Any]:
+        metadata = part.get("metadata", {})
+        return {**part, "metadata": {k: v for k, v in metadata.items() if k not in TIMES}}
 
-def _plain_cell(cell: dict[str, Any]) -> dict[str, Any]:
-    metadata = _without_times(cell.get("metadata", {}))
-    found = {**cell, "metadata": metadata}
-    if INJECTED in metadata.get("tags", ()) and "id" in cell:
-        found["id"] = INJECTED
-    return found
-
-
-def _without_times(metadata: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key not in TIMES}
+    cells = list(map(timeless, content.get("cells", [])))
+    for cell in cells:
+        if INJECTED in cell["metadata"].get("tags", ()) and "id" in cell:
+            cell["id"] = INJECTED
+    return timeless({**content, "cells": cells})
 
 
 def copy_plain(source: Path, target: Path) -> None:
     """Copy an executed notebook as :func:`plain` has it."""
-    content = plain(read_json(source))
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    target.write_text(text, encoding="utf-8")
+    text = json.dumps(plain(read_json(source)), indent=1, ensure_ascii=False)
+    target.write_text(f"{text}\n", encoding="utf-8")

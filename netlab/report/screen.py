@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -38,25 +39,22 @@ PAGE = "screen-"
 
 def to_text(record: ScreenRecord) -> str:
     """The screen for a terminal: effects, knobs that are not factors, least set."""
-    effects = effects_table(record).to_string(index=False, justify="left")
-    parts = [effects, _wrapped(method(record))]
-    if record.left_out:
-        parts.append(
-            "Not factors\n"
-            + "\n".join(_wrapped(f"{k}: {why}") for k, why in record.left_out.items())
-        )
-    parts.append("\n".join(_refused(record)))
-    parts.append("\n".join(_wrapped(line) for line in conclusion(record)))
-    return "\n\n".join(filter(None, parts))
+    wrapped = partial(textwrap.fill, width=WIDTH)
+    left_out = [wrapped(f"{knob}: {why}") for knob, why in record.left_out.items()]
+    parts = [
+        [effects_table(record).to_string(index=False, justify="left")],
+        [wrapped(method(record))],
+        ["Not factors", *left_out] if left_out else [],
+        _refused(record),
+        map(wrapped, conclusion(record)),
+    ]
+    return "\n\n".join(filter(None, map("\n".join, parts)))
 
 
 def tables(record: ScreenRecord) -> Tables:
     """The screen for a notebook: effects, knobs that are not factors, least set."""
-    parts: list[Table | Sentence] = [_effects(record)]
-    if record.left_out:
-        parts.append(_left_out(record))
-    parts += map(Sentence, _refused(record))
-    return Tables((*parts, *map(Sentence, conclusion(record))))
+    sentences = map(Sentence, [*_refused(record), *conclusion(record)])
+    return Tables((_effects(record), *_left_out(record), *sentences))
 
 
 def chart(record: ScreenRecord, ax: Axes | None = None) -> Axes:
@@ -97,9 +95,9 @@ def _effects(record: ScreenRecord) -> Table:
     return Table(effects_table(record), caption, note=method(record), data=record.effects)
 
 
-def _left_out(record: ScreenRecord) -> Table:
+def _left_out(record: ScreenRecord) -> list[Table]:
     frame = pd.DataFrame(record.left_out.items(), columns=["knob", "reason"])
-    return Table(frame, "Not factors")
+    return [Table(frame, "Not factors")] if len(frame) else []
 
 
 def _refused(record: ScreenRecord) -> list[str]:
@@ -164,10 +162,6 @@ def _open(record: ScreenRecord) -> str:
     )
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH)
-
-
 def screen_pages(results: Path) -> Iterator[Page]:
     """A page for each screen below a directory of results; one that cannot be read says so."""
     for file in screen_files(results):
@@ -175,7 +169,7 @@ def screen_pages(results: Path) -> Iterator[Page]:
         try:
             yield _page(name, read_screen(file))
         except NetlabError as error:
-            lead = Section("In short", as_html(Sentence(str(error))))
+            lead = Section("In short", Sentence(str(error)))
             yield page_of(_file(name), f"Screen {name}", f"Screen: {name}", "not readable", [lead])
 
 
@@ -186,13 +180,13 @@ def _file(name: str) -> str:
 def _page(name: str, record: ScreenRecord) -> Page:
     few = f"{len(record.least_set)} of {len(record.knobs)} knobs are in the least set."
     sections = [
-        Section("In short", _sentences([few, *conclusion(record)])),
+        Section("In short", Tables(tuple(map(Sentence, [few, *conclusion(record)])))),
         Section("Effects", as_html(show(chart(record))) + as_html(_effects(record))),
         Section("Tuning to use", _to_use(record)),
     ]
     if record.left_out or record.refused_rows:
-        shown = as_html(_left_out(record)) if record.left_out else Markup("")
-        sections.append(Section("Not factors", shown + _sentences(_refused(record))))
+        others = Tables((*_left_out(record), *map(Sentence, _refused(record))))
+        sections.append(Section("Not factors", others))
     return page_of(
         _file(name),
         f"Screen of {record.tuning}",
@@ -200,10 +194,6 @@ def _page(name: str, record: ScreenRecord) -> Page:
         f"effect of each knob of {record.tuning}, and the least set of them",
         sections,
     )
-
-
-def _sentences(lines: list[str]) -> Markup:
-    return Markup("").join(as_html(Sentence(line)) for line in lines)
 
 
 def _to_use(record: ScreenRecord) -> Markup:

@@ -14,17 +14,13 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
 from netlab.charts.chart import Gallery
 from netlab.charts.published import published_steps
-from netlab.files.tables import Table
+from netlab.files.tables import Table, table_or
 from netlab.report import tables as measured_tables
 from netlab.report.tables import Sentence, Tables
 from netlab.study.factors import level_text
 
 NOTHING = "Nothing to compare."
-STATED = {
-    HOLDS: "Hold here",
-    DOES_NOT_HOLD: "Do not hold",
-    CANNOT_TELL: "Cannot tell",
-}
+STATED = {HOLDS: "Hold here", DOES_NOT_HOLD: "Do not hold", CANNOT_TELL: "Cannot tell"}
 
 
 def opening(m: Measured) -> Table | Sentence:
@@ -98,29 +94,27 @@ def _said(whole: pd.DataFrame, factor: str) -> str:
 def summary(m: Measured) -> Table | Sentence:
     """Every finding over all groups."""
     frame = analysis.summary(analysis.compare(m))
-    if frame.empty:
-        return Sentence(NOTHING)
-    shown = pd.DataFrame(
+    shown = [
         {
-            "factor": frame["factor"],
-            "step": frame["step"].map(_unbroken),
-            "where": frame["where"].map(_unbroken),
-            "2003": [f"×{v:.2f}" for v in frame["then_ratio"]],
-            "said": [_directions(row) for row in frame.to_dict("records")],
-            "measured": [f"×{v:.2f}" for v in frame["now_ratio"]],
-            **{word: frame[word] for word in HELD},
-            "verdict": frame["verdict"],
+            "factor": row["factor"],
+            "step": _unbroken(row["step"]),
+            "where": _unbroken(row["where"]),
+            "2003": f"×{row['then_ratio']:.2f}",
+            "said": _directions(row),
+            "measured": f"×{row['now_ratio']:.2f}",
+            **{word: row[word] for word in HELD},
+            "verdict": row["verdict"],
         }
-    )
+        for row in frame.to_dict("records")
+    ]
     heads = {"said": "in 2003 it", "verdict": "finding"}
     note = (
         "Ratios are geometric means over the groups. The counts are groups (for a direction, "
         "pairs of groups). A finding holds, or does not, with at least two thirds of them, and "
         "cannot be told otherwise."
     )
-    return Table(
-        shown, "Findings of 2003, over all groups", heads, note=note, bold="verdict", data=frame
-    )
+    caption = "Findings of 2003, over all groups"
+    return table_or(NOTHING, shown, caption, heads, note=note, bold="verdict", data=frame)
 
 
 def _unbroken(text: str) -> str:
@@ -138,23 +132,21 @@ def of_factor(m: Measured, factor: str) -> Table | Sentence:
     """Findings of one factor by group, with the numbers of both studies."""
     compared = analysis.compare(m)
     frame = compared[compared["factor"] == factor]
-    if frame.empty:
-        return Sentence(f"{factor.capitalize()}: nothing to compare.")
-    rows = frame.to_dict("records")
-    shown = pd.DataFrame(
+    shown = [
         {
-            "step": frame["step"].map(_unbroken),
-            "where": frame["where"].map(_unbroken),
-            "table": frame["tables"],
-            "2003, %": [_step(row, "then") for row in rows],
-            "2003, ratio": [_ratio(row, "then") for row in rows],
-            "said": frame["said"],
-            "measured, %": [_step(row, "now") for row in rows],
-            "measured, ratio": [_ratio(row, "now") for row in rows],
-            "verdict": frame["verdict"],
-            "alike": [f"{row['alike']} of {row['cases']}" for row in rows],
+            "step": _unbroken(row["step"]),
+            "where": _unbroken(row["where"]),
+            "table": row["tables"],
+            "2003, %": _step(row, "then"),
+            "2003, ratio": _ratio(row, "then"),
+            "said": row["said"],
+            "measured, %": _step(row, "now"),
+            "measured, ratio": _ratio(row, "now"),
+            "verdict": row["verdict"],
+            "alike": f"{row['alike']} of {row['cases']}",
         }
-    ).reset_index(drop=True)
+        for row in frame.to_dict("records")
+    ]
     level = f"{100 * m.study.confidence:g} %"
     note = (
         "Per cent of the ceiling before and after the step, and the ratio of goodput: geometric "
@@ -170,8 +162,9 @@ def of_factor(m: Measured, factor: str) -> Table | Sentence:
     if left_out:
         note += f" Excluded without a second valid run: {counted(left_out, 'case')}."
     heads = {"said": "in 2003 it", "verdict": "finding"}
-    caption = f"{factor.capitalize()}, then and now"
-    return Table(shown, caption, heads, note=note, bold="verdict", data=frame)
+    name = factor.capitalize()
+    presented = {"heads": heads, "note": note, "bold": "verdict", "data": frame}
+    return table_or(f"{name}: nothing to compare.", shown, f"{name}, then and now", **presented)
 
 
 def _step(row: dict, side: str) -> str:
@@ -198,28 +191,23 @@ def cells(m: Measured) -> Table | Sentence:
     if table is None:
         return NOTHING_BESIDE
     pairs = analysis.paired(m)
-    if pairs.empty:
-        return Sentence(f"{table.title}: no published cell fits exactly one measured cell.")
-    rows = pairs.to_dict("records")
-    shown = pd.DataFrame(
+    shown = [
         {
-            **{
-                printed.unit_of(name): [level_text(row[name]) for row in rows]
-                for name in table.factors
-            },
-            "published, MB/s": [printed.number(row["then_MBps"]) for row in rows],
-            "measured, MB/s": [
-                printed.with_interval(row["now_MBps"], row["now_low"], row["now_high"])
-                for row in rows
-            ],
-            "ratio": [f"×{row['now_MBps'] / row['then_MBps']:.2f}" for row in rows],
+            **{printed.unit_of(name): level_text(row[name]) for name in table.factors},
+            "published, MB/s": printed.number(row["then_MBps"]),
+            "measured, MB/s": printed.with_interval(
+                *(row[name] for name in ("now_MBps", "now_low", "now_high"))
+            ),
+            "ratio": f"×{row['now_MBps'] / row['then_MBps']:.2f}",
         }
-    )
+        for row in pairs.to_dict("records")
+    ]
     left_out = len(table.cells) - len(pairs)
     note = f"Source: {table.source}."
     if left_out:
         note += f" {left_out} published cells fit no single measured cell."
-    return Table(shown, f"{table.title}: published and measured", note=note, data=pairs)
+    none = f"{table.title}: no published cell fits exactly one measured cell."
+    return table_or(none, shown, f"{table.title}: published and measured", note=note, data=pairs)
 
 
 def steps(m: Measured) -> Table | Sentence:
@@ -228,27 +216,27 @@ def steps(m: Measured) -> Table | Sentence:
     if table is None:
         return NOTHING_BESIDE
     frame = analysis.steps_beside(m)
-    if frame.empty:
-        return Sentence("No two comparable cells differ in one factor alone.")
-    shown = pd.DataFrame(
+    shown = [
         {
-            "factor": [printed.unit_of(name) for name in frame["factor"]],
-            "step": frame["step"],
-            "cases": frame["cases"],
-            "published": [f"×{value:.2f}" for value in frame["then_ratio"]],
-            "said": frame["said"],
-            "measured": [
-                measured_tables.ratio_text(*row)
-                for row in frame[["now_ratio", "now_low", "now_high"]].to_numpy()
-            ],
-            "finding": frame["verdict"],
+            "factor": printed.unit_of(row["factor"]),
+            "step": row["step"],
+            "cases": row["cases"],
+            "published": f"×{row['then_ratio']:.2f}",
+            "said": row["said"],
+            "measured": measured_tables.ratio_text(
+                *(row[name] for name in ("now_ratio", "now_low", "now_high"))
+            ),
+            "finding": row["verdict"],
         }
-    )
+        for row in frame.to_dict("records")
+    ]
     note = (
         f"Geometric means over the cases. ±{table.fluctuation_percent:g} % is allowed on each "
         f"published cell; the {100 * m.study.confidence:g} % interval of the measured one decides."
     )
-    return Table(shown, "Steps of each factor, published and measured", note=note, data=frame)
+    none = "No two comparable cells differ in one factor alone."
+    caption = "Steps of each factor, published and measured"
+    return table_or(none, shown, caption, note=note, data=frame)
 
 
 def picture(m: Measured) -> Gallery:

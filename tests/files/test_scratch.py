@@ -13,11 +13,11 @@ import tempfile
 
 import pytest
 
-from netlab.files.writing import Scratch, remove_abandoned
+from netlab.files.writing import remove_abandoned, scratch
 
-KEEP = "from netlab.files.writing import Scratch; import sys, time; from pathlib import Path\n"
+KEEP = "from netlab.files.writing import scratch; import sys, time; from pathlib import Path\n"
 KEEP += (
-    "with Scratch('t', *map(Path, sys.argv[1:])) as path: print(path, flush=True); time.sleep(60)"
+    "with scratch('t', *map(Path, sys.argv[1:])) as path: print(path, flush=True); time.sleep(60)"
 )
 
 
@@ -38,7 +38,7 @@ def another(place, *beside):
 
 
 def test_a_directory_is_private_and_goes_with_its_content():
-    with Scratch("t") as path:
+    with scratch("t") as path:
         assert path.name.startswith("netlab-t-") and path.stat().st_mode & 0o777 == 0o700
         (path / "file").write_text("x")
     assert not path.exists()
@@ -46,12 +46,12 @@ def test_a_directory_is_private_and_goes_with_its_content():
 
 def test_the_directory_of_a_killed_process_is_removed_by_the_next_start(place):
     process, left = another(place)
-    with Scratch("t"):
+    with scratch("t"):
         assert os.path.isdir(left)  # its process lives
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert os.path.isdir(left)
-    with Scratch("t") as path:
+    with scratch("t") as path:
         assert os.listdir(place) == [path.name]
     assert os.listdir(place) == []
 
@@ -62,12 +62,12 @@ def test_what_a_killed_process_left_beside_a_directory_is_removed_by_the_next_st
         (place / name).mkdir(mode=0o700)
     others = set(os.listdir(place))
     process, left = another(place, place / "site")
-    with Scratch("t", beside=place / "site") as path:
+    with scratch("t", beside=place / "site") as path:
         assert path.parent == place and path.name.startswith(".site.netlab-t-")
         assert os.path.isdir(left)  # its process lives
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    with Scratch("t", beside=place / "site"):
+    with scratch("t", beside=place / "site"):
         assert not os.path.isdir(left)
     assert set(os.listdir(place)) == others
 
@@ -77,7 +77,7 @@ def test_a_file_system_without_locks_has_directories_too(place, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refused)
-    with Scratch("t") as first, Scratch("t") as second:
+    with scratch("t") as first, scratch("t") as second:
         assert first.is_dir() and second.is_dir() and first != second
     assert os.listdir(place) == []
 
@@ -97,7 +97,7 @@ def test_a_start_survives_another_that_removes_its_new_directory(place, monkeypa
         return call(*args)
 
     monkeypatch.setattr(module, moment, late)
-    with Scratch("t") as path:
+    with scratch("t") as path:
         assert len(removed) == 1 and removed != [path.name]
         assert os.listdir(place) == [path.name]
     assert os.listdir(place) == []
@@ -119,7 +119,7 @@ def test_many_starts_at_once_have_a_directory_each(place):
 def starts(together, count):
     together.wait()
     for _ in range(count):
-        with Scratch("t") as path:
+        with scratch("t") as path:
             (path / "file").touch()
             assert os.listdir(path) == ["file"]
 
@@ -130,7 +130,7 @@ def test_links_and_directories_that_others_can_enter_stay(place, tmp_path_factor
     (place / "netlab-t-link").symlink_to(elsewhere)
     (place / "netlab-t-open").mkdir(mode=0o755)
     (place / "netlab-other-x").mkdir(mode=0o700)
-    with Scratch("t"):
+    with scratch("t"):
         pass
     assert sorted(os.listdir(place)) == ["netlab-other-x", "netlab-t-link", "netlab-t-open"]
     assert (elsewhere / "precious").exists()
@@ -141,6 +141,6 @@ def test_the_directory_of_another_user_stays(place):
     other = place / "netlab-t-other"
     other.mkdir(mode=0o700)
     os.chown(other, 65534, 65534)
-    with Scratch("t"):
+    with scratch("t"):
         pass
     assert other.exists()

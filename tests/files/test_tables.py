@@ -88,7 +88,7 @@ def test_cells_link_to_addresses_and_text_gives_its_numbers_as_csv():
 
 def test_marked_cells_are_bold_in_html_and_latex():
     frame = pd.DataFrame({"v": [1, 9]})
-    table = Table(frame, "c", bold=lambda data: data == data.max())
+    table = Table(frame, "c", bold=frame == frame.max())
     assert table._repr_html_().count("<strong>9</strong>") == 1
     assert r"\textbf{9}" in table.to_latex()
     assert "<strong>1" not in table._repr_html_()
