@@ -21,14 +21,7 @@ from netlab.autotune.request import (
 from netlab.autotune.search import Search, SearchResult
 from netlab.errors import NetlabError, RunError
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
-from netlab.experiment.trial import (
-    Emulation,
-    core_run,
-    link_MBps,
-    measured,
-    run_of,
-    setting_of,
-)
+from netlab.experiment.trial import Emulation, core_run, link_MBps, measured, run_of, setting_of
 from netlab.experiment.visit import LoadSpan, stable_facts, wait_until_quiet
 from netlab.generators import TrialResult
 from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome

@@ -392,12 +392,7 @@ class Search:
         return min(good, key=lambda arm: (changes(arm), race.gap(arm, leader).mean), default=leader)
 
     def _round(
-        self,
-        race: Race,
-        name: str,
-        number: int,
-        strikes: dict[Candidate, int],
-        end_s: float,
+        self, race: Race, name: str, number: int, strikes: dict[Candidate, int], end_s: float
     ) -> bool:
         """Measure every running arm once, repeat flagged runs; False when time is up."""
         waiting = race.running

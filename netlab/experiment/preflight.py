@@ -229,11 +229,7 @@ def _stays_as_found(study: Study, host: str) -> bool:
 
 
 def _mtu(
-    study: Study,
-    path: str,
-    groups: list[Group],
-    endpoints: dict[str, Endpoint],
-    set_B: int | None,
+    study: Study, path: str, groups: list[Group], endpoints: dict[str, Endpoint], set_B: int | None
 ) -> Check:
     """Send full-size packets of one MTU each way; None leaves the MTU as found."""
     found_B = {name: endpoint.mtu_B() for name, endpoint in endpoints.items()}

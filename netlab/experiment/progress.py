@@ -299,10 +299,7 @@ class TerminalDisplay(Display):
         self._console = console or Console(stderr=True)
         # without its thread: every event of a campaign draws the state again
         self._live = Live(
-            console=self._console,
-            auto_refresh=False,
-            redirect_stdout=False,
-            redirect_stderr=False,
+            console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
         )
 
     def draw(self, tally: Tally) -> None:

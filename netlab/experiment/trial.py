@@ -89,11 +89,7 @@ class Measurement:
 
 
 def side_of(
-    endpoint: Endpoint,
-    *,
-    buffer_B: int = 0,
-    congestion: str | None = None,
-    cpus: str | None = None,
+    endpoint: Endpoint, *, buffer_B: int = 0, congestion: str | None = None, cpus: str | None = None
 ) -> RunEnd:
     """One end of a run, its socket buffers clipped to the tuning's limits."""
     send_max_B, receive_max_B = endpoint.buffer_clamps()

@@ -211,13 +211,7 @@ def run_visit(
         # what a wait leaves is shorter than a reading
         span = LoadSpan.of(endpoints) if wait_s >= SPAN_S else None
         trials = Trials(
-            study,
-            visit,
-            endpoints,
-            context,
-            Emulation.of(study, visit.link, lab),
-            copies,
-            campaign,
+            study, visit, endpoints, context, Emulation.of(study, visit.link, lab), copies, campaign
         )
         names = study.congestions(run.group for run in visit.runs)
         for name, endpoint in endpoints.items():

@@ -113,8 +113,7 @@ def test_a_stream_is_served_by_one_core_of_each_end_that_copies(keys, streams, M
 
 
 @pytest.mark.parametrize(
-    "keys",
-    [{"send": "zerocopy", "receive": "discard"}, {"send": "zerocopy", "direction": "<->"}],
+    "keys", [{"send": "zerocopy", "receive": "discard"}, {"send": "zerocopy", "direction": "<->"}]
 )
 def test_without_copies_there_is_no_such_ceiling(keys):
     assert ceiling(study_of(**keys), 1) == (None, "")

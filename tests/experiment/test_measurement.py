@@ -228,8 +228,7 @@ def test_a_path_without_netlabs_own_emulator_is_not_asked():
 
 
 @pytest.mark.parametrize(
-    ("code", "text"),
-    [("E-HOST-023", "; the guard on the host reverts"), ("E-HOST-038", "")],
+    ("code", "text"), [("E-HOST-023", "; the guard on the host reverts"), ("E-HOST-038", "")]
 )
 def test_a_host_lost_while_its_link_comes_up_is_left_to_its_guard(monkeypatch, code, text):
     """A link that stays down is said as it is."""
