@@ -220,7 +220,7 @@ def _named(content: dict[str, Any]) -> tuple[list[str], set[str]]:
     return good, {str(level.get("name")) for level in inline}
 
 
-def _mappings(value: Any, kind: type = dict) -> list[dict]:
+def _mappings(value: Any, kind: type[dict] | type[list] = dict) -> list[dict]:
     """The mappings of a mapping or a list; none of anything else."""
     if not isinstance(value, kind):
         return []
