@@ -23,6 +23,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 import paramiko
+from results.imports.test_import_damage import imports_or_refuses
 
 from netlab.errors import NetlabError
 from netlab.fleet.inventory import load_inventory
@@ -114,6 +115,14 @@ def read_facts(content: bytes, _file: Path) -> None:
     facts.parse(content.decode("utf-8", "replace"), "eth0")
 
 
+def read_import(content: bytes, _file: Path) -> None:
+    imports_or_refuses(content)
+
+
+def recorded(name: str) -> bytes:
+    return (Path(__file__).parent / "results" / "imports" / "recorded" / name).read_bytes()
+
+
 class Said:
     """A process that has written some bytes and ended."""
 
@@ -154,6 +163,8 @@ READERS = {
     "aliases": (read_aliases, lambda: ALIASES),
     "known_hosts": (read_known_hosts, lambda: KNOWN.encode()),
     "facts": (read_facts, lambda: FACTS),
+    "JSON of a tool": (read_import, lambda: recorded("iperf3-parallel.json")),
+    "lines of a tool": (read_import, lambda: recorded("iperf2-parallel.txt")),
     "answers": (read_answers, lambda: b'{"event": "ready", "run": 1}\n{"event": "x"}\n'),
 }
 
