@@ -28,7 +28,10 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     extra = {key for row in rows for key in row} - {c.name for c in columns}
     if extra:
         raise NetlabError(f"unknown columns in a record: {sorted(extra)}", code="E-RESULTS-005")
-    values = {c.name: [_value(row, c) for row in rows] for c in columns}
+    values = {
+        c.name: [c.default if row.get(c.name) is None else row[c.name] for row in rows]
+        for c in columns
+    }
     # as objects: pandas would infer float for an integer column with a gap, and lose bytes
     return checked(pd.DataFrame(values, dtype=object), columns)
 
@@ -39,24 +42,18 @@ def joined(parts: list[dict], columns: tuple[Column, ...]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else frame_of([], columns)
 
 
-def _value(row: dict, column: Column) -> object:
-    value = row.get(column.name)
-    return column.default if value is None else value
-
-
 def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     """Return a frame with the exact columns and types of a schema.
 
     Values are converted only without loss: an integer column takes no fraction, no text
     and no bool.
     """
-    names, found = [c.name for c in columns], list(frame)
-    if found != names:
-        missing = [name for name in names if name not in found]
-        unknown = [name for name in found if name not in names]
-        if missing or unknown:
-            reason = f"columns missing: {missing}, unknown: {unknown}"
-        else:
+    names = [c.name for c in columns]
+    if list(frame) != names:
+        missing = [name for name in names if name not in frame]
+        unknown = [name for name in frame if name not in names]
+        reason = f"columns missing: {missing}, unknown: {unknown}"
+        if not (missing or unknown):
             reason = "columns are out of order or given twice"
         raise _misfit(reason, code="E-RESULTS-001")
     return pd.DataFrame({c.name: _converted(frame[c.name], c).array for c in columns}, frame.index)
@@ -135,18 +132,14 @@ class DamagedFile(NetlabError):
 
 def set_aside(path: Path) -> Path:
     """Rename a damaged file, so that it is not part of the results; return its new path."""
-    aside = path.with_name(f"{path.name}.damaged")
-    number = 1
-    while aside.exists():
-        number += 1
-        aside = path.with_name(f"{path.name}.damaged-{number}")
+    numbers = ("", *(f"-{number}" for number in range(2, 10_000)))
+    names = (path.with_name(f"{path.name}.damaged{number}") for number in numbers)
+    aside = next(name for name in names if not name.exists())
     try:
         os.replace(path, aside)
     except OSError as error:
-        raise NetlabError(
-            f"{path} is damaged and cannot be renamed: {error.strerror or error}",
-            code="E-RESULTS-012",
-        ) from None
+        reason = f"{path} is damaged and cannot be renamed: {error.strerror or error}"
+        raise NetlabError(reason, code="E-RESULTS-012") from None
     return aside
 
 
@@ -166,9 +159,8 @@ def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...
         with replaced(path, durable=True) as partial, open(partial, "wb") as sink:
             pyarrow.parquet.write_table(table, sink, write_page_checksum=True)
     except OSError as error:
-        raise NetlabError(
-            f"cannot write {path}: {error.strerror or error}", code="E-RESULTS-006"
-        ) from None
+        reason = f"cannot write {path}: {error.strerror or error}"
+        raise NetlabError(reason, code="E-RESULTS-006") from None
 
 
 def _remove_abandoned(path: Path) -> None:
@@ -216,10 +208,8 @@ def _damage(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise DamagedFile(
-            f"{path} cannot be read as results: {reason}", code="E-RESULTS-007"
-        ) from None
+        reason = f"{path} cannot be read as results: {' '.join(str(error).split())[:200]}"
+        raise DamagedFile(reason, code="E-RESULTS-007") from None
 
 
 def texts_in(path: Path) -> Iterator[str]:
@@ -255,20 +245,10 @@ def raw(path: Path) -> pyarrow.Table:
             table = file.read(use_threads=False)
         version = _version(table)
     if version not in map(str, READABLE_VERSIONS):
-        known = " and ".join(map(str, READABLE_VERSIONS))
-        raise NetlabError(
-            f"{path} has schema version {shown(version)}, this netlab reads {known}",
-            code="E-RESULTS-008",
-        )
+        known = f"this netlab reads {' and '.join(map(str, READABLE_VERSIONS))}"
+        reason = f"{path} has schema version {shown(version)}, {known}"
+        raise NetlabError(reason, code="E-RESULTS-008")
     return table
-
-
-def rows_in(path: Path) -> int:
-    """Number of rows that the footer of a file states; 0 if it is missing or damaged."""
-    try:
-        return pyarrow.parquet.read_metadata(path).num_rows
-    except (OSError, ValueError, pyarrow.ArrowException):
-        return 0
 
 
 def frame_of_parts(tables: dict[Path, pyarrow.Table], columns: tuple[Column, ...]) -> pd.DataFrame:
@@ -309,9 +289,8 @@ def _frame(
         older = (version or _version(table)) != str(SCHEMA_VERSION)
         return checked(_completed(frame, columns, older=older), columns)
     except (NetlabError, ValueError, pyarrow.ArrowException) as error:
-        raise NetlabError(
-            f"{path} cannot be read as results: {error}", code="E-RESULTS-009"
-        ) from None
+        reason = f"{path} cannot be read as results: {error}"
+        raise NetlabError(reason, code="E-RESULTS-009") from None
 
 
 _EXACT = {pyarrow.int64(): pd.Int64Dtype()}

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +20,12 @@ import pyarrow
 from netlab.errors import BadInput, NetlabError, why
 from netlab.files.json_file import read_json
 from netlab.files.writing import write_text
-from netlab.results.columns import BROKEN, INTERVAL_COLUMNS, RUN_COLUMNS, TABLES
+from netlab.results.columns import BROKEN, TABLES
 from netlab.results.frames import (
     DamagedFile,
     frame_of,
     frame_of_parts,
     raw,
-    read,
-    rows_in,
     set_aside,
     write_atomically,
 )
@@ -102,9 +101,8 @@ def read_log(directory: Path, campaign: str) -> CampaignLog:
         adopted = {part: tuple(runs) for part, runs in content.pop("adopted").items()}
         return CampaignLog(**{**content, "adopted": adopted, "looks": tuple(content["looks"])})
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise NetlabError(
-            f"{path} cannot be read as a campaign: {why(error)}", code="E-RESULTS-011"
-        ) from None
+        reason = f"{path} cannot be read as a campaign: {why(error)}"
+        raise NetlabError(reason, code="E-RESULTS-011") from None
 
 
 def write_log(directory: Path, log: CampaignLog) -> None:
@@ -116,12 +114,9 @@ def write_log(directory: Path, log: CampaignLog) -> None:
 
 def part_name(campaign: str, visit_id: str, taken: Iterable[str]) -> str:
     """Name of a new part of the store: campaign and visit, numbered where it is visited again."""
-    name = base = f"{campaign}~{visit_id}"
-    known, number = set(taken), 1
-    while name in known:
-        number += 1
-        name = f"{base}~{number}"
-    return name
+    base, known = f"{campaign}~{visit_id}", set(taken)
+    names = chain((base,), (f"{base}~{number}" for number in count(2)))
+    return next(name for name in names if name not in known)
 
 
 def campaign_of(part: str) -> str:
@@ -136,12 +131,6 @@ IMPORTED = "imported@"
 
 class Damaged(UserWarning):
     """A file of results is damaged, and its records are left out."""
-
-
-def warn_damaged(error: DamagedFile) -> None:
-    """Say that a file is damaged; reading changes nothing in a store."""
-    message = f"{error}; its records are left out (`netlab results repair` moves it away)"
-    warnings.warn(message, Damaged, stacklevel=3)
 
 
 @dataclass(frozen=True)
@@ -162,12 +151,10 @@ class Store:
         self, part: str, runs: pd.DataFrame, intervals: pd.DataFrame, **samples: pd.DataFrame
     ) -> None:
         """Write the samples of a part before its runs, so that a run never lacks its samples."""
-        for table, frame in samples.items():
+        for table, frame in {**samples, "intervals": intervals, "runs": runs}.items():
             path = self._file(table, part)
-            if len(frame) or path.exists():
+            if table not in samples or len(frame) or path.exists():
                 write_atomically(frame, path, TABLES[table])
-        write_atomically(intervals, self._file("intervals", part), INTERVAL_COLUMNS)
-        write_atomically(runs, self._file("runs", part), RUN_COLUMNS)
 
     def parts(self, block_id: str | None = None) -> list[str]:
         """Names of all parts, or of the visits of one block; sorted."""
@@ -175,34 +162,8 @@ class Store:
         return sorted(path.stem for path in self.directory.glob(f"runs/{names}.parquet"))
 
     def part(self, table: str, part: str) -> pd.DataFrame:
-        """Rows of one part in one of :data:`TABLES`; empty when it has none.
-
-        A damaged file is left out and stays, and a :class:`Damaged` warning says so.
-        """
-        path, columns = self._file(table, part), TABLES[table]
-        if not path.exists():
-            return frame_of([], columns)
-        try:
-            return read(path, columns)
-        except DamagedFile as error:
-            warn_damaged(error)
-            return frame_of([], columns)
-
-    def tables(self, table: str, parts: Iterable[str]) -> dict[str, pyarrow.Table]:
-        """Unchecked rows of several parts by their name, as :mod:`pyarrow` tables.
-
-        Parts without this table are left out. A damaged file is left out as by :meth:`part`.
-        """
-        found = {}
-        for part in parts:
-            path = self._file(table, part)
-            if not path.exists():
-                continue
-            try:
-                found[part] = raw(path)
-            except DamagedFile as error:
-                warn_damaged(error)
-        return found
+        """Rows of one part in one of :data:`TABLES`; empty when it has none."""
+        return self._parts(table, [part]).drop(columns="part")
 
     def repair(self) -> dict[Path, Path]:
         """Rename every damaged file, and return its new path; what it lacks is measured again."""
@@ -215,18 +176,23 @@ class Store:
                     moved[path] = set_aside(path)
         return moved
 
-    def rows_in(self, table: str, part: str) -> int:
-        """Number of rows of one part, from the footer of its file; 0 if that cannot be read."""
-        return rows_in(self._file(table, part))
-
     def _parts(self, table: str, parts: Iterable[str]) -> pd.DataFrame:
-        """Rows of several parts, with the column ``part``."""
-        tables = self.tables(table, parts)
+        """Rows of several parts, with the column ``part``.
+
+        A damaged file is left out and stays, and a :class:`Damaged` warning says so.
+        """
+        tables: dict[Path, pyarrow.Table] = {}
+        for path in (self._file(table, part) for part in parts):
+            if path.exists():
+                try:
+                    tables[path] = raw(path)
+                except DamagedFile as error:
+                    remedy = "its records are left out (`netlab results repair` moves it away)"
+                    warnings.warn(f"{error}; {remedy}", Damaged, stacklevel=3)
         if not tables:
             return frame_of([], TABLES[table]).assign(part="")
-        files = {self._file(table, part): rows for part, rows in tables.items()}
-        names = np.repeat(list(tables), [rows.num_rows for rows in tables.values()])
-        return frame_of_parts(files, TABLES[table]).assign(part=names)
+        names = np.repeat([path.stem for path in tables], [t.num_rows for t in tables.values()])
+        return frame_of_parts(tables, TABLES[table]).assign(part=names)
 
     def records(self, block_id: str | None = None, *, campaign: str | None = None) -> pd.DataFrame:
         """All runs ever measured, or those of one block, by start."""
@@ -237,22 +203,14 @@ class Store:
     def _counts(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
         """Mask of the records that count, in the order of their start."""
         last = latest(self.directory) if campaign is None else campaign
-        if last is None:
-            belongs = pd.Series(True, index=records.index)
-        else:
+        belongs = pd.Series(True, index=records.index)
+        if last is not None:
             adopted = read_log(self.directory, last).adopted
             chosen = {(part, run) for part, runs in adopted.items() for run in runs}
-            pairs = zip(records["part"], records["run_id"], strict=True)
-            belongs = pd.Series(
-                [
-                    campaign_of(part) == last
-                    or part.startswith(IMPORTED)
-                    or (part, run_id) in chosen
-                    for part, run_id in pairs
-                ],
-                index=records.index,
-                dtype=bool,
-            )
+            parts = records["part"].astype(str)
+            pairs = pd.Series(list(zip(parts, records["run_id"], strict=True)), records.index)
+            own = parts.map(campaign_of) == last
+            belongs = own | parts.str.startswith(IMPORTED) | pairs.isin(chosen)
         # a run that is measured again and fails does not take the place of one with a value
         ended = records["flags"].str.split(",").map(BROKEN.isdisjoint).astype(bool)
         valued = (ended & records["goodput_MBps"].notna()).to_numpy()
@@ -262,20 +220,17 @@ class Store:
     def runs(self, *, superseded: bool = False, campaign: str | None = None) -> pd.DataFrame:
         """Runs that count, in planned order."""
         records = self.records(campaign=campaign)
-        if superseded:
-            return records
-        return _that_count(records)
+        return records if superseded else _that_count(records)
 
     def rows(self, table: str, *, campaign: str | None = None) -> pd.DataFrame:
         """Rows of the runs that count, in one of :data:`TABLES`."""
-        if table == "runs":
-            return self.runs(campaign=campaign)
-        return self._rows(table, self.records(campaign=campaign))
+        records = self.records(campaign=campaign)
+        return _that_count(records) if table == "runs" else self._rows(table, records)
 
     def _rows(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
-        count = records[~records["superseded"]]
-        rows = self._parts(table, sorted(set(count["part"])))
-        wanted = pd.MultiIndex.from_frame(count[["part", "run_id"]])
+        counting = records[~records["superseded"]]
+        rows = self._parts(table, sorted(set(counting["part"])))
+        wanted = pd.MultiIndex.from_frame(counting[["part", "run_id"]])
         found = pd.MultiIndex.from_frame(rows[["part", "run_id"]]).isin(wanted)
         return rows[found].drop(columns="part").reset_index(drop=True)
 
@@ -346,12 +301,14 @@ def _summary(store: Store, campaign: str, records: pd.DataFrame) -> CampaignSumm
     files = [file for part in records["part"].unique() for file in part_files(store, part)]
     files += [file for file in logged.glob("*") if file.is_file()]
     first = records["started_at"].min()
-    began = "" if pd.isna(first) else first.isoformat(timespec="seconds")
+    texts = {
+        name: ", ".join(map(str, records[name].dropna().unique()))
+        for name in ("study", "study_digest")
+    }
+    texts["started_at"] = "" if pd.isna(first) else first.isoformat(timespec="seconds")
     return CampaignSummary(
         campaign=campaign,
-        started_at=began if log is None else log.started_at,
-        study=_all(records["study"]) if log is None else log.study,
-        study_digest=_all(records["study_digest"]) if log is None else log.study_digest,
+        **(texts if log is None else {name: getattr(log, name) for name in texts}),
         runs=len(records),
         valid=int((records["flags"].fillna("") == "").sum()),
         superseded=int(records["superseded"].sum()),
@@ -360,23 +317,13 @@ def _summary(store: Store, campaign: str, records: pd.DataFrame) -> CampaignSumm
     )
 
 
-def _all(values: pd.Series) -> str:
-    return ", ".join(map(str, values.dropna().unique()))
-
-
 def summary(directory: Path, campaign: str) -> CampaignSummary:
     """One campaign of a directory."""
-    found = summaries(directory)
-    for one in found:
-        if one.campaign == campaign:
-            return one
-    raise BadInput(
-        f"no such campaign; there are {', '.join(one.campaign for one in found)}",
-        where=str(directory),
-        key="campaign",
-        value=campaign,
-        code="E-RESULTS-021",
-    )
+    by_name = {one.campaign: one for one in summaries(directory)}
+    if campaign not in by_name:
+        reason, where = f"no such campaign; there are {', '.join(by_name)}", str(directory)
+        raise BadInput(reason, where=where, key="campaign", value=campaign, code="E-RESULTS-021")
+    return by_name[campaign]
 
 
 def part_files(store: Store, part: str) -> Iterator[Path]:
@@ -437,16 +384,14 @@ def planned(directory: Path) -> Pruning:
 def prune(found: Pruning) -> None:
     """Remove the files of a plan; run tables last, so that a record never lacks its samples."""
     if planned(found.directory) != found:
-        raise NetlabError(
-            f"{found.directory} changed meanwhile; no file was removed", code="E-RESULTS-022"
-        )
+        reason = f"{found.directory} changed meanwhile; no file was removed"
+        raise NetlabError(reason, code="E-RESULTS-022")
     try:
         for file in sorted(found.files, key=lambda path: path.parent.name == "runs"):
             file.unlink()
     except OSError as error:
-        raise NetlabError(
-            f"cannot remove {error.filename}: {error.strerror}", code="E-RESULTS-023"
-        ) from None
+        reason = f"cannot remove {error.filename}: {error.strerror}"
+        raise NetlabError(reason, code="E-RESULTS-023") from None
     for place in found.folders:
         with contextlib.suppress(OSError):  # holds a file that netlab did not write
             place.rmdir()
