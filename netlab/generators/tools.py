@@ -15,7 +15,7 @@ from typing import Literal
 
 from netlab.errors import HostError
 from netlab.hosts.host import SILENCE_S, Host
-from netlab.results.imports import iperf2, json_output, nuttcp
+from netlab.results.imports import iperf_text, json_output, nuttcp
 from netlab.results.imports.records import Flow, Record, Runs, damaged, whole
 from netlab.study.groups import LIMITS
 from netlab.units import KIB, MIB, size
@@ -195,7 +195,7 @@ TOOLS = (
         ),
         congestion=("-Z", "{congestion}"),
         reads="server",
-        records=_printed(iperf2.parse_iperf2),
+        records=_printed(iperf_text.parse_iperf2),
         brief_server=("-f", "b"),
         brief_client=("-f", "b"),
         max_streams=LIMITS["iperf2"].streams,

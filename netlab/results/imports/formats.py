@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netlab.errors import BadInput
-from netlab.results.imports import gensink, iperf2, iperf3_text, json_output, nuttcp, other_tools
+from netlab.results.imports import iperf_text, json_output, nuttcp, other_tools
 from netlab.results.imports.records import (
     OBJECT,
     PrintedRun,
@@ -59,11 +59,11 @@ FORMATS = (
     Format("iperf3 JSON", _is_iperf3, json_output.parse_iperf3),
     Format("pScheduler JSON", _json_with('"throughput-bits"'), other_tools.parse_pscheduler),
     Format("flent data file", _json_with('"SERIES_META"'), json_output.parse_flent),
-    _printed("iperf3 text", iperf3_text.IPERF3_TEXT, iperf3_text.Iperf3Run, code="E-IMPORT-101"),
-    Format("iperf 2 text", iperf2.IPERF2.search, iperf2.parse_iperf2),
-    _printed("iperf 2 CSV", iperf2.IPERF2_CSV, iperf2.CsvRun, code="E-IMPORT-114"),
-    Format("rapid statistics", gensink.RAPID.search, gensink.parse_rapid),
-    _printed("GenSink report", gensink.GENSINK, gensink.GenSinkRun, code="E-IMPORT-026"),
+    _printed("iperf3 text", iperf_text.IPERF3_TEXT, iperf_text.Iperf3Run, code="E-IMPORT-101"),
+    Format("iperf 2 text", iperf_text.IPERF2.search, iperf_text.parse_iperf2),
+    _printed("iperf 2 CSV", iperf_text.IPERF2_CSV, iperf_text.CsvRun, code="E-IMPORT-114"),
+    Format("rapid statistics", nuttcp.RAPID.search, nuttcp.parse_rapid),
+    _printed("GenSink report", nuttcp.GENSINK, nuttcp.GenSinkRun, code="E-IMPORT-026"),
     Format("nuttcp or ttcp lines", nuttcp.NUTTCP.search, nuttcp.parse_nuttcp),
     Format("netperf text", other_tools.NETPERF.search, other_tools.parse_netperf),
     Format("neper keys", other_tools.NEPER.search, other_tools.parse_neper),
@@ -94,17 +94,16 @@ def text_of(content: bytes) -> str:
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         content = content.decode("utf-16", "replace").encode()
     content = content.removeprefix(codecs.BOM_UTF8)
-    if content.startswith(_CRUSADER):
-        raise damaged(1, "raw data of crusader, which netlab does not read", code="E-IMPORT-144")
-    if b"\0" in content:
-        line = content[: content.index(b"\0")].count(b"\n") + 1
-        raise damaged(line, "zero byte; the file must be text", code="E-IMPORT-015")
+    crusader = content.startswith(_CRUSADER)
+    reason = "raw data of crusader, which netlab does not read"
+    expect(not crusader, 1, reason, code="E-IMPORT-144")
+    line = content.partition(b"\0")[0].count(b"\n") + 1
+    expect(b"\0" not in content, line, "zero byte; the file must be text", code="E-IMPORT-015")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise damaged(
-            content[: error.start].count(b"\n") + 1, "is not UTF-8", code="E-IMPORT-016"
-        ) from None
+        line = content[: error.start].count(b"\n") + 1
+        raise damaged(line, "is not UTF-8", code="E-IMPORT-016") from None
 
 
 def _decompressed(content: bytes) -> bytes:
@@ -113,14 +112,11 @@ def _decompressed(content: bytes) -> bytes:
         text = inflate.decompress(content, MAX_TEXT_B)
     except zlib.error as error:
         raise damaged(1, f"damaged gzip: {error}", code="E-IMPORT-017") from None
-    if inflate.unconsumed_tail:
-        raise damaged(1, f"holds more than {MAX_TEXT_B} bytes of text", code="E-IMPORT-018")
-    if not inflate.eof:
-        raise damaged(
-            text.count(b"\n") + 1, "damaged gzip: unexpected end of file", code="E-IMPORT-019"
-        )
-    if inflate.unused_data:
-        raise damaged(text.count(b"\n") + 1, "data after the compressed text", code="E-IMPORT-020")
+    large, line = inflate.unconsumed_tail, text.count(b"\n") + 1
+    expect(not large, 1, f"holds more than {MAX_TEXT_B} bytes of text", code="E-IMPORT-018")
+    expect(inflate.eof, line, "damaged gzip: unexpected end of file", code="E-IMPORT-019")
+    trailing = inflate.unused_data
+    expect(not trailing, line, "data after the compressed text", code="E-IMPORT-020")
     return text
 
 
@@ -139,33 +135,30 @@ def parse(text: str) -> tuple[Record, ...]:
 
 
 def _content(path: Path) -> bytes:
+    where = str(path)
     try:
         with open(path, "rb") as source:
             content = source.read(MAX_FILE_B + 1)
     except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=str(path), code="E-IMPORT-022"
-        ) from None
+        reason = f"cannot be read: {error.strerror}"
+        raise BadInput(reason, where=where, code="E-IMPORT-022") from None
     if len(content) > MAX_FILE_B:
-        raise BadInput(f"is larger than {MAX_FILE_B} bytes", where=str(path), code="E-IMPORT-023")
+        raise BadInput(f"is larger than {MAX_FILE_B} bytes", where=where, code="E-IMPORT-023")
     return content
 
 
 def read_file(path: Path) -> ReadFile:
     """Read and parse one file, which must have a run that can be read."""
-    content = _content(path)
+    content, where = _content(path), str(path)
     try:
         text = text_of(content)
         form = format_of(text)
         runs = form.parse(text)
         records = tuple(run for run in runs if isinstance(run, Record)) or whole(runs)
     except BadInput as error:
-        raise BadInput(str(error), where=str(path), code=error.code) from None
-    refused = tuple(
-        BadInput(str(run), where=str(path), code=run.code)
-        for run in runs
-        if isinstance(run, BadInput)
-    )
+        raise BadInput(str(error), where=where, code=error.code) from None
+    errors = (run for run in runs if isinstance(run, BadInput))
+    refused = tuple(BadInput(str(error), where=where, code=error.code) for error in errors)
     return ReadFile(path, hashlib.sha256(content).hexdigest(), records, form.name, refused)
 
 

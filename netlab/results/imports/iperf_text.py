@@ -1,8 +1,9 @@
-"""iperf 2: its lines for people, and ``-y C``."""
+"""Lines for people of iperf 2 and iperf3, and iperf 2's ``-y C``."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from netlab.results.imports.records import (
@@ -374,3 +375,185 @@ class CsvRun(PrintedRun):
 def _wrong_sum(line: Line) -> dict[str, object]:
     """What a run says of a sum that is not that of its streams."""
     return {"sum": f"the sum in line {line.number} is not that of the streams, which are taken"}
+
+
+# Text that iperf3 prints for people, a client's or a server's: rounded as iperf 2's lines are.
+
+_RESULT3 = re.compile(
+    r"\[ *(?P<id>\d{1,6}|SUM)\](?:\[(?P<role>[TR]X-[CS])\])? +"
+    rf"(?P<start>{NUMBER})-(?P<end>{NUMBER}) +sec +(?P<amount>{NUMBER}) (?P<unit>[KMGT]?)Bytes +"
+    rf"(?P<rate>{NUMBER}|-?nan) (?P<rate_unit>[KMGT]?)(?P<what>bits|Bytes)/sec(?P<more>.*)"
+)
+_MORE = re.compile(r" *(?:(?P<retr>\d{1,12})\b.*?)?(?P<end>sender|receiver|\(omitted\))?")
+_DATE3 = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4} (?=\S)")
+_BEGINS = re.compile(r"iperf 3\.\S+.*|Connecting to host .*|Accepted connection from .*")
+_LOCAL = re.compile(r"\[ *(?P<id>\d{1,6})\] local \S+ port \d+ connected to \S+ port \d+")
+_FACTS = {
+    "version": re.compile(r"iperf (3\.\S+).*"),
+    "mss_B": re.compile(r"TCP MSS: (\d{1,6}) .*"),
+    "record_length_B": re.compile(r"Starting Test: .* (\d{1,10}) byte blocks.*"),
+    "started": re.compile(r"Time: \w{3}, (\d\d \w{3} \d{4} \d\d:\d\d:\d\d) (?:GMT|UTC)"),
+    "congestion": re.compile(r"snd_tcp_congestion ([\w-]{1,40})"),
+    "pacing": re.compile(
+        r".*\biperf3 .*(?: -b *|--bitrate[ =]|--fq-rate[ =])(\d{1,12}[KMGT]?)\b.*"
+    ),
+}
+_FAILED3 = re.compile(r"iperf3: (?:error|interrupt) - (?P<why>.*)")
+_STOPPED = "the server has terminated"
+
+IPERF3_TEXT = re.compile(
+    r"^(?:\w{3} \w{3} [ \d]\d [\d:]{8} \d{4} )?"
+    r"(?:Connecting to host \S+, port|iperf3: (?:error|interrupt)"
+    r"|Server listening on \d+|Accepted connection from"
+    r"|\[ *(?:\d+|SUM)\]\S* .*\b(?:sender|receiver)\b"
+    r"|\[ ID\]\S* Interval +Transfer +(?:Bitrate|Bandwidth) +Retr)",
+    re.MULTILINE,
+)
+
+
+@dataclass
+class Iperf3Run(PrintedRun):
+    """One run while it is parsed. A stream is its role and its id."""
+
+    is_server: bool = False
+    reverse: bool = False
+    connected: dict[str, int] = field(default_factory=dict)
+    omitted: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
+    intervals: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
+    totals: dict[str, dict[tuple[str, str], Line]] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+    def is_over_at(self, line: str) -> bool:
+        line = _DATE3.sub("", line)
+        if self.totals and self.is_server and _FAILED3.fullmatch(line):
+            return not line.endswith(_STOPPED)  # a server prints its totals last
+        began = self.connected or self.intervals or self.totals or self.failed
+        return bool(began and _BEGINS.fullmatch(line))
+
+    def take(self, number: int, line: str) -> None:
+        """Parse a line, or refuse it; what is not a result may say anything."""
+        line = _DATE3.sub("", line)
+        for name, pattern in _FACTS.items():
+            if fact := pattern.fullmatch(line):
+                self.facts[name] = fact[1]
+        if match := _RESULT3.fullmatch(line):
+            self._result(number, match)
+        elif match := _LOCAL.fullmatch(line):
+            self.connected[match["id"]] = number
+        elif failed := _FAILED3.fullmatch(line):
+            # a server that is ended while it listens has failed no test
+            if failed["why"] != _STOPPED or (self.is_server and not self.totals):
+                began = "the run failed" if self.intervals else "the test never started"
+                raise damaged(number, f"{began}: {failed['why'][:120]}", code="E-IMPORT-102")
+        elif "Datagrams" in line or "protocol: UDP" in line:
+            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-103")
+        elif line.startswith("[") and "Interval" not in line:
+            raise damaged(number, f"not a line of iperf3: {line[:60]!r}", code="E-IMPORT-104")
+        self.is_server |= line.startswith("Accepted connection from")
+        self.reverse |= line.startswith("Reverse mode")
+
+    def _result(self, number: int, match: re.Match) -> None:
+        more = _MORE.match(match["more"])
+        ends = re.search(r"sender|receiver|\(omitted\)", match["more"])
+        end, key = ends[0] if ends else "", (match["role"] or "", match["id"])
+        if match["rate"].endswith("nan") or not float(match["amount"]):
+            if end not in ("", "(omitted)"):
+                self.totals.setdefault(end, {})
+            if float(match["end"]) <= float(match["start"]):
+                return  # an interval of no length, whose rate is not a number
+        rated = not match["rate"].endswith("nan")
+        expect(rated, number, "a rate that is not a number", code="E-IMPORT-105")
+        line = line_of(number, match, more["retr"] if more else None)
+        if end in ("", "(omitted)"):
+            lines = self.omitted if end else self.intervals
+            lines.setdefault(key, []).append(line)
+        elif line.amount_B.value:
+            first = self.totals.setdefault(end, {}).setdefault(key, line)
+            expect(first == line, number, "duplicate total", code="E-IMPORT-106")
+
+    def record(self) -> Record:
+        why = "the run has no total" if self.intervals else "the test never started"
+        ended = any(self.totals.values())
+        expect(ended, self.first, f"{why}: no bytes in all", code="E-IMPORT-107")
+        roles = sorted({role for keys in self.totals.values() for role, _ in keys})
+        # forward is from client to server
+        roles.sort(key=lambda role: role in ("RX-C", "TX-S"))
+        local_sends = not (self.totals.get("receiver") if self.is_server else self.reverse)
+        omitted_s = [one.end_s.value for each in self.omitted.values() for one in each]
+        warmup_s = max(omitted_s, default=0)
+        flows = [
+            self._flow(role, role.startswith("TX") if role else local_sends, warmup_s)
+            for role in roles
+        ]
+        alike = len(flows) <= 2 and flows[0].streams == flows[-1].streams
+        reason = "the two directions have different streams"
+        expect(alike, self.first, reason, code="E-IMPORT-108")
+        both, facts = len(flows) > 1, self.facts
+        started_unix_s = unix_s(facts.get("started", ""), "%d %b %Y %H:%M:%S")
+        dated = "started" not in facts or started_unix_s is not None
+        expect(dated, self.first, f"no date: {facts.get('started')}", code="E-IMPORT-109")
+        return Record(
+            tool="iperf3",
+            version=facts.get("version"),
+            line=self.first,
+            forward=flows[0],
+            reverse=flows[1] if both else None,
+            client_sends=both or local_sends != self.is_server,
+            streams=flows[0].streams,
+            started_unix_s=started_unix_s,
+            warmup_s=warmup_s,
+            wall_s=warmup_s + max(flow.window_s for flow in flows),
+            mss_B=int(facts["mss_B"]) if "mss_B" in facts else None,
+            record_length_B=int(facts.get("record_length_B", 0)) or None,
+            congestion=facts.get("congestion"),
+            pacing_MBps=pacing_of(facts.get("pacing", "0")),
+            retransmits=sum_of([one.retransmits for one in self._streams("sender", roles)]),
+            rounded=True,
+        )
+
+    def _streams(self, end: str, roles: Iterable[str]) -> list[Line]:
+        totals = self.totals.get(end, {})
+        return [line for (role, name), line in totals.items() if name != "SUM" and role in roles]
+
+    def _flow(self, role: str, local_sends: bool, warmup_s: float) -> Flow:
+        received = self._streams("receiver", [role])
+        streams = received or self._streams("sender", [role])
+        least = 1 if role else max(1, len(self.connected))
+        reason = f"{len(self.connected)} connections, {len(streams)} totals"
+        expect(least <= len(streams) <= MAX_STREAMS, self.first, reason, code="E-IMPORT-110")
+        amount = sum((one.amount_B for one in streams), NOTHING)
+        rate_Bps = sum(one.rate_Bps.value for one in streams)
+        window_s = max(one.end_s.value for one in streams)
+        if summed := self.totals["receiver" if received else "sender"].get((role, "SUM")):
+            agrees = summed.amount_B.agrees(amount.value, amount.error)
+            reason = "the sum is not the sum of the streams"
+            expect(agrees, summed.number, reason, code="E-IMPORT-111")
+            rate_Bps, window_s = summed.rate_Bps.value, summed.end_s.value
+        samples: list[Sample] = []
+        local = self.totals.get("sender" if local_sends else "receiver", {})
+        names = sorted((n for r, n in self.intervals if r == role and n != "SUM"), key=int)
+        for stream, name in enumerate(names):
+            each = self.intervals[role, name]
+            if (role, name) in local:
+                total_of([*each, local[role, name]])
+            omitted = self.omitted.get((role, name), [])
+            samples += [one.sample(stream, in_window=False) for one in omitted]
+            samples += [one.sample(stream, warmup_s) for one in each]
+        sent = sum((one.amount_B for one in self._streams("sender", [role])), NOTHING)
+        whole = warmup_s == 0
+        return Flow(
+            streams=len(streams),
+            window_s=window_s,
+            goodput_MBps=rate_Bps / 1e6,
+            measured_at="receiver" if received else "sender",
+            window_B=round(amount.value),
+            sent_B=round(sent.value) or None if whole else None,
+            received_B=round(amount.value) if received and whole else None,
+            samples=tuple(samples),
+        )
+
+
+def pacing_of(rate: str) -> float | None:
+    """The rate of ``-b`` in MB/s; None for 0, which is no limit."""
+    unit = rate[-1] if rate[-1] in DECIMAL else ""
+    return float(rate.removesuffix(unit)) * DECIMAL[unit] / 8e6 or None
