@@ -1,7 +1,5 @@
 """Readers of what strangers wrote, and mutations of what they read.
 
-    python tests/any_input.py READER SECONDS [SEED]
-
 A reader takes any bytes, and fails only with an error of netlab's.
 """
 
@@ -10,18 +8,16 @@ from __future__ import annotations
 import contextlib
 import io
 import random
-import sys
 import tempfile
 import time
 import traceback
 import warnings
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
-
+import measured_store
 import paramiko
 from results.imports.test_import_damage import imports_or_refuses
 
@@ -66,57 +62,34 @@ def bundled() -> bytes:
 @cache
 def stored() -> bytes:
     """A part of a store."""
-    import measured_store
-
     with tempfile.TemporaryDirectory() as place:
         results = Path(place) / "results" / "two-racks"
         measured_store.two_racks(results)
         return sorted((results / "runs").iterdir())[0].read_bytes()
 
 
-def read_part(content: bytes, file: Path) -> None:
-    file.write_bytes(content)
-    read(file, RUN_COLUMNS)
-
-
-def read_campaign(content: bytes, file: Path) -> None:
+def read_campaign(file: Path) -> None:
     log = file.parent / "campaigns" / "c" / "campaign.json"
     log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_bytes(content)
+    log.write_bytes(file.read_bytes())
     read_log(file.parent, "c")
 
 
-def read_bundle(content: bytes, file: Path) -> None:
-    file.write_bytes(content)
+def read_bundle(file: Path) -> None:
     with unpacked(file) as directory:
         changed_files(directory)
         stated_versions(directory)
 
 
-def read_inventory(content: bytes, file: Path) -> None:
-    file.write_bytes(content)
-    load_inventory(file, format="netlab")
-
-
-def read_aliases(content: bytes, file: Path) -> None:
-    file.write_bytes(content)
-    load_inventory(file, format="ssh")
-
-
-def read_known_hosts(content: bytes, file: Path) -> None:
-    file.write_bytes(content)
+def read_known_hosts(file: Path) -> None:
     known = KnownKeys.of([str(file)], "here", 22)
     known.rank(KEY.get_name())
     with contextlib.suppress(paramiko.SSHException):
         known.check(KEY)
 
 
-def read_facts(content: bytes, _file: Path) -> None:
-    facts.parse(content.decode("utf-8", "replace"), "eth0")
-
-
-def read_import(content: bytes, _file: Path) -> None:
-    imports_or_refuses(content)
+def read_import(file: Path) -> None:
+    imports_or_refuses(file.read_bytes())
 
 
 def recorded(name: str) -> bytes:
@@ -143,48 +116,34 @@ class Said:
         return ""
 
 
-def read_answers(content: bytes, _file: Path) -> None:
-    process = LineProcess(Said(content), host="there", argv=("gensink",))
+def read_answers(file: Path) -> None:
+    process = LineProcess(Said(file.read_bytes()), host="there", argv=("gensink",))
     while process.poll(0.0) is not None:
         pass
 
 
-READERS = {
-    "store": (read_part, stored),
-    "campaign": (
-        read_campaign,
-        lambda: (
-            b'{"campaign": "c", "key": "k", "started_at": "", "study": "s", "study_digest": "",'
-            b'"version": "", "hosts": {"a": "b"}, "adopted": {"p": ["r"]}, "looks": []}'
-        ),
-    ),
+LOG = (
+    b'{"campaign": "c", "key": "k", "started_at": "", "study": "s", "study_digest": "",'
+    b'"version": "", "hosts": {"a": "b"}, "adopted": {"p": ["r"]}, "looks": []}'
+)
+READERS: dict[str, tuple[Callable[[Path], object], Callable[[], bytes]]] = {
+    "store": (lambda file: read(file, RUN_COLUMNS), stored),
+    "campaign": (read_campaign, lambda: LOG),
     "bundle": (read_bundle, bundled),
-    "inventory": (read_inventory, lambda: HOSTS),
-    "aliases": (read_aliases, lambda: ALIASES),
+    "inventory": (lambda file: load_inventory(file, format="netlab"), lambda: HOSTS),
+    "aliases": (lambda file: load_inventory(file, format="ssh"), lambda: ALIASES),
     "known_hosts": (read_known_hosts, lambda: KNOWN.encode()),
-    "facts": (read_facts, lambda: FACTS),
+    "facts": (lambda file: facts.parse(file.read_text("utf-8", "replace"), "eth0"), lambda: FACTS),
     "JSON of a tool": (read_import, lambda: recorded("iperf3-parallel.json")),
     "lines of a tool": (read_import, lambda: recorded("iperf2-parallel.txt")),
     "answers": (read_answers, lambda: b'{"event": "ready", "run": 1}\n{"event": "x"}\n'),
 }
+"""Reader of a file, and what it reads."""
 
 TOKENS = (
     *(b"", b"\0", b"\n", b"\xff", b"\x1b[2J", "é²٣".encode(), b"9" * 5000, b"-1", b"1e999"),
-    *(
-        b"[" * 2000,
-        b"{}",
-        b"null",
-        b'"',
-        b"*",
-        b"!",
-        b"%h",
-        b"=",
-        b": ",
-        b"- ",
-        b"&a",
-        b"*a",
-        b"\\u",
-    ),
+    *(b"[" * 2000, b"{}", b"null", b'"', b"*", b"!", b"%h", b"=", b": ", b"- ", b"&a", b"*a"),
+    b"\\u",
 )
 
 
@@ -201,8 +160,9 @@ def accepts_or_refuses(reader: str, content: bytes, file: Path) -> bool:
     """True if it was read, False if it was refused; anything else is an exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        file.write_bytes(content)
         try:
-            READERS[reader][0](content, file)
+            READERS[reader][0](file)
         except NetlabError:
             return False
     return True
@@ -226,9 +186,3 @@ def run(reader: str, seconds: float, seed: int = 0) -> tuple[int, list[bytes]]:
                 traceback.print_exc(limit=-3)
                 broken.append(content)
     return tried, broken
-
-
-if __name__ == "__main__":
-    tried, broken = run(sys.argv[1], float(sys.argv[2]), *map(int, sys.argv[3:]))
-    print(sys.argv[1], tried, "inputs;", *broken)
-    sys.exit(bool(broken))

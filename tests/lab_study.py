@@ -22,6 +22,8 @@ def lab_study(
             "groups": [{"name": "only", "path": first, "sender": paths[first]["ends"][0]["host"]}],
             "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
             "streams": [1],
+            # no run is measured again beside other tests, and no campaign waits for quiet
+            "noise": {"steal_percent": 100, "foreign_cpu_percent": 100},
         }
     )
 

@@ -103,6 +103,19 @@ def model(study, group, tuning, mtu_B, streams):
     return limits[kind] * both, kind
 
 
+FACTS = {
+    **{"engine": "blocking:copy/blocking:copy", "ledger_error_B": 0, "min_rtt_us": 40.0},
+    **{"retransmits": 0, "busy_share": 0.99, "sndbuf_limited_share": 0.01, "agent_cpu_s": 1.0},
+    **{"sender_cpu_percent": 60.0, "receiver_cpu_percent": 60.0, "sender_softirq_percent": 20.0},
+    **{"receiver_softirq_percent": 25.0, "interface_drops": 0, "softnet_drops": 0},
+    **{"interrupts_per_s": 20000.0, "context_switches_per_s": 30000.0, "flags": "", "message": ""},
+    "knobs": json.dumps({"linux64-a": {"net.core.rmem_max": "212992"}}),
+    "provenance": json.dumps(PROVENANCE),
+}
+"""What every record has alike."""
+LACKING = [{"host": "linux64-a", "knob": "net.ipv4.tcp_tw_recycle", "reason": "left Linux in 4.12"}]
+
+
 def record(study, digest, block, run, rng, kind_and_goodput):
     """One valid record of the runs table."""
     goodput, kind = kind_and_goodput
@@ -111,105 +124,42 @@ def record(study, digest, block, run, rng, kind_and_goodput):
     window_s, warmup_s = study.timing.seconds, study.timing.warmup_at()
     mss_B = block.mtu_B - 52.0
     total_B = int(goodput * 1e6 * (window_s + warmup_s))
+    carried_B = int(total_B * (block.mtu_B + 14) / mss_B)
     bus = study.bus_of_group_MBps(group)
     of_bus = 100 * goodput / bus if bus else None
     per_stream = goodput / run.streams / (2 if both else 1)
     rtt_us = 60.0 if kind == "window" else 400.0
     buffers_B = per_stream * rtt_us * (2 if kind == "window" else 20)
     overhead_s = 0.12 + 0.02 * rng.random()
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "study": study.name,
-        "study_digest": digest,
-        "provenance_key": "k" + run.run_id,
-        "run_id": run.run_id,
-        "block_id": block.block_id,
-        "order": run.order,
-        "group": group.name,
-        "table": group.table,
-        "path": block.path,
-        "sender": group.sender,
-        "receiver": study.receiver(group),
-        "direction": group.direction,
-        "tuning": block.tuning,
-        "mtu_B": block.mtu_B,
-        "streams": run.streams,
-        "factors": run.factors,
-        "round": run.round,
-        "seed": study.seed,
-        "record_length_B": group.record_length_B,
-        "buffer_B": group.buffer_B,
-        "buffer_clamp_sender_B": None,
-        "buffer_clamp_receiver_B": None,
-        "congestion": study.congestion_of(group),
-        "generator": group.generator,
-        "engine": "blocking:copy/blocking:copy",
-        "started_at": pd.Timestamp("2026-01-05T10:00:00Z")
-        + pd.Timedelta(seconds=(window_s + warmup_s + 0.2) * run.order),
-        "wall_s": window_s + warmup_s + overhead_s,
-        "overhead_s": overhead_s,
-        "warmup_s": warmup_s,
-        "window_s": window_s,
-        "goodput_MBps": goodput,
-        "goodput_forward_MBps": goodput / 2 if both else goodput,
-        "goodput_reverse_MBps": goodput / 2 if both else math.nan,
-        "sent_B": total_B,
-        "received_B": total_B,
-        "interval_sum_B": total_B,
-        "acked_B": total_B,
-        "tcp_received_B": total_B,
-        "window_B": int(goodput * 1e6 * window_s),
-        "interface_tx_B": int(total_B * (block.mtu_B + 14) / mss_B),
-        "interface_rx_B": int(total_B * (block.mtu_B + 14) / mss_B),
-        "ledger_error_B": 0,
-        "header_share": (block.mtu_B + 14) / mss_B - 1,
-        "rtt_us": rtt_us,
-        "min_rtt_us": 40.0,
-        "cwnd_segments": max(10.0, 2 * per_stream * rtt_us / mss_B),
-        "mss_B": mss_B,
-        "retransmits": 0,
-        "busy_share": 0.99,
-        "rwnd_limited_share": 0.8 if kind == "window" else 0.02,
-        "sndbuf_limited_share": 0.01,
-        "sndbuf_B": buffers_B,
-        "rcvbuf_B": buffers_B,
-        "sender_cpu_percent": 60.0,
-        "receiver_cpu_percent": 60.0,
-        "sender_softirq_percent": 20.0,
-        "receiver_softirq_percent": 25.0,
-        "busiest_core_percent": 99.5 if kind == "CPU" else 72.0,
-        "steal_percent": 0.1 * rng.random(),
-        "foreign_cpu_percent": 0.5 * rng.random(),
-        "agent_cpu_s": 1.0,
-        "interface_drops": 0,
-        "softnet_drops": 0,
-        "interrupts_per_s": 20000.0,
-        "context_switches_per_s": 30000.0,
-        "bus_MBps": bus,
-        "bus_shared": None if bus is None else study.bus_shared(block.path),
-        "link_MBps": None,
-        "ceiling_MBps": bus,
-        "ceiling_kind": "bus" if bus else None,
-        "ceiling_source": "PCI-X, as the study states" if bus else "",
-        "percent_of_bus": of_bus,
-        "percent_of_ceiling": of_bus,
-        "bottleneck": kind,
-        "flags": "",
-        "message": "",
-        "unsupported": json.dumps(
-            [
-                {
-                    "host": "linux64-a",
-                    "knob": "net.ipv4.tcp_tw_recycle",
-                    "reason": "left Linux in 4.12",
-                }
-            ]
-        )
-        if block.tuning != "none"
-        else "[]",
-        "knobs": json.dumps({"linux64-a": {"net.core.rmem_max": "212992"}}),
-        "provenance": json.dumps(PROVENANCE),
-    }
+    started_s = (window_s + warmup_s + 0.2) * run.order
+    row = {"schema_version": SCHEMA_VERSION, "study": study.name, "study_digest": digest}
+    row |= {"provenance_key": "k" + run.run_id, "run_id": run.run_id, "block_id": block.block_id}
+    row |= {"order": run.order, "group": group.name, "table": group.table, "path": block.path}
+    row |= {"sender": group.sender, "receiver": study.receiver(group), "tuning": block.tuning}
+    row |= {"direction": group.direction, "mtu_B": block.mtu_B, "streams": run.streams}
+    row |= {"factors": run.factors, "round": run.round, "seed": study.seed}
+    row |= {"record_length_B": group.record_length_B, "buffer_B": group.buffer_B}
+    row |= {"congestion": study.congestion_of(group), "generator": group.generator}
+    row["started_at"] = pd.Timestamp("2026-01-05T10:00:00Z") + pd.Timedelta(seconds=started_s)
+    row |= {"wall_s": window_s + warmup_s + overhead_s, "overhead_s": overhead_s}
+    row |= {"warmup_s": warmup_s, "window_s": window_s, "goodput_MBps": goodput}
+    row["goodput_forward_MBps"] = goodput / 2 if both else goodput
+    row["goodput_reverse_MBps"] = goodput / 2 if both else math.nan
+    row |= dict.fromkeys(("sent_B", "received_B", "acked_B", "tcp_received_B"), total_B)
+    row |= {"interval_sum_B": total_B, "window_B": int(goodput * 1e6 * window_s)}
+    row |= {"interface_tx_B": carried_B, "interface_rx_B": carried_B, "mss_B": mss_B}
+    row |= {"header_share": (block.mtu_B + 14) / mss_B - 1, "rtt_us": rtt_us}
+    row["cwnd_segments"] = max(10.0, 2 * per_stream * rtt_us / mss_B)
+    row["rwnd_limited_share"] = 0.8 if kind == "window" else 0.02
+    row |= {"sndbuf_B": buffers_B, "rcvbuf_B": buffers_B, "bottleneck": kind}
+    row["busiest_core_percent"] = 99.5 if kind == "CPU" else 72.0
+    row["steal_percent"], row["foreign_cpu_percent"] = 0.1 * rng.random(), 0.5 * rng.random()
+    row |= {"bus_MBps": bus, "ceiling_MBps": bus, "ceiling_kind": "bus" if bus else None}
+    row["bus_shared"] = None if bus is None else study.bus_shared(block.path)
+    row["ceiling_source"] = "PCI-X, as the study states" if bus else ""
+    row |= {"percent_of_bus": of_bus, "percent_of_ceiling": of_bus}
+    row["unsupported"] = json.dumps(LACKING if block.tuning != "none" else [])
+    return row | FACTS
 
 
 def samples(run, study, rng, noise=0.02):

@@ -52,25 +52,18 @@ def bounds(requirements: list[str]) -> dict[str, str]:
     return found
 
 
-def conda_packages() -> dict[str, str]:
-    return bounds([line for line in CONDA["dependencies"] if isinstance(line, str)])
-
-
 def test_conda_and_pip_install_the_same_packages_from_the_same_versions_on():
     pdf = PYPROJECT["project"]["optional-dependencies"]["pdf"]
     wanted = bounds(PYPROJECT["project"]["dependencies"] + pdf)
     assert bounds(pdf).items() <= bounds(PYPROJECT["dependency-groups"]["dev"]).items()
     wanted = {CONDA_NAMES.get(name, name): bound for name, bound in wanted.items()}
-    listed = {name: b for name, b in conda_packages().items() if name not in CONDA_ONLY}
+    conda = bounds([line for line in CONDA["dependencies"] if isinstance(line, str)])
+    listed = {name: bound for name, bound in conda.items() if name not in CONDA_ONLY}
     assert listed == wanted
     assert all(listed.values())
-
-
-def test_conda_has_what_pip_takes_from_the_system():
-    listed = conda_packages()
-    assert set(listed) >= CONDA_ONLY
-    assert listed["python"] == PYPROJECT["project"]["requires-python"]
-    assert listed["cmake"] == PYPROJECT["tool"]["scikit-build"]["cmake"]["version"]
+    assert set(conda) >= CONDA_ONLY
+    assert conda["python"] == PYPROJECT["project"]["requires-python"]
+    assert conda["cmake"] == PYPROJECT["tool"]["scikit-build"]["cmake"]["version"]
 
 
 def test_conda_installs_the_checkout_itself_and_no_other_package_through_pip():
@@ -80,34 +73,28 @@ def test_conda_installs_the_checkout_itself_and_no_other_package_through_pip():
     assert CONDA["channels"] == ["conda-forge", "nodefaults"]
 
 
-def requirements_of(lock_entries: list[dict]) -> set[tuple]:
-    return {
-        (entry["name"], entry["specifier"], tuple(entry.get("extras", ())), entry.get("marker"))
-        for entry in lock_entries
-    }
+def locked(entries: list[dict]) -> set[tuple]:
+    names = ("name", "specifier", "extras", "marker")
+    return {tuple(str(entry.get(name, "")) for name in names) for entry in entries}
 
 
-def parsed(requirements: list[str], marker: str | None = None) -> set[tuple]:
-    matches = [REQUIREMENT.fullmatch(requirement) for requirement in requirements]
+def parsed(requirements: list[str], marker: str = "") -> set[tuple]:
+    """The requirements as the lock has them."""
+    found = [REQUIREMENT.fullmatch(requirement) for requirement in requirements]
     return {
-        (
-            match["name"],
-            match["bound"],
-            tuple(filter(None, (match["extras"] or "").split(","))),
-            marker,
-        )
-        for match in matches
+        (one["name"], one["bound"], str(one["extras"].split(",")) if one["extras"] else "", marker)
+        for one in found
     }
 
 
 def test_the_lock_is_of_this_pyproject():
     (own,) = (package for package in LOCK["package"] if package["name"] == "netlab")
     extras = PYPROJECT["project"]["optional-dependencies"].items()
-    assert requirements_of(own["metadata"]["requires-dist"]) == set().union(
+    assert locked(own["metadata"]["requires-dist"]) == set().union(
         parsed(PYPROJECT["project"]["dependencies"]),
         *(parsed(listed, f"extra == '{extra}'") for extra, listed in extras),
     )
-    assert requirements_of(own["metadata"]["requires-dev"]["dev"]) == parsed(
+    assert locked(own["metadata"]["requires-dev"]["dev"]) == parsed(
         PYPROJECT["dependency-groups"]["dev"]
     )
     assert LOCK["requires-python"] == PYPROJECT["project"]["requires-python"]
@@ -158,30 +145,14 @@ def test_the_citation_is_valid_and_names_who_and_under_what_licence():
 # Commands.
 
 
-def make_targets() -> set[str]:
-    done = subprocess.run(
-        ["make", "--no-print-directory", "-C", str(ROOT), "help"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=True,
-    )
-    return set(re.findall(r"^  make (\w+)", done.stdout, re.M))
-
-
-def test_make_help_lists_what_there_is_to_make():
-    assert make_targets() >= {"help", "study", "test", "notebook", "clean"}
-
-
-def test_make_alone_shows_the_help_and_changes_nothing():
-    makefile = (ROOT / "Makefile").read_text()
-    assert ".DEFAULT_GOAL := help" in makefile
-
-
-def test_every_make_command_of_the_readme_exists():
+def test_make_alone_shows_the_help_which_has_every_make_command_of_the_readme():
+    assert ".DEFAULT_GOAL := help" in (ROOT / "Makefile").read_text()
+    make = ["make", "--no-print-directory", "-C", str(ROOT)]
+    done = subprocess.run(make, capture_output=True, text=True, timeout=30, check=True)
+    targets = set(re.findall(r"^  make (\w+)", done.stdout, re.M))
     named = {name for part in code(README) for name in re.findall(r"\bmake ([a-z]+)", part)}
-    assert named >= {"study", "test"}
-    assert named <= make_targets()
+    assert {"study", "test"} <= named <= targets
+    assert targets >= {"help", "notebook", "clean"}
 
 
 def code(text: str) -> list[str]:
@@ -227,15 +198,12 @@ def test_the_study_of_the_readme_is_a_study(tmp_path):
     assert short.timing.seconds < study.timing.seconds
 
 
-@pytest.mark.parametrize("script", [".ci/run", ".ci/setup", ".ci/wheel"])
-def test_a_script_of_ci_is_executable_and_parses(script):
-    path = ROOT / script
-    assert os.access(path, os.X_OK)
-    shell = path.read_text().splitlines()[0].split("/")[-1].split()[-1]
-    subprocess.run([shell, "-n", str(path)], check=True, timeout=30)
-
-
-def test_ci_runs_the_readmes_test_command():
+def test_the_scripts_of_ci_parse_and_run_the_readmes_test_command():
+    for script in (".ci/run", ".ci/setup", ".ci/wheel"):
+        path = ROOT / script
+        assert os.access(path, os.X_OK)
+        shell = path.read_text().splitlines()[0].split("/")[-1].split()[-1]
+        subprocess.run([shell, "-n", str(path)], check=True, timeout=30)
     assert re.search(r"^exec make test$", (ROOT / ".ci" / "run").read_text(), re.M)
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
@@ -50,19 +49,6 @@ def small_study(name: str) -> dict:
         "noise": ANY_NOISE,
         "seed": 7,
     }
-
-
-def small_file(directory: Path) -> Path:
-    """Write the small study as a file."""
-    path = directory / "small.yml"
-    path.write_text(yaml.safe_dump(small_study("small"), sort_keys=False))
-    return path
-
-
-@pytest.fixture
-def study_file(tmp_path: Path) -> Path:
-    """The small study as a file."""
-    return small_file(tmp_path)
 
 
 @contextlib.contextmanager

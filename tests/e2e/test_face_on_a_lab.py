@@ -1,4 +1,4 @@
-"""The face of a study on a lab: changes, a block, an interrupt."""
+"""The face of a study on a lab: its examples, and a block."""
 
 from __future__ import annotations
 
@@ -23,22 +23,6 @@ def home(tmp_path_factory):
 @pytest.mark.parametrize("name", sorted(ON_A_LAB))
 def test_an_example_on_a_lab_is_true_and_leaves_nothing(name, home, machine_untouched):
     assert failures(EXAMPLES[name]) == ""
-
-
-def test_changes_show_every_host_as_a_diff_and_change_nothing(home, machine_untouched):
-    study = netlab.Study(small_study("diffs"))
-    changes = study.changes(tuning="openlab-2003-full")
-    text, page, frame = repr(changes), changes._repr_html_(), changes.frame
-    assert (
-        "# cable, openlab-2003-full, MTU 9000: left" in text
-        and "cable, openlab-2003-full, MTU 9000: right" in page
-    )
-    assert "+ " in text and "net.ipv4.tcp_sack" in page and "tcp_tw_recycle" in text
-    assert set(frame["host"]) == {"left", "right"} and set(frame["tuning"]) == {"openlab-2003-full"}
-    mtu = frame[frame["knob"].str.contains("mtu")]
-    assert mtu["old"].tolist() == ["1500"] * 2 and mtu["new"].tolist() == ["9000"] * 2
-    with pytest.raises(BadInput, match="has the tunings openlab-2003-normal, openlab-2003-full"):
-        study.changes(tuning="fool")
 
 
 def test_a_block_is_measured_once_and_shows_what_it_met(home, machine_untouched):

@@ -12,17 +12,13 @@ from measure.scripted import request
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.endpoint import open_endpoints
-from netlab.experiment.preflight import preflight
-from netlab.experiment.visit import run_visit
 from netlab.generators import run_trial, tool_named
-from netlab.generators.tools import TOOLS
 from netlab.hosts.path import close_hosts
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
 from netlab.measure.exchange import RunEnd
 from netlab.results.store import Store
 from netlab.study import Study
-from netlab.study.schedule import visits
 from tests.e2e.conftest import nothing_more, run_netlab
 
 GENERATORS = ("netlab", "iperf3", "iperf2", "nuttcp")
@@ -30,8 +26,8 @@ RATE_MBPS = 100.0
 """So slow that the path limits every sender, not the processors of a busy machine."""
 
 
-def study_of(*, direction: str = "->", streams=(1, 4), mtus_B=(1500, 9000), **timing) -> dict:
-    group = {"path": "cable", "sender": "left", "direction": direction, "buffer_B": 0}
+def study_of(*, streams=(1, 4), mtus_B=(1500, 9000), **timing) -> dict:
+    group = {"path": "cable", "sender": "left", "direction": "->", "buffer_B": 0}
     group["record_length_B"] = 16384  # a tool counts whole records
     return {
         "netlab": 1,
@@ -55,16 +51,30 @@ def study_of(*, direction: str = "->", streams=(1, 4), mtus_B=(1500, 9000), **ti
 def measured(content: dict, tmp_path: Path):
     path = tmp_path / "study.yml"
     path.write_text(yaml.safe_dump(content))
+    checked = run_netlab("check", str(path))
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    for host in ("left", "right"):
+        for said in ("iperf3: iperf 3", "iperf2: iperf version 2", "nuttcp: nuttcp-"):
+            assert f"{host}: {said}" in checked.stdout
     done = run_netlab("run", str(path), "--results", str(tmp_path / "results"), timeout_s=280)
     # 1: on a busy machine netlab fails a run whose streams ended early; the others are looked at
     assert done.returncode in (0, 1, 4), done.stderr
     return Store(tmp_path / "results")
 
 
-def test_the_same_columns_are_stored_whoever_sends(tmp_path, machine_untouched):
-    store = measured(study_of(streams=(4,), warmup_s=0.4), tmp_path)
+def test_the_same_columns_are_stored_whoever_sends_one_way_or_both(tmp_path, machine_untouched):
+    content = study_of(streams=(4,), warmup_s=0.4)
+    content["groups"] += [
+        {**group, "name": f"{group['name']}, both ways", "direction": "<->"}
+        for group in content["groups"]
+    ]
+    store = measured(content, tmp_path)
     runs = store.runs()
-    assert len(runs) == 8 and set(runs["generator"]) == set(GENERATORS)
+    assert len(runs) == 16 and set(runs["generator"]) == set(GENERATORS)
+    for row in runs[runs["direction"] == "<->"].itertuples():  # two transfers at the same time
+        assert row.goodput_forward_MBps > 2 and row.goodput_reverse_MBps > 2
+        both = row.goodput_forward_MBps + row.goodput_reverse_MBps
+        assert both == pytest.approx(row.goodput_MBps)
     # netlab fails a run of its own whose streams ended before the window, as on a busy machine
     tools = runs[runs["generator"] != "netlab"]
     assert not tools["flags"].str.contains("failed|lost_host").any(), tools["message"].tolist()
@@ -84,41 +94,6 @@ def test_the_same_columns_are_stored_whoever_sends(tmp_path, machine_untouched):
         samples = intervals[intervals["run_id"] == row.run_id]
         assert samples["bytes"].sum() == row.interval_sum_B
         assert samples.loc[samples["in_window"], "bytes"].sum() == row.window_B
-
-
-def test_both_directions_are_two_transfers_at_the_same_time(tmp_path, machine_untouched):
-    runs = measured(study_of(direction="<->", streams=(2,), mtus_B=(9000,)), tmp_path).runs()
-    assert not runs["flags"].str.contains("failed|lost_host").any(), runs["message"].tolist()
-    for row in runs.itertuples():
-        assert row.goodput_forward_MBps > 2 and row.goodput_reverse_MBps > 2
-        both = row.goodput_forward_MBps + row.goodput_reverse_MBps
-        assert both == pytest.approx(row.goodput_MBps)
-        assert "ledger_mismatch" not in row.flags, row.message
-
-
-def test_a_tool_that_is_missing_is_found_before_anything_is_changed(tmp_path, monkeypatch):
-    """By the check, and by a run, which names the package and the host."""
-    gone = tuple(replace(tool, program=f"no-such-{tool.program}") for tool in TOOLS)
-    monkeypatch.setattr("netlab.generators.tools.TOOLS", gone)
-    study = Study.model_validate(study_of(streams=(1,), mtus_B=(1500,)))
-    lines = [finding.line() for finding in preflight(study)]
-    assert "fail  right: nuttcp is not installed; Debian's package of it is nuttcp" in lines
-    assert "fail  left: iperf2 is not installed; Debian's package of it is iperf" in lines
-    (visit,) = visits(study)
-    with Lab.up(study, owned=True) as lab, pytest.raises(HostError) as caught:
-        run_visit(study, visit, Store(tmp_path), "part", lab=lab)
-    assert "left: iperf2 is not installed; Debian's package of it is iperf" in str(caught.value)
-    assert Store(tmp_path).runs().empty
-
-
-def test_check_looks_for_the_tools(tmp_path, machine_untouched):
-    path = tmp_path / "study.yml"
-    path.write_text(yaml.safe_dump(study_of()))
-    done = run_netlab("check", str(path))
-    assert done.returncode == 0, done.stdout + done.stderr
-    for host in ("left", "right"):
-        for said in ("iperf3: iperf 3", "iperf2: iperf version 2", "nuttcp: nuttcp-"):
-            assert f"{host}: {said}" in done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +146,6 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing(path):
     faults = {
         "killed": ("left", '"$0" "$@" & sleep 0.3; kill -9 $!; wait $!', "was ended by signal 9"),
         "damaged": ("left", '"$0" "$@" | head -c 700', "printed damaged output"),
-        "mute": ("right", "echo no server today; exit 3", "does not listen: no server today"),
         "server killed": (
             "right",
             # as data flow: beside other tests it may take long to listen
@@ -179,7 +153,6 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing(path):
             "sleep 0.2; kill -9 $!; wait $!",
             r"iperf3's (client on left: exit status 1|server on right: was ended by signal 9)",
         ),
-        "refused": ("left", 'exec "$0" --such-an-option-there-is-not', "exit status 1"),
     }
     for host, script, message in faults.values():
         with pytest.raises(RunError, match=message):

@@ -44,11 +44,16 @@ def _left_of(lab_id):
     return left
 
 
-def _wait_gone(lab_id, seconds=15.0):
+def _until(condition, seconds=15.0):
+    """Wait for a condition; whether it was met."""
     deadline = time.monotonic() + seconds
-    while _left_of(lab_id) and time.monotonic() < deadline:
+    while not (met := condition()) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert _left_of(lab_id) == []
+    return met
+
+
+def _wait_gone(lab_id):
+    assert _until(lambda: not _left_of(lab_id)), _left_of(lab_id)
 
 
 def _stands_whole(lab_id, seconds=15.0):
@@ -69,12 +74,10 @@ def _stands_whole(lab_id, seconds=15.0):
     return False
 
 
-def _assert_machine_is(before, seconds=10.0):
+def _assert_machine_is(before):
     """Others may be at work on this machine for a moment; what stays different is a failure."""
-    deadline = time.monotonic() + seconds
-    while (found := dumps.difference(before, dumps.dump())) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert found == {}
+    _until(lambda: not dumps.difference(before, dumps.dump()), 10.0)
+    assert dumps.difference(before, dumps.dump()) == {}
 
 
 @pytest.fixture
@@ -140,10 +143,9 @@ def test_down_ends_the_processes_inside():
             stubborn.receive(5)
 
 
-@pytest.mark.parametrize("words", [(), ("persist",)])
-def test_ctrl_c_takes_the_lab_down(owner, words):
+def test_ctrl_c_takes_the_lab_down(owner):
     lab_id = _lab_id("c")
-    process = owner(lab_id, *words)
+    process = owner(lab_id, "persist")
     assert process.stdout.readline() == b"up\n"
     process.send_signal(signal.SIGINT)
     assert process.wait(20) != 0
@@ -163,17 +165,19 @@ def test_an_end_in_the_middle_of_up_leaves_nothing(owner, delay_s, number):
     _wait_gone(lab_id)
 
 
-def test_a_killed_owner_takes_the_lab_with_it(owner):
+def test_a_killed_owner_takes_the_lab_and_its_emulator_with_it(owner):
     before = dumps.dump()
     lab_id = _lab_id("k")
-    process = owner(lab_id)
+    process = owner(lab_id, "emulated")
     assert process.stdout.readline() == b"up\n"
+    (emulator,) = reaper.processes_in(reaper.namespaces_of(lab_id))
     with Lab(reaper.base() / lab_id).host("b") as host:
         worker = host.start(("sh", "-c", 'echo "{}"; exec sleep 60'))
         worker.receive(10)
         process.kill()
         process.wait()
         _wait_gone(lab_id)
+        assert _until(lambda: not os.path.isdir(f"/proc/{emulator}"))
         worker.close(timeout_s=1)
     _assert_machine_is(before)
 
@@ -212,6 +216,9 @@ def test_two_labs_do_not_disturb_each_other():
         assert first.status()["complete"] and _left_of(second_id) == []
         with pytest.raises(BadInput, match="already"):
             Lab.up(STUDY, lab_id=first_id)
+        for none in ("", "UP", "a-b", "../x", "toolongid"):
+            with pytest.raises(BadInput, match="one to eight"):
+                Lab.up(STUDY, lab_id=none)
         assert first.status()["complete"]
 
 
@@ -319,12 +326,6 @@ def test_without_root_labs_of_root_are_seen_but_not_taken_down():
         assert repr(lab.id) in said.splitlines()[0]
         assert f"lab {lab.id} was made by root: remove it with sudo" in said
         assert lab.status()["complete"]
-
-
-@pytest.mark.parametrize("lab_id", ["", "UP", "a-b", "../x", "toolongid"])
-def test_an_id_that_is_none_is_bad_input(lab_id):
-    with pytest.raises(BadInput, match="one to eight"):
-        Lab.up(STUDY, lab_id=lab_id)
 
 
 @pytest.mark.parametrize("delay_s", [0.04, 0.12])

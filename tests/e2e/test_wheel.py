@@ -53,19 +53,11 @@ def install(wheel: Path, venv: Path, *, offline: bool = True, **environment: str
 
 
 def run(venv: Path, cwd: Path, *argv: str) -> subprocess.CompletedProcess:
-    """The installed command."""
-    return python(venv, cwd, str(venv / "bin" / "netlab"), *argv)
-
-
-def python(venv: Path, cwd: Path, *argv: str) -> subprocess.CompletedProcess:
-    """The environment's Python, without variables or paths of the checkout."""
-    kept = {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(("NETLAB_", "PYTHON", "VIRTUAL_ENV"))
-    }
+    """The installed command, without variables or paths of the checkout."""
+    hidden = ("NETLAB_", "PYTHON", "VIRTUAL_ENV")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
     done = subprocess.run(
-        (venv / "bin" / "python", *argv),
+        (venv / "bin" / "python", venv / "bin" / "netlab", *argv),
         cwd=cwd,
         env={**kept, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
         capture_output=True,
@@ -115,12 +107,6 @@ def test_the_wheel_is_for_every_python_and_holds_what_netlab_needs(wheel: Path):
             assert str(path.relative_to(ROOT)) in names
 
 
-def one_block() -> dict:
-    """The small study with one group, one tuning and one stream: a run of 0.2 s."""
-    whole = small_study("small")
-    return {**whole, "groups": whole["groups"][:1], "tunings": whole["tunings"][:1], "streams": [1]}
-
-
 def test_an_installed_netlab_measures_in_an_empty_directory(
     installed: Path, tmp_path: Path, machine_untouched
 ):
@@ -129,7 +115,9 @@ def test_an_installed_netlab_measures_in_an_empty_directory(
 
 def studies_in_an_empty_directory(installed: Path, tmp_path: Path) -> None:
     before = files_of(installed)
-    (tmp_path / "mine.yml").write_text(yaml.safe_dump(one_block(), sort_keys=False))
+    content = small_study("small")
+    content |= {"groups": content["groups"][:1], "tunings": content["tunings"][:1], "streams": [1]}
+    (tmp_path / "mine.yml").write_text(yaml.safe_dump(content, sort_keys=False))
     checked = run(installed, tmp_path, "check", "mine.yml")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     done = run(installed, tmp_path, "study", "mine.yml", "--quick")
@@ -146,45 +134,17 @@ def studies_in_an_empty_directory(installed: Path, tmp_path: Path) -> None:
     assert files_of(installed) == before
 
 
-REPORT = """
-from pathlib import Path
-from netlab.files import paths
-from netlab.notebooks.execution import execute
-from netlab.report.site import ExecutedNotebook, build_site
-
-name = "10-openlab-2003.ipynb"
-page = execute(paths.notebook(name), Path("executed") / name, {})
-print(build_site([ExecutedNotebook(page)], paths.site_dir(), pdf=False))
-"""
-
-
-def test_an_installed_netlab_publishes_into_the_directory_it_is_used_in(
-    installed: Path, tmp_path: Path
-):
-    """The figures of 2003 are found, a notebook runs, the templates make a page of it."""
-    before = files_of(installed)
-    done = python(installed, tmp_path, "-c", REPORT)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(tmp_path / "site" / "index.html")
-    assert "10-openlab-2003.html" in (tmp_path / "site" / "index.html").read_text()
-    assert {path.name for path in tmp_path.iterdir()} == {"executed", "site"}
-    assert files_of(installed) == before
-
-
-def test_an_installed_netlab_has_its_guide(installed: Path, tmp_path: Path):
+def test_an_installed_netlab_has_its_guide_studies_and_notebooks(installed: Path, tmp_path: Path):
     before = files_of(installed)
     for page, title in (("study", "Writing a study"), ("protocol", "The protocol of gensink")):
         done = run(installed, tmp_path, "guide", page)
         assert done.returncode == 0, done.stderr
         assert title in done.stdout
-    assert not list(tmp_path.iterdir())
-    assert files_of(installed) == before
-
-
-def test_an_installed_netlab_has_its_studies_and_notebooks(installed: Path, tmp_path: Path):
     done = run(installed, tmp_path, "run", "openlab-2033")
     assert done.returncode == 2
     assert "openlab-2003" in done.stderr
+    assert not list(tmp_path.iterdir())
     assert run(installed, tmp_path, "notebooks").returncode == 0
     copied = {path.name for path in (tmp_path / "notebooks").glob("*.ipynb")}
     assert copied == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert files_of(installed) == before

@@ -7,7 +7,7 @@ import json
 from netlab.autotune.report import taken
 from netlab.autotune.run import SLACK_S
 from netlab.study import load
-from tests.e2e.test_autotune_runs import BUDGET_S, search, study_of
+from tests.e2e.test_autotune_runs import BUDGET_S, search
 
 
 def test_records_of_1_KiB_lose_against_128_KiB(tmp_path):
@@ -15,9 +15,8 @@ def test_records_of_1_KiB_lose_against_128_KiB(tmp_path):
 
     Only the last race's interval is tested; the search reports too few rounds by itself.
     """
-    study = study_of(tmp_path, record_length_B=1024)
     levels = ("--record-length", "131072", "--buffer", "262144", "--streams", "1")
-    done, wall_s = search(tmp_path, study, *levels)
+    done, wall_s = search(tmp_path, *levels, record_length_B=1024)
     assert done.returncode == 0, done.stderr
     assert wall_s <= BUDGET_S + SLACK_S
     document = json.loads((tmp_path / "best.json").read_text())
@@ -26,7 +25,7 @@ def test_records_of_1_KiB_lose_against_128_KiB(tmp_path):
     assert document["gain"]["low"] > 0
     for sample in document["samples"]:
         assert sample["counted"] == (set(sample["flags"].split(",")) <= {"", "interference"})
-    best = taken(load(study), tmp_path / "best.yml")
+    best = taken(load(tmp_path / "tuned.yml"), tmp_path / "best.yml")
     assert best.groups[0].record_length_B == 131072
     assert (tmp_path / "best.svg").read_text().startswith("<svg ")
     assert "round 1" in done.stderr and "out: " in done.stderr

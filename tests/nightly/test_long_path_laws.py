@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from netlab.analysis.longpath_study import samples_of
 from netlab.analysis.measured import load_measured
-from tests.e2e.test_long_path_study import done
+from tests.e2e.test_long_path_study import store
 
-__all__ = ["done"]
+__all__ = ["store"]
 
 
-def test_reno_halves_and_scalable_keeps_seven_eighths(done):
-    lp = samples_of(load_measured(done / "r", done / "far.yml"))
+def test_reno_halves_and_scalable_keeps_seven_eighths(store):
+    lp = samples_of(load_measured(store.directory, store.directory.parent / "far.yml"))
     found = lp.recoveries.set_index("stack")
     assert set(found.index) == {"Reno", "Scalable"}
     assert (found["loss_s"].between(1.1, 1.5)).all(), found["loss_s"].tolist()

@@ -5,20 +5,25 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import yaml
+
 from netlab.results.store import Store
-from tests.e2e.conftest import run_netlab
-from tests.e2e.test_noisy_host import noisy_study
+from tests.e2e.conftest import run_netlab, small_study
 
 BURN_S = 12.0
 
 
 def test_hosts_are_waited_for_until_the_other_work_ends(tmp_path, machine_untouched):
+    content = small_study("noisy")
+    content |= {key: content[key][:1] for key in ("groups", "tunings", "streams")}
+    content["noise"] = {"foreign_cpu_percent": 20.0, "retries": 1, "wait": "2min"}
+    (tmp_path / "noisy.yml").write_text(yaml.safe_dump(content, sort_keys=False))
     burner = f"import time; end = time.monotonic() + {BURN_S}\nwhile time.monotonic() < end: pass"
     burners = [subprocess.Popen((sys.executable, "-c", burner)) for _ in range(2)]
     try:
         done = run_netlab(
             "run",
-            noisy_study(tmp_path, 1, wait="2min"),
+            str(tmp_path / "noisy.yml"),
             *("--results", str(tmp_path / "results")),
             timeout_s=200,
         )

@@ -81,8 +81,12 @@ def saved(tree: Path) -> nbformat.NotebookNode:
     for cell in notebook.cells:
         cell.metadata["editable"] = True
         cell.metadata["collapsed"] = False
-    nbformat.write(notebook, tree / NAME)
+    write(tree, notebook)
     return notebook
+
+
+def write(tree: Path, notebook: nbformat.NotebookNode) -> None:
+    nbformat.write(notebook, tree / NAME)
 
 
 def save_in_jupyter(tree: Path, notebook: nbformat.NotebookNode) -> None:
@@ -93,27 +97,12 @@ def save_in_jupyter(tree: Path, notebook: nbformat.NotebookNode) -> None:
     server.save({"type": "notebook", "format": "json", "content": notebook}, NAME)
 
 
-def test_a_notebook_run_and_saved_in_jupyter_leaves_git_clean(checkout, set_up):
-    set_up(checkout)
-    execute_in_place(checkout)
-    save_in_jupyter(checkout, nbformat.read(checkout / NAME, as_version=4))
-    assert b'"output_type"' in (checkout / NAME).read_bytes()
-    assert changed(checkout) == ""
-    notebook = saved(checkout)
-    save_in_jupyter(checkout, notebook)
-    assert changed(checkout) == ""
-    notebook.cells[-1].source += "\n# mine"
-    save_in_jupyter(checkout, notebook)
-    assert changed(checkout) == f" M {NAME}\n", "an edit shows, and is not staged"
-    assert git(checkout, "diff", "--cached") == ""
-
-
 def execute_in_place(tree: Path) -> None:
     argv = (sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", NAME)
     subprocess.run(argv, cwd=tree, capture_output=True, check=True, timeout=300)
 
 
-def test_a_notebook_run_in_place_elsewhere_has_no_difference_and_nothing_to_commit(
+def test_a_notebook_that_was_run_and_saved_has_no_difference_and_nothing_to_commit(
     checkout, set_up
 ):
     set_up(checkout)
@@ -121,14 +110,23 @@ def test_a_notebook_run_in_place_elsewhere_has_no_difference_and_nothing_to_comm
     execute_in_place(checkout)
     assert b'"output_type"' in (checkout / NAME).read_bytes()
     assert git(checkout, "diff") == ""
+    save_in_jupyter(checkout, nbformat.read(checkout / NAME, as_version=4))
+    assert b'"output_type"' in (checkout / NAME).read_bytes()
+    assert changed(checkout) == ""
     notebook = saved(checkout)
+    save_in_jupyter(checkout, notebook)
+    assert changed(checkout) == ""
+    saved(checkout)
     git(checkout, "add", "--update")
     assert changed(checkout) == ""
     assert git(checkout, "show", f":{NAME}").encode() == before
     notebook.cells[-1].source += "\n# mine"
-    nbformat.write(notebook, checkout / NAME)
-    assert changed(checkout) == f" M {NAME}\n"
-    added = [line for line in git(checkout, "diff", "-U0").splitlines() if line.startswith("+ ")]
+    for save in (lambda: save_in_jupyter(checkout, notebook), lambda: write(checkout, notebook)):
+        save()
+        assert changed(checkout) == f" M {NAME}\n", "an edit shows, and is not staged"
+        assert git(checkout, "diff", "--cached") == ""
+    diff = git(checkout, "diff", "-U0").splitlines()
+    added = [line for line in diff if line.startswith("+ ")]
     assert any("# mine" in line for line in added) and len(added) <= 2
 
 
@@ -151,11 +149,14 @@ def test_without_git_the_set_up_configures_nothing_of_a_tree_above(tmp_path, set
     assert (outer / ".git" / "config").read_text() == before
 
 
+def cleaned(text: str) -> str:
+    argv = (str(ROOT / ".ci" / "clean-notebook"),)
+    return subprocess.run(argv, input=text, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.parametrize("text", ["", "no notebook", "[]", '{"cells": [1]}', '{"cells": "a"}'])
 def test_what_is_not_a_notebook_passes_unchanged(text):
-    argv = (str(ROOT / ".ci" / "clean-notebook"),)
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=True)
-    assert done.stdout == text
+    assert cleaned(text) == text
 
 
 def test_cells_that_papermill_adds_are_dropped_and_tags_stay():
@@ -164,7 +165,5 @@ def test_cells_that_papermill_adds_are_dropped_and_tags_stay():
         nbformat.v4.new_code_cell("a = 2", metadata={"tags": ["injected-parameters"]}),
     ]
     text = nbformat.writes(nbformat.v4.new_notebook(cells=cells))
-    argv = (str(ROOT / ".ci" / "clean-notebook"),)
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=True)
-    (left,) = json.loads(done.stdout)["cells"]
+    (left,) = json.loads(cleaned(text))["cells"]
     assert left["source"] == ["a = 1"] and left["metadata"] == {"tags": ["parameters"]}

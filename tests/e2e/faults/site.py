@@ -1,4 +1,4 @@
-"""Two hosts with a listening sshd each and a controller, in network namespaces of their own.
+"""Hosts with a listening sshd each and a controller, in network namespaces of their own.
 
 The data path goes through a bridge in a fourth namespace, which drops packets above its MTU."""
 
@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,35 +18,40 @@ from pathlib import Path
 
 import pandas as pd
 from forked_controller import Controller, start_controller
-from sshd_config import SSHD, config_with
 
 from netlab.measure.flags import LATE_WATCH
 from netlab.results.store import Store
 
-ADDRESSES = {
+Addresses = dict[str, tuple[str, str, str]]
+"""Of each host: its management address, the controller's, and its data address."""
+ADDRESSES: Addresses = {
     "a": ("192.0.2.2", "192.0.2.1", "198.18.0.1"),
     "b": ("192.0.2.6", "192.0.2.5", "198.18.0.2"),
 }
-"""Of each host: its management address, the controller's, and its data address."""
-ADDRESSES_6 = {
+ADDRESSES_6: Addresses = {
     "a": ("2001:db8:1::2", "2001:db8:1::1", "2001:2::1"),
     "b": ("2001:db8:1::6", "2001:db8:1::5", "2001:2::2"),
 }
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "promises.md"
+ROW = re.compile(r"\| (?P<fault>[^|]+) \| (?P<exit>-?\d+) \| (?:`(?P<sentence>[^`]+)`)? ?\|")
 _counter = itertools.count()
 LIVE = re.compile(
     r"nf_conntrack_count|fastopen_key|random|stable_secret|^(fs|kernel|vm|dev|debug)\."
 )
 
-CONFIG = config_with(
-    "ListenAddress {address}",
-    "HostKey {state}/{name}/host_key",
-    "AuthorizedKeysFile {state}/{name}/authorized_keys",
-    "SetEnv XDG_CACHE_HOME={state}/{name}/cache HOME={state}/{name}",
-)
-
-WRAPPER = """\
-{setting}
-eval "$SSH_ORIGINAL_COMMAND"
+SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
+CONFIG = """\
+ListenAddress {address}
+HostKey {state}/{name}/host_key
+AuthorizedKeysFile {state}/{name}/authorized_keys
+SetEnv XDG_CACHE_HOME={state}/{name}/cache HOME={state}/{name}
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+StrictModes no
+UsePAM no
+UseDNS no
+PidFile none
+MaxSessions 64
 """
 
 STUDY = """\
@@ -101,14 +107,14 @@ def disturbed(code: int, complaint: str) -> bool:
 class Site:
     """The controller, the hosts a and b, their links, and the study of both, in a directory."""
 
-    def __init__(self, state: Path, addresses: dict[str, tuple[str, str, str]] = ADDRESSES):
+    def __init__(self, state: Path, addresses: Addresses = ADDRESSES, study: str = STUDY):
         self.addresses = addresses
         self.state, self.study = state, state / "faulty.yml"
         tag = f"nf{os.getpid()}-{next(_counter)}"
-        self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "mid", "a", "b")}
+        self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "mid", *addresses)}
         self.servers: dict[str, subprocess.Popen[bytes]] = {}
         self.controllers: list[subprocess.Popen[str] | Controller] = []
-        self.study.write_text(STUDY.format(state=state, **addresses))
+        self.study.write_text(study.format(state=state, **addresses))
 
     def up(self) -> None:
         self.make_controller()
@@ -171,7 +177,7 @@ class Site:
         key = (self.state / "key.pub").read_text()
         wrapper, options = self.state / name / "wrapper", ""
         if setting:
-            wrapper.write_text(WRAPPER.format(setting=setting))
+            wrapper.write_text(f'{setting}\neval "$SSH_ORIGINAL_COMMAND"\n')
             options = f'command="sh {wrapper}" '
         (self.state / name / "authorized_keys").write_text(options + key)
 
@@ -350,9 +356,9 @@ class Site:
 
 
 @contextlib.contextmanager
-def standing(state: Path, addresses: dict[str, tuple[str, str, str]] = ADDRESSES) -> Iterator[Site]:
+def standing(state: Path, addresses: Addresses = ADDRESSES, study: str = STUDY) -> Iterator[Site]:
     """A site that is up."""
-    site = Site(state, addresses)
+    site = Site(state, addresses, study)
     try:
         site.up()
         yield site
@@ -376,3 +382,14 @@ def unchanged(site: Site, tables: dict[str, bytes]) -> None:
     now = site.tables()
     for name, content in tables.items():
         assert now[name] == content, name
+
+
+def promised(heading: str) -> dict[str, tuple[int, str]]:
+    """Exit code and sentence of each fault of one section's table."""
+    sections = re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)
+    (section,) = (text for text in sections if text.startswith(f"{heading}\n"))
+    return {
+        match["fault"]: (int(match["exit"]), match["sentence"] or "")
+        for line in section.splitlines()
+        if (match := ROW.fullmatch(line))
+    }

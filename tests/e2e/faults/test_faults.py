@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from .causes import FAULTS, GONE_S
-from .promises import promised
-from .site import ADDRESSES, Site, disturbed, resumed, standing, unchanged, until
+from .site import SSHD, Site, disturbed, promised, resumed, standing, unchanged, until
 
 PROMISES = promised("Faults and what is seen of them")
+SIDE_BY_SIDE = 4
+"""Faults at a time: most of their time is waiting."""
 RESUMED = {
     "a host becomes unreachable while its agent is pushed",
     "a host becomes unreachable while it is tuned",
-    "the agent is stopped for 60 s",
+    "the agent is stopped for 35 s",
     "tune and its guard are killed",
     "the controller is killed",
     "the disk of the results is full",
 }
 """Faults after which the same command runs again: each leaves something else behind."""
 OF_THE_SITE = {"host_key", "host_key.pub", "sshd_config", "sshd.log", "authorized_keys", "wrapper"}
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory) -> Path:
+    """Results of an earlier, shorter run of the study."""
+    if os.geteuid() != 0 or not SSHD or not shutil.which("ip"):
+        pytest.fail("the faults need root, sshd and iproute2: they work in network namespaces")
+    with standing(tmp_path_factory.mktemp("before")) as site:
+        site.completed(seconds=0.3)
+        return Path(shutil.copytree(site.results, site.state / "kept"))
+
+
+@pytest.fixture(scope="module")
+def endured(request, before, tmp_path_factory) -> Iterator[dict[str, Future]]:
+    """The faults that the selected tests are about, under way."""
+    chosen = [
+        item.callspec.params["fault"]
+        for item in request.session.items
+        if item.module is request.module and "fault" in getattr(item, "fixturenames", ())
+    ]
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        yield {
+            fault: pool.submit(endure, fault, tmp_path_factory.mktemp("site"), before)
+            for fault in chosen
+        }
 
 
 def test_the_table_has_every_fault():
@@ -57,7 +86,7 @@ def endure(fault: str, state: Path, before: Path) -> None:
 
 def nothing_left(site: Site, settings: dict[str, str]) -> None:
     """No process, no journal, no file but the cache, and every setting as before."""
-    for name in ADDRESSES:
+    for name in site.addresses:
         until(lambda name=name: not site.processes(name), GONE_S)
     until(lambda: not site.journals(), GONE_S)
     time.sleep(0.2)
@@ -66,7 +95,7 @@ def nothing_left(site: Site, settings: dict[str, str]) -> None:
         assert after[part] == text, part
     leftovers = {
         path.name
-        for name in ADDRESSES
+        for name in site.addresses
         for path in (site.state / name).rglob("*")
         if path.is_file() and "cache/netlab" not in str(path)
     }

@@ -1,7 +1,7 @@
 """A job of a simulated fleet: agents and leases are real, the run is a sleep.
 
 Each host is a network namespace, ``label netns``. A job appends the time that it has both hosts to
-``holds.jsonl``. A host with the label ``dead`` fails.
+``holds.jsonl``. With a directory alone this is the controller of the plan there.
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from pathlib import Path
 
 from netlab.core import gensink_path
 from netlab.errors import HostError
+from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.job import JobOutcome, main
-from netlab.fleet.plan import FleetJob, FleetPlan
+from netlab.fleet.plan import FleetJob, FleetPlan, read_plan
 from netlab.hosts.agent import HostLease
+
+
+def job_argv(plan: FleetPlan) -> tuple[str, ...]:
+    """The command of a job, before pair and visits."""
+    return sys.executable, __file__, str(plan.directory)
 
 
 def held(host: str, netns: str, folder: Path, lease: HostLease, stack: ExitStack) -> None:
@@ -47,13 +53,10 @@ def measure(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
     """Have both hosts for the time of the visit."""
     with ExitStack() as stack:
         for host in sorted(job.pair):
-            labels = plan.hosts[host].labels
-            if "dead" in labels:
-                raise HostError(host, "is dead", code="E-HOST-011")
             (plan.folder / "leases").mkdir(mode=0o700, exist_ok=True)
-            held(host, labels["netns"], plan.folder, lease, stack)
+            held(host, plan.hosts[host].labels["netns"], plan.folder, lease, stack)
         began_s = time.time()
-        time.sleep(float(os.environ.get("SIMULATED_S", job.visit.seconds)))
+        time.sleep(job.visit.seconds)
         hold = {"job": job.job_id, "hosts": job.pair, "began_s": began_s, "ended_s": time.time()}
         fd = os.open(plan.folder / "holds.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.write(fd, f"{json.dumps(hold)}\n".encode())
@@ -62,4 +65,8 @@ def measure(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
 
 
 if __name__ == "__main__":
-    sys.exit(main(measure=measure))
+    if len(sys.argv) == 2:
+        planned = read_plan(Path(sys.argv[1]))
+        run_fleet(planned, FleetOptions(at_once=3, retry_s=0), job_argv=job_argv(planned))
+    else:
+        sys.exit(main(measure=measure))

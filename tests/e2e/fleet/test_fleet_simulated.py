@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import simulated_job
 from refusals import refused
-from simulated_fleet import holds, job_argv, overlaps, simulated_hosts, study_text
+from simulated_job import job_argv
 
 from netlab.errors import NetlabError
 from netlab.fleet.controller import FleetOptions, run_fleet
@@ -25,23 +29,34 @@ from netlab.study import load
 HOSTS, ROUNDS, BLOCKS = 6, 2, 3
 WAIT_S = 240
 """Timeout on a machine that is busy otherwise."""
-CONTROLLER = """\
-import sys
-sys.path.insert(0, {tests!r})
-from pathlib import Path
-from simulated_fleet import job_argv
-from netlab.fleet.plan import batches
-from netlab.fleet.controller import FleetOptions, run_fleet
-from netlab.fleet.plan import read_plan
-plan = read_plan(Path({directory!r}))
-run_fleet(plan, FleetOptions(at_once=3, retry_s=0), job_argv=job_argv(plan))
+STUDY = """\
+netlab: 1
+name: simulated
+title: Runs that sleep
+hosts: {{left: {{kind: lab}}, right: {{kind: lab}}}}
+paths: {{cable: {{ends: [{{host: left}}, {{host: right}}]}}}}
+groups: [{{name: only, path: cable, sender: left}}]
+tunings:
+  - name: sack-off
+    mtus_B: {mtus_B}
+    knobs: [{{kind: sysctl, name: net.ipv4.tcp_sack, value: 0}}]
+streams: [1]
+timing: {{rounds: {rounds}, seconds: 0.05, warmup_s: 0.0}}
 """
 
 
 @pytest.fixture(scope="module")
-def inventory():
-    with simulated_hosts(HOSTS) as found:
-        yield found
+def inventory() -> Iterator[Inventory]:
+    """Empty network namespaces as hosts."""
+    spaces = {f"h{number:03}": f"nfs{os.getpid()}-{number}" for number in range(HOSTS)}
+    try:
+        for space in spaces.values():
+            subprocess.run(("ip", "netns", "add", space), check=True)
+        hosts = {name: {"labels": {"netns": space}} for name, space in spaces.items()}
+        yield Inventory.model_validate({"hosts": hosts})
+    finally:
+        for space in spaces.values():
+            subprocess.run(("ip", "netns", "del", space))
 
 
 def planned(
@@ -49,7 +64,7 @@ def planned(
 ) -> FleetPlan:
     directory.mkdir(exist_ok=True)
     study = directory / "study.yml"
-    study.write_text(study_text(rounds, blocks))
+    study.write_text(STUDY.format(rounds=rounds, mtus_B=[*range(1500, 1500 + blocks)]))
     return make_plan(load(study), inventory, pairs_of(inventory, rule), directory)
 
 
@@ -57,12 +72,24 @@ def events(plan: FleetPlan, kind: str) -> list[dict]:
     return [event for event in read_events(plan.folder) if event["event"] == kind]
 
 
+def holds(plan: FleetPlan) -> list[dict]:
+    """Times in which jobs had their hosts, also those of jobs that were killed later."""
+    file = plan.folder / "holds.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def of_host(plan: FleetPlan, host: str) -> list[dict]:
+    own = [hold for hold in holds(plan) if host in hold["hosts"]]
+    return sorted(own, key=lambda hold: hold["began_s"])
+
+
 def complete(plan: FleetPlan) -> None:
     """Every job is there, and no two jobs of a host overlapped."""
     assert not list(plan.remaining())
-    found = holds(plan)
-    assert {hold["job"] for hold in found} == {job.job_id for job in plan.jobs}
-    assert overlaps(found) == []
+    assert {hold["job"] for hold in holds(plan)} == {job.job_id for job in plan.jobs}
+    for host in plan.hosts:
+        for a, b in pairwise(of_host(plan, host)):
+            assert b["began_s"] >= a["ended_s"], (host, a, b)
 
 
 def until_done(plan: FleetPlan, count: int, process: subprocess.Popen) -> None:
@@ -76,8 +103,7 @@ def test_after_kill_9_of_controller_engine_and_job_only_what_is_missing_is_done(
     tmp_path, inventory
 ):
     plan = planned(tmp_path, inventory, rounds=ROUNDS, blocks=BLOCKS)
-    script = CONTROLLER.format(tests=str(Path(__file__).parent), directory=str(tmp_path))
-    argv = (sys.executable, "-c", script)
+    argv = (sys.executable, simulated_job.__file__, str(tmp_path))
     with subprocess.Popen(argv, start_new_session=True) as first:
         until_done(plan, 7, first)
         first.kill()
@@ -124,9 +150,8 @@ def test_all_pairs_of_a_fleet_keep_the_order_of_the_plan_on_every_host(tmp_path,
     made = batches(plan, plan.jobs)
     order = [FleetJob(batch.pair, visit).job_id for batch in made for visit in batch.visits]
     for host in some.hosts:
-        own = [hold for hold in holds(plan) if host in hold["hosts"]]
-        own.sort(key=lambda hold: hold["began_s"])
-        assert [h["job"] for h in own] == [j for j in order if host in j.split("/")[0].split("~")]
+        done = [hold["job"] for hold in of_host(plan, host)]
+        assert done == [j for j in order if host in j.split("/")[0].split("~")]
 
 
 def test_an_engine_that_cannot_start_is_an_error_with_the_end_of_its_log(tmp_path, inventory):

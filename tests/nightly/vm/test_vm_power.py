@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults.promises import promised
-from faults.site import resumed, until
+from faults.site import promised, resumed, until
 
 from .site import KNOBS, Machines
 
