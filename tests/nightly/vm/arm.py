@@ -2,13 +2,21 @@
 
 The controller reaches the machine through a tap; another one is the other host's data interface.
 
-netlab compiles its agent there, which takes minutes, before the tests."""
+netlab compiles its agent there, which takes minutes, before the tests. `.ci/setup nightly` puts
+Debian's packages under build/vm/arm64; they are unpacked, not installed. The initramfs has busybox
+and drivers; the disk is /usr: OpenSSH's server, and gcc under a name of its own, so that the
+machine has no compiler until it gets a name for it."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,27 +25,82 @@ from faults.site import ADDRESSES, Site
 
 from netlab.hosts.ssh import SshHost
 
-from .arm_image import COMPILER, ArmImage
 from .guest import Guest
+from .image import BUILD, PATHS, Image, cached, copy, initramfs, kernel_in
+from .site import study_of
+
+PACKAGES = BUILD / "arm64"
+TRIPLET = "aarch64-linux-gnu"
+DISK = "320M"
+COMPILER = "/usr/bin/gcc-12"
+LEFT_OUT = (
+    *("./usr/share", "./etc", "./var", "*/perl*", "*/locale", "*/gconv", "*/python*"),
+    *("*/lto1", "*/lto-wrapper", "*/g++*", "*san.*", "*/gprofng*", "*.gox", "*/systemd"),
+)
+"""What a shell, sshd and a compiler of C do not need; no Python and no perl."""
+
 
 COMPILED_S = 400.0
 """Timeout of a compilation there; netlab's own is less."""
 DATA = {"a": ("198.18.4.1", "data0"), "b": ("198.18.4.2", "virtio")}
 """Address and interface of either end of the path."""
-STUDY = {
-    "netlab": 1,
-    "name": "architectures",
-    "title": "A study of two hosts of different architectures",
-    "groups": [{"name": f"from-{name}", "path": "cable", "sender": name} for name in DATA],
-    "tunings": [{"name": "as-found"}],
-    "streams": [2],
-    "socket": {"pacing_MBps": 2},
-    # interpreted processors: no figure means anything
-    "noise": {
-        **{"steal_percent": 100, "foreign_cpu_percent": 100},
-        **{"foreign_traffic_percent": 100, "retries": 0},
-    },
-}
+
+
+@dataclass(frozen=True)
+class ArmImage(Image):
+    """What an arm64 machine boots.
+
+    Attributes
+    ----------
+    usr : Path
+        The disk with its programs.
+    """
+
+    usr: Path
+
+
+def arm_image() -> ArmImage:
+    """The image; built if its packages or this file have changed."""
+    packages = sorted(PACKAGES.glob("*.deb"))
+    kernel = kernel_in(PACKAGES)
+    names = [package.name for package in packages]
+    built = cached("arm64-image", names, [__file__], partial(_build, kernel, packages))
+    return ArmImage(built / "vmlinuz", built / "initramfs", built / "usr.disk")
+
+
+def _build(kernel: Path, packages: list[Path], to: Path) -> None:
+    tree = to / "tree"
+    for place in ("bin", "sbin", "lib"):
+        (tree / "usr" / place).mkdir(parents=True)
+        (tree / place).symlink_to(f"usr/{place}")
+    for package in packages:
+        if package != kernel:
+            _unpack(package, tree)
+    initramfs(kernel, to, partial(_add_programs, tree))
+    disk = to / "usr.disk"
+    argv = ("mkfs.ext4", "-q", "-d", tree / "usr", "-O", "^has_journal", disk, DISK)
+    subprocess.run(argv, check=True, env={**os.environ, "PATH": PATHS})
+    shutil.rmtree(tree)
+
+
+def _unpack(package: Path, tree: Path) -> None:
+    """All of a package that is needed, into a tree whose /bin and /lib are those of /usr."""
+    excluded = [f"--exclude={pattern}" for pattern in LEFT_OUT]
+    with subprocess.Popen(
+        ("dpkg-deb", "--fsys-tarfile", package), stdout=subprocess.PIPE
+    ) as unpacking:
+        argv = ("tar", "-x", "--keep-directory-symlink", "-C", tree, *excluded)
+        subprocess.run(argv, stdin=unpacking.stdout, check=True)
+    if unpacking.returncode:
+        raise OSError(f"{package} cannot be unpacked")
+
+
+def _add_programs(tree: Path, root: Path) -> None:
+    copy(tree / "usr" / "bin" / "busybox", root / "bin" / "busybox")
+    (root / "usr").mkdir()
+    # the rest of /lib is on the disk
+    for name in (TRIPLET, "ld-linux-aarch64.so.1"):
+        (root / "lib" / name).symlink_to(f"/usr/lib/{name}")
 
 
 class ArmGuest(Guest):
@@ -67,7 +130,16 @@ class Architectures(Site):
         self.namespaces = {name: self.namespaces[name] for name in ("ctl", "a")}
         controller = ("ip", "netns", "exec", self.namespaces["ctl"])
         self.machine = ArmGuest("b", 2, ADDRESSES["b"][0], state, controller, image)
-        self.write_study()
+        study = study_of(
+            {name: management for name, (management, _, _) in ADDRESSES.items()},
+            state / "key",
+            {"cable": DATA},
+            [{"name": "as-found"}],
+            groups=[{"name": f"from-{name}", "path": "cable", "sender": name} for name in DATA],
+            streams=[2],
+            socket={"pacing_MBps": 2},
+        )
+        self.study.write_text(yaml.safe_dump(study, sort_keys=False))
 
     def up(self) -> None:
         """Boot the machine, whose second tap becomes an interface of host a, and compile there."""
@@ -111,21 +183,6 @@ class Architectures(Site):
     def down(self) -> None:
         self.machine.stop()
         super().down()
-
-    def write_study(self) -> None:
-        hosts = {
-            name: {
-                **{"kind": "ssh", "address": address, "user": "root"},
-                "identity_file": str(self.state / "key"),
-            }
-            for name, (address, _, _) in ADDRESSES.items()
-        }
-        ends = [
-            {"host": name, "address": address, "interface": interface}
-            for name, (address, interface) in DATA.items()
-        ]
-        content = {**STUDY, "hosts": hosts, "paths": {"cable": {"ends": ends}}}
-        self.study.write_text(yaml.safe_dump(content, sort_keys=False))
 
 
 @contextlib.contextmanager

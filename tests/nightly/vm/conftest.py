@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .arm import Architectures, architectures
-from .arm_image import arm_image
+from .arm import Architectures, architectures, arm_image
 from .image import PATHS, image
 from .site import Machines, machines
 

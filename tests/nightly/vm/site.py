@@ -73,6 +73,32 @@ def unlike(some: str, others: str) -> list[str]:
     ]
 
 
+def study_of(
+    addresses: dict[str, str],
+    key: Path,
+    ends: dict[str, dict[str, tuple[str, str]]],
+    tunings: list[dict],
+    **more: object,
+) -> dict:
+    """A study of hosts: paths are given by address and interface of either end."""
+    login = {"kind": "ssh", "user": "root", "identity_file": str(key)}
+    paths = {
+        path: [{"host": h, "address": a, "interface": i} for h, (a, i) in both.items()]
+        for path, both in ends.items()
+    }
+    # interpreted processors: no figure means anything
+    kinds = ("steal_percent", "foreign_cpu_percent", "foreign_traffic_percent")
+    return {
+        **{"netlab": 1, "name": "machines", "title": "A study of virtual machines"},
+        "hosts": {name: {**login, "address": address} for name, address in addresses.items()},
+        "paths": {path: {"ends": both} for path, both in paths.items()},
+        "groups": [{"name": path, "path": path, "sender": "a"} for path in paths],
+        **{"tunings": tunings, "streams": [1]},
+        "noise": {**dict.fromkeys(kinds, 100), "retries": 0},
+        **more,
+    }
+
+
 class Machines(Site):
     """The controller and the machines a, of two CPUs, and b, which has a disk and another clock."""
 
@@ -114,48 +140,16 @@ class Machines(Site):
 
     def write_study(self, tunings: list[dict], *cards: str, **more) -> None:
         """The study of the machines: a path for each card, and a group on it."""
-        cards = cards or ("e1000e",)
-        self.study.write_text(
-            yaml.safe_dump(
-                {
-                    "netlab": 1,
-                    "name": "machines",
-                    "title": "A study of two virtual machines",
-                    "hosts": {
-                        name: {
-                            **{"kind": "ssh", "address": guest.address, "user": "root"},
-                            "identity_file": str(self.state / "key"),
-                        }
-                        for name, guest in self.guests.items()
-                    },
-                    "paths": {
-                        card: {
-                            "ends": [
-                                {
-                                    "host": name,
-                                    "address": f"198.18.{DATA[card]}.{guest.number}",
-                                    "interface": card,
-                                }
-                                for name, guest in self.guests.items()
-                            ]
-                        }
-                        for card in cards
-                    },
-                    "groups": [{"name": card, "path": card, "sender": "a"} for card in cards],
-                    "tunings": tunings,
-                    "streams": [1],
-                    # interpreted processors: no figure means anything
-                    "noise": {
-                        "steal_percent": 100,
-                        "foreign_cpu_percent": 100,
-                        "foreign_traffic_percent": 100,
-                        "retries": 0,
-                    },
-                    **more,
-                },
-                sort_keys=False,
-            )
-        )
+        ends = {
+            card: {
+                name: (f"198.18.{DATA[card]}.{guest.number}", card)
+                for name, guest in self.guests.items()
+            }
+            for card in cards or ("e1000e",)
+        }
+        addresses = {name: guest.address for name, guest in self.guests.items()}
+        study = study_of(addresses, self.state / "key", ends, tunings, **more)
+        self.study.write_text(yaml.safe_dump(study, sort_keys=False))
 
     def lose_controller(self, process: Controller) -> None:
         """Cut the controller's power: no packet says that its connections are gone.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
+import socket
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -14,7 +18,6 @@ from faults.site import until
 
 from netlab.results.store import Store
 
-from .cable import spoiled
 from .guest import Guest
 from .site import AFFINITY, KNOBS, MOST_TX, Machines
 
@@ -38,6 +41,36 @@ FAULTY_COUNTERS = {
     # QEMU lets frames wait that find no buffer
     "virtio": (),
 }
+
+
+EXPERIMENTAL = bytes.fromhex("88b5")
+"""An Ethernet type that no kernel takes (IEEE Std 802)."""
+EVERY_S = 0.4
+
+
+@contextlib.contextmanager
+def spoiled(guest: Guest, frames: dict[str, tuple[int, int]]) -> Iterator[None]:
+    """Send frames to QEMU's sockets of cards, again and again: size in B, and number at once."""
+    ended = threading.Event()
+
+    def send() -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as cable:
+            cable.settimeout(EVERY_S)  # QEMU takes some frames at once
+            while not ended.wait(EVERY_S):
+                for card, (size_B, count) in frames.items():
+                    to = bytes.fromhex(guest.mac(card).replace(":", ""))
+                    frame = (to + bytes.fromhex("525400ffffff") + EXPERIMENTAL).ljust(size_B, b"\0")
+                    with contextlib.suppress(TimeoutError):
+                        for _ in range(count):
+                            cable.sendto(frame, str(guest.state / f"{card}-{guest.number}"))
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        sending.join()
 
 
 def checked(site: Machines) -> tuple[int, str]:
