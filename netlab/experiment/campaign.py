@@ -147,14 +147,16 @@ def open_record(
     return CampaignRecord(study, directory, log, kept, set(store.parts()))
 
 
-def open_visit(study: Study, visit: Visit, directory: Path) -> tuple[CampaignRecord, Visit]:
+def open_visit(
+    study: Study, visit: Visit, directory: Path, lab: Lab | None = None
+) -> tuple[CampaignRecord, Visit]:
     """The record of a campaign, opened for one visit, and the visit with its missing runs.
 
     The caller has the lock of the directory, :func:`netlab.experiment.campaign.exclusive`.
     """
     check_study(study, directory)
-    facts = host_facts(study, only=visit.link)
-    record = open_record(study, directory, facts, None, outer=visit.outer)
+    facts = host_facts(study, lab=lab, only=visit.link)
+    record = open_record(study, directory, facts, lab, outer=visit.outer)
     return record, visit.only({run.run_id for run in visit.runs} - record.kept)
 
 

@@ -254,9 +254,11 @@ class _Results:
             try:
                 row, samples = trials.measured(run)
                 failures = 0
-            except (HostError, TuningError) as error:
-                flag = "lost_host" if isinstance(error, HostError) else "failed"
-                self._add(trials.failed_row(run, flag, str(error)))
+            except HostError as error:
+                self._add(trials.failed_row(run, "lost_host", str(error)))
+                raise
+            except TuningError as error:
+                self._add(trials.failed_row(run, "failed", str(error)))
                 raise
             except RunError as error:
                 failures += 1

@@ -18,6 +18,7 @@ from netlab.results.imports.records import (
     Record,
     Runs,
     damaged,
+    expect,
     printed_runs,
     whole,
 )

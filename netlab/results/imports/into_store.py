@@ -144,7 +144,9 @@ def row_of(
     goodputs = [None if end == "sender" else rate for rate, end in zip(rates, ends, strict=True)]
     window_s = fmean(flow.window_s for flow in flows)
     wall_s = record.wall_s if record.wall_s is not None else record.warmup_s + window_s
-    flags = {"sender_only": FLAGS["sender_only"]} if sender_only else {}
+    flags = {}
+    if sender_only:
+        flags["sender_only"] = FLAGS["sender_only"]
     if above := _above_link(rates, mtu_B, facts.link_Mbps):
         flags["implausible"] = above
     named = f"{record.tool} {record.version}" if record.version else record.tool
