@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -372,13 +372,20 @@ TREND_COLUMNS = (
 
 def trend(m: Measured) -> pd.DataFrame:
     """Compare every campaign in a directory of results with the one before it."""
-    rows: list[tuple] = []
-    before, level, campaigns = pd.Series(dtype=float), 1.0, ids(m.results)
+    campaigns, store = ids(m.results), Store(m.results)
     if m.campaign in campaigns:
         campaigns = campaigns[: campaigns.index(m.campaign) + 1]  # none that began since
-    for campaign in campaigns if len(campaigns) > 1 else ():
-        runs = valid(Store(m.results).runs(campaign=campaign))
-        own = runs[(runs["campaign"] == campaign) & (runs["goodput_MBps"] > 0)]
+    measured = ((campaign, store.runs(campaign=campaign)) for campaign in campaigns)
+    own = ((campaign, runs[runs["campaign"] == campaign]) for campaign, runs in measured)
+    return trend_of(own if len(campaigns) > 1 else (), m.study.confidence)
+
+
+def trend_of(measured: Iterable[tuple[str, pd.DataFrame]], confidence: float) -> pd.DataFrame:
+    """Compare runs with those before them, cell by cell."""
+    rows: list[tuple] = []
+    before, level = pd.Series(dtype=float), 1.0
+    for name, runs in measured:
+        own = valid(runs)[lambda frame: frame["goodput_MBps"] > 0]
         if own.empty:
             continue
         logs = np.log(own["goodput_MBps"].astype(float))
@@ -386,9 +393,9 @@ def trend(m: Measured) -> pd.DataFrame:
         change = (cells - before).dropna().to_numpy() if rows else np.empty(0)
         found = Ratio(math.nan, math.nan, math.nan)
         if len(change):
-            found = mean_ratio_of(change, m.study.confidence)
+            found = mean_ratio_of(change, confidence)
         level *= found.ratio if rows else 1.0
         figures = (found.ratio, found.low, found.high, level, found.low > 1 or found.high < 1)
-        rows.append((campaign, own["started_at"].min(), len(cells), len(change), *figures))
+        rows.append((name, own["started_at"].min(), len(cells), len(change), *figures))
         before = cells
     return pd.DataFrame.from_records(rows, columns=list(TREND_COLUMNS))

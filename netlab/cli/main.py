@@ -21,6 +21,7 @@ from netlab.cli.results import (
     bundle_command,
     compare_command,
     import_command,
+    publish_command,
     rerun_command,
     results_group,
     verify_command,
@@ -182,7 +183,14 @@ for command in (
     *(tune_group, hosts_group, lab_group),
     *(compare_command, notebooks_command, autotune_command, bench_command, screen_command),
     *(calibrate_command, import_command, results_group),
-    *(bundle_command, verify_command, rerun_command, schema_command, guide_command),
+    *(
+        bundle_command,
+        publish_command,
+        verify_command,
+        rerun_command,
+        schema_command,
+        guide_command,
+    ),
     fleet_group,
 ):
     main.add_command(command)

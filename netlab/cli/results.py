@@ -1,4 +1,4 @@
-"""Commands on results: ``results``, ``compare``, ``import``, ``bundle``, ``verify``, ``rerun``."""
+"""Commands on results: of their directories, comparison, import, bundles and publication."""
 
 from __future__ import annotations
 
@@ -449,6 +449,33 @@ def bundle_command(
         )
     click.echo(target)
     sys.exit(gate_code(concerns))
+
+
+# ``netlab publish``: reports below one index, on a branch of a git repository.
+
+
+@click.command("publish")
+@click.argument("sites", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--to", "repository", required=True, help="Git repository: a URL or a directory.")
+@click.option("--branch", default="gh-pages", show_default=True, help="Branch of the site.")
+@click.option("--yes", is_flag=True, help="Push without asking what the reports tell.")
+@guarded
+def publish_command(sites: tuple[Path, ...], repository: str, branch: str, yes: bool) -> None:
+    """Add the reports of SITES to a branch of a git repository, and push it.
+
+    SITES are directories that `netlab report` wrote, or of an unpacked bundle (with `--redact`:
+    without the names of a network). Each gets an address of its own, STUDY/TIME of its last run;
+    an index lists all, the newest first, with the cells of a study from report to report. How many
+    names and addresses they tell is said first, and asked about.
+    """
+    from netlab.report.publication import publish_sites
+
+    def agreed(told: str) -> bool:
+        note(told)
+        return yes or click.confirm("Push them?", err=True)
+
+    pushed = publish_sites(sites, repository, branch, agreed)
+    click.echo(f"{repository} {branch} {pushed}" if pushed else "nothing pushed")
 
 
 # ``netlab verify``: digests of a bundle, and its figures recomputed.

@@ -128,11 +128,14 @@ def _cost(m: Measured) -> list[Page]:
 
 def _trend(m: Measured) -> list[Page]:
     frame = trend(m) if m.results else pd.DataFrame()
-    if len(frame) < 2:
-        return []
+    return [page("trend", *trended(frame, "Campaigns"))] if len(frame) > 1 else []
+
+
+def trended(frame: pd.DataFrame, title: str) -> tuple[Section, Section]:
+    """The level of goodput as a chart, and each step as a table."""
     rows = [
         {
-            "campaign": row.campaign,
+            "of": row.campaign,
             "cells": row.cells,
             "in both": row.common,
             "to the one before": tables.ratio_text(row.ratio, row.low, row.high),
@@ -141,9 +144,8 @@ def _trend(m: Measured) -> list[Page]:
         for row in frame.itertuples()
     ]
     note = "Ratio: geometric mean over the common cells, with the interval between cells."
-    table = Table(pd.DataFrame(rows), "Campaigns of this directory", note=note, data=frame)
-    level = Section("Level", show(measured.trend(frame)))
-    return [page("trend", level, Section("Campaigns", table))]
+    table = Table(pd.DataFrame(rows), f"{title}, each beside the one before", note=note, data=frame)
+    return Section("Level", show(measured.trend(frame))), Section(title, table)
 
 
 # Pages of runs: one a group, with every cell, its runs, their interval plots and raw records.

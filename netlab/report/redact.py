@@ -83,15 +83,15 @@ class Words:
                 file.unlink()
 
 
-def words_of(study: Study, *directories: Path) -> Words:
-    """The words of a study and of all files of directories."""
-    stated = study.hosts.values()
+def words_of(study: Study | None, *directories: Path) -> Words:
+    """The words of a study, where one is given, and of all files of directories."""
+    stated = study.hosts.values() if study else ()
     hosts = {host.address for host in stated if host.address and not _is_address(host.address)}
-    hosts |= set(study.hosts)
+    hosts |= set(study.hosts) if study else set()
     users = {host.user for host in stated if host.user}
     addresses: set[str] = set()
     macs: set[str] = set()
-    for text in (study.model_dump_json(), *_texts(directories)):
+    for text in (study.model_dump_json() if study else "", *_texts(directories)):
         hosts.update(_HOST.findall(text))
         users.update(_USER.findall(text))
         macs.update(_MAC.findall(text))

@@ -37,7 +37,7 @@ def test_every_command_is_there():
         *("notebooks", "guide"),
         *("compare", "results"),
         *("autotune", "screen", "bench", "calibrate", "hosts", "import"),
-        *("bundle", "verify", "rerun", "schema", "fleet"),
+        *("bundle", "publish", "verify", "rerun", "schema", "fleet"),
     }
 
 
