@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.cells import valid
-from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs, usable
+from netlab.analysis.cells import usable, valid
+from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath_study import on_long_path

@@ -27,7 +27,6 @@ def t_quantile(degrees: float | np.ndarray, p: float) -> float | np.ndarray:
 
 
 def t_cumulative(degrees: float, t: float) -> float:
-    """Share of the distribution below `t`."""
     from scipy.special import stdtr
 
     return float(stdtr(degrees, t))
@@ -53,7 +52,6 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """Half of high minus low."""
         return (self.high - self.low) / 2
 
 
@@ -99,7 +97,6 @@ def nominal_level(study: Study) -> float:
 
 
 def half_width_percent(values: np.ndarray, level: float) -> float:
-    """Half the width of a cell's interval, in per cent of its mean."""
     found = log_interval(values, level)
     return 100 * found.half_width / found.mean if found.mean > 0 else math.nan
 
@@ -152,6 +149,12 @@ def valid(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs without a flag and with a finite goodput."""
     good = runs["goodput_MBps"].notna() & np.isfinite(runs["goodput_MBps"].astype(float))
     return runs[(runs["flags"].fillna("") == "") & good]
+
+
+def usable(runs: pd.DataFrame) -> pd.DataFrame:
+    """The valid runs that moved bytes."""
+    good = valid(runs)
+    return good[good["goodput_MBps"] > 0]
 
 
 def ended(runs: pd.DataFrame) -> pd.DataFrame:
@@ -234,7 +237,6 @@ class Cells:
         intervals: pd.DataFrame | None = None,
         study: Study | None = None,
     ) -> pd.DataFrame:
-        """Aggregate runs into cells."""
         parts = _by_cell(valid(runs), "goodput_MBps", "bus_MBps", "run_id")
         everything = _by_cell(runs, "flags", "goodput_MBps", "sent_MBps", "bus_MBps")
         described, samples, none = _described(runs, study), _samples(intervals, parts), runs.head(0)

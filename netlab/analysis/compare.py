@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import flags_in, half_width_percent, valid
+from netlab.analysis.cells import flags_in, half_width_percent, usable
 from netlab.analysis.effects import (
     CANNOT_TELL,
     COMMON_ROUNDS,
@@ -51,12 +51,6 @@ MORE = (
 
 LABELS = ("group",)
 """Columns that name cells and are not factors: left out where the sides share no level."""
-
-
-def usable(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the valid runs that moved bytes."""
-    good = valid(runs)
-    return good[good["goodput_MBps"] > 0]
 
 
 def _levels(runs: pd.DataFrame, column: str) -> set:
@@ -142,7 +136,6 @@ class Compared:
     shared: int = 0
 
     def count(self, verdict: str) -> int:
-        """Number of cells with a verdict."""
         return int((self.frame["verdict"] == verdict).sum())
 
 
@@ -155,7 +148,6 @@ def compare(
     same_within_percent: float = SAME_WITHIN_PERCENT,
     one_store: bool = False,
 ) -> Compared:
-    """Compare two sets of runs."""
     fine, text = 0 < same_within_percent < 100, "must lie between 0 and 100"
     check(fine, "same_within", same_within_percent, text, "E-ANALYSIS-021")
     shared = 0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.analysis.cells import CELL_KEYS, usable, valid
 from netlab.files.json_file import parse_json
 from netlab.files.tables import Table
 from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, Evidence, bottleneck, evidence
@@ -225,7 +225,6 @@ CEILING_COLUMNS = (
 
 
 def ceilings(runs: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Find the ceiling of each cell."""
     keys = list(CELL_KEYS)
     known = valid(runs).dropna(subset=["ceiling_MBps"]).groupby(keys, sort=False)
     found = known.agg(
@@ -273,8 +272,7 @@ COLUMNS = (*CELL_KEYS, "cpu_s_per_GB", "low", "high", "n")
 
 def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Busy time of all cores of both machines, other work included, a GB of payload, by cell."""
-    good = valid(runs)
-    good = good[good["goodput_MBps"] > 0]
+    good = usable(runs)
     texts = good["provenance"].unique()
     facts = {text: parse_json(text or "{}", "provenance").get("hosts") or {} for text in texts}
     busy = [_busy_cores(row, facts[row["provenance"]], study) for row in good.to_dict("records")]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis import cells, printed
-from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.analysis.cells import CELL_KEYS, usable
 from netlab.errors import BadInput, require
 from netlab.study.factors import level_text
 
@@ -146,10 +146,9 @@ def effects(
         level = printed.column(runs, factor)
         runs = runs.assign(**{factor: level, "factors": printed.without(runs, factor)})
         runs = runs[level.notna()]
-    usable = valid(runs)
-    usable = usable[usable["goodput_MBps"] > 0]
+    good = usable(runs)
     if levels is None:
-        levels = tuple(usable[factor].drop_duplicates().tolist())
+        levels = tuple(good[factor].drop_duplicates().tolist())
         numbers = all(isinstance(level, int | float) for level in levels)
         if numbers or not (further or factor == "tuning"):
             levels = tuple(sorted(levels))
@@ -157,7 +156,7 @@ def effects(
     context = [*within, *(c for c in CONTEXT if c != factor)]
     rows = []
     # Without the other columns: splitting all of them takes ten times as long.
-    needed = usable[list(dict.fromkeys([*context, factor, "round", "goodput_MBps"]))]
+    needed = good[list(dict.fromkeys([*context, factor, "round", "goodput_MBps"]))]
     for key, part in needed.groupby(context, sort=False):
         goodputs = part.set_index("round")
         by_level = {level: v["goodput_MBps"] for level, v in goodputs.groupby(factor)}

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.compare import usable
+from netlab.analysis.cells import usable
 from netlab.analysis.conditions import verdicts
 from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER, Ratio, effects, paired_ratio
 from netlab.measure.bottleneck import ASKED

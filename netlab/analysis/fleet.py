@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import LEAST, t_quantile, valid
+from netlab.analysis.cells import LEAST, t_quantile, usable
 from netlab.study.schedule import cell_of
 
 # Links of a fleet: the goodput of every ordered pair of hosts beside that of all others.
@@ -20,8 +20,7 @@ ASYMMETRIC_PERCENT = 10.0
 
 def link_cells(runs: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     """Goodput of each cell of each link."""
-    good = valid(runs)
-    good = good[good["goodput_MBps"] > 0]
+    good = usable(runs)
     cells = {run_id: cell_of(run_id) for run_id in good["run_id"].unique()}
     logs = np.log(good["goodput_MBps"].astype(float))
     frame = good[LINK].assign(cell=good["run_id"].map(cells), log=logs)
@@ -63,7 +62,6 @@ def asymmetric_pairs(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def host_links(found: pd.DataFrame) -> pd.DataFrame:
-    """The links of each host."""
     both = pd.concat([found.assign(host=found[column], role=column) for column in LINK])
     by_host = both.groupby("host", observed=True)["share"]
     shares = by_host.agg(links="count", median="median", slowest="min", fastest="max")

@@ -59,7 +59,6 @@ class SlowStart:
 
 
 def slow_start(trace: pd.DataFrame) -> SlowStart:
-    """Find the end of slow start in the trace of one stream."""
     trace = trace.sort_values("t_s")
     t_s = trace["t_s"].to_numpy(float)
     window = trace["cwnd_segments"].to_numpy(float)

@@ -59,7 +59,6 @@ class LongPath:
 
     @property
     def short(self) -> bool:
-        """True for the short form of the study."""
         return self.measured.study.name.endswith(QUICK)
 
     @cached_property
@@ -87,12 +86,10 @@ class LongPath:
         return self.table[self.table["part"] == name]
 
     def of(self, part: str, mtu_B: int) -> pd.DataFrame:
-        """The runs of one part with frames of one size."""
         runs = self.part(part)
         return runs[runs["mtu_B"] == mtu_B]
 
     def has(self, name: str) -> bool:
-        """True if any run of a part was measured."""
         return len(self.part(name)) > 0
 
     @property
@@ -102,12 +99,10 @@ class LongPath:
 
     @cached_property
     def recoveries(self) -> pd.DataFrame:
-        """:func:`~netlab.analysis.longpath.recoveries` of the study."""
         return recoveries(self.runs, self.traces)
 
     @cached_property
     def fairness(self) -> pd.DataFrame:
-        """:func:`~netlab.analysis.longpath.fairness` of the study."""
         confidence = self.measured.study.confidence
         return fairness(self.runs, self.intervals, self.traces, confidence)
 
@@ -152,13 +147,11 @@ class LongPath:
         }
 
     def shares(self, run: dict) -> pd.DataFrame:
-        """:func:`~netlab.analysis.longpath.shares` of one run."""
         of_run = self.intervals[self.intervals["run_id"] == run["run_id"]]
         rtt_us = self.traces.loc[self.traces["run_id"] == run["run_id"], "rtt_us"].median()
         return shares(of_run[of_run["direction"] == "forward"], float(rtt_us) / 1e6)
 
     def stack(self, run: pd.Series, stream: int = 0) -> str:
-        """The stack of one stream of a run."""
         return stack_of_stream(run["congestion"], stream)
 
 

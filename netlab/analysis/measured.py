@@ -15,7 +15,7 @@ import pandas as pd
 
 from netlab import study as studies
 from netlab.analysis import cells, printed
-from netlab.analysis.cells import CELL_KEYS, Cells, valid
+from netlab.analysis.cells import CELL_KEYS, Cells, usable
 from netlab.analysis.conditions import verdicts
 from netlab.analysis.effects import Ratio, mean_ratio_of
 from netlab.analysis.findings import findings
@@ -57,8 +57,7 @@ COLUMNS = ("test", "estimate", "low", "high", "unit", "p", "found", "text")
 
 def _series(runs: pd.DataFrame) -> pd.DataFrame:
     """Residuals of runs in the order of measuring."""
-    keys, good = list(CELL_KEYS), valid(runs)
-    good = good[good["goodput_MBps"] > 0].sort_values("started_at")
+    keys, good = list(CELL_KEYS), usable(runs).sort_values("started_at")
     n = good.groupby(keys)["run_id"].transform("size")
     good, n = good[n > 1], n[n > 1]
     start = good["started_at"]
@@ -85,7 +84,6 @@ def _series(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
-    """Test a campaign for drift, a step and carry-over."""
     series = _series(runs)
     visits = series["visit"].nunique()
     rng = np.random.default_rng(seed)
@@ -237,13 +235,11 @@ class Measured:
     @property
     @computed_once
     def findings(self) -> pd.DataFrame:
-        """Findings of 2003 tested on these runs, from :func:`netlab.analysis.findings.findings`."""
         return findings(self.runs, self.study)
 
     @property
     @computed_once
     def stability(self) -> pd.DataFrame:
-        """Order effects of the campaign, from :func:`netlab.analysis.measured.stability`."""
         return stability(self.runs)
 
     @property
@@ -385,7 +381,7 @@ def trend_of(measured: Iterable[tuple[str, pd.DataFrame]], confidence: float) ->
     rows: list[tuple] = []
     before, level = pd.Series(dtype=float), 1.0
     for name, runs in measured:
-        own = valid(runs)[lambda frame: frame["goodput_MBps"] > 0]
+        own = usable(runs)
         if own.empty:
             continue
         logs = np.log(own["goodput_MBps"].astype(float))

@@ -108,7 +108,6 @@ def tuning_labels(cells: pd.DataFrame, study: Study | None = None) -> dict[str, 
 
 
 def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
-    """Cells of one group."""
     part, known = cells[cells["group"] == group], ", ".join(map(repr, group_names(cells)))
     text = f"no such group; there are {known or 'none'}"
     check(len(part), "group", group, text, "E-ANALYSIS-015")
@@ -143,7 +142,6 @@ def cell_address(row: Mapping) -> str:
 def as_printed(
     cells: pd.DataFrame, group: str, *, study: Study | None = None, quantity: str = "goodput"
 ) -> pd.DataFrame:
-    """Lay out one group as the report prints it."""
     part = of_group(cells, group)
     if quantity == "bottleneck":
         words = part["bottleneck"].fillna(MISSING).tolist()
@@ -199,7 +197,6 @@ def where(cell: dict, labels: dict[str, str]) -> str:
 
 
 def missing(cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells without a valid run, and why."""
     columns = ["group", "tuning", "mtu_B", "streams", "disturbed_MBps", "missing_because"]
     if (cells["factors"] != "").any():
         columns.insert(4, "factors")
@@ -396,7 +393,6 @@ def table(
     quantity: str = "goodput",
     study: Study | None = None,
 ) -> pd.DataFrame:
-    """Lay out cells by two factors."""
     part = of_two(cells, rows, columns, at, study)
     pairs = zip(part[rows], part[columns], strict=True)
     laid = dict(zip(pairs, texts(part, quantity), strict=True))

@@ -56,7 +56,6 @@ class Confirmation:
 
     @property
     def whole(self) -> Against:
-        """The set against the whole tuning."""
         return next(one for one in self.against if one.other == FULL_TUNING)
 
 
@@ -105,7 +104,6 @@ class ScreenRecord:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Knobs that are not factors -> reason."""
         return reasons_of(self.unsupported, self.unchanged, self.knobs)
 
 
@@ -132,7 +130,6 @@ def smallest_effect_percent(effects: pd.DataFrame) -> float:
 
 
 def write_screen(record: ScreenRecord, path: Path) -> Path:
-    """Write a screen as JSON."""
     content = vars(record) | {
         "netlab_screen": VERSION,
         "effects": record.effects.to_dict("records"),
@@ -145,7 +142,6 @@ def write_screen(record: ScreenRecord, path: Path) -> Path:
 
 
 def read_screen(path: Path) -> ScreenRecord:
-    """Read a screen that :func:`write_screen` wrote."""
     try:
         content = read_json(path)
         if content["netlab_screen"] != VERSION:

@@ -179,7 +179,6 @@ class SidesCompared:
 
 
 def side_of(given: str | Path | Measured) -> ComparedSide:
-    """Load one side."""
     if isinstance(given, Measured):
         text, m = str(given.results), given
     else:
@@ -253,7 +252,6 @@ def split(side: ComparedSide, by: str) -> tuple[str, tuple[ComparedSide, Compare
 def comparison(
     given: Sequence[str | Path | Measured], *, by: str = "", same_within_percent: float = 5.0
 ) -> SidesCompared:
-    """Load and compare two sides."""
     names = [str(one) for one in given if not isinstance(one, Measured)]
     text = "name two results A and B, or one of them and --by COLUMN=a,b"
     check(len(given) == (1 if by else 2), "results", names, text, "E-ANALYSIS-029")

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
@@ -33,8 +32,7 @@ import pandas as pd
 
 from netlab import published
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, nominal_level, valid
-from netlab.analysis.compare import usable
+from netlab.analysis.cells import CELL_KEYS, nominal_level, usable, valid
 from netlab.analysis.effects import CANNOT_TELL, mean_ratio, without_rounds
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, held
 from netlab.analysis.measured import Measured, computed_once
@@ -67,6 +65,9 @@ DIRECTIONS = (
 )
 """Pairs of tables (before, after) over the same hosts that differ in direction alone."""
 
+Step = tuple[str, str, str, dict[str, tuple], dict[str, tuple], tuple[str, ...]]
+"""Factor, step and context in words, levels before and after, and the columns that match."""
+
 Pair = tuple[pd.Series, pd.Series]
 """Goodputs of the cells before and after a step."""
 
@@ -81,27 +82,6 @@ COMPARED_COLUMNS = (
     *("then_from_percent", "then_to_percent", "then_ratio", "then_low", "then_high", "said"),
     *("now_from_percent", "now_to_percent", "now_ratio", "now_low", "now_high", "verdict"),
 )
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of one factor, and the cells to compare."""
-
-    factor: str
-    step: str
-    where: str
-    before: dict[str, tuple]
-    after: dict[str, tuple]
-    match: tuple[str, ...]
-
-    def pairs(self, cells: pd.DataFrame) -> pd.DataFrame:
-        """Pairs of comparable cells, the columns of each side suffixed ``_a`` and ``_b``."""
-        match, sides = [*self.match, "factors"], []
-        for side, ending in ((self.before, "_a"), (self.after, "_b")):
-            keep = np.logical_and.reduce([cells[c].isin(v) for c, v in side.items()])
-            part = cells[keep]
-            sides.append(part.rename(columns={c: c + ending for c in part if c not in match}))
-        return sides[0].merge(sides[1], on=match)
 
 
 def published_cells() -> pd.DataFrame:
@@ -174,26 +154,26 @@ def steps(cells: pd.DataFrame) -> Iterator[Step]:
     group = ("group", "path", "table")
     for (a, b), tuning in product(pairwise(mtus), tunings):
         before, after = ({"mtu_B": (mtu_B,), "tuning": (tuning,)} for mtu_B in (a, b))
-        step, match = f"{a} B to {b} B", (*group, "streams")
-        yield Step("jumbo frames", step, TUNING_WORDS[tuning], before, after, match)
+        words = ("jumbo frames", f"{a} B to {b} B", TUNING_WORDS[tuning])
+        yield *words, before, after, (*group, "streams")
     sizes = {"1500 B": [m for m in mtus if m <= 1500], "larger MTUs": [m for m in mtus if m > 1500]}
-    for tuning, (words, of_size) in product(tunings if len(streams) > 1 else (), sizes.items()):
+    first, last = streams[:1], streams[-1:]
+    for tuning, (size, of_size) in product(tunings if len(streams) > 1 else (), sizes.items()):
         before, after = (
-            {"streams": (n,), "tuning": (tuning,), "mtu_B": tuple(of_size)}
-            for n in (streams[0], streams[-1])
+            {"streams": counts, "tuning": (tuning,), "mtu_B": tuple(of_size)}
+            for counts in (first, last)
         )
-        step, match = f"{streams[0]} to {streams[-1]} streams", (*group, "mtu_B")
-        where = f"{TUNING_WORDS[tuning]}, {words}"
-        yield Step("stream count", step, where, before, after, match)
-    for (a, b), counts in product(pairwise(tunings), filter(None, (streams[:1], streams[1:]))):
+        step, where = f"{first[0]} to {last[0]} streams", f"{TUNING_WORDS[tuning]}, {size}"
+        yield "stream count", step, where, before, after, (*group, "mtu_B")
+    for (a, b), counts in product(pairwise(tunings), filter(None, (first, streams[1:]))):
         before, after = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
         step = f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}"
         where = f"{listed(counts)} {'stream' if counts == (1,) else 'streams'}"
-        yield Step("tuning", step, where, before, after, (*group, "mtu_B", "streams"))
+        yield "tuning", step, where, before, after, (*group, "mtu_B", "streams")
     for (table_a, table_b, step), tuning in product(DIRECTIONS, tunings):
         before, after = ({"table": (n,), "tuning": (tuning,)} for n in (table_a, table_b))
         across = ("path", "mtu_B", "streams")
-        yield Step("direction", step, TUNING_WORDS[tuning], before, after, across)
+        yield "direction", step, TUNING_WORDS[tuning], before, after, across
 
 
 def side(ratio: float, band: float = BAND) -> str:
@@ -245,36 +225,36 @@ def compare(m: Measured) -> pd.DataFrame:
     cells = comparable(m)
     goodputs = _goodputs(m, lambda levels: _as_published(levels, m.study))
     rows = []
-    for step in steps(cells) if len(cells) else ():
-        pairs = step.pairs(cells)
-        agreed = [c for c in CELL_COLUMNS if c in pairs]  # of equal values, which both sides have
-        pairs = pairs.assign(**{c + end: pairs[c] for c in agreed for end in ("_a", "_b")})
-        for names, part in pairs.groupby(["group_a", "group_b"], sort=False):
+    for factor, step, where, before, after, match in steps(cells) if len(cells) else ():
+        agreed, sides = [*match, "factors"], []  # of equal values, which both sides have
+        for side, ending in ((before, "_a"), (after, "_b")):
+            part = cells[np.logical_and.reduce([cells[c].isin(v) for c, v in side.items()])]
+            sides.append(part.add_suffix(ending).assign(**{c: part[c] for c in agreed}))
+        for (a, b), part in sides[0].merge(sides[1], on=agreed).groupby(GROUPS, sort=False):
             row = _compared(part, goodputs, nominal_level(m.study))
             if row is not None:
-                group = names[0] if names[0] == names[1] else f"{names[1]} over {names[0]}"
-                words = {"factor": step.factor, "step": step.step, "where": step.where}
-                rows.append(words | {"group": group} | row)
+                words = {"factor": factor, "step": step, "where": where}
+                rows.append(words | {"group": a if a == b else f"{b} over {a}"} | row)
     return pd.DataFrame.from_records(rows, columns=list(COMPARED_COLUMNS))
 
 
-NOTHING = pd.Series(dtype=float)
+NOTHING, GROUPS = pd.Series(dtype=float), ["group_a", "group_b"]
 
 
 def _compared(part: pd.DataFrame, goodputs: dict, level: float) -> dict | None:
-    both, counted = [], []
-    for pair in part.to_dict("records"):
-        keys = (tuple(pair[name + ending] for name in CELL_KEYS) for ending in ("_a", "_b"))
-        found = tuple(goodputs.get(key, NOTHING) for key in keys)
-        both.append(found)
-        counted.append(min(map(len, found)) > 1)
+    both = [
+        tuple(
+            goodputs.get(tuple(pair[name + end] for name in CELL_KEYS), NOTHING)
+            for end in ("_a", "_b")
+        )
+        for pair in part.to_dict("records")
+    ]
+    rounds = np.array([min(map(len, found)) for found in both])
     # With one round the ratio is shown without an interval.
-    kept = counted if any(counted) else [min(map(len, found)) > 0 for found in both]
-    if not any(kept):
+    kept = rounds > 1 if (rounds > 1).any() else rounds > 0
+    if not kept.any():
         return None
-    part = part[kept]
-    values = [found for found, keep in zip(both, kept, strict=True) if keep]
-    singles = [mean_ratio([found], level).ratio for found in values]
+    part, values = part[kept], [both[at] for at in np.flatnonzero(kept)]
     ratios = (part["then_MBps_b"] / part["then_MBps_a"]).tolist()
     cases = list(zip(ratios, values, strict=True))
     a, b = part.iloc[0]["table_a"], part.iloc[0]["table_b"]
@@ -282,7 +262,7 @@ def _compared(part: pd.DataFrame, goodputs: dict, level: float) -> dict | None:
         "tables": str(a) if a == b else f"{b} over {a}",
         "cases": len(part),
         "left_out": len(both) - len(part),
-        "alike": sum(side(t) == side(n) for t, n in zip(ratios, singles, strict=True)),
+        "alike": sum(side(t) == side(mean_ratio([v], level).ratio) for t, v in cases),
         **_held(cases, level, BAND),
         **{
             f"{when}_{end}_percent": _geometric_mean(part[f"{when}_percent{ending}"])
@@ -297,7 +277,6 @@ def _geometric_mean(values: Sequence[float] | pd.Series) -> float:
 
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
-    """Summary of each finding over all groups."""
     keys, rows = ["factor", "step", "where"], []
     for key, part in compared.groupby(keys, sort=False):
         ratios = [_geometric_mean(part[name]) for name in ("then_ratio", "now_ratio")]

@@ -75,7 +75,6 @@ class Calibrated:
 
 
 def stored(directory: Path | None = None) -> Calibrated:
-    """Read the latest measurement of each part."""
     found, damaged = writing.documents(directory or paths.results_dir("calibration"), FILE)
     parts = [part for name in TABLES for one in reversed(found) if (part := _part(name, one))]
     return Calibrated({part.name: part for part in parts}, tuple(damaged))
@@ -136,7 +135,6 @@ class PrecisionReached:
 
 
 def precision(m: Measured) -> PrecisionReached:
-    """Precision of the cells that have a valid run."""
     half = reached_percent(m.cells[m.cells["n_valid"] > 0])
     asked = math.nan if m.study.precision is None else m.study.precision.half_width_percent
     limit = math.inf if math.isnan(asked) else asked
@@ -427,7 +425,6 @@ class Machines:
 
     @property
     def differing(self) -> pd.DataFrame:
-        """Rows of :attr:`hosts` in which the hosts differ."""
         return self.hosts[self.hosts.nunique(axis="columns") > 1]
 
     @property
@@ -446,7 +443,6 @@ class Machines:
 
 
 def machines(runs: pd.DataFrame, study: Study) -> Machines:
-    """Read the provenance of all runs."""
     # host (none for the campaign) -> item -> its values, each once in their order
     facts: dict[str, dict[str, dict[str, None]]] = {"": {}}
 

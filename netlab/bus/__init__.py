@@ -79,7 +79,6 @@ class ParallelBus:
         return self.bandwidth_Mbps / 8
 
     def percent(self, throughput_MBps: float) -> float:
-        """A throughput as per cent of the bandwidth."""
         return percent_of(self.bandwidth_MBps, throughput_MBps)
 
     def __str__(self) -> str:
@@ -90,7 +89,6 @@ class ParallelBus:
 
 
 def pci(width_bit: int = 32, clock_MHz: float = 33) -> ParallelBus:
-    """Conventional PCI."""
     text = "PCI is 32 or 64 bit wide"
     check(width_bit in (32, 64), "width_bit", width_bit, text, "E-BUS-004")
     fine = is_number(clock_MHz) and clock_MHz <= 66
@@ -265,7 +263,6 @@ class SerialBus:
         return self.payload_MBps(payload_B, header_B=COMPLETION_HEADER_B)
 
     def percent(self, throughput_MBps: float) -> float:
-        """A throughput of one direction as per cent of the bandwidth."""
         return percent_of(self.bandwidth_MBps, throughput_MBps)
 
     def __str__(self) -> str:
@@ -287,44 +284,31 @@ _SPEED = re.compile(r"([\d.]+) GT/s")
 _SLOT = re.compile(r"(\d+) MHz (PCI|PCI-X)(?:(?<=133 MHz PCI-X) (266|533))?")
 
 
-@dataclass(frozen=True)
-class InterfaceBus:
-    """Link between a network interface and memory, and the fastest that the device supports."""
-
-    bus: SerialBus | None
-    best: SerialBus | None = None
-    note: str = ""
-
-    def __str__(self) -> str:
-        if self.bus is None:
-            return self.note
-        # slower than the device supports, as in a half-speed slot
-        slower = self.best is not None and self.bus.bandwidth_Mbps < self.best.bandwidth_Mbps
-        return f"{self.bus}; the device supports {self.best}" if slower else str(self.bus)
-
-
-def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
-    """The bus of a network interface."""
+def of_interface(interface: str, sysfs: str | Path = "/sys") -> str:
+    """The link between an interface and memory, and the fastest that the device supports."""
     fine = isinstance(interface, str) and _NAME.fullmatch(interface)
     check(fine, "interface", interface, "not a valid interface name", "E-BUS-017")
     entry = Path(sysfs) / "class" / "net" / interface
     check(entry.exists(), "interface", interface, f"no such interface under {sysfs}", "E-BUS-018")
     device = (entry / "device").resolve()
     if (device / "subsystem").resolve().name != "pci":
-        return InterfaceBus(None, note="no bus")
+        return "no bus"
     # A virtual function reports no link; it shares the one of its physical function.
     if (device / "physfn").exists():
         device = (device / "physfn").resolve()
-    bus = _link(device, "current_link_speed", "current_link_width")
-    best = _link(device, "max_link_speed", "max_link_width")
-    return InterfaceBus(bus, best, "" if bus else "PCI, link speed not reported")
-
-
-def _link(device: Path, speed_file: str, width_file: str) -> SerialBus | None:
-    try:
-        return link_of((device / speed_file).read_text(), int((device / width_file).read_text()))
-    except (OSError, ValueError):
-        return None
+    links = []
+    for which in ("current", "max"):
+        try:
+            width = int((device / f"{which}_link_width").read_text())
+            links.append(link_of((device / f"{which}_link_speed").read_text(), width))
+        except (OSError, ValueError):
+            links.append(None)
+    bus, best = links
+    if bus is None:
+        return "PCI, link speed not reported"
+    # slower than the device supports, as in a half-speed slot
+    slower = best is not None and bus.bandwidth_Mbps < best.bandwidth_Mbps
+    return f"{bus}; the device supports {best}" if slower else str(bus)
 
 
 def parallel_of(speed: str | None, width_bit: int | None) -> ParallelBus | None:

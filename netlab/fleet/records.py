@@ -16,6 +16,7 @@ from netlab.analysis.cells import (
     Cells,
     half_width_percent,
     nominal_level,
+    usable,
     valid,
 )
 from netlab.analysis.compare import (
@@ -25,7 +26,6 @@ from netlab.analysis.compare import (
     Asked,
     compare_pairs,
     imprecise,
-    usable,
 )
 from netlab.errors import BadInput, NetlabError, require
 from netlab.fleet.plan import FleetPlan, pair_id

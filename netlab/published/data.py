@@ -62,7 +62,6 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> Description:
-    """The description of a data set."""
     text = f"no such published data set; there are {', '.join(names())}"
     check(name in names(), "", name, text, "E-PUBLISHED-017")
     found = read_json(_directory() / f"{name}.json")

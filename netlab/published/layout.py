@@ -283,8 +283,6 @@ _REGISTRY_KEY = ("HKEY_LOCAL_MACHINE", "SYSTEM", "CurrentControlSet", "Services"
 
 @dataclass(frozen=True)
 class SystemSetting:
-    """One setting of one system."""
-
     system: str
     mechanism: str
     container: str

@@ -20,7 +20,6 @@ from netlab.analysis.compare import (
     bonferroni,
     decide,
     holm,
-    usable,
 )
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, p_value, paired_ratio
 from netlab.analysis.screened import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
@@ -156,31 +155,10 @@ MOST_PAIRED = 5
 """Most knobs whose pairs are estimated in a folded design."""
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """A difference of logarithms with its test.
-
-    ``low`` and ``high`` are at the level of one comparison; ``p`` is two-sided.
-    """
-
-    centre: float
-    low: float
-    high: float
-    p: float
-
-
-@dataclass(frozen=True, eq=False)
-class RowMeans:
-    """Mean logarithm of each row, with the level of the rounds removed."""
-
-    rows: tuple[int, ...]
-    means: np.ndarray
-    covariance: np.ndarray
-    freedom: int
-
-
-def row_means(logs: np.ndarray, rows: np.ndarray, rounds: np.ndarray) -> RowMeans:
-    """Fit row plus round to the logarithms of goodput."""
+def row_means(
+    logs: np.ndarray, rows: np.ndarray, rounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Rows, the mean logarithm of each in an average round, their covariance, and its freedom."""
     there, row = np.unique(rows, return_inverse=True)
     _, round_ = np.unique(rounds, return_inverse=True)
     n_rows, n_rounds = len(there), round_.max(initial=-1) + 1
@@ -192,28 +170,26 @@ def row_means(logs: np.ndarray, rows: np.ndarray, rounds: np.ndarray) -> RowMean
     freedom = len(logs) - int(np.linalg.matrix_rank(model))
     rest = logs - model @ fitted
     variance = float(rest @ rest) / freedom if freedom > 0 else math.nan
-    covariance = variance * inverse[:n_rows, :n_rows]
-    return RowMeans(tuple(there.tolist()), fitted[:n_rows], covariance, freedom)
+    return there, fitted[:n_rows], variance * inverse[:n_rows, :n_rows], freedom
 
 
-def estimates(found: RowMeans, terms: np.ndarray, confidence: float) -> list[Contrast]:
+def estimates(found: tuple, terms: np.ndarray, confidence: float) -> np.ndarray:
     """Estimate the coefficients of a model of the rows, all but the mean."""
-    model = np.column_stack([np.ones(len(found.rows)), terms[list(found.rows)]])
+    rows, means, covariance, freedom = found
+    model = np.column_stack([np.ones(len(rows)), terms[rows]])
     if np.linalg.matrix_rank(model) < model.shape[1]:
         raise NetlabError(
-            f"{len(terms) - len(found.rows)} of {len(terms)} rows have no valid run, and the rest "
+            f"{len(terms) - len(rows)} of {len(terms)} rows have no valid run, and the rest "
             "does not determine every effect; measure again, or take another design",
             code="E-SCREEN-003",
         )
     weights = 2 * np.linalg.pinv(model)[1:]
-    errors = np.sqrt(np.einsum("ij,jk,ik->i", weights, found.covariance, weights))
+    centres = weights @ means
+    errors = np.sqrt(np.einsum("ij,jk,ik->i", weights, covariance, weights))
     # NaN without a degree of freedom, and so are the intervals
-    quantile = float(cells.t_quantile(found.freedom, 0.5 + confidence / 2))
-    made = []
-    for centre, error in zip(weights @ found.means, errors, strict=True):
-        half, p = quantile * error, p_value(centre, error, found.freedom)
-        made.append(Contrast(centre, centre - half, centre + half, p))
-    return made
+    half = float(cells.t_quantile(freedom, 0.5 + confidence / 2)) * errors
+    p = [p_value(*one, freedom) for one in zip(centres, errors, strict=True)]
+    return np.column_stack([centres, centres - half, centres + half, p])
 
 
 def knob_effects(
@@ -225,7 +201,7 @@ def knob_effects(
 ) -> pd.DataFrame:
     """Effect of every knob, and of every pair that can be estimated."""
     names = list(design.rows)
-    good = usable(runs[runs["tuning"].isin(names)])
+    good = cells.usable(runs[runs["tuning"].isin(names)])
     if design.kind == LEAVE_ONE_OUT:
         made = _left_out(good, design, bonferroni(confidence, len(design.knobs)))
         terms = [(knob, "") for knob in design.knobs]
@@ -249,7 +225,7 @@ def knob_effects(
 
 
 def effects_of(
-    found: RowMeans,
+    found: tuple,
     design: Design,
     pairs: Sequence[tuple[str, str]],
     confidence: float,
@@ -264,19 +240,15 @@ def effects_of(
     at = {knob: column for column, knob in enumerate(design.knobs)}
     products = [design.levels[:, at[a]] * design.levels[:, at[b]] for a, b in pairs]
     terms = np.column_stack([design.levels, *products])
-    names = [*((knob, "") for knob in design.knobs), *pairs]
-    skipped = len(design.knobs) if alone else 0
-    level = bonferroni(confidence, len(names[skipped:]))
-    made = estimates(found, terms, level)
+    singles, skipped = len(design.knobs), len(design.knobs) if alone else 0
+    names = [*((knob, "") for knob in design.knobs), *pairs][skipped:]
+    made = estimates(found, terms, bonferroni(confidence, len(names)))
     # Half of a knob's effect with the other to half of that without: twice the contrast.
-    made = [
-        Contrast(2 * one.centre, 2 * one.low, 2 * one.high, one.p) if second else one
-        for (_, second), one in zip(names, made, strict=True)
-    ]
-    return _frame(names[skipped:], made[skipped:], confidence, same_within_percent)
+    made[singles:, :3] *= 2
+    return _frame(names, made[skipped:], confidence, same_within_percent)
 
 
-def _left_out(runs: pd.DataFrame, design: Design, level: float) -> list[Contrast]:
+def _left_out(runs: pd.DataFrame, design: Design, level: float) -> np.ndarray:
     """All knobs against all but one, by the ratios within rounds."""
     cells = {name: part.set_index("round")["goodput_MBps"] for name, part in runs.groupby("tuning")}
     rows, made = {frozenset(chosen): name for name, chosen in design.rows.items()}, []
@@ -289,23 +261,19 @@ def _left_out(runs: pd.DataFrame, design: Design, level: float) -> list[Contrast
             raise NetlabError(text, code="E-SCREEN-004")
         ratio: Ratio = paired_ratio(before, after, level)
         few = min(len(before), len(after)) < COMMON_ROUNDS
-        low, high = (math.nan, math.nan) if few else (math.log(ratio.low), math.log(ratio.high))
-        made.append(Contrast(math.log(ratio.ratio), low, high, p_of_ratio(before, after)))
-    return made
+        ends = (math.nan, math.nan) if few else (math.log(ratio.low), math.log(ratio.high))
+        made.append((math.log(ratio.ratio), *ends, p_of_ratio(before, after)))
+    return np.array(made)
 
 
 def _frame(
-    names: Iterable[tuple[str, str]],
-    made: Sequence[Contrast],
-    confidence: float,
-    same_within_percent: float,
+    names: Sequence[tuple[str, str]], made: np.ndarray, confidence: float, within_percent: float
 ) -> pd.DataFrame:
-    rows = []
-    adjusted = holm([one.p for one in made])
-    for (knob, second), one, p in zip(names, made, adjusted, strict=True):
-        ratio, low, high = (float(np.exp(v)) for v in (one.centre, one.low, one.high))
-        word = decide(Ratio(ratio, low, high), p, 1 - confidence, same_within_percent)
-        rows.append((knob, second, ratio, low, high, p, word))
+    """Effects from differences of logarithms: centre, low and high end, two-sided p-value."""
+    rows, adjusted = [], holm(made[:, 3].tolist())
+    for name, ratio, p in zip(names, np.exp(made[:, :3]).tolist(), adjusted, strict=True):
+        word = decide(Ratio(*ratio), p, 1 - confidence, within_percent)
+        rows.append((*name, *ratio, p, word))
     return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
 
 

@@ -54,12 +54,10 @@ class Probed:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Knobs that are not factors -> reason."""
         return reasons_of(self.unsupported, self.unchanged, self.factors)
 
 
 def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Change]]) -> Probed:
-    """Sort the knobs of a tuning by its plans."""
     factors, unsupported, unchanged = [], [], []
     for name, item in items.items():
         changing = False

@@ -62,22 +62,16 @@ def test_a_machine_that_shows_otherwise_is_reported_so(openlab):
 
 
 def test_noise_alone_gives_no_finding(openlab):
-    def same(study, group, tuning, mtu_B, streams):
-        return 500.0, "CPU"
-
-    said = _verdicts(synthetic.runs_of(openlab, value=same, noise=0.05), openlab)
+    runs = synthetic.runs_of(openlab, value=lambda *_: (500.0, "CPU"), noise=0.05)
+    said = _verdicts(runs, openlab)
     for finding in (STREAMS, KERNEL, JUMBO, BOTH, SENDS):
         assert said.loc[finding, "verdict"] == "cannot tell"
         assert said.loc[finding, "open"] > said.loc[finding, ["yes", "no"]].sum()
 
 
-def test_single_repeats_leave_comparisons_open(openlab):
-    runs = synthetic.runs_of(openlab, change=synthetic.only(round=(1,)))
-    said = _verdicts(runs, openlab)
+def test_single_repeats_leave_comparisons_open_and_flagged_runs_give_no_finding(runs, openlab):
+    said = _verdicts(runs[runs["round"] == 1], openlab)
     assert said.loc[STREAMS, "verdict"] == "cannot tell" and said.loc[STREAMS, "open"] == 10
-
-
-def test_flagged_runs_give_no_finding(runs, openlab):
     said = _verdicts(runs.assign(flags="stalled"), openlab)
     assert set(said["verdict"]) == {"cannot tell"} and said[["yes", "no", "open"]].sum().sum() == 0
 

@@ -21,16 +21,13 @@ from netlab.files.paths import data_dir
 from netlab.measure.bottleneck import ASKED
 from netlab.report import tables
 from netlab.study import load
-from netlab.units import arrows, listed
 
 
 def test_five_sentences_state_design_machines_best_limits_and_findings(openlab):
     m = synthetic.measured(openlab)
     design, machine, best, limits, hold = headline(m)
-    assert (
-        "140 cells in 5 groups" in design
-        and f"420 runs of {openlab.timing.seconds:g} s in up to 3 rounds" in design
-    )
+    assert "140 cells in 5 groups" in design
+    assert f"420 runs of {openlab.timing.seconds:g} s in up to 3 rounds" in design
     assert "3 tunings (No Tuning, Kernel Tuning and Driver Tuning)" in design
     assert "MTU 1500, 9000 and 16114 B, 1 to 20 TCP streams" in design
     assert "measured on 2026-01-05" in design
@@ -47,12 +44,12 @@ def test_five_sentences_state_design_machines_best_limits_and_findings(openlab):
 
 @pytest.mark.parametrize("share", ["of some runs ", ""])
 def test_a_lab_made_without_root_is_named(openlab, share):
-    runs = synthetic.runs_of(openlab)
-    made = [json.loads(text) for text in runs["provenance"]]
-    for number, one in enumerate(made):
-        one["user_namespace"] = not share or number % 2 == 0
-    runs["provenance"] = [json.dumps(one) for one in made]
-    machine = headline(from_frames(openlab, runs, None, None))[1]
+    def made(row):
+        with_root = bool(share) and row["order"] % 2 == 0
+        content = json.loads(row["provenance"]) | {"user_namespace": not with_root}
+        row["provenance"] = json.dumps(content)
+
+    machine = headline(synthetic.measured(openlab, change=made))[1]
     assert f"The lab {share}was made without root and defers no interrupts" in machine
 
 
@@ -64,24 +61,15 @@ def test_a_study_of_today_says_nothing_of_2003_and_names_real_machines(tmp_path)
     assert "% of" not in said[2], "no bus is known"
 
 
-def test_cells_less_precise_than_asked_are_not_called_the_best():
+def test_no_valid_or_precise_run_leaves_sentences_without_figures(openlab):
+    said = headline(synthetic.measured(openlab, change=synthetic.setting({"flags": "stalled"})))
+    assert "No cell has a valid run" in said[2] and "No cell shows" in said[3]
+    assert "nan" not in " ".join(said)
     study = load(synthetic.openlab_file(), max_rounds=4)
     runs = synthetic.runs_of(study)
     runs["goodput_MBps"] *= np.exp(np.random.default_rng(3).normal(0, 0.5, len(runs)))
-    best = headline(from_frames(study, runs, None, None))[2]
-    assert best == "No cell is precise enough to be called the best."
-
-
-def test_no_valid_run_leaves_sentences_without_figures(openlab):
-    runs = synthetic.runs_of(openlab, change=lambda row: row.update(flags="stalled"))
-    said = headline(from_frames(openlab, runs, None, None))
-    assert "No cell has a valid run" in said[2] and "No cell shows" in said[3]
-    assert "nan" not in " ".join(said)
-
-
-def test_words_are_joined_and_arrows_drawn():
-    assert listed(["a"]) == "a" and listed(["a", "b", "c"]) == "a, b and c"
-    assert arrows("a <-> b, a -> b") == "a ↔ b, a → b"
+    said = headline(from_frames(study, runs, None, None))
+    assert said[2] == "No cell is precise enough to be called the best."
 
 
 def test_a_window_that_the_study_asked_for_is_named_in_headline_table_and_chart(openlab):
@@ -144,30 +132,23 @@ def test_without_netlab_the_first_generator_is_the_reference(study):
 
 
 def test_runs_of_other_settings_are_not_compared(study):
-    def change(row):
-        row["buffer_B"] = 65536 if row["generator"] == "netlab" else 0
-
+    change = synthetic.setting({"buffer_B": 65536}, generator=("netlab",))
     compared = answers.compare_generators(runs_of(study, change=change))
     assert "netlab" not in set(compared["generator"]) | set(compared["reference"])
 
 
 def test_flagged_runs_are_left_out(study):
-    def change(row):
-        row["flags"] = "interference" if row["generator"] == "iperf3" else ""
-
+    change = synthetic.setting({"flags": "interference"}, generator=("iperf3",))
     runs = runs_of(study, change=change)
     assert "iperf3" not in set(answers.compare_generators(runs)["generator"])
     assert answers.meters(runs)["generator"].nunique() == 3
 
 
-def test_a_study_of_one_generator_has_nothing_to_compare(study):
-    alone = runs_of(study, change=lambda row: row["generator"] == "netlab")
+def test_the_summary_counts_every_comparison_once_and_none_of_one_generator(study):
+    alone = runs_of(study, change=synthetic.only(generator=("netlab",)))
     assert not answers.several(alone) and answers.several(runs_of(study))
     compared = answers.compare_generators(alone)
     assert compared.empty and answers.summary(compared).empty
-
-
-def test_the_summary_counts_every_comparison_once(study):
     compared = answers.compare_generators(runs_of(study))
     whole = answers.summary(compared)
     assert whole["cells"].sum() == len(compared)

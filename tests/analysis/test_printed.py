@@ -20,26 +20,18 @@ def cells(runs, openlab):
 def test_a_table_has_the_sections_rows_and_columns_of_the_report(cells, openlab):
     table = printed.as_printed(cells, "Linux64 -> Linux64", study=openlab)
     assert table.columns.tolist() == ["1 Stream", "4 Streams", "12 Streams", "20 Streams"]
-    assert table.index.tolist() == [
-        ("No Tuning", "1500 B"),
-        ("No Tuning", "9000 B"),
-        ("Kernel Tuning", "1500 B"),
-        ("Kernel Tuning", "9000 B"),
-        ("Driver Tuning", "1500 B"),
-        ("Driver Tuning", "9000 B"),
-        ("Driver Tuning", "16114 B"),
-    ]
+    tunings, mtus = ("No Tuning", "Kernel Tuning", "Driver Tuning"), ("1500 B", "9000 B")
+    rows = [(tuning, mtu) for tuning in tunings for mtu in mtus]
+    assert table.index.tolist() == [*rows, ("Driver Tuning", "16114 B")]
     assert table.map(lambda text: " ± " in text).all(axis=None)
 
 
-def test_percent_and_both_show_the_share_of_the_bus(cells, openlab):
+def test_percent_both_and_bottlenecks_are_laid_out_in_the_same_way(cells, runs, openlab):
     share = printed.as_printed(cells, "Linux64 -> Linux64", study=openlab, quantity="percent")
     assert share.iloc[5, 0].startswith("9") and share.iloc[5, 0].endswith(" %")
     both = printed.as_printed(cells, "Linux64 -> Linux64", study=openlab, quantity="both")
     assert "±" in both.iloc[0, 0] and both.iloc[0, 0].endswith(" %)")
 
-
-def test_bottlenecks_are_laid_out_in_the_same_way(runs, openlab):
     cells = from_frames(openlab, runs, None, Path()).cells
     words = printed.as_printed(cells, "Linux64 -> Linux64", study=openlab, quantity="bottleneck")
     assert words.loc[("No Tuning", "9000 B")].tolist() == ["window", "bus", "bus", "bus"]

@@ -32,16 +32,9 @@ def again(study, group, tuning, mtu_B, streams):
     return 2 * PUBLISHED[group.table, tuning, mtu_B, streams], "bus"
 
 
-def upside_down(study, group, tuning, mtu_B, streams):
-    """The fast cells of 2003 slow and the slow ones fast."""
-    return 5e5 / PUBLISHED[group.table, tuning, mtu_B, streams], "bus"
-
-
 def only_row(frame, **levels):
-    for name, value in levels.items():
-        frame = frame[frame[name] == value]
-    assert len(frame) == 1
-    return frame.iloc[0]
+    (row,) = frame[(frame[[*levels]] == pd.Series(levels)).all(axis=1)].itertuples()
+    return row
 
 
 @pytest.fixture(scope="module")
@@ -56,27 +49,21 @@ def same(study):
 
 
 @pytest.mark.parametrize(
-    ("said", "low", "high", "expected"),
+    ("said", "expected", "intervals"),
     [
-        ("rises", 1.2, 1.4, "holds"),
-        ("rises", 1.07, 1.4, "holds"),
-        ("rises", 1.01, 1.4, "cannot tell"),
-        ("rises", 0.9, 1.05, "does not hold"),
-        ("rises", 1.01, 1.02, "does not hold"),
-        ("rises", 0.5, 0.7, "does not hold"),
-        ("falls", 0.7, 0.8, "holds"),
-        ("falls", 0.7, 1.01, "cannot tell"),
-        ("falls", 0.98, 1.3, "does not hold"),
-        ("stays", 0.96, 1.05, "holds"),
-        ("stays", 0.9, 1.05, "cannot tell"),
-        ("stays", 1.07, 1.3, "does not hold"),
-        ("stays", 0.5, 0.9, "does not hold"),
-        ("rises", math.nan, math.nan, "cannot tell"),
-        ("falls", math.nan, math.nan, "cannot tell"),
+        ("rises", "holds", [(1.2, 1.4), (1.07, 1.4)]),
+        ("rises", "cannot tell", [(1.01, 1.4), (math.nan, math.nan)]),
+        ("rises", "does not hold", [(0.9, 1.05), (1.01, 1.02), (0.5, 0.7)]),
+        ("falls", "holds", [(0.7, 0.8)]),
+        ("falls", "cannot tell", [(0.7, 1.01), (math.nan, math.nan)]),
+        ("falls", "does not hold", [(0.98, 1.3)]),
+        ("stays", "holds", [(0.96, 1.05)]),
+        ("stays", "cannot tell", [(0.9, 1.05)]),
+        ("stays", "does not hold", [(1.07, 1.3), (0.5, 0.9)]),
     ],
 )
-def test_a_verdict_follows_from_the_interval(said, low, high, expected):
-    assert tn.verdict(said, low, high) == expected
+def test_a_verdict_follows_from_the_interval(said, expected, intervals):
+    assert {tn.verdict(said, low, high) for low, high in intervals} == {expected}
 
 
 @given(
@@ -85,11 +72,8 @@ def test_a_verdict_follows_from_the_interval(said, low, high, expected):
     reach=st.tuples(*[st.floats(1, 1.5)] * 4),
 )
 def test_two_intervals_that_have_a_ratio_in_common_never_contradict_each_other(said, ratio, reach):
-    below, above, lower, higher = reach
-    verdicts = {
-        tn.verdict(said, ratio / below, ratio * above),
-        tn.verdict(said, ratio / lower, ratio * higher),
-    }
+    ends = (reach[:2], reach[2:])
+    verdicts = {tn.verdict(said, ratio / below, ratio * above) for below, above in ends}
     assert not verdicts >= {tn.HOLDS, tn.DOES_NOT_HOLD}
 
 
@@ -113,20 +97,14 @@ def test_without_a_bus_the_recorded_ceiling_is_the_measured_one(study):
     hosts = {name: {"kind": "lab"} for name in study.hosts}
     plain = validated(Study, changed("hosts", hosts), "my.yml")
 
-    def change(row):
-        row["ceiling_MBps"] = 1000.0
-        return row["streams"] < 12
-
+    change = synthetic.setting({"ceiling_MBps": 1000.0})
     cells = tn.comparable(measured(plain, value=again, change=change))
     assert set(cells["now_ceiling_MBps"]) == {1000.0}
     assert cells["now_percent"].tolist() == pytest.approx((cells["now_MBps"] / 10).tolist())
 
 
 def test_a_cell_without_a_valid_run_or_of_another_direction_is_not_comparable(study):
-    def change(row):
-        if row["table"] == 2 and row["streams"] == 20:
-            row["flags"] = "stalled"
-
+    change = synthetic.setting({"flags": "stalled"}, table=(2,), streams=(20,))
     assert len(tn.comparable(measured(study, value=again, change=change))) == 140 - 7
     groups = [{**g.model_dump(mode="json"), "direction": "->"} for g in study.groups]
     turned = validated(Study, changed("groups", groups), "my.yml")
@@ -154,16 +132,17 @@ def test_every_finding_holds_in_a_repeated_measurement(same):
 
 
 def test_a_finding_does_not_hold_in_its_contrary(study):
+    def upside_down(*levels):
+        """The fast cells of 2003 slow and the slow ones fast."""
+        return 1e6 / again(*levels)[0], "bus"
+
     compared = tn.compare(measured(study, value=upside_down, noise=0.002))
     changes = compared[compared["said"] != "stays"]
     assert len(changes) > 50 and set(changes["verdict"]) == {"does not hold"}
 
 
 def test_what_noise_hides_cannot_be_told(study):
-    def flat(*_):
-        return 500.0, "bus"
-
-    compared = tn.compare(measured(study, value=flat, noise=0.2))
+    compared = tn.compare(measured(study, value=lambda *_: (500.0, "bus"), noise=0.2))
     single = compared[compared["cases"] == 1]
     assert (single["verdict"] == "cannot tell").mean() > 0.8
 
@@ -197,7 +176,7 @@ def with_tunings(levels):
     return content
 
 
-def test_a_level_pairs_with_the_published_tuning_that_it_repeats_whatever_its_name():
+def test_a_level_pairs_with_the_published_tuning_that_it_repeats_whatever_its_name(study):
     levels = [
         {"name": "before", "profile": "openlab-2003-normal", "mtus_B": [1500]},
         {"name": "openlab-2003-full", "mtus_B": [1500]},
@@ -207,9 +186,6 @@ def test_a_level_pairs_with_the_published_tuning_that_it_repeats_whatever_its_na
     assert tn.published_tunings(part) == {"before": "none", "openlab-2003-full": "full"}
     cells = tn.comparable(measured(part))
     assert set(cells["tuning"]) == {"none", "full"} and len(cells) == 2 * 5 * 4
-
-
-def test_the_levels_of_the_openlab_study_pair_with_the_published_tunings(study):
     assert tn.published_tunings(study) == {"none": "none", "kernel": "kernel", "full": "full"}
 
 
@@ -220,11 +196,7 @@ def test_the_steps_are_those_of_the_levels_that_both_have(study):
     ]
     content = with_tunings(levels) | {"streams": [4, 12, 64]}
     part = validated(Study, content, "my.yml")
-
-    def some(study, group, tuning, mtu_B, streams):
-        return 100.0 + streams, "bus"
-
-    compared = tn.compare(measured(part, value=some))
+    compared = tn.compare(measured(part, value=lambda *levels: (100.0 + levels[-1], "bus")))
     within = compared[compared["factor"] != "direction"]
     assert set(within["step"]) == {"4 to 12 streams"}
     assert set(within["where"]) == {"Driver Tuning, larger MTUs", "No Tuning, 1500 B"}
@@ -253,29 +225,20 @@ def test_levels_that_2003_does_not_have_are_named(key, value, because):
 
 
 def test_a_study_whose_runs_are_all_flagged_says_so(study):
-    def change(row):
-        row["flags"] = "stalled"
-        return row["streams"] == 1
-
-    assert "has a valid run" in tn.nothing_because(measured(study, change=change))
+    flagged = measured(study, change=synthetic.setting({"flags": "stalled"}))
+    assert "has a valid run" in tn.nothing_because(flagged)
 
 
 def test_a_finding_needs_two_thirds_of_the_groups():
     rows = pd.DataFrame(
-        {
-            "factor": "tuning",
-            "step": "a",
-            "where": ["x"] * 3 + ["y"] * 3 + ["z"] * 3,
-            "then_ratio": [2.0, 0.5, 1.0] * 3,
-            "now_ratio": 1.0,
-            "said": ["rises", "falls", "stays"] * 3,
-            "verdict": [
-                *("holds", "holds", "cannot tell"),
-                *("does not hold", "does not hold", "holds"),
-                *("holds", "does not hold", "cannot tell"),
-            ],
-        }
+        {"where": [*"xxxyyyzzz"], "factor": "tuning", "step": "a", "now_ratio": 1.0}
     )
+    rows["then_ratio"], rows["said"] = [2.0, 0.5, 1.0] * 3, ["rises", "falls", "stays"] * 3
+    rows["verdict"] = [
+        *("holds", "holds", "cannot tell"),
+        *("does not hold", "does not hold", "holds"),
+        *("holds", "does not hold", "cannot tell"),
+    ]
     found = tn.summary(rows)
     assert found["verdict"].tolist() == ["holds", "does not hold", "cannot tell"]
     assert found["then_ratio"].tolist() == pytest.approx([1.0] * 3)
@@ -346,10 +309,7 @@ def test_each_step_has_a_verdict_by_the_measured_interval(both):
     assert found.loc["record_length_B", "verdict"] == tn.HOLDS  # 1.5 and 1
     assert found.loc["mtu_B", "verdict"] == tn.DOES_NOT_HOLD  # 1.2 and 0.8
     assert "Steps of each factor" in repr(shown.steps(both))
-
-
-def test_a_report_of_such_a_study_has_its_page(both):
-    assert BESIDE_A_TABLE in measured_notebooks(both)
+    assert BESIDE_A_TABLE in measured_notebooks(both), "the report has its page"
 
 
 def test_a_table_that_fits_several_cells_says_so(tmp_path):

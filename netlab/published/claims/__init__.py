@@ -71,7 +71,6 @@ def all_claims() -> tuple[Claim, ...]:
 
 
 def check_all() -> pd.DataFrame:
-    """Recompute every claim."""
     rows = []
     for claim in all_claims():
         result, said = claim.checked(), (claim.document, claim.place, claim.statement)
@@ -103,7 +102,6 @@ def counts_of(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_counts(found: pd.DataFrame) -> Table:
-    """Number of claims by document and verdict."""
     counts = counts_of(found).rename(index=DOCUMENTS).rename_axis(columns=None)
     counts["all"] = counts.sum(axis=1)
     counts.loc["All documents"] = counts.sum()
@@ -124,7 +122,6 @@ def claims_table(
     document: str | None = None,
     verdict: Verdict | str | None = None,
 ) -> Table:
-    """Claims with their recomputed values, verdicts and reasons."""
     frame, caption = found, "Claims"
     if document is not None:
         require(document, DOCUMENTS, key="document", code="E-PUBLISHED-008")

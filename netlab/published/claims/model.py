@@ -23,7 +23,6 @@ _LANGUAGE.globals.clear()
 
 
 def evaluate(expression: str | float, names: Mapping[str, Any]) -> Any:
-    """Evaluate one expression."""
     try:
         value = _compiled(str(expression))(**names)
         if isinstance(value, StrictUndefined):
@@ -80,7 +79,6 @@ class PrintedValue:
 
     @property
     def number(self) -> float:
-        """The first number in the text."""
         return float(self._digits)
 
     @property
@@ -139,7 +137,6 @@ class Claim:
             raise BadInput(text, where=where, key=self.place, code="E-PUBLISHED-006")
 
     def checked(self) -> CheckResult:
-        """Recompute the value and compare it now."""
         names = {**self.names, "printed": self.claimed}
         if _NUMBER.search(self.claimed.text):
             names["claimed"] = self.claimed.number

@@ -39,7 +39,6 @@ def chart(table: int, tuning: str) -> pd.DataFrame:
 
 
 def curve(table: int, tuning: str, mtu_B: int) -> pd.Series:
-    """One line of a chart."""
     return chart(table, tuning).loc[mtu_B]
 
 
@@ -224,7 +223,6 @@ def sndbufs_B() -> list[int]:
 
 
 def receiver_setting(key: str) -> int:
-    """A sysctl of the receiver."""
     settings = _load("slac-2003-settings").query("host == 'receiver'")
     return int(settings.set_index("key")["value"][key])
 
