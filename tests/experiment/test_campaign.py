@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -70,17 +69,8 @@ def test_the_summary_names_the_first_failed_run_and_its_reason(tmp_path):
 
 # A campaign goes on, begins anew or adopts; no record of an earlier one is changed.
 
-FACTS = {
-    "rack": {
-        host: {
-            "kernel": "6.1",
-            "cpu_model": "Some CPU",
-            "mtu_B": 1500,
-            "generators": {"netlab": "1"},
-        }
-        for host in ("left", "right")
-    }
-}
+FOUND = {"kernel": "6.1", "cpu_model": "Some CPU", "mtu_B": 1500, "generators": {"netlab": "1"}}
+FACTS = {"rack": {"left": FOUND, "right": FOUND}}
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
@@ -98,7 +88,6 @@ def measure(record, *, flags="", facts=FACTS, only=None, **changed):
     study = record.study
     runs = synthetic.runs_of(study)
     for visit in visits(study):
-        visit = dataclasses.replace(visit, mtu_B=visit.mtu_B)
         context = context_of(study, visit, facts[visit.path], None)
         keys = {
             run.run_id: provenance_key(study, visit, run, context)
@@ -226,6 +215,11 @@ def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):
     assert len(store.ids(tmp_path / "r")) == 3
 
 
+def on_all(**change):
+    """The facts of both hosts with a change."""
+    return {"rack": {host: found | change for host, found in FACTS["rack"].items()}}
+
+
 @pytest.mark.parametrize(
     "change", [{"kernel": "6.2"}, {"cpu_model": "Another"}, {"nic_driver": "e1000e"}]
 )
@@ -233,7 +227,7 @@ def test_a_changed_host_begins_a_campaign_without_adopted_records(tmp_path, file
     study = load(file, rounds=1)
     first = open_at(tmp_path / "r", study)
     measure(first)
-    facts = {"rack": {host: found | change for host, found in FACTS["rack"].items()}}
+    facts = on_all(**change)
     other = open_at(tmp_path / "r", study, 1, facts)
     assert other.log.campaign != first.log.campaign and other.kept == frozenset()
     measure(other, facts=facts)
@@ -271,20 +265,18 @@ def test_levels_that_a_person_sets_share_a_campaign_though_the_kernel_differs(tm
     content = {**read_yaml(synthetic.foreign_file(tmp_path)), "outer": {"kernel": ["smp", "up"]}}
     study = validated(Study, content, "two-racks.yml")
     smp, up = (("kernel", "smp"),), (("kernel", "up"),)
-    of_up = {"rack": {h: {**facts, "kernel": "6.1-up"} for h, facts in FACTS["rack"].items()}}
+    of_up, ids = on_all(kernel="6.1-up"), {}
+    for outer in (smp, up):
+        ids[outer] = {r.run_id for v in visits(study) if v.outer == outer for r in v.runs}
     first = open_record(study, tmp_path / "r", FACTS, None, outer=smp, now=NOW)
-    measure(first, only={r.run_id for v in visits(study) if v.outer == smp for r in v.runs})
+    measure(first, only=ids[smp])
     second = open_record(study, tmp_path / "r", of_up, None, outer=up, now=NOW)
-    assert second.log.campaign == first.log.campaign
-    assert second.kept == frozenset()
-    measure(
-        second, facts=of_up, only={r.run_id for v in visits(study) if v.outer == up for r in v.runs}
-    )
-    assert len(second.store.runs()) == len({r.run_id for v in visits(study) for r in v.runs})
+    assert second.log.campaign == first.log.campaign and second.kept == frozenset()
+    measure(second, facts=of_up, only=ids[up])
+    assert set(second.store.runs()["run_id"]) == ids[smp] | ids[up]
     again = open_record(study, tmp_path / "r", FACTS, None, outer=smp, now=NOW)
-    assert again.log.campaign == first.log.campaign
-    assert again.kept == {r.run_id for v in visits(study) if v.outer == smp for r in v.runs}
-    another = {"rack": {h: {**facts, "kernel": "7.0"} for h, facts in FACTS["rack"].items()}}
+    assert again.log.campaign == first.log.campaign and again.kept == ids[smp]
+    another = on_all(kernel="7.0")
     later = open_record(study, tmp_path / "r", another, None, outer=smp, now=NOW)
     assert later.log.campaign != first.log.campaign and later.kept == frozenset()
 
@@ -303,8 +295,7 @@ def test_a_stated_bus_that_a_host_contradicts_is_noted_by_the_campaign_and_in_th
     stated = "left.example, bus: {bandwidth_MBps: 1064.0, label: PCI-X}}"
     file.write_text(file.read_text().replace("left.example}", stated))
     study = load(file, rounds=1)
-    x8 = {"bus_speed": "8.0 GT/s PCIe", "bus_width": 8}
-    facts = {"rack": {host: found | x8 for host, found in FACTS["rack"].items()}}
+    facts = on_all(bus_speed="8.0 GT/s PCIe", bus_width=8)
     measure(open_at(tmp_path / "r", study, facts=facts), facts=facts)
     record, watcher = open_at(tmp_path / "r", study, 1, facts=facts), Notes()
     NotebookRounds(record, None, None, watcher, lambda: 0.0).measure()

@@ -188,38 +188,58 @@ RIGHT = host(
     card("docker0", "172.17.0.1/16"),
     ssh="192.0.2.11",
 )
-BOTH = {("192.0.2.10", "192.0.2.11"): "0.4", ("198.18.0.1", "198.18.0.0"): "0.05"}
+BOTH = {("198.18.0.1", "198.18.0.0"): "0.05", ("192.0.2.10", "192.0.2.11"): "0.4"}
 
 
-def test_the_data_path_is_first_and_the_one_of_ssh_last():
-    assert found(LEFT, RIGHT, BOTH) == [
-        (("198.18.0.1", "198.18.0.0"), 0.05, False),
-        (("192.0.2.10", "192.0.2.11"), 0.4, False),
-    ]
+def two(left: list[str], right: list[str], ssh=("", "")) -> tuple[HostSurvey, ...]:
+    """Hosts with a card for each address."""
+    sides = zip(("left", "right"), (left, right), ssh, strict=True)
+    return tuple(host(name, *(card(a, a) for a in cards), ssh=to) for name, cards, to in sides)
 
 
-def test_a_link_without_an_answer_is_none():
-    answers = {("192.0.2.10", "192.0.2.11"): "0.4"}
-    assert [ends for ends, _, _ in found(LEFT, RIGHT, answers)] == [("192.0.2.10", "192.0.2.11")]
+DATA, SSH = BOTH
+ROUTED = ("192.0.2.10", "198.51.100.7")
 
 
-def test_an_interface_is_in_one_path_only():
-    left = host("left", card("a", "192.0.2.1/24"), card("b", "192.0.2.2/24"))
-    right = host("right", card("c", "192.0.2.3/24"), card("d", "192.0.2.4/24"))
-    answers = {
-        (f"192.0.2.{ours}", f"192.0.2.{theirs}"): "1" for ours in (1, 2) for theirs in (3, 4)
-    }
-    assert [ends for ends, _, _ in found(left, right, answers)] == [
-        ("192.0.2.1", "192.0.2.3"),
-        ("192.0.2.2", "192.0.2.4"),
-    ]
-
-
-def test_ipv6_is_taken_where_there_is_no_ipv4():
-    left = host("left", card("a", "2001:db8::1/64"))
-    right = host("right", card("c", "2001:db8::2/64"))
-    answers = {("2001:db8::1", "2001:db8::2"): "1"}
-    assert found(left, right, answers) == [(("2001:db8::1", "2001:db8::2"), 1.0, False)]
+@pytest.mark.parametrize(
+    ("hosts", "answers", "more", "expected"),
+    [
+        # the path of SSH is the last
+        ((LEFT, RIGHT), BOTH, {}, [(DATA, 0.05, False), (SSH, 0.4, False)]),
+        # a link without an answer is none
+        ((LEFT, RIGHT), {SSH: "0.4"}, {}, [(SSH, 0.4, False)]),
+        # an interface is in one path only
+        (
+            two(["192.0.2.1/24", "192.0.2.2/24"], ["192.0.2.3/24", "192.0.2.4/24"]),
+            {(f"192.0.2.{ours}", f"192.0.2.{theirs}"): "1" for ours in (1, 2) for theirs in (3, 4)},
+            {},
+            [(("192.0.2.1", "192.0.2.3"), 1.0, False), (("192.0.2.2", "192.0.2.4"), 1.0, False)],
+        ),
+        # IPv6 is taken where there is no IPv4
+        (
+            two(["2001:db8::1/64"], ["2001:db8::2/64"]),
+            {("2001:db8::1", "2001:db8::2"): "1"},
+            {},
+            [(("2001:db8::1", "2001:db8::2"), 1.0, False)],
+        ),
+        # hosts of different networks are joined by the route between them
+        (
+            two(["192.0.2.10/24"], ["198.51.100.7/24"], ROUTED),
+            {ROUTED: "18.5"},
+            {"routes": ({ROUTED[1]: ROUTED[0]}, {ROUTED[0]: ROUTED[1]})},
+            [(ROUTED, 18.5, True)],
+        ),
+        # given addresses are taken also through a router
+        (
+            (LEFT, RIGHT),
+            {("192.0.2.10", "198.18.0.0"): "3"},
+            {"data": ("192.0.2.10", "198.18.0.0")},
+            [(("192.0.2.10", "198.18.0.0"), 3.0, True)],
+        ),
+    ],
+)
+def test_the_paths_of_two_hosts_are_those_on_which_pings_come_back(hosts, answers, more, expected):
+    assert found(*hosts, answers, **more) == expected
 
 
 def test_a_point_to_point_address_reaches_its_peer_only():
@@ -230,31 +250,15 @@ def test_a_point_to_point_address_reaches_its_peer_only():
     assert [end.interface.name for end in pair] == ["a", "c"]
 
 
-def test_hosts_of_different_networks_are_joined_by_the_route_between_them():
-    left = host("left", card("eth0", "192.0.2.10/24"), ssh="192.0.2.10")
-    right = host("right", card("eth1", "198.51.100.7/24"), ssh="198.51.100.7")
-    routes = ({"198.51.100.7": "192.0.2.10"}, {"192.0.2.10": "198.51.100.7"})
-    answers = {("192.0.2.10", "198.51.100.7"): "18.5"}
-    assert found(left, right, answers, routes=routes) == [
-        (("192.0.2.10", "198.51.100.7"), 18.5, True)
-    ]
-
-
-def test_no_answer_at_all_lists_the_addresses():
-    with refused(NetlabError, "E-SURVEY-001", match=r"eth3 203\.0\.113\.1 \(down\)"):
-        found(LEFT, RIGHT, {})
-
-
-def test_given_addresses_are_taken_also_through_a_router():
-    ends = ("192.0.2.10", "198.18.0.0")
-    assert found(LEFT, RIGHT, {ends: "3"}, data=ends) == [(ends, 3.0, True)]
-    with refused(
-        NetlabError, "E-SURVEY-002", match="left: no interface has the address 192.0.2.99"
-    ):
-        found(LEFT, RIGHT, {}, data=("192.0.2.99", "198.18.0.0"))
-
-
-@pytest.mark.parametrize("given", [("198.18.0.1", "198.18.0.0"), ("203.0.113.1", "203.0.113.2")])
-def test_given_addresses_without_an_answer_are_no_path(given):
-    with refused(NetlabError, "E-SURVEY-001"):
-        found(LEFT, RIGHT, {}, data=given)
+@pytest.mark.parametrize(
+    ("data", "code", "said"),
+    [
+        (None, "E-SURVEY-001", r"eth3 203\.0\.113\.1 \(down\)"),
+        (("198.18.0.1", "198.18.0.0"), "E-SURVEY-001", "no path"),
+        (("203.0.113.1", "203.0.113.2"), "E-SURVEY-001", "no path"),
+        (("192.0.2.99", "198.18.0.0"), "E-SURVEY-002", "left: no interface has the address"),
+    ],
+)
+def test_no_answer_or_no_such_address_lists_the_addresses(data, code, said):
+    with refused(NetlabError, code, match=said):
+        found(LEFT, RIGHT, {}, data=data)
