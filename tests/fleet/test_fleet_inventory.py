@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import string
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput
 from netlab.fleet.inventory import FleetHost, Inventory, load_inventory, pairs_of, ring, rounds_of
 
 OWN = """\
@@ -67,20 +65,6 @@ def test_the_users_own_ssh_configuration_is_left_to_ssh(tmp_path, monkeypatch):
     found = load_inventory(path).hosts
     assert list(found) == ["web1", "web2", "web3"]
     assert found["web3"].ssh("web3").address == "web3"
-
-
-@given(
-    st.text(alphabet=string.printable, max_size=200),
-    st.sampled_from([("h.yml", "netlab"), ("config", "ssh")]),
-)
-def test_any_text_is_an_inventory_or_refused_with_a_code(text, kind):
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / kind[0]
-        path.write_text(text)
-        try:
-            assert len(load_inventory(path, format=kind[1]).hosts) >= 2
-        except NetlabError as error:
-            assert isinstance(error, BadInput) and error.code
 
 
 def test_hosts_are_chosen_by_group_label_and_name(written):
