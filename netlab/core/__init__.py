@@ -252,10 +252,7 @@ def check_options(role: str, **settings: object) -> None:
 
 
 class CoreRun:
-    """One end of a run on this machine.
-
-    Use it as a context manager: leaving the block stops the run, waits for it and frees it.
-    """
+    """One end of a run on this machine; leaving its block stops, awaits and frees the run."""
 
     def __init__(self, role: str, **settings: object):
         opts = _run_opts(role, settings)
@@ -337,10 +334,7 @@ def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[RunReport,
 
 @dataclass(frozen=True)
 class CopyRate:
-    """Memory copy rate of one thread, in 10^6 B per second of its CPU time.
-
-    Within the cache, and far beyond it.
-    """
+    """Copy rate of one thread per second of its CPU time, within the cache and far beyond it."""
 
     hot_MBps: float
     cold_MBps: float

@@ -224,10 +224,7 @@ ANSWER_S = 5.0
 
 
 def snapshot(side: RunEnd, *, others: bool = False) -> dict:
-    """Read a host's counters through its agent, see ``meter`` in native/PROTOCOL.md.
-
-    With `others` also the CPU time of each other process since the last such reading.
-    """
+    """Counters of a host, see ``meter`` in native/PROTOCOL.md; `others`: CPU time by process."""
     side.channel.send("meter", interface=side.interface, **({"others": 1} if others else {}))
     deadline = time.monotonic() + ANSWER_S
     while (left := deadline - time.monotonic()) > 0:

@@ -387,10 +387,7 @@ def _window(
     before: dict[str, dict],
     request: Request,
 ) -> tuple[dict[str, dict], dict[str, dict]]:
-    """Snapshots of both hosts at the start and end of the window, which begins as data flow.
-
-    A client that exits early ends the wait.
-    """
+    """Snapshots of both hosts around the window, which begins as data flow or a client exits."""
     sides = {side.host: side for way in ways for side in (way.sender, way.receiver)}
     deadline = time.monotonic() + FLOW_S
     waiting = [way.receiver for way in ways]

@@ -289,11 +289,7 @@ class Completed:
 
 
 class Host(ABC):
-    """A machine that runs commands.
-
-    A host is a context manager: the connection lasts while it is open. Every failure is a
-    :class:`~netlab.errors.HostError` that names the host.
-    """
+    """A machine that runs commands while it is open; every failure is a HostError with its name."""
 
     agent_directory = ""
     """Directory for the agent that the study names."""

@@ -208,10 +208,7 @@ PRINTED_BYTES = 1 << 16
 
 
 def command_line(argv: tuple[str, ...]) -> bytes:
-    """The one place where an argv becomes a command line, of the same meaning to any login shell.
-
-    What start-up files print comes before `BEGIN`.
-    """
+    """An argv as a line of one meaning to any login shell; start-up files print before `BEGIN`."""
     words = f"exec {shlex.join(argv)}".encode("utf-8", "surrogateescape")
     encoded = UNSAFE.sub(lambda byte: b"\\0%03o" % byte[0][0], words)
     return b"""sh -c 'echo "%s"; eval "$(printf %%b "$1")"' sh '%s'""" % (BEGIN.strip(), encoded)
@@ -462,10 +459,7 @@ class SshHost(Host):
 def _watch(
     transport: paramiko.Transport, closing: threading.Event, keepalive_s: float, silence_s: float
 ) -> None:
-    """Send keep-alive requests, and close the transport when no answer comes.
-
-    A host that lost power sends no reset, so its silence would look like a long run.
-    """
+    """Close the transport when keep-alives get no answer: a host without power sends no reset."""
     while not closing.wait(keepalive_s) and transport.is_active():
         alarm = threading.Timer(silence_s, transport.close)
         alarm.daemon = True

@@ -93,10 +93,7 @@ class LabEmulator:
         return self._ask(f"report samples={int(samples)}{restart}", "emulation")
 
     def force_loss(self, direction: str, after_s: float) -> None:
-        """Schedule one packet to be dropped some time after data begin to flow.
-
-        Each direction has at most one such drop pending.
-        """
+        """Schedule the drop of one packet some time after data flow, at most one a direction."""
         self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
 
     def forget_losses(self, direction: str) -> None:
@@ -244,21 +241,14 @@ def takes(emulator: Emulator, there: Callable[[], KernelFeatures] = kernel) -> b
 
 
 def path_bucket_B(rate_bps: int, mtu_B: int) -> int:
-    """Return the size of the token bucket of an emulated path, B.
-
-    That of a link holds 32 KiB at least, which a study's queue would be longer by: at 1 Mb/s a
-    quarter of a second.
-    """
+    """Bucket of an emulated path, B: the 32 KiB of a link's bucket would lengthen its queue."""
     smooth_B = round(rate_bps / 8 * SMOOTH_S)
     return min(bucket_B(rate_bps, mtu_B), mtu_B + ETHERNET_HEADER_B + smooth_B)
 
 
 @dataclass(frozen=True)
 class NetemSettings:
-    """Settings of netem and tbf in tc's units; pairs are forward and reverse.
-
-    ``burst_B`` is of the token bucket, and of no meaning without a rate.
-    """
+    """Settings of netem and tbf (``burst_B``) in tc's units; pairs are forward and reverse."""
 
     delay_us: tuple[int, int]
     jitter_us: int

@@ -93,10 +93,7 @@ def _enter_outer(passwd: str | None) -> None:
 
 
 def _fork_inner(*others: int) -> tuple[int, int]:
-    """Fork a process that enters the inner namespaces; return its id and a pipe for its report.
-
-    It closes the `others`, descriptors of this process.
-    """
+    """Fork a process that enters the inner namespaces, without the `others`; its id and a pipe."""
     reading, writing = os.pipe()
     outer, pid = os.getpid(), os.fork()
     if pid:

@@ -151,10 +151,7 @@ ROOTS = Path("/run/netlab")
 
 
 class Lab:
-    """A lab that is up. Create one by :meth:`up`, find one by :func:`find`.
-
-    As a context manager it is removed at the end.
-    """
+    """A lab that is up, from :meth:`up` or :func:`find`; removed at the end of its context."""
 
     def __init__(self, state: Path):
         self.state = state
@@ -299,10 +296,7 @@ class Lab:
         return self.complete and self.topology == topology(study)
 
     def describe(self) -> dict[str, dict[str, dict]]:
-        """Read back the settings of each end: path name -> host name -> values.
-
-        See :func:`netlab.lab.link.describe`.
-        """
+        """Settings of each end as the kernel has them: path name -> host name -> values."""
         return {
             path.name: {
                 end.host: link.describe(self.namespace(end.host), end.interface, path.settings)

@@ -44,10 +44,7 @@ SILENT_S = 1.0
 
 
 def base() -> Path:
-    """Directory of the state of all labs of this machine that root made, or of this user's.
-
-    Programs must be executable there: it has the agent of the lab's hosts.
-    """
+    """State of all labs that root made, or this user; the agent in it must be executable."""
     user = os.geteuid()
     # a lab in a user namespace has a /run of its own
     bases, name = (BASES, "netlab") if user == 0 else (USER_BASES, f"netlab-labs-{user}")
@@ -202,10 +199,7 @@ def _runs_in(pid: int, inside: set[tuple[int, int]], kind: str = "net") -> bool:
 
 
 def remove(lab_id: str) -> None:
-    """End a lab's processes, delete its namespaces and state, and leave the machine as found.
-
-    Return at once if it is gone; other labs are not touched.
-    """
+    """End a lab's processes, delete its namespaces and state; leave the machine as found."""
     with registry() as where:
         _remove(where, lab_id)
 
@@ -279,10 +273,7 @@ def _quietly(*argv: str) -> None:
 
 @contextlib.contextmanager
 def _idle(state: Path) -> Iterator[None]:
-    """Wait until no process creates the lab, then hold its lock.
-
-    A child of a killed creator keeps the lock until it is done.
-    """
+    """Hold the lock of a lab; a child of a killed creator keeps it until it is done."""
     with open(state / BUSY, "w") as busy:
         deadline = time.monotonic() + 10.0
         while time.monotonic() < deadline:

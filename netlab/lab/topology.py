@@ -48,10 +48,7 @@ class LabEnd:
 
 @dataclass(frozen=True)
 class LabPath:
-    """A path in the lab: its two ends, their settings, and the emulation between them.
-
-    The emulation is by netlab's own emulator, by netem, or absent.
-    """
+    """A path in the lab: its ends, their settings, and an emulation by netlab, netem or none."""
 
     name: str
     ends: tuple[LabEnd, LabEnd]

@@ -143,10 +143,7 @@ def meter_of(result: dict, part: str) -> dict:
 
 
 class _Inbox:
-    """Queue of one agent's answers, which may arrive in any order.
-
-    Both directions of a run share it: an answer read while another is awaited is stored.
-    """
+    """Answers of one agent in any order; both directions of a run share it."""
 
     def __init__(self, side: RunEnd, runs: list[int], now: Callable[[], float]):
         self._side, self._runs, self._now = side, frozenset(runs), now
@@ -379,10 +376,7 @@ class Emulated:
 
     @property
     def late_us(self) -> float | None:
-        """Bound of the lateness of all writes but one in 100 (of fewer, of all but one).
-
-        To the upper end of the emulator's bins. None without a write.
-        """
+        """Bound of the lateness of all writes but one in 100 (of fewer, all but one)."""
         ways = list(self._ways())
         bins = [[np.array(end["lateness"]["count"]) for end in way[1:]] for way in ways]
         counts = sum(now - then for then, now in bins)

@@ -49,10 +49,7 @@ def foreign_load(outcome: RunOutcome, emulated: Emulated | None = None) -> Forei
 
 
 def own_processes(reports: Iterable[dict]) -> Counter[tuple[str, int]]:
-    """Name and start of netlab's processes: the agents that made the reports, and the controller.
-
-    The name of an agent is :data:`AGENT`.
-    """
+    """Name and start of the agents that made the reports, and of the controller."""
     agents: set[tuple[str, int]] = {(AGENT, others["born_ticks"]) for others in reports}
     return controller_processes() | Counter(agents)
 
@@ -135,10 +132,7 @@ def _interface(result: dict) -> dict | None:
 
 
 def _cut_by_card(sender: dict, segments: int) -> int:
-    """Frames that a card may make beyond the segments: one for each super-packet that it cuts.
-
-    The sending interface counts a super-packet, of two segments or more, as one packet.
-    """
+    """Most frames beyond the segments: one for each packet of two or more that the card cuts."""
     packets = sender["tx_packets"]
     return max(0, min(packets, segments - packets))
 
@@ -308,10 +302,7 @@ def flags_of(
 
 
 def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | None:
-    """Describe steal, foreign load, foreign traffic and throttling above the limits.
-
-    None if there are none.
-    """
+    """Describe steal, foreign load, foreign traffic and throttling above the limits, if any."""
     found = []
     if (row["steal_percent"] or 0) > noise.steal_percent:
         found.append(f"steal {row['steal_percent']:.1f} %")

@@ -71,10 +71,7 @@ def ceiling_source(setting: RunSetting, kind: str | None) -> str:
 
 
 def with_upper_bound(row: dict, setting: RunSetting, both: bool) -> dict:
-    """A run's record with a ceiling that no valid run exceeds, for the flag ``implausible``.
-
-    On two machines that leaves out the copies: caches may have what is sent and received.
-    """
+    """A record for ``implausible``: caches of two machines may have what is copied."""
     if setting.one_machine or row["ceiling_kind"] != "memory":
         return row
     top, kind = ceiling(replace(setting, memory_MBps=None), row["mss_B"], both)
@@ -161,10 +158,7 @@ def _interfaces(meters: Sequence[dict], *names: str) -> int | None:
 
 
 def _timed(flow: Direction, one_clock: bool) -> tuple[float | None, float | None, float | None]:
-    """Goodput in MB/s, duration and error of the duration in s.
-
-    A run of a fixed amount is timed by its bytes, another one by its window.
-    """
+    """Goodput, duration and its error: by the bytes of a fixed amount, else by the window."""
     ended_well = flow.gen.get("status") == flow.sink.get("status") == "ok"
     if ended_well and any(stream.get("t_last_ns") for stream in flow.sink["per_stream"]):
         transfer = transfer_of(flow.gen, flow.sink, one_clock=one_clock)
@@ -186,11 +180,7 @@ def _rate(meters: Sequence[dict], name: str, one_machine: bool) -> float | None:
 def record(
     outcome: RunOutcome, setting: RunSetting, ledger: Ledger, emulated: Emulated | None = None
 ) -> dict:
-    """The measured columns of one run, see :data:`~netlab.results.columns.RUN_COLUMNS`.
-
-    The columns that name the run, its tuning and its provenance are the caller's; those of an
-    emulated path are there if the run had one.
-    """
+    """The measured columns of one run; those that name it and its tuning are the caller's."""
     flows = outcome.flows
     both = len(flows) == 2
     timed = [_timed(flow, setting.one_machine) for flow in flows]

@@ -222,10 +222,7 @@ class BenchTransfer:
 
 @dataclass(frozen=True)
 class EnvironmentSchedule:
-    """The schedule of one environment: first the heats, then the rounds.
-
-    `variants` has those of each contender in each cell.
-    """
+    """First the heats, then the rounds; `variants` are those of each contender in each cell."""
 
     environment: Environment
     variants: Mapping[tuple[BenchCell, str], tuple[OwnVariant | Variant, ...]]
@@ -291,11 +288,8 @@ START_S = 30.0
 
 @dataclass(frozen=True)
 class CopyLimits:
-    """Memory copy rates, 10^6 B/s: within the cache (hot) and far beyond it (cold).
-
-    On a lab path the same cores copy every byte twice, into the kernel and out of it, so a transfer
-    that copies cannot reach the rate of all cores.
-    """
+    """Memory copy rates, within the cache (hot) and beyond it (cold). On a lab path the same cores
+    copy every byte twice, into the kernel and out of it."""
 
     cores: int
     one_hot_MBps: float
@@ -305,10 +299,7 @@ class CopyLimits:
 
 
 def copy_limits(budget_ms: int = BUDGET_MS) -> CopyLimits:
-    """Measure the memory copy rate of one core and of all cores together.
-
-    Each figure is the highest of :data:`TRIES`, the least disturbed.
-    """
+    """Copy rates of one core and of all together: the highest, least disturbed, of several."""
     ones = [core.memory_copy_MBps(budget_ms) for _ in range(TRIES)]
     alls = [_together(budget_ms) for _ in range(TRIES)]
     names = ("hot_MBps", "cold_MBps")

@@ -87,10 +87,7 @@ BUSY = ("user", "nice", "system", "irq", "softirq")
 
 
 def bench_study(queues: int) -> Study:
-    """Two lab hosts joined by two unshaped paths: with veth's offloads, and without.
-
-    Both links have `queues` pairs of queues.
-    """
+    """Two lab hosts joined by two unshaped paths: with veth's offloads, and without."""
     links = {}
     for level in ("on", "off"):
         offloads = dict.fromkeys(("segmentation_offload", "checksum_offload"), level == "on")

@@ -72,10 +72,7 @@ RATE_BUFFER_B, RATE_BUFFER_S = 262_144, 0.002
 
 
 class KnownRate:
-    """A cell with a known goodput.
-
-    ``rate_Mbps`` counts Ethernet frames without preamble and check sequence, as tbf does.
-    """
+    """A known goodput; ``rate_Mbps`` counts frames without preamble and check sequence, as tbf."""
 
     rate_Mbps: float
     mtu_B: int

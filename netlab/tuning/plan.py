@@ -203,10 +203,7 @@ _OF_INTERFACE = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
 
 
 def reading(settings: Iterable[HostSetting], interface: str) -> tuple[str, ...]:
-    """Command that prints one line for each setting: its label, a tab and its value.
-
-    Settings that only ethtool reads are left out, and so are those that the host lacks.
-    """
+    """Command that prints label, tab and value of each setting that a file has."""
     files = ((setting.label, _file(setting, interface)) for setting in settings)
     pairs = " ".join(shlex.quote(f"{label}\t{file}") for label, file in files if file)
     script = (
