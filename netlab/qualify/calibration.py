@@ -210,7 +210,7 @@ class CellTable(NamedTuple):
     caption: str
     keys: tuple[str, ...]
     figures: Callable[[Any, list[dict]], dict]
-    columns: tuple[str, ...]
+    counts: tuple[str, ...]
 
     def frame(self, cells: Sequence[Any], samples: list[dict]) -> pd.DataFrame:
         """Cells as rows: the figures of all tries, and the verdict."""
@@ -218,13 +218,11 @@ class CellTable(NamedTuple):
         for cell in cells:
             tries = [one for one in samples if cell.key.items() <= one.items()]
             good = [one for one in tries if cell.excess(one) is not None]
-            counts = dict.fromkeys(("tries", "runs"), len(tries))
-            counts["failed"] = len(tries) - len(good)
-            flags = {flag for one in tries for flag in one["flags"].split(",") if flag}
-            verdict = {"verdict": judge(cell, tries), "flags": ",".join(sorted(flags))}
-            rows.append({**cell.key, **self.figures(cell, good), **counts, **verdict})
-        frame = pd.DataFrame.from_records(rows, columns=list(self.columns))
-        return frame.astype({name: float for name in self.columns if name in FORMATS})
+            counts = zip(self.counts, (len(tries), len(tries) - len(good)), strict=False)
+            flags = sorted({flag for one in tries for flag in one["flags"].split(",") if flag})
+            row = {**cell.key, **self.figures(cell, good), "verdict": judge(cell, tries)}
+            rows.append({**row, **dict(counts), "flags": ",".join(flags)})
+        return pd.DataFrame.from_records(rows)
 
 
 # A calibrated part: tables, text and JSON.
@@ -294,21 +292,17 @@ def _text(table: Table) -> str:
 
 # Calibrate netlab's core on paths of known rates: measure each cell and its error.
 
-CELL_COLUMNS = (
-    *("rate_Mbps", "mtu_B", "offloads", "expected_MBps", "goodput_MBps", "error_percent"),
-    *("least_percent", "greatest_percent", "within_percent", "verdict", "runs", "failed", "flags"),
-)
-
 
 def _rate(cell: KnownRate, tries: list[dict]) -> dict:
     goodputs = _figure(tries, "goodput_MBps")
+    offloads = {"offloads": "on" if cell.offloads else "off"} if isinstance(cell, RateCell) else {}
     return {
-        "offloads": "on" if isinstance(cell, RateCell) and cell.offloads else "off",
+        **offloads,
         "expected_MBps": cell.expected_MBps,
         "goodput_MBps": goodputs.median(),
         **_spread(100 * (goodputs / cell.expected_MBps - 1), "percent", "error"),
         "within_percent": cell.within_percent,
-        "late_us": _figure(tries, "emulator_late_us").median(),
+        **({} if offloads else {"late_us": _figure(tries, "emulator_late_us").median()}),
     }
 
 
@@ -320,7 +314,7 @@ class Calibration(CalibrationPart):
             "Goodput on paths of known rates, beside what TCP can carry there",
             ("rate_Mbps", "mtu_B"),
             _rate,
-            CELL_COLUMNS,
+            ("runs", "failed"),
         ),
     )
     CONGESTION: ClassVar = RATES_CONGESTION
@@ -346,16 +340,6 @@ PING_INTERVAL_S = 0.02
 LOAD_SHORT_PERCENT, LOAD_SHORT = 5.0, "load_short"
 """Largest shortfall of a load, and the flag of a try beyond it."""
 
-ROUND_TRIP_COLUMNS = (
-    *("rtt_ms", "load", "goodput_Mbps", "mean_ms", "deviation_us", "least_us", "greatest_us"),
-    *("bound_us", "late_us", "pings", "tries", "verdict", "flags"),
-)
-RATE_COLUMNS = (
-    *("rate_Mbps", "rtt_ms", "mtu_B", "expected_MBps", "goodput_MBps", "error_percent"),
-    *("least_percent", "greatest_percent", "within_percent", "late_us", "tries", "verdict"),
-    "flags",
-)
-
 
 def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
     means_ms = _figure(tries, "mean_ms")
@@ -379,7 +363,7 @@ class EmulatorAccuracy(CalibrationPart):
             "The emulator's accuracy: round trips, idle and loaded, beside what was asked",
             ("rtt_ms", "load"),
             _round_trip,
-            ROUND_TRIP_COLUMNS,
+            ("tries",),
         ),
         CellTable(
             "rates",
@@ -387,7 +371,7 @@ class EmulatorAccuracy(CalibrationPart):
             "The emulator's accuracy: goodput of one stream, beside what TCP can carry",
             ("rate_Mbps", "rtt_ms", "mtu_B"),
             _rate,
-            RATE_COLUMNS,
+            ("tries",),
         ),
     )
     CONGESTION: ClassVar = EMULATOR_CONGESTION

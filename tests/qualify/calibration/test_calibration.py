@@ -13,9 +13,6 @@ from netlab.lab import emulator as lab_emulator
 from netlab.lab.topology import topology
 from netlab.qualify import calibration
 from netlab.qualify.calibration import (
-    CELL_COLUMNS,
-    RATE_COLUMNS,
-    ROUND_TRIP_COLUMNS,
     Calibration,
     CalibrationDocument,
     EmulatorAccuracy,
@@ -93,7 +90,11 @@ def test_the_lab_has_one_path_a_rate_shaped_to_it():
 def test_a_row_has_the_error_of_its_cell_and_the_columns_of_the_table():
     row = cell_of(run(0.4))
     assert row["error_percent"] == pytest.approx(0.4)
-    assert list(row) == list(CELL_COLUMNS)
+    assert list(row) == [
+        *("rate_Mbps", "mtu_B", "offloads", "expected_MBps", "goodput_MBps", "error_percent"),
+        *("least_percent", "greatest_percent", "within_percent"),
+        *("verdict", "runs", "failed", "flags"),
+    ]
 
 
 def test_every_run_counts_flagged_or_not_and_the_figure_is_the_median():
@@ -306,7 +307,7 @@ def test_every_cell_has_a_row_with_its_measurements():
     ]
     done = EmulatorAccuracy(PLAN, [*samples, filled(RATE, -0.5)], {})
     idle, loaded, link = done.frames["round_trips"].to_dict("records")
-    assert tuple(idle) == ROUND_TRIP_COLUMNS
+    assert {"bound_us", "late_us", "tries"} <= idle.keys() and "runs" not in idle
     assert (idle["load"], idle["tries"], idle["verdict"]) == ("idle", 3, "within")
     assert idle["flags"] == "interference"
     assert idle["deviation_us"] == pytest.approx(60)
@@ -315,7 +316,7 @@ def test_every_cell_has_a_row_with_its_measurements():
     assert (loaded["goodput_Mbps"], loaded["flags"]) == (500.0, "load_short")
     assert (link["load"], link["verdict"]) == ("loaded link", "outside")
     (rate,) = done.frames["rates"].to_dict("records")
-    assert tuple(rate) == RATE_COLUMNS
+    assert {"rtt_ms", "late_us", "tries"} <= rate.keys() and "offloads" not in rate
     assert rate["error_percent"] == pytest.approx(-0.5)
     assert done.verdicts == ["within", "within", "outside", "within"]
 
