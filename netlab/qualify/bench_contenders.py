@@ -100,10 +100,9 @@ Mode = Literal["same", "best"]
 
 
 @dataclass(frozen=True)
-class OwnVariant:
+class OwnVariant(Variant):
     """One way to run netlab's own core, with the options of a study."""
 
-    record_length_B: int
     send: Send = "copy"
     receive: Receive = "discard"
     engine: Engine = "auto"
@@ -121,7 +120,7 @@ class OwnVariant:
 
 OWN_SAME = OwnVariant(RECORD_LENGTH_B, receive="copy")
 OWN_VARIANTS = tuple(
-    OwnVariant(length_B, send) for length_B in (MIB, 256 * KIB) for send in ("copy", "splice")
+    OwnVariant(length_B, send=send) for length_B in (MIB, 256 * KIB) for send in ("copy", "splice")
 )
 """The most likely best one first, as in :class:`~netlab.generators.tools.Tool`."""
 
@@ -133,8 +132,8 @@ PLAIN_VARIANTS = (OwnVariant(MIB, receive="copy", engine="plain"), PLAIN_SAME)
 @dataclass(frozen=True)
 class Contender:
     name: str
-    same: OwnVariant | Variant
-    best: tuple[OwnVariant | Variant, ...]
+    same: Variant
+    best: tuple[Variant, ...]
     max_streams: int | None = None
 
 
@@ -212,7 +211,7 @@ class BenchTransfer:
     number: int
     cell: BenchCell
     contender: str
-    variant: OwnVariant | Variant | None = None
+    variant: Variant | None = None
 
     def as_dict(self) -> dict:
         kind = "heat" if self.variant else "round"
@@ -225,7 +224,7 @@ class EnvironmentSchedule:
     """First the heats, then the rounds; `variants` are those of each contender in each cell."""
 
     environment: Environment
-    variants: Mapping[tuple[BenchCell, str], tuple[OwnVariant | Variant, ...]]
+    variants: Mapping[tuple[BenchCell, str], tuple[Variant, ...]]
     heats: tuple[BenchTransfer, ...]
     turns: tuple[BenchTransfer, ...]
 
@@ -248,7 +247,7 @@ def schedule(
     """
     generator = random.Random(matrix.seed)
     left_out: list[LeftOut] = []
-    of: dict[Environment, dict[tuple[BenchCell, str], tuple[OwnVariant | Variant, ...]]] = {}
+    of: dict[Environment, dict[tuple[BenchCell, str], tuple[Variant, ...]]] = {}
     for cell, one in itertools.product(matrix.cells, taking_part):
         if one.max_streams is not None and cell.streams > one.max_streams:
             left_out.append(LeftOut(cell, one.name, f"at most {one.max_streams} streams"))

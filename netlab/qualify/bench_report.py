@@ -225,22 +225,28 @@ class Conclusions:
             summary(compared),
         )
 
-    def medians_table(self) -> Table:
-        caption = "Goodput and CPU cost, medians over the rounds"
-        return _table(self.medians, ["contender"], caption, self.conditions())
-
-    def ratios_table(self) -> Table:
-        caption = "Goodput of gensink over that of each other contender"
-        return _table(self.ratios, ["other"], caption, f"{self.method()} {PLAIN_NOTE}")
-
-    def variants_table(self) -> Table:
+    def tables(self) -> dict[str, Table]:
+        """Tables by the name of their file; variants if a contender had several."""
         matrix = self.bench.matrix
-        note = (
+        heats = (
             f"Before the rounds of each environment, {matrix.heats} of {matrix.heat_s} s; "
             "they are in no median and no ratio."
         )
-        caption = "Heats: goodput of each variant, median of those that succeeded"
-        return _table(self.variants, ["contender", "variant"], caption, note)
+        captions = {
+            "medians": "Goodput and CPU cost, medians over the rounds",
+            "ratios": "Goodput of gensink over that of each other contender",
+            "variants": "Heats: goodput of each variant, median of those that succeeded",
+        }
+        keys = {"ratios": ["other"], "variants": ["contender", "variant"]}
+        notes = {"medians": self.conditions(), "ratios": f"{self.method()} {PLAIN_NOTE}"}
+        tables = {}
+        for name, caption in captions.items():
+            frame = getattr(self, name).set_index([*CELL, *keys.get(name, ["contender"])])
+            formats = {column: form for column, form in _FORMATS.items() if column in frame}
+            note = notes.get(name, heats)
+            if len(frame) or name != "variants":
+                tables[f"bench-{name}"] = Table(frame, caption, _HEADS, formats, note)
+        return tables
 
     def method(self) -> str:
         """Rules of the intervals and verdicts in a few sentences."""
@@ -356,17 +362,9 @@ class Conclusions:
 
     def save(self, directory: Path) -> Path:
         """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path."""
-        self.medians_table().export(directory / "bench-medians")
-        self.ratios_table().export(directory / "bench-ratios")
-        if len(self.variants):
-            self.variants_table().export(directory / "bench-variants")
+        for name, table in self.tables().items():
+            table.export(directory / name)
         return write_json(directory / "bench.json", self.as_json(), durable=True)
-
-
-def _table(frame: pd.DataFrame, keys: list[str], caption: str, note: str) -> Table:
-    frame = frame.set_index([*CELL, *keys])
-    formats = {name: form for name, form in _FORMATS.items() if name in frame}
-    return Table(frame, caption=caption, heads=_HEADS, formats=formats, note=note)
 
 
 def _sorted(frame: pd.DataFrame) -> pd.DataFrame:

@@ -52,7 +52,7 @@ from netlab.version import version
 
 def choose(
     stage: EnvironmentSchedule, heats: Sequence[Mapping]
-) -> tuple[dict[tuple[BenchCell, str], OwnVariant | Variant], list[dict]]:
+) -> tuple[dict[tuple[BenchCell, str], Variant], list[dict]]:
     """Choose the variant of each contender in each cell of an environment.
 
     Of equal variants the first wins; so it does if every heat failed. The rows, one a variant, are
@@ -159,9 +159,7 @@ class BenchPath:
     peers: dict[str, Installed]
     limits: CopyLimits
 
-    def take(
-        self, turn: BenchTransfer, seconds: int, variant: OwnVariant | Variant | None = None
-    ) -> dict:
+    def take(self, turn: BenchTransfer, seconds: int, variant: Variant | None = None) -> dict:
         """Make one transfer: of its own variant, or of the one that was chosen."""
         variant = variant or turn.variant
         assert variant is not None
@@ -178,7 +176,7 @@ class BenchPath:
         except RunError as error:
             return row | {"error": str(error)}
 
-    def _measured(self, turn: BenchTransfer, variant: OwnVariant | Variant, seconds: int) -> dict:
+    def _measured(self, turn: BenchTransfer, variant: Variant, seconds: int) -> dict:
         timing = Timing(rounds=1, seconds=seconds, warmup_s=0.0)
         total: dict = {}
 
@@ -214,7 +212,7 @@ class BenchPath:
         }
 
     def _run(
-        self, turn: BenchTransfer, variant: OwnVariant | Variant, timing: Timing
+        self, turn: BenchTransfer, variant: Variant, timing: Timing
     ) -> tuple[TrialResult, dict]:
         """A run as of a study, with the kernel's buffers; and the sink's meter over all of it."""
         sender, receiver = (side_of(self.endpoints[name]) for name in (SENDER, RECEIVER))

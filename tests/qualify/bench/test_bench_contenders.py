@@ -57,7 +57,7 @@ def test_only_at_its_best_does_gensink_spare_itself_copies():
 
 
 def test_a_label_identifies_a_variant_of_gensink():
-    assert OwnVariant(MIB, "splice").label == "splice/discard 1 MiB"
+    assert OwnVariant(MIB, send="splice").label == "splice/discard 1 MiB"
     assert OwnVariant(1000, engine="plain").label == "plain copy/discard 1000 B"
 
 

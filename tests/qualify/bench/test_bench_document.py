@@ -173,7 +173,7 @@ def test_the_document_has_every_sample_and_null_for_unknown_values(conclusions, 
 
 
 def test_failed_transfers_are_counted_in_the_table_and_the_text(conclusions):
-    table = conclusions.medians_table().frame["failed"]
+    table = conclusions.tables()["bench-medians"].frame["failed"]
     assert table[("same", "on", 1500, 200, "nuttcp")] == 1
     assert table.sum() == 2
     assert re.search(r"nuttcp +128 KiB +3 +1 ", conclusions.to_text())
@@ -181,9 +181,9 @@ def test_failed_transfers_are_counted_in_the_table_and_the_text(conclusions):
 
 
 def test_the_tables_show_themselves(conclusions):
-    assert "best peer" in conclusions.ratios_table()._repr_html_()
-    assert "refused: splice" in conclusions.variants_table()._repr_html_()
-    assert "22.3" in conclusions.medians_table()._repr_html_()  # of the cold copy rate
+    assert "best peer" in conclusions.tables()["bench-ratios"]._repr_html_()
+    assert "refused: splice" in conclusions.tables()["bench-variants"]._repr_html_()
+    assert "22.3" in conclusions.tables()["bench-medians"]._repr_html_()  # of the cold copy rate
 
 
 def test_the_chart_has_a_panel_a_mode_a_row_a_cell_and_words(conclusions):
