@@ -26,22 +26,14 @@ nic_firmware\x20
 """
 
 
-def test_values_have_their_types():
+def test_values_have_their_types_and_a_fact_that_the_kernel_lacks_is_none():
     facts = parse(PRINTED)
-    assert facts["hostname"] == "node1"
-    assert facts["cpus"] == 255
-    assert facts["cpu_model"] == "Some CPU @ 2.00GHz"
-    assert facts["mtu_B"] == 9000
-    assert facts["bus_width"] == 8
-    assert facts["bus_speed"] == "5.0 GT/s PCIe"
-
-
-def test_a_fact_that_the_kernel_lacks_is_none():
-    facts = parse(PRINTED)
-    assert facts["link_speed_Mbps"] is None
-    assert facts["bus_max_width"] is None
-    assert facts["nic_firmware"] is None
-    assert facts["governor"] is None
+    known = {"hostname": "node1", "cpus": 255, "cpu_model": "Some CPU @ 2.00GHz", "mtu_B": 9000}
+    known |= {"bus_width": 8, "bus_speed": "5.0 GT/s PCIe", "interface_exists": None}
+    lacking = ("link_speed_Mbps", "bus_max_width", "nic_firmware", "governor")
+    assert known.items() <= facts.items()
+    assert {facts[name] for name in lacking} == {None}
+    assert parse(PRINTED, "eth0")["interface_exists"] is True
 
 
 def test_empty_output_has_no_facts():
@@ -51,14 +43,19 @@ def test_empty_output_has_no_facts():
     assert set(facts.values()) == {None}
 
 
-def test_without_an_interface_none_exists_or_is_missing():
-    assert parse(PRINTED)["interface_exists"] is None
-    assert parse(PRINTED, "eth0")["interface_exists"] is True
-
-
-def test_the_speed_that_veth_makes_up_is_not_taken():
-    assert parse("nic_driver veth\nlink_speed_Mbps 10000\n")["link_speed_Mbps"] is None
-    assert parse("nic_driver ixgbe\nlink_speed_Mbps 10000\n")["link_speed_Mbps"] == 10000
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        # the speed that veth makes up is not taken
+        ("nic_driver veth\nlink_speed_Mbps 10000\n", "link_speed_Mbps", None),
+        ("nic_driver ixgbe\nlink_speed_Mbps 10000\n", "link_speed_Mbps", 10000),
+        # a machine without nodes
+        ("numa_node 1\n", "numa_node", 1),
+        ("numa_node -1\n", "numa_node", None),
+    ],
+)
+def test_a_number_that_says_nothing_is_missing(text, name, value):
+    assert parse(text)[name] == value
 
 
 def printed(root) -> str:
@@ -68,18 +65,30 @@ def printed(root) -> str:
 
 
 def test_frequency_and_throttling_are_supported_where_sysfs_has_them(tmp_path):
-    assert parse(printed(tmp_path))["cpu_frequency"] == "unsupported: no cpufreq"
-    assert parse(printed(tmp_path))["thermal_throttling"] == "unsupported: no count of throttling"
+    def found() -> tuple[str, str]:
+        facts = parse(printed(tmp_path))
+        return facts["cpu_frequency"], facts["thermal_throttling"]
+
+    assert found() == ("unsupported: no cpufreq", "unsupported: no count of throttling")
     for name in ("cpufreq/scaling_cur_freq", "thermal_throttle/core_throttle_count"):
         file = tmp_path / "cpu0" / name
         file.parent.mkdir(parents=True)
         file.write_text("0\n")
-    assert parse(printed(tmp_path))["cpu_frequency"] == "read in each run"
-    assert parse(printed(tmp_path))["thermal_throttling"] == "read in each run"
+    assert found() == ("read in each run",) * 2
 
 
 BUSYBOX = 'od() { busybox od "$@"; }; awk() { busybox awk "$@"; };'
 """Its od and awk lack some of what others have."""
+
+
+def facts_of(tmp_path, *arguments: str, tools: str = "") -> dict:
+    """Facts of the interface eth9, which is a directory of the test."""
+    assert SCRIPT.count("d=/sys/class/net/$i") == 1
+    script = SCRIPT.replace("d=/sys/class/net/$i", f"d={tmp_path}/$i")
+    argv = ("sh", "-c", f"{tools}{script}", "facts", "eth9", *arguments)
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.stderr == ""
+    return parse(done.stdout, "eth9")
 
 
 def payload_B(tmp_path, space: bytes, place: str = "device", tools: str = "") -> int | None:
@@ -87,12 +96,7 @@ def payload_B(tmp_path, space: bytes, place: str = "device", tools: str = "") ->
     card = tmp_path / "eth9"
     (card / "device").mkdir(parents=True)
     (card / place / "config").write_bytes(space)
-    assert SCRIPT.count("d=/sys/class/net/$i") == 1
-    script = SCRIPT.replace("d=/sys/class/net/$i", f"d={tmp_path}/$i")
-    argv = ("sh", "-c", f"{tools}{script}", "facts", "eth9")
-    done = subprocess.run(argv, capture_output=True, text=True)
-    assert done.stderr == ""
-    return parse(done.stdout, "eth9")["bus_max_payload_B"]
+    return facts_of(tmp_path, tools=tools)["bus_max_payload_B"]
 
 
 def configuration(capability: int = 0x10, control: int = 0x2850) -> bytes:
@@ -132,23 +136,15 @@ def pci_facts(tmp_path, space: bytes, slots: dict[str, tuple[str, str]]) -> dict
         (bus / "slots" / name / "cur_bus_speed").write_text(f"{speed}\n")
     (tmp_path / "eth9").mkdir()
     (tmp_path / "eth9" / "device").symlink_to(bus / "devices" / "0000:04:01.0")
-    script = SCRIPT.replace("d=/sys/class/net/$i", f"d={tmp_path}/$i")
-    command = ("sh", "-c", script, "facts", "eth9", "", str(bus))
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stderr == ""
-    return parse(done.stdout, "eth9")
-
-
-def pci_x_space(status: int) -> bytes:
-    space = bytearray(configuration(capability=0x07))
-    space[0x66] = status
-    return bytes(space)
+    return facts_of(tmp_path, "", str(bus))
 
 
 @pytest.mark.parametrize(("status", "bits"), [(0x03, 64), (0x02, 32)])
 def test_a_pci_x_card_has_the_clock_of_its_slot_and_a_width_of_its_own(tmp_path, status, bits):
     slots = {"3": ("0000:05:00", "33 MHz PCI"), "4": ("0000:04:01", "133 MHz PCI-X")}
-    facts = pci_facts(tmp_path, pci_x_space(status), slots)
+    space = bytearray(configuration(capability=0x07))
+    space[0x66] = status
+    facts = pci_facts(tmp_path, bytes(space), slots)
     assert facts["bus_slot_speed"] == "133 MHz PCI-X"
     assert (facts["bus_pci_x_bits"], facts["bus_devices"]) == (bits, 2)
     assert facts["bus_max_payload_B"] is None
@@ -172,8 +168,3 @@ def test_the_iommu_is_on_where_the_kernel_lists_a_unit():
     units = os.listdir("/sys/class/iommu") if there else []
     expected = None if not there else "on" if units else "off"
     assert parse(printed("/nowhere"))["iommu"] == expected
-
-
-def test_the_numa_node_of_a_card_is_missing_on_a_machine_without_nodes():
-    assert parse("numa_node 1\n")["numa_node"] == 1
-    assert parse("numa_node -1\n")["numa_node"] is None

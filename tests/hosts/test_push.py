@@ -38,6 +38,15 @@ def binary(tmp_path):
     return path
 
 
+def bare(tmp_path, *more: str) -> LocalHost:
+    """A host that has few programs."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("sh", "mkdir", "chmod", "uname", "df", "tail", "cut", "id", *more):
+        (programs / name).symlink_to(shutil.which(name))
+    return LocalHost(tmp_path / "home", path=str(programs))
+
+
 @pytest.fixture
 def sources(tmp_path):
     directory = tmp_path / "sources"
@@ -74,18 +83,14 @@ def test_without_home_the_cache_is_in_the_home_directory_of_the_user(environment
     assert done.stdout == f"{pwd.getpwuid(os.getuid()).pw_dir}/.cache/netlab\n"
 
 
-def test_an_intact_agent_is_not_sent_again(host, binary):
-    first = push_agent(host, binary)
-    assert push_agent(host, binary) == first
-    assert len(host.puts) == 1
-
-
-@pytest.mark.parametrize("damage", ["#!/bin/sh\necho damaged\n", ""])
-def test_a_damaged_agent_is_replaced(host, binary, damage):
+@pytest.mark.parametrize("damage", ["#!/bin/sh\necho damaged\n", "", None])
+def test_an_intact_agent_is_not_sent_again_and_a_damaged_one_is_replaced(host, binary, damage):
     remote = push_agent(host, binary)
-    with open(remote, "w") as file:
-        file.write(damage)
+    if damage is not None:
+        with open(remote, "w") as file:
+            file.write(damage)
     assert push_agent(host, binary) == remote
+    assert len(host.puts) == (1 if damage is None else 2)
     assert host.run((remote,)).stdout == "pushed\n"
 
 
@@ -97,11 +102,7 @@ def test_a_corrupted_copy_is_refused_and_removed(host, binary):
 
 
 def test_without_sha256sum_the_digest_is_that_of_the_copy_read_back(tmp_path, binary):
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in ("sh", "mkdir", "chmod", "uname", "df", "tail", "cut", "mv", "rm", "id"):
-        (programs / name).symlink_to(shutil.which(name))
-    with LocalHost(tmp_path / "home", path=str(programs)) as host:
+    with bare(tmp_path, "mv", "rm") as host:
         remote = push_agent(host, binary)
         assert push_agent(host, binary) == remote
         assert len(host.puts) == 1
@@ -130,10 +131,9 @@ def test_a_host_of_another_machine_type_builds_its_own_once(host, sources, tmp_p
     remote = push_agent(host, foreign, source_dir=sources)
     assert host.run((remote,)).stdout == "d1\n"
     assert host.puts == []
-    before = (host.home / ".cache" / "netlab" / remote.rpartition("/")[2]).stat()
+    before = os.stat(remote)
     assert push_agent(host, foreign, source_dir=sources) == remote
-    after = (host.home / ".cache" / "netlab" / remote.rpartition("/")[2]).stat()
-    assert before.st_ino == after.st_ino
+    assert os.stat(remote).st_ino == before.st_ino
 
 
 def test_a_damaged_agent_that_was_built_there_is_built_again(host, sources, binary):
@@ -152,18 +152,8 @@ def test_sources_that_do_not_compile_leave_no_file_and_give_the_reason(host, sou
 
 
 def test_without_a_compiler_the_message_names_both_machine_types(tmp_path, sources):
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in ("sh", "mkdir", "chmod", "uname", "df", "tail", "cut", "sha256sum", "id"):
-        (programs / name).symlink_to(shutil.which(name))
-    with (
-        LocalHost(tmp_path / "home", path=str(programs)) as host,
-        refused(
-            HostError,
-            "E-HOST-017",
-            match=r"the agent is built for s390x, .*none of cc, gcc and clang",
-        ),
-    ):
+    says = r"the agent is built for s390x, .*none of cc, gcc and clang"
+    with bare(tmp_path, "sha256sum") as host, refused(HostError, "E-HOST-017", match=says):
         push_agent(host, _foreign(tmp_path), source_dir=sources)
 
 

@@ -30,21 +30,8 @@ def test_a_login_without_an_account_is_no_traceback(monkeypatch):
 
 SHELLS = ("bash", "dash", "fish", "tcsh", "zsh")
 ODD = [
-    "plain",
-    "it's",
-    'say "x"',
-    "$(id) `id` $HOME",
-    "!!",
-    "a\\b\\\\n",
-    "two\nlines\n",
-    "\ttab\x1b[2J",
-    "é\U0001f980",
-    "",
-    " ",
-    "~",
-    "{a,b}",
-    "%s",
-    "-n",
+    *("plain", "it's", 'say "x"', "$(id) `id` $HOME", "!!", "a\\b\\\\n", "two\nlines\n"),
+    *("\ttab\x1b[2J", "é\U0001f980", "", " ", "~", "{a,b}", "%s", "-n"),
 ]
 
 
