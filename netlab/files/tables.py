@@ -125,30 +125,43 @@ class Table:
 
     def to_latex(self, path: str | Path | None = None) -> str:
         r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given."""
-        body = self._body()
-        cells = [
+        body, columns = self._body(), ""
+        lengths = [[len(cell) for cell in column] for column in zip(*body, strict=True)]
+        sides = self._alignment()
+        # columns of long text share the width by the length of their text
+        weights = {
+            at: sum(column) ** 0.5
+            for at, column in enumerate(lengths)
+            if sides[at] == "left" and max(column) > _LATEX_WRAP_CHARS
+        }
+        for at, side in enumerate(sides):
+            share = _LATEX_TEXT_CM * weights.get(at, 0) / (sum(weights.values()) or 1)
+            columns += f"p{{{share:.1f}cm}}" if at in weights else side[0]
+        rows = [
             [
-                rf"\textbf{{{latex_escape(text)}}}" if bold else latex_escape(text)
-                for text, bold in row
+                rf"\textbf{{{latex_escape(cell)}}}" if bold else latex_escape(cell)
+                for cell, bold in zip(*row, strict=True)
             ]
-            for row in (zip(*parts, strict=True) for parts in zip(body, self._marks(), strict=True))
+            for row in zip(body, self._marks(), strict=True)
         ]
-        columns = self._latex_heads()
-        styler = pd.DataFrame(cells, columns=columns, dtype=object).style.hide(axis="index")
-        styler = styler.format_index(latex_escape, axis="columns")
-        paged = len(body) > _PAGE_ROWS
-        text = styler.to_latex(
+        heads = [
+            [
+                rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(head)}}}"
+                if span > 1
+                else latex_escape(head)
+                for _, span, head in row
+            ]
+            for row in self._head_rows()
+        ]
+        text = _template("table.tex.j2").render(
             caption=latex_escape(self.title),
-            column_format=self._latex_columns(body),
-            environment="longtable" if paged else None,
-            hrules=True,
-            multicol_align="c",
-            position_float=None if paged else "centering",
+            columns=columns,
+            count=len(sides),
+            heads=heads,
+            rows=rows,
+            paged=len(body) > _PAGE_ROWS,
+            note=latex_escape(arrows(self.note)),
         )
-        if self.note:
-            note = rf"\par\smallskip\footnotesize {latex_escape(arrows(self.note))}"
-            end = "\\end{table}"
-            text = f"{text}{{{note}}}\n" if paged else text.replace(end, f"{note}\n{end}")
         if path is not None:
             write_text(Path(path), text)
         return text
@@ -163,10 +176,8 @@ class Table:
 
     def texts(self) -> tuple[list[list[str]], list[list[str]]]:
         """Rows of heads and rows of cells as text; a head that spans columns stands in each."""
-        return self._flat_heads(), self._body(repeat=True)
-
-    def _flat_heads(self) -> list[list[str]]:
-        return [[text for _, span, text in row for _ in range(span)] for row in self._head_rows()]
+        heads = [[text for _, span, text in row for _ in range(span)] for row in self._head_rows()]
+        return heads, self._body(repeat=True)
 
     def head(self, rows: int, note: str) -> Table:
         """The table cut after so many rows, with a note that says so; itself if it is shorter."""
@@ -176,34 +187,6 @@ class Table:
         bold = self.bold.head(rows) if isinstance(self.bold, pd.DataFrame) else self.bold
         note = f"{self.note} {said}".strip()
         return replace(self, frame=self.frame.head(rows), note=note, bold=bold, links=None)
-
-    def _latex_columns(self, body: list[list[str]]) -> str:
-        """Column letters; columns of long text share the width by the length of their text."""
-        letters = {"left": "l", "right": "r", "center": "c"}
-        lengths = [[len(cell) for cell in column] for column in zip(*body, strict=True)]
-        align = self._alignment()
-        long = {
-            at: sum(column)
-            for at, column in enumerate(lengths)
-            if align[at] == "left" and max(column) > _LATEX_WRAP_CHARS
-        }
-        weights = {at: total**0.5 for at, total in long.items()}
-        return "".join(
-            rf"p{{{_LATEX_TEXT_CM * weights[at] / sum(weights.values()):.1f}cm}}"
-            if at in long
-            else letters[side]
-            for at, side in enumerate(align)
-        )
-
-    def _latex_heads(self) -> pd.Index:
-        """Heads as column labels; blanks make equal ones unique, LaTeX ignores them."""
-        rows = self._flat_heads()
-        last = [text + " " * rows[-1][:at].count(text) for at, text in enumerate(rows[-1])]
-        if len(rows) == 1:
-            return pd.Index(last)
-        width = self._index_width
-        upper = [[" " * at for at in range(width)] + row[width:] for row in rows[:-1]]
-        return pd.MultiIndex.from_arrays([*upper, last])
 
     @property
     def _index_width(self) -> int:
@@ -290,7 +273,8 @@ def table_or(
 @cache
 def _template(name: str) -> jinja2.Template:
     folder = jinja2.FileSystemLoader(Path(__file__).parent)
-    return jinja2.Environment(loader=folder, autoescape=True).get_template(name)
+    escaped = jinja2.select_autoescape(["html.j2"])
+    return jinja2.Environment(loader=folder, autoescape=escaped).get_template(name)
 
 
 def latex_escape(text: str) -> str:

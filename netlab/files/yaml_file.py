@@ -43,7 +43,7 @@ def mistakes_of(
     """List the mistakes in the order of the file."""
     problems: dict[tuple[Place, str], Any] = {}
     for problem in failure.errors(include_url=False):
-        for one in map(_placed, _each(problem)):
+        for one in _each(problem):
             place = _place(one["loc"], content, missing=one["type"] == "missing")
             # branches of a union refuse the same value each, and one of them is enough
             said = one["msg"] if one is not problem else ""
@@ -62,18 +62,22 @@ def mistakes_of(
     return [mistake for _, mistake in sorted(found, key=lambda pair: pair[0])]
 
 
-def _each(problem: Any) -> list[Any]:
-    """The errors that one of a model stands for: itself, or the ``mistakes`` that it has."""
-    return [
-        {
-            "type": getattr(mistake, "type", "value_error"),
-            "loc": problem["loc"],
-            "msg": str(mistake),
-            "input": problem["input"],
-            "ctx": getattr(mistake, "context", None) or {},
-        }
-        for mistake in getattr(problem.get("ctx", {}).get("error"), "mistakes", ())
-    ] or [problem]
+def _each(problem: Any) -> Iterator[Any]:
+    """The errors that one of a model stands for: itself, or the ``mistakes`` that it has.
+
+    Each is at the place and with the value that it names itself, below those of the model.
+    """
+    several = getattr(problem.get("ctx", {}).get("error"), "mistakes", ())
+    for one in several or (None,):
+        if one is not None:
+            kind, named = getattr(one, "type", "value_error"), getattr(one, "context", None)
+            problem = {**problem, "type": kind, "msg": str(one), "ctx": named or {}}
+        named = problem.get("ctx", {})
+        if "place" in named:
+            place = (*problem["loc"], *named["place"])
+            yield {**problem, "loc": place, "input": named["value"]}
+        else:
+            yield problem
 
 
 def _named(message: str, content: object) -> Place:
@@ -98,14 +102,6 @@ def _named(message: str, content: object) -> Place:
     return tuple(place)
 
 
-def _placed(problem: Any) -> Any:
-    """An error of a model with the place and the value that it names itself, below its own."""
-    named = problem.get("ctx", {})
-    if "place" not in named:
-        return problem
-    return {**problem, "loc": (*problem["loc"], *named["place"]), "input": named["value"]}
-
-
 def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> BadInput:
     key = ".".join(str(part) for part in place)
     kind, value = problem["type"], problem.get("input")
@@ -120,7 +116,12 @@ def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> Bad
         return BadInput(message, where=at, key=key, code="E-YAML-021")
     scalar = None if shape else value
     if kind == "extra_forbidden":
-        message = f"unknown key; {_nearest(str(place[-1]), [*map(str, keys)])}"
+        allowed = [*map(str, keys)]
+        close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
+        known = (
+            f"did you mean {close[0]!r}?" if close else f"allowed: {', '.join(allowed) or 'none'}"
+        )
+        message = f"unknown key; {known}"
         return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-020")
     message = problem["msg"].removeprefix("Value error, ")
     if shape and kind != "value_error" and not CODE.fullmatch(kind):
@@ -145,30 +146,21 @@ def _place(loc: Place, content: object, *, missing: bool) -> Place:
     return tuple(place)
 
 
-def _nearest(key: str, allowed: list[str]) -> str:
-    """Say which known key is meant, or list them."""
-    close = difflib.get_close_matches(key, allowed, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"allowed: {', '.join(allowed) or 'none'}"
-
-
 def _keys(model: type[BaseModel], loc: Place) -> dict[str | int, FieldInfo]:
     """Keys that the model has at a location, with their fields."""
     kinds: list[Any] = [model]
     for part in loc:
-        below = list(_below(kinds, part))
+        below = [kind for above in _members(kinds) for kind in _below(above, part)]
         kinds = below or kinds  # the name of a union's branch leads nowhere
-    models = [kind for kind in _members(kinds) if _is_model(kind)]
-    return {field.alias or name: field for m in models for name, field in m.model_fields.items()}
+    fields = [pair for kind in _members(kinds) for pair in _fields(kind).items()]
+    return {field.alias or name: field for name, field in fields}
 
 
-def _below(kinds: list[Any], part: str | int) -> Iterator[Any]:
+def _below(kind: Any, part: str | int) -> list[Any]:
     """Types of the value that a key or an index leads to."""
-    for kind in _members(kinds):
-        if _is_model(kind):
-            fields = kind.model_fields.items()
-            yield from (f.annotation for name, f in fields if part in (name, f.alias))
-        elif get_origin(kind) in (dict, list, tuple):
-            yield from (arg for arg in get_args(kind)[-2:] if arg is not Ellipsis)
+    if get_origin(kind) in (dict, list, tuple):
+        return [arg for arg in get_args(kind)[-2:] if arg is not Ellipsis]
+    return [f.annotation for name, f in _fields(kind).items() if part in (name, f.alias)]
 
 
 def _members(kinds: list[Any]) -> Iterator[Any]:
@@ -182,8 +174,9 @@ def _members(kinds: list[Any]) -> Iterator[Any]:
             yield kind
 
 
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
+def _fields(kind: Any) -> dict[str, FieldInfo]:
+    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+    return kind.model_fields if is_model else {}
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
