@@ -90,37 +90,27 @@ class Visit:
         return replace(self, runs=tuple(run for run in self.runs if run.run_id in run_ids))
 
 
-@dataclass(frozen=True)
-class _Block:
-    """A block before its runs are put in order."""
-
-    path: str
-    link: str
-    tuning: str
-    mtu_B: int | None
-    outer: Levels
-    cells: tuple[tuple[Group, Combination], ...]
-
-    @property
-    def block_id(self) -> str:
-        mtu = FOUND if self.mtu_B is None else self.mtu_B
-        return f"{self.link}@{self.tuning}@{mtu}{id_part(self.outer, '@')}"
+Cells = list[tuple[Group, Combination]]
 
 
-def _blocks(study: Study) -> Iterator[_Block]:
-    """Every combination of what is set between blocks that a group has, in an order of names."""
+def _blocks(study: Study) -> Iterator[tuple[Visit, Cells]]:
+    """Every combination of what is set between blocks that a group has, in an order of names.
+
+    A block is a visit in no round and without runs, and the cells that it has.
+    """
     for path in sorted(study.paths):
-        by_tuning: dict[tuple, dict[tuple, list]] = {}
-        for group in study.groups:
-            if group.path == path:
-                for one in study.combinations(group):
-                    parts = by_tuning.setdefault((one.tuning, one.mtu_B), {})
-                    key = (link_name(path, one.of_link), one.outer)
-                    parts.setdefault(key, []).append((group, one))
+        by_tuning: dict[tuple, dict[tuple, Cells]] = {}
+        for group in (group for group in study.groups if group.path == path):
+            for one in study.combinations(group):
+                parts = by_tuning.setdefault((one.tuning, one.mtu_B), {})
+                key = (link_name(path, one.of_link), one.outer)
+                parts.setdefault(key, []).append((group, one))
         for tuning in study.tunings:
             for mtu_B in tuning.mtus:
                 for (link, outer), cells in by_tuning.get((tuning.name, mtu_B), {}).items():
-                    yield _Block(path, link, tuning.name, mtu_B, outer, tuple(cells))
+                    mtu = FOUND if mtu_B is None else mtu_B
+                    block_id = f"{link}@{tuning.name}@{mtu}{id_part(outer, '@')}"
+                    yield Visit(block_id, 0, path, link, tuning.name, mtu_B, outer, ()), cells
 
 
 def rounds(study: Study) -> tuple[tuple[Visit, ...], ...]:
@@ -133,27 +123,26 @@ def rounds(study: Study) -> tuple[tuple[Visit, ...], ...]:
     and the order of paths in the file does not matter.
     """
     planned = list(_blocks(study))
-    total = sum(len(block.cells) for block in planned)
+    total = sum(len(cells) for _, cells in planned)
     return tuple(
-        _round(study.seed, number, planned, total * (number - 1))
+        tuple(_round(study.seed, number, planned, total * (number - 1)))
         for number in range(1, study.max_rounds + 1)
     )
 
 
-def _round(seed: int, number: int, planned: list[_Block], order: int) -> tuple[Visit, ...]:
+def _round(
+    seed: int, number: int, planned: list[tuple[Visit, Cells]], order: int
+) -> Iterator[Visit]:
     generator = random.Random(f"{seed}/{number}")
-    found = []
-    for block in generator.sample(planned, len(planned)):
-        made = []
-        for group, one in generator.sample(block.cells, len(block.cells)):
+    for block, cells in generator.sample(planned, len(planned)):
+        runs = []
+        for at, (group, one) in enumerate(generator.sample(cells, len(cells)), order):
             of_run = id_part(one.of_run, "@")
             run_id = f"{block.block_id}@{slug(group.name)}@{one.streams}{of_run}@{number}"
             taken = group_at(group, one.of_run)
-            made.append(Run(run_id, order, taken, one.streams, number, one.levels))
-            order += 1
-        place = (block.path, block.link, block.tuning, block.mtu_B, block.outer)
-        found.append(Visit(block.block_id, number, *place, tuple(made)))
-    return tuple(found)
+            runs.append(Run(run_id, at, taken, one.streams, number, one.levels))
+        order += len(cells)
+        yield replace(block, round=number, runs=tuple(runs))
 
 
 def visits(study: Study) -> tuple[Visit, ...]:
@@ -166,7 +155,7 @@ def visit(study: Study, block_id: str, round: int = 1) -> Visit:
     by_round = {one.round: one for one in visits(study) if one.block_id == block_id}
     where = study.name
     if not by_round:
-        known = ", ".join(sorted(block.block_id for block in _blocks(study)))
+        known = ", ".join(sorted(block.block_id for block, _ in _blocks(study)))
         reason = f"the study has no such block; there are {known}"
         raise BadInput(reason, where=where, key="block_id", value=block_id, code="E-STUDY-003")
     if round not in by_round:
@@ -210,6 +199,10 @@ NOT_MEASURED = {
 """Keys of a group that do not affect a run, or that the run's own factors cover."""
 
 
+OF_RUN = ("force_buffer", "engine", "threads", "send", "receive", "trace")
+"""Keys of a study that affect a run as they are."""
+
+
 def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
     """Key of a run; a stored run with the same key is not measured again."""
     path, used = study.path(visit.link), run.group.generator
@@ -231,23 +224,15 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "group": run.group.model_dump(mode="json", exclude=NOT_MEASURED),
         "streams": run.streams,
         "round": run.round,
-        "seconds": study.timing.seconds,
-        "warmup_s": study.timing.warmup_s,
-        "interval_ms": study.timing.interval_ms,
-        "drain_s": study.timing.drain_s,
+        **study.timing.model_dump(mode="json", exclude={"rounds"}),
         "congestion": study.congestion_of(run.group) or None,
         "stacks": {
             name: study.stacks[name].model_dump(mode="json")
             for name in study.congestions((run.group,))
             if name in study.stacks
         },
-        "force_buffer": study.force_buffer,
-        "engine": study.engine,
-        "threads": study.threads,
-        "send": study.send,
-        "receive": study.receive,
+        **{name: getattr(study, name) for name in OF_RUN},
         "socket": study.socket.model_dump(mode="json"),
-        "trace": study.trace,
         "noise": study.noise.model_dump(mode="json", exclude={"retries"}),
         "context": {**context, "generators": context.get("generators", {}).get(used)},
     }

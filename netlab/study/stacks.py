@@ -148,10 +148,10 @@ class WadStack(Model, title="`stacks.NAME`, from a wad.conf"):
     entry: str | None = key("Its entry, where it has several.", "GVA", None)
 
 
-def _whole(least: int, most: int) -> Callable[[str], int]:
+def _whole(most: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,12}", text) or not least <= int(text) <= most:
-            raise ValueError(f"must be a whole number from {least} to {most}")
+        if not re.fullmatch(r"[0-9]{1,12}", text) or int(text) > most:
+            raise ValueError(f"must be a whole number from 0 to {most}")
         return int(text)
 
     return parse
@@ -159,7 +159,7 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 
 def _decimal(most: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        if not _DECIMAL.fullmatch(text) or not 0 <= float(text) <= most:
+        if not _DECIMAL.fullmatch(text) or float(text) > most:
             raise ValueError(f"must be a decimal number from 0 to {most:g}")
         return float(text)
 
@@ -167,13 +167,11 @@ def _decimal(most: float) -> Callable[[str], float]:
 
 
 def _address(text: str) -> str:
-    if text:
-        try:
-            ipaddress.ip_network(text, strict=False)
-        except ValueError:
-            raise ValueError(
-                "must be an address, with or without a prefix length, or empty"
-            ) from None
+    try:
+        ipaddress.ip_network(text or "::", strict=False)
+    except ValueError:
+        reason = "must be an address, with or without a prefix length, or empty"
+        raise ValueError(reason) from None
     return text
 
 
@@ -188,26 +186,25 @@ class WadEntry:
 
     name: str
     src_addr: str = _key(_address, "")
-    src_port: int = _key(_whole(0, 65535))
+    src_port: int = _key(_whole(65535))
     dst_addr: str = _key(_address, "")
-    dst_port: int = _key(_whole(0, 65535))
-    mode: int = _key(_whole(0, 2))
-    sndbuf: int = _key(_whole(0, 2**30))
-    rcvbuf: int = _key(_whole(0, 2**30))
+    dst_port: int = _key(_whole(65535))
+    mode: int = _key(_whole(2))
+    sndbuf: int = _key(_whole(2**30))
+    rcvbuf: int = _key(_whole(2**30))
     wadai: float = _key(_decimal(1000), 0.0)
     wadmd: float = _key(_decimal(0.999999), 0.0)
-    maxssth: int = _key(_whole(0, 1_000_000))
-    wad_ifq: int = _key(_whole(0, 2))
-    divide: int = _key(_whole(0, 1))
-    floyd: int = _key(_whole(0, 2))
+    maxssth: int = _key(_whole(1_000_000))
+    wad_ifq: int = _key(_whole(2))
+    divide: int = _key(_whole(1))
+    floyd: int = _key(_whole(2))
 
     def stack(self) -> Stack:
         """Window law of the entry, as a study defines it."""
         limit: dict[str, Any] = {"max_ssthresh_segments": self.maxssth} if self.maxssth else {}
         if self.floyd:
             return Stack(law="highspeed", **limit)
-        changed: dict[str, Any] = {"increase": self.wadai, "decrease": self.wadmd}
-        return Stack(law="aimd", **{key: value for key, value in changed.items() if value}, **limit)
+        return Stack(law="aimd", increase=self.wadai or None, decrease=self.wadmd or None, **limit)
 
     def overridden(self) -> dict[str, float]:
         """Keys of the entry that ``floyd`` overrides, with their values."""
@@ -230,14 +227,13 @@ def with_wad_conf(content: dict, study_file: Path) -> dict:
     """Resolve the stacks of a study that refer to a ``wad.conf``."""
     given = content.get("stacks")
     stacks = given if isinstance(given, dict) else {}
-    references = {
-        name: stack
+    entries = {
+        name: _entry(name, stack, study_file)
         for name, stack in stacks.items()
         if isinstance(stack, dict) and "wad_conf" in stack
     }
-    if not references:
+    if not entries:
         return content
-    entries = {name: _entry(name, given, study_file) for name, given in references.items()}
     resolved = {
         name: entry.stack().model_dump(exclude_none=True) for name, entry in entries.items()
     }
@@ -262,8 +258,11 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
     """Parse the text of a ``wad.conf``."""
     parsers = {each.name: each.metadata["parse"] for each in fields(WadEntry) if each.metadata}
     entries: dict[str, dict[str, Any]] = {}
-    current: dict[str, Any] | None = None
     name = ""
+
+    def bad(number: int, reason: object, *, code: str, **found: Any) -> BadInput:
+        return BadInput(f"line {number}: {reason}", where=where, code=code, **found)
+
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.strip()
         if not line or line.startswith("#"):
@@ -271,34 +270,22 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
         if head := _HEAD.fullmatch(line):
             name = head[1].strip()
             if not name or name in entries:
-                raise BadInput(
-                    f"line {number}: an entry needs an unused name", where=where, code="E-STUDY-010"
-                )
-            current = entries[name] = {}
+                raise bad(number, "an entry needs an unused name", code="E-STUDY-010")
+            entries[name] = {}
             continue
         key, colon, value = (part.strip() for part in line.partition(":"))
-        if not colon or current is None:
-            wanted = "[NAME] or key: value" if current is not None else "[NAME]"
-            raise BadInput(
-                f"line {number}: must be {wanted}", where=where, value=line, code="E-STUDY-011"
-            )
+        if not colon or not entries:
+            wanted = "[NAME] or key: value" if entries else "[NAME]"
+            raise bad(number, f"must be {wanted}", value=line, code="E-STUDY-011")
         if key not in parsers:
-            raise BadInput(
-                f"line {number}: unknown key; allowed are {', '.join(parsers)}",
-                where=where,
-                key=key,
-                code="E-STUDY-012",
-            )
-        if key in current:
-            raise BadInput(
-                f"line {number}: given twice in [{name}]", where=where, key=key, code="E-STUDY-013"
-            )
+            allowed = f"allowed are {', '.join(parsers)}"
+            raise bad(number, f"unknown key; {allowed}", key=key, code="E-STUDY-012")
+        if key in entries[name]:
+            raise bad(number, f"given twice in [{name}]", key=key, code="E-STUDY-013")
         try:
-            current[key] = parsers[key](value)
+            entries[name][key] = parsers[key](value)
         except ValueError as problem:
-            raise BadInput(
-                f"line {number}: {problem}", where=where, key=key, value=value, code="E-STUDY-014"
-            ) from None
+            raise bad(number, problem, key=key, value=value, code="E-STUDY-014") from None
     if not entries:
         raise BadInput("contains no entry [NAME]", where=where, code="E-STUDY-015")
     return tuple(WadEntry(name=name, **values) for name, values in entries.items())
@@ -310,13 +297,11 @@ def read_wad(path: Path | str) -> tuple[WadEntry, ...]:
         with open(path, "rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=where, code="E-STUDY-016"
-        ) from None
+        reason = f"cannot be read: {error.strerror}"
+        raise BadInput(reason, where=where, code="E-STUDY-016") from None
     if len(raw) > MAX_BYTES:
         raise BadInput("is over 64 KiB, the largest size allowed", where=where, code="E-STUDY-017")
     try:
-        text = raw.decode("utf-8")
+        return parse_wad(raw.decode("utf-8"), where=where)
     except UnicodeDecodeError:
         raise BadInput("is not UTF-8 text", where=where, code="E-STUDY-018") from None
-    return parse_wad(text, where=where)

@@ -60,15 +60,8 @@ class OwnTuning(Content, title="`profiles.NAME`"):
     )
 
     def named(self, name: str) -> Tuning:
-        return Tuning(
-            name=name,
-            title=self.title or name,
-            source=self.source or OWN_SOURCE,
-            notes=self.notes,
-            extends=self.extends,
-            knobs=self.knobs,
-            records=self.records,
-        )
+        texts = {"title": self.title or name, "source": self.source or OWN_SOURCE}
+        return Tuning(name=name, **{**dict(self), **texts})
 
 
 class TuningLevel(Model, title="`tunings`"):
@@ -159,9 +152,7 @@ def complete(study: Study) -> dict[str, dict[str, Any]]:
     return needed
 
 
-SIZES_BUFFERS = {
-    *("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_moderate_rcvbuf"),
-}
+SIZES_BUFFERS = {f"net.ipv4.tcp_{name}" for name in ("rmem", "wmem", "moderate_rcvbuf")}
 """Knobs of buffers that the kernel sizes; a buffer that a socket asks for ignores them."""
 LIMITS_BUFFERS = {"net.core.rmem_max", "net.core.wmem_max"}
 """Limits of what a socket may ask for, which ``force_buffer`` exceeds."""
@@ -180,9 +171,8 @@ def moot_knobs(study: Study, group: Group, profile: Profile) -> tuple[str, ...]:
     if not all(size_B for levels in asked_buffers_B(study, group) for size_B in levels):
         return ()
     moot = SIZES_BUFFERS | (LIMITS_BUFFERS if study.force_buffer else set())
-    return tuple(
-        item.label for item in profile.items if isinstance(item, Knob) and item.label in moot
-    )
+    knobs = [item for item in profile.items if isinstance(item, Knob)]
+    return tuple(knob.label for knob in knobs if knob.label in moot)
 
 
 def is_moot(study: Study, group: Group, profile: Profile) -> bool:
@@ -262,9 +252,6 @@ def _resolves(place: tuple[str | int, ...], name: str, own: dict[str, Tuning]) -
             known = nearest(str(error.value), [*own, *profile_names()])
             part = ("extends",) if error.key == "extends" else ()
             sentence = f"unknown tuning {error.value!r}; {known}"
-            raise misplaced(
-                sentence if "known:" in known else f"{sentence}; {PLACES}",
-                (*place, *part),
-                code="E-STUDY-086",
-            ) from None
+            sentence += "" if "known:" in known else f"; {PLACES}"
+            raise misplaced(sentence, (*place, *part), code="E-STUDY-086") from None
         raise misplaced(str(error), place, code="E-STUDY-087") from None
