@@ -35,6 +35,7 @@ Generator = Literal["netlab", "iperf3", "iperf2", "nuttcp"]
 RecordLength = Annotated[int, Field(ge=1, le=64 * 1024 * 1024)]
 Buffer = Annotated[int, Field(ge=0, le=2**30)]
 T = TypeVar("T")
+Listed = Annotated[tuple[T, ...], Field(strict=False)]
 Several = Annotated[tuple[T, ...], Field(strict=False, min_length=1)]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 INTERFACE = re.compile(r"^(?!\.{1,2}$|-)[!-.0-9;-~]{1,15}$")

@@ -17,6 +17,7 @@ from netlab.study.base import (
     QUICK,
     ROUNDS,
     Congestion,
+    Listed,
     Model,
     Name,
     Noise,
@@ -94,18 +95,14 @@ class Study(Model, title="A study"):
         {"cable": {"ends": [{"host": "left"}, {"host": "right"}]}},
         min_length=1,
     )
-    groups: tuple[Group, ...] = key(
+    groups: Several[Group] = key(
         "Groups of cells; each is one table of the report.",
         [{"name": "left -> right", "path": "cable", "sender": "left"}],
-        strict=False,
-        min_length=1,
     )
-    tunings: tuple[TuningLevel, ...] = key(
+    tunings: Several[TuningLevel] = key(
         "Tuning levels. Left out, the hosts are measured as found.",
         [{"name": "as-found"}, {"name": "openlab-2003-full", "mtus_B": [1500, 9000]}],
         (TuningLevel(name=AS_FOUND),),
-        strict=False,
-        min_length=1,
     )
     profiles: dict[Name, OwnTuning] = key(
         "Tunings of the study's own, by name.",
@@ -115,11 +112,10 @@ class Study(Model, title="A study"):
     factors: Factors = key(
         "Further factors, each with its levels.", {"record_length_B": [1024, 65536]}, Factors()
     )
-    exclude: tuple[Excluded, ...] = key(
+    exclude: Listed[Excluded] = key(
         "Combinations of levels that are left out.",
         [{"record_length_B": 1024, "streams": [12, 20]}],
         (),
-        strict=False,
     )
     outer: dict[Name, Several[OuterLevel]] = key(
         "Factors that a person sets on the hosts, with their levels; see `--outer`.",
@@ -134,9 +130,7 @@ class Study(Model, title="A study"):
     report: ReportPages | None = key(
         "Further pages of the report.", {"notebooks": ["mine.ipynb"]}, None
     )
-    streams: tuple[Streams, ...] = key(
-        "Numbers of TCP streams.", [1, 4, 12], strict=False, min_length=1
-    )
+    streams: Several[Streams] = key("Numbers of TCP streams.", [1, 4, 12])
     congestion: Congestion | None = key(
         "Congestion control, the host's own if left out; several joined by `+` are dealt "
         "to the streams in turn.",

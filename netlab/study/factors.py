@@ -256,7 +256,7 @@ class Combination:
         return tuple(pair for pair in self.levels if pair[0] not in NAMES)
 
 
-Excluded = dict[str, Annotated[tuple[Level, ...], Field(strict=False, min_length=1)] | Level]
+Excluded = dict[str, Several[Level] | Level]
 """Factors with a level or several of each: every combination of them is left out."""
 
 

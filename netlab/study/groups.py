@@ -18,6 +18,7 @@ from netlab.study.base import (
     Congestion,
     Direction,
     Generator,
+    Listed,
     Model,
     Name,
     RecordLength,
@@ -58,6 +59,7 @@ MAX_TRANSFER_B = 2**44
 """Largest amount that one stream may send, in bytes: two hours at 20 Gb/s."""
 
 
+Rounds = Annotated[int, Field(ge=1, le=MAX_ROUNDS)]
 Seconds = Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False)]
 WarmUp = Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)]
 Interval = Annotated[int, Field(ge=10, le=60_000)]
@@ -73,12 +75,8 @@ class Timing(Model, title="`timing`, `quick`"):
     Data in flight at the end drain slowly from a full buffer over a slow path, hence ``drain_s``.
     """
 
-    rounds: int | None = key(
-        "Rounds; each measures every cell once. Default 3, or as `precision` needs.",
-        5,
-        None,
-        ge=1,
-        le=MAX_ROUNDS,
+    rounds: Rounds | None = key(
+        "Rounds; each measures every cell once. Default 3, or as `precision` needs.", 5, None
     )
     seconds: Seconds = key("Measured window of a run, s.", 1.0, 1.0)
     warmup_s: WarmUp | None = key(
@@ -167,11 +165,10 @@ class Group(Model, title="`groups`"):
     factors: Factors = key(
         "Factors of the group, before the study's.", {"send": ["copy", "zerocopy"]}, Factors()
     )
-    exclude: tuple[Excluded, ...] = key(
+    exclude: Listed[Excluded] = key(
         "Combinations left out, besides the study's.",
         [{"send": "zerocopy", "streams": 1}],
         (),
-        strict=False,
     )
     timing: GroupTiming | None = key("Timing in place of the study's.", {"seconds": 30.0}, None)
     quick: GroupTiming | None = key("Timing in the short form.", {"seconds": 3.0}, None)

@@ -13,7 +13,7 @@ from pydantic import Field
 from netlab.errors import BadInput, why
 from netlab.files import paths
 from netlab.files.yaml_file import read_yaml, validated
-from netlab.study.base import Model
+from netlab.study.base import Model, Several
 from netlab.study.factors import Level
 from netlab.tuning.knobs import key
 
@@ -41,11 +41,9 @@ class Published(Model, title="`published`"):
     title: Title
     source: Source
     fluctuation_percent: Fluctuation = 3.0
-    cells: tuple[dict[str, Level], ...] = key(
+    cells: Several[dict[str, Level]] = key(
         "The values, as a study beside its results has them.",
         [{"streams": 1, "goodput_MBps": 98.5}],
-        strict=False,
-        min_length=1,
     )
 
     @property
