@@ -8,8 +8,10 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, Literal
 
 from netlab.errors import BadInput
@@ -162,7 +164,6 @@ def unix_s(text: str, form: str) -> float | None:
 
 # Checked access to JSON: each access checks the type, each error has a line and a key.
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _NO_BLANK = re.compile(r"\S|\Z")
 
 
@@ -230,7 +231,10 @@ class View:
     @property
     def line(self) -> int:
         """Line of this part in the file, or of the nearest enclosing part that exists."""
-        return self.first_line + self.text.count("\n", 0, _offset(self.text, self.path))
+        at = 0
+        with suppress(RecursionError):  # nested nearly too deeply to be read
+            at = _offset(self.text, self.path)
+        return self.first_line + self.text.count("\n", 0, at)
 
     def bad(self, reason: str, *, code: str) -> BadInput:
         """Return an error about this part."""
@@ -288,35 +292,23 @@ class View:
 
 def _offset(text: str, path: tuple[str | int, ...]) -> int:
     """Offset of the value at `path`, or of the deepest part on the way to it."""
-    stack: list[str | int] = []
-    kinds: list[str] = []
-    best, depth, pending = 0, 0, None
-    for token in _TOKEN.finditer(text):
-        word = token.group()
-        if word == ",":
-            if kinds and kinds[-1] == "[":
-                stack[-1] = int(stack[-1]) + 1
-            continue
-        if word == ":":
-            continue
-        if word in "]}":
-            if kinds:
-                kinds.pop()
-                stack.pop()
-            continue
-        if kinds and kinds[-1] == "{" and pending is None:
-            pending = json.loads(word) if word.startswith('"') else word
-            stack[-1] = pending
-            continue
-        pending = None
-        if tuple(stack) == path[: len(stack)] and len(stack) >= depth:
-            best, depth = token.start(), len(stack)
-            if depth == len(path):
-                return best
-        if word in "[{":
-            kinds.append(word)
-            stack.append(0 if word == "[" else "")
-    return best
+    decoder, at = json.JSONDecoder(), 0
+    for wanted in path if text else ():
+        child = _after_blanks(text, at + 1)
+        for number in count():
+            if text[at] not in "[{" or text[child] in "]}":
+                return at
+            key: str | int = number
+            if text[at] == "{":
+                key, child = decoder.raw_decode(text, child)
+                child = _after_blanks(text, _after_blanks(text, child) + 1)
+            if key == wanted:
+                break
+            _, child = decoder.raw_decode(text, child)
+            child = _after_blanks(text, child)
+            child = _after_blanks(text, child + 1) if text[child] == "," else child
+        at = child
+    return at
 
 
 # Rounded numbers in the output of tools, with binary or decimal units.
