@@ -1,7 +1,5 @@
 """Run the quick tests as a user with odd settings: no test may see any of them.
 
-    python tests/poisoned.py [NAME ...]    all by default, else only these
-
 Each poison below breaks netlab, or changes its output, where a test sees it.
 """
 
@@ -58,9 +56,6 @@ def language(place: Path) -> dict[str, str]:
     return {"LOCPATH": str(place), "LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Kathmandu"}
 
 
-POISONS = {maker.__name__: maker for maker in (home, variables, programs, language)}
-
-
 @contextlib.contextmanager
 def broken_results() -> Iterator[None]:
     """Results of the shipped studies, where a checkout has them, that cannot be read."""
@@ -81,24 +76,15 @@ def broken_results() -> Iterator[None]:
             place.rmdir()
 
 
-def main(names: list[str]) -> int:
-    """Run the quick tests with poisons; return pytest's exit code."""
-    unknown = set(names) - {*POISONS, "results", "umask"}
-    if unknown:
-        print(f"unknown: {', '.join(unknown)}; there are {', '.join(POISONS)}, results, umask")
-        return 2
-    names = names or [*POISONS, "results", "umask"]
-    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+def main() -> int:
+    """Run the quick tests with all poisons; return pytest's exit code."""
+    with tempfile.TemporaryDirectory() as place, broken_results():
         environment = dict(os.environ)
-        for name in names:
-            if name in POISONS:
-                environment |= POISONS[name](Path(place))
-        if "results" in names:
-            stack.enter_context(broken_results())
-        if "umask" in names:
-            os.umask(0o077)
+        for poison in (home, variables, programs, language):
+            environment |= poison(Path(place))
+        os.umask(0o077)
         return subprocess.run((*PYTEST, *QUICK), cwd=ROOT, env=environment).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -32,23 +32,20 @@ def _lab_id(word):
 def _left_of(lab_id):
     """Everything there is of a lab: namespaces, task groups, state, guards."""
     left = [*reaper.namespaces_of(lab_id), *map(str, reaper.task_groups_of(lab_id))]
-    if (reaper.base() / lab_id).exists():
-        left.append(str(reaper.base() / lab_id))
+    left += [str(state) for state in [reaper.base() / lab_id] if state.exists()]
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
+        with contextlib.suppress(OSError):
             words = entry.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if any(word.endswith(b"reaper.py") for word in words) and lab_id.encode() in words:
-            left.append(str(entry))
+            if lab_id.encode() in words and any(word.endswith(b"reaper.py") for word in words):
+                left.append(str(entry))
     return left
 
 
-def _until(condition, seconds=15.0):
+def _until(condition, seconds=15.0, every=0.02):
     """Wait for a condition; whether it was met."""
     deadline = time.monotonic() + seconds
     while not (met := condition()) and time.monotonic() < deadline:
-        time.sleep(0.02)
+        time.sleep(every)
     return met
 
 
@@ -56,22 +53,25 @@ def _wait_gone(lab_id):
     assert _until(lambda: not _left_of(lab_id)), _left_of(lab_id)
 
 
-def _stands_whole(lab_id, seconds=15.0):
+def _stands_whole(lab_id):
     """True if a lab was complete before its creator was killed, and no guard removes it any more.
 
     On a fast machine that is what the signal finds; a lab without owner stays then.
     """
-    deadline = time.monotonic() + seconds
-    seen = None
-    while (left := _left_of(lab_id)) and time.monotonic() < deadline:
+    seen = [None, None]
+
+    def settled():
+        seen[:] = [_left_of(lab_id), seen[0]]
         # The lists are read one after the other, so they count when equal twice.
-        if left == seen and not any(entry.startswith("/proc") for entry in left):
-            status = Lab(reaper.base() / lab_id).status()
-            assert status["complete"], (left, status)
-            return True
-        seen = left
-        time.sleep(0.2)
-    return False
+        return not seen[0] or (
+            seen[0] == seen[1] and not any(entry.startswith("/proc") for entry in seen[0])
+        )
+
+    if not _until(settled, every=0.2) or not seen[0]:
+        return False
+    status = Lab(reaper.base() / lab_id).status()
+    assert status["complete"], (seen, status)
+    return True
 
 
 def _assert_machine_is(before):
@@ -85,7 +85,7 @@ def owner():
     """Start a process that owns a lab; it is ended at the end of the test."""
     started = []
 
-    def start(lab_id, *words):
+    def start(lab_id, *words, up=True):
         process = subprocess.Popen(
             (sys.executable, lab_owner.__file__, lab_id, *words),
             stdout=subprocess.PIPE,
@@ -94,6 +94,7 @@ def owner():
         )
         started.append((process, lab_id))
         assert process.stdout.readline() == b"start\n"
+        assert not up or process.stdout.readline() == b"up\n"
         return process
 
     yield start
@@ -143,25 +144,24 @@ def test_down_ends_the_processes_inside():
             stubborn.receive(5)
 
 
-def test_ctrl_c_takes_the_lab_down(owner):
-    lab_id = _lab_id("c")
-    process = owner(lab_id, "persist")
-    assert process.stdout.readline() == b"up\n"
-    process.send_signal(signal.SIGINT)
-    assert process.wait(20) != 0
-    _wait_gone(lab_id)
-
-
 @pytest.mark.parametrize("delay_s", [0.0, 0.06, 0.13])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_end_in_the_middle_of_up_leaves_nothing(owner, delay_s, number):
     lab_id = _lab_id(f"m{number:d}")
-    process = owner(lab_id, "persist")
+    process = owner(lab_id, "persist", up=False)
     time.sleep(delay_s)
     process.send_signal(number)
-    process.wait(20)
+    assert process.wait(20) != 0
     if _stands_whole(lab_id):
         labs.down(lab_id)
+    _wait_gone(lab_id)
+
+
+def test_ctrl_c_takes_the_lab_down(owner):
+    lab_id = _lab_id("c")
+    process = owner(lab_id, "persist")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) != 0
     _wait_gone(lab_id)
 
 
@@ -169,7 +169,6 @@ def test_a_killed_owner_takes_the_lab_and_its_emulator_with_it(owner):
     before = dumps.dump()
     lab_id = _lab_id("k")
     process = owner(lab_id, "emulated")
-    assert process.stdout.readline() == b"up\n"
     (emulator,) = reaper.processes_in(reaper.namespaces_of(lab_id))
     with Lab(reaper.base() / lab_id).host("b") as host:
         worker = host.start(("sh", "-c", 'echo "{}"; exec sleep 60'))
@@ -185,7 +184,6 @@ def test_a_killed_owner_takes_the_lab_and_its_emulator_with_it(owner):
 def test_a_lab_without_owner_stays_until_it_is_taken_down(owner):
     lab_id = _lab_id("s")
     process = owner(lab_id, "persist")
-    assert process.stdout.readline() == b"up\n"
     process.kill()
     process.wait()
     time.sleep(0.3)
@@ -307,31 +305,25 @@ def test_a_part_the_kernel_refuses_is_named(tmp_path, program):
         needs.check(shaped=False, search_path=search_path)
 
 
-def _as_nobody(program):
-    """Output of a program that first gives up root."""
-    done = subprocess.run(
-        (sys.executable, "-c", f"import os\nfrom netlab.lab import lab, needs\n{program}"),
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-    return done.stdout + done.stderr
-
-
 def test_without_root_labs_of_root_are_seen_but_not_taken_down():
     with Lab.up(STUDY, lab_id=_lab_id("n"), owned=True) as lab:
-        ids = "print([one.id for one in lab.labs() if one.foreign])"
-        said = _as_nobody(f"os.setuid(65534)\n{ids}\nlab.down()\nlab.down('{lab.id}')")
-        assert repr(lab.id) in said.splitlines()[0]
-        assert f"lab {lab.id} was made by root: remove it with sudo" in said
+        program = (
+            "import os\nfrom netlab.lab import lab\nos.setuid(65534)\n"
+            "print([one.id for one in lab.labs() if one.foreign])\n"
+            f"lab.down()\nlab.down('{lab.id}')"
+        )
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        argv = (sys.executable, "-c", program)
+        done = subprocess.run(argv, capture_output=True, text=True, env=environment)
+        assert repr(lab.id) in done.stdout
+        assert f"lab {lab.id} was made by root: remove it with sudo" in done.stderr
         assert lab.status()["complete"]
 
 
 @pytest.mark.parametrize("delay_s", [0.04, 0.12])
 def test_a_lab_taken_down_while_it_is_made_is_gone(owner, delay_s):
     lab_id = _lab_id("w")
-    process = owner(lab_id)
+    process = owner(lab_id, up=False)
     time.sleep(delay_s)
     reaper.remove(lab_id)
     if process.stdout.readline() == b"up\n":

@@ -24,13 +24,12 @@ PAGES = (
     *("calibration.html", "how-to-read.html", RUNS, "03-openlab-measured.html"),
 )
 """One of each kind."""
-NOTEBOOK_FIGURES = 23
-FIGURES = "return document.querySelectorAll('figure > svg').length"
 
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+# a chart is an image with alt text: what is within it has no role, and takes most of axe's time
 RUN_AXE = """
 const [how, done] = arguments;
-axe.run(document, {resultTypes: ['violations'], ...how}).then(found => done({
+axe.run({exclude: ['figure svg *']}, {resultTypes: ['violations'], ...how}).then(found => done({
   rules: found.passes.length + found.violations.length + found.inapplicable.length,
   violations: found.violations.map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html.slice(0, 200))]),
 }));
@@ -155,16 +154,6 @@ def test_code_opens_and_links_lead_on(site, browser):
     assert not browser.execute_script(shown, details)
     details.find_element("css selector", "summary").click()
     assert browser.execute_script(shown, details)
-
-
-def test_the_notebook_shows_every_table_and_chart(site, browser):
-    _open(browser, site / "03-openlab-measured.html")
-    text = browser.find_element("css selector", "main").text
-    assert "Traceback" not in text
-    for table in range(2, 7):
-        assert text.count(f"Table {table}: ") >= 4
-    assert browser.execute_script(FIGURES) == NOTEBOOK_FIGURES
-    assert "interference 9" in text and "foreign load" in text
 
 
 def _column(browser, column):

@@ -1,6 +1,7 @@
-"""One path by the kernel's netem and by netlab's emulator, between two hosts of one machine.
+"""A path by the kernel's netem between two hosts of one machine.
 
-A study may get either. An interpreted processor sends late, never early: so the least of some round
+A study may get it or netlab's emulator, of which tests/native/test_native_emulate.py asserts the
+same. An interpreted processor sends late, never early: so the least of some round
 trips counts, and rates are low and a median of some windows."""
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import shlex
 import statistics
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,38 +30,32 @@ from .guest import Guest
 from .image import DEBIAN
 from .site import Machines
 
-WAYS = ("netem", "netlab")
 SIDES = {"a": "path-a", "b": "path-b"}
 """Host of the study -> its namespace in the machine."""
 FEATURES = KernelFeatures(netem=True, rate=True, seed=True)
 WORK = "/tmp/path"
 GENSINK, DATAGRAMS = f"{WORK}/gensink", f"{WORK}/datagrams"
-REQUESTS, ANSWERS = f"{WORK}/requests", f"{WORK}/answers"
 END = f"""
 for n in {" ".join(SIDES.values())}; do
     kill $(ip netns pids $n) 2>/dev/null
     ip netns delete $n
 done
-rm -f {REQUESTS} {ANSWERS}
 """
 PORT = 5000
-QUEUE_PACKETS = 10_000
 TOKEN = "00112233445566778899aabbccddeeff"
 
 
-def planned(by: str, **words: object) -> Topology:
-    """The lab of a study whose path is emulated in a way.
+def planned(**words: object) -> Topology:
+    """The lab of a study whose path is emulated by netem.
 
     iproute2 6.1 takes no seed for netem, for which a study is refused: here it goes without one.
     """
     ends = [{"host": "a"}, {"host": "b"}]
-    link = {"emulator": {"with": by, **words}}
+    link = {"emulator": {"with": "netem", **words}}
     plan = topology(lab_study(paths={"a-b": {"ends": ends, "link": link}}), lambda: FEATURES)
     (path,) = plan.paths
-    assert path.emulated_with == by
-    if path.netem is not None:
-        path = replace(path, netem=replace(path.netem, seed=None))
-    return replace(plan, paths=(path,))
+    assert path.emulated_with == "netem"
+    return replace(plan, paths=(replace(path, netem=replace(path.netem, seed=None)),))
 
 
 @dataclass(frozen=True)
@@ -137,9 +132,6 @@ ip -4 neigh show dev {end.interface} | while read address _ mac _; do {keep} || 
 
     def dropped(self) -> dict[str, int]:
         """Packets from a to b that were dropped at the queue, and at random."""
-        if self.path.netem is None:
-            report = _ask(self.guest, "report", "emulation")["directions"][0]["dropped"]
-            return {"queue": report["queue"], "loss": report["loss"]}
         interface = self.path.ends[0].interface
         listing = ("tc", "-n", SIDES["a"], "-j", "-s", "qdisc", "show", "dev", interface)
         counts = {
@@ -151,39 +143,21 @@ ip -4 neigh show dev {end.interface} | while read address _ mac _; do {keep} || 
 
 
 @contextlib.contextmanager
-def emulated_path(guest: Guest, by: str, **words: object) -> Iterator[GuestPath]:
-    """A path of two hosts of their own, used once before.
-
-    Parameters
-    ----------
-    guest : Guest
-        The machine; :func:`equip` has been called for it.
-    by : str
-        ``netem`` or ``netlab``.
-    **words
-        Parameters of a study's emulator.
-    """
-    plan = planned(by, **words)
+def emulated_path(guest: Guest, **words: object) -> Iterator[GuestPath]:
+    """A path of two hosts of their own, used once before; words are a study's emulator's."""
+    plan = planned(**words)
     (lab_path,) = plan.paths
+    commands = [(("ip", "netns", "add", name), []) for name in SIDES.values()]
+    commands.append((lab.pair_argv(lab_path, SIDES), []))
+    for host, name in SIDES.items():
+        commands += lab.set_up_commands(host, name, plan, ipv6=True)
     try:
-        _run_all(guest, [(("ip", "netns", "add", name), []) for name in SIDES.values()])
-        if lab_path.emulator is None:
-            run_in(guest, lab.pair_argv(lab_path, SIDES))
-        else:
-            _emulate(guest, lab_path)
-        _run_all(
-            guest,
-            (
-                command
-                for host, name in SIDES.items()
-                for command in lab.set_up_commands(host, name, plan, ipv6=True)
-            ),
-        )
+        script = ["set -e"]
+        for argv, lines in commands:
+            text = "".join(f"{line}\n" for line in lines)
+            script.append(f"printf %s {shlex.quote(text)} | {shlex.join(argv)}")
+        _sh(guest, "\n".join(script))
         made = GuestPath(guest, lab_path)
-        if lab_path.emulator is not None:
-            for end in lab_path.ends:  # while the emulator has no CPU, its devices keep packets
-                device = ("dev", end.interface, "txqueuelen", str(QUEUE_PACKETS))
-                run_in(guest, inside(SIDES[end.host], ("ip", "link", "set", *device)))
         # either host has the other's hardware address then
         until(lambda: made.pings_ms(1), 20, 0.1)
         yield made
@@ -196,7 +170,7 @@ def equip(guest: Guest, place: Path) -> None:
     program = place / "datagrams"
     source = Path(__file__).with_name("datagrams.c")
     subprocess.run(("cc", "-O1", "-static", "-o", program, source), check=True)
-    guest.sh(f"mkdir -p {WORK}; modprobe tun")
+    guest.sh(f"mkdir -p {WORK}")
     guest.put(core.gensink_path(), GENSINK)
     guest.put(program, DATAGRAMS)
 
@@ -208,37 +182,6 @@ def run_in(guest: Guest, argv: Sequence[str]) -> str:
 
 def _sh(guest: Guest, script: str) -> str:
     return guest.sh(f"PATH={DEBIAN}:$PATH exec {DEBIAN}/sh -c {shlex.quote(script)}")
-
-
-def _run_all(guest: Guest, commands: Iterable[tuple[Sequence[str], Sequence[str]]]) -> None:
-    """Run commands with the input of each, up to the first that fails."""
-    script = ["set -e"]
-    for argv, lines in commands:
-        text = "".join(f"{line}\n" for line in lines)
-        script.append(f"printf %s {shlex.quote(text)} | {shlex.join(argv)}")
-    _sh(guest, "\n".join(script))
-
-
-def _emulate(guest: Guest, lab_path: LabPath) -> None:
-    files = (GENSINK, REQUESTS, ANSWERS)
-    start = inside(SIDES["a"], ("sh", "-c", emulator.START, "start", *files))
-    _sh(guest, f"mkfifo {REQUESTS}; {shlex.join(start)}")
-    for line in lab_path.emulator.requests():
-        _ask(guest, line, "set")
-    ends = tuple((SIDES[end.host], end.interface) for end in lab_path.ends)
-    _ask(guest, emulator.open_request(ends), "opened")
-
-
-def _ask(guest: Guest, line: str, event: str) -> dict:
-    """The emulator's answer to a request; answers do not name their request."""
-    answers = _sh(
-        guest,
-        f"n=$(wc -l <{ANSWERS}); printf '%s\\n' {shlex.quote(line)} >{REQUESTS}; "
-        f"until [ $(wc -l <{ANSWERS}) -gt $n ]; do usleep 10000; done; tail -n 1 {ANSWERS}",
-    )
-    answer = json.loads(answers)
-    assert answer["event"] == event, answer
-    return answer
 
 
 def _round_trips_ms(printed: str) -> list[float]:
@@ -253,7 +196,6 @@ LATE_MS = 6.0
 """A packet waits so long, at the most, for the emulated processor."""
 FRAME_B = 42
 """Headers of a datagram: UDP, IP and Ethernet."""
-both = pytest.mark.parametrize("by", WAYS)
 
 
 @pytest.fixture(scope="module")
@@ -271,14 +213,13 @@ def test_the_probe_finds_netem_and_a_rate_but_no_seeds(guest):
     assert there == KernelFeatures(netem=True, rate=True, seed=False)
 
 
-@both
-def test_a_stream_gets_the_rate_and_the_queue_no_more_than_its_length(guest, by):
+def test_a_stream_gets_the_rate_and_the_queue_no_more_than_its_length(guest):
     """20 ms there and 30 back; a queue of 60,000 B lasts 120 ms at 4 Mb/s.
 
     A segment has 1448 B of data in a frame of 1514. What arrived late fills up the next window.
     """
     shares, idle_ms, longest_ms = [], [], []
-    with emulated_path(guest, by, delay_ms=[20.0, 30.0], rate_Mbps=4.0, queue_B=60_000) as path:
+    with emulated_path(guest, delay_ms=[20.0, 30.0], rate_Mbps=4.0, queue_B=60_000) as path:
         for _ in range(WINDOWS):
             idle_ms.append(min(path.pings_ms()))
             goodput_bps, loaded_ms = path.stream()
@@ -291,15 +232,14 @@ def test_a_stream_gets_the_rate_and_the_queue_no_more_than_its_length(guest, by)
     assert dropped["queue"] > 0 and dropped["loss"] == 0, dropped
 
 
-@both
 @pytest.mark.parametrize(
     ("delay_ms", "limit"),
     [([0.0, 0.0], {"queue_packets": 40}), ([20.0, 0.0], {"queue_B": 40 * (1000 + FRAME_B)})],
     ids=["near", "far"],
 )
-def test_the_tail_is_dropped_at_the_limit_of_the_queue(guest, by, limit, delay_ms):
+def test_the_tail_is_dropped_at_the_limit_of_the_queue(guest, limit, delay_ms):
     """A burst of 200 packets at 200 kb/s, where one leaves in 42 ms."""
-    with emulated_path(guest, by, rate_Mbps=0.2, delay_ms=delay_ms, **limit) as path:
+    with emulated_path(guest, rate_Mbps=0.2, delay_ms=delay_ms, **limit) as path:
         path.quieten()
         seconds, arrived = path.datagrams(200, 1000)
         dropped = path.dropped()
@@ -310,17 +250,15 @@ def test_the_tail_is_dropped_at_the_limit_of_the_queue(guest, by, limit, delay_m
     assert 40 <= len(arrived) <= 42 + left, (len(arrived), left)
 
 
-@both
-def test_a_queue_may_be_longer_than_the_packets_in_flight(guest, by):
-    with emulated_path(guest, by, rate_Mbps=10.0, queue_packets=1500) as path:
+def test_a_queue_may_be_longer_than_the_packets_in_flight(guest):
+    with emulated_path(guest, rate_Mbps=10.0, queue_packets=1500) as path:
         _, arrived = path.datagrams(1600, 500, 20)
     assert arrived[:1500] == list(range(1500))
 
 
-@both
-def test_random_loss_has_its_probability_and_keeps_the_order(guest, by):
+def test_random_loss_has_its_probability_and_keeps_the_order(guest):
     """3,000 packets at 5 %: 150 lost, standard deviation 11.9."""
-    with emulated_path(guest, by, rtt_ms=10.0, loss=0.05) as path:
+    with emulated_path(guest, rtt_ms=10.0, loss=0.05) as path:
         path.quieten()
         before = path.dropped()["loss"]  # pings before
         _, arrived = path.datagrams(3000, 100, 100)
@@ -329,23 +267,20 @@ def test_random_loss_has_its_probability_and_keeps_the_order(guest, by):
     assert lost == 3000 - len(arrived) and abs(lost - 150) < 4 * 11.9
 
 
-@both
-def test_only_netems_jitter_changes_the_order(guest, by):
-    with emulated_path(guest, by, rtt_ms=40.0, jitter_ms=10.0) as path:
+def test_jitter_changes_the_order(guest):
+    with emulated_path(guest, rtt_ms=40.0, jitter_ms=10.0) as path:
         _, arrived = path.datagrams(500, 100, 1000)
         pings_ms = path.pings_ms(20, 0.05)
     assert sorted(arrived) == list(range(500))
-    assert (arrived == sorted(arrived)) is (by == "netlab")
+    assert arrived != sorted(arrived)
     assert min(pings_ms) > 20 and max(pings_ms) > 40
 
 
-@both
-def test_netem_sends_at_once_what_netlab_sends_later(guest, by):
-    """1,000 packets at 5 %, one a ms: 50 leave 20 ms earlier or later, standard deviation 6.9."""
-    with emulated_path(guest, by, rtt_ms=40.0, reorder=0.05, reorder_ms=20.0) as path:
+def test_what_is_reordered_is_sent_at_once(guest):
+    """1,000 packets at 5 %, one a ms: 50 leave 20 ms earlier, standard deviation 6.9."""
+    with emulated_path(guest, rtt_ms=40.0, reorder=0.05, reorder_ms=20.0) as path:
         _, arrived = path.datagrams(1000, 100, 1000)
     assert sorted(arrived) == list(range(1000))
     moved = [place - number for place, number in enumerate(arrived)]
     early, late = (sum(sign * places > 8 for places in moved) for sign in (-1, 1))
-    several, none = (early, late) if by == "netem" else (late, early)
-    assert abs(several - 50) < 4 * 6.9 and none <= 3, (early, late)
+    assert abs(early - 50) < 4 * 6.9 and late <= 3, (early, late)
