@@ -13,7 +13,14 @@ from scripted import result
 
 from netlab.errors import RunError
 from netlab.measure.exchange import Direction, RunOutcome
-from netlab.measure.ledger import INTERFACE_SLACK_B, WRAP_B, audit, card_columns, transfer_of
+from netlab.measure.ledger import (
+    INTERFACE_SLACK_B,
+    WRAP_B,
+    Ledger,
+    audit,
+    card_columns,
+    transfer_of,
+)
 
 MTU_B = 1500
 
@@ -22,17 +29,13 @@ def flow(**options) -> tuple[dict, dict]:
     return result("gen", **options), result("sink", **options)
 
 
-def after(change) -> tuple[dict, dict]:
-    """A flow that closed, then changed by a function of gen and sink."""
-    gen, sink = flow()
-    change(gen, sink)
-    return gen, sink
+def audited(*flows: tuple[dict, dict], both: bool = False) -> Ledger:
+    return audit(list(flows), mtu_B=MTU_B, both=both)
 
 
 def test_a_run_whose_counts_agree_closes():
-    ledger = audit([flow()], mtu_B=MTU_B, both=False)
-    assert ledger.problems == []
-    assert ledger.error_B == 0
+    ledger = audited(flow())
+    assert (ledger.problems, ledger.error_B) == ([], 0)
     assert ledger.header_share == pytest.approx(66 / 1448, rel=0.01)
 
 
@@ -41,36 +44,26 @@ def test_any_amount_over_any_streams_closes(streams, each_B):
     pair = flow(streams=streams, each_B=each_B)
     for end in pair:  # the samples of the golden answer are not what is audited here
         del end["samples"]
-    ledger = audit([pair], mtu_B=MTU_B, both=False)
-    assert ledger.problems == []
-    assert ledger.error_B == 0
+    ledger = audited(pair)
+    assert (ledger.problems, ledger.error_B) == ([], 0)
 
 
-def set_key(name, by):
-    return lambda gen, sink: sink.__setitem__(name, sink[name] + by)
+EXACT = [
+    (1, "total_bytes", -5, "forward: send() took 28000000 B, but the sink read 27999995 B"),
+    (1, "interval_sum_bytes", 5, "its intervals sum to 28000005 B"),
+    (0, "interval_sum_bytes", -5, "the sender's intervals sum to 27999995 B"),
+    (1, "per_stream", None, "its streams sum to 14000000 B"),
+]
 
 
-EXACT = {
-    "sink read less": (
-        lambda gen, sink: sink.__setitem__("total_bytes", sink["total_bytes"] - 5),
-        "forward: send() took 28000000 B, but the sink read 27999995 B",
-    ),
-    "intervals": (set_key("interval_sum_bytes", 5), "its intervals sum to 28000005 B"),
-    "sender's intervals": (
-        lambda gen, sink: gen.__setitem__("interval_sum_bytes", gen["total_bytes"] - 5),
-        "the sender's intervals sum to 27999995 B",
-    ),
-    "streams": (lambda gen, sink: sink["per_stream"].pop(), "its streams sum to 14000000 B"),
-}
-
-
-@pytest.mark.parametrize("name", EXACT)
-def test_counts_that_must_be_equal_are_compared_to_the_byte(name):
-    change, sentence = EXACT[name]
-    ledger = audit([after(change)], mtu_B=MTU_B, both=False)
+@pytest.mark.parametrize(("end", "key", "by", "sentence"), EXACT)
+def test_counts_that_must_be_equal_are_compared_to_the_byte(end, key, by, sentence):
+    pair = flow()
+    pair[end][key] = pair[end][key][:-1] if by is None else pair[end][key] + by
+    ledger = audited(pair)
     (problem,) = (line for line in ledger.problems if sentence in line)
     assert problem.startswith("forward: ")
-    assert ledger.error_B == (14_000_000 if name == "streams" else 5)
+    assert ledger.error_B == (14_000_000 if by is None else 5)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +74,7 @@ def test_tcps_own_counts_hold_the_hello_and_two_sequence_numbers(end, key, over,
     pair = flow()
     stream = pair[end]["per_stream"][1]
     stream["tcp"][key] = stream["bytes"] + 64 + over
-    ledger = audit([pair], mtu_B=MTU_B, both=False)
+    ledger = audited(pair)
     assert (ledger.problems == []) is closes
     if not closes:
         assert f"stream 1 carried {stream['bytes']} B" in ledger.problems[0]
@@ -94,36 +87,28 @@ def test_missing_tcp_counts_are_not_compared(tcp):
     for end in pair:
         for stream in end["per_stream"]:
             stream["tcp"] = tcp
-    assert audit([pair], mtu_B=MTU_B, both=False).problems == []
+    assert audited(pair).problems == []
 
 
 ENDS = [(0, "tx_bytes", "sender"), (1, "rx_bytes", "sink")]
 
 
 @pytest.mark.parametrize(("end", "key", "name"), ENDS)
-def test_an_interface_that_saw_less_than_the_payload_is_reported(end, key, name):
+def test_an_interface_may_see_a_little_more_than_the_payload_and_no_less(end, key, name):
+    def counting(count_B: int) -> Ledger:
+        pair[end]["meter"]["total"]["interface"][key] = count_B
+        return audited(pair)
+
     pair = flow()
-    pair[end]["meter"]["total"]["interface"][key] = pair[1]["total_bytes"] - 1
-    (problem,) = audit([pair], mtu_B=MTU_B, both=False).problems
+    own_B = pair[end]["meter"]["total"]["interface"][key]
+    (problem,) = counting(pair[1]["total_bytes"] - 1).problems
     assert problem.startswith(f"the {name}'s interface")
     assert "expected): a counter that lies" in problem
-
-
-@pytest.mark.parametrize(("end", "key", "name"), ENDS)
-def test_an_interface_that_saw_foreign_traffic_is_a_surplus(end, key, name):
-    pair = flow()
-    pair[end]["meter"]["total"]["interface"][key] += 3_000_000
-    ledger = audit([pair], mtu_B=MTU_B, both=False)
+    ledger = counting(own_B + 3_000_000)
     (surplus,) = ledger.surplus
     assert surplus.startswith(f"the {name}'s interface") and "foreign traffic" in surplus
     assert ledger.problems == []
-
-
-@pytest.mark.parametrize(("end", "key", "name"), ENDS)
-def test_a_little_else_on_the_interface_is_allowed(end, key, name):
-    pair = flow()
-    pair[end]["meter"]["total"]["interface"][key] += INTERFACE_SLACK_B
-    assert audit([pair], mtu_B=MTU_B, both=False).problems == []
+    assert counting(own_B + INTERFACE_SLACK_B).problems == []
 
 
 def test_retransmissions_may_pass_the_interfaces():
@@ -131,26 +116,20 @@ def test_retransmissions_may_pass_the_interfaces():
     pair[0]["per_stream"][0]["tcp"]["bytes_retransmitted"] = 3_000_000
     for end, key, _ in ENDS:
         pair[end]["meter"]["total"]["interface"][key] += 3_000_000
-    assert audit([pair], mtu_B=MTU_B, both=False).problems == []
+    assert audited(pair).problems == []
 
 
-@pytest.mark.parametrize("state", ["no meter", "no interface", "reset"])
-def test_interfaces_without_counts_are_left_out(state):
-    pair = flow()
+@pytest.mark.parametrize("state", ["no meter", "no interface", "reset", "no bytes"])
+def test_interfaces_without_counts_and_runs_without_bytes_are_left_out(state):
+    pair = flow(each_B=0) if state == "no bytes" else flow()
     for end in pair:
         if state == "no meter":
             end["meter"] = None
         elif state == "no interface":
             end["meter"]["total"]["interface"] = None
-        else:
+        elif state == "reset":
             end["meter"]["total"]["interface"].update(reset=True, rx_bytes=0, tx_bytes=0)
-    ledger = audit([pair], mtu_B=MTU_B, both=False)
-    assert ledger.problems == []
-    assert ledger.header_share is None
-
-
-def test_the_ledger_of_a_run_without_bytes_closes():
-    ledger = audit([flow(each_B=0)], mtu_B=MTU_B, both=False)
+    ledger = audited(pair)
     assert ledger.problems == []
     assert ledger.header_share is None
 
@@ -167,14 +146,11 @@ def both_ways() -> list[tuple[dict, dict]]:
     return flows
 
 
-def test_in_both_directions_acknowledgements_may_pass_beside_the_payload():
-    assert audit(both_ways(), mtu_B=MTU_B, both=True).problems == []
-
-
-def test_both_directions_are_audited():
+def test_both_directions_are_audited_and_acknowledgements_may_pass_beside_the_payload():
     flows = copy.deepcopy(both_ways())
+    assert audited(*flows, both=True).problems == []
     flows[1][1]["interval_sum_bytes"] -= 7
-    ledger = audit(flows, mtu_B=MTU_B, both=True)
+    ledger = audited(*flows, both=True)
     assert [line.split(":")[0] for line in ledger.problems] == ["reverse"]
     assert ledger.error_B == 7
 
@@ -184,7 +160,7 @@ def lost(wraps: int, more_B: int = 0):
     gen, sink = flow(each_B=3_000_000_000)
     gen["meter"]["total"]["interface"]["tx_bytes"] = 6_200_000_000
     sink["meter"]["total"]["interface"]["rx_bytes"] = 6_200_000_000 - wraps * WRAP_B - more_B
-    return audit([(gen, sink)], mtu_B=MTU_B, both=False)
+    return audited((gen, sink))
 
 
 def test_an_undetected_wrap_is_named_as_a_possible_cause():
@@ -199,7 +175,7 @@ def test_an_undetected_wrap_is_named_as_a_possible_cause():
 def test_of_a_run_so_long_that_any_number_of_wraps_fits_none_is_claimed():
     gen, sink = flow(each_B=10**12)
     sink["meter"]["total"]["interface"]["rx_bytes"] -= 300 * WRAP_B
-    (problem,) = audit([(gen, sink)], mtu_B=MTU_B, both=False).problems
+    (problem,) = audited((gen, sink)).problems
     assert problem.endswith("expected): a counter that lies")
 
 
@@ -210,10 +186,10 @@ def test_segments_that_were_asked_to_be_small_have_a_larger_share_of_headers():
         stream["tcp"]["mss_B"] = 488
     for end, name in ((gen, "tx_bytes"), (sink, "rx_bytes")):
         end["meter"]["total"]["interface"][name] = payload_B + payload_B // 488 * 66
-    assert audit([(gen, sink)], mtu_B=MTU_B, both=False).problems == []
+    assert audited((gen, sink)).problems == []
     for stream in gen["per_stream"]:
         stream["tcp"]["mss_B"] = 1448
-    assert len(audit([(gen, sink)], mtu_B=MTU_B, both=False).surplus) == 2
+    assert len(audited((gen, sink)).surplus) == 2
 
 
 # Counters of the cards and receive queues become columns of a run.

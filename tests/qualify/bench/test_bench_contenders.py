@@ -106,12 +106,9 @@ def test_the_installed_iperf3_says_its_version():
 MATRIX = Matrix(rounds=3, seconds=1, heats=2, seed=7)
 
 
-def turns_of(stages):
-    return [turn for stage in stages for turn in stage.turns]
-
-
-def heats_of(stages):
-    return [heat for stage in stages for heat in stage.heats]
+def all_of(stages, kind):
+    """The heats or the turns of all stages."""
+    return [one for stage in stages for one in getattr(stage, kind)]
 
 
 @st.composite
@@ -145,15 +142,15 @@ def test_the_same_seed_gives_the_same_order_and_another_seed_another():
     first, _ = schedule(MATRIX, ALL)
     assert schedule(MATRIX, ALL)[0] == first
     other, _ = schedule(replace(MATRIX, seed=8), ALL)
-    for kind in (turns_of, heats_of):
-        mine, others = ([replace(one, order=0) for one in kind(s)] for s in (first, other))
+    for kind in ("turns", "heats"):
+        mine, others = ([replace(one, order=0) for one in all_of(s, kind)] for s in (first, other))
         assert mine != others
         assert Counter(mine) == Counter(others)
 
 
 @settings(max_examples=40, deadline=None)
 @given(matrix=matrices(), taking_part=st.lists(st.sampled_from(ALL), min_size=1, unique=True))
-def test_every_variant_runs_once_in_every_heat_of_every_best_cell_before_its_rounds(
+def test_every_variant_has_its_heats_and_every_contender_its_turn_in_every_cell_and_round(
     matrix, taking_part
 ):
     stages, left_out = schedule(matrix, taking_part)
@@ -168,21 +165,31 @@ def test_every_variant_runs_once_in_every_heat_of_every_best_cell_before_its_rou
         if min(len(one.best), matrix.most_variants) > 1
         for variant in one.best[: matrix.most_variants]
     )
-    heats = heats_of(stages)
+    heats = all_of(stages, "heats")
     assert Counter((h.number, h.cell, h.contender, h.variant) for h in heats) == wanted
+    turns = Counter(
+        (number, cell, one.name)
+        for number in range(1, matrix.rounds + 1)
+        for cell in matrix.cells
+        for one in taking_part
+        if (cell, one.name) not in cannot
+    )
+    assert Counter((t.number, t.cell, t.contender) for t in all_of(stages, "turns")) == turns
+    environments = [stage.environment for stage in stages]
+    assert len(environments) == len(set(environments))
     for stage in stages:
-        for one in (*stage.heats, *stage.turns):
-            environment = stage.environment
-            assert (one.cell.offloads, one.cell.mtu_B) == (environment.offloads, environment.mtu_B)
-        numbers = [heat.number for heat in stage.heats]
-        assert numbers == sorted(numbers)
+        for kind in (stage.heats, stage.turns):
+            numbers = [one.number for one in kind]
+            assert numbers == sorted(numbers)
+            levels = {(one.cell.offloads, one.cell.mtu_B) for one in kind}
+            assert levels <= {(stage.environment.offloads, stage.environment.mtu_B)}
     whole = [one.order for stage in stages for one in (*stage.heats, *stage.turns)]
     assert whole == list(range(len(whole)))
 
 
 def test_heats_are_interleaved_and_not_always_in_one_order():
     matrix = Matrix(("on",), (1500,), (1,), ("best",), heats=20)
-    heats = heats_of(schedule(matrix, ALL)[0])
+    heats = all_of(schedule(matrix, ALL)[0], "heats")
     orders = {
         tuple((heat.contender, heat.variant.label) for heat in heats if heat.number == number)
         for number in range(1, 21)
@@ -195,39 +202,15 @@ def test_heats_are_interleaved_and_not_always_in_one_order():
 def test_heats_are_short_and_few_beside_the_rounds():
     usual = [one for one in ALL if one.name != "neper"]
     for matrix, most_s in ((Matrix(), 12 * 60), (QUICK, 5 * len(usual))):
-        heats = heats_of(schedule(matrix, usual)[0])
+        heats = all_of(schedule(matrix, usual)[0], "heats")
         # a transfer takes some 0.2 s beyond its own length
         assert len(heats) * (matrix.heat_s + 0.2) < most_s
-
-
-def test_every_contender_has_its_turn_in_every_cell_of_every_round():
-    stages, left_out = schedule(MATRIX, ALL)
-    turns = turns_of(stages)
-    cannot = {(out.cell, out.contender) for out in left_out}
-    wanted = {
-        (number, cell, name)
-        for number in (1, 2, 3)
-        for cell in MATRIX.cells
-        for name in (*OWN, *(tool.name for tool in TOOLS))
-        if (cell, name) not in cannot
-    }
-    assert {(turn.number, turn.cell, turn.contender) for turn in turns} == wanted
-    assert len(turns) == len(wanted)
-
-
-def test_a_round_is_over_before_the_next_begins_and_the_path_is_set_up_once_a_level():
-    stages, _ = schedule(MATRIX, ALL)
-    environments = [stage.environment for stage in stages]
-    assert len(environments) == len(set(environments)) == 4
-    for stage in stages:
-        rounds = [turn.number for turn in stage.turns]
-        assert rounds == sorted(rounds)
 
 
 def test_contenders_are_interleaved_and_not_always_in_one_order():
     matrix = Matrix(("on",), (1500,), (1,), ("same",), rounds=20)
     two = [one for one in ALL if one.name in (GENSINK, "iperf3")]
-    turns = turns_of(schedule(matrix, two)[0])
+    turns = all_of(schedule(matrix, two)[0], "turns")
     firsts = {
         next(turn.contender for turn in turns if turn.number == number) for number in range(1, 21)
     }
@@ -239,7 +222,9 @@ def test_a_tool_is_left_out_of_cells_beyond_its_streams_with_the_reason():
     limited = {"iperf3", "nuttcp"}
     assert {(out.contender, out.cell.streams) for out in left_out} == {(n, 200) for n in limited}
     assert all("128" in out.reason for out in left_out)
-    assert not any(t.contender in limited and t.cell.streams == 200 for t in turns_of(stages))
+    assert not any(
+        t.contender in limited and t.cell.streams == 200 for t in all_of(stages, "turns")
+    )
 
 
 @pytest.mark.parametrize(

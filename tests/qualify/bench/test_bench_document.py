@@ -29,32 +29,22 @@ CHOSEN = {
 RATES = {"gensink": 2000.0, "plain": 1600.0, "iperf3": 1500.0, "nuttcp": 1000.0}
 
 
+def sample(order, cell, contender, number, goodput_MBps, error=""):
+    best = cell.mode == "best"
+    return {
+        **{"order": order, "round": number, **asdict(cell), "contender": contender},
+        "variant": CHOSEN[contender] if best else "128 KiB",
+        **{"record_length_B": 131072, "started_unix_s": 1.0},
+        "goodput_MBps": None if error else goodput_MBps,
+        **{"window_s": 1.0, "wall_s": 1.1, "payload_B": 10**9, "busy_s": 1.5, "cpu_s_per_GB": 1.5},
+        **{"steal_percent": 0.5, "foreign_percent": 2.0, "flags": "", "error": error},
+    }
+
+
 def heat(order, cell, contender, variant, goodput_MBps, error=""):
     row = sample(order, cell, contender, 1, goodput_MBps, error)
     del row["round"]
     return {**row, "heat": 1, "variant": variant}
-
-
-def sample(order, cell, contender, number, goodput_MBps, error=""):
-    return {
-        "order": order,
-        "round": number,
-        **asdict(cell),
-        "contender": contender,
-        "variant": CHOSEN[contender] if cell.mode == "best" else "128 KiB",
-        "record_length_B": 131072,
-        "started_unix_s": 1.0,
-        "goodput_MBps": None if error else goodput_MBps,
-        "window_s": 1.0,
-        "wall_s": 1.1,
-        "payload_B": 10**9,
-        "busy_s": 1.5,
-        "cpu_s_per_GB": 1.5,
-        "steal_percent": 0.5,
-        "foreign_percent": 2.0,
-        "flags": "",
-        "error": error,
-    }
 
 
 @pytest.fixture
@@ -82,17 +72,8 @@ def conclusions() -> Conclusions:
             result = {"heats": 1, "failed": int(error != ""), "goodput_MBps": found}
             named = {**asdict(cell), "contender": "gensink", "variant": variant}
             variants.append({**named, **result, "chosen": not error, "reason": error})
-    bench = Bench(
-        matrix=MATRIX,
-        machine=machine,
-        limits=limits,
-        tools=tools,
-        samples=tuple(samples),
-        heats=tuple(heats),
-        variants=tuple(variants),
-        left_out=left_out,
-        started_at="2026-01-01T00:00:00Z",
-    )
+    everything = (tuple(samples), tuple(heats), tuple(variants), left_out)
+    bench = Bench(MATRIX, machine, limits, tools, *everything, "2026-01-01T00:00:00Z")
     return Conclusions.of(bench)
 
 
@@ -227,17 +208,13 @@ CELL = {"mode": "same", "offloads": "on", "mtu_B": 1500, "streams": 4}
 def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: float) -> pd.DataFrame:
     """Samples of contenders with given rates, and noise in each round."""
     generator = np.random.default_rng(seed)
+    load = {"steal_percent": 0.0, "foreign_percent": 1.0, "flags": ""}
     rows = [
         {
-            **CELL,
-            "contender": name,
-            "variant": "copy 1 MiB",
-            "round": number,
+            **{**CELL, "contender": name, "variant": "copy 1 MiB", "round": number},
             "goodput_MBps": rate * math.exp(noise * generator.standard_normal()),
             "cpu_s_per_GB": 1000 / rate,
-            "steal_percent": 0.0,
-            "foreign_percent": 1.0,
-            "flags": "",
+            **load,
         }
         for number in range(1, rounds + 1)
         for name, rate in rates.items()

@@ -38,16 +38,10 @@ CARRIED_B = 7_010_000
 
 def endpoint(name: str, agent, host=None, drift=()) -> SimpleNamespace:
     """A double of an endpoint."""
+    place = {"address": "127.0.0.1", "own_address": "127.0.0.1", "interface": "data0"}
     return SimpleNamespace(
-        name=name,
-        agent=agent,
-        host=host,
-        address="127.0.0.1",
-        own_address="127.0.0.1",
-        ports=None,
-        interface="data0",
+        **{"name": name, "agent": agent, "host": host, "ports": None, "may_force": True, **place},
         facts={"cpus": 2, "boot_id": "1-a"},
-        may_force=True,
         buffer_clamps=lambda: (None, None),
         kernel_names=lambda congestion: congestion,
         drift=lambda: list(drift),
@@ -195,9 +189,8 @@ def test_the_variant_with_the_highest_median_runs_not_the_one_with_the_highest_h
     }
     samples = heats(stage, lambda heat: rates.get(heat.variant.label, {}).get(heat.number, 500.0))
     assert choose(stage, samples)[0][pair] is steady
-    standing = {
-        row["variant"]: row for row in choose(stage, samples)[1] if row["contender"] == GENSINK
-    }
+    rows = choose(stage, samples)[1]
+    standing = {row["variant"]: row for row in rows if row["contender"] == GENSINK}
     assert standing[first.label]["goodput_MBps"] == 1100.0
     assert [label for label, one in standing.items() if one["chosen"]] == [steady.label]
 
@@ -230,21 +223,17 @@ def test_a_refused_variant_loses_and_its_reason_is_recorded(stage):
 def test_one_failed_heat_does_not_exclude_its_variant(stage):
     pair = own_best(stage)
     best = stage.variants[pair][-1]
+    rates = {best: {2: "lost its result"}}
     samples = heats(
         stage,
-        lambda heat: (
-            1000.0
-            if heat.variant is not best
-            else "lost its result"
-            if heat.number == 2
-            else 1200.0
+        lambda heat: rates.get(heat.variant, {}).get(
+            heat.number, 1200.0 if heat.variant is best else 1000.0
         ),
     )
-    assert choose(stage, samples)[0][pair] is best
-    (standing,) = (
-        one for one in choose(stage, samples)[1] if one["chosen"] and one["contender"] == GENSINK
-    )
-    assert (standing["heats"], standing["failed"], standing["goodput_MBps"]) == (3, 1, 1200.0)
+    chosen, rows = choose(stage, samples)
+    assert chosen[pair] is best
+    (row,) = (one for one in rows if one["chosen"] and one["contender"] == GENSINK)
+    assert (row["heats"], row["failed"], row["goodput_MBps"]) == (3, 1, 1200.0)
 
 
 def test_of_a_contender_whose_heats_all_failed_the_first_variant_runs(stage):
@@ -283,12 +272,11 @@ def test_every_transfer_is_on_disk_before_the_next_one(tmp_path):
     assert log.path == tmp_path / "2026-01-05T100000Z" / "transfers.jsonl"
 
 
-def test_a_benchmark_without_a_transfer_leaves_no_directory(tmp_path):
+def test_two_benchmarks_of_one_second_do_not_share_a_file_and_one_without_transfers_has_none(
+    tmp_path,
+):
     assert TransferLog(tmp_path, AT).count == 0
     assert not list(tmp_path.iterdir())
-
-
-def test_two_benchmarks_of_one_second_do_not_share_a_file(tmp_path):
     for contender in ("gensink", "plain"):
         TransferLog(tmp_path, AT).write({"contender": contender})
     found = sorted(path.read_text() for path in tmp_path.glob("*/transfers.jsonl"))

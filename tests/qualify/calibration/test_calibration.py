@@ -35,19 +35,14 @@ from netlab.qualify.calibration_cells import (
 ONE = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
 
 
-def run(percent_off: float, flags: str = "", plan: RatePlan = ONE) -> dict:
-    (cell,) = plan.cells
-    goodput = cell.expected_MBps * (1 + percent_off / 100)
-    return {
-        "rate_Mbps": cell.rate_Mbps,
-        "mtu_B": cell.mtu_B,
-        "goodput_MBps": None if "failed" in flags else goodput,
-        "flags": flags,
-    }
+def run(percent_off: float, flags: str = "") -> dict:
+    (cell,) = ONE.cells
+    goodput = None if "failed" in flags else cell.expected_MBps * (1 + percent_off / 100)
+    return {**cell.key, "goodput_MBps": goodput, "flags": flags}
 
 
-def cell_of(*runs: dict, plan: RatePlan = ONE) -> dict:
-    (row,) = Calibration(plan, list(runs), {}).frames["cells"].to_dict("records")
+def cell_of(*runs: dict) -> dict:
+    (row,) = Calibration(ONE, list(runs), {}).frames["cells"].to_dict("records")
     return row
 
 
@@ -98,16 +93,13 @@ def test_a_row_has_the_error_of_its_cell_and_the_columns_of_the_table():
 
 
 def test_every_run_counts_flagged_or_not_and_the_figure_is_the_median():
+    row = cell_of(run(0.1, "failed"), run(0.2))
+    assert (row["runs"], row["failed"], row["flags"]) == (2, 1, "failed")
     row = cell_of(run(0.1), run(-9.0, "interference"), run(0.3))
     assert (row["verdict"], row["runs"], row["failed"]) == ("within", 3, 0)
     assert row["error_percent"] == pytest.approx(0.1) and row["flags"] == "interference"
     assert row["least_percent"] == pytest.approx(-9.0)
     assert row["greatest_percent"] == pytest.approx(0.3)
-
-
-def test_failed_runs_are_counted():
-    row = cell_of(run(0.1, "failed"), run(0.2))
-    assert (row["runs"], row["failed"], row["flags"]) == (2, 1, "failed")
 
 
 def test_the_calibration_has_text_table_and_json():
@@ -122,18 +114,18 @@ def test_the_calibration_has_text_table_and_json():
     assert done.verdicts == ["within"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "key"),
-    [
-        ({"rates_Mbps": (0.0,)}, "rate"),
-        ({"mtus_B": (100,)}, "mtu"),
-        ({"repeats": 0}, "repeats"),
-        ({"seconds": 0.0}, "seconds"),
-    ],
-)
-def test_a_level_that_cannot_be_is_refused_by_name(wrong, key):
+WRONG = [
+    *[(RatePlan, {"rates_Mbps": (0.0,)}, "rate"), (RatePlan, {"mtus_B": (100,)}, "mtu")],
+    *[(RatePlan, {"repeats": 0}, "repeats"), (RatePlan, {"seconds": 0.0}, "seconds")],
+    *[(EmulatorPlan, {"rtts_ms": levels}, "rtt") for levels in ((), (-1.0,))],
+    (EmulatorPlan, {"pings": 1}, "pings"),
+]
+
+
+@pytest.mark.parametrize(("plan", "wrong", "key"), WRONG)
+def test_a_level_that_cannot_be_is_refused_by_name(plan, wrong, key):
     with pytest.raises(BadInput, match=key):
-        RatePlan(**wrong)
+        plan(**wrong)
 
 
 # A calibration's document has the measured parts, and its command selects them.
@@ -148,9 +140,8 @@ def accuracy(off_us: float = 0.0) -> EmulatorAccuracy:
     return EmulatorAccuracy(PLAN, [*samples, filled(RATE, 0)], MACHINE)
 
 
-def rates() -> Calibration:
-    plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
-    return Calibration(plan, [], MACHINE)
+def rates(*samples: dict) -> Calibration:
+    return Calibration(ONE, list(samples), MACHINE)
 
 
 def test_a_part_that_was_not_measured_is_not_in_the_document(tmp_path):
@@ -178,10 +169,7 @@ def test_cells_off_their_bound_are_counted_by_verdict():
 
 
 def test_a_later_calibration_of_another_part_leaves_the_rates_as_they_are(tmp_path, monkeypatch):
-    cell = {"rate_Mbps": 100.0, "mtu_B": 1500}
-    plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
-    sample = {**cell, "goodput_MBps": plan.cells[0].expected_MBps, "flags": ""}
-    done = Calibration(plan, [sample], MACHINE)
+    done = rates(run(0))
     monkeypatch.setattr(calibration, "calibrate", lambda plan, progress: done)
     monkeypatch.setattr(calibration, "calibrate_emulator", lambda plan, progress: accuracy(900))
     monkeypatch.setattr(lab_emulator, "check", lambda: None)
@@ -332,15 +320,6 @@ def test_the_accuracy_has_text_tables_and_json_with_any_part_missing():
     assert "least, us" in trips._repr_html_() and "TCP can carry" in rates._repr_html_()
     assert done.as_json()["samples"] == samples
     assert done.verdicts == ["within", *["not measured"] * 3]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "key"),
-    [({"rtts_ms": ()}, "rtt"), ({"rtts_ms": (-1.0,)}, "rtt"), ({"pings": 1}, "pings")],
-)
-def test_emulator_a_level_that_cannot_be_is_refused_by_name(wrong, key):
-    with pytest.raises(BadInput, match=key):
-        EmulatorPlan(**wrong)
 
 
 # Every cell of the emulator's calibration is measured the same number of times.
