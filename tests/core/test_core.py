@@ -175,14 +175,13 @@ def test_a_refused_run_is_a_core_error(wrong, code):
     assert str(caught.value)
 
 
-def test_a_gen_without_a_sink_is_a_core_error():
-    gen = core.CoreRun("gen", to="127.0.0.1", port=1, token="1" * 32)
-    with refused(CoreError, "E-CORE-001"):
-        gen.result()
+def test_a_gen_without_a_sink_is_a_core_error_and_a_run_starts_once():
     with core.CoreRun("gen", to="127.0.0.1", port=1, token="1" * 32) as gen:
         gen.start()
         with refused(CoreError, "E-CORE-003"):
             gen.start()
+        with refused(CoreError, "E-CORE-001"):
+            gen.result()
 
 
 def test_memory_copy_rate_is_plausible_and_quick():

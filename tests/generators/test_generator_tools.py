@@ -25,16 +25,7 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def transfer(streams: int = 4) -> TransferRequest:
-    return TransferRequest(
-        address="198.18.0.2",
-        port=12000,
-        data_port=12001,
-        streams=streams,
-        seconds=2,
-        record_length_B=131072,
-        congestion="cubic",
-        threads=2,
-    )
+    return TransferRequest("198.18.0.2", 12000, 12001, streams, 2, 131072, "cubic", threads=2)
 
 
 def after(words: tuple[str, ...], *options: str) -> str:
@@ -76,12 +67,8 @@ def test_only_at_its_best_does_a_tool_spare_itself_copies():
     iperf3, neper = BY_NAME["iperf3"], BY_NAME["neper"]
     assert "-Z" not in iperf3.arguments(transfer(), ALIKE)[1]
     spares = {v.label: "-Z" in iperf3.arguments(transfer(), v)[1] for v in iperf3.variants}
-    assert spares == {
-        "zero copy 1 MiB": True,
-        "copy 1 MiB": False,
-        "zero copy 128 KiB": True,
-        "copy 128 KiB": False,
-    }
+    assert spares == {label: label.startswith("zero copy") for label in spares}
+    assert len(spares) == 4
     assert "--skip-rx-copy" not in neper.arguments(transfer(), ALIKE)[0]
     for variant in neper.variants:
         assert "--skip-rx-copy" in neper.arguments(transfer(), variant)[0]

@@ -23,6 +23,7 @@ from netlab.study import Emulator, LabLink, Study
 
 ALL = KernelFeatures(netem=True, rate=True, seed=True)
 NONE = KernelFeatures(netem=False, rate=False, seed=False)
+NO_RATE, NO_SEED = ALL._replace(rate=False), ALL._replace(seed=False)
 LONG = {"rtt_ms": 183.2, "rate_Mbps": 100.0, "queue_B": 1_000_000, "loss": 1e-4, "seed": 7}
 
 
@@ -39,30 +40,14 @@ def study(group: dict | None = None, **words) -> Study:
     return Study.model_validate(content)
 
 
-class Recorder:
-    """A runner that records commands; its output is given."""
-
-    def __init__(self, printed: str):
-        self.printed = printed
-        self.ran: list[tuple[str, ...]] = []
-
-    def __call__(self, argv) -> str:
-        self.ran.append(tuple(argv))
-        return self.printed
-
-
 @pytest.mark.parametrize(
     ("printed", "there"),
-    [
-        ("netem\nrate\nseed\n", ALL),
-        ("netem\nrate\n", KernelFeatures(netem=True, rate=True, seed=False)),
-        ("", NONE),
-    ],
+    [("netem\nrate\nseed\n", ALL), ("netem\nrate\n", NO_SEED), ("", NONE)],
 )
 def test_features_are_probed_in_a_namespace_of_their_own(printed, there):
-    runner = Recorder(printed)
-    assert emulator.probed(runner) == there
-    assert [argv[:2] for argv in runner.ran] == [("unshare", "--net")]
+    ran: list[tuple[str, ...]] = []
+    assert emulator.probed(lambda argv: ran.append(argv) or printed) == there
+    assert [argv[:2] for argv in ran] == [("unshare", "--net")]
 
 
 def test_the_probe_finds_the_features_of_this_kernel():
@@ -87,10 +72,10 @@ def test_the_probe_finds_the_features_of_this_kernel():
     [
         (LONG, ALL, True),
         (LONG, NONE, False),
-        (LONG, KernelFeatures(netem=True, rate=False, seed=True), False),
-        (LONG, KernelFeatures(netem=True, rate=True, seed=False), False),
-        ({**LONG, "loss": 0.0}, KernelFeatures(netem=True, rate=True, seed=False), True),
-        ({"rtt_ms": 1.0}, KernelFeatures(netem=True, rate=False, seed=False), True),
+        (LONG, NO_RATE, False),
+        (LONG, NO_SEED, False),
+        ({**LONG, "loss": 0.0}, NO_SEED, True),
+        ({"rtt_ms": 1.0}, NO_SEED._replace(rate=False), True),
         ({**LONG, "queue_packets": 50}, ALL, False),
         ({**LONG, "jitter_ms": 1.0}, ALL, False),
         ({**LONG, "reorder": 0.01}, ALL, False),
@@ -106,8 +91,8 @@ def test_netem_is_used_where_equivalent_or_requested(words, there, taken):
     ("words", "there", "says"),
     [
         ({}, NONE, "no netem"),
-        (LONG, KernelFeatures(netem=True, rate=False, seed=True), "token bucket"),
-        (LONG, KernelFeatures(netem=True, rate=True, seed=False), "no seed"),
+        (LONG, NO_RATE, "token bucket"),
+        (LONG, NO_SEED, "no seed"),
         ({**LONG, "reorder": 0.01}, ALL, "passes the rate by"),
         ({"delay_ms": [0.0, 3.0], "reorder": 0.01}, ALL, "a delay each way"),
     ],
@@ -168,19 +153,16 @@ def test_a_frame_and_4_ms_of_the_rate_pass_before_the_queue(rate_Mbps, mtu_B, bu
     assert NetemSettings.of(asked(rate_Mbps=rate_Mbps), mtu_B).burst_B == burst_B
 
 
-def test_a_path_without_random_parts_takes_no_seed():
-    assert "seed" not in NetemSettings.of(asked(rtt_ms=1.0, seed=9)).tc_lines("d", 0)[0]
-
-
 EVERYTHING = {
     **{"rtt_ms": 183.2, "loss": 1e-4, "seed": 7},
     **{"jitter_ms": 1.0, "reorder": 0.01, "with": "netem"},
 }
 
 
-def test_forced_jitter_and_reordering_are_netems_own_words():
+def test_forced_jitter_and_reordering_are_netems_own_words_and_what_is_not_random_has_no_seed():
     (first,) = NetemSettings.of(asked(**EVERYTHING)).tc_lines("d", 0)
     assert " delay 91600us 1000us loss 0.01% reorder 1% seed 14" in first
+    assert "seed" not in NetemSettings.of(asked(rtt_ms=1.0, seed=9)).tc_lines("d", 0)[0]
 
 
 @pytest.mark.parametrize("words", [LONG, EVERYTHING, {"rtt_ms": 0.0}, {"delay_ms": [0.0, 3.0]}])
@@ -232,19 +214,9 @@ def test_the_word_survives_a_file():
 
 
 def test_a_round_trip_is_halved_and_units_are_converted():
-    settings = EmulatorSettings.of(
-        Emulator(
-            rtt_ms=183.2,
-            rate_Mbps=2500.0,
-            queue_B=4_000_000,
-            loss=1e-6,
-            jitter_ms=0.5,
-            reorder=0.01,
-            reorder_ms=2.0,
-            seed=7,
-        )
-    )
-    there, back = settings.requests()
+    given = {"rtt_ms": 183.2, "rate_Mbps": 2500.0, "queue_B": 4_000_000, "loss": 1e-6, "seed": 7}
+    given |= {"jitter_ms": 0.5, "reorder": 0.01, "reorder_ms": 2.0}
+    there, back = EmulatorSettings.of(asked(**given)).requests()
     assert there == (
         "set direction=ab delay_us=91600 rate_bps=2500000000 queue_B=4000000 queue_packets=0 "
         "loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 seed=14"
@@ -259,15 +231,7 @@ def test_each_way_may_have_its_own_delay():
 
 
 def test_a_topology_with_an_emulator_survives_its_state_file():
-    study = lab_study(
-        paths={
-            "a-b": {
-                "ends": [{"host": "a"}, {"host": "b"}],
-                "link": {"emulator": {"with": "netlab", "rtt_ms": 2.0}},
-            }
-        }
-    )
-    plan = topology(study)
+    plan = topology(study(**{"with": "netlab", "rtt_ms": 2.0}))
     assert plan.paths[0].emulator.delay_us == (1000, 1000)
     assert plan.paths[0].settings.card is False
     assert Topology.from_dict(json.loads(json.dumps(plan.as_dict()))) == plan
@@ -296,9 +260,5 @@ def test_a_link_is_a_card_or_a_long_path():
 
 
 def test_an_emulator_is_part_of_a_studys_digest():
-    def digest(rtt_ms: float) -> str:
-        link = {"emulator": {"rtt_ms": rtt_ms}}
-        path = {"ends": [{"host": "a"}, {"host": "b"}], "link": link}
-        return lab_study(paths={"a-b": path}).digest()
-
-    assert digest(1.0) == digest(1.0) != digest(2.0)
+    one, same, other = (study(rtt_ms=rtt_ms).digest() for rtt_ms in (1.0, 1.0, 2.0))
+    assert one == same != other

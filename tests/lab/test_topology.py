@@ -41,16 +41,12 @@ def test_the_slower_bus_is_the_rate_unless_the_link_names_one():
     assert topology(lab_study()).paths[0].settings.rate_bps is None
 
 
-def test_several_queues_survive_being_written_down():
-    wide = {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {"queues": 2}}}
-    plan = topology(lab_study(paths=wide))
-    assert plan.paths[0].settings.queues == 2
-    assert Topology.from_dict(plan.as_dict()) == plan
-
-
 def test_a_topology_survives_being_written_down():
-    plan = topology(lab_study(THREE, TWO_PATHS))
-    assert Topology.from_dict(plan.as_dict()) == plan
+    wide = {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {"queues": 2}}}
+    several = topology(lab_study(paths=wide))
+    assert several.paths[0].settings.queues == 2
+    for plan in (several, topology(lab_study(THREE, TWO_PATHS))):
+        assert Topology.from_dict(plan.as_dict()) == plan
 
 
 def test_addresses_and_interfaces_of_the_study_are_taken():
