@@ -190,46 +190,41 @@ def stored(tmp_path):
     return path
 
 
+def rewrite(path, version: str, lacks=(), adds=()) -> None:
+    """Write a file again as of a version, without some of its columns and with others."""
+    table = pyarrow.parquet.read_table(path).drop_columns(list(lacks))
+    for name in adds:
+        table = table.append_column(name, [["x"] * table.num_rows])
+    metadata = {**table.schema.metadata, b"netlab.schema_version": version.encode()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path)
+
+
 def test_another_schema_version_is_refused(stored):
-    table = pyarrow.parquet.read_table(stored)
-    metadata = {**table.schema.metadata, b"netlab.schema_version": b"99"}
-    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stored)
-    with refused(
-        NetlabError, "E-RESULTS-008", match="has schema version '99', this netlab reads 2 and 3"
-    ):
+    rewrite(stored, "99")
+    reason = "has schema version '99', this netlab reads 2 and 3"
+    with refused(NetlabError, "E-RESULTS-008", match=reason):
         read(stored, RUN_COLUMNS)
 
 
-def test_a_file_of_version_2_is_read_with_the_column_that_it_lacks_missing(stored):
-    table = pyarrow.parquet.read_table(stored)
-    metadata = {**table.schema.metadata, b"netlab.schema_version": b"2"}
-    older = table.drop_columns(["pacing_MBps"]).replace_schema_metadata(metadata)
-    pyarrow.parquet.write_table(older, stored)
+@pytest.mark.parametrize(
+    ("version", "later"),
+    [
+        ("2", ["pacing_MBps"]),
+        ("4", ["foreign_traffic_percent", "throttle_events", "cpu_frequency_percent"]),
+    ],
+)
+def test_a_file_of_an_older_version_is_read_with_the_columns_that_it_lacks_missing(
+    stored, version, later
+):
+    rewrite(stored, version, lacks=later)
     frame = read(stored, RUN_COLUMNS)
     assert list(frame) == [column.name for column in RUN_COLUMNS]
-    assert frame["pacing_MBps"].isna().all() and frame["sent_B"].notna().any()
+    assert frame[later].isna().all(axis=None) and frame["sent_B"].notna().any()
 
 
-def test_a_file_of_version_4_is_read_without_foreign_traffic_and_throttling(stored):
-    table = pyarrow.parquet.read_table(stored)
-    metadata = {**table.schema.metadata, b"netlab.schema_version": b"4"}
-    later = ["foreign_traffic_percent", "throttle_events", "cpu_frequency_percent"]
-    older = table.drop_columns(later).replace_schema_metadata(metadata)
-    pyarrow.parquet.write_table(older, stored)
-    frame = read(stored, RUN_COLUMNS)
-    assert list(frame) == [column.name for column in RUN_COLUMNS]
-    assert frame[later].isna().all(axis=None)
-
-
-@pytest.mark.parametrize("change", ["lacks", "adds"])
+@pytest.mark.parametrize("change", [{"lacks": ["run_id"]}, {"adds": ["extra"]}], ids=repr)
 def test_a_file_of_version_2_with_other_columns_is_refused(stored, change):
-    table = pyarrow.parquet.read_table(stored)
-    metadata = {**table.schema.metadata, b"netlab.schema_version": b"2"}
-    if change == "lacks":
-        table = table.drop_columns(["run_id"])
-    else:
-        table = table.append_column("extra", [["x"] * table.num_rows])
-    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stored)
+    rewrite(stored, "2", **change)
     with refused(NetlabError, "E-RESULTS-009", match=r"a\.parquet cannot be read as results"):
         read(stored, RUN_COLUMNS)
 
@@ -318,44 +313,52 @@ def test_only_a_dead_writers_temporary_files_are_removed(stored):
     assert others.exists()
 
 
-WRITER = """
+FRAME = """
     import os, signal, sys, time
     from pathlib import Path
     import numpy as np
     import pandas as pd
-    from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
+    from netlab.errors import NetlabError
+    from netlab.results.columns import INTERVAL_COLUMNS
     from netlab.results.frames import checked, read, write_atomically
 
-    path = Path(sys.argv[1])
-    rows = 60_000
+    path = Path(sys.argv[1]) / "intervals" / "a.parquet"
 
-    def frame(mark):
+    def write(frame):
+        write_atomically(frame, path, INTERVAL_COLUMNS)
+
+    def frame(rows, mark=0, t_s=0.0, bytes=0):
         return pd.DataFrame({
-            "run_id": f"run-{mark}", "direction": "forward", "stream": mark,
-            "t_s": np.arange(rows) / 7, "interval_s": 0.1, "bytes": mark, "in_window": True,
+            "run_id": [f"run-{mark}"] * rows, "direction": "forward", "stream": mark, "t_s": t_s,
+            "interval_s": 0.1, "bytes": bytes, "in_window": True,
         })
-
+"""
+WRITER = (
+    FRAME
+    + """
     # The frames are checked before the fork, so that a child does little but write.
-    frames = [checked(frame(mark), INTERVAL_COLUMNS) for mark in range(2)]
-    write_atomically(frames[0], path, INTERVAL_COLUMNS)
+    t_s = np.arange(60_000) / 7
+    frames = [checked(frame(60_000, m, t_s, bytes=m), INTERVAL_COLUMNS) for m in range(2)]
+    write(frames[0])
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             while True:
                 for each in frames:
-                    write_atomically(each, path, INTERVAL_COLUMNS)
+                    write(each)
         time.sleep(float(line))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         print("killed", flush=True)
 """
+)
 
 
 def test_a_reader_sees_the_old_or_the_new_file_however_the_writer_is_killed(tmp_path):
-    path = tmp_path / "intervals" / "block.parquet"
+    path = tmp_path / "intervals" / "a.parquet"
     generator = random.Random(1)
     halves = 0
-    argv = [sys.executable, "-c", textwrap.dedent(WRITER), str(path)]
+    argv = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
         for kills in range(1, 61):
             writer.stdin.write(f"{generator.uniform(0.01, 0.15)}\n")
@@ -372,33 +375,21 @@ def test_a_reader_sees_the_old_or_the_new_file_however_the_writer_is_killed(tmp_
     assert halves >= 2, "no kill fell in the middle of a write"
 
 
-FULL_DISK = """
-    import sys
-    from pathlib import Path
-    import numpy as np
-    import pandas as pd
-    from netlab.results.columns import INTERVAL_COLUMNS, SCHEMA_VERSION
-    from netlab.results.frames import checked, read, write_atomically
-    from netlab.errors import NetlabError
-
-    def frame(rows):
-        return pd.DataFrame({
-            "run_id": "r", "direction": "forward", "stream": 0,
-            "t_s": np.random.default_rng(1).random(rows), "interval_s": 0.1,
-            "bytes": np.arange(rows) ** 3, "in_window": True,
-        })
-
-    path = Path(sys.argv[1]) / "intervals" / "a.parquet"
-    write_atomically(frame(10), path, INTERVAL_COLUMNS)
+FULL_DISK = (
+    FRAME
+    + """
+    write(frame(10))
+    large = np.random.default_rng(1).random(100_000), np.arange(100_000) ** 3
     try:
-        write_atomically(frame(100_000), path, INTERVAL_COLUMNS)
+        write(frame(100_000, 0, *large))
     except NetlabError as error:
         print(error)
     assert len(read(path, INTERVAL_COLUMNS)) == 10
     print([each.name for each in path.parent.iterdir()])
-    write_atomically(frame(20), path, INTERVAL_COLUMNS)
+    write(frame(20))
     print(len(read(path, INTERVAL_COLUMNS)))
 """
+)
 
 
 def test_a_full_disk_leaves_the_old_file_and_says_so(tmp_path):

@@ -168,6 +168,7 @@ def test_a_missing_key_is_refused_and_described(key, tmp_path):
     (tmp_path / "mine.yml").write_text(json.dumps(content))
     with pytest.raises(BadInput) as caught:
         load(tmp_path / "mine.yml")
+    assert (caught.value.code, caught.value.key) == ("E-YAML-021", key)
     assert SCHEMA["properties"][key]["description"] in str(caught.value)
 
 

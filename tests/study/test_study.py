@@ -16,6 +16,13 @@ from netlab.files.yaml_file import validated
 from netlab.study import Study, load, slug
 from netlab.study.file import freeze, short_form
 
+
+def written(tmp_path: Path, content: dict) -> Path:
+    path = tmp_path / "mine.yml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
 # The committed design of the 2003 report.
 
 
@@ -94,9 +101,9 @@ def test_quick_and_given_timing_go_together():
     assert study.name == "openlab-2003-quick"
 
 
-def test_the_longest_name_has_a_quick_form_that_takes_timing(tmp_path):
-    path = tmp_path / "long.yml"
-    path.write_text(yaml.safe_dump(changed("name", "x" * 42)))
+@pytest.mark.parametrize("quick", [CONTENT["quick"], None])
+def test_the_longest_name_has_a_short_form_that_takes_timing(tmp_path, quick):
+    path = written(tmp_path, {**changed("name", "x" * 42), "quick": quick})
     assert load(path, quick=True, seed=1).name == "x" * 42 + "-quick"
 
 
@@ -106,8 +113,7 @@ def test_the_short_form_has_the_groups_that_are_for_it_with_their_own_amounts(tm
         {**CONTENT["groups"][1], "direction": "->", "records": 7},
         {**CONTENT["groups"][2], "short": False},
     ]
-    path = tmp_path / "amounts.yml"
-    path.write_text(yaml.safe_dump(changed("groups", groups)))
+    path = written(tmp_path, changed("groups", groups))
     assert [group.records for group in load(path).groups] == [1000, 7, None]
     assert [group.records for group in load(path, quick=True).groups] == [60, 7]
 
@@ -197,13 +203,6 @@ def test_a_slug_is_fit_for_a_file_name(text, expected):
     assert slug(text) == expected
 
 
-def test_every_study_that_comes_with_netlab_loads():
-    paths = sorted((data_dir() / "studies").glob("*.yml"))
-    assert OPENLAB in paths
-    for path in paths:
-        assert isinstance(load(path), Study)
-
-
 def test_the_options_of_sockets_are_read_and_one_cpu_may_be_a_number():
     asked = {"cpus_sender": 0, "cpus_receiver": "0,2-3", "dscp": 46, "pacing_MBps": 12.5}
     study = study_with("socket", asked)
@@ -216,12 +215,6 @@ def test_the_options_of_sockets_are_read_and_one_cpu_may_be_a_number():
 WITHOUT = {key: value for key, value in CONTENT.items() if key != "quick"}
 
 
-def written(tmp_path: Path, content: dict) -> Path:
-    path = tmp_path / "mine.yml"
-    path.write_text(yaml.safe_dump(content))
-    return path
-
-
 def timed(tmp_path: Path, **timing: float) -> Path:
     """A study without ``quick``, with this timing."""
     return written(tmp_path, {**WITHOUT, "timing": timing})
@@ -231,13 +224,8 @@ def test_a_study_without_quick_has_fewer_and_shorter_runs(tmp_path):
     path = timed(tmp_path, rounds=5, seconds=8.0, warmup_s=1.5, interval_ms=100, drain_s=7.0)
     short = load(path, quick=True)
     assert short.name == "openlab-2003-quick"
-    assert short.timing.model_dump() == {
-        "rounds": 2,
-        "seconds": 2.0,
-        "warmup_s": 1.5,
-        "interval_ms": 100,
-        "drain_s": 7.0,
-    }
+    expected = {"rounds": 2, "seconds": 2.0, "warmup_s": 1.5, "interval_ms": 100, "drain_s": 7.0}
+    assert short.timing.model_dump() == expected
     assert short.groups == load(path).groups
 
 
@@ -270,10 +258,6 @@ def test_a_short_run_is_long_enough_for_the_loss_that_it_forces():
     assert short.timing.rounds <= 2
 
 
-def test_the_form_that_a_study_gives_itself_comes_first():
-    assert load(OPENLAB, quick=True).timing.seconds == CONTENT["quick"]["seconds"]
-
-
 def test_a_derived_form_and_given_timing_go_together(tmp_path):
     study = load(timed(tmp_path, rounds=5, seconds=8.0), quick=True, seconds=0.7)
     assert (study.timing.rounds, study.timing.seconds) == (2, 0.7)
@@ -297,11 +281,6 @@ def test_a_study_that_cannot_be_shortened_is_refused(tmp_path, content, key, sai
     with pytest.raises(BadInput, match=said) as caught:
         load(path, quick=True)
     assert caught.value.key == key
-
-
-def test_the_longest_name_has_a_derived_form(tmp_path):
-    path = written(tmp_path, {**changed("name", "x" * 42), "quick": None})
-    assert load(path, quick=True).name == "x" * 42 + "-quick"
 
 
 # A study that asks of another tool what it cannot do is refused when it is read.

@@ -148,14 +148,6 @@ def test_nan_is_refused(place):
     assert math.isnan(error.value)
 
 
-@pytest.mark.parametrize("key", ["netlab", "name", "title", "hosts", "paths", "groups", "streams"])
-def test_a_missing_key_is_named(key):
-    content = copy.deepcopy(CONTENT)
-    del content[key]
-    error = refusal(content)
-    assert (error.code, error.key) == ("E-YAML-021", key)
-
-
 @pytest.mark.parametrize("key", ["title", "hosts", "groups", "timing", "seed"])
 @pytest.mark.parametrize(
     ("value", "found"), [(None, "nothing"), ([[]], "a list"), ({"a": {}}, None)]
