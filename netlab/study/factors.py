@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.study.base import (
     Buffer,
@@ -58,8 +54,7 @@ _CpuList = Annotated[
     str, Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=255)
 ]
 Cpus = Annotated[
-    _CpuList,
-    BeforeValidator(_text, json_schema_input_type=_CpuList | Annotated[int, Field(ge=0)]),
+    _CpuList, BeforeValidator(_text, json_schema_input_type=_CpuList | Annotated[int, Field(ge=0)])
 ]
 """CPU numbers as the kernel writes them, ``0,2-3``."""
 
@@ -214,10 +209,7 @@ OF_STUDY = ("engine", "threads", "send", "receive", "force_buffer")
 OF_SOCKET = tuple(Socket.model_fields)
 OF_POLICY = tuple(Policy.model_fields)
 OF_EMULATOR = ("rtt_ms", "queue_B", "queue_packets", "loss", "jitter_ms")
-OF_LINK = (
-    *OF_EMULATOR,
-    *("rate_Mbps", "queues", "offloads", "interrupt_delay_us", "read_burst_B"),
-)
+OF_LINK = (*OF_EMULATOR, *("rate_Mbps", "queues", "offloads", "interrupt_delay_us", "read_burst_B"))
 """Factors that are set between blocks."""
 
 NAMES = tuple(Factors.model_fields)

@@ -166,9 +166,7 @@ class Group(Model, title="`groups`"):
         "Factors of the group, before the study's.", {"send": ["copy", "zerocopy"]}, Factors()
     )
     exclude: Listed[Excluded] = key(
-        "Combinations left out, besides the study's.",
-        [{"send": "zerocopy", "streams": 1}],
-        (),
+        "Combinations left out, besides the study's.", [{"send": "zerocopy", "streams": 1}], ()
     )
     timing: GroupTiming | None = key("Timing in place of the study's.", {"seconds": 30.0}, None)
     quick: GroupTiming | None = key("Timing in the short form.", {"seconds": 3.0}, None)

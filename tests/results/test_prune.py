@@ -33,12 +33,7 @@ def test_every_campaign_is_listed_with_its_counting_records(store):
     found = {one.campaign: one for one in summaries(store.directory)}
     assert list(found) == [OLDER, IMPORTS, FIRST, SECOND]
     numbers = {name: (one.runs, one.valid, one.superseded) for name, one in found.items()}
-    assert numbers == {
-        OLDER: (1, 1, 1),
-        IMPORTS: (1, 1, 0),
-        FIRST: (4, 3, 3),
-        SECOND: (2, 2, 0),
-    }
+    assert numbers == {OLDER: (1, 1, 1), IMPORTS: (1, 1, 0), FIRST: (4, 3, 3), SECOND: (2, 2, 0)}
     assert all(one.size_B > 0 for one in found.values())
     assert found[SECOND].study_digest == "digest" and found[SECOND].log is not None
 

@@ -115,9 +115,7 @@ def test_combinations_are_left_out(entry, left):
 
 def test_a_group_leaves_out_combinations_of_its_own():
     group = BASE["groups"][0]
-    study = crossed(
-        groups=[{**group, "exclude": [{"mtu_B": 1500}]}, {**group, "name": "two"}],
-    )
+    study = crossed(groups=[{**group, "exclude": [{"mtu_B": 1500}]}, {**group, "name": "two"}])
     assert [len(study.combinations(g)) for g in study.groups] == [2, 4]
 
 

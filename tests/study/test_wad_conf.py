@@ -51,10 +51,7 @@ def test_omitted_parameters_are_those_of_reno():
         ("[a]\nwadai: 6\nwadai: 7", r"wadai: line 3: given twice in \[a\]"),
         ("[a]\n\n[a]", "line 3: an entry needs an unused name"),
         ("[ ]", "line 1: an entry needs an unused name"),
-        (
-            "[a]\nwadmd: 1",
-            r"wadmd: line 2: must be a decimal number from 0 to 0.999999 .found '1'",
-        ),
+        ("[a]\nwadmd: 1", r"wadmd: line 2: must be a decimal number from 0 to 0.999999 .found '1'"),
         ("[a]\nwadai: 6e3", "wadai: line 2: must be a decimal"),
         ("[a]\nmaxssth: -1", "maxssth: line 2: must be a whole number from 0 to 1000000"),
         ("[a]\nsrc_addr: 300.0.0.0", "src_addr: line 2: must be an address"),
@@ -110,10 +107,7 @@ def test_a_study_names_the_entry_where_there_are_several(tmp_path):
     [
         ("{wad_conf: wad.conf}", "stacks.mine.entry: choose an entry of wad.conf: a, b"),
         ("{wad_conf: wad.conf, entry: c}", "choose an entry of wad.conf: a, b .found 'c'"),
-        (
-            "{wad_conf: wad.conf, law: fast}",
-            "stacks.mine: law: unknown key; allowed: wad_conf",
-        ),
+        ("{wad_conf: wad.conf, law: fast}", "stacks.mine: law: unknown key; allowed: wad_conf"),
         ("{wad_conf: 3}", "stacks.mine: wad_conf: Input should be a valid string .found 3"),
         ("{wad_conf: none.conf}", "none.conf: cannot be read"),
     ],
