@@ -63,16 +63,16 @@ def openlab():
     return studies.load(openlab_file(), rounds=3)
 
 
-def foreign_file(directory):
+def foreign_file(directory, streams="[1, 64]"):
     """YAML of a study without a bus, a table number or tunings, so its hosts are as found."""
     path = directory / "two-racks.yml"
-    path.write_text(FOREIGN, encoding="utf-8")
+    path.write_text(FOREIGN.replace("[1, 64]", streams), encoding="utf-8")
     return path
 
 
-def foreign(directory):
+def foreign(directory, streams="[1, 64]", **changes):
     """That study; its title and group are markup."""
-    return studies.load(foreign_file(directory))
+    return studies.load(foreign_file(directory, streams), **changes)
 
 
 def only(**levels):

@@ -8,14 +8,13 @@ time of each step, the peak memory so far, and how often known effects lie withi
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import json
 import resource
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,8 +51,7 @@ RUN_SAMPLES, WARMUP = 1000, 0.02
 INTERVAL_S, JITTER_S = 0.1, 1e-4
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """Numbers of studies, stores of each, and rounds of each in a multiple of 5."""
 
     studies: int = 20
@@ -61,28 +59,20 @@ class Size:
     rounds: int = 25
     seed: int = 17
 
-    @property
-    def runs(self) -> int:
-        """Runs of all stores."""
-        return self.studies * self.stores * self.rounds * 20
-
 
 def base_MBps(study: int, store: int) -> float:
     """Goodput of a store with all factors 1."""
     return 400.0 + 10 * study + store
 
 
-def true_MBps(frame: pd.DataFrame, base: float) -> np.ndarray:
+def true_MBps(frame: pd.DataFrame, base: float | np.ndarray) -> np.ndarray:
     """Geometric mean of the goodput of each row's cell."""
-    levels = zip(frame["tuning"], frame["mtu_B"], frame["streams"], strict=True)
-    return np.array([base * TUNINGS[t] * MTUS[m] * STREAMS[s] for t, m, s in levels])
-
-
-def template(directory: Path) -> pd.DataFrame:
-    """Runs of five rounds; goodput and names are replaced."""
-    path = directory / "racks.yml"
-    path.write_text(STUDY, encoding="utf-8")
-    return synthetic.runs_of(studies.load(path), value=lambda *_: (1.0, "window"))
+    factors = [
+        frame["tuning"].map(TUNINGS),
+        frame["mtu_B"].map(MTUS),
+        frame["streams"].map(STREAMS),
+    ]
+    return base * np.prod([factor.to_numpy(float) for factor in factors], axis=0)
 
 
 def samples_of(runs: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -111,19 +101,21 @@ def samples_of(runs: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 def generate(directory: Path, size: Size) -> None:
     """Write the stores; a part has five rounds of a store."""
     directory.mkdir(parents=True, exist_ok=True)
-    five = template(directory)
-    for study, number, store in stores(directory, size):
+    path = directory / "racks.yml"
+    path.write_text(STUDY, encoding="utf-8")
+    five = synthetic.runs_of(studies.load(path), value=lambda *_: (1.0, "window"))
+    for study, number in itertools.product(range(size.studies), range(size.stores)):
+        store = Store(directory / f"study-{study:02d}" / f"pair-{number:02d}")
         rng = np.random.default_rng([size.seed, study, number])
         for visit in range(0, size.rounds, 5):
+            block = five["run_id"].str.rpartition("@")[0]
             runs = five.assign(
                 study=f"study-{study:02d}",
                 sender=f"host-{number:02d}",
                 receiver=f"host-{number + 1:02d}",
                 round=five["round"] + visit,
                 order=five["order"] + visit * 20,
-                run_id=five["run_id"].str.replace(
-                    r"@(\d+)$", lambda found, add=visit: f"@{int(found[1]) + add}", regex=True
-                ),
+                run_id=block + "@" + (five["round"] + visit).astype(str),
                 started_at=five["started_at"] + pd.Timedelta(hours=visit),
             )
             shared = rng.normal(0, ROUND_SD, 5)[five["round"].to_numpy(int) - 1]
@@ -133,23 +125,11 @@ def generate(directory: Path, size: Size) -> None:
             store.write(f"visits-{visit:02d}", runs, samples_of(runs, rng))
 
 
-def stores(directory: Path, size: Size) -> Iterator[tuple[int, int, Store]]:
-    """Number of the study, of the store, and the store."""
-    for study in range(size.studies):
-        for number in range(size.stores):
-            yield study, number, Store(directory / f"study-{study:02d}" / f"pair-{number:02d}")
-
-
 def expected_MBps(cells: pd.DataFrame) -> np.ndarray:
     """Known goodput of cells."""
     places = zip(cells["study"].str[-2:], cells["sender"].str[-2:], strict=True)
     bases = [base_MBps(int(study), int(number)) for study, number in places]
-    return true_MBps(cells, 1.0) * np.array(bases)
-
-
-def within_percent(low: pd.Series, truth: np.ndarray | float, high: pd.Series) -> float:
-    """Share of intervals that have the known value."""
-    return float(100 * ((low <= truth) & (truth <= high)).mean())
+    return true_MBps(cells, np.array(bases))
 
 
 def step(name: str, directory: Path, size: Size) -> dict:
@@ -158,14 +138,15 @@ def step(name: str, directory: Path, size: Size) -> dict:
 
     if name == "generate":
         generate(directory, size)
-        return {"runs": size.runs}
+        return {"runs": size.studies * size.stores * size.rounds * 20}
     opened = stores_below([directory])
     study = "study-00" if name.endswith("one") else None
     if name.startswith("cells"):
         cells = opened.cells(study)
-        share = within_percent(cells["low_MBps"], expected_MBps(cells), cells["high_MBps"])
+        inside = cells["low_MBps"] <= (truth := expected_MBps(cells))
+        inside &= truth <= cells["high_MBps"]
         runs = int(cells["n_valid"].sum())
-        return {"cells": len(cells), "runs": runs, "within_percent": share}
+        return {"cells": len(cells), "runs": runs, "within_percent": 100 * inside.mean()}
     if name.startswith("samples"):
         found = opened.samples(study)
         off = 100 * (found["median_MBps"] / expected_MBps(found) - 1)
@@ -176,7 +157,7 @@ def step(name: str, directory: Path, size: Size) -> dict:
     found = opened.compare(by, a, b)
     return {
         "cells": len(found),
-        "all_within": within_percent(found["low"], truth, found["high"]) == 100,
+        "all_within": bool(((found["low"] <= truth) & (truth <= found["high"])).all()),
         "overall": float(np.exp(np.log(found["ratio"]).mean())),
         "verdicts": found["verdict"].value_counts().to_dict(),
     }
@@ -191,19 +172,10 @@ COMPARED = {
 STEPS = ("generate", "cells-one", "cells-all", "samples-one", "samples-all", *COMPARED)
 
 
-def main() -> None:
-    """Do the steps, and print a line of JSON for each."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("steps", nargs="*", default=list(STEPS))
-    given = parser.parse_args()
-    for name in given.steps:
+if __name__ == "__main__":
+    for name in STEPS:
         before_s = time.process_time()
-        report = step(name, given.directory, Size())
+        report = step(name, Path(sys.argv[1]), Size())
         cost = {"step": name, "cpu_s": time.process_time() - before_s}
         cost["peak_MiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps(cost | report), flush=True)
-
-
-if __name__ == "__main__":
-    main()

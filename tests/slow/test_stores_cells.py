@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 import synthetic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from netlab.analysis.cells import CELL_COLUMNS, CELL_KEYS, Cells, valid, window_rates
 from netlab.errors import BadInput
 from netlab.fleet.records import Stores, stores_below
 from netlab.results.store import Store
-
-STUDY = synthetic.FOREIGN.replace("streams: [1, 64]", "streams: [1, 4]")
-
-
-def study_of(directory: Path, **changes: int):
-    from netlab import study as studies
-
-    path = directory / "two-racks.yml"
-    path.write_text(STUDY, encoding="utf-8")
-    return studies.load(path, **changes)
 
 
 def assert_same_cells(store: Store) -> None:
@@ -64,7 +53,7 @@ def test_cells_of_three_rounds_are_those_of_the_store(tmp_path):
 )
 def test_cells_of_any_goodputs_are_those_of_the_store(tmp_path_factory, goodputs, flags, rounds):
     directory = tmp_path_factory.mktemp("any")
-    study = study_of(directory, rounds=rounds)
+    study = synthetic.foreign(directory, "[1, 4]", rounds=rounds)
     runs = synthetic.runs_of(study)
     runs["flags"] = pd.Series(flags[: len(runs)], dtype="string").reindex(runs.index)
     runs["goodput_MBps"] = goodputs[: len(runs)]
@@ -73,7 +62,7 @@ def test_cells_of_any_goodputs_are_those_of_the_store(tmp_path_factory, goodputs
 
 
 def test_quantiles_of_samples_are_those_of_the_summed_streams(tmp_path):
-    study = study_of(tmp_path, rounds=2)
+    study = synthetic.foreign(tmp_path, "[1, 4]", rounds=2)
     store = synthetic.store_of(tmp_path / "results", study)
     found = stores_below([tmp_path / "results"]).samples()
     samples = dict(list(store.intervals().groupby("run_id")))
@@ -87,16 +76,9 @@ def test_quantiles_of_samples_are_those_of_the_summed_streams(tmp_path):
         np.testing.assert_allclose(measured, np.quantile(rates, [0.01, 0.5, 0.99]), rtol=1e-9)
 
 
-def test_a_study_that_no_run_has_is_refused(tmp_path):
-    store = synthetic.store_of(tmp_path / "results", study_of(tmp_path))
-    stores = Stores((store,))
-    with pytest.raises(BadInput, match="there are two-racks") as caught:
+def test_a_study_or_a_level_of_confidence_that_is_none_is_refused(tmp_path):
+    stores = Stores((synthetic.store_of(tmp_path / "results", synthetic.foreign(tmp_path)),))
+    with refused(BadInput, "E-FLEET-046", match="there are two-racks"):
         stores.cells("other")
-    assert caught.value.code == "E-FLEET-046"
-
-
-def test_a_level_of_confidence_that_is_none_is_refused(tmp_path):
-    store = synthetic.store_of(tmp_path / "results", study_of(tmp_path))
-    with pytest.raises(BadInput) as caught:
-        Stores((store,)).cells(confidence=95)
-    assert caught.value.code == "E-FLEET-045"
+    with refused(BadInput, "E-FLEET-045"):
+        stores.cells(confidence=95)
