@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from netlab.autotune.request import (
@@ -20,7 +19,7 @@ from netlab.autotune.request import (
 )
 from netlab.autotune.search import Search, SearchResult
 from netlab.errors import NetlabError, RunError
-from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
+from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab, tuned_ends
 from netlab.experiment.trial import Emulation, core_run, link_MBps, measured, run_of, setting_of
 from netlab.experiment.visit import LoadSpan, stable_facts, wait_until_quiet
 from netlab.generators import TrialResult
@@ -227,12 +226,15 @@ def autotune(
     say: Callable[[str], None] = lambda line: None,
 ) -> Tuned:
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    level = next((level for level in ask.study.tunings if level.name == ask.tuning), None)
+    asked_B = ask.mtu_B or (level.mtus[0] if level else None)
     entered_s = now()
     with (
         study_lab(ask.study) as lab,
         open_endpoints(ask.study, ask.path, lab=lab) as endpoints,
-        _held(ask, endpoints) as mtu_B,
+        tuned_ends(ask.study, endpoints, [ask.group], ask.tuning, asked_B),
     ):
+        mtu_B = asked_B or min(endpoint.mtu_B() for endpoint in endpoints.values())
         opened_s = now() - entered_s  # Closing takes as long as opening.
         end_s = began_s + ask.seconds - closing_s - opened_s
         path = PathUnderTest(
@@ -287,27 +289,3 @@ def autotune(
         started_at=started_at,
         used_s=now() - began_s,
     )
-
-
-@contextmanager
-def _held(ask: SearchRequest, endpoints: dict[str, Endpoint]) -> Iterator[int]:
-    """Apply the requested tuning and MTU to both ends; yield the MTU."""
-    with ExitStack() as stack:
-        mtu_B = ask.mtu_B
-        names = ask.study.congestions((ask.group,))
-        sessions = [
-            stack.enter_context(end.congestion_controls(ask.study, names))
-            for end in endpoints.values()
-        ]
-        if ask.tuning is not None:
-            (level,) = (some for some in ask.study.tunings if some.name == ask.tuning)
-            mtu_B = mtu_B or level.mtus[0]
-            for name, endpoint in endpoints.items():
-                profile = ask.study.tuning_profile(name, ask.tuning)
-                stack.enter_context(endpoint.tuning(profile, mtu_B))
-        elif mtu_B is not None or any(session.knobs for session in sessions):
-            for endpoint in endpoints.values():
-                stack.enter_context(endpoint.with_mtu(mtu_B))
-        for endpoint in endpoints.values():
-            endpoint.wait_for_carrier()
-        yield mtu_B or min(endpoint.mtu_B() for endpoint in endpoints.values())

@@ -29,7 +29,7 @@ from netlab.lab.needs import lab_limits
 from netlab.lab.reaper import base as lab_base
 from netlab.lab.topology import addresses, interfaces
 from netlab.notebooks.progress import note
-from netlab.study import Study
+from netlab.study import Group, Study
 from netlab.study.factors import path_of_link
 from netlab.tuning import plan as found_settings
 from netlab.tuning.plan import Change
@@ -404,6 +404,27 @@ def open_endpoints(
             yield {name: endpoints[name] for name in names}
     finally:
         close_hosts(hosts)
+
+
+@contextmanager
+def tuned_ends(
+    study: Study,
+    endpoints: dict[str, Endpoint],
+    groups: Iterable[Group],
+    tuning: str | None,
+    mtu_B: int | None,
+) -> Iterator[dict[str, CcSession]]:
+    """Provide the congestion controls of groups and a tuning on both ends; revert at the end."""
+    names = study.congestions(groups)
+    with ExitStack() as stack:
+        controls = {}
+        for name, endpoint in endpoints.items():
+            controls[name] = stack.enter_context(endpoint.congestion_controls(study, names))
+            profile = study.tuning_profile(name, tuning) if tuning is not None else NO_KNOBS
+            stack.enter_context(endpoint.tuning(profile, mtu_B))
+        for endpoint in endpoints.values():
+            endpoint.wait_for_carrier()
+        yield controls
 
 
 @contextmanager

@@ -209,7 +209,7 @@ def setting_of(
     bus = path_bus(study, path, facts)
     return RunSetting(
         mtu_B=mtu_B,
-        bus_MBps=None if bus is None else bus.bandwidth_MBps,
+        bus_MBps=bus.bandwidth_MBps if bus else None,
         link_MBps=link_MBps(study, path),
         memory_MBps=memory_MBps,
         bus_shared=bus is not None and bus.shared,

@@ -12,7 +12,7 @@ import pandas as pd
 import netlab
 from netlab import core
 from netlab.errors import HostError, NetlabError, RunError, TuningError
-from netlab.experiment.endpoint import Endpoint, open_endpoints
+from netlab.experiment.endpoint import Endpoint, open_endpoints, tuned_ends
 from netlab.experiment.path import Copies
 from netlab.experiment.progress import RunDone
 from netlab.experiment.trial import Emulation, Trials, side_of
@@ -213,13 +213,9 @@ def run_visit(
         trials = Trials(
             study, visit, endpoints, context, Emulation.of(study, visit.link, lab), copies, campaign
         )
-        names = study.congestions(run.group for run in visit.runs)
-        for name, endpoint in endpoints.items():
-            trials.controls[name] = stack.enter_context(endpoint.congestion_controls(study, names))
-            profile = study.tuning_profile(name, visit.tuning)
-            stack.enter_context(endpoint.tuning(profile, visit.mtu_B))
-        for endpoint in endpoints.values():
-            endpoint.wait_for_carrier()
+        groups = [run.group for run in visit.runs]
+        held = tuned_ends(study, endpoints, groups, visit.tuning, visit.mtu_B)
+        trials.controls = stack.enter_context(held)
         trials.check_path()
         if span is not None:
             waited_s = wait_until_quiet(span, study.noise, wait_s, say=note)

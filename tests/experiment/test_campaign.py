@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import synthetic
+from refusals import refused
 
 from netlab.analysis.measured import load_measured
 from netlab.cli.studies import summary
@@ -129,9 +130,8 @@ def test_results_of_another_study_are_refused_before_a_host_is_reached(tmp_path,
         lambda: run_study(study, directory=tmp_path / "r"),
         lambda: open_visit(study, visits(study)[0], tmp_path / "r"),
     ):
-        with pytest.raises(BadInput, match="holds results of 'two-racks-quick'") as caught:
+        with refused(BadInput, "E-RUN-016", match="holds results of 'two-racks-quick'"):
             begin()
-        assert caught.value.code == "E-RUN-016"
     assert files == sorted(path for path in (tmp_path / "r").rglob("*") if path.name != ".lock")
 
 

@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
+from fleet_study import TEMPLATE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import refused
@@ -33,25 +35,18 @@ from netlab.study import load, schedule
 
 CABLE = {"ends": [{"host": "left"}, {"host": "right"}]}
 BUDGET = {"half_width_percent": 5.0, "budget": 60}
-STUDY = {
-    "netlab": 1,
-    "name": "template",
-    "title": "Two hosts that stand for any",
+SACK = {"knobs": [{"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": 0}]}
+STUDY = yaml.safe_load(TEMPLATE) | {
     "hosts": {
         "left": {"kind": "lab", "profiles": {"off": "sack-off"}},
         "right": {"kind": "lab", "bus": {"bandwidth_MBps": 800.0, "label": "PCI-X"}},
     },
-    "paths": {"cable": CABLE},
     "groups": [
         {"name": "there", "path": "cable", "sender": "left"},
         {"name": "back", "path": "cable", "sender": "right"},
     ],
     "tunings": [{"name": "off", "mtus_B": [1500, 9000]}],
-    "profiles": {
-        name: {"knobs": [{"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": 0}]}
-        for name in ("off", "sack-off")
-    },
-    "streams": [1, 4],
+    "profiles": {"off": SACK, "sack-off": SACK},
     "timing": {"rounds": 3, "seconds": 1.0, "warmup_s": 0.0},
 }
 
