@@ -244,7 +244,6 @@ def run_study(
     directory: Path | None = None,
     outer: Mapping[str, object] | None = None,
     watcher: Watcher | None = None,
-    clock: Callable[[], float] = time.monotonic,
     kernel: Kernel | None = None,
 ) -> Campaign:
     """Measure every run of a study that has no valid record yet."""
@@ -262,7 +261,7 @@ def run_study(
             lab = stack.enter_context(study_lab(study))
             stack.push(kernel)  # an interrupted notebook reverts its hosts before a lab is removed
             record = open_record(study, directory, host_facts(study, lab=lab), lab, outer=levels)
-            campaign = NotebookRounds(record, lab, kernel, watcher or Watcher(), clock, levels)
+            campaign = NotebookRounds(record, lab, kernel, watcher or Watcher(), outer=levels)
             return campaign.measure()
     except KeyboardInterrupt as interrupt:
         # the stack has reverted the hosts, stored the runs and removed a lab of its own

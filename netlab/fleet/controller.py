@@ -78,16 +78,37 @@ def run_fleet(
 ) -> int:
     """Measure every job of a plan that has no result yet; the number of jobs that have one."""
     require_engine()
+    folder = plan.folder
     with controlling(plan.directory):
         campaign = open_campaign(plan, options, clock=clock)
-        log_event(plan.folder, "campaign_started", **campaign, jobs=len(plan.jobs))
+        log_event(folder, "campaign_started", **campaign, jobs=len(plan.jobs))
         number = campaign["number"]
+        left = list(plan.remaining())
         try:
-            _passes(plan, options, number, job_argv, say, watch)
+            for attempt in range(1, options.attempts + 1):
+                if not left:
+                    break
+                if attempt > 1:
+                    say(f"{len(left)} jobs failed; the next pass follows in {options.retry_s:g} s")
+                    time.sleep(options.retry_s)
+                forgive(folder, plan.hosts)
+                write_workflow(
+                    plan,
+                    left,
+                    at_once=options.at_once,
+                    number=number,
+                    batch_s=options.batch_s,
+                    job_argv=job_argv,
+                )
+                log_event(folder, "pass_started", number=attempt, jobs=len(left))
+                counts = f"{len(left)} of {len(plan.jobs)} jobs, {options.at_once} at a time"
+                say(f"pass {attempt}: {counts}")
+                _pass(folder, watch)
+                left = list(plan.remaining())
         finally:
-            left = sum(1 for _ in plan.remaining())
-            log_event(plan.folder, "campaign_ended", number=number, remaining=left)
-    return len(plan.jobs) - left
+            left = list(plan.remaining())
+            log_event(folder, "campaign_ended", number=number, remaining=len(left))
+    return len(plan.jobs) - len(left)
 
 
 @contextmanager
@@ -122,46 +143,19 @@ def open_campaign(
     return campaign
 
 
-def _passes(
-    plan: FleetPlan,
-    options: FleetOptions,
-    number: int,
-    job_argv: Sequence[str] | None,
-    say: Callable[[str], None],
-    watch: Callable[[], None],
-) -> None:
-    folder = plan.folder
-    for attempt in range(1, options.attempts + 1):
-        left = list(plan.remaining())
-        if not left:
-            return
-        if attempt > 1:
-            say(f"{len(left)} jobs failed; the next pass follows in {options.retry_s:g} s")
-            time.sleep(options.retry_s)
-        forgive(folder, plan.hosts)
-        write_workflow(
-            plan,
-            left,
-            at_once=options.at_once,
-            number=number,
-            batch_s=options.batch_s,
-            job_argv=job_argv,
+def _pass(folder: Path, watch: Callable[[], None]) -> None:
+    def started() -> int:
+        return sum(event["event"] in ("job_started", "job_failed") for event in read_events(folder))
+
+    before = started()
+    code = _engine(folder, watch)
+    if code > 0 and started() == before:
+        tail = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+        raise NetlabError(
+            f"Snakemake ended with exit code {code}; the end of {folder / LOG}:\n"
+            + "\n".join(tail[-LOG_LINES:]),
+            code="E-FLEET-034",
         )
-        log_event(folder, "pass_started", number=attempt, jobs=len(left))
-        say(f"pass {attempt}: {len(left)} of {len(plan.jobs)} jobs, {options.at_once} at a time")
-        before = _started(folder)
-        code = _engine(folder, watch)
-        if code > 0 and _started(folder) == before:
-            tail = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
-            raise NetlabError(
-                f"Snakemake ended with exit code {code}; the end of {folder / LOG}:\n"
-                + "\n".join(tail[-LOG_LINES:]),
-                code="E-FLEET-034",
-            )
-
-
-def _started(folder: Path) -> int:
-    return sum(event["event"] in ("job_started", "job_failed") for event in read_events(folder))
 
 
 def _engine(folder: Path, watch: Callable[[], None]) -> int:
