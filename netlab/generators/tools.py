@@ -150,6 +150,10 @@ def _neper(text: str, transfer: TransferRequest) -> tuple[Record, ...]:
     return (Record(tool="neper", line=1, forward=flow, streams=transfer.streams),)
 
 
+_IPERF = (
+    *("-c", "{address}", "-p", "{port}", "-P", "{streams}", "-t", "{seconds}"),
+    *("-l", "{record_length_B}"),
+)
 TOOLS = (
     Tool(
         name="iperf3",
@@ -157,10 +161,7 @@ TOOLS = (
         variable="NETLAB_IPERF3",
         version=("--version",),
         server=("-s", "-1", "-B", "{address}", "-p", "{port}"),
-        client=(
-            *("-c", "{address}", "-p", "{port}", "-P", "{streams}", "-t", "{seconds}"),
-            *("-l", "{record_length_B}"),
-        ),
+        client=_IPERF,
         congestion=("-C", "{congestion}"),
         reads="client",
         records=_printed(json_output.parse_iperf3),
@@ -189,10 +190,7 @@ TOOLS = (
         variable="NETLAB_IPERF2",
         version=("-v",),
         server=(*("-s", "-B", "{address}", "-p", "{port}", "-l", "{record_length_B}"),),
-        client=(
-            *("-c", "{address}", "-p", "{port}", "-P", "{streams}", "-t", "{seconds}"),
-            *("-l", "{record_length_B}"),
-        ),
+        client=_IPERF,
         congestion=("-Z", "{congestion}"),
         reads="server",
         records=_printed(iperf_text.parse_iperf2),

@@ -18,7 +18,7 @@ The rules apply in a fixed order; the first one that holds decides:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from netlab.units import HEADERS_B, payload_share
@@ -81,39 +81,30 @@ def _number(row: Mapping, name: str) -> float:
         return math.nan
 
 
-def _least(*values: float) -> float:
-    known = [v for v in values if not math.isnan(v)]
-    return min(known) if known else math.nan
-
-
-def _most(*values: float) -> float:
-    known = [v for v in values if not math.isnan(v)]
-    return max(known) if known else math.nan
-
-
-def _own_bus_each_way(row: Mapping) -> bool:
-    """True if each direction has the full bus to itself; on PCI and PCI-X both share it."""
-    return _number(row, "bus_shared") == 0
+def _of_known(fold: Callable, *values: float) -> float:
+    return fold((value for value in values if not math.isnan(value)), default=math.nan)
 
 
 def evidence(row: Mapping) -> Evidence:
     goodput = _number(row, "goodput_MBps")
     both = row.get("direction") == "<->"
     bus, link = _number(row, "bus_MBps"), _number(row, "link_MBps") * (2 if both else 1)
-    raw = _least(bus, link)
+    raw = _of_known(min, bus, link)
     kind = "" if math.isnan(raw) else ("bus" if raw == bus else "link")
     mtu_B, mss_B = _number(row, "mtu_B"), _number(row, "mss_B")
     if math.isnan(mss_B):
         mss_B = mtu_B - HEADERS_B
     payload = raw * payload_share(mtu_B, mss_B)
     share = goodput / payload if payload > 0 else math.nan
-    if both and payload > 0 and (kind == "link" or _own_bus_each_way(row)):
+    # on PCI and PCI-X both directions share the bus
+    own_each_way = kind == "link" or _number(row, "bus_shared") == 0
+    if both and payload > 0 and own_each_way:
         forward, reverse = (_number(row, f"goodput_{d}_MBps") for d in ("forward", "reverse"))
-        share = _most(forward, reverse) / (payload / 2)
+        share = _of_known(max, forward, reverse) / (payload / 2)
 
     streams = _number(row, "streams") * (2 if both else 1)
     rtt_s = _number(row, "rtt_us") / 1e6
-    buffer_B = _least(_number(row, "sndbuf_B"), _number(row, "rcvbuf_B"))
+    buffer_B = _of_known(min, _number(row, "sndbuf_B"), _number(row, "rcvbuf_B"))
     bound = buffer_B / rtt_s * streams / 1e6 if rtt_s > 0 else math.nan
     pacing = _number(row, "pacing_MBps")
     least_us, sent_B = _number(row, "min_rtt_us"), _number(row, "sent_B")
@@ -131,31 +122,25 @@ def evidence(row: Mapping) -> Evidence:
         rwnd_limited_share=_number(row, "rwnd_limited_share"),
         sndbuf_limited_share=_number(row, "sndbuf_limited_share"),
         busiest_core_percent=_number(row, "busiest_core_percent"),
-        softirq_percent=_most(*softirq),
+        softirq_percent=_of_known(max, *softirq),
         drops=_number(row, "interface_drops") + _number(row, "softnet_drops"),
     )
 
 
 def _verdict(seen: Evidence, goodput: float) -> str:
-    if math.isnan(goodput):
-        return "unknown"
-    if seen.ceiling_share >= NEAR_CEILING:
-        return seen.ceiling_kind
-    if seen.pacing_share >= NEAR_PACING:
-        return "pacing"
-    if seen.busiest_core_percent >= BUSY_CORE_PERCENT:
-        return "CPU"
-    if seen.sndbuf_limited_share >= LIMITED_SHARE:
-        return "send buffer"
-    if seen.rwnd_limited_share >= LIMITED_SHARE:
-        return "window"
-    if seen.window_fill >= WINDOW_FULL and not seen.rtt_ratio > QUEUEING_RATIO:
-        return "window"
-    if seen.lost_share >= LOST_SHARE:
-        return "loss"
-    if seen.window_fill >= WINDOW_FULL:
-        return "window"
-    return "unknown"
+    full = seen.window_fill >= WINDOW_FULL
+    rules = (
+        ("unknown", math.isnan(goodput)),
+        (seen.ceiling_kind, seen.ceiling_share >= NEAR_CEILING),
+        ("pacing", seen.pacing_share >= NEAR_PACING),
+        ("CPU", seen.busiest_core_percent >= BUSY_CORE_PERCENT),
+        ("send buffer", seen.sndbuf_limited_share >= LIMITED_SHARE),
+        ("window", seen.rwnd_limited_share >= LIMITED_SHARE),
+        ("window", full and not seen.rtt_ratio > QUEUEING_RATIO),
+        ("loss", seen.lost_share >= LOST_SHARE),
+        ("window", full),
+    )
+    return next((verdict for verdict, holds in rules if holds), "unknown")
 
 
 def _granted(row: Mapping, seen: Evidence) -> bool:
@@ -164,12 +149,11 @@ def _granted(row: Mapping, seen: Evidence) -> bool:
     receiver_B = _number(row, "receive_buffer_B")
     receiver_B = sender_B if math.isnan(receiver_B) else receiver_B
     sndbuf_B, rcvbuf_B = _number(row, "sndbuf_B"), _number(row, "rcvbuf_B")
+    at_sender = not sndbuf_B > rcvbuf_B
     if seen.sndbuf_limited_share >= LIMITED_SHARE:
         at_sender = True
     elif seen.rwnd_limited_share >= LIMITED_SHARE:
         at_sender = False
-    else:
-        at_sender = not sndbuf_B > rcvbuf_B
     asked_B, effective_B = (sender_B, sndbuf_B) if at_sender else (receiver_B, rcvbuf_B)
     # Linux reports twice the size that it grants; less is a limit of the host or its tuning
     return asked_B > 0 and not effective_B < 2 * asked_B

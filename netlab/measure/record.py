@@ -300,19 +300,10 @@ def trace_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
     parts = []
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
         trace = flow.gen.get("trace")
-        if trace is None:
-            continue
-        t_s = (np.asarray(flow.gen["samples"]["t_ns"], np.int64) - flow.gen["t_go_ns"]) / 1e9
-        streams = len(trace["rtt_us"])
-        parts.append(
-            {
-                "run_id": run_id,
-                "direction": name,
-                "stream": np.repeat(np.arange(streams), t_s.size),
-                "t_s": np.tile(t_s, streams),
-                **{key: np.asarray(trace[key], dtype=np.int64).ravel() for key in TRACED},
-            }
-        )
+        if trace is not None:
+            t_s = (np.asarray(flow.gen["samples"]["t_ns"], np.int64) - flow.gen["t_go_ns"]) / 1e9
+            tables = {key: np.asarray(trace[key], np.int64) for key in TRACED}
+            parts.append(_by_stream(run_id, name, len(trace["rtt_us"]), t_s=t_s, **tables))
     return parts
 
 
@@ -320,23 +311,26 @@ def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
     """Interval samples of a run's sinks: columns of a direction, by stream."""
     parts = []
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
-        samples = flow.sink["samples"]
-        t_ns = np.asarray(samples["t_ns"], dtype=np.int64)
-        counts = np.asarray(samples["bytes"], dtype=np.int64)
+        t_ns, counts = (
+            np.asarray(flow.sink["samples"][key], np.int64) for key in ("t_ns", "bytes")
+        )
         if t_ns.size < 2:
             continue
         window = flow.sink.get("window") or {"t0_ns": 0, "t1_ns": 0}
         inside = (t_ns[:-1] >= window["t0_ns"]) & (t_ns[1:] <= window["t1_ns"])
-        streams, intervals = counts.shape[0], t_ns.size - 1
-        parts.append(
-            {
-                "run_id": run_id,
-                "direction": name,
-                "stream": np.repeat(np.arange(streams), intervals),
-                "t_s": np.tile((t_ns[1:] - flow.sink["t_go_ns"]) / 1e9, streams),
-                "interval_s": np.tile(np.diff(t_ns) / 1e9, streams),
-                "bytes": np.diff(counts, axis=1).ravel(),
-                "in_window": np.tile(inside, streams),
-            }
-        )
+        t_s = (t_ns[1:] - flow.sink["t_go_ns"]) / 1e9
+        columns = {"t_s": t_s, "interval_s": np.diff(t_ns) / 1e9}
+        columns |= {"bytes": np.diff(counts, axis=1), "in_window": inside}
+        parts.append(_by_stream(run_id, name, len(counts), **columns))
     return parts
+
+
+def _by_stream(run_id: str, direction: str, streams: int, **columns: np.ndarray) -> dict:
+    """Columns of one direction; a table has a row a stream, a list holds for every stream."""
+    count = columns["t_s"].size
+    rows = {
+        name: values.ravel() if values.ndim == 2 else np.tile(values, streams)
+        for name, values in columns.items()
+    }
+    stream = np.repeat(np.arange(streams), count)
+    return {"run_id": run_id, "direction": direction, "stream": stream, **rows}
