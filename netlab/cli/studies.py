@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from netlab.experiment.campaign import Campaign
     from netlab.experiment.progress import Progress
     from netlab.lab.lab import Lab
-    from netlab.report.publish import PublishedReport
+    from netlab.report.site import PublishedReport
     from netlab.study import Study
 
 
@@ -272,7 +272,7 @@ def publish_site(
 ) -> PublishedReport:
     """Write the site of a measured study, and say which notebooks of its own it executes."""
     from netlab.files import paths
-    from netlab.report.publish import Executions
+    from netlab.report.site import Executions
     from netlab.study.published import is_own
 
     if own := [str(file) for file in notebooks or () if is_own(file)]:
@@ -283,7 +283,7 @@ def publish_site(
     with Executions() as running:
         # seconds, in which the kernel imports as well
         from netlab.report.export import NO_PDF
-        from netlab.report.publish import publish
+        from netlab.report.site import publish
 
         published = publish(
             *(directory, target, progress.step), notebooks=notebooks, running=running, **words

@@ -517,7 +517,7 @@ class Results(ShownResults):
         /.../site/index.html
         """
         from netlab.experiment.progress import Progress
-        from netlab.report.publish import publish
+        from netlab.report.site import publish
 
         target = paths.given_path(site)
         if not progress:

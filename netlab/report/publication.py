@@ -17,10 +17,10 @@ from markupsafe import Markup
 from netlab.analysis.measured import trend_of
 from netlab.errors import BadInput, NetlabError
 from netlab.files.writing import scratch, write_text
+from netlab.report.bundle import words_of
 from netlab.report.export import FOLDER, Exporter
 from netlab.report.page import MARKER, Section, as_html, page_of
 from netlab.report.pages import trended
-from netlab.report.redact import words_of
 from netlab.report.render import PageWriter
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read

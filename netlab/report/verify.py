@@ -24,7 +24,7 @@ from netlab.files.json_file import read_json
 from netlab.lab import needs, userns
 from netlab.report import bundle
 from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
-from netlab.report.publish import EXECUTED, publish
+from netlab.report.site import EXECUTED, publish
 from netlab.results.frames import check_texts
 
 TOLERANCE = 1e-9

@@ -16,7 +16,7 @@ from netlab.analysis import then_and_now as tn
 from netlab.analysis.measured import from_frames
 from netlab.files.yaml_file import validated
 from netlab.report import then_and_now as shown
-from netlab.report.publish import BESIDE_A_TABLE, measured_notebooks
+from netlab.report.site import BESIDE_A_TABLE, measured_notebooks
 from netlab.results.frames import frame_of
 from netlab.study import Study
 from netlab.study.schedule import visits

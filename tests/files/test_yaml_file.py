@@ -144,10 +144,9 @@ REFUSED = {
 def test_a_bad_file_is_refused_in_one_line_that_names_it(written, name):
     content, code, line = REFUSED[name]
     path = written(content)
-    with pytest.raises(BadInput) as caught:
+    with refused(BadInput, f"E-YAML-{code}") as caught:
         read_yaml(path)
     message = str(caught.value)
-    assert caught.value.code == f"E-YAML-{code}"
     assert message.startswith(f"{path}:{line}: " if line else f"{path}: ")
     assert len(message) < 250 + len(str(path))
     assert "\n" not in message
@@ -187,9 +186,8 @@ def test_a_bomb_of_aliases_is_refused_before_it_goes_off(written, bounds):
 
 @pytest.mark.parametrize("name", ["missing.yml", ".", "missing/file.yml", "x" * 300, "a\0b"])
 def test_a_path_that_is_not_a_file_is_refused(tmp_path, name):
-    with pytest.raises(BadInput) as caught:
+    with refused(BadInput, "E-YAML-001", "E-YAML-002") as caught:
         read_yaml(tmp_path / name)
-    assert caught.value.code in ("E-YAML-001", "E-YAML-002")
     assert str(tmp_path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -262,52 +260,36 @@ def refusal(content) -> BadInput:
     return caught.value
 
 
+NO_INTEGER = "sizes.a: Input should be a valid integer"
+MEANT = "unknown key; did you mean"
+
+
 @pytest.mark.parametrize(
     ("content", "code", "text"),
     [
-        (
-            {"sizes": {"a": "1"}},
-            "022",
-            "f.yml: sizes.a: Input should be a valid integer (found '1')",
-        ),
-        (
-            {"sizes": {"a": None}},
-            "022",
-            "f.yml: sizes.a: Input should be a valid integer (found nothing)",
-        ),
-        (
-            {"sizes": {"a": [1]}},
-            "022",
-            "f.yml: sizes.a: Input should be a valid integer (found a list)",
-        ),
-        (
-            {"sizes": {}, "size": 2},
-            "020",
-            "f.yml: size: unknown key; did you mean 'sizes'? (found 2)",
-        ),
+        ({"sizes": {"a": "1"}}, "022", f"{NO_INTEGER} (found '1')"),
+        ({"sizes": {"a": None}}, "022", f"{NO_INTEGER} (found nothing)"),
+        ({"sizes": {"a": [1]}}, "022", f"{NO_INTEGER} (found a list)"),
+        ({"sizes": {}, "size": 2}, "020", f"size: {MEANT} 'sizes'? (found 2)"),
         (
             {"sizes": {}, "colour": 2},
             "020",
-            "f.yml: colour: unknown key; allowed: sizes, parts, either (found 2)",
+            "colour: unknown key; allowed: sizes, parts, either (found 2)",
         ),
         (
             {"sizes": {}, "parts": [{}, {"widht": 1}]},
             "020",
-            "f.yml: parts.1.widht: unknown key; did you mean 'width'? (found 1)",
+            f"parts.1.widht: {MEANT} 'width'? (found 1)",
         ),
-        (
-            {"sizes": {}, "either": {"wiht": 1}},
-            "020",
-            "f.yml: either.wiht: unknown key; did you mean 'with'? (found 1)",
-        ),
-        ({}, "021", "f.yml: sizes: required key is missing"),
-        ({"sizes": {}, "either": 14}, "022", "f.yml: either: not 14 either (found 14)"),
+        ({"sizes": {}, "either": {"wiht": 1}}, "020", f"either.wiht: {MEANT} 'with'? (found 1)"),
+        ({}, "021", "sizes: required key is missing"),
+        ({"sizes": {}, "either": 14}, "022", "either: not 14 either (found 14)"),
     ],
 )
 def test_a_mistake_names_file_key_value_and_the_allowed_values(content, code, text):
     error = refusal(content)
     first = error.mistakes[0] if isinstance(error, Mistakes) else error
-    assert str(first) == text
+    assert str(first) == f"f.yml: {text}"
     assert first.code == f"E-YAML-{code}"
 
 

@@ -5,7 +5,7 @@ import synthetic
 
 from netlab.analysis import then_and_now as tn
 from netlab.report import then_and_now as tables
-from netlab.report.publish import BESIDE_2003, MEASURED, measured_notebooks
+from netlab.report.site import BESIDE_2003, MEASURED, measured_notebooks
 
 
 @pytest.fixture(scope="module")

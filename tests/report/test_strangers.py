@@ -14,8 +14,6 @@ from nbformat import v4
 from netlab.cli import main, results
 from netlab.errors import NetlabError
 from netlab.files.archive import pack, unpack
-from netlab.files.writing import write_json
-from netlab.report import bundle as report_bundle
 from netlab.report import verify
 from netlab.report.bundle import bundle
 from netlab.study.published import report_notebooks
@@ -62,16 +60,6 @@ def naming(study, *names):
     study.write_text(f"{study.read_text()}report: {{notebooks: {json.dumps(names)}}}\n")
 
 
-def sealed(directory, target):
-    """A bundle of a changed directory with digests made anew, as a forger would."""
-    for name in (report_bundle.METADATA, report_bundle.MANIFEST):
-        (directory / name).unlink()
-    about = report_bundle.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
-    write_json(directory / report_bundle.METADATA, report_bundle.metadata(directory, about))
-    (directory / report_bundle.MANIFEST).write_text(report_bundle.manifest(directory))
-    return pack(directory, target)
-
-
 def netlab(*words):
     return CliRunner().invoke(main, [str(word) for word in words])
 
@@ -82,7 +70,7 @@ def test_verify_executes_no_notebook_of_a_bundle(whole, tmp_path, trap):
     trap(tmp_path / "absolute.ipynb")
     names = ("evil.ipynb", str(tmp_path / "absolute.ipynb"), "../../absolute", "14-claims")
     naming(forged / "results" / CAMPAIGN_STUDY, *names)
-    done = netlab("verify", sealed(forged, tmp_path / "forged.zip"))
+    done = netlab("verify", measured_store.sealed(forged, tmp_path / "forged.zip"))
     assert not trap.sprung.exists(), trap.sprung.read_text()
     assert done.exit_code == 1, "the site has no page of what the forged study names"
     found = done.output.splitlines()
@@ -150,7 +138,7 @@ def test_rerun_takes_the_study_of_a_bundle_without_any_file_that_it_names(
         raise NetlabError("not measured here")
 
     monkeypatch.setattr(results, "measure", measure)
-    file = sealed(forged, tmp_path / "forged.zip")
+    file = measured_store.sealed(forged, tmp_path / "forged.zip")
     done = netlab("rerun", file, "--results", tmp_path / "again")
     assert done.exit_code == 1 and "not measured here" in done.output
     assert report_notebooks(measured[0].report) == ()

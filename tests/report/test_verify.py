@@ -134,25 +134,24 @@ def test_a_dropped_row_is_found_as_one_difference(row, added):
     assert found.place == f"line {row + 2}"
 
 
-def test_an_added_column_a_word_and_an_empty_cell_are_found():
-    (found,) = compare_texts("a.csv", "a,b\n1,2,3\n", "a,b\n1,2\n")
-    assert (found.place, found.was, found.now) == ("line 2, column 3", "3", "absent")
-    (found,) = compare_texts("a.csv", "a,b\n1,bus\n", "a,b\n1,CPU\n")
-    assert (found.place, found.was, found.now) == ("line 2, b", "bus", "CPU")
-    (found,) = compare_texts("a.csv", "a,b\n1,2\n", "a,b\n1,\n")
-    assert (found.was, found.now) == ("2", "")
+@pytest.mark.parametrize(
+    ("name", "was", "now", "found"),
+    [
+        ("a.csv", "a,b\n1,2,3\n", "a,b\n1,2\n", ("line 2, column 3", "3", "absent")),
+        ("a.csv", "a,b\n1,bus\n", "a,b\n1,CPU\n", ("line 2, b", "bus", "CPU")),
+        ("a.csv", "a,b\n1,2\n", "a,b\n1,\n", ("line 2, b", "2", "")),
+        ("a.tex", "1 & 2\n3 & 4\n", "1 & 2\n3 & 5\n", ("line 2", "3 & 4", "3 & 5")),
+        ("a.json", "{\n}\n", "{\n1\n}\n", ("line 2", "absent", "1")),
+    ],
+)
+def test_a_table_is_compared_cell_by_cell_and_other_files_line_by_line(name, was, now, found):
+    (one,) = compare_texts(name, was, now)
+    assert (one.place, one.was, one.now) == found
 
 
 def test_numbers_that_differ_in_their_last_digits_are_the_same():
     assert compare_texts("a.csv", "a\n100.00000000000001\n", "a\n100.0\n") == []
     assert compare_texts("a.csv", "a\n100.000001\n", "a\n100.0\n") != []
-
-
-def test_other_files_are_compared_line_by_line():
-    (found,) = compare_texts("a.tex", "1 & 2\n3 & 4\n", "1 & 2\n3 & 5\n")
-    assert (found.place, found.was, found.now) == ("line 2", "3 & 4", "3 & 5")
-    (found,) = compare_texts("a.json", "{\n}\n", "{\n1\n}\n")
-    assert (found.place, found.was, found.now) == ("line 2", "absent", "1")
 
 
 def test_a_file_that_only_one_site_has_is_found(copy, whole):

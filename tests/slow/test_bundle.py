@@ -23,21 +23,15 @@ from calibrated_samples import store_calibration
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.paths import notebook, own_file
-from netlab.files.writing import write_json
 from netlab.report import bundle as report_bundle
-from netlab.report.bundle import (
-    bundle,
-    keep_records,
-    stated_versions,
-    unpacked,
-    versions,
-)
-from netlab.report.publish import last_visit
+from netlab.report.bundle import bundle, keep_records, stated_versions, unpacked, versions
+from netlab.report.site import last_visit
 from netlab.report.verify import (
     COMPUTED,
     changed_files,
@@ -92,16 +86,6 @@ def again(whole, tmp_path_factory):
     copy = shutil.copytree(whole, place / "copy")
     assert other_figures(copy, place) == []
     return place / "site"
-
-
-def sealed(directory, target):
-    """A bundle of a changed directory with digests made anew, as a forger would."""
-    for name in (report_bundle.METADATA, report_bundle.MANIFEST):
-        (directory / name).unlink()
-    about = report_bundle.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
-    write_json(directory / report_bundle.METADATA, report_bundle.metadata(directory, about))
-    (directory / report_bundle.MANIFEST).write_text(report_bundle.manifest(directory))
-    return pack(directory, target)
 
 
 def test_it_has_records_report_study_tunings_and_versions(whole, results):
@@ -164,10 +148,8 @@ def test_the_metadata_list_every_file_with_its_digest(whole):
             assert entity["contentSize"] == str((whole / name).stat().st_size)
     actions = {one["@id"]: one for one in graph if one["@type"] == "CreateAction"}
     assert set(actions) == {f"#measurement-{measured_store.CAMPAIGN}", "#report"}
-    assert (
-        actions[f"#measurement-{measured_store.CAMPAIGN}"]["startTime"]
-        == "2026-01-05T10:00:00+00:00"
-    )
+    measurement = actions[f"#measurement-{measured_store.CAMPAIGN}"]
+    assert measurement["startTime"] == "2026-01-05T10:00:00+00:00"
 
 
 def test_nothing_names_the_place_where_it_was_made(whole, home):
@@ -250,7 +232,9 @@ def test_changed_records_with_their_digests_made_anew_are_found(whole, tmp_path)
     store.write(first, runs.assign(goodput_MBps=runs["goodput_MBps"] * 2), intervals)
     runs, intervals = (store.part(table, second) for table in ("runs", "intervals"))
     store.write(second, runs.iloc[1:], intervals)
-    done = CliRunner().invoke(main, ["verify", str(sealed(copy, tmp_path / "forged.zip"))])
+    done = CliRunner().invoke(
+        main, ["verify", str(measured_store.sealed(copy, tmp_path / "forged.zip"))]
+    )
     assert done.exit_code == 1
     assert "site/downloads/cells.csv: line 2, goodput_MBps: was " in done.output
     assert "n_valid: was 3, is 2" in done.output
@@ -273,9 +257,8 @@ def test_a_damaged_archive_and_another_zip_file_are_refused(made, tmp_path):
     assert done.exit_code == 2 and "E-FILES-010" in done.output
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
         other.writestr("a.txt", "a")
-    with pytest.raises(BadInput) as caught, unpacked(tmp_path / "other.zip"):
+    with refused(BadInput, "E-REPORT-009"), unpacked(tmp_path / "other.zip"):
         pass
-    assert caught.value.code == "E-REPORT-009"
 
 
 def test_versions_that_differ_are_named_netlab_first(whole, tmp_path):
@@ -290,15 +273,13 @@ def test_versions_that_differ_are_named_netlab_first(whole, tmp_path):
     assert str(first) == f"version: netlab: was 0.0.1, is {own['netlab']}"
     assert second.place == "pandas"
     (copy / "provenance.json").write_text("[]")
-    with pytest.raises(BadInput) as caught:
+    with refused(BadInput, "E-REPORT-010"):
         stated_versions(copy)
-    assert caught.value.code == "E-REPORT-010"
 
 
 def test_a_licence_is_a_url(results, tmp_path):
-    with pytest.raises(BadInput) as caught:
+    with refused(BadInput, "E-REPORT-008"):
         bundle(results, tmp_path / "x.zip", licence="mine")
-    assert caught.value.code == "E-REPORT-008"
 
 
 def test_its_records_are_kept_beside_the_new_results_once(whole, tmp_path):
@@ -306,9 +287,8 @@ def test_its_records_are_kept_beside_the_new_results_once(whole, tmp_path):
     assert names_in(target) == names_in(whole / "results")
     assert keep_records(whole, target) == target
     next(target.glob("runs/*")).write_bytes(b"")
-    with pytest.raises(BadInput) as caught:
+    with refused(BadInput, "E-REPORT-011"):
         keep_records(whole, target)
-    assert caught.value.code == "E-REPORT-011"
     assert [path.name for path in target.parent.iterdir()] == ["kept"]
 
 

@@ -6,7 +6,7 @@ import sys
 
 def test_a_report_is_loaded_without_the_grammar_of_iris():
     code = """
-import sys, netlab.report.publish
+import sys, netlab.report.site
 assert "lark" not in sys.modules and "rfc3987_syntax" not in sys.modules
 import lark, rfc3987_syntax  # both are installed, and stay usable
 """

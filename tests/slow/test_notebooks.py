@@ -14,10 +14,10 @@ from notebook_page import executed_page
 
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
-from netlab.report import publish
+from netlab.report import site as publish
 from netlab.report.front import picture
 from netlab.report.pages import measured_pages
-from netlab.report.publish import measured_notebooks
+from netlab.report.site import measured_notebooks
 from netlab.results.frames import frame_of
 from netlab.study.file import freeze
 from netlab.study.published import Published
@@ -126,8 +126,8 @@ def test_a_report_against_other_results_executes_the_comparison_with_both(stores
     measured = publish.load_measured(stores / "b")
 
     def parameters(against):
-        jobs = publish._jobs(measured, tmp_path / "study.yml", against, (), tmp_path)
-        return {job.source.stem: job.parameters for job in jobs}
+        wanted = publish._wanted(measured, tmp_path / "study.yml", against, ())
+        return {source.stem: parameters for source, parameters in wanted.items()}
 
     sides = {"a": str(stores / "a"), "b": str(stores / "b")}
     assert parameters(str(stores / "a"))["18-compare"] == sides

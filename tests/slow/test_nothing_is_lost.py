@@ -21,7 +21,7 @@ import netlab
 from netlab import study
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
-from netlab.report import publish
+from netlab.report import site as publish
 from netlab.report.gate import recorded_by
 from netlab.results import store as results_store
 from netlab.results.columns import RUN_COLUMNS

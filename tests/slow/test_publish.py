@@ -13,8 +13,8 @@ from netlab.cli import main
 from netlab.errors import NetlabError
 from netlab.face.results import Results
 from netlab.files import paths
-from netlab.report import publish
-from netlab.report.publish import Executions
+from netlab.report import site as publish
+from netlab.report.site import Executions
 from netlab.study import load
 from netlab.study.file import freeze
 

@@ -9,7 +9,7 @@ import pytest
 
 from netlab.measure.bottleneck import VERDICTS
 from netlab.report import longpath as tables
-from netlab.report.publish import FACTORS, LONG_PATH, measured_notebooks
+from netlab.report.site import FACTORS, LONG_PATH, measured_notebooks
 
 
 def test_the_short_form_says_that_it_is_short(lp):
