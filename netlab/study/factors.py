@@ -283,9 +283,9 @@ def level_text(level: object) -> str:
     return f"{level:.12g}" if isinstance(level, float) else str(level)
 
 
-def levels_text(levels: Levels, separator: str = ", ") -> str:
+def levels_text(levels: Levels) -> str:
     """``send zerocopy, rtt_ms 10``."""
-    return separator.join(f"{name} {level_text(level)}" for name, level in levels)
+    return ", ".join(f"{name} {level_text(level)}" for name, level in levels)
 
 
 def id_part(levels: Levels, mark: str) -> str:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from refusals import refused
 
-from netlab.errors import NetlabError
-from netlab.results import store
+from netlab.cli.results import results_group
+from netlab.errors import BadInput, NetlabError
+from netlab.results import store as results_store
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, Column
 from netlab.results.frames import checked, frame_of
-from netlab.results.store import CampaignLog, Damaged, Store
+from netlab.results.store import (
+    IMPORTS,
+    OLDER,
+    CampaignLog,
+    Damaged,
+    Store,
+    planned,
+    prune,
+    summaries,
+    summary,
+)
 
 VALUES = {"int64": 0, "Int64": 0, "float64": 0.0, "string": "", "bool": False, "boolean": False}
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -41,7 +54,7 @@ def add(store: Store, part: str, *rows: dict) -> None:
 def begin(directory, campaign: str, **adopted: tuple[str, ...]) -> None:
     given = {part.replace("_", "~"): runs for part, runs in adopted.items()}
     log = CampaignLog(campaign, "key", "then", "s", "digest", "0.1.0", adopted=given)
-    store.write_log(directory, log)
+    results_store.write_log(directory, log)
 
 
 FIRST, SECOND = "20260102T030405Z", "20260102T030406Z"
@@ -111,7 +124,7 @@ def test_a_block_is_read_from_its_own_parts(tmp_path):
 def test_ids_ascend_though_the_clock_is_set_back(tmp_path):
     found = []
     for minutes in (0, 0, -60, 1):
-        found.append(store.new_id(tmp_path, NOW + timedelta(minutes=minutes)))
+        found.append(results_store.new_id(tmp_path, NOW + timedelta(minutes=minutes)))
         begin(tmp_path, found[-1])
     assert found == [
         "20260102T030405Z",
@@ -119,29 +132,31 @@ def test_ids_ascend_though_the_clock_is_set_back(tmp_path):
         "20260102T030405Z-2",
         "20260102T030505Z",
     ]
-    assert store.ids(tmp_path) == found and store.latest(tmp_path) == found[-1]
+    assert results_store.ids(tmp_path) == found and results_store.latest(tmp_path) == found[-1]
 
 
 def test_eleven_campaigns_in_a_second_keep_their_order(tmp_path):
     for _ in range(11):
-        begin(tmp_path, store.new_id(tmp_path, NOW))
-    assert store.latest(tmp_path) == f"{FIRST}-10"
+        begin(tmp_path, results_store.new_id(tmp_path, NOW))
+    assert results_store.latest(tmp_path) == f"{FIRST}-10"
 
 
 def test_a_visit_made_again_is_another_part():
     taken = ["c~b@r1", "c~b@r1~2"]
-    assert store.part_name("c", "b@r1", taken) == "c~b@r1~3"
-    assert store.part_name("c", "b@r2", taken) == "c~b@r2"
-    assert store.campaign_of("c~b@r1") == "c" and store.campaign_of("imported@1") == ""
+    assert results_store.part_name("c", "b@r1", taken) == "c~b@r1~3"
+    assert results_store.part_name("c", "b@r2", taken) == "c~b@r2"
+    assert (
+        results_store.campaign_of("c~b@r1") == "c" and results_store.campaign_of("imported@1") == ""
+    )
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"adopted": 3}', '{"adopted": {}, "looks": []}'])
 def test_a_damaged_log_is_named(tmp_path, text):
     begin(tmp_path, FIRST)
-    path = store.folder(tmp_path, FIRST) / "campaign.json"
+    path = results_store.folder(tmp_path, FIRST) / "campaign.json"
     path.write_text(text)
     with pytest.raises(NetlabError) as caught:
-        store.read_log(tmp_path, FIRST)
+        results_store.read_log(tmp_path, FIRST)
     assert caught.value.code == "E-RESULTS-011" and str(path) in str(caught.value)
 
 
@@ -149,8 +164,8 @@ def test_a_log_is_read_as_it_was_written(tmp_path):
     log = CampaignLog(
         FIRST, "k", "t", "s", "d", "v", {"h": "1"}, {"p": ("a", "b")}, ({"round": 3, "going": 2},)
     )
-    store.write_log(tmp_path, log)
-    assert store.read_log(tmp_path, FIRST) == log
+    results_store.write_log(tmp_path, log)
+    assert results_store.read_log(tmp_path, FIRST) == log
 
 
 def test_a_damaged_file_is_left_out_and_stays_until_a_repair(tmp_path):
@@ -210,3 +225,137 @@ def test_what_is_missing_is_so_whatever_stands_for_it(missing, dtype):
 def test_a_time_that_is_missing_stands_for_no_other_value(dtype):
     with refused(NetlabError, "E-RESULTS-002"):
         frame_of([{"a": pd.NaT}], (Column("a", dtype, "", "", nullable=True),))
+
+
+# Superseded records are listed, and removed only whole and only when they do not count.
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Parts of an older netlab, an import, and two campaigns; the second adopts one record."""
+    store = Store(tmp_path)
+    add(store, "p@a@1500", run("r", 0))
+    add(store, "imported@ab", run("i", 0))
+    begin(tmp_path, FIRST)
+    add(store, f"{FIRST}~gone@r1", run("r", 1, FIRST), run("s", 2, FIRST, "stalled"))
+    add(store, f"{FIRST}~mixed@r1", run("q", 3, FIRST), run("t", 4, FIRST))
+    begin(tmp_path, SECOND, **{f"{FIRST}_mixed@r1": ("q",)})
+    add(store, f"{SECOND}~b@r1", run("r", 9, SECOND), run("t", 10, SECOND))
+    for part in (f"{FIRST}~gone@r1", f"{FIRST}~mixed@r1", f"{SECOND}~b@r1"):
+        notebook = tmp_path / "notebooks" / f"{part}.ipynb"
+        notebook.parent.mkdir(exist_ok=True)
+        notebook.write_text("{}")
+    return store
+
+
+def test_every_campaign_is_listed_with_its_counting_records(store):
+    found = {one.campaign: one for one in summaries(store.directory)}
+    assert list(found) == [OLDER, IMPORTS, FIRST, SECOND]
+    numbers = {name: (one.runs, one.valid, one.superseded) for name, one in found.items()}
+    assert numbers == {OLDER: (1, 1, 1), IMPORTS: (1, 1, 0), FIRST: (4, 3, 3), SECOND: (2, 2, 0)}
+    assert all(one.size_B > 0 for one in found.values())
+    assert found[SECOND].study_digest == "digest" and found[SECOND].log is not None
+
+
+def test_only_parts_without_a_record_that_counts_go(store):
+    before, every = store.runs(), store.runs(superseded=True)
+    samples = store.intervals()
+    plan = planned(store.directory)
+    assert plan.parts == (f"{FIRST}~gone@r1", "p@a@1500")
+    assert (plan.records, plan.kept, plan.folders) == (3, 1, ())
+    names = {str(file.relative_to(store.directory)) for file in plan.files}
+    assert f"notebooks/{FIRST}~gone@r1.ipynb" in names
+    assert not any(SECOND in name or "mixed" in name or "imported" in name for name in names)
+    prune(plan)
+    assert store.runs().equals(before) and store.intervals().equals(samples)
+    assert len(store.runs(superseded=True)) == len(every) - 3
+    assert results_store.ids(store.directory) == [FIRST, SECOND]
+    assert planned(store.directory).files == ()
+
+
+def test_a_campaign_without_records_is_removed_with_its_log(tmp_path):
+    store = Store(tmp_path)
+    begin(tmp_path, FIRST)
+    add(store, f"{FIRST}~b@r1", run("r", 0, FIRST))
+    begin(tmp_path, SECOND)
+    add(store, f"{SECOND}~b@r1", run("r", 9, SECOND))
+    prune(planned(tmp_path))
+    assert (
+        results_store.ids(tmp_path) == [SECOND]
+        and not results_store.folder(tmp_path, FIRST).exists()
+    )
+
+
+def test_the_latest_campaign_stays_though_it_has_no_run_yet(tmp_path):
+    store = Store(tmp_path)
+    begin(tmp_path, FIRST)
+    add(store, f"{FIRST}~b@r1", run("r", 0, FIRST))
+    begin(tmp_path, SECOND)
+    prune(planned(tmp_path))
+    assert results_store.ids(tmp_path) == [SECOND]
+
+
+def test_an_outdated_plan_removes_no_file(store):
+    plan = planned(store.directory)
+    add(store, f"{SECOND}~b@r2", run("i2", 20, SECOND))
+    begin(store.directory, "20260303T030303Z")
+    with refused(NetlabError, "E-RESULTS-022"):
+        prune(plan)
+    assert all(file.is_file() for file in plan.files)
+
+
+def test_a_file_that_cannot_be_removed_is_named(store, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with refused(NetlabError, "E-RESULTS-023", match="Permission denied"):
+        prune(planned(store.directory))
+
+
+def test_unknown_campaigns_and_empty_directories_are_refused(store, tmp_path_factory):
+    with pytest.raises(BadInput) as caught:
+        summary(store.directory, "20200101T000000Z")
+    assert caught.value.code == "E-RESULTS-021" and FIRST in str(caught.value)
+    for use in (summaries, planned):
+        with refused(BadInput, "E-RESULTS-020"):
+            use(tmp_path_factory.mktemp("empty"))
+
+
+def command(*argv, typed=None):
+    return CliRunner().invoke(results_group, argv, input=typed)
+
+
+def test_the_commands_list_and_show(store):
+    listed = command("list", str(store.directory))
+    assert listed.exit_code == 0
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == [
+        "campaign", OLDER, IMPORTS, FIRST, SECOND,
+    ]  # fmt: skip
+    shown = command("show", str(store.directory))
+    assert f"campaign: {SECOND}" in shown.stdout and "adopted from earlier campaigns: 1" in (
+        shown.stdout
+    )
+    assert f"campaign: {FIRST}" in command("show", str(store.directory), FIRST).stdout
+    assert command("show", str(store.directory), "none").exit_code == 2
+    missing = command("list", str(store.directory / "nowhere"))
+    assert missing.exit_code == 2 and "E-CLI-021" in missing.stderr
+
+
+def test_prune_lists_the_removals_and_asks(store):
+    kept = len(store.runs(superseded=True))
+    for typed in ("n\n", "", None):
+        refused = command("prune", str(store.directory), typed=typed)
+        assert f"runs/{FIRST}~gone@r1.parquet" in refused.stdout
+        assert len(store.runs(superseded=True)) == kept
+    assert "1 superseded records stay beside records that count" in refused.stdout
+    assert command("prune", str(store.directory), typed="y\n").exit_code == 0
+    assert len(store.runs(superseded=True)) == kept - 3
+    again = command("prune", str(store.directory), "--yes")
+    assert again.exit_code == 0 and "Nothing to remove" in again.stdout
+
+
+def test_prune_with_yes_does_not_ask(store):
+    done = command("prune", str(store.directory), "--yes")
+    assert done.exit_code == 0 and "Remove them?" not in done.output
+    assert planned(store.directory).files == ()
