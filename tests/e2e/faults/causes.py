@@ -16,7 +16,7 @@ from pathlib import Path
 
 from netlab.hosts.host import COPY_TIMEOUT_S
 
-from .site import ADDRESSES, Site, disturbed, run, until
+from .site import ADDRESSES, Site, Started, disturbed, run, until
 
 HERE = Path(__file__).parent
 GONE_S = 45.0
@@ -26,11 +26,7 @@ STOPPED_S = 35.0
 Result = tuple[int, str]
 
 
-def none(site: Site) -> Result:
-    return site.finished(site.measure())
-
-
-def under_way(site: Site, **options) -> subprocess.Popen[str]:
+def under_way(site: Site, **options) -> Started:
     """A run whose data flow."""
     process = site.measure(**options)
     until(site.sending, 60)
@@ -62,13 +58,16 @@ def unknown_key(site: Site) -> Result:
         return site.finished(site.measure())
 
 
+@contextlib.contextmanager
+def keyless(site: Site) -> Iterator[None]:
+    """The study names no key."""
+    with changed(site.study, re.sub(r", identity_file: [^}]*", "", site.study.read_text())):
+        yield
+
+
 def no_key(site: Site) -> Result:
-    with changed(site.study, keyless(site)):
+    with keyless(site):
         return site.finished(site.measure(prefix="unset SSH_AUTH_SOCK; exec"))
-
-
-def keyless(site: Site) -> str:
-    return re.sub(r", identity_file: [^}]*", "", site.study.read_text())
 
 
 def agent_locked(site: Site) -> Result:
@@ -84,7 +83,7 @@ def agent_locked(site: Site) -> Result:
     with contextlib.ExitStack() as undo:
         undo.callback(agent.wait)
         undo.callback(agent.kill)
-        undo.enter_context(changed(site.study, keyless(site)))
+        undo.enter_context(keyless(site))
         until(socket.exists)
         run_in = {"env": environment, "check": True, "capture_output": True}
         subprocess.run(["ssh-add", site.state / "key"], **run_in)
@@ -95,23 +94,14 @@ def agent_locked(site: Site) -> Result:
         return site.finished(site.measure(prefix=prefix))
 
 
-def links_cut(site: Site) -> Result:
-    process = under_way(site)
-    for name in ADDRESSES:
+def cut_off(site: Site, process: Started, *names: str, gone_s: float = GONE_S) -> Result:
+    """Cut management links until the command has ended and the hosts have reverted."""
+    for name in names:
         site.ip(name, "link set mgmt down")
     result = site.finished(process)
-    for name in ADDRESSES:
-        until(lambda name=name: not site.processes(name), GONE_S)
-    site.find(*ADDRESSES)
-    return result
-
-
-def cut_off(site: Site, process: subprocess.Popen[str], gone_s: float = GONE_S) -> Result:
-    """Cut the management link of host b until the command has ended and b has reverted."""
-    site.ip("b", "link set mgmt down")
-    result = site.finished(process)
-    until(lambda: not site.processes("b"), gone_s)
-    site.find("b")
+    for name in names:
+        until(lambda name=name: not site.processes(name), gone_s)
+    site.find(*names)
     return result
 
 
@@ -123,7 +113,7 @@ def cut_at_push(site: Site) -> Result:
     process = site.measure()
     until(lambda: any(path.stat().st_size for path in cache.rglob("*") if path.is_file()), 60)
     assert not site.processes("b", " agent ")
-    result = cut_off(site, process, COPY_TIMEOUT_S + 15)
+    result = cut_off(site, process, "b", gone_s=COPY_TIMEOUT_S + 15)
     run("tc", "-n", site.namespaces["ctl"], "qdisc", "del", *device)
     return result
 
@@ -141,7 +131,7 @@ def cut_at_record(site: Site, change: str) -> Result:
     assert stop.returncode == 0  # no answer leaves the host before its link is down
     site.ip("b", "link set mgmt down")
     os.kill(tune, signal.SIGCONT)
-    return cut_off(site, process)
+    return cut_off(site, process, "b")
 
 
 def session_killed(site: Site) -> Result:
@@ -180,12 +170,14 @@ def address_moved(site: Site) -> Result:
     site.ip("b", "link add spare type veth peer name nowhere")
     for name in ("spare", "nowhere"):
         site.ip("b", f"link set {name} addrgenmode none up")
-    moves = (("data0", "spare"), ("spare", "data0"))
-    for at, (old, new) in enumerate(moves):
+
+    def move(old: str, new: str) -> None:
         site.ip("b", f"addr del {ADDRESSES['b'][2]}/24 dev {old}")
         site.ip("b", f"addr add {ADDRESSES['b'][2]}/24 dev {new}")
-        if at == 0:
-            result = site.finished(process)
+
+    move("data0", "spare")
+    result = site.finished(process)
+    move("spare", "data0")
     site.ip("b", "link del spare")
     return result
 
@@ -202,13 +194,14 @@ def black_hole(site: Site) -> Iterator[None]:
 
 def run_in_black_hole(site: Site) -> Result:
     """Without GSO: veth carries super-packets through links of any MTU."""
-    offloads = ("gso", "tso")
-    for state in ("off", "on"):
-        words = [word for offload in offloads for word in (offload, state)]
-        run(*site.inside("a", "ethtool", "-K", "data0", *words))
-        if state == "off":
-            with black_hole(site):
-                result = site.finished(site.measure())
+
+    def offload(state: str) -> None:
+        run(*site.inside("a", "ethtool", "-K", "data0", "gso", state, "tso", state))
+
+    offload("off")
+    with black_hole(site):
+        result = site.finished(site.measure())
+    offload("on")
     return result
 
 
@@ -372,7 +365,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     # the long ones, which wait, are spread over the first half, so that others use the CPUs
     "the agent is stopped for 35 s": lambda site: stopped(site, "agent"),
     "tune is stopped for 35 s": lambda site: stopped(site, "tune"),
-    "none": none,
+    "none": lambda site: site.finished(site.measure()),
     "a host is unreachable": lambda site: unreachable(site, "b"),
     "both hosts are unreachable": lambda site: unreachable(site, "a", "b"),
     "the host key is unknown": unknown_key,
@@ -389,7 +382,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "both management links are down for 5 s": links_down_for_5_s,
     "the data link is cut": lambda site: data_link(site, 0),
     "the data link is down for 1 s": lambda site: data_link(site, 1),
-    "both management links are cut": links_cut,
+    "both management links are cut": lambda site: cut_off(site, under_way(site), *ADDRESSES),
     "a link of the path drops large packets": run_in_black_hole,
     "`check`: a link of the path drops large packets": check_in_black_hole,
     "the agent is killed": lambda site: killed(site, "agent"),

@@ -34,6 +34,7 @@ ADDRESSES_6: Addresses = {
 }
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "promises.md"
 ROW = re.compile(r"\| (?P<fault>[^|]+) \| (?P<exit>-?\d+) \| (?:`(?P<sentence>[^`]+)`)? ?\|")
+Started = subprocess.Popen[str] | Controller
 _counter = itertools.count()
 LIVE = re.compile(
     r"nf_conntrack_count|fastopen_key|random|stable_secret|^(fs|kernel|vm|dev|debug)\."
@@ -113,7 +114,7 @@ class Site:
         tag = f"nf{os.getpid()}-{next(_counter)}"
         self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "mid", *addresses)}
         self.servers: dict[str, subprocess.Popen[bytes]] = {}
-        self.controllers: list[subprocess.Popen[str] | Controller] = []
+        self.controllers: list[Started] = []
         self.study.write_text(study.format(state=state, **addresses))
 
     def up(self) -> None:
@@ -193,10 +194,10 @@ class Site:
 
     # --- the controller ---
 
-    def start(self, *words: str, prefix: str = "") -> subprocess.Popen[str] | Controller:
+    def start(self, *words: str, prefix: str = "") -> Started:
         """Start netlab on the controller; after a shell's words, in a new interpreter."""
         place = {"home": self.state / "home", "cwd": self.state}
-        process: subprocess.Popen[str] | Controller
+        process: Started
         if prefix:
             netlab = [sys.executable, "-m", "netlab", *words]
             argv = self.inside("ctl", "sh", "-c", f'{prefix} "$@"', "sh", *netlab)
@@ -206,17 +207,13 @@ class Site:
         self.controllers.append(process)
         return process
 
-    def measure(
-        self, *, seconds: float = SECONDS, prefix: str = ""
-    ) -> subprocess.Popen[str] | Controller:
+    def measure(self, *, seconds: float = SECONDS, prefix: str = "") -> Started:
         """Start a run of the study with one round."""
         results = ("--results", str(self.results))
         options = ("--rounds", "1", "--seconds", f"{seconds:g}")
         return self.start("run", str(self.study), *results, *options, prefix=prefix)
 
-    def finished(
-        self, process: subprocess.Popen[str] | Controller, timeout_s: float = 150
-    ) -> tuple[int, str]:
+    def finished(self, process: Started, timeout_s: float = 150) -> tuple[int, str]:
         """Exit code and standard error."""
         _, complaint = process.communicate(timeout=timeout_s)
         return process.returncode, complaint
@@ -245,9 +242,7 @@ class Site:
             with contextlib.suppress(OSError):
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
                 comm = Path(f"/proc/{pid}/comm").read_text().strip()
-                if "sshd" in words or not words:
-                    continue
-                if what in f"{comm}: {words}":
+                if words and "sshd" not in words and what in f"{comm}: {words}":
                     found.append(pid)
         return found
 
@@ -255,23 +250,18 @@ class Site:
         """The one process of a kind, once it is there: agent, tune or guard."""
         pattern = {"agent": " agent ", "tune": " tune ", "guard": "netlab-guard: "}[what]
 
-        def found() -> list[int]:
-            pids = self.processes(name, pattern)
-            if what == "tune":
-                guards = self.processes(name, "netlab-guard: ")
-                pids = [pid for pid in pids if pid not in guards]
-            return pids
+        def found() -> set[int]:
+            guards = self.processes(name, "netlab-guard: ") if what == "tune" else ()
+            return {*self.processes(name, pattern)} - {*guards}
 
         until(lambda: len(found()) == 1, 40)
-        return found()[0]
+        return found().pop()
 
-    def kill(self, name: str, *kinds: str, number: int = signal.SIGKILL) -> None:
+    def kill(self, name: str, *kinds: str) -> None:
         """Kill processes of a host so that none can act on another's death."""
-        pids = [self.only(name, kind) for kind in kinds]
+        pids = [self.harm(name, kind, signal.SIGSTOP) for kind in kinds]
         for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        for pid in pids:
-            os.kill(pid, number)
+            os.kill(pid, signal.SIGKILL)
 
     def harm(self, name: str, kind: str, number: int) -> int:
         """Signal a process of a host; its id."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -47,24 +46,9 @@ SSH = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=3", "-o", "ServerAliveInterv
 class Guest:
     """One machine, whose memory is lost with its power; its disk, if it has one, is not.
 
-    Attributes
-    ----------
-    name, number : str, int
-        Host of the study; 1 or 2.
-    address : str
-        Its management address; the controller's is the one below.
-    state : Path
-        Disk, logs and sockets of all machines of a test, and the user's key.
-    controller : tuple of str
-        Words before a command that run it on the controller.
-    image : Image
-        What it boots.
-    has_disk : bool
-        Whether the home directory is on a disk.
-    clock : str
-        Date and time at its boot; empty for that of this machine.
-    processors : int
-        Its CPUs; a second one takes time to interpret.
+    Its number, 1 or 2, is in addresses. The controller is words before a command that run it there,
+    and its management address the one below the machine's. A clock is date and time at the boot. A
+    second processor takes time to interpret.
     """
 
     name: str
@@ -199,20 +183,15 @@ class Guest:
         self.forget()
 
     def lost_power(self, timeout_s: float = 60) -> bool:
-        """Wait until it has cut its own power, see :meth:`cut_power_when`."""
+        """Wait until it has cut its own power."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout_s)
         self.forget()
         return self.process.poll() is not None
 
-    def cut_power_when(self, condition: str) -> None:
-        """Let it cut its own power at once when a condition of its shell is true."""
-        script = f"while ! {condition}; do usleep 3000; done; echo b >/proc/sysrq-trigger"
-        self.sh(f"({script}) >/dev/null 2>&1 </dev/null &")
-
-    def say_when(self, condition: str, words: str) -> None:
-        """Let it print words on its console when a condition of its shell is true."""
-        script = f"while ! {condition}; do usleep 300000; done; echo {words} >/dev/{self.CONSOLE}"
+    def when(self, condition: str, action: str) -> None:
+        """Let it do something at once when a condition of its shell is true."""
+        script = f"while ! {condition}; do usleep 3000; done; {action}"
         self.sh(f"({script}) >/dev/null 2>&1 </dev/null &")
 
     def forget(self) -> None:
@@ -247,9 +226,5 @@ class Guest:
 
     def stop(self) -> None:
         """End it."""
-        if self.process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.forget()
+        if self.process is not None:
+            self.cut()

@@ -40,7 +40,7 @@ def during_a_run(site: Machines) -> Result:
 def while_tuned(site: Machines) -> Result:
     """Host b, after the record of its second knob."""
     records = f"cat {JOURNAL} 2>/dev/null | grep -c '^set '"
-    site.guests["b"].cut_power_when(f'[ "$({records})" -ge 2 ]')
+    site.guests["b"].when(f'[ "$({records})" -ge 2 ]', "echo b >/proc/sysrq-trigger")
     result = site.finished(site.measure(), 300)
     assert site.guests["b"].lost_power()
     site.guests["b"].boot()
@@ -70,7 +70,9 @@ def of_the_controller(site: Machines) -> Result:
     """The hosts revert while it is away, and say so on their consoles."""
     process = site.under_way()
     for guest in site.guests.values():
-        guest.say_when(f"[ $(cat {MTU}) = 1500 ]", REVERTED)
+        guest.when(
+            f"{{ sleep 0.3; [ $(cat {MTU}) = 1500 ]; }}", f"echo {REVERTED} >/dev/{guest.CONSOLE}"
+        )
         assert guest.sh(f"cat {MTU}") == "9000\n"
     site.lose_controller(process)
     for guest in site.guests.values():

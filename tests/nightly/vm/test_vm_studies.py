@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -92,28 +91,13 @@ def measured(site: Machines, results: str, *words: str) -> pd.DataFrame:
     return rows
 
 
-class Measured(NamedTuple):
-    """A study that was measured, after which every setting is as before."""
-
-    rows: pd.DataFrame
-    controls: list[str]
-    """Available congestion controls of each host, before and after."""
-
-
-class Tuned(NamedTuple):
-    """A study of every knob and card, after which every setting is as before."""
-
-    rows: pd.DataFrame
-    """By path."""
-    during: list[str]
-    """Settings of the card e1000e of each host, as of its tools during a run."""
-    names: dict[str, dict[str, set[str]]]
-    """Host -> card -> names of the driver's counters."""
-
-
 @pytest.fixture(scope="module")
-def study(two_machines: Machines) -> Measured:
-    """Two runs, as found and with another MTU, by a congestion control that is a module."""
+def study(two_machines: Machines) -> tuple[pd.DataFrame, list[str]]:
+    """Two runs, as found and with another MTU, by a congestion control that is a module.
+
+    Their rows, and available congestion controls of each host, before and after. Every setting is
+    as before in the end.
+    """
     site = two_machines
     tunings = [{"name": "as-found"}, {"name": "jumbo", "mtus_B": [9000], "knobs": []}]
     site.write_study(tunings, congestion="highspeed")
@@ -121,12 +105,18 @@ def study(two_machines: Machines) -> Measured:
     rows = measured(site, "study", "--seconds", "2")
     controls += available(site)
     site.clean()
-    return Measured(rows, controls)
+    return rows, controls
 
 
 @pytest.fixture(scope="module")
-def tuned(two_machines: Machines) -> Tuned:
-    """A run on each card with every knob, and on the cables of host b frames that are dropped."""
+def tuned(
+    two_machines: Machines,
+) -> tuple[pd.DataFrame, list[str], dict[str, dict[str, set[str]]]]:
+    """A run on each card with every knob, and on the cables of host b frames that are dropped.
+
+    Rows by path, settings of the card e1000e of each host during a run, and names of the drivers'
+    counters by host and card. Every setting is as before in the end.
+    """
     site = two_machines
     site.write_study([{"name": "all", "mtus_B": [4000], "knobs": KNOBS}], *CARDS)
     names = {
@@ -137,7 +127,7 @@ def tuned(two_machines: Machines) -> Tuned:
         rows = measured(site, "knobs", "--seconds", "1").set_index("path")
         during = list(seen)
     site.clean()
-    return Tuned(rows, during, names)
+    return rows, during, names
 
 
 def counters(guest: Guest, card: str) -> set[str]:
@@ -173,7 +163,7 @@ def test_check_passes_and_reads_the_bus(two_machines):
 
 
 def test_a_study_is_measured_and_its_ledger_closes(study):
-    rows = study.rows
+    rows, _ = study
     assert list(rows["flags"]) == ["", ""], rows[["flags", "message"]].to_dict("records")
     assert (rows["ledger_error_B"] == 0).all()
     for text in rows["provenance"]:
@@ -184,11 +174,12 @@ def test_a_study_is_measured_and_its_ledger_closes(study):
 
 def test_a_congestion_control_of_the_kernel_is_loaded_for_a_study_only(study):
     """Its module; netlab's law of that name is for kernels without one."""
-    assert len(study.rows) == 2
-    for text in study.rows["congestion_source"]:
+    rows, controls = study
+    assert len(rows) == 2
+    for text in rows["congestion_source"]:
         assert text.startswith("module highspeed (Linux 6."), text
-    assert len(study.controls) == 4
-    for available in study.controls:
+    assert len(controls) == 4
+    for available in controls:
         assert "cubic" in available and "highspeed" not in available
 
 
@@ -202,7 +193,7 @@ def test_a_driver_takes_its_link_down_to_apply_a_setting(two_machines):
 
 def test_every_knob_of_every_driver_is_applied_and_reverted(tuned):
     """A knob that a driver lacks is recorded with the reason."""
-    rows = tuned.rows
+    rows, _, _ = tuned
     lacking = {card: set() for card in CARDS}
     for card in CARDS:
         applied = json.loads(rows.loc[card, "knobs"])
@@ -225,7 +216,7 @@ def test_every_knob_of_every_driver_is_applied_and_reverted(tuned):
 
 
 def test_settings_of_a_driver_are_changed_while_it_measures(tuned):
-    for seen in tuned.during:
+    for seen in tuned[1]:
         assert "RX:\t\t128" in seen.split("Current")[1], seen
         assert "\nrx-usecs: 100\n" in seen, seen
         assert "tcp-segmentation-offload: off" in seen, seen
@@ -234,11 +225,12 @@ def test_settings_of_a_driver_are_changed_while_it_measures(tuned):
 
 def test_a_run_names_the_counters_of_a_card_that_grew_as_its_driver_does(tuned):
     """Frames above the largest size of two cards, and more at once than the ring of a third has."""
+    rows, _, names = tuned
     for card in CARDS:
-        grown = json.loads(tuned.rows.loc[card, "card_counters"])
+        grown = json.loads(rows.loc[card, "card_counters"])
         assert set(grown) == {"sender", "receiver"}, card
         for end, host in (("sender", "a"), ("receiver", "b")):
-            assert set(grown[end]) <= tuned.names[host][card], (card, grown[end])
+            assert set(grown[end]) <= names[host][card], (card, grown[end])
         for name in FAULTY_COUNTERS[card]:
             assert grown["receiver"][name] > 0, (card, grown)
 
