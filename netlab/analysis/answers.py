@@ -179,12 +179,10 @@ def _findings(m: Measured) -> str:
     return f"Of {len(frame)} findings of 2003, {listed(parts)}.{named}"
 
 
-# Agreement of a study's generators on one path, cell by cell.
+# Agreement of a study's generators on one path, cell by cell; a cell here is without the generator.
 #
-# A cell here is a set of levels without the generator: path, direction, tuning, MTU, streams,
-# congestion control, record length and buffers. In each cell every generator is compared with a
-# reference, netlab's own where it was measured. All comparisons of a study are one family of
-# :func:`netlab.analysis.compare.compare_pairs`.
+# Every generator is compared with a reference, netlab's own where it was measured. All comparisons
+# of a study are one family of :func:`netlab.analysis.compare.compare_pairs`.
 
 OWN = "netlab"
 BOUND_PERCENT = 2.0

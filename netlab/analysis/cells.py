@@ -78,11 +78,9 @@ def is_symmetric(mean: float, low: float, high: float) -> bool:
 
 # Precision of a cell: its half-width, the rounds needed, and the level of its interval.
 #
-# A study with a ``precision`` tests its cells after several rounds and stops where they are narrow
-# enough. Stopping early favours cells that look narrow by chance, so that an interval of nominal
-# level 95 % would cover less. Intervals of such a study are made at a level raised by
-# :data:`LOOK_SHARE`. `docs/precision.md` has the table of simulated coverage, made by
-# ``tests/analysis/test_coverage.py``.
+# Stopping early favours cells that look narrow by chance. So a study that tests its cells more than
+# once makes its intervals at a level raised by :data:`LOOK_SHARE`; `docs/precision.md` has the
+# simulated coverage.
 
 LOOK_SHARE = 0.7
 """Share of the error rate that an interval gets where the cells are tested more than once."""

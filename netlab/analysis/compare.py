@@ -1,19 +1,8 @@
 """Comparison of two sets of runs, cell by cell: ratios B / A with simultaneous intervals.
 
-The two sides are campaigns, results, or two levels of a factor within one set of results. A cell
-that both sides have gets the ratio of its goodputs. Where both sides were measured in the same
-rounds of the same campaign, the ratio is the mean over rounds of the ratio within a round. The
-rounds of independent campaigns have nothing in common but their numbers: there the ratio is that
-of the geometric means, with Welch's interval on logarithms.
-
-All intervals hold at once: with m cells each is made at the level ``1 - (1 - confidence) / m``
-(Bonferroni), whatever the cells have in common, and *the same* is read from them. *Faster* and
-*slower* are read from Holm's step-down test of the ratios, which decides in every cell whose
-interval excludes 1, and in more: a cell that differs leaves its share of the error to the others.
-It cannot serve for *the same*, where a cell that is decided could still have been decided wrongly.
-So a false *faster* or *slower* has at most the probability 1 - confidence, and so has a false *the
-same*. `docs/compare.md` describes the verdicts;
-``tests/analysis/test_compare_errors.py`` simulates how often one is wrong.
+`docs/compare.md` describes pairing, intervals and verdicts. Holm's test serves for *faster* and
+*slower* alone: a cell that is decided rightly could still have been decided wrongly, so that *the
+same* is read from Bonferroni's intervals, which hold whatever the cells have in common.
 """
 
 from __future__ import annotations
@@ -49,13 +38,6 @@ MORE = (
 )
 """Factors that a cell has besides :data:`BASE`, where a side has several levels of them."""
 
-LABELS = ("group",)
-"""Columns that name cells and are not factors: left out where the sides share no level."""
-
-
-def _levels(runs: pd.DataFrame, column: str) -> set:
-    return set(plain_values(runs[column]))
-
 
 def plain_values(values: pd.Series) -> list:
     """Values with None where one is missing: NaN does not equal itself."""
@@ -68,12 +50,10 @@ def keys_of(a: pd.DataFrame, b: pd.DataFrame, by: str) -> tuple[tuple[str, ...],
     """Columns that identify a cell, and factors that differ altogether between the sides."""
     apart, keys = [], []
     for column in (*BASE, *MORE):
-        of_a, of_b = _levels(a, column), _levels(b, column)
-        one_each = len(of_a) == len(of_b) == 1
-        different = column == by or (one_each and of_a != of_b)
-        if column in LABELS and not of_a & of_b:
-            different = True
-        if different:
+        of_a, of_b = (set(plain_values(side[column])) for side in (a, b))
+        different = len(of_a) == len(of_b) == 1 and of_a != of_b
+        # a column that names cells and is not a factor: left out where the sides share no level
+        if column == by or different or (column == "group" and not of_a & of_b):
             apart.append((column, _listed(of_a), _listed(of_b)))
         elif column in BASE:
             keys.append(column)

@@ -88,18 +88,14 @@ def _paired(logs: np.ndarray) -> tuple[float, float, float]:
 
 def within_rounds(before: pd.Series, after: pd.Series) -> pd.Series:
     """Logarithms of the ratio of two cells in every round that both have."""
-    (one, at_one), (other, at_other) = (_by_round(values) for values in (before, after))
+    sides = []
+    for values in (before, after):  # numpy, since this is done for thousands of pairs
+        logs, rounds = np.log(values.to_numpy(dtype=float)), values.index.to_numpy()
+        rounds, inverse, counts = np.unique(rounds, return_inverse=True, return_counts=True)
+        sides.append((rounds, np.bincount(inverse, logs, len(rounds)) / counts))
+    (one, at_one), (other, at_other) = sides
     rounds, first, second = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     return pd.Series(at_other[second] - at_one[first], index=rounds, dtype=float)
-
-
-def _by_round(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Rounds, and the mean logarithm of each; numpy, since this is done for thousands of pairs."""
-    logs = np.log(values.to_numpy(dtype=float))
-    rounds, inverse, counts = np.unique(
-        values.index.to_numpy(), return_inverse=True, return_counts=True
-    )
-    return rounds, np.bincount(inverse, weights=logs, minlength=len(rounds)) / counts
 
 
 def paired_ratio(before: pd.Series, after: pd.Series, confidence: float = 0.95) -> Ratio:
@@ -185,15 +181,10 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
 
 # The mean ratio of pairs of cells that were measured in different numbers of rounds.
 #
-# A study that goes on until its cells are precise leaves some with 4 rounds and others with 16. All
-# of them count: the effect of each round is estimated from every cell of the campaign, so that
-# drift of the machine cancels although a cell has rounds that the other one lacks.
-#
-# The interval allows for what cells of one round have in common, such as a visit of a block: it is
-# the cluster-robust one with rounds as clusters (CR2, Bell and McCaffrey, "Bias reduction in
-# standard errors for linear regression with multi-stage samples", Survey Methodology 28, 2002) and
-# Student's t with their degrees of freedom. Where all cells have the same rounds, it is the
-# interval of the paired ratio. ``docs/precision.md`` has its simulated coverage.
+# `docs/precision.md` describes it. The interval is cluster-robust with rounds as clusters, since
+# cells of one visit vary together (CR2, Bell and McCaffrey, "Bias reduction in standard errors for
+# linear regression with multi-stage samples", Survey Methodology 28, 2002), and Student's t with
+# their degrees of freedom.
 
 CONVERGED = 1e-9
 MOST_STEPS = 1000

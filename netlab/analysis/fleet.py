@@ -49,16 +49,17 @@ def links(cells: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values("share", ignore_index=True)
 
 
-def asymmetric(found: pd.DataFrame, percent: float = ASYMMETRIC_PERCENT) -> pd.Series:
-    """Mask of the links that are slower than their other direction by more than `percent`."""
-    return found["share"] < (1 - percent / 100) * found["reverse"]
+def asymmetric(found: pd.DataFrame) -> pd.Series:
+    """Mask of the links slower than their other direction by :data:`ASYMMETRIC_PERCENT` or more."""
+    return found["share"] < (1 - ASYMMETRIC_PERCENT / 100) * found["reverse"]
 
 
 def asymmetric_pairs(found: pd.DataFrame) -> pd.DataFrame:
-    """Pairs whose directions differ by :data:`ASYMMETRIC_PERCENT` or more, the widest first."""
-    pairs = found[asymmetric(found)]
-    pairs = pairs.assign(ratio=pairs["share"] / pairs["reverse"])
-    return pairs.drop(columns="cells").sort_values("ratio", ignore_index=True)
+    """Pairs with an asymmetric link, the widest first."""
+    pairs = found[asymmetric(found)].drop(columns="cells")
+    return pairs.assign(ratio=pairs["share"] / pairs["reverse"]).sort_values(
+        "ratio", ignore_index=True
+    )
 
 
 def host_links(found: pd.DataFrame) -> pd.DataFrame:
@@ -90,7 +91,7 @@ SWEEPS = 5
 COLUMNS = ["host", "role", "links", "share", "p"]
 
 
-def outlying_hosts(links: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
+def outlying_hosts(links: pd.DataFrame) -> pd.DataFrame:
     """Name the hosts whose links are slower or faster than those of others."""
     if links.empty:
         return pd.DataFrame(columns=COLUMNS)
@@ -102,7 +103,7 @@ def outlying_hosts(links: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     found = [
         {"host": names[host], "role": role, "links": count, "share": share, "p": p}
         for role, rows in (("sends", logs - receives), ("receives", (logs - sends[:, None]).T))
-        for host, count, share, p in _outlying(rows, level)
+        for host, count, share, p in _outlying(rows)
         if abs(share - 1) >= LEAST_PERCENT / 100
     ]
     return pd.DataFrame(found, columns=COLUMNS).sort_values("share", ignore_index=True)
@@ -129,7 +130,7 @@ def _medians(values: np.ndarray, axis: int) -> np.ndarray:
     return np.where(count > 0, (middle[0] + middle[1]) / 2, 0.0).squeeze(axis)
 
 
-def _outlying(rows: np.ndarray, level: float) -> list[tuple[int, int, float, float]]:
+def _outlying(rows: np.ndarray) -> list[tuple[int, int, float, float]]:
     """Row, number of its values, its median over that of the others, corrected p."""
     counts = np.isfinite(rows).sum(axis=1)
     left = np.flatnonzero(counts >= LEAST_PARTNERS)
@@ -137,7 +138,7 @@ def _outlying(rows: np.ndarray, level: float) -> list[tuple[int, int, float, flo
     while len(left) > 2:
         p = np.minimum(1.0, 2 * len(left) * _rank_sum_p(rows[left]))
         first = int(np.argmin(p))
-        if p[first] > level:
+        if p[first] > LEVEL:
             break
         host = int(left[first])
         left = np.delete(left, first)

@@ -132,7 +132,7 @@ def after_slow_start(
         if run_id in traced and run_id in by_run:
             streams = traced[run_id].groupby(["direction", "stream"])
             starts = [slow_start(part) for _, part in streams]
-            since_s = max((s.over_s for s in starts), key=_nan_last)
+            since_s = float(np.max([s.over_s for s in starts]))  # NaN if one is not over
             rate = carried(by_run[run_id], since_s)
             step_s = float(rate["interval_s"].median()) if len(rate) else 0.0
             rtt_s = float(traced[run_id]["rtt_us"].median()) / 1e6
@@ -140,7 +140,7 @@ def after_slow_start(
                 rate["goodput_Mbps"].to_numpy(), step_s, rtt_s, confidence
             )
             row |= {
-                "slow_start_s": max((s.end_s for s in starts), key=_nan_last),
+                "slow_start_s": float(np.max([s.end_s for s in starts])),
                 "since_s": since_s,
                 "ended_by": ", ".join(sorted({s.ended_by or "not over" for s in starts})),
                 "top_segments": max(s.window_segments for s in starts),
@@ -152,10 +152,6 @@ def after_slow_start(
     numbers = ["slow_start_s", "since_s", "top_segments", "mean_Mbps", "half_width_Mbps", "after_s"]
     frame = pd.DataFrame(rows, columns=["run_id", "ended_by", *numbers])
     return frame.astype(dict.fromkeys(numbers, float))
-
-
-def _nan_last(value: float) -> float:
-    return math.inf if math.isnan(value) else value
 
 
 FACTORS = ("txqueuelen", "memory", "windows")

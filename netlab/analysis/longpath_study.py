@@ -64,38 +64,30 @@ class LongPath:
     @cached_property
     def table(self) -> pd.DataFrame:
         """Every run with its part of the study, its goodput after slow start, and a label."""
-        study = self.measured.study
+        study, runs = self.measured.study, self.runs
         parts = {group.name: group.part for group in study.groups}
-        order = {name: index for index, name in enumerate(parts)}
         levels = [levels_json(at) for g in study.groups for at in crossed(factors_of(study, g))]
-        within = {text: index for index, text in enumerate(dict.fromkeys(levels))}
-        after = after_slow_start(
-            self.runs, self.intervals, self.traces, self.measured.study.confidence
+        after = after_slow_start(runs, self.intervals, self.traces, study.confidence)
+        frame = runs.assign(
+            part=runs["group"].map(parts).fillna(""),
+            place=runs["group"].map({name: at for at, name in enumerate(parts)}),
+            level=runs["factors"].map({text: at for at, text in enumerate(dict.fromkeys(levels))}),
+            label=[label_of(run) for run in runs.to_dict("records")],
         )
-        frame = self.runs.assign(part=self.runs["group"].map(parts).fillna(""))
-        frame["place"] = frame["group"].map(order)
-        frame["level"] = frame["factors"].map(within)
-        frame["label"] = [label_of(run) for run in frame.to_dict("records")]
-        return frame.merge(after, on="run_id").sort_values(
-            ["place", "level", "mtu_B", "tuning", "round"],
-            ascending=[True, True, False, True, True],
-        )
+        keys = ["place", "level", "mtu_B", "tuning", "round"]
+        upwards = [key != "mtu_B" for key in keys]
+        return frame.merge(after, on="run_id").sort_values(keys, ascending=upwards)
 
-    def part(self, name: str) -> pd.DataFrame:
-        """The runs of one part of :attr:`table`, in the study's order."""
-        return self.table[self.table["part"] == name]
-
-    def of(self, part: str, mtu_B: int) -> pd.DataFrame:
-        runs = self.part(part)
-        return runs[runs["mtu_B"] == mtu_B]
-
-    def has(self, name: str) -> bool:
-        return len(self.part(name)) > 0
+    def part(self, name: str, mtu_B: int | None = None) -> pd.DataFrame:
+        """The runs of one part of :attr:`table`, in the study's order, with frames of one size."""
+        runs = self.table[self.table["part"] == name]
+        return runs if mtu_B is None else runs[runs["mtu_B"] == mtu_B]
 
     @property
     def compared(self) -> pd.DataFrame:
         """The runs that compare stacks, or all if the study has no such part."""
-        return self.part("comparison") if self.has("comparison") else self.table
+        compared = self.part("comparison")
+        return compared if len(compared) else self.table
 
     @cached_property
     def recoveries(self) -> pd.DataFrame:
@@ -155,25 +147,23 @@ class LongPath:
         return stack_of_stream(run["congestion"], stream)
 
 
-def thinned(samples: pd.DataFrame, most: int = MOST_POINTS) -> pd.DataFrame:
-    """Samples of one line, reduced to means of neighbours where there are more than ``most``."""
+def thinned(samples: pd.DataFrame) -> pd.DataFrame:
+    """Samples of a line, reduced to means of neighbours beyond :data:`MOST_POINTS`."""
     samples = samples.sort_values("t_s")[["t_s", "stream", "value"]]
-    if len(samples) <= most:
+    if len(samples) <= MOST_POINTS:
         return samples
-    bins = np.arange(len(samples)) * most // len(samples)
+    bins = np.arange(len(samples)) * MOST_POINTS // len(samples)
     return samples.astype(float).groupby(bins).mean()
 
 
-def seconds_mean(samples: pd.DataFrame, seconds: float = 1.0) -> pd.DataFrame:
-    """Mean rate of each span, at its end; a late sample is of the span it should have ended."""
+def seconds_mean(samples: pd.DataFrame) -> pd.DataFrame:
+    """Mean rate of each second, at its end; a late sample is of the one it should have ended."""
     if samples.empty:
         return samples[["t_s", "value"]]
-    last_s = samples["t_s"].max()
-    steps_s = np.diff(np.unique(samples["t_s"]))
+    last_s, steps_s = samples["t_s"].max(), np.diff(np.unique(samples["t_s"]))
     late_s = np.median(steps_s) / 4 if len(steps_s) else 0.0
-    ends = np.ceil((samples["t_s"] - late_s) / seconds - 1e-6) * seconds
-    grouped = samples.groupby(ends)["value"].mean()
-    if len(grouped) > 1 and last_s < grouped.index[-1] - seconds / 2 - 1e-6:
+    grouped = samples.groupby(np.ceil(samples["t_s"] - late_s - 1e-6))["value"].mean()
+    if len(grouped) > 1 and last_s < grouped.index[-1] - 0.5 - 1e-6:
         grouped = grouped.iloc[:-1]
     t_s = np.minimum(grouped.index.to_numpy(), last_s)
     return pd.DataFrame({"t_s": t_s, "value": grouped.to_numpy()})

@@ -83,10 +83,10 @@ def _series(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(series).reset_index(drop=True)
 
 
-def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
+def stability(runs: pd.DataFrame) -> pd.DataFrame:
     series = _series(runs)
     visits = series["visit"].nunique()
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     rows: list[tuple] = []
     for name, test in (("drift", _drift), ("step", _step), ("carry-over", _carry_over)):
         if visits < MIN_VISITS:

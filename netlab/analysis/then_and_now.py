@@ -1,24 +1,13 @@
 """Comparison of a measured study with the published one: findings of 2003 that hold here.
 
-A finding is the effect of one step of a factor on the rate, all else equal: the geometric mean
-of the ratios over the cells that both studies have. The published cells are single measurements
-without an interval. The preliminary notes, made with the same cards and program, state that "the
-measurements show fluctuations of a few %". That is read as 3 % on every published cell, so a
-published ratio is known to within :data:`BAND` either way. No other margin is used:
+A finding is the effect of one step of a factor on the rate, all else equal: the geometric mean of
+the ratios over the cells that both studies have. Notebook 15 states how a verdict is made. The
+measured ratio is held to the same bounds as the published one, so that two measurements of one
+ratio contradict each other only if their intervals have nothing in common.
 
-- a published ratio *rises* or *falls* outside the band around 1, else it *stays*;
-- a finding holds if the whole measured interval lies where the published ratio does: above the
-  band, below it or within;
-- it does not hold if no part of the interval does;
-- anything else cannot be told, also a ratio without an interval.
-
-The measured ratio is held to the same bounds as the published one. So two measurements of one ratio
-contradict each other only if their intervals have nothing in common.
-
-Ratios are of rates: of goodput where measured, of what the interface counted in 2003. Both cells of
-a ratio have the same path, so its ceiling cancels. The exception is the step from one direction to
-both where each direction has the full bus: the ceiling doubles there, and the ratio is still that
-of rates.
+Ratios are of rates: of goodput where measured, of what the interface counted in 2003. Both cells
+of a ratio have the same path, so its ceiling cancels, but for the step from one direction to both
+where each direction has the full bus: there the ceiling doubles.
 """
 
 from __future__ import annotations

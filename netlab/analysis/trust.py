@@ -266,13 +266,11 @@ def _imprecise(m: Measured) -> Concern | None:
             scatter = counted(beyond, "cell", ("scatters", "scatter"))
             reason += f"; {scatter} too much for {most} rounds: quiet the hosts"
         if asked.budget is not None:
-            timing["budget"] = _duration(asked.budget * rounds / asked.max_rounds)
+            budget_s = asked.budget * rounds / asked.max_rounds
+            minutes, seconds = (math.ceil(budget_s / unit) for unit in (60, 1))
+            timing["budget"] = f"{minutes}min" if budget_s >= 60 else f"{seconds}s"
     text = _of(len(wide), len(m.cells), "cell", IS) + " less precise than asked"
     return Concern(IMPRECISE, text, reason, *_remedy(m, wide, timing=timing))
-
-
-def _duration(seconds: float) -> str:
-    return f"{math.ceil(seconds / 60)}min" if seconds >= 60 else f"{math.ceil(seconds)}s"
 
 
 def _is_short(m: Measured) -> bool:

@@ -93,10 +93,9 @@ def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
     return mss
 
 
-def ethernet_goodput_Mbps(rate_Mbps: float, mtu_B: int, *, timestamps: bool = True) -> float:
+def ethernet_goodput_Mbps(rate_Mbps: float, mtu_B: int) -> float:
     """Most payload TCP over IPv4 can carry on an Ethernet link."""
-    payload = mss_B(mtu_B, timestamps=timestamps)
-    return _positive("rate_Mbps", rate_Mbps) * payload / (mtu_B + ETHERNET_FRAME_B)
+    return _positive("rate_Mbps", rate_Mbps) * mss_B(mtu_B) / (mtu_B + ETHERNET_FRAME_B)
 
 
 @dataclass(frozen=True)

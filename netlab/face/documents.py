@@ -128,7 +128,7 @@ class OpenlabNotes(Document):
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on the data set."""
-        return published.describe("openlab-2003-preliminary").notes
+        return tuple(published.describe("openlab-2003-preliminary")["notes"])
 
     charts = staticmethod(charts.preliminary_by_streams)
 

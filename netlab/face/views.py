@@ -167,7 +167,7 @@ class LongPathResults(AnsweredView):
     def runs_of(self, part: str, mtu_B: int | None = None) -> pd.DataFrame:
         """Runs of a part with their goodput after slow start, of one frame size if it is given."""
         lp: LongPath = self._subject
-        return lp.part(part) if mtu_B is None else lp.of(part, mtu_B)
+        return lp.part(part, mtu_B)
 
     answer = property(made_by(front.stacks))
     opening = made_by(longpath.opening)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import pandas as pd
 
 from netlab.published import data
-from netlab.published.data import Description, describe, names, numbers, read_raw
+from netlab.published.data import describe, names, numbers, read_raw
 
-__all__ = ["Description", "describe", "load", "names", "read_raw"]
+__all__ = ["describe", "load", "names", "read_raw"]
 
 _TIDY: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "gigabit-tuning": data.tuning,
@@ -33,4 +33,4 @@ def load(name: str) -> pd.DataFrame:
     raw = read_raw(name)
     if name not in _AS_PRINTED:
         raw = _TIDY.get(name, numbers)(raw)
-    return raw[[column.name for column in describe(name).tidy_columns]]
+    return raw[[column["name"] for column in describe(name)["tidy_columns"]]]

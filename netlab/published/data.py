@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,47 +13,9 @@ from netlab.bus import PCI_X_100, PCI_X_133
 from netlab.errors import BadInput, check
 from netlab.files.json_file import read_json
 from netlab.files.paths import data_dir
-from netlab.files.yaml_file import from_content
 from netlab.units import KIB, MIB
 
 # Published files: the printed text, its description, its digest.
-
-
-@dataclass(frozen=True)
-class PublishedColumn:
-    """One column: name, unit (empty for none) and content."""
-
-    name: str
-    unit: str
-    description: str
-
-
-@dataclass(frozen=True)
-class Source:
-    """Document and place in which a data set was printed."""
-
-    document: str
-    title: str
-    author: str
-    publisher: str
-    date: str
-    sections: tuple[str, ...]
-    tables: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Description:
-    """Content and origin of a published data set."""
-
-    name: str
-    title: str
-    file: Path
-    sha256: str
-    raw_rows: int
-    sources: tuple[Source, ...]
-    columns: tuple[PublishedColumn, ...]
-    tidy_columns: tuple[PublishedColumn, ...]
-    notes: tuple[str, ...]
 
 
 def names() -> list[str]:
@@ -61,24 +23,26 @@ def names() -> list[str]:
     return sorted(path.stem for path in _directory().glob("*.json"))
 
 
-def describe(name: str) -> Description:
+def describe(name: str) -> dict[str, Any]:
+    """Content and origin of a data set, with the path of its ``file``; see its JSON."""
     text = f"no such published data set; there are {', '.join(names())}"
     check(name in names(), "", name, text, "E-PUBLISHED-017")
     found = read_json(_directory() / f"{name}.json")
-    return from_content(Description, found | {"file": _directory() / found["file"]})
+    return found | {"file": _directory() / found["file"]}
 
 
 def read_raw(name: str) -> pd.DataFrame:
     """Read the CSV file of a data set, every cell as the printed text."""
     about = describe(name)
+    file, where = about["file"], str(about["file"])
     try:
-        content = about.file.read_bytes()
+        content = file.read_bytes()
     except OSError as error:
-        text, where = f"cannot be read: {error.strerror}", str(about.file)
+        text = f"cannot be read: {error.strerror}"
         raise BadInput(text, where=where, code="E-PUBLISHED-018") from error
-    if hashlib.sha256(content).hexdigest() != about.sha256:
+    if hashlib.sha256(content).hexdigest() != about["sha256"]:
         text = f"differs from what {name}.json describes; published values are never edited"
-        raise BadInput(text, where=str(about.file), code="E-PUBLISHED-019")
+        raise BadInput(text, where=where, code="E-PUBLISHED-019")
     return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
 
 

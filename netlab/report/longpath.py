@@ -74,7 +74,7 @@ def paths(lp: LongPath) -> Table:
 def opening(lp: LongPath) -> tuple[Table | Sentence, ...]:
     """First tables of a site: form of the study, paths, goodput of the stacks."""
     shown = (form(lp), paths(lp), stacks(lp))
-    return (*shown, configurations(lp)) if lp.has("configurations") else shown
+    return (*shown, configurations(lp)) if len(lp.part("configurations")) else shown
 
 
 def stacks(lp: LongPath) -> Table:

@@ -33,20 +33,11 @@ from netlab.study.tunings import fixed_buffer_text, is_moot, moot_knobs, resolve
 from netlab.tuning.knobs import Choice, Knob
 from netlab.tuning.profiles import Profile
 
-# Designs of a screen: the knobs that are set in each row.
+# Designs of a screen: the knobs that are set in each row; the others are left as found.
 #
-# A row is one setting of the hosts: some knobs are set, the others are left as found. Designs:
-#
-# ``full``
-#     Every combination of k knobs, 2^k rows: effects of all knobs and of all pairs.
-# ``folded``
-#     A Plackett-Burman design and its mirror image (R. L. Plackett, J. P. Burman, "The design of
-#     optimum multifactorial experiments", Biometrika 33, 1946; fold-over: G. E. P. Box, K. B.
-#     Wilson, 1951): at most 2k + 6 rows for up to 24 knobs. No effect of a knob is mixed with that
-#     of any pair; pairs are mixed with each other.
-# ``leave-one-out``
-#     All knobs, none, and all but one: k + 2 rows. It shows the effect of a knob beside all others
-#     only: of two knobs that replace each other it shows neither.
+# `docs/screen.md` compares them. ``folded`` is a Plackett-Burman design and its mirror image (R. L.
+# Plackett, J. P. Burman, "The design of optimum multifactorial experiments", Biometrika 33, 1946;
+# fold-over: G. E. P. Box, K. B. Wilson, 1951), at most 2k + 6 rows for up to 24 knobs.
 
 AUTO, FULL, FOLDED, LEAVE_ONE_OUT = "auto", "full", "folded", "leave-one-out"
 DESIGNS = (AUTO, FULL, FOLDED, LEAVE_ONE_OUT)
@@ -138,16 +129,12 @@ def _leave_one_out(knobs: int) -> np.ndarray:
 
 # Effects of knobs: ratios of goodput within rounds, corrected for the number of knobs.
 #
-# Every figure is a logarithm of goodput. A round measures each row of the design once, and its own
-# level cancels, since an effect is a difference between rows. In a balanced two-level design half
-# of the rows have a knob and half have not; the standard error of every such difference is the
-# same, whatever the spread of each row, and comes from what rounds and rows leave unexplained.
-# Without balance (``leave-one-out``) a difference between two rows has its own spread over the
-# rounds.
-#
-# As in :mod:`netlab.analysis.compare`, intervals are simultaneous (Bonferroni), *faster* and
-# *slower* are read from Holm's test, and *the same* from the interval. Knobs and pairs are one
-# family.
+# A round measures each row once, and its own level cancels, since an effect is a difference between
+# rows. In a balanced two-level design half of the rows have a knob and half have not; the standard
+# error of every such difference is the same, whatever the spread of each row, and comes from what
+# rounds and rows leave unexplained. Without balance (``leave-one-out``) a difference between two
+# rows has its own spread over the rounds. Verdicts are those of :mod:`netlab.analysis.compare`;
+# knobs and pairs are one family.
 
 EFFECT_COLUMNS = ("knob", "with_knob", "ratio", "low", "high", "p_holm", "verdict")
 

@@ -75,17 +75,13 @@ def test_overhead_counts_the_gap_to_the_next_run_but_not_the_pause_of_a_resumed_
     assert conditions.outside_s(later).max() < 0.3
 
 
-def test_noise_lists_recorded_values_only(runs):
-    table = conditions.noise(runs.assign(steal_percent=float("nan")))
+def test_noise_lists_recorded_values_only_and_no_runs_give_empty_tables(runs):
+    table = conditions.noise(runs.assign(steal_percent=math.nan))
     assert not table["quantity"].str.contains("steal").any()
     spread = table[table["quantity"].str.contains("rounds")].iloc[0]
     assert 0 < spread["median"] < spread["worst"] < 5
-
-
-def test_no_runs_give_empty_tables(runs):
-    none = runs.head(0)
-    assert conditions.flagged(none).empty and conditions.overhead(none).empty
-    assert conditions.noise(none).empty and conditions.unsupported(none).empty
+    for analysis in ("flagged", "overhead", "noise", "unsupported"):
+        assert getattr(conditions, analysis)(runs.head(0)).empty
 
 
 # The bottleneck of a cell, and the evidence for that of a run in a sentence.
@@ -229,7 +225,7 @@ def cells(runs, openlab):
     return Cells()(runs, study=openlab)
 
 
-def test_a_cell_has_the_ceiling_of_its_runs(runs, cells):
+def test_a_cell_has_the_ceiling_of_its_valid_runs(runs, cells):
     found = ceilings(runs, cells)
     assert tuple(found) == CEILING_COLUMNS
     assert set(found["ceiling_kind"]) == {"bus"}
@@ -238,13 +234,9 @@ def test_a_cell_has_the_ceiling_of_its_runs(runs, cells):
     assert found["percent_of_ceiling"].to_numpy() == pytest.approx(share.to_numpy())
     measured = cells.dropna(subset=["goodput_MBps"])
     assert len(found) == len(measured) == len(found.groupby(list(CELL_KEYS)))
-
-
-def test_a_flagged_run_sets_no_ceiling(runs, cells):
-    odd = runs.index[:1]
-    runs = runs.copy()
-    runs.loc[odd, "flags"], runs.loc[odd, "ceiling_MBps"] = "implausible", 1.0
-    assert ceilings(runs, cells)["ceiling_MBps"].min() > 1.0
+    odd = runs.copy()
+    odd.loc[odd.index[0], ["flags", "ceiling_MBps"]] = ["implausible", 1.0]
+    assert ceilings(odd, cells)["ceiling_MBps"].min() > 1.0
 
 
 def test_groups_with_different_limits_have_a_row_each(runs, cells):
@@ -258,9 +250,6 @@ def test_groups_with_different_limits_have_a_row_each(runs, cells):
     assert frame.loc["Linux64 → Linux32", "source"] == "a link of 125 MB/s"
     assert frame.loc["Linux64 → Linux64", "kind"] == "bus"
     assert (frame["low"] <= frame["high"]).all() and (frame["best"] > 0).all()
-
-
-def test_without_a_known_ceiling_there_is_no_table(runs, cells):
     assert ceilings_table(runs.assign(ceiling_MBps=math.nan), cells) is None
 
 
@@ -301,24 +290,15 @@ def test_a_host_without_a_number_of_cpus_or_a_meter_has_no_cost(runs, openlab):
 
 
 def test_the_window_of_a_timeline_is_what_cells_use(runs, openlab):
-    some = runs[runs["direction"] == "<->"].head(3)
+    some, timing = runs[runs["direction"] == "<->"].head(3), openlab.timing
     samples = synthetic.intervals_of(some, openlab)
     lines = timelines(samples)
     for run_id, part in samples.groupby("run_id"):
         line = lines[lines["run_id"] == run_id]
         inside = line.loc[line["in_window"], "goodput_MBps"].to_numpy()
         assert inside == pytest.approx(window_rates(part))
-        timing = openlab.timing
         samples_each = round(1000 * (timing.warmup_at() + timing.seconds) / timing.interval_ms)
         assert len(line) == samples_each and line["t_s"].is_monotonic_increasing
-
-
-def test_a_sample_that_a_stream_lacks_is_left_out(runs, openlab):
-    run = runs[(runs["streams"] == 4) & (runs["direction"] == "->")].head(1)
-    samples = synthetic.intervals_of(run, openlab)
-    last = samples[samples["stream"] == 3].index[-1]
-    assert len(timelines(samples.drop(last))) == len(timelines(samples)) - 1
-
-
-def test_no_samples_give_no_lines(runs, openlab):
-    assert timelines(synthetic.intervals_of(runs.head(0), openlab).head(0)).empty
+    last = samples[samples["stream"] == samples["stream"].max()].index[-1]
+    assert len(timelines(samples.drop(last))) == len(lines) - 1, "a stream lacks the sample"
+    assert timelines(samples.head(0)).empty

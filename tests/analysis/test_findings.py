@@ -101,7 +101,7 @@ def test_a_verdict_needs_two_thirds_of_all_answers(yes, no, of, verdict):
     ("share", "noise", "verdict"),
     [(0.9, 0.002, "met"), (0.5, 0.002, "not met"), (0.8, 0.05, "cannot tell")],
 )
-def test_the_target_is_met_only_by_a_whole_interval(openlab, share, noise, verdict):
+def test_the_target_is_met_only_by_a_whole_interval(openlab, foreign, share, noise, verdict):
     def value(study, group, tuning, mtu_B, streams):
         top = tuning == "full" and mtu_B == 16114 and streams == 4
         return (2128.0 * share if top else 100.0), "CPU"
@@ -112,9 +112,6 @@ def test_the_target_is_met_only_by_a_whole_interval(openlab, share, noise, verdi
     assert row["verdict"] == verdict
     assert row["best_cell"] == "Driver Tuning, 16114 B, 4 Streams"
     assert row["low"] <= row["reached"] <= row["high"]
-
-
-def test_a_target_without_a_valid_run_cannot_be_told(runs, openlab, foreign):
     cells = Cells()(runs.assign(flags="failed"), study=openlab)
-    assert target(cells, openlab)["verdict"].tolist() == ["cannot tell"]
+    assert target(cells, openlab)["verdict"].tolist() == ["cannot tell"], "without a valid run"
     assert target(Cells()(synthetic.runs_of(foreign), study=foreign), foreign).empty

@@ -5,6 +5,7 @@ import os
 import pytest
 import synthetic
 import yaml
+from refusals import refused
 
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
@@ -81,14 +82,9 @@ def home(tmp_path, monkeypatch):
     return paths.results_dir("openlab-2003-quick")
 
 
-def test_without_a_directory_the_quick_results_are_found(home):
-    quick_store(home)
-    m = load_measured("", "openlab-2003")
-    assert m.study.name == "openlab-2003-quick"
-
-
 def test_of_the_whole_and_the_short_form_the_one_measured_last_is_loaded(home, openlab):
     quick_store(home)
+    assert load_measured("", "openlab-2003").study.name == "openlab-2003-quick", "the only one"
     whole = paths.results_dir("openlab-2003")
     few = synthetic.only(tuning=("none",), streams=(1,))
     synthetic.store_of(whole, openlab, synthetic.runs_of(openlab, change=few))
@@ -101,16 +97,11 @@ def test_of_the_whole_and_the_short_form_the_one_measured_last_is_loaded(home, o
     assert load_measured(whole).study == openlab.model_copy(update={"quick": None})
 
 
-def test_results_are_loaded_by_a_name_that_no_file_has(home, foreign):
-    there = paths.results_dir("two-racks")
-    synthetic.store_of(there, foreign)
-    freeze(foreign, there)
+def test_results_are_loaded_by_a_name_that_no_file_has(home, tmp_path, foreign):
+    for place in (paths.results_dir("two-racks"), tmp_path / "store"):
+        synthetic.store_of(place, foreign)
+        freeze(foreign, place)
     assert load_measured("", "two-racks").study == foreign
-
-
-def test_a_name_that_no_file_has_is_that_of_the_study_in_the_directory(tmp_path, foreign):
-    synthetic.store_of(tmp_path / "store", foreign)
-    freeze(foreign, tmp_path / "store")
     assert load_measured(tmp_path / "store", "two-racks").study == foreign
 
 
@@ -148,6 +139,5 @@ def test_results_that_are_not_those_of_a_study_are_refused(home, foreign, result
     for name in ("unfrozen", "frozen"):
         synthetic.store_of(place / name, foreign)
     freeze(foreign, place / "frozen")
-    with pytest.raises(NetlabError) as caught:
+    with refused(NetlabError, code):
         load_measured(results and place / results, study)
-    assert caught.value.code == code

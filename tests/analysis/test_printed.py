@@ -52,18 +52,9 @@ def test_values_are_rounded_to_their_size(value, low, high, text):
     assert printed.with_interval(value, low, high) == text
 
 
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [([15.9, 89.7], "15.9 to 89.7"), ([15.91, 15.92], "15.9"), ([15.9], "15.9")],
-)
-def test_a_range_of_one_value_is_that_value(values, text):
-    assert printed.reach(values) == text
-
-
-def test_groups_follow_their_table_numbers(cells):
-    shuffled = cells.sample(frac=1, random_state=1)
-    assert printed.group_names(shuffled)[0] == "Linux64 -> Linux64"
-    assert printed.caption(cells, "Linux32 <-> Linux64") == "Table 6: Linux32 <-> Linux64"
+def test_a_range_of_one_value_is_that_value():
+    ranges = ([15.9, 89.7], [15.91, 15.92], [15.9])
+    assert [printed.reach(values) for values in ranges] == ["15.9 to 89.7", "15.9", "15.9"]
 
 
 def test_a_study_of_another_kind_is_laid_out_too(foreign):
@@ -85,14 +76,14 @@ def test_missing_cells_are_dashes_and_listed(openlab):
     assert len(printed.missing(cells)) == 35
 
 
-def test_the_best_cell_is_the_highest_of_its_group(cells):
+def test_the_best_cell_is_the_highest_of_its_group_and_groups_follow_their_tables(cells):
     best = printed.best(cells)
     assert best["group"].tolist() == printed.group_names(cells)
     for row in best.itertuples():
         assert row.goodput_MBps == cells[cells.group == row.group]["goodput_MBps"].max()
-
-
-def test_unknown_groups_and_quantities_are_refused(cells):
+    shuffled = cells.sample(frac=1, random_state=1)
+    assert printed.group_names(shuffled)[0] == "Linux64 -> Linux64"
+    assert printed.caption(cells, "Linux32 <-> Linux64") == "Table 6: Linux32 <-> Linux64"
     with pytest.raises(BadInput, match="no such group"):
         printed.as_printed(cells, "nobody")
     with pytest.raises(BadInput, match="quantity"):

@@ -61,6 +61,11 @@ def test_two_campaigns_of_one_directory_are_compared(store):
     assert (found.a.campaign, found.b.campaign) == (FIRST, SECOND)
     assert set(found.compared.frame["verdict"]) == {"faster"}
     assert not found.compared.frame["paired"].any() and found.compared.shared == 0
+    third = "20260304T050607Z"  # without runs
+    results_store.write_log(store, CampaignLog(third, "k", "t", "two-racks", "d", "0.1.0"))
+    freeze(found.a.study, results_store.folder(store, third))
+    with pytest.raises(NetlabError):
+        side_of(f"{store}@{third}")
 
 
 def test_an_adopted_record_is_not_compared_with_itself(tmp_path, study):
@@ -69,6 +74,13 @@ def test_an_adopted_record_is_not_compared_with_itself(tmp_path, study):
     measure(tmp_path, study, SECOND, seed=2, factor=1.5, adopted=kept)
     found = comparison([f"{tmp_path}@{FIRST}", f"{tmp_path}@{SECOND}"]).compared
     assert found.shared == 4 and found.frame["streams"].tolist() == [64]
+
+
+def test_the_face_has_superseded_records_only_on_request(store):
+    every = netlab.Results(str(store), superseded=True)
+    assert every.runs["superseded"].sum() == (~every.runs["superseded"]).sum() == 8
+    assert set(every.runs["campaign"]) == {FIRST, SECOND}
+    assert len(netlab.Results(str(store)).runs) == 8 and every.cells["n"].sum() == 8
 
 
 def test_levels_of_a_factor_are_paired_within_rounds_and_a_copy_elsewhere_is_not(tmp_path, store):
@@ -116,14 +128,6 @@ def test_incomparable_sides_are_refused_with_their_code(store, given, by, code):
         comparison([text.replace("STORE", str(store)) for text in given], by=by)
 
 
-def test_a_campaign_without_runs_is_named(store, study):
-    third = "20260304T050607Z"
-    results_store.write_log(store, CampaignLog(third, "k", "t", study.name, "d", "0.1.0"))
-    freeze(study, results_store.folder(store, third))
-    with pytest.raises(NetlabError):
-        side_of(f"{store}@{third}")
-
-
 def test_a_level_may_hold_a_comma():
     runs = pd.DataFrame({"group": ["a, b", "c", "b,c"]})
     assert levels_of("group=a, b,c", runs) == ("group", ("a, b", "c"))
@@ -154,6 +158,8 @@ def test_differences_name_versions_hosts_knobs_and_timing(study):
     assert found.loc["socket buffer, B"].tolist() == ["0", "7"]
     assert "study digest" in found.index and "warm-up, s" not in found.index
     assert differences(a, a, (study, study)).empty
+    with refused(NetlabError, "E-ANALYSIS-024"):
+        differences(a.assign(provenance="{"), a)
 
 
 def test_knobs_are_compared_tuning_by_tuning_or_between_the_two_compared(openlab, runs):
@@ -185,12 +191,6 @@ def test_many_conditions_of_one_side_are_named_in_one_line(study):
     assert note == f"50 conditions recorded in A only: {', '.join(more)}."
 
 
-def test_provenance_that_is_not_json_is_an_error(study):
-    broken = synthetic.runs_of(study).assign(provenance="{")
-    with refused(NetlabError, "E-ANALYSIS-024"):
-        differences(broken, broken)
-
-
 def test_the_face_compares_results_directories_and_levels(store, tmp_path):
     results = netlab.Results(str(store))
     found = results.compare(f"{store}@{FIRST}")
@@ -204,10 +204,3 @@ def test_the_face_compares_results_directories_and_levels(store, tmp_path):
     assert list(found.differences) == ["item", "a", "b"]
     with pytest.raises(BadInput):
         results.compare()
-
-
-def test_the_face_has_superseded_records_only_on_request(store):
-    every = netlab.Results(str(store), superseded=True)
-    assert every.runs["superseded"].sum() == (~every.runs["superseded"]).sum() == 8
-    assert set(every.runs["campaign"]) == {FIRST, SECOND}
-    assert len(netlab.Results(str(store)).runs) == 8 and every.cells["n"].sum() == 8

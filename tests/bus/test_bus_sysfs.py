@@ -28,9 +28,7 @@ def test_a_card_s_link_is_read_and_what_it_supports(tmp_path):
     files = {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "8"}
     more = {"max_link_speed": "16.0 GT/s PCIe", "max_link_width": "8"}
     _interface(tmp_path, "eth0", "pci", **files, **more)
-    found = bus.of_interface("eth0", sysfs=tmp_path)
-    assert (found.bus, found.best) == (bus.SerialBus(3, 8), bus.SerialBus(4, 8))
-    assert str(found) == (
+    assert bus.of_interface("eth0", sysfs=tmp_path) == (
         "PCIe 3.0 x8 (128b/130b), 7877 MB/s each way; "
         "the device supports PCIe 4.0 x8 (128b/130b), 15754 MB/s each way"
     )
@@ -38,14 +36,13 @@ def test_a_card_s_link_is_read_and_what_it_supports(tmp_path):
 
 def test_the_text_of_older_kernels_is_read(tmp_path):
     _interface(tmp_path, "eth0", "pci", current_link_speed="2.5 GT/s", current_link_width="4")
-    found = bus.of_interface("eth0", sysfs=tmp_path)
-    assert found.bus == bus.SerialBus(1, 4) and str(found) == str(found.bus)
+    assert bus.of_interface("eth0", sysfs=tmp_path) == str(bus.SerialBus(1, 4))
 
 
 @pytest.mark.parametrize("subsystem", [None, "virtio", "usb", "xen", "vmbus"])
 def test_a_virtual_device_has_no_bus(tmp_path, subsystem):
     _interface(tmp_path, "veth1", subsystem)
-    assert str(bus.of_interface("veth1", sysfs=tmp_path)) == "no bus"
+    assert bus.of_interface("veth1", sysfs=tmp_path) == bus.of_interface("lo") == "no bus"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +58,7 @@ def test_a_virtual_device_has_no_bus(tmp_path, subsystem):
 )
 def test_a_card_that_reports_no_link_says_so(tmp_path, files):
     _interface(tmp_path, "eth0", "pci", **files)
-    assert str(bus.of_interface("eth0", sysfs=tmp_path)) == "PCI, link speed not reported"
+    assert bus.of_interface("eth0", sysfs=tmp_path) == "PCI, link speed not reported"
 
 
 def test_a_virtual_function_has_the_link_of_its_physical_function(tmp_path):
@@ -70,11 +67,7 @@ def test_a_virtual_function_has_the_link_of_its_physical_function(tmp_path):
     function = _interface(tmp_path, "eth0", "pci", **unknown)
     card = _interface(tmp_path, "ens1f0", "pci", **known)
     (function / "physfn").symlink_to(card)
-    assert bus.of_interface("eth0", sysfs=tmp_path).bus == bus.SerialBus(4, 16)
-
-
-def test_this_machine_s_loopback_has_no_bus():
-    assert str(bus.of_interface("lo")) == "no bus"
+    assert bus.of_interface("eth0", sysfs=tmp_path) == str(bus.SerialBus(4, 16))
 
 
 @pytest.mark.parametrize(
@@ -83,9 +76,6 @@ def test_this_machine_s_loopback_has_no_bus():
 def test_a_name_no_kernel_would_take_is_refused(tmp_path, name):
     with pytest.raises(BadInput, match="interface"):
         bus.of_interface(name, sysfs=tmp_path)
-
-
-def test_an_interface_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadInput, match="no such interface"):
         bus.of_interface("eth9", sysfs=tmp_path)
 
@@ -99,18 +89,11 @@ def test_an_interface_that_is_not_there_is_refused(tmp_path):
         ("133 MHz PCI-X", 64, 1064),
         ("133 MHz PCI-X 266", 64, 2128),
         ("133 MHz PCI-X 533", 64, 4256),
+        *[(None, 64, None), ("133 MHz PCI-X", None, None), ("Unknown", 64, None)],
+        *[("AGP 8x", 32, None), ("8.0 GT/s PCIe", 64, None), ("66 MHz PCI-X 266", 64, None)],
+        ("133 MHz PCI", 64, None),
     ],
 )
-def test_a_slot_reports_the_clock_of_a_parallel_bus(speed, bits, MBps):
-    assert parallel_of(speed, bits).bandwidth_MBps == MBps
-
-
-@pytest.mark.parametrize(
-    ("speed", "bits"),
-    [
-        *[(None, 64), ("133 MHz PCI-X", None), ("Unknown", 64), ("AGP 8x", 32)],
-        *[("8.0 GT/s PCIe", 64), ("66 MHz PCI-X 266", 64), ("133 MHz PCI", 64)],
-    ],
-)
-def test_what_is_not_the_speed_of_a_parallel_bus_is_none(speed, bits):
-    assert parallel_of(speed, bits) is None
+def test_a_slot_reports_the_clock_of_a_parallel_bus_or_something_else(speed, bits, MBps):
+    found = parallel_of(speed, bits)
+    assert (found and found.bandwidth_MBps) == MBps

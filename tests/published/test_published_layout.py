@@ -69,17 +69,14 @@ def test_a_set_shows_total_and_streams():
     frame = layout.preliminary_set("kernel").frame
     assert frame.loc["16114 B", "4 streams"] == "614 (4 × 179)"
     assert frame.loc["1500 B", "1 stream"] == "203"
+    slots = layout.slot_table().frame
+    assert list(slots["Bandwidth, MB/s"]) == [532, 1064, 1064]
+    assert list(slots["One stream, MB/s"]) == [470, 755, 940]
 
 
 def test_table_1_is_the_notes_less_fifteen_cells():
     fates = {"the same in table 1": 21, "changed": 0, "left out of table 1": 15}
     assert layout.notes_against_report().frame.sum().to_dict() == fates
-
-
-def test_the_half_speed_slot_has_half_the_bandwidth():
-    frame = layout.slot_table().frame
-    assert list(frame["Bandwidth, MB/s"]) == [532, 1064, 1064]
-    assert list(frame["One stream, MB/s"]) == [470, 755, 940]
 
 
 # Gigabit hosts before and after tuning, and their limits.
@@ -201,6 +198,10 @@ def test_the_path_needs_fifty_seven_megabytes():
     figures = windows.path_figures()
     assert figures["bdp_B"] == pytest.approx(2500e6 / 8 * 0.183022)
     assert figures["rtt_near_ms"] == 64.879
+    table = windows.configurations_table()
+    assert set(table.frame["tcp memory"].dropna()) == {"A", "B"}
+    assert table.frame.loc[0, "tcp memory"] == "A"
+    assert "B: tcp_rmem 4096 87380 67108864 B" in table.note
 
 
 def test_each_configuration_has_window_needed_and_given():
@@ -211,19 +212,9 @@ def test_each_configuration_has_window_needed_and_given():
     assert set(known["given_B"]) == {32 << 20, 40 << 20}
     assert (known["limit_Mbps"] < known["bottleneck_Mbps"]).all()
     assert (known["doubled_Mbps"] == known["bottleneck_Mbps"]).all()
-
-
-def test_the_summary_counts_every_known_window():
     frame = windows.windows_table().frame
     assert frame["Configurations"].sum() == 23
     assert list(frame["Given, % of needed"].round()) == [73, 59]
-
-
-def test_the_memory_settings_are_named_as_on_the_page():
-    table = windows.configurations_table()
-    assert set(table.frame["tcp memory"].dropna()) == {"A", "B"}
-    assert table.frame.loc[0, "tcp memory"] == "A"
-    assert "B: tcp_rmem 4096 87380 67108864 B" in table.note
 
 
 def test_the_path_table_has_both_ends():

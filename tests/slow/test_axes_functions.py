@@ -131,7 +131,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         ),
         "fleet.host_matrix": given(of_links),
         "fleet.host_spread": given(of_links),
-        "longpath.goodput_over_time": given(lp, lp.of("comparison", 9000), "Frames"),
+        "longpath.goodput_over_time": given(lp, lp.part("comparison", 9000), "Frames"),
         "longpath.goodput_by_run": given(lp, lp.part("configurations"), "Plots"),
         "measured.drift": given(m.runs),
         "measured.overhead": given(m.runs),

@@ -96,7 +96,7 @@ def test_generators_are_compared_within_the_bound_given(tmp_path):
 
 def test_a_long_path_has_its_charts_and_tables_by_part(lp):
     found = LongPathResults(lp.measured)
-    assert len(found.runs_of("comparison", 9000)) == len(lp.of("comparison", 9000)) > 0
+    assert len(found.runs_of("comparison", 9000)) == len(lp.part("comparison", 9000)) > 0
     assert found.opening().charts and "slow start" in repr(found.answer)
     title = "Frames of 9000 B"
     assert found.over_time("comparison", title, mtu_B=9000).charts

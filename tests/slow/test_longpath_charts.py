@@ -9,7 +9,7 @@ from netlab.charts import longpath as charts
 
 
 def test_runs_over_time_are_columns_of_all_that_is_known(lp):
-    (chart,) = charts.over_time(lp, lp.of("comparison", 9000), "Frames of 9000 B").charts
+    (chart,) = charts.over_time(lp, lp.part("comparison", 9000), "Frames of 9000 B").charts
     for word in ("Reno", "HighSpeed", "Scalable", "FAST", "goodput, Mb/s", "queue, MB", "RTT, ms"):
         assert word in chart.svg
         assert word in chart.alt
@@ -17,7 +17,7 @@ def test_runs_over_time_are_columns_of_all_that_is_known(lp):
 
 
 def test_the_summary_has_a_line_a_stack_and_a_blow_up(lp):
-    whole, blown_up = charts.summary(lp, lp.of("comparison", 1500), "Frames of 1500 B").charts
+    whole, blown_up = charts.summary(lp, lp.part("comparison", 1500), "Frames of 1500 B").charts
     for chart in (whole, blown_up):
         assert all(name in chart.svg for name in ("Reno", "HighSpeed", "Scalable", "FAST"))
     assert "blow-up" in blown_up.svg and "blow-up" not in whole.svg

@@ -56,17 +56,14 @@ _NAMES: dict[str, Any] = {
 
 
 @cache
-def _file_of(document: str) -> dict:
-    return read_yaml(Path(__file__).with_name(f"{document}.yml"))
-
-
 def all_claims() -> tuple[Claim, ...]:
     """All claims, by document and in the order of its text."""
     claims: list[Claim] = []
     for document in DOCUMENTS:
         if document == values.PRELIMINARY:
             claims += values.totals()
-        claims += claims_of(_file_of(document), _NAMES)
+        content = read_yaml(Path(__file__).with_name(f"{document}.yml"))
+        claims += claims_of(content, _NAMES)
     return tuple(claims)
 
 
