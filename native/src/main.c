@@ -64,6 +64,9 @@ static const struct {
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
 	{"version", version_main, "print version and source digest"},
 	{"help", help_main, "print this help, or the options of a subcommand"},
+	{"--help", help_main, NULL},
+	{"-h", help_main, NULL},
+	{"--version", version_main, NULL},
 };
 
 enum { COMMANDS = sizeof(command) / sizeof(command[0]) };
@@ -71,7 +74,7 @@ enum { COMMANDS = sizeof(command) / sizeof(command[0]) };
 static void print_commands(FILE *to)
 {
 	fprintf(to, "Usage: gensink COMMAND [--option value ...]\n\n");
-	for (int i = 0; i < COMMANDS; i++)
+	for (int i = 0; i < COMMANDS && command[i].help; i++)
 		fprintf(to, "  %-8s %s\n", command[i].name, command[i].help);
 	fprintf(to, "\nCalled as gen4 or sink4: hostname server_port record_length setsockopt\n");
 }
@@ -103,12 +106,6 @@ int main(int argc, char **argv)
 	for (int i = 0; argc > 1 && i < COMMANDS; i++)
 		if (strcmp(command[i].name, argv[1]) == 0)
 			return command[i].main(argc - 1, argv + 1);
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-		print_commands(stdout);
-		return 0;
-	}
-	if (argc > 1 && strcmp(argv[1], "--version") == 0)
-		return version_main(argc, argv);
 	print_commands(stderr);
 	return 2;
 }

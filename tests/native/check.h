@@ -62,18 +62,16 @@ static struct nl_test *nl_tests, **nl_last_test = &nl_tests;
 /* 0, or 1 after a failed CHECK. */
 static inline int nl_run_part(void (*part)(void))
 {
-	int failed = 1;
-
 	nl_check.thread = pthread_self();
 	nl_check.active = 1;
-	if (part && setjmp(nl_check.end) == 0) {
-		part();
-		failed = 0;
-	} else if (!part) {
-		failed = 0;
+	if (setjmp(nl_check.end)) {
+		nl_check.active = 0;
+		return 1;
 	}
+	if (part)
+		part();
 	nl_check.active = 0;
-	return failed;
+	return 0;
 }
 
 static inline int nl_test_selected(const struct nl_test *test, int argc, char **argv)
@@ -97,9 +95,7 @@ int main(int argc, char **argv)
 			puts(test->name);
 		if (list || !nl_test_selected(test, argc, argv))
 			continue;
-		bad = nl_run_part(test->setup);
-		if (!bad)
-			bad = nl_run_part(test->run);
+		bad = nl_run_part(test->setup) || nl_run_part(test->run);
 		bad |= nl_run_part(test->teardown);
 		printf("%s %s\n", bad ? "FAILED" : "ok", test->name);
 		fflush(stdout);

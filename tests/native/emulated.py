@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from spoken_agent import Agent, request
+from spoken_agent import Agent, by_role, request
 
 ADDRESS = {"a": "198.18.200.1", "b": "198.18.200.2"}
 DEVICE = "data0"
@@ -126,18 +126,14 @@ class Emulated:
 def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) -> dict[str, dict]:
     """One run from a to b; the results of gen and sink."""
     gen, sink = agents
-    run_id = secrets.randbelow(1 << 32)
-    common = {"run": run_id, "congestion": "reno", "force_buffer": 1, **settings}
-    sink_only = {key: common.pop(key) for key in ("accept_ms", "receive") if key in common}
-    gen_only = {
-        key: common.pop(key)
-        for key in ("tail_ms", "connect_ms", "bytes", "pacing_Bps")
-        if key in common
-    }
-    if "bytes" in gen_only:
-        sink_only["window_ms"] = 0
-    port, token = sink.sink(bind=ADDRESS["b"], **common, **sink_only)
-    gen.gen(port, token, to=ADDRESS["b"], **common, **gen_only)
+    common = {
+        "run": secrets.randbelow(1 << 32), "congestion": "reno", "force_buffer": 1, **settings,
+    }  # fmt: skip
+    port, token = sink.sink(
+        bind=ADDRESS["b"],
+        **by_role("sink", common) | ({"window_ms": 0} if "bytes" in common else {}),
+    )
+    gen.gen(port, token, to=ADDRESS["b"], **by_role("gen", common))
     return {"gen": gen.receive(60), "sink": sink.receive(60)}
 
 

@@ -11,6 +11,16 @@ import subprocess
 import time
 from pathlib import Path
 
+from netlab import core
+
+EMPTY: dict[str, object] = {}
+
+
+def by_role(role: str, options: dict[str, object]) -> dict[str, object]:
+    """The options that a sink or a gen has."""
+    known = core.options()
+    return {name: value for name, value in options.items() if role in known[name].roles}
+
 
 class Agent:
     """A gensink agent and its standard streams."""
@@ -78,6 +88,19 @@ class Agent:
         if "bytes" not in settings:
             base["window_ms"] = 200
         self.say(request("gen", {**base, **settings}))
+
+    def transfer(
+        self, timeout_s: float = 30, sink: dict = EMPTY, gen: dict = EMPTY, **both: object
+    ) -> tuple[dict, dict]:
+        """Run a gen against a sink, each with those options that its role has; both results."""
+        sink, gen = by_role("sink", both) | sink, by_role("gen", both) | gen
+        if "bytes" in gen:
+            sink["window_ms"] = 0
+        port, token = self.sink(**sink)
+        self.gen(port, token, **gen)
+        results = self.receive_results(timeout_s=timeout_s)
+        run = both.get("run", 1)
+        return results["sink_result", run], results["gen_result", run]
 
     def close(self) -> int:
         """End its input; the exit code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,10 +17,30 @@ from ledger import assert_ledger_closes
 
 from netlab import core
 
+PEERS_TOKEN = "5a" * 16
+
 
 def hello(run: int, stream: int, token: str, *, magic: bytes = b"NLHELLO1", version: int = 2):
     """The 64 bytes a gen says first."""
     return struct.pack(">8sIIQ16s24x", magic, version, stream, run, bytes.fromhex(token))
+
+
+@contextlib.contextmanager
+def flood(port: int, count: int, **options):
+    """That many connections that say nothing."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(count):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), **options))
+        yield
+
+
+@contextlib.contextmanager
+def one_peer(port: int):
+    """A stream of run 1 that was let go."""
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(hello(1, 0, PEERS_TOKEN))
+        assert peer.recv(1) == b"G"
+        yield peer
 
 
 def test_ready_line_names_this_build_and_host(gensink, own_network):
@@ -37,11 +58,8 @@ def test_ready_line_names_this_build_and_host(gensink, own_network):
 @pytest.mark.parametrize("streams", [1, 4, 20, 100])
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_ledger_closes_to_the_byte(agent, streams, address):
-    shared = {"streams": streams, "interface": "lo", "warmup_ms": 50}
-    port, token = agent.sink(bind=address, **shared)
-    agent.gen(port, token, to=address, **shared)
-    results = agent.receive_results()
-    sink, gen = results["sink_result", 1], results["gen_result", 1]
+    options = {"streams": streams, "interface": "lo", "warmup_ms": 50}
+    sink, gen = agent.transfer(bind=address, to=address, **options)
     assert_ledger_closes(sink, gen)
     assert sink["accepted"] == streams and not any(sink["rejected"].values())
     # headers and acks come on top; loopback counts both directions in one
@@ -73,14 +91,12 @@ def test_a_sink_listens_at_the_port_that_it_is_given_again_and_again(agent):
         port, token = agent.sink(run=run, port=free)
         assert port == free
         agent.gen(port, token, run=run)
-        assert {agent.receive(10)["status"] for _ in range(2)} == {"ok"}
+        assert {end["status"] for end in agent.receive_results().values()} == {"ok"}
 
 
 def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
-    port, token = agent.sink(streams=2, interval_ms=10, window_ms=500)
-    agent.gen(port, token, streams=2, interval_ms=10, window_ms=500, trace=1)
-    results = agent.receive_results()
-    sink, gen = results["sink_result", 1], results["gen_result", 1]
+    options = {"streams": 2, "interval_ms": 10, "window_ms": 500}
+    sink, gen = agent.transfer(gen={"trace": 1}, **options)
     assert_ledger_closes(sink, gen)
     times = sink["samples"]["t_ns"]
     # a busy machine takes fewer, and its run ends later
@@ -99,10 +115,7 @@ def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
 
 
 def test_buffers_are_as_asked_and_reported(agent):
-    port, token = agent.sink(buffer_B=50_000)
-    agent.gen(port, token, buffer_B=50_000)
-    results = agent.receive_results()
-    for end in results.values():  # the kernel doubles the requested size
+    for end in agent.transfer(buffer_B=50_000):  # the kernel doubles the requested size
         assert end["per_stream"][0]["sndbuf_B"] == 100_000
         assert end["per_stream"][0]["rcvbuf_B"] == 100_000
         assert end["per_stream"][0]["sndbuf_start_B"] == 100_000
@@ -111,10 +124,7 @@ def test_buffers_are_as_asked_and_reported(agent):
 @pytest.mark.skipif(os.geteuid() != 0, reason="forcing buffers takes CAP_NET_ADMIN")
 def test_forced_buffers_pass_the_limit(agent):
     limit = int(Path("/proc/sys/net/core/rmem_max").read_text())
-    port, token = agent.sink(buffer_B=2 * limit, force_buffer=1)
-    agent.gen(port, token, buffer_B=2 * limit, force_buffer=1)
-    results = agent.receive_results()
-    for end in results.values():
+    for end in agent.transfer(buffer_B=2 * limit, force_buffer=1):
         assert end["per_stream"][0]["rcvbuf_B"] == 4 * limit
 
 
@@ -269,13 +279,9 @@ def test_a_silent_peer_is_dropped_after_2_s(agent):
 
 def test_a_flood_of_silent_peers_does_not_keep_the_streams_out(agent):
     port, token = agent.sink(streams=4)
-    flood = [socket.create_connection(("127.0.0.1", port)) for _ in range(600)]
-    try:
+    with flood(port, 600):
         agent.gen(port, token, streams=4)
         results = agent.receive_results()
-    finally:
-        for s in flood:
-            s.close()
     assert_ledger_closes(results["sink_result", 1], results["gen_result", 1])
 
 
@@ -287,13 +293,9 @@ LIMITED = ("setpriv", "--bounding-set", "-sys_resource", "prlimit", "--nofile=16
 def test_more_silent_peers_than_descriptors_do_not_end_a_run(start_agent, gensink):
     agent = start_agent(*LIMITED, gensink, "agent")
     port, token = agent.sink(streams=2, accept_ms=20_000)
-    flood = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
-    try:
+    with flood(port, 300):
         agent.gen(port, token, streams=2, connect_ms=20_000)
         results = agent.receive_results()
-    finally:
-        for s in flood:
-            s.close()
     sink = results["sink_result", 1]
     assert_ledger_closes(sink, results["gen_result", 1])
     assert sink["rejected"]["evicted"] + sink["rejected"]["late"] >= 200
@@ -301,16 +303,9 @@ def test_more_silent_peers_than_descriptors_do_not_end_a_run(start_agent, gensin
 
 def test_only_the_address_of_the_gen_is_let_in(agent):
     port, token = agent.sink(streams=2, **{"from": "127.0.0.3"})
-    strangers = [
-        socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
-        for _ in range(50)
-    ]
-    try:
+    with flood(port, 50, source_address=("127.0.0.2", 0)):
         agent.gen(port, token, streams=2, **{"from": "127.0.0.3"})
         results = agent.receive_results()
-    finally:
-        for s in strangers:
-            s.close()
     sink = results["sink_result", 1]
     assert_ledger_closes(sink, results["gen_result", 1])
     assert sink["rejected"]["address"] == 50
@@ -339,10 +334,9 @@ def test_a_gen_that_is_never_let_go_ends_by_itself(agent):
 
 def test_a_run_without_end_that_moves_slowly_is_not_cut(agent):
     """Progress counts, however rare the samples are."""
-    port, token = agent.sink(window_ms=0, drain_ms=300, interval_ms=60_000)
-    with socket.create_connection(("127.0.0.1", port)) as peer:
-        peer.sendall(hello(1, 0, token))
-        assert peer.recv(1) == b"G"
+    options = {"token": PEERS_TOKEN, "drain_ms": 300, "interval_ms": 60_000}
+    port, _ = agent.sink(window_ms=0, **options)
+    with one_peer(port) as peer:
         for _ in range(15):
             peer.sendall(b"x")
             time.sleep(0.1)
@@ -391,10 +385,8 @@ def test_a_killed_gen_ends_the_sink(agent, gensink):
 
 @pytest.mark.parametrize(("window_ms", "sent"), [(0, b"x" * 100), (100, b"")])
 def test_a_stalled_run_and_streams_that_do_not_drain_are_cut(agent, window_ms, sent):
-    port, token = agent.sink(window_ms=window_ms, drain_ms=300)
-    with socket.create_connection(("127.0.0.1", port)) as peer:
-        peer.sendall(hello(1, 0, token))
-        assert peer.recv(1) == b"G"
+    port, _ = agent.sink(token=PEERS_TOKEN, window_ms=window_ms, drain_ms=300)
+    with one_peer(port) as peer:
         peer.sendall(sent)
         sink = agent.receive(timeout_s=4)
     assert (sink["status"], sink["code"]) == ("timeout", "timeout")
@@ -451,10 +443,9 @@ def test_20_runs_leave_no_files_or_threads_behind(agent):
         return len(list((proc / "fd").iterdir())), len(list((proc / "task").iterdir()))
 
     def one_run(run: int) -> None:
-        port, token = agent.sink(run=run, streams=5, window_ms=20, interval_ms=10)
         paced = {"pacing_Bps": 50_000_000, "tail_ms": 300}  # a sink may be late; a tail is cheap
-        agent.gen(port, token, run=run, streams=5, window_ms=20, interval_ms=10, **paced)
-        assert_ledger_closes(*(r for _, r in sorted(agent.receive_results().items(), reverse=True)))
+        options = {"run": run, "streams": 5, "window_ms": 20, "interval_ms": 10}
+        assert_ledger_closes(*agent.transfer(**options, **paced))
 
     one_run(0)
     time.sleep(0.5)  # the run's own thread goes after its result

@@ -233,7 +233,7 @@ def test_samples_and_maxima_begin_anew_and_counts_do_not(path):
         ("open a_netns=/x a_device=d b_netns=/y", "b_device", "missing"),
         ("open a_netns=/nowhere a_device=d b_netns=/y b_device=d", None, "/nowhere"),
         ("report", None, "no path is open"),
-        ("report samples=2", "samples", "0 or 1"),
+        ("report samples=2", "samples", "from 0 to 1"),
         ("report restart_ms=0", "restart_ms", "from 1"),
         ("dance", None, "unknown request dance"),
         ("ping " + "x" * 5000, None, "too long"),

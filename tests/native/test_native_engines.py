@@ -15,45 +15,14 @@ import pytest
 from ledger import assert_ledger_closes
 from test_native_agent import hello
 
-from netlab import core
-
+SENDS = ("copy", "zerocopy", "sendfile", "splice")
+RECEIVES = ("copy", "discard", "splice", "zerocopy")
 ENGINES = {
-    "blocking": (
-        ("copy", "zerocopy", "sendfile", "splice"),
-        ("copy", "discard", "splice", "zerocopy"),
-    ),
-    "epoll": (
-        ("copy", "zerocopy", "sendfile", "splice"),
-        ("copy", "discard", "splice", "zerocopy"),
-    ),
-    "plain": (("copy",), ("copy",)),
-}
-WAYS = [
-    (engine, send, receive)
-    for engine, (sends, receives) in ENGINES.items()
-    for send, receive in product(sends, receives)
-]
-PAIRS = [
-    (engine, send, receive)
-    for engine, (sends, receives) in ENGINES.items()
-    for send, receive in zip(sends, receives, strict=True)
-]
+    "blocking": (SENDS, RECEIVES), "epoll": (SENDS, RECEIVES), "plain": (("copy",), ("copy",)),
+}  # fmt: skip
+WAYS = [(engine, *way) for engine, ways in ENGINES.items() for way in product(*ways)]
+PAIRS = [(engine, *way) for engine, ways in ENGINES.items() for way in zip(*ways, strict=True)]
 """Each way once, where all combinations would take too long."""
-
-
-def run_both(agent, timeout_s=60, **settings):
-    """A sink and a gen of the agent against each other, each with its options; both results."""
-    known = core.options()
-    sink, gen = (
-        {key: value for key, value in settings.items() if role in known[key].roles}
-        for role in ("sink", "gen")
-    )
-    if "bytes" in settings:
-        sink["window_ms"] = 0
-    port, token = agent.sink(**sink)
-    agent.gen(port, token, **gen)
-    results = agent.receive_results(timeout_s=timeout_s)
-    return results["sink_result", 1], results["gen_result", 1]
 
 
 def assert_says_what_was_used(sink, gen, engine, send, receive, streams):
@@ -78,8 +47,8 @@ def assert_says_what_was_used(sink, gen, engine, send, receive, streams):
 @pytest.mark.parametrize(("engine", "send", "receive"), WAYS)
 def test_exact_bytes_close_the_ledger(agent, engine, send, receive, streams):
     amount = 1_000_003 if streams < 100 else 100_003
-    sink, gen = run_both(
-        agent, engine=engine, send=send, receive=receive, streams=streams, bytes=amount
+    sink, gen = agent.transfer(
+        engine=engine, send=send, receive=receive, streams=streams, bytes=amount
     )
     assert_ledger_closes(sink, gen)
     assert [row["bytes"] for row in gen["per_stream"]] == [amount] * streams
@@ -89,10 +58,8 @@ def test_exact_bytes_close_the_ledger(agent, engine, send, receive, streams):
 @pytest.mark.parametrize("streams", [1, 100])
 @pytest.mark.parametrize(("engine", "send", "receive"), PAIRS)
 def test_a_timed_run_closes_the_ledger(agent, engine, send, receive, streams):
-    sink, gen = run_both(
-        agent, engine=engine, send=send, receive=receive, streams=streams, window_ms=100,
-        interval_ms=10,
-    )  # fmt: skip
+    ways = {"engine": engine, "send": send, "receive": receive}
+    sink, gen = agent.transfer(**ways, streams=streams, window_ms=100, interval_ms=10)
     assert_ledger_closes(sink, gen)
     assert_says_what_was_used(sink, gen, engine, send, receive, streams)
 
@@ -101,10 +68,9 @@ def test_a_timed_run_closes_the_ledger(agent, engine, send, receive, streams):
     ("engine", "send", "receive"), [way for way in PAIRS if way[0] != "blocking"]
 )
 def test_1000_streams_close_the_ledger(agent, engine, send, receive):
-    sink, gen = run_both(
-        agent, engine=engine, send=send, receive=receive, streams=1000, bytes=100_003,
-        accept_ms=20_000, connect_ms=20_000, drain_ms=20_000,
-    )  # fmt: skip
+    patient = dict.fromkeys(("accept_ms", "connect_ms", "drain_ms"), 20_000)
+    ways = {"engine": engine, "send": send, "receive": receive}
+    sink, gen = agent.transfer(60, **ways, **patient, streams=1000, bytes=100_003)
     assert_ledger_closes(sink, gen)
     assert sink["total_bytes"] == 100_003_000
     assert_says_what_was_used(sink, gen, engine, send, receive, 1000)
@@ -112,28 +78,25 @@ def test_1000_streams_close_the_ledger(agent, engine, send, receive):
 
 def connect_two_ends(agent, gen, sink):
     """A run whose ends have engines of their own."""
-    port, token = agent.sink(streams=5, window_ms=0, **sink)
-    agent.gen(port, token, streams=5, bytes=2_000_003, **gen)
-    results = agent.receive_results()
-    assert_ledger_closes(results["sink_result", 1], results["gen_result", 1])
-    return results
+    ends = agent.transfer(sink=sink, gen=gen, streams=5, bytes=2_000_003)
+    assert_ledger_closes(*ends)
+    return ends
 
 
 def test_pages_that_were_sent_without_a_copy_are_mapped_at_the_sink(agent):
     """Loopback copies such a send into pages of its own, which the sink can then map."""
-    results = connect_two_ends(
+    sink, gen = connect_two_ends(
         agent,
         {"engine": "epoll", "send": "zerocopy", "record_B": 131_072},
         {"engine": "blocking", "receive": "zerocopy", "record_B": 131_072},
     )
-    assert results["gen_result", 1]["zerocopy"]["copied_bytes"] == 10_000_015
-    assert results["sink_result", 1]["zerocopy"]["mapped_bytes"] > 5_000_000
+    assert gen["zerocopy"]["copied_bytes"] == 10_000_015
+    assert sink["zerocopy"]["mapped_bytes"] > 5_000_000
 
 
 def test_ends_with_different_engines_understand_each_other(agent):
-    results = connect_two_ends(agent, {"engine": "plain"}, {"engine": "epoll", "threads": 3})
-    assert results["gen_result", 1]["engine"] == "plain"
-    assert results["sink_result", 1]["threads"] == 3
+    sink, gen = connect_two_ends(agent, {"engine": "plain"}, {"engine": "epoll", "threads": 3})
+    assert gen["engine"] == "plain" and sink["threads"] == 3
 
 
 @pytest.mark.parametrize("record_B", [1, 1000, 4096, 1_000_000])
@@ -142,10 +105,9 @@ def test_ends_with_different_engines_understand_each_other(agent):
     [*(way for way in PAIRS if way[0] != "blocking"), ("blocking", "zerocopy", "zerocopy")],
 )
 def test_records_of_any_size_are_exact(agent, engine, send, receive, record_B):
-    sink, gen = run_both(
-        agent, engine=engine, send=send, receive=receive, streams=3, record_B=record_B,
-        bytes=3001 * min(record_B, 1000),
-    )  # fmt: skip
+    ways = {"engine": engine, "send": send, "receive": receive}
+    amount = 3001 * min(record_B, 1000)
+    sink, gen = agent.transfer(**ways, streams=3, record_B=record_B, bytes=amount)
     assert_ledger_closes(sink, gen)
     assert_says_what_was_used(sink, gen, engine, send, receive, 3)
 
@@ -155,7 +117,7 @@ def test_auto_takes_threads_for_few_streams_and_epoll_for_many(agent):
     for streams, engine in (
         (1, "blocking"), (some - 1, "blocking"), (some, "epoll"), (100, "epoll"),
     ):  # fmt: skip
-        sink, gen = run_both(agent, engine="auto", streams=streams, bytes=10_007)
+        sink, gen = agent.transfer(engine="auto", streams=streams, bytes=10_007)
         assert_ledger_closes(sink, gen)
         assert {sink["engine"], gen["engine"]} == {engine}
 
@@ -179,7 +141,7 @@ def assert_runs_end_in_time(agent, streams, runs, within_ms):
     late_ms = []
     try:
         for _ in range(runs):
-            sink, gen = run_both(agent, streams=streams, window_ms=100, tail_ms=50)
+            sink, gen = agent.transfer(streams=streams, window_ms=100, tail_ms=50)
             assert_ledger_closes(sink, gen)
             end_ns = max(gen["window"]["t0_ns"] + 150_000_000, sink["window"]["t1_ns"])
             late_ms.append((gen["t_last_byte_ns"] - end_ns) / 1e6)
@@ -277,15 +239,10 @@ def test_too_few_files_are_reported_with_the_number_needed(gensink):
 
 
 def test_plain_only_sends_and_receives(agent):
-    none = {
-        "batch_B": None,
-        "yield_B": None,
-        "read_delay": False,
-        "sched_batch": False,
-        "spread": False,
-    }
+    none = dict.fromkeys(("batch_B", "yield_B"))
+    none |= dict.fromkeys(("read_delay", "sched_batch", "spread"), False)
     for streams in (1, 5):
-        sink, gen = run_both(agent, engine="plain", streams=streams, bytes=100_003)
+        sink, gen = agent.transfer(engine="plain", streams=streams, bytes=100_003)
         assert_ledger_closes(sink, gen)
         assert sink["policy"] == gen["policy"] == none
         assert {sink["engine"], gen["engine"]} == {"plain"}
@@ -294,28 +251,28 @@ def test_plain_only_sends_and_receives(agent):
 def test_options_take_the_place_of_the_rules(agent):
     given = {"batch_B": 65536, "sched_batch": "off", "spread": "on"}
     both = {"engine": "epoll", "threads": 2, "streams": 4, "bytes": 1_000_003}
-    sink, gen = run_both(agent, **both, **given, yield_B="never", read_delay="off")
+    sink, gen = agent.transfer(**both, **given, yield_B="never", read_delay="off")
     assert_ledger_closes(sink, gen)
     wanted = {"batch_B": 65536, "sched_batch": False, "spread": True, "read_delay": False}
     for end in (sink, gen):
         assert {name: end["policy"][name] for name in wanted} == wanted
         assert all(stream["cpu"] is not None for stream in end["per_stream"])
     assert gen["policy"]["yield_B"] is None
-    sink, gen = run_both(agent, **both, batch_B="none", spread="off")
+    sink, gen = agent.transfer(**both, batch_B="none", spread="off")
     assert gen["policy"]["batch_B"] is None and gen["policy"]["spread"] is False
     assert gen["policy"]["yield_B"] is not None or len(os.sched_getaffinity(0)) >= 4
 
 
 def test_the_metered_interface_does_not_change_how_bytes_are_sent(agent):
     policies = [
-        run_both(agent, engine="epoll", streams=3, bytes=10_007, **more)[1]["policy"]
+        agent.transfer(engine="epoll", streams=3, bytes=10_007, **more)[1]["policy"]
         for more in ({}, {"interface": "lo"})
     ]
     assert policies[0] == policies[1]
 
 
 def test_a_report_has_the_policy_of_its_threads(agent):
-    sink, gen = run_both(agent, engine="auto", streams=100, bytes=10_007)
+    sink, gen = agent.transfer(engine="auto", streams=100, bytes=10_007)
     cpus = len(os.sched_getaffinity(0))
     for end in (sink, gen):
         assert end["threads"] == cpus
@@ -329,24 +286,22 @@ def test_a_report_has_the_policy_of_its_threads(agent):
 def test_the_cpus_are_those_that_the_process_may_use(start_agent, gensink):
     cpu = str(min(os.sched_getaffinity(0)))
     agent = start_agent("taskset", "-c", cpu, gensink, "agent")
-    sink, gen = run_both(agent, engine="epoll", streams=20, bytes=10_007)
+    sink, gen = agent.transfer(engine="epoll", streams=20, bytes=10_007)
     assert sink["threads"] == gen["threads"] == 1
-
-
-def cpu_ns(pid: int) -> int:
-    """CPU time of all threads of a process."""
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks)
 
 
 def used_in_a_second_ns(pid: int) -> int:
     """CPU time of one second, the best of three: on a busy machine a beginning takes its time."""
+
+    def cpu_ns() -> int:
+        tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks)
+
     grown = 1
     for _ in range(3):
-        before = cpu_ns(pid)
+        before = cpu_ns()
         time.sleep(1)
-        grown = cpu_ns(pid) - before
-        if grown == 0:
+        if (grown := cpu_ns() - before) == 0:
             break
     return grown
 
@@ -362,9 +317,8 @@ def test_an_agent_that_waits_uses_no_cpu(agent):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_sampling_20_streams_every_10_ms_costs_less_than_1_percent_of_a_core(agent, engine):
-    sink, gen = run_both(
-        agent, engine=engine, streams=20, interval_ms=10, window_ms=1000, tail_ms=500
-    )
+    sampled = {"streams": 20, "interval_ms": 10, "window_ms": 1000, "tail_ms": 500}
+    sink, gen = agent.transfer(engine=engine, **sampled)
     assert_ledger_closes(sink, gen)
     for end in (sink, gen):
         times = end["samples"]["t_ns"]

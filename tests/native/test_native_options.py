@@ -15,12 +15,9 @@ PACKET_B = 128
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="takes privileges that only root has")
 
 
-def transfer(agent, *, address: str = "127.0.0.1", sink=(), gen=(), **both) -> tuple[dict, dict]:
+def transfer(agent, address: str = "127.0.0.1", **options) -> tuple[dict, dict]:
     """A run between two ends of one agent; the results of sink and gen."""
-    port, token = agent.sink(bind=address, **{**both, **dict(sink)})
-    agent.gen(port, token, to=address, **{**both, **dict(gen)})
-    results = agent.receive_results()
-    ends = results["sink_result", 1], results["gen_result", 1]
+    ends = agent.transfer(bind=address, to=address, **options)
     assert [end["status"] for end in ends] == ["ok", "ok"], [end["message"] for end in ends]
     return ends
 
@@ -31,15 +28,8 @@ def in_force(end: dict, *names: str) -> list:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_every_option_takes_effect_on_every_stream_and_is_reported(agent, address):
-    ends = transfer(
-        agent,
-        address=address,
-        streams=3,
-        dscp=MARKED_DSCP,
-        mss_B=1000,
-        nodelay=1,
-        gen={"pacing_Bps": 50_000_000},
-    )
+    options = {"dscp": MARKED_DSCP, "mss_B": 1000, "nodelay": 1, "pacing_Bps": 50_000_000}
+    ends = transfer(agent, address, streams=3, **options)
     for end in ends:
         assert in_force(end, "dscp", "nodelay") == [(MARKED_DSCP, 1)] * 3
         # the timestamps option takes 12 of the 1000
@@ -98,9 +88,7 @@ def test_a_privilege_that_is_missing_names_the_option(start_agent, gensink):
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_a_paced_stream_is_no_faster_than_its_rate(agent, address):
     rate_Bps = 4_000_000
-    for end in transfer(
-        agent, address=address, streams=2, window_ms=1000, gen={"pacing_Bps": rate_Bps}
-    ):
+    for end in transfer(agent, address, streams=2, window_ms=1000, pacing_Bps=rate_Bps):
         duration_s = (end["t_last_byte_ns"] - end["t_go_ns"]) / 1e9
         for row in end["per_stream"]:
             # send() fills the socket's buffer at once; pacing never delays its first bytes

@@ -7,7 +7,8 @@ import statistics
 import time
 
 import pytest
-from test_native_agent import assert_ledger_closes, hello
+from ledger import assert_ledger_closes
+from test_native_agent import PEERS_TOKEN, one_peer
 
 from netlab.measure.ledger import transfer_of
 
@@ -16,20 +17,13 @@ RATE_BPS = 20_000_000
 BYTES = 4_000_000
 
 
-def paced(agent, interval_ms: int, streams: int = 2) -> tuple[dict, dict]:
-    shared = {"streams": streams, "interval_ms": interval_ms}
-    port, token = agent.sink(window_ms=0, **shared)
-    agent.gen(port, token, bytes=BYTES, pacing_Bps=RATE_BPS, **shared)
-    results = agent.receive_results()
-    return results["gen_result", 1], results["sink_result", 1]
-
-
 def test_the_time_of_a_transfer_does_not_depend_on_the_sampling_interval(agent):
     """Pacing makes every transfer last about 0.2 s; a busy machine makes some of them longer."""
     times_s: dict[int, list[float]] = {interval_ms: [] for interval_ms in INTERVALS_MS}
     for _ in range(3):  # interleaved
         for interval_ms in INTERVALS_MS:
-            gen, sink = paced(agent, interval_ms)
+            options = {"interval_ms": interval_ms, "pacing_Bps": RATE_BPS, "bytes": BYTES}
+            sink, gen = agent.transfer(streams=2, **options)
             assert_ledger_closes(sink, gen)
             timed = transfer_of(gen, sink, one_clock=True)
             times_s[interval_ms].append(timed.seconds)
@@ -53,10 +47,8 @@ def test_the_time_of_a_transfer_does_not_depend_on_the_sampling_interval(agent):
 def test_the_last_byte_is_timed_when_it_is_read_and_not_at_the_streams_end(
     agent, interval_ms, receive
 ):
-    port, token = agent.sink(window_ms=0, interval_ms=interval_ms, receive=receive)
-    with socket.create_connection(("127.0.0.1", port)) as peer:
-        peer.sendall(hello(1, 0, token))
-        assert peer.recv(1) == b"G"
+    port, _ = agent.sink(token=PEERS_TOKEN, window_ms=0, interval_ms=interval_ms, receive=receive)
+    with one_peer(port) as peer:
         before_first_ns = time.monotonic_ns()
         peer.sendall(b"x" * 1000)
         time.sleep(0.3)
@@ -74,9 +66,7 @@ def test_the_last_byte_is_timed_when_it_is_read_and_not_at_the_streams_end(
 
 
 def test_a_timed_run_has_no_last_byte_of_its_own(agent):
-    port, token = agent.sink()
-    agent.gen(port, token)
-    for end in agent.receive_results().values():
+    for end in agent.transfer():
         (row,) = end["per_stream"]
         assert row["t_last_ns"] == 0
         assert end["t_last_byte_ns"] == row["t_end_ns"] > row["t_first_ns"]

@@ -28,15 +28,6 @@ static int is_name(const char *text)
 	return len > 0 && len <= NL_CONTROLLER_MAX && !text[len];
 }
 
-/* The kernel's name of the machine's start; empty if it has none. */
-static void read_boot(char boot[BOOT_MAX])
-{
-	long len = nl_file_read("/proc/sys/kernel/random/boot_id", boot, BOOT_MAX);
-
-	boot[len > 0 ? len : 0] = '\0';
-	boot[strcspn(boot, "\n")] = '\0';
-}
-
 /* Parse `NUMBER CONTROLLER BOOT` and a newline; a lease of another boot, or without one, has number 0.
  * 0, or -1. */
 static int parse(char *text, const char *boot, struct lease *lease)
@@ -87,35 +78,13 @@ static int read_lease(int dir, const char *place, const char *file, const char *
 	return NL_OK;
 }
 
-static int take(int dir, const char *file, const struct nl_lease_request *request,
-		uint64_t *previous, struct nl_err *err)
-{
-	char boot[BOOT_MAX], text[TEXT_MAX];
-	struct lease found;
-	int len;
-
-	read_boot(boot);
-	if (read_lease(dir, request->directory, file, boot, &found, err))
-		return err->code;
-	*previous = found.number;
-	if (found.number > request->number ||
-	    (found.number == request->number && strcmp(found.controller, request->controller) != 0))
-		return nl_fail(err, NL_IN_USE,
-			       "lease %" PRIu64 " of controller %s is too old: the host has granted lease "
-			       "%" PRIu64 " to controller %s", request->number, request->controller,
-			       found.number, found.controller);
-	len = snprintf(text, sizeof(text), "%" PRIu64 " %s %s\n", request->number, request->controller, boot);
-	if (nl_file_replace(dir, file, text, (size_t)len, 1) < 0)
-		return nl_fail(err, NL_REFUSED, "the lease %s/%s: %s", request->directory, file,
-			       strerror(errno));
-	return NL_OK;
-}
-
 int nl_lease_take(const struct nl_lease_request *request, uint64_t *previous, struct nl_err *err)
 {
-	char file[FILE_MAX];
+	char file[FILE_MAX], boot[BOOT_MAX], text[TEXT_MAX];
+	const char *place = request->directory;
+	struct lease found;
 	struct stat st;
-	int dir, code;
+	int dir, len, code;
 
 	if (!is_name(request->controller))
 		return nl_fail_key(err, "controller",
@@ -123,12 +92,25 @@ int nl_lease_take(const struct nl_lease_request *request, uint64_t *previous, st
 				   NL_CONTROLLER_MAX);
 	if (stat("/proc/self/ns/net", &st) < 0)
 		return nl_fail(err, NL_REFUSED, "/proc/self/ns/net: %s", strerror(errno));
-	snprintf(file, sizeof(file), "lease-%llu", (unsigned long long)st.st_ino);
-	dir = nl_private_dir_open(request->directory, 0);
+	snprintf(file, sizeof(file), "lease-%" PRIu64, (uint64_t)st.st_ino);
+	dir = nl_private_dir_open(place, 0);
 	if (dir < 0)
-		return nl_fail(err, NL_REFUSED, "the directory %s for leases: %s", request->directory,
+		return nl_fail(err, NL_REFUSED, "the directory %s for leases: %s", place,
 			       nl_private_dir_error(errno));
-	code = take(dir, file, request, previous, err);
+	len = (int)nl_file_read("/proc/sys/kernel/random/boot_id", boot, BOOT_MAX);
+	boot[len > 0 ? strcspn(boot, "\n") : 0] = '\0'; /* the kernel's name of the machine's start, if any */
+	code = read_lease(dir, place, file, boot, &found, err);
+	*previous = found.number;
+	if (!code && (found.number > request->number ||
+		      (found.number == request->number &&
+		       strcmp(found.controller, request->controller) != 0)))
+		code = nl_fail(err, NL_IN_USE,
+			       "lease %" PRIu64 " of controller %s is too old: the host has granted lease "
+			       "%" PRIu64 " to controller %s", request->number, request->controller,
+			       found.number, found.controller);
+	len = snprintf(text, sizeof(text), "%" PRIu64 " %s %s\n", request->number, request->controller, boot);
+	if (!code && nl_file_replace(dir, file, text, (size_t)len, 1) < 0)
+		code = nl_fail(err, NL_REFUSED, "the lease %s/%s: %s", place, file, strerror(errno));
 	close(dir);
 	return code;
 }

@@ -134,31 +134,27 @@ int nl_arguments_parse(const struct nl_command_line *line, int argc, char **argv
 	return take_operand(line, argc, argv, operand, err);
 }
 
-static void print_usage(const struct nl_command_line *line, FILE *to)
+/* The name of an option and of its value. */
+static const char *spell(const struct nl_argument *row, char name[2 * NL_NAME_MAX])
 {
-	fprintf(to, "Usage: gensink %s", line->cmd);
-	if (line->operand)
-		fprintf(to, " %s", line->operand);
-	if (line->rows > LISTED_MAX)
-		fprintf(to, " [--option value ...]");
-	for (size_t i = 0; i < line->rows && line->rows <= LISTED_MAX; i++) {
-		const struct nl_argument *row = &line->row[i];
-
-		fprintf(to, row->required ? " --%s%s%s" : " [--%s%s%s]", row->name,
-			row->value ? " " : "", row->value ? row->value : "");
-	}
-	fprintf(to, "\n\n%s", line->about);
+	snprintf(name, (size_t)2 * NL_NAME_MAX, "%s%s%s", row->name, row->value ? " " : "",
+		 row->value ? row->value : "");
+	return name;
 }
 
 void nl_arguments_help(const struct nl_command_line *line, FILE *to)
 {
-	print_usage(line, to);
+	char name[2 * NL_NAME_MAX];
+
+	fprintf(to, "Usage: gensink %s%s%s%s", line->cmd, line->operand ? " " : "",
+		line->operand ? line->operand : "", line->rows > LISTED_MAX ? " [--option value ...]" : "");
+	for (size_t i = 0; i < line->rows && line->rows <= LISTED_MAX; i++)
+		fprintf(to, line->row[i].required ? " --%s" : " [--%s]", spell(&line->row[i], name));
+	fprintf(to, "\n\n%s", line->about);
 	for (size_t i = 0; i < line->rows; i++) {
 		const struct nl_argument *row = &line->row[i];
-		char name[2 * NL_NAME_MAX];
 
-		snprintf(name, sizeof(name), "%s%s%s", row->name, row->value ? " " : "",
-			 row->value ? row->value : "");
+		spell(row, name);
 		fprintf(to, "%s  --%-19s %s", i ? "" : "\n", name, row->help);
 		if (row->count)
 			fprintf(to, ", %" PRIu64 " to %" PRIu64, row->min, row->max);

@@ -17,8 +17,7 @@ int nl_write_all(int fd, const char *from, size_t len);
  * `sync` that of the machine too. 0, or -1 with errno and the old file. */
 int nl_file_replace(int dir, const char *name, const char *text, size_t len, int sync);
 
-/* -- a directory of this user that no other user can write --------------------------- */
-
+/* A directory of this user that no other user can write. */
 /* Open it; with `make`, create it. A descriptor that the caller closes, or -1 with errno (EPERM: it
  * belongs to another user, or others can write it). */
 int nl_private_dir_open(const char *path, int make);

@@ -122,16 +122,6 @@ static int attempt(struct nl_host_lock *lock, const struct nl_host_lock_kind *ki
 	return code;
 }
 
-static socklen_t abstract_name(const char *kind, struct sockaddr_un *address)
-{
-	int len;
-
-	memset(address, 0, sizeof(*address));
-	address->sun_family = AF_UNIX;
-	len = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "netlab-%s", kind);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
-}
-
 /* The process that listens at the name, as the kernel knows it. */
 static int name_in_use(const struct sockaddr_un *address, socklen_t len, const char *what,
 		       struct nl_err *err)
@@ -158,10 +148,12 @@ static int name_in_use(const struct sockaddr_un *address, socklen_t len, const c
 static int take_name(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
 		     struct nl_err *err)
 {
-	struct sockaddr_un address;
-	socklen_t len = abstract_name(kind->name, &address);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	socklen_t len = offsetof(struct sockaddr_un, sun_path) + 1; /* abstract: a NUL, then the name */
 	int code;
 
+	len += (socklen_t)snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "netlab-%s",
+				   kind->name);
 	lock->name_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (lock->name_fd >= 0 && bind(lock->name_fd, (struct sockaddr *)&address, len) == 0 &&
 	    listen(lock->name_fd, REFUSED_MAX) == 0)

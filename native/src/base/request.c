@@ -15,11 +15,6 @@ int nl_hex_digit(char c)
 	return -1;
 }
 
-static int key_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == 'B';
-}
-
 static void note_key(struct nl_request *r, const char *key, size_t len)
 {
 	if (len > NL_KEY_MAX)
@@ -54,7 +49,6 @@ static long decode(char *value, const char *end)
 	return to - value;
 }
 
-/* The first c from `at` on, or end. */
 static char *find(char *at, char *end, char c)
 {
 	char *found = memchr(at, c, (size_t)(end - at));
@@ -68,7 +62,7 @@ static enum nl_request_code take_key(char *key, char *end)
 	if (end - key > NL_KEY_MAX)
 		return NL_REQUEST_TOO_LONG;
 	for (const char *c = key; c < end; c++)
-		if (!key_char(*c))
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == 'B'))
 			return NL_REQUEST_BAD_KEY;
 	*end = '\0';
 	return NL_REQUEST_OK;

@@ -63,7 +63,6 @@ int nl_decimal_take(const char **at, const char *end, uint64_t *out);
 /* Parse the whole text as a decimal in [min, max]. 0, or -1. */
 int nl_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
-/* Format a number as decimal text. */
 void nl_decimal_format(char out[24], uint64_t value);
 
 /* The value of a hex digit, or -1. */

@@ -53,21 +53,6 @@ static void split(struct nl_serve *s)
 	}
 }
 
-/* Read once and handle every whole line. 1 while there may be more, 0 at the end of input. */
-static int read_lines(struct nl_serve *s)
-{
-	struct nl_line_reader *r = &s->reader;
-	ssize_t n = read(s->in_fd, r->text + r->have, sizeof(r->text) - r->have);
-
-	if (n < 0)
-		return errno == EINTR || errno == EAGAIN;
-	if (n == 0)
-		return 0;
-	r->have += (size_t)n;
-	split(s);
-	return 1;
-}
-
 void nl_serve_fds(const struct nl_serve *s, struct pollfd *fds)
 {
 	fds[IN] = (struct pollfd){.fd = s->in_fd, .events = POLLIN};
@@ -89,8 +74,18 @@ enum nl_serve_end nl_serve_check(const struct pollfd *fds)
 
 enum nl_serve_end nl_serve_input(struct nl_serve *s, const struct pollfd *fds)
 {
-	if (fds[IN].revents && !read_lines(s))
+	struct nl_line_reader *r = &s->reader;
+	ssize_t n = -1;
+
+	errno = EAGAIN;
+	if (fds[IN].revents)
+		n = read(s->in_fd, r->text + r->have, sizeof(r->text) - r->have);
+	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
 		return NL_SERVE_INPUT_ENDED;
+	if (n > 0) {
+		r->have += (size_t)n;
+		split(s);
+	}
 	return s->stop ? NL_SERVE_STOPPED : NL_SERVE_GOING;
 }
 
@@ -98,12 +93,9 @@ struct nl_argument nl_serve_silence_argument(uint64_t *silence_s)
 {
 	enum { MAX_S = 86400 };
 
-	return (struct nl_argument){.name = "silence-s",
-				    .value = "N",
+	return (struct nl_argument){.name = "silence-s", .value = "N",
 				    .help = "end after N s without input",
-				    .min = 1,
-				    .max = MAX_S,
-				    .count = silence_s};
+				    .min = 1, .max = MAX_S, .count = silence_s};
 }
 
 enum nl_serve_end nl_serve_run(struct nl_serve *s)

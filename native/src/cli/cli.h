@@ -16,8 +16,7 @@ enum { NL_CLI_GO_ON = -1 };
 int nl_cli_arguments(const struct nl_command_line *line, int argc, char **argv,
 		     const char **operand);
 
-/* -- the command lines of `gensink gen` and `gensink sink`; as base/arguments, for the main thread only -- */
-
+/* The command lines of `gensink gen` and `gensink sink`; as base/arguments, for the main thread only. */
 struct nl_run_arguments {
 	struct nl_run_opts opts;
 	int json;

@@ -120,26 +120,24 @@ static void *transfer(void *argument)
 	return NULL;
 }
 
-static void print_line(uint64_t bytes, uint64_t step_bytes, uint64_t step_ns, uint64_t total_ns)
-{
-	printf("throughput %8.2f MB/s  data %12.2f MB  time %8.2f s  average %8.2f MB/s\n",
-	       step_ns ? (double)step_bytes * 1e3 / (double)step_ns : 0.0, (double)bytes / 1e6,
-	       (double)total_ns / 1e9, total_ns ? (double)bytes * 1e3 / (double)total_ns : 0.0);
-	fflush(stdout);
-}
-
 /* Print a line per second, until a signal, which the end of the stream also sends. */
 static void report(struct classic *classic, uint64_t start_ns)
 {
 	struct pollfd wake = {.fd = classic->signals, .events = POLLIN};
-	uint64_t last_ns = start_ns, last_bytes = 0, due_ns = start_ns, t_ns, bytes;
+	uint64_t last_ns = start_ns, last_bytes = 0, due_ns = start_ns, t_ns, bytes, step_ns, total_ns;
 
 	do {
 		due_ns += NL_NS_PER_S;
 		poll(&wake, 1, nl_poll_ms(due_ns));
 		t_ns = nl_now_ns();
 		bytes = nl_stream_bytes(classic->stream);
-		print_line(bytes, bytes - last_bytes, t_ns - last_ns, t_ns - start_ns);
+		step_ns = t_ns - last_ns;
+		total_ns = t_ns - start_ns;
+		printf("throughput %8.2f MB/s  data %12.2f MB  time %8.2f s  average %8.2f MB/s\n",
+		       step_ns ? (double)(bytes - last_bytes) * 1e3 / (double)step_ns : 0.0,
+		       (double)bytes / 1e6, (double)total_ns / 1e9,
+		       total_ns ? (double)bytes * 1e3 / (double)total_ns : 0.0);
+		fflush(stdout);
 		last_ns = t_ns;
 		last_bytes = bytes;
 	} while (!wake.revents);

@@ -2,21 +2,6 @@
 #include "cli/cli.h"
 #include "commands.h"
 
-static int measure(uint64_t budget_ms, struct nl_err *err)
-{
-	struct nl_copy_report report;
-	struct nl_json json = {0};
-	int code = nl_copy_rate(budget_ms, &report, err);
-
-	if (code)
-		return code;
-	nl_json_event(&json, "copyrate");
-	nl_json_u64(&json, "hot_Bps", report.hot_Bps);
-	nl_json_u64(&json, "cold_Bps", report.cold_Bps);
-	nl_json_close(&json);
-	return nl_cli_print(&json, err);
-}
-
 int nl_copyrate_main(int argc, char **argv)
 {
 	enum { MAX_MS = 60000 };
@@ -30,10 +15,17 @@ int nl_copyrate_main(int argc, char **argv)
 		.about = "Copies memory in one thread: 64 KiB in cache, then 64 MiB.\n",
 		.row = row,
 		.rows = sizeof(row) / sizeof(row[0])};
+	struct nl_copy_report report;
+	struct nl_json json = {0};
 	struct nl_err err;
 	int code = nl_cli_arguments(&line, argc, argv, NULL);
 
 	if (code != NL_CLI_GO_ON)
 		return code;
-	return measure(budget_ms, &err) ? nl_cli_fail(argv[0], &err) : 0;
+	if (nl_copy_rate(budget_ms, &report, &err))
+		return nl_cli_fail(argv[0], &err);
+	nl_json_event(&json, "copyrate");
+	PUT_MEMBERS(&json, OF(&report, hot_Bps), OF(&report, cold_Bps));
+	nl_json_close(&json);
+	return nl_cli_print(&json, &err) ? nl_cli_fail(argv[0], &err) : 0;
 }

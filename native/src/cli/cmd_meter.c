@@ -32,16 +32,6 @@ static void print_report(const struct nl_meter_span *span)
 			(double)span->clock_step_ns / 1e9);
 }
 
-static int print_json(const struct nl_meter_span *span, struct nl_err *err)
-{
-	struct nl_json json = {0};
-
-	nl_json_event(&json, "meter");
-	nl_json_span(&json, span);
-	nl_json_close(&json);
-	return nl_cli_print(&json, err);
-}
-
 /* Poll the counters until the time is up or a signal arrives. */
 static void wait_watching(struct nl_meter_poll *meter_poll, uint64_t end_ns)
 {
@@ -61,11 +51,12 @@ static void wait_watching(struct nl_meter_poll *meter_poll, uint64_t end_ns)
 	}
 }
 
-static int measure(const char *interface, uint64_t seconds, int json, struct nl_err *err)
+static int measure(const char *interface, uint64_t seconds, int as_json, struct nl_err *err)
 {
 	static struct nl_meter meter[2]; /* large for a stack */
 	static struct nl_meter_span span;
 	struct nl_meter_poll meter_poll;
+	struct nl_json json = {0};
 
 	if (nl_meter_read(interface, &meter[0], err))
 		return err->code;
@@ -75,10 +66,14 @@ static int measure(const char *interface, uint64_t seconds, int json, struct nl_
 		return err->code;
 	nl_meter_poll_mark(&meter_poll, &meter[1]);
 	nl_meter_diff(&meter[0], &meter[1], &span);
-	if (json)
-		return print_json(&span, err);
-	print_report(&span);
-	return NL_OK;
+	if (!as_json) {
+		print_report(&span);
+		return NL_OK;
+	}
+	nl_json_event(&json, "meter");
+	nl_json_span(&json, &span);
+	nl_json_close(&json);
+	return nl_cli_print(&json, err);
 }
 
 int nl_meter_main(int argc, char **argv)

@@ -27,7 +27,6 @@ struct rows {
 	const struct nl_option *option[NL_ARGUMENTS_MAX]; /* of the row; NULL: json, or none */
 };
 
-/* List json and the options of the roles. */
 static void list_rows(struct rows *out, int roles, int *json, struct nl_command_line *line)
 {
 	size_t options, n = 1;

@@ -28,7 +28,6 @@ extern const struct nl_cc nl_cc_table[NL_CC_COUNT];
  * and *err. */
 int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, struct nl_err *err);
 
-/* The value of an option in the parameters. */
 uint32_t nl_cc_option_value(const struct nl_cc_params *params, const struct nl_cc_option *option);
 
 /* RFC 3649, section 5: a(w) and b(w) in millionths, at windows in equal ratios from Low_Window to

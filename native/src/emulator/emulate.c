@@ -45,15 +45,6 @@ static int answer(struct emulator *e, const char *event)
 	return nl_serve_finish(&e->serve);
 }
 
-static void send_ready(struct emulator *e)
-{
-	struct nl_json *j = nl_serve_ready(&e->serve);
-
-	nl_json_bool(j, "real_time", e->real_time);
-	nl_json_u64(j, "t_ns", nl_now_ns());
-	nl_serve_finish(&e->serve);
-}
-
 static void send_report(struct emulator *e, int final, int with_samples)
 {
 	e->report.wake_ns = e->wake_comp.mean_ns;
@@ -193,15 +184,6 @@ static const struct nl_verb verbs[] = {
 
 /* -- packets ------------------------------------------------------------------------- */
 
-static void lost_device(struct emulator *e, int side, int errnum)
-{
-	struct nl_err err;
-
-	nl_fail_errno(&err, errnum, "device %s is gone", side ? "b" : "a");
-	nl_serve_error(&e->serve, NULL, &err);
-	e->failed = 1;
-}
-
 /* Write the first piece that is due. 1 if there was one. */
 static int send_due(struct emulator *e)
 {
@@ -227,9 +209,13 @@ static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t po
 	struct nl_link *link = &e->link[i];
 	uint8_t *room = nl_link_room(link);
 	ssize_t len = read(e->tun[i], room ? room : e->spare, NL_FRAME_MAX_B);
+	struct nl_err err;
 
-	if (len < 0 && errno != EAGAIN && errno != EINTR)
-		lost_device(e, i, errno);
+	if (len < 0 && errno != EAGAIN && errno != EINTR) {
+		nl_fail_errno(&err, errno, "device %s is gone", i ? "b" : "a");
+		nl_serve_error(&e->serve, NULL, &err);
+		e->failed = 1;
+	}
 	if (len < 0)
 		return 0;
 	if (room)
@@ -258,20 +244,18 @@ static void move_packets(struct emulator *e, uint64_t came_ns, int readable[2])
 
 enum { TUN_A = NL_SERVE_FDS, TUN_B, WATCHED };
 
-static uint64_t sleep_ns(struct emulator *e)
-{
-	uint64_t due_ns = nl_sooner(nl_link_next_ns(&e->link[0]), nl_link_next_ns(&e->link[1]));
-
-	return nl_wake_comp_begin(&e->wake_comp, nl_now_ns(), due_ns, e->report.next_sample_ns);
-}
-
 static int wait_for_some(struct emulator *e, struct pollfd fds[WATCHED])
 {
-	struct timespec left = nl_timespec(e->open ? sleep_ns(e) : 0);
+	struct timespec left;
 	int ready;
 
 	for (int i = 0; i < 2; i++)
 		fds[TUN_A + i].fd = e->open ? e->tun[i] : -1;
+	if (e->open)
+		left = nl_timespec(nl_wake_comp_begin(
+			&e->wake_comp, nl_now_ns(),
+			nl_sooner(nl_link_next_ns(&e->link[0]), nl_link_next_ns(&e->link[1])),
+			e->report.next_sample_ns));
 	ready = ppoll(fds, WATCHED, e->open ? &left : NULL, NULL);
 	nl_wake_comp_end(&e->wake_comp, nl_now_ns());
 	return ready;
@@ -306,18 +290,9 @@ static void serve(struct emulator *e)
 	}
 }
 
-/* Run before everything that is not real-time, with exact timers. Without the privilege, accuracy
- * depends on the load of the machine. */
-static void use_real_time(struct emulator *e)
-{
-	struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
-
-	prctl(PR_SET_TIMERSLACK, 1);
-	e->real_time = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
-}
-
 int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
+	const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 	struct emulator *e = calloc(1, sizeof(*e));
 	int signal_fd, unwritten, failed;
 
@@ -337,10 +312,15 @@ int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 		e->opts[i].overhead_B = NL_LINK_OVERHEAD_B;
 	}
 	nl_wake_comp_init(&e->wake_comp);
-	use_real_time(e);
+	/* Run before everything that is not real-time, with exact timers. Without the privilege, accuracy
+	 * depends on the load of the machine. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	e->real_time = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
 	e->serve = (struct nl_serve){.verbs = verbs, .context = e, .async_out = e->out,
 				     .in_fd = in_fd, .out_fd = out_fd, .signal_fd = signal_fd};
-	send_ready(e);
+	nl_json_bool(nl_serve_ready(&e->serve), "real_time", e->real_time);
+	nl_json_u64(&e->serve.json, "t_ns", nl_now_ns());
+	nl_serve_finish(&e->serve);
 	serve(e);
 	if (e->open) {
 		send_report(e, 1, 1);

@@ -52,17 +52,11 @@ static int numbers(struct nl_request *request, const char *key, uint64_t out[NL_
 	return NL_OK;
 }
 
-static int is_nothing(struct nl_request *request, const char *key)
-{
-	const char *value = nl_request_get(request, key);
-
-	return value && strcmp(value, "0") == 0;
-}
-
 int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[2],
 				struct nl_emulate_drops *plan, struct nl_err *err)
 {
 	const char *direction = nl_request_get(request, "direction");
+	const char *drop_at = nl_request_get(request, "drop_at");
 	struct nl_link_opts changed;
 
 	if (!direction || (strcmp(direction, "ab") != 0 && strcmp(direction, "ba") != 0))
@@ -81,7 +75,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 		memcpy((char *)&changed + link_option[i].at, &value, sizeof(value));
 	}
 	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
-	plan->forget = is_nothing(request, "drop_at");
+	plan->forget = drop_at && strcmp(drop_at, "0") == 0;
 	if ((!plan->forget && numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
 	    nl_request_number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
 	    nl_request_only_known(request, err))

@@ -89,7 +89,6 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2
 	r->next_sample_ns += ((now_ns - r->next_sample_ns) / r->sample_ns + 1) * r->sample_ns;
 }
 
-/* Write every step-th of count numbers. */
 static void numbers(struct nl_json *j, const char *key, const uint64_t *first, size_t count,
 		    size_t step)
 {
@@ -152,14 +151,6 @@ static void samples_json(const struct nl_emulate_report *r, struct nl_json *j)
 	nl_json_close(j);
 }
 
-static int was_late(const struct nl_emulate_report *r, const struct nl_link link[2])
-{
-	for (int i = 0; i < 2; i++)
-		if (r->lateness[i].late * LATE_ONE_IN > link[i].count.out_writes)
-			return 1;
-	return 0;
-}
-
 void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link link[2],
 			    uint64_t now_ns, int final, int with_samples, struct nl_json *j)
 {
@@ -175,7 +166,8 @@ void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link li
 	nl_json_u64(j, "busy_max_ns", r->busy_max_ns);
 	nl_json_u64(j, "wake_ns", r->wake_ns);
 	nl_json_array(j, "flags");
-	if (was_late(r, link))
+	if (r->lateness[0].late * LATE_ONE_IN > link[0].count.out_writes ||
+	    r->lateness[1].late * LATE_ONE_IN > link[1].count.out_writes)
 		nl_json_text(j, NULL, "emulator_late");
 	if (waited > elapsed_ns / 100 * WAITED_PERCENT)
 		nl_json_text(j, NULL, "emulator_short_of_cpu");

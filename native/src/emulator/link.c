@@ -160,14 +160,6 @@ struct run {
 	uint64_t begin_ns, end_ns;
 };
 
-static uint64_t jittered(struct nl_link *link)
-{
-	const struct nl_link_opts *o = &link->opts;
-	uint64_t delay_ns = o->delay_ns + nl_prng_below(&link->jitter, 2 * o->jitter_ns + 1);
-
-	return delay_ns > o->jitter_ns ? delay_ns - o->jitter_ns : 0;
-}
-
 /* Make the run a piece, and begin another; the caller has reserved room in the queues. The number of
  * pieces: none of an empty run. */
 static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct run *run, int overtaken)
@@ -175,11 +167,14 @@ static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct ru
 	const struct nl_link_opts *o = &link->opts;
 	struct nl_piece piece = {.block = block, .first = run->first, .count = run->count};
 	struct served served = {.end_ns = run->end_ns, .packets = run->count};
-	uint64_t delay_ns;
+	uint64_t delay_ns = o->delay_ns;
 
 	if (!run->count)
 		return 0;
-	delay_ns = o->jitter_ns ? jittered(link) : o->delay_ns;
+	if (o->jitter_ns) {
+		delay_ns += nl_prng_below(&link->jitter, 2 * o->jitter_ns + 1);
+		delay_ns = delay_ns > o->jitter_ns ? delay_ns - o->jitter_ns : 0;
+	}
 	piece.depart_ns = run->end_ns + delay_ns;
 	if (piece.depart_ns < link->last_ns)
 		piece.depart_ns = link->last_ns;
@@ -199,22 +194,18 @@ static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct ru
 	return 1;
 }
 
-static uint64_t piece_ns(const struct nl_link_opts *o)
-{
-	uint64_t part_ns = o->delay_ns / NL_LINK_PIECE_PART;
-
-	return part_ns > NL_LINK_PIECE_NS ? part_ns : NL_LINK_PIECE_NS;
-}
-
 /* Decide on every segment; returns the number of pieces made. */
 static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_superpacket *sp,
 		      unsigned char *block)
 {
 	uint64_t *const dropped[] = {NULL, &link->count.dropped_forced,
 				     &link->count.dropped_loss, &link->count.dropped_queue};
+	uint64_t piece_ns = link->opts.delay_ns / NL_LINK_PIECE_PART;
 	struct run run = {0};
 	uint32_t pieces = 0;
 
+	if (piece_ns < NL_LINK_PIECE_NS)
+		piece_ns = NL_LINK_PIECE_NS;
 	for (uint32_t i = 0; i < sp->segments; i++) {
 		uint64_t weight_B = nl_superpacket_segment_B(sp, i) + link->opts.overhead_B, begin_ns;
 		enum verdict verdict = verdict_of(link, now_ns, weight_B, sp->data, run.count);
@@ -222,8 +213,7 @@ static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_sup
 
 		if (verdict != PASSES)
 			++*dropped[verdict];
-		if (verdict != PASSES || link->opts.jitter_ns ||
-		    run.end_ns - run.begin_ns >= piece_ns(&link->opts))
+		if (verdict != PASSES || link->opts.jitter_ns || run.end_ns - run.begin_ns >= piece_ns)
 			pieces += make_piece(link, block, &run, 0);
 		if (verdict != PASSES)
 			continue;
@@ -361,4 +351,57 @@ void nl_link_sent(struct nl_link *link, int refused)
 	link->unsent_packets -= piece.count;
 	nl_fifo_pop(fifo);
 	nl_pkt_ring_release(&link->ring, piece.block);
+}
+
+/* -- forced drops ------------------------------------------------------------------ */
+
+void nl_drop_plan_numbers(struct nl_drop_plan *s, const uint64_t *at, uint32_t count)
+{
+	memcpy(s->at, at, count * sizeof(*at));
+	s->count = count;
+	s->next = 0;
+	s->seen = 0;
+}
+
+void nl_drop_plan_moment(struct nl_drop_plan *s, uint64_t after_ns)
+{
+	s->timed = 1;
+	s->after_ns = after_ns;
+	s->first_ns = 0;
+}
+
+void nl_drop_plan_forget(struct nl_drop_plan *s)
+{
+	s->count = s->next = 0;
+	s->timed = 0;
+}
+
+static int is_next_number(struct nl_drop_plan *s)
+{
+	if (s->next == s->count || ++s->seen != s->at[s->next])
+		return 0;
+	s->next++;
+	return 1;
+}
+
+static int moment_has_come(struct nl_drop_plan *s, uint64_t now_ns)
+{
+	if (!s->timed)
+		return 0;
+	if (!s->first_ns)
+		s->first_ns = now_ns;
+	if (now_ns - s->first_ns < s->after_ns)
+		return 0;
+	s->timed = 0;
+	return 1;
+}
+
+int nl_drop_plan_drops(struct nl_drop_plan *s, uint64_t now_ns)
+{
+	/* call both, so that a number counts whatever the moment decides */
+	int numbered = is_next_number(s), timed = !numbered && moment_has_come(s, now_ns);
+
+	if (numbered || timed)
+		s->last_ns = now_ns;
+	return numbered || timed;
 }

@@ -135,7 +135,6 @@ uint32_t nl_superpacket_segment_B(const struct nl_superpacket *sp, uint32_t i)
 	return sp->head_B + payload_at(sp, i + 1) - payload_at(sp, i);
 }
 
-/* Set lengths, identification and header checksum of the piece's IP header. */
 static void patch_ip(const struct nl_superpacket *sp, uint8_t *ip, uint32_t ip_B, uint32_t first)
 {
 	uint32_t sum = 0, header_B;

@@ -73,15 +73,6 @@ static int incoming_cpu(int fd)
 	return cpu < 0 || cpu > NL_CPU_NUMBER_MAX ? -1 : cpu;
 }
 
-/* The receive queue that the last packet came from; 0 where the kernel or the device has no number. */
-static uint32_t incoming_queue(int fd)
-{
-	uint32_t napi_id = 0;
-	socklen_t len = sizeof(napi_id);
-
-	return getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &napi_id, &len) ? 0 : napi_id;
-}
-
 struct trial {
 	const struct nl_affinity *affinity;
 	size_t failed; /* index in the list, if errnum is set */
@@ -196,42 +187,35 @@ int nl_affinity_follow(const struct nl_affinity *affinity, pthread_t thread, int
 
 void nl_affinity_describe(int fd, struct nl_stream_report *out)
 {
+	socklen_t len = sizeof(out->napi_id);
 	struct set set = own_set();
 
 	out->cpu = single(&set);
 	out->incoming_cpu = incoming_cpu(fd);
-	out->napi_id = incoming_queue(fd);
-}
-
-static int take_number(const char **at, const char *end, uint16_t *out)
-{
-	uint64_t n;
-
-	if (nl_decimal_take(at, end, &n) || n > NL_CPU_NUMBER_MAX)
-		return -1;
-	*out = (uint16_t)n;
-	return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &out->napi_id, &len))
+		out->napi_id = 0; /* the kernel or the device has no number */
 }
 
 int nl_cpulist_parse(const char *text, uint16_t *cpu, size_t cap, size_t *count)
 {
 	const char *end = text + strlen(text);
-	uint8_t seen[NL_CPU_NUMBER_MAX + 1];
+	uint8_t seen[NL_CPU_NUMBER_MAX + 1] = {0};
 	size_t n = 0;
 
-	memset(seen, 0, sizeof(seen));
 	for (const char *at = text;; at++) {
-		uint16_t first, last;
+		uint64_t first, last;
 
-		if (take_number(&at, end, &first))
+		if (nl_decimal_take(&at, end, &first))
 			return -1;
 		last = first;
 		if (*at == '-') {
 			at++;
-			if (take_number(&at, end, &last) || last < first)
+			if (nl_decimal_take(&at, end, &last))
 				return -1;
 		}
-		for (unsigned c = first; c <= last; c++) {
+		if (last < first || last > NL_CPU_NUMBER_MAX)
+			return -1;
+		for (uint64_t c = first; c <= last; c++) {
 			if (n == cap || seen[c])
 				return -1;
 			seen[c] = 1;

@@ -38,8 +38,7 @@ int nl_affinity_follow(const struct nl_affinity *affinity, pthread_t thread, int
 /* Read the calling thread's CPU, and the CPU and queue of fd's packets: cpu, incoming_cpu, napi_id. */
 void nl_affinity_describe(int fd, struct nl_stream_report *out);
 
-/* -- CPU lists in the kernel's format, `0,2-3`. Pure. --------------------------------- */
-
+/* CPU lists in the kernel's format, `0,2-3`. Pure. */
 enum { NL_CPU_NUMBER_MAX = 8191 }; /* more than any kernel supports */
 
 /* Parse text into cpu[], in its order, at most cap numbers. 0, or -1 if the text is not a CPU list,

@@ -61,15 +61,6 @@ static struct nl_batch batch_of(const struct nl_run_opts *opts, uint64_t threads
 	return nl_batch_of(opts->streams, threads, cpus_allowed(), egress);
 }
 
-/* Delay reads only where every sink may have a CPU without a gen. Not where the run measures the
- * buffer, and so the window, or the time of the last byte. */
-static int delays_reads_of(const struct nl_run_opts *opts, const struct nl_engine *engine)
-{
-	return engine->one_stream && opts->role == NL_SINK && opts->window_ms > 0 && !opts->buffer_B &&
-	       (opts->receive == NL_RECEIVE_COPY || opts->receive == NL_RECEIVE_DISCARD) &&
-	       opts->streams < cpus_allowed();
-}
-
 static int switched(uint64_t word, int by_rule)
 {
 	return word == NL_SWITCH_AUTO ? by_rule : word == NL_SWITCH_ON;
@@ -80,13 +71,18 @@ static struct nl_policy policy_of(const struct nl_run_opts *opts, const struct n
 				  uint64_t threads)
 {
 	struct nl_batch batch = batch_of(opts, threads);
+	/* Delay reads only where every sink may have a CPU without a gen. Not where the run measures the
+	 * buffer, and so the window, or the time of the last byte. */
+	int delays = engine->one_stream && opts->role == NL_SINK && opts->window_ms > 0 && !opts->buffer_B &&
+		     (opts->receive == NL_RECEIVE_COPY || opts->receive == NL_RECEIVE_DISCARD) &&
+		     opts->streams < cpus_allowed();
 
 	if (opts->engine == NL_ENGINE_PLAIN)
 		return (struct nl_policy){.batch_B = UINT64_MAX, .yield_B = UINT64_MAX};
 	return (struct nl_policy){
 		.batch_B = opts->batch_B ? opts->batch_B : batch.stream_B,
 		.yield_B = opts->yield_B ? opts->yield_B : batch.yield_B,
-		.read_delay = switched(opts->read_delay, delays_reads_of(opts, engine)),
+		.read_delay = switched(opts->read_delay, delays),
 		.sched_batch = switched(opts->sched_batch, 1),
 		.spread = switched(opts->spread, opts->streams > threads),
 	};

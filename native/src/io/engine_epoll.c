@@ -78,13 +78,6 @@ static void end_data(struct nl_worker *worker, struct nl_stream *stream, int err
 		set_events(worker->own, stream, 0, EPOLL_CTL_DEL);
 }
 
-/* All completion slots are in use: wait for a completion, which is reported as EPOLLERR. */
-static void await_completion(struct nl_worker *worker, struct nl_stream *stream)
-{
-	set_events(worker->own, stream, 0, EPOLL_CTL_MOD);
-	stream->throttled = 1;
-}
-
 static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 {
 	struct nl_io_ctx *ctx = &worker->ctx;
@@ -110,13 +103,14 @@ static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 			batch_B += (uint64_t)n;
 			if ((size_t)n < len) /* the send buffer is full */
 				return;
-		} else if (errno == EAGAIN) {
-			return;
 		} else if (errno == ENOBUFS && nl_zc_pending_any(stream)) {
-			await_completion(worker, stream);
+			/* wait for a completion, which is reported as EPOLLERR */
+			set_events(worker->own, stream, 0, EPOLL_CTL_MOD);
+			stream->throttled = 1;
 			return;
 		} else if (errno != EINTR) {
-			end_data(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
+			if (errno != EAGAIN)
+				end_data(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
 			return;
 		}
 	}
@@ -139,13 +133,9 @@ static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
 			}
 			if ((uint64_t)n < ctx->record_B) /* the receive buffer is empty */
 				return;
-		} else if (n == 0) {
-			end_data(worker, stream, 0);
-			return;
-		} else if (errno == EAGAIN) {
-			return;
-		} else if (errno != EINTR) {
-			end_data(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
+		} else if (n == 0 || errno != EINTR) {
+			if (n == 0 || errno != EAGAIN)
+				end_data(worker, stream, n == 0 || nl_stream_quitting(stream) ? 0 : errno);
 			return;
 		}
 	}

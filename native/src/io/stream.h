@@ -57,7 +57,6 @@ static inline uint64_t nl_stream_bytes(const struct nl_stream *stream)
 	return atomic_load_explicit(&stream->bytes, memory_order_relaxed);
 }
 
-/* Total bytes of count streams. */
 static inline uint64_t nl_streams_bytes(const struct nl_stream *stream, uint64_t count)
 {
 	uint64_t bytes = 0;
@@ -72,7 +71,6 @@ static inline int nl_stream_quitting(const struct nl_stream *stream)
 	return atomic_load_explicit(stream->quit, memory_order_relaxed);
 }
 
-/* Count bytes sent by a gen's stream. */
 static inline void nl_stream_sent(struct nl_stream *stream, uint64_t bytes)
 {
 	nl_stream_count(stream, bytes);
@@ -88,14 +86,12 @@ static inline void nl_stream_received(struct nl_stream *stream, uint64_t bytes)
 	nl_stream_count(stream, bytes);
 }
 
-/* Length of the next send. */
 static inline size_t nl_stream_next(const struct nl_stream *stream, uint64_t record_B)
 {
 	return stream->left < record_B ? (size_t)stream->left : (size_t)record_B;
 }
 
-/* -- outstanding MSG_ZEROCOPY completions --------------------------------------------- */
-
+/* Outstanding MSG_ZEROCOPY completions. */
 static inline int nl_zc_pending_any(const struct nl_stream *stream)
 {
 	return stream->zc_pending && stream->zc_pending->oldest != stream->zc_pending->next;

@@ -48,7 +48,8 @@ void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int err
 	end_stream(worker, stream, !sends);
 }
 
-void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_t n, int errnum)
+/* End a stream that is NL_CLOSING; n is the result of reading from it, errnum its errno. */
+static void close_stream(struct nl_worker *worker, struct nl_stream *stream, ssize_t n, int errnum)
 {
 	const struct nl_io_method *method = worker->ctx.method;
 
@@ -69,7 +70,7 @@ void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
 		n = recv(stream->fd, &byte, 1, 0);
 	while (n < 0 ? errno == EINTR : n > 0 && byte == 'W');
 	if (n >= 0 || errno != EAGAIN)
-		nl_worker_closed(worker, stream, n, errno);
+		close_stream(worker, stream, n, errno);
 }
 
 int nl_transfer_over(struct nl_transfer *transfer)
@@ -127,7 +128,7 @@ static void give_up(struct nl_worker *worker, int errnum)
 		if (stream->phase == NL_ENDED)
 			continue;
 		if (stream->phase == NL_CLOSING)
-			nl_worker_closed(worker, stream, -1, errnum);
+			close_stream(worker, stream, -1, errnum);
 		else
 			nl_worker_moved(worker, stream, errnum);
 	}

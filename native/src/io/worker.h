@@ -69,7 +69,7 @@ struct nl_engine {
 	int (*prepare)(struct nl_worker *worker);
 	/* Block until a stream is ready, or has completed. 0 or errno. */
 	int (*wait)(struct nl_worker *worker);
-	/* Move what is ready; calls nl_worker_moved and nl_worker_closed. */
+	/* Move what is ready; calls nl_worker_moved and nl_worker_await_close. */
 	void (*transfer)(struct nl_worker *worker);
 	/* Free what prepare allocated. */
 	void (*finish)(struct nl_worker *worker);
@@ -126,9 +126,6 @@ void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int err
 
 /* Check for the sink's close, on a stream that is NL_CLOSING. */
 void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream);
-
-/* End a stream that is NL_CLOSING; n is the result of reading from it, errnum its errno. */
-void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_t n, int errnum);
 
 /* Start all threads and wait until every engine has prepared. On failure *started threads exist
  * and must be joined. */

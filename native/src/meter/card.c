@@ -51,12 +51,10 @@ int nl_card_scan(const char *interface, struct nl_card_scan *out)
 	count = names->len;
 	stats = calloc(1, sizeof(*stats) + count * sizeof(uint64_t));
 	out->value = calloc(count, sizeof(*out->value));
+	result = -ENOMEM;
 	if (stats && out->value) {
-		stats->cmd = ETHTOOL_GSTATS;
-		stats->n_stats = (uint32_t)count;
+		*stats = (struct ethtool_stats){.cmd = ETHTOOL_GSTATS, .n_stats = (uint32_t)count};
 		result = nl_ethtool(interface, stats);
-	} else {
-		result = -ENOMEM;
 	}
 	/* the number of queues, and with it of counters, may have changed meanwhile */
 	if (result >= 0 && stats->n_stats != count)

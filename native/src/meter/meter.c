@@ -36,33 +36,31 @@ int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_err *er
 	struct nl_meter *now = calloc(1, sizeof(*now));
 	char *text = malloc(TEXT_MAX);
 	uint64_t cpu_us[2];
-	int code = NL_OK, errnum;
+	int code = NL_OK, errnum = 0;
 
-	if (!now || !text) {
+	if (!now || !text)
 		code = nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
-		goto out;
+	if (!code) {
+		now->t_ns = nl_now_ns();
+		nl_clocks_read(&now->clocks);
 	}
-	now->t_ns = nl_now_ns();
-	nl_clocks_read(&now->clocks);
-	if (interface && *interface) {
-		errnum = nl_rtnl_interface(interface, &now->ifindex, &now->interface);
-		if (errnum == ENODEV)
-			code = nl_fail_key(err, "interface", "no such interface: %s", interface);
-		else if (errnum)
-			code = nl_fail_errno(err, errnum, "rtnetlink counters of %s", interface);
-		if (code)
-			goto out;
+	if (!code && interface && *interface) {
 		snprintf(now->name, sizeof(now->name), "%s", interface);
+		errnum = nl_rtnl_interface(interface, &now->ifindex, &now->interface);
 	}
-	code = read_host(text, now, err);
-	if (code)
-		goto out;
-	nl_throttle_read(NL_CPU_ROOT, now);
-	nl_process_cpu_us(cpu_us);
-	now->process_user_us = cpu_us[0];
-	now->process_system_us = cpu_us[1];
-	memcpy(out, now, sizeof(*out));
-out:
+	if (errnum == ENODEV)
+		code = nl_fail_key(err, "interface", "no such interface: %s", interface);
+	else if (errnum)
+		code = nl_fail_errno(err, errnum, "rtnetlink counters of %s", interface);
+	if (!code)
+		code = read_host(text, now, err);
+	if (!code) {
+		nl_throttle_read(NL_CPU_ROOT, now);
+		nl_process_cpu_us(cpu_us);
+		now->process_user_us = cpu_us[0];
+		now->process_system_us = cpu_us[1];
+		*out = *now;
+	}
 	free(text);
 	free(now);
 	return code;

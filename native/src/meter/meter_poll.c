@@ -115,9 +115,7 @@ static int follow(struct nl_counters *c, const struct nl_interface *now)
 
 void nl_counters_follow(struct nl_counters *c, int32_t ifindex, const struct nl_interface *now)
 {
-	if (ifindex != c->ifindex)
-		c->resets++;
-	else if (ifindex != 0 && follow(c, now))
+	if (ifindex != c->ifindex || (ifindex != 0 && follow(c, now)))
 		c->resets++;
 	c->ifindex = ifindex;
 	c->last = *now;

@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KERNEL_THREAD = 0x00200000 }; /* PF_KTHREAD */
-enum { DEPTH_MAX = 256 };
+enum { KERNEL_THREAD = 0x00200000 /* PF_KTHREAD */, DEPTH_MAX = 256 };
 
 /* Fields after the name, counted from 0; see proc_pid_stat(5). */
 enum { PARENT = 1, FLAGS = 6, USER = 11, SYSTEM, CHILD_USER, CHILD_SYSTEM, BORN = 19, FIELDS };
@@ -103,16 +102,6 @@ static int list(struct nl_process_scan *scan)
 	return failed;
 }
 
-static int read_process(struct nl_process *process)
-{
-	char path[64], text[1024];
-	long len;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
-	len = nl_file_read(path, text, sizeof(text));
-	return len < 0 ? -1 : nl_process_parse(text, (size_t)len, process);
-}
-
 int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
 {
 	size_t kept = 0;
@@ -131,8 +120,12 @@ int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
 	for (size_t i = 0; i < out->count; i++) {
 		size_t at = order == NL_SCAN_FIRST ? out->count - 1 - i : i;
 		struct nl_process *process = &out->process[at];
+		char path[64], text[1024];
+		long len;
 
-		if (read_process(process) || process->kernel)
+		snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
+		len = nl_file_read(path, text, sizeof(text));
+		if (len < 0 || nl_process_parse(text, (size_t)len, process) || process->kernel)
 			process->pid = 0; /* it has ended, or is hidden */
 	}
 	out->t1_ns = nl_now_ns();
@@ -167,17 +160,6 @@ static const struct nl_process *same(const struct nl_process_scan *scan, const s
 static uint64_t grown(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;
-}
-
-/* What the processes of `after` have waited for since `before`; as many as there. */
-static void children_of(const struct nl_process_scan *before, const struct nl_process_scan *after,
-			uint64_t *children)
-{
-	for (size_t i = 0; i < after->count; i++) {
-		const struct nl_process *now = &after->process[i], *then = same(before, now);
-
-		children[i] = grown(then ? then->children_ticks : 0, now->children_ticks);
-	}
 }
 
 /* Subtract what a process that has ended had used before. Who waited for it is not known: its
@@ -222,12 +204,17 @@ static void rank(struct nl_others *out, const struct nl_process_use *use)
 void nl_process_diff(const struct nl_process_scan *before, const struct nl_process_scan *after,
 		     int32_t self, uint64_t tick_us, struct nl_others *out)
 {
+	/* what each process of `after` has waited for since */
 	uint64_t *children = calloc(after->count + 1, sizeof(*children));
 
 	memset(out, 0, sizeof(*out));
 	if (!children)
 		return;
-	children_of(before, after, children);
+	for (size_t i = 0; i < after->count; i++) {
+		const struct nl_process *now = &after->process[i], *then = same(before, now);
+
+		children[i] = grown(then ? then->children_ticks : 0, now->children_ticks);
+	}
 	for (size_t i = 0; i < before->count; i++)
 		if (!same(after, &before->process[i]))
 			take_from_heirs(before, after, &before->process[i], children);

@@ -13,8 +13,7 @@ int nl_procfs_stat(const char *text, size_t len, uint64_t tick_us, struct nl_met
 /* Sum processed, dropped and time_squeeze over all rows. 0, or -1. */
 int nl_procfs_softnet(const char *text, size_t len, struct nl_meter *out);
 
-/* -- frequency and thermal throttling of each CPU, from sysfs ------------------------- */
-
+/* Frequency and thermal throttling of each CPU, from sysfs. */
 #define NL_CPU_ROOT "/sys/devices/system/cpu"
 
 /* Fill frequency_kHz and throttled of the CPUs in out->cpu, from files below `root`:

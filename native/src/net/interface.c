@@ -95,26 +95,6 @@ int nl_ethtool_segments(const char *interface)
 	return tso.data || gso.data;
 }
 
-/* -- the egress interface ---------------------------------------------------------- */
-
-static uint64_t mtu_B(const char *interface)
-{
-	struct ifreq ifr = {0};
-	int failed = nl_interface_ioctl(SIOCGIFMTU, interface, &ifr) < 0;
-
-	return failed || ifr.ifr_mtu < 0 ? 0 : (uint64_t)ifr.ifr_mtu;
-}
-
-static uint64_t transmit_queues(const char *interface)
-{
-	struct ethtool_channels has = {.cmd = ETHTOOL_GCHANNELS};
-	uint64_t queues = 0;
-
-	if (nl_ethtool(interface, &has) >= 0)
-		queues = (uint64_t)has.tx_count + has.combined_count;
-	return queues ? queues : 1;
-}
-
 /* The local address of a connection, without sending anything. 0 or -1. */
 static int local_address(const char *to, const char *from, struct sockaddr_storage *local)
 {
@@ -161,12 +141,16 @@ void nl_egress_name(const char *to, const char *from, char name[IFNAMSIZ])
 
 struct nl_egress nl_egress_of(const char *interface)
 {
-	struct nl_egress egress = {.packet_B = NL_EGRESS_LARGE_B,
-				   .queues = transmit_queues(interface)};
+	struct ethtool_channels has = {.cmd = ETHTOOL_GCHANNELS};
+	struct nl_egress egress = {.packet_B = NL_EGRESS_LARGE_B};
+	struct ifreq ifr = {0};
 
-	if (!nl_ethtool_segments(interface))
-		egress.packet_B = mtu_B(interface);
-	if (!egress.packet_B || egress.packet_B > NL_EGRESS_LARGE_B)
-		egress.packet_B = NL_EGRESS_LARGE_B;
+	if (nl_ethtool(interface, &has) >= 0)
+		egress.queues = (uint64_t)has.tx_count + has.combined_count;
+	if (!egress.queues)
+		egress.queues = 1;
+	if (!nl_ethtool_segments(interface) && nl_interface_ioctl(SIOCGIFMTU, interface, &ifr) >= 0 &&
+	    ifr.ifr_mtu > 0 && ifr.ifr_mtu < NL_EGRESS_LARGE_B)
+		egress.packet_B = (uint64_t)ifr.ifr_mtu;
 	return egress;
 }

@@ -26,8 +26,7 @@ int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most, struc
  * device. */
 int nl_ethtool_segments(const char *interface);
 
-/* -- properties of the egress interface that determine batch sizes --------------------- */
-
+/* Properties of the egress interface that determine batch sizes. */
 enum { NL_EGRESS_LARGE_B = 64 << 10 };
 
 struct nl_egress {

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -107,11 +108,9 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 	if (code)
 		; /* err is filled */
 	else if (bind(*fd, (struct sockaddr *)&address.storage, address.len))
-		code = nl_fail_errno(err, errno, "bind %s port %u", opts->address,
-				     (unsigned)opts->port);
+		code = nl_fail_errno(err, errno, "bind %s port %" PRIu64, opts->address, opts->port);
 	else if (listen(*fd, backlog))
-		code = nl_fail_errno(err, errno, "listen on %s port %u", opts->address,
-				     (unsigned)opts->port);
+		code = nl_fail_errno(err, errno, "listen on %s port %" PRIu64, opts->address, opts->port);
 	else if (getsockname(*fd, (struct sockaddr *)&address.storage, &address.len))
 		code = nl_fail_errno(err, errno, "getsockname");
 	if (code) {
@@ -146,8 +145,6 @@ void nl_sock_describe(int fd, struct nl_stream_report *out)
 	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, out->congestion, &len))
 		out->congestion[0] = '\0';
 }
-
-/* -- TCP_INFO ---------------------------------------------------------------------- */
 
 /* The kernel's struct tcp_info, from linux/tcp.h: an ABI that only grows at its end. Declared here
  * because the C library's header may be older than the kernel; the kernel copies as many bytes as

@@ -35,8 +35,7 @@ int nl_sock_blocking(int fd); /* make it blocking. 0, or -1 with errno */
 /* Read the values in force at the end into sndbuf_B, rcvbuf_B and congestion. */
 void nl_sock_describe(int fd, struct nl_stream_report *out);
 
-/* -- TCP_INFO of a socket, for kernels of any age --------------------------------------- */
-
+/* TCP_INFO of a socket, for kernels of any age. */
 /* Convert len bytes of the kernel's struct tcp_info to *out; missing fields are 0. Pure. */
 void nl_tcpinfo_parse(const void *info, size_t len, struct nl_tcp *out);
 

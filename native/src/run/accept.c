@@ -100,11 +100,6 @@ static int lost_connection(int errnum)
 	       errnum == EHOSTDOWN || errnum == EHOSTUNREACH || errnum == ENETUNREACH;
 }
 
-static int out_of_files(int errnum)
-{
-	return errnum == EMFILE || errnum == ENFILE || errnum == ENOBUFS || errnum == ENOMEM;
-}
-
 /* Read what has arrived, since a valid hello may be waiting; then evict the oldest quarter, so that
  * a flood does not have all of them read again for each of its connections. */
 static void make_room(struct acceptor *a)
@@ -134,11 +129,11 @@ static int accept_pending(struct acceptor *a, struct nl_err *err)
 				return NL_OK;
 			if (lost_connection(errno))
 				continue;
-			if (out_of_files(errno) && a->count) {
-				reject(a, 0, &rejected->evicted);
-				continue;
-			}
-			return nl_fail_errno(err, errno, "accept");
+			nl_fail_errno(err, errno, "accept");
+			if (err->code != NL_LIMIT || !a->count)
+				return err->code;
+			reject(a, 0, &rejected->evicted);
+			continue;
 		}
 		if (a->from.len && !nl_address_same_host(&peer, &a->from.storage)) {
 			rejected->address++;
@@ -153,14 +148,6 @@ static int accept_pending(struct acceptor *a, struct nl_err *err)
 		read_hello(a, a->count - 1);
 	}
 	return NL_OK;
-}
-
-static void expire(struct acceptor *a)
-{
-	uint64_t now = nl_now_ns();
-
-	while (a->count && a->pending[0].deadline_ns <= now)
-		reject(a, 0, &a->run->report.rejected.late);
 }
 
 static int wait_for_peers(struct acceptor *a, uint64_t deadline_ns)
@@ -193,7 +180,8 @@ static int accept_all(struct acceptor *a, struct nl_err *err)
 		for (uint32_t i = polled; i-- > 0;)
 			if (a->poll[i + 2].revents)
 				read_hello(a, i);
-		expire(a);
+		for (uint64_t now = nl_now_ns(); a->count && a->pending[0].deadline_ns <= now;)
+			reject(a, 0, &run->report.rejected.late);
 		if (a->poll[0].revents && accept_pending(a, err))
 			return err->code;
 		if (run->report.accepted < run->opts.streams && nl_now_ns() >= deadline_ns)
@@ -204,26 +192,19 @@ static int accept_all(struct acceptor *a, struct nl_err *err)
 	return NL_OK;
 }
 
-/* At most half of the descriptors that all streams and their threads leave: another run of this
- * process may start meanwhile. */
-static uint32_t places(const struct nl_run *run)
-{
-	uint64_t room = nl_fd_limit_room(run->opts.streams + 4 * run->report.threads) / 2;
-
-	if (room < PENDING_MIN)
-		return PENDING_MIN;
-	return room < PENDING_MAX ? (uint32_t)room : PENDING_MAX;
-}
-
 int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 {
 	struct acceptor *a = calloc(1, sizeof(*a));
+	uint64_t room;
 	int code;
 
 	if (!a)
 		return nl_fail_errno(err, ENOMEM, "memory to accept streams");
 	a->run = run;
-	a->limit = places(run);
+	/* at most half of the descriptors that all streams and their threads leave: another run of this
+	 * process may start meanwhile */
+	room = nl_fd_limit_room(run->opts.streams + 4 * run->report.threads) / 2;
+	a->limit = room < PENDING_MIN ? PENDING_MIN : room < PENDING_MAX ? (uint32_t)room : PENDING_MAX;
 	if (run->opts.from[0] && nl_address_parse(run->opts.from, 0, &a->from))
 		code = nl_fail_key(err, "from", "%s is not a numeric address", run->opts.from);
 	else

@@ -81,8 +81,7 @@ static int send_hello(struct nl_run *run, uint64_t id, int *done, struct nl_err 
 
 	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	if (error)
-		return nl_fail_errno(err, error, "connect to %s port %u", opts->address,
-				     (unsigned)opts->port);
+		return nl_fail_errno(err, error, "connect to %s port %" PRIu64, opts->address, opts->port);
 	memcpy(hello.token, opts->token, sizeof(hello.token));
 	nl_hello_write(bytes, &hello);
 	/* an empty send buffer has room for 64 bytes */
@@ -103,8 +102,7 @@ static int open_stream(struct waiting *w, const struct nl_address *to, uint64_t 
 	if (code)
 		return code;
 	if (connect(stream->fd, (const struct sockaddr *)&to->storage, to->len) && errno != EINPROGRESS)
-		return nl_fail_errno(err, errno, "connect to %s port %u", opts->address,
-				     (unsigned)opts->port);
+		return nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts->address, opts->port);
 	return watch_fd(w, stream->fd, EPOLLOUT, id, err);
 }
 

@@ -62,16 +62,6 @@ static void take_meter(struct watch *watch, int which)
 	memcpy(now->name, watch->meter[BEFORE].name, sizeof(now->name));
 }
 
-static void close_card(struct watch *watch)
-{
-	struct nl_card_scan now;
-
-	if (!watch->card.count || nl_card_scan(watch->run->opts.interface, &now))
-		return;
-	nl_card_diff(&watch->card, &now, &watch->run->report.card);
-	nl_card_scan_free(&now);
-}
-
 static void open_window(struct watch *watch, uint64_t t_ns)
 {
 	struct nl_report *report = &watch->run->report;
@@ -339,11 +329,15 @@ static void conclude(struct watch *watch)
 	uint64_t t_ns = nl_samples_take(report, run->transfer.stream);
 	int timed_window_done = watch->phase != WARMING &&
 				(report->window_t1_ns || run->opts.role == NL_GEN);
+	struct nl_card_scan card;
 	struct nl_err err;
 
 	take_meter(watch, AFTER);
 	nl_process_since(&watch->others, &report->others);
-	close_card(watch);
+	if (watch->card.count && nl_card_scan(run->opts.interface, &card) == 0) {
+		nl_card_diff(&watch->card, &card, &report->card);
+		nl_card_scan_free(&card);
+	}
 	if (report->window_t0_ns == 0) {
 		open_window(watch, t_ns);
 		watch->meter[AT_T0] = watch->meter[AFTER];

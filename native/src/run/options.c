@@ -99,27 +99,6 @@ static int fail_range(const struct nl_option *option, struct nl_err *err)
 			   option->max);
 }
 
-static int set_limit(const struct nl_option *option, const char *text, uint64_t *out, struct nl_err *err)
-{
-	if (strcmp(text, "auto") == 0)
-		*out = 0;
-	else if (strcmp(text, "none") == 0 || strcmp(text, "never") == 0)
-		*out = UINT64_MAX;
-	else if (nl_decimal_parse(text, option->min, option->max, out))
-		return fail_range(option, err);
-	return NL_OK;
-}
-
-static int set_token(const struct nl_option *option, const char *text, uint8_t *out, struct nl_err *err)
-{
-	uint8_t token[NL_TOKEN_B];
-
-	if (nl_hex_parse(text, token, sizeof(token)))
-		return nl_fail_key(err, option->name, "token: expected %d hex digits", 2 * NL_TOKEN_B);
-	memcpy(out, token, sizeof(token));
-	return NL_OK;
-}
-
 /* A name for the kernel: letters, digits and a few marks, at most 15: IFNAMSIZ and TCP_CA_NAME_MAX less
  * their NUL. */
 static int check_name(const struct nl_option *option, const char *text, struct nl_err *err)
@@ -211,16 +190,26 @@ static int set(struct nl_run_opts *opts, const struct nl_option *option, const c
 {
 	int (*check)(const struct nl_option *, const char *, struct nl_err *) = NULL;
 	void *field = (char *)opts + option->offset;
+	uint64_t *number = field;
+	uint8_t token[NL_TOKEN_B];
 
 	switch (option->kind) {
+	case NL_KIND_LIMIT:
 	case NL_KIND_COUNT:
 	case NL_KIND_FLAG:
-		return nl_decimal_parse(text, option->min, option->max, field) ? fail_range(option, err)
-									       : NL_OK;
-	case NL_KIND_LIMIT:
-		return set_limit(option, text, field, err);
+		if (option->kind == NL_KIND_LIMIT && strcmp(text, "auto") == 0)
+			*number = 0;
+		else if (option->kind == NL_KIND_LIMIT &&
+			 (strcmp(text, "none") == 0 || strcmp(text, "never") == 0))
+			*number = UINT64_MAX;
+		else if (nl_decimal_parse(text, option->min, option->max, number))
+			return fail_range(option, err);
+		return NL_OK;
 	case NL_KIND_TOKEN:
-		return set_token(option, text, field, err);
+		if (nl_hex_parse(text, token, sizeof(token)))
+			return nl_fail_key(err, option->name, "token: expected %d hex digits", 2 * NL_TOKEN_B);
+		memcpy(field, token, sizeof(token));
+		return NL_OK;
 	case NL_KIND_ADDRESS:
 		check = check_address;
 		break;
@@ -352,27 +341,21 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 	return NL_OK;
 }
 
-static int check_required(int role, const struct nl_request *request, struct nl_err *err)
-{
-	for (size_t i = 0; i < ROWS; i++)
-		if ((table[i].required & (uint32_t)role) && !nl_request_has(request, table[i].name))
-			return nl_fail_key(err, table[i].name, "%s is missing", table[i].name);
-	if (role == NL_GEN && !nl_request_has(request, "window_ms") && !nl_request_has(request, "bytes"))
-		return nl_fail_key(err, "window_ms", "window_ms or bytes is missing");
-	return NL_OK;
-}
-
 int nl_options_from_request(struct nl_run_opts *opts, int role, struct nl_request *request,
 			    struct nl_err *err)
 {
-	int code = NL_OK;
+	int timed = nl_request_has(request, "window_ms"), sized = nl_request_has(request, "bytes");
 
 	nl_run_opts_init(opts, role);
-	if (nl_request_has(request, "bytes") && !nl_request_has(request, "window_ms"))
+	if (sized && !timed)
 		opts->window_ms = 0;
-	for (size_t i = 0; !code && i < request->count; i++)
-		code = nl_run_opts_set(opts, request->pair[i].key, request->pair[i].value, err);
-	if (!code)
-		code = check_required(role, request, err);
-	return code ? code : nl_run_opts_check(opts, err);
+	for (size_t i = 0; i < request->count; i++)
+		if (nl_run_opts_set(opts, request->pair[i].key, request->pair[i].value, err))
+			return NL_BAD_REQUEST;
+	for (size_t i = 0; i < ROWS; i++)
+		if ((table[i].required & (uint32_t)role) && !nl_request_has(request, table[i].name))
+			return nl_fail_key(err, table[i].name, "%s is missing", table[i].name);
+	if (role == NL_GEN && !timed && !sized)
+		return nl_fail_key(err, "window_ms", "window_ms or bytes is missing");
+	return nl_run_opts_check(opts, err);
 }

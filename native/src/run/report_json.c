@@ -107,13 +107,6 @@ void nl_json_card(struct nl_json *j, const struct nl_card *card)
 	nl_json_close(j);
 }
 
-static const char *status_name(int status)
-{
-	static const char *const name[] = {"ok", "stopped", "timeout", "error"};
-
-	return status < 0 || status > NL_STATUS_ERROR ? "error" : name[status];
-}
-
 static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp)
 {
 	if (!tcp) {
@@ -178,15 +171,20 @@ static uint64_t sample_of(const struct sample_table *table, uint64_t at)
 	return table->wide ? table->wide[at] : table->narrow[at];
 }
 
+static void put_row(struct nl_json *j, const char *key, const struct nl_report *r,
+		    const struct sample_table *table, uint64_t row)
+{
+	nl_json_array(j, key);
+	for (uint64_t k = 0; k < r->sample_count; k++)
+		nl_json_u64(j, NULL, sample_of(table, row * r->sample_capacity + k));
+	nl_json_array_end(j);
+}
+
 static void put_rows(struct nl_json *j, const struct nl_report *r, const struct sample_table *table)
 {
 	nl_json_array(j, table->key);
-	for (uint64_t i = 0; i < table->rows; i++) {
-		nl_json_array(j, NULL);
-		for (uint64_t k = 0; k < r->sample_count; k++)
-			nl_json_u64(j, NULL, sample_of(table, i * r->sample_capacity + k));
-		nl_json_array_end(j);
-	}
+	for (uint64_t i = 0; i < table->rows; i++)
+		put_row(j, NULL, r, table, i);
 	nl_json_array_end(j);
 }
 
@@ -201,10 +199,7 @@ static void put_samples(struct nl_json *j, const struct nl_report *r, uint64_t p
 	if (parts) {
 		PUT_MEMBERS(j, {"count", r->sample_count}, {"parts", parts});
 	} else {
-		nl_json_array(j, "t_ns");
-		for (uint64_t k = 0; k < r->sample_count; k++)
-			nl_json_u64(j, NULL, r->sample_t_ns[k]);
-		nl_json_array_end(j);
+		put_row(j, "t_ns", r, &table[0], 0);
 		put_rows(j, r, &table[BYTES]);
 	}
 	nl_json_close(j);
@@ -233,24 +228,19 @@ static void put_meters(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
-static void put_policy(struct nl_json *j, const struct nl_policy *policy)
-{
-	nl_json_open(j, "policy");
-	nl_json_known(j, "batch_B", policy->batch_B != UINT64_MAX, policy->batch_B);
-	nl_json_known(j, "yield_B", policy->yield_B != UINT64_MAX, policy->yield_B);
-	nl_json_bool(j, "read_delay", policy->read_delay);
-	nl_json_bool(j, "sched_batch", policy->sched_batch);
-	nl_json_bool(j, "spread", policy->spread);
-	nl_json_close(j);
-}
-
 /* The engine and method in use; `zerocopy` is null for other methods. */
 static void put_engine(struct nl_json *j, const struct nl_report *r)
 {
 	nl_json_text(j, "engine", r->engine);
 	nl_json_u64(j, "threads", r->threads);
 	nl_json_text(j, r->role == NL_GEN ? "send" : "receive", r->method);
-	put_policy(j, &r->policy);
+	nl_json_open(j, "policy");
+	nl_json_known(j, "batch_B", r->policy.batch_B != UINT64_MAX, r->policy.batch_B);
+	nl_json_known(j, "yield_B", r->policy.yield_B != UINT64_MAX, r->policy.yield_B);
+	nl_json_bool(j, "read_delay", r->policy.read_delay);
+	nl_json_bool(j, "sched_batch", r->policy.sched_batch);
+	nl_json_bool(j, "spread", r->policy.spread);
+	nl_json_close(j);
 	if (strcmp(r->method, "zerocopy") != 0) {
 		nl_json_null(j, "zerocopy");
 		return;
@@ -266,11 +256,12 @@ static void put_engine(struct nl_json *j, const struct nl_report *r)
 
 static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t parts)
 {
+	static const char *const status_name[] = {"ok", "stopped", "timeout", "error"};
 	const struct nl_rejected *no = &r->rejected;
 
 	nl_json_event(j, r->role == NL_GEN ? "gen_result" : "sink_result");
 	nl_json_u64(j, "run", r->run);
-	nl_json_text(j, "status", status_name(r->status));
+	nl_json_text(j, "status", status_name[r->status]);
 	nl_json_text(j, "code", r->err.code == NL_OK ? NULL : nl_code_name(r->err.code));
 	nl_json_text(j, "message", r->status == NL_STATUS_OK ? NULL : r->err.message);
 	nl_json_u64(j, "streams", r->streams);

@@ -24,28 +24,23 @@ static uint64_t planned_ms(const struct nl_run_opts *opts)
 	return opts->warmup_ms + opts->window_ms + opts->tail_ms + opts->drain_ms;
 }
 
-static uint64_t least_interval_ms(const struct nl_run_opts *opts, uint64_t each_B)
-{
-	uint64_t samples = memory_max_B / each_B / opts->streams;
-
-	return samples > SPARE + 2 ? planned_ms(opts) / ((samples - SPARE) / 2) + 1 : UINT64_MAX;
-}
-
 int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, struct nl_err *err)
 {
-	uint64_t capacity = UNTIMED, cells, each = 8;
+	uint64_t capacity = UNTIMED, cells, each = 8, most;
 
 	if (opts->window_ms) /* a late sample makes the next one early, by up to half an interval */
 		capacity = planned_ms(opts) / opts->interval_ms * 2 + SPARE;
 	if (opts->trace)
 		each += 3 * sizeof(uint32_t);
-	if (capacity > memory_max_B / each / opts->streams) {
+	most = memory_max_B / each / opts->streams;
+	if (capacity > most) {
 		if (opts->window_ms)
 			return nl_fail(err, NL_LIMIT,
 				       "%" PRIu64 " streams sampled every %" PRIu64 " ms need more than %d MiB: "
 				       "make interval_ms %" PRIu64 " or more", opts->streams, opts->interval_ms,
-				       (int)(memory_max_B >> 20), least_interval_ms(opts, each));
-		capacity = memory_max_B / each / opts->streams;
+				       (int)(memory_max_B >> 20), most > SPARE + 2 ? planned_ms(opts) / ((most - SPARE) / 2) + 1
+							 : UINT64_MAX);
+		capacity = most;
 	}
 	cells = capacity * opts->streams;
 	report->interval_ms = opts->interval_ms;
@@ -116,14 +111,10 @@ static void take_tcp(struct nl_report *report, struct nl_stream *stream, uint64_
 	}
 }
 
-/* Reading TCP_INFO of many streams often costs a percent of a core; without a trace 50 ms do. */
-static uint64_t tcp_each(const struct nl_report *report)
-{
-	return report->interval_ms < TCP_MS ? TCP_MS / report->interval_ms : 1;
-}
-
 uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 {
+	/* reading TCP_INFO of many streams often costs a percent of a core; without a trace 50 ms do */
+	uint64_t tcp_each = report->interval_ms < TCP_MS ? TCP_MS / report->interval_ms : 1;
 	uint64_t k, before, after;
 
 	if (report->sample_count == report->sample_capacity)
@@ -140,7 +131,7 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 			break;
 	}
 	report->sample_t_ns[k] = before + (after - before) / 2;
-	if (report->trace_rtt_us || (report->role == NL_GEN && k % tcp_each(report) == 0))
+	if (report->trace_rtt_us || (report->role == NL_GEN && k % tcp_each == 0))
 		take_tcp(report, stream, k);
 	return report->sample_t_ns[k];
 }

@@ -19,15 +19,6 @@
 enum { STUCK_MS = 5000, LEAVE_MS = 2000, DYING_STEPS = 100, STEP_MS = 5 };
 enum { ATTEMPTS = 5, ATTEMPT_MS = 200 }; /* of a revert that failed: a shortage may pass */
 
-/* Another open file description of the same memfd: flock belongs to the description. */
-static int memfd_again(int fd)
-{
-	char path[40];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_RDWR); /* a modprobe inherits the lock */
-}
-
 int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 {
 	memset(g, 0, sizeof(*g));
@@ -108,13 +99,6 @@ static int child_attempt(struct child *c)
 	return sum.of[NL_FAILED] ? -1 : 0;
 }
 
-static void child_revert(struct child *c)
-{
-	atomic_store(&c->shared->taken, 1);
-	for (int i = 0; child_attempt(c) < 0 && i + 1 < ATTEMPTS; i++)
-		nl_sleep_ms(ATTEMPT_MS);
-}
-
 __attribute__((noreturn)) static void child_main(struct child *c)
 {
 	struct pollfd parent = {.fd = c->socket, .events = POLLIN};
@@ -137,7 +121,9 @@ __attribute__((noreturn)) static void child_main(struct child *c)
 			flock(c->lock, LOCK_UN); /* a request arrived during the wait */
 			continue;
 		}
-		child_revert(c);
+		atomic_store(&c->shared->taken, 1);
+		for (int i = 0; child_attempt(c) < 0 && i + 1 < ATTEMPTS; i++)
+			nl_sleep_ms(ATTEMPT_MS);
 		/* A parent that lives still has the lock, and releases it at its next request. One that
 		 * dies closes its socket a moment before it is gone. */
 		for (int i = 0; !timed_out && getppid() == c->parent && i < DYING_STEPS; i++)
@@ -155,10 +141,12 @@ int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t 
 			  .lock = -1, .session = *session, .journal = *journal, .first = first};
 	int ends[2] = {-1, -1};
 	ssize_t n = 0;
-	char byte = 0;
+	char byte = 0, path[40];
 	pid_t pid = -1;
 
-	c.lock = memfd_again(g->lock_fd);
+	/* another open file description of the memfd: flock belongs to it; a modprobe inherits the lock */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", g->lock_fd);
+	c.lock = open(path, O_RDWR);
 	if (c.lock >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0)
 		pid = fork();
 	if (pid == 0) {
@@ -226,16 +214,13 @@ void nl_guard_close(struct nl_guard *g)
 {
 	close(g->socket_fd); /* without effect on -1, as below */
 	g->socket_fd = -1;
-	for (int ms = 0; g->pid && ms < LEAVE_MS; ms += STEP_MS) {
-		if (waitpid(g->pid, NULL, WNOHANG) != 0)
+	for (int ms = 0; g->pid; ms += STEP_MS) {
+		if (ms == LEAVE_MS)
+			kill(g->pid, SIGKILL);
+		if (waitpid(g->pid, NULL, ms < LEAVE_MS ? WNOHANG : 0) != 0)
 			g->pid = 0;
 		else
 			nl_sleep_ms(STEP_MS);
-	}
-	if (g->pid) {
-		kill(g->pid, SIGKILL);
-		waitpid(g->pid, NULL, 0);
-		g->pid = 0;
 	}
 	if (g->shared)
 		munmap(g->shared, sizeof(*g->shared));

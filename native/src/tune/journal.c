@@ -18,8 +18,6 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-/* --- entries --- */
-
 void nl_journal_free(struct nl_journal *j)
 {
 	free(j->entry);
@@ -27,18 +25,13 @@ void nl_journal_free(struct nl_journal *j)
 	j->count = j->cap = 0;
 }
 
-static int is_of(const struct nl_entry *e, const struct nl_knob *k, int ifindex)
-{
-	if (!e->ifindex || !ifindex)
-		return nl_knob_same(&e->knob, k);
-	return e->ifindex == ifindex && e->knob.ops == k->ops && strcmp(e->knob.name, k->name) == 0;
-}
-
 struct nl_entry *nl_journal_find(struct nl_journal *j, const struct nl_knob *k, int ifindex)
 {
-	for (size_t i = 0; i < j->count; i++)
-		if (is_of(&j->entry[i], k, ifindex))
-			return &j->entry[i];
+	for (struct nl_entry *e = j->entry; e && e < j->entry + j->count; e++)
+		if (e->ifindex && ifindex ? e->ifindex == ifindex && e->knob.ops == k->ops &&
+						    strcmp(e->knob.name, k->name) == 0
+					  : nl_knob_same(&e->knob, k))
+			return e;
 	return NULL;
 }
 
@@ -77,8 +70,6 @@ int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int
 	return at_once || strcmp(found->text, e->wanted) == 0 ||
 	       (ops->is_mixture && ops->is_mixture(found, before, e->wanted));
 }
-
-/* --- text --- */
 
 /* Copy a value into a field. 1, 0 if the key is absent, or -1 if it is too long. */
 static int take(struct nl_request *request, const char *key, char to[NL_KNOB_VALUE_MAX + 1])
@@ -163,8 +154,6 @@ static void put_entry(FILE *to, const struct nl_entry *e)
 		put_value(to, "readback", e->readback);
 	fputc('\n', to);
 }
-
-/* --- the file --- */
 
 int nl_journal_open(struct nl_journal *j, struct nl_err *err)
 {

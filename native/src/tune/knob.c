@@ -205,8 +205,7 @@ enum nl_knob_code nl_knob_gone(const struct nl_knob *k, struct nl_err *why)
 
 enum nl_knob_code nl_knob_unreadable(struct nl_err *why, const char *what, int errnum)
 {
-	nl_knob_fail_errno(why, what, errnum);
-	return nl_knob_is_shortage(errnum) ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
+	return nl_knob_fail_errno(why, what, errnum) == NL_KNOB_FAILED ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
 }
 
 void nl_knob_put_text(struct nl_value *out, const char *text)

@@ -102,10 +102,8 @@ static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *
 	nl_knob_put_text(out, nl_knob_switch[!any_bit(f.active)]);
 	for (uint32_t i = 0; i < f.blocks; i++)
 		to += snprintf(to, 10, "%s%08" PRIx32, i ? "." : "", f.requested[i]);
-	if (!any_bit(f.available)) {
-		nl_fail(why, NL_REFUSED, "fixed: the device cannot switch this offload");
-		return NL_KNOB_OK;
-	}
+	if (!any_bit(f.available))
+		return nl_knob_fail(why, NL_KNOB_OK, "fixed: the device cannot switch this offload");
 	out->access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }

@@ -41,11 +41,8 @@ enum nl_knob_access nl_knob_file_access(const struct nl_knob_place *p, const cha
  * than NL_KNOB_VALUE_MAX; EILSEQ: not printable). */
 int nl_knob_text_read(int dir, const char *path, struct nl_value *out);
 
-/* Open the directory of the interfaces (class/net) that has the knob's. NL_KNOB_OK and an fd in *dir,
- * which the caller closes; or the code of a failure and its reason. */
-enum nl_knob_code nl_knob_sysfs_interfaces(const struct nl_knob *k, int *dir, struct nl_err *why);
-
-/* Open the directory of the PCI device behind the knob's interface; as above. */
+/* Open the directory of the PCI device behind the knob's interface. NL_KNOB_OK and an fd in *device, which
+ * the caller closes; or the code of a failure and its reason. */
 enum nl_knob_code nl_knob_sysfs_pci(const struct nl_knob *k, int *device, struct nl_err *why);
 
 /* -- kinds of which a host has many, each a file with a number: the governor of a CPU, and the CPUs of an

@@ -36,7 +36,6 @@ static const struct attribute *attribute_of(const struct nl_knob *k)
 	return k->ops->names ? first + nl_knob_name_index(k) : first;
 }
 
-/* Ask for the attributes of the interface, and find the knob's. */
 static enum nl_knob_code read_size(const struct nl_knob *k, struct nl_rtnl_answer *answer,
 				   int32_t *ifindex, struct nl_rtnl_u32 *found, struct nl_err *why)
 {

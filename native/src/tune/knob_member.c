@@ -222,10 +222,10 @@ static enum nl_knob_code governor_refusal(const struct nl_knob *k, const struct 
 		return NL_KNOB_OK;
 	snprintf(padded, sizeof(padded), " %s ", offered.text);
 	snprintf(word, sizeof(word), " %s ", text);
-	return strstr(padded, word) ? NL_KNOB_OK
-				    : nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
-						   "CPU %s has no governor %.60s; it offers %.150s", k->name,
-						   text, offered.text);
+	if (strstr(padded, word))
+		return NL_KNOB_OK;
+	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "CPU %s has no governor %.60s; it offers %.150s",
+			    k->name, text, offered.text);
 }
 
 static const struct nl_knob_file governor_file = {governor_enter, governor_access, governor_missing,

@@ -23,12 +23,8 @@
 #define NL_MODPROBE "/sbin/modprobe", "/usr/sbin/modprobe", "/bin/modprobe", "/usr/bin/modprobe"
 #endif
 
-enum {
-	MODPROBE_MS = 10000,
-	IN_USE_MS = 5000, /* closing connections use a module for a moment */
-	POLL_MS = 20,
-	STDERR_MAX = 160,
-};
+enum { MODPROBE_MS = 10000, POLL_MS = 20, STDERR_MAX = 160 };
+enum { IN_USE_MS = 5000 }; /* closing connections use a module for a moment */
 
 /* Only modules of congestion controls may be loaded. */
 static int is_name(const char *name)
@@ -52,17 +48,13 @@ static enum nl_knob_code module_read(const struct nl_knob *k, struct nl_value *o
 	int loaded = is_there(k->name, "");
 
 	nl_knob_put_text(out, loaded ? "loaded" : "absent");
-	if (loaded && !is_there(k->name, "/initstate")) {
-		nl_fail(why, NL_REFUSED, "built into the kernel");
-		return NL_KNOB_OK;
-	}
+	if (loaded && !is_there(k->name, "/initstate"))
+		return nl_knob_fail(why, NL_KNOB_OK, "built into the kernel");
 	if (access(NL_PROC_MODULES, F_OK) < 0)
 		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "this kernel takes no modules");
-	out->access = NL_KNOB_WRITABLE;
-	if (geteuid() != 0 || !nl_in_first_user_namespace()) {
+	out->access = geteuid() != 0 || !nl_in_first_user_namespace() ? NL_KNOB_NO_PRIVILEGE : NL_KNOB_WRITABLE;
+	if (out->access == NL_KNOB_NO_PRIVILEGE)
 		nl_fail(why, NL_REFUSED, "no privilege: only root of the machine may load modules");
-		out->access = NL_KNOB_NO_PRIVILEGE;
-	}
 	return NL_KNOB_OK;
 }
 
@@ -144,7 +136,6 @@ static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
 	char name[NL_KNOB_NAME_MAX + 1], message[STDERR_MAX];
 	int load = strcmp(text, "loaded") == 0, status = -1, err;
 	char *argv[] = {program, load ? end : removing, load ? name : end, load ? NULL : name, NULL};
-
 	uint64_t until_ns = nl_now_ns() + IN_USE_MS * NL_NS_PER_MS;
 
 	memcpy(name, k->name, sizeof(name));

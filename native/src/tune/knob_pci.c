@@ -9,14 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-	STATUS = 0x06,
-	STATUS_CAPABILITIES = 0x10,
-	FIRST_CAPABILITY = 0x34,
-	FOR_USERS_B = 64, /* others read no more than the header */
-	CONFIG_B = 256,
-	CAPABILITIES_MAX = 48,
-};
+enum { STATUS = 0x06, STATUS_CAPABILITIES = 0x10, FIRST_CAPABILITY = 0x34 };
+enum { CONFIG_B = 256, CAPABILITIES_MAX = 48 };
+enum { FOR_USERS_B = 64 }; /* others read no more than the header */
 
 /* A size of 2^(value + shift) bytes. */
 struct field {
@@ -97,6 +92,7 @@ static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out,
 {
 	const struct field *f = field_of(k);
 	uint8_t config[CONFIG_B];
+	struct nl_err reason;
 	size_t at;
 	int fd;
 	enum nl_knob_code code = open_config(k, O_RDONLY, config, &fd, &at, why);
@@ -105,21 +101,17 @@ static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out,
 		return code;
 	close(fd);
 	nl_knob_put_number(out, size_B(f, word_at(config, at + f->at)));
-	if (strcmp(k->name, "max-payload") == 0) {
-		nl_fail(why, NL_REFUSED, "set by the system for all devices on the way to memory");
-		return NL_KNOB_OK;
-	}
+	if (strcmp(k->name, "max-payload") == 0)
+		return nl_knob_fail(why, NL_KNOB_OK, "set by the system for all devices on the way to memory");
 	code = open_config(k, O_RDWR, config, &fd, &at, why);
 	if (code == NL_KNOB_OK) {
 		close(fd);
 		out->access = NL_KNOB_WRITABLE;
-	} else if (code == NL_KNOB_UNSUPPORTED) {
-		struct nl_err reason = *why;
-
-		nl_fail(why, NL_REFUSED, "cannot be written here: %.150s", reason.message);
-		code = NL_KNOB_OK;
 	}
-	return code;
+	if (code != NL_KNOB_UNSUPPORTED)
+		return code;
+	reason = *why;
+	return nl_knob_fail(why, NL_KNOB_OK, "cannot be written here: %.150s", reason.message);
 }
 
 /* Most that a PCI-X device reads at once: bits 22:21 of its status. */
@@ -166,11 +158,9 @@ static enum nl_knob_code pci_write(const struct nl_knob *k, const char *text, st
 	word = (word_at(config, at + f->at) & ~mask) | value << f->low;
 	code = write_word(fd, at + f->at, word, why);
 	if (code == NL_KNOB_OK && pread(fd, config, CONFIG_B, 0) == CONFIG_B &&
-	    size_B(f, word_at(config, at + f->at)) != wanted_B) {
-		nl_fail(why, NL_REFUSED, "the device keeps its %u B",
-			size_B(f, word_at(config, at + f->at)));
-		code = NL_KNOB_UNSUPPORTED;
-	}
+	    size_B(f, word_at(config, at + f->at)) != wanted_B)
+		code = nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "the device keeps its %u B",
+				    size_B(f, word_at(config, at + f->at)));
 	close(fd);
 	return code;
 }

@@ -31,7 +31,6 @@ static void put_knob(struct nl_json *j, const struct nl_knob *k)
 	nl_json_text(j, "interface", k->interface[0] ? k->interface : NULL);
 }
 
-/* An nl_reverted_fn; context is the tune. */
 static void send_reverted(void *context, const struct nl_knob *k, enum nl_reverted status,
 			  const char *found, const char *reason)
 {
@@ -278,10 +277,10 @@ static const struct nl_verb verbs[] = {
 
 /* -- the process -------------------------------------------------------------------- */
 
-/* NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
-static int parse_options(struct tune *t, int argc, char **argv, struct nl_err *err)
+int nl_tune_main(int argc, char **argv)
 {
 	enum { HOLD_MAX_S = 86400 };
+	static struct tune t; /* large for a stack; the process has one */
 	uint64_t hold_s = 0, silence_s = 0;
 	const struct nl_argument row[] = {
 		{.name = "hold-s", .value = "N", .initial = "30",
@@ -295,27 +294,18 @@ static int parse_options(struct tune *t, int argc, char **argv, struct nl_err *e
 			 "input.\n",
 		.row = row,
 		.rows = sizeof(row) / sizeof(row[0])};
-	int code = nl_arguments_parse(&line, argc, argv, NULL, err);
-
-	if (code == NL_ARGUMENTS_HELP)
-		nl_arguments_help(&line, stdout);
-	t->hold_ns = hold_s * NL_NS_PER_S;
-	t->serve.silence_ns = silence_s * NL_NS_PER_S;
-	return code;
-}
-
-int nl_tune_main(int argc, char **argv)
-{
-	static struct tune t; /* large for a stack; the process has one */
 	enum nl_serve_end end;
 	struct nl_err err = {0};
-	int code;
+	int code = nl_arguments_parse(&line, argc, argv, NULL, &err);
 
 	t.serve = (struct nl_serve){.verbs = verbs, .context = &t, .in_fd = STDIN_FILENO,
 				    .out_fd = STDOUT_FILENO, .signal_fd = -1};
-	code = parse_options(&t, argc, argv, &err);
-	if (code == NL_ARGUMENTS_HELP)
+	t.serve.silence_ns = silence_s * NL_NS_PER_S;
+	t.hold_ns = hold_s * NL_NS_PER_S;
+	if (code == NL_ARGUMENTS_HELP) {
+		nl_arguments_help(&line, stdout);
 		return 0;
+	}
 	if (code) {
 		nl_serve_error(&t.serve, NULL, &err);
 		return 2;

@@ -138,11 +138,6 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	return status;
 }
 
-static int decides_for_others(const struct nl_knob *k)
-{
-	return k->ops == &nl_knob_ops_sysctl && strcmp(k->name, "net.core.default_qdisc") == 0;
-}
-
 struct nl_revert_sum nl_revert_all(struct nl_journal *j, size_t first, int at_once, nl_reverted_fn *report,
 				   void *context)
 {
@@ -155,7 +150,8 @@ struct nl_revert_sum nl_revert_all(struct nl_journal *j, size_t first, int at_on
 			struct nl_value found;
 			struct nl_err why;
 
-			if (decides_for_others(&e.knob) != decisive)
+			if ((e.knob.ops == &nl_knob_ops_sysctl &&
+			     strcmp(e.knob.name, "net.core.default_qdisc") == 0) != decisive)
 				continue;
 			status = nl_revert_entry(&e, at_once, &found, &why);
 			sum.of[status]++;

@@ -152,20 +152,18 @@ int nl_session_keepalive(struct nl_session *s, struct nl_err *why)
 static void watch(struct nl_session *s, const struct nl_knob *k, const struct nl_value *value)
 {
 	struct nl_watch *more;
+	size_t i = 0;
 
-	for (size_t i = 0; i < s->watches; i++) {
-		if (nl_knob_same(&s->watch[i].knob, k)) {
-			s->watch[i].value = *value;
+	while (i < s->watches && !nl_knob_same(&s->watch[i].knob, k))
+		i++;
+	if (i == s->watches) {
+		more = realloc(s->watch, (i + 1) * sizeof(*more));
+		if (!more)
 			return;
-		}
+		s->watch = more;
+		s->watches++;
 	}
-	more = realloc(s->watch, (s->watches + 1) * sizeof(*more));
-	if (!more)
-		return;
-	more[s->watches].knob = *k;
-	more[s->watches].value = *value;
-	s->watch = more;
-	s->watches++;
+	s->watch[i] = (struct nl_watch){*k, *value};
 }
 
 static void put_text(char *to, const char *from)
@@ -277,11 +275,10 @@ void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *v
 		return;
 	}
 	code = nl_knob_read(k, now, &out->why);
-	if (code != NL_KNOB_OK) {
-		if (code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT)
-			out->status = NL_SET_UNSUPPORTED;
+	if (code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT)
+		out->status = NL_SET_UNSUPPORTED;
+	if (code != NL_KNOB_OK)
 		return;
-	}
 	*after = *now;
 	out->has_old = out->has_readback = 1;
 	if (strcmp(now->text, wanted) == 0) {
@@ -290,11 +287,10 @@ void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *v
 		watch(s, k, now);
 		return;
 	}
-	if (now->access != NL_KNOB_WRITABLE) {
-		if (now->access == NL_KNOB_READ_ONLY)
-			out->status = NL_SET_UNSUPPORTED;
+	if (now->access == NL_KNOB_READ_ONLY)
+		out->status = NL_SET_UNSUPPORTED;
+	if (now->access != NL_KNOB_WRITABLE)
 		return;
-	}
 	left = nl_journal_find(&s->journal, k, ifindex);
 	if (!left)
 		left = nl_journal_find(&s->journal, k, 0);

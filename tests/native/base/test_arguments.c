@@ -1,4 +1,5 @@
 /* Command lines parsed from a table: spellings, limits, operands, help. */
+#include "argv.h"
 #include "base/arguments.h"
 #include "check.h"
 
@@ -24,20 +25,11 @@ static struct nl_command_line line = {
 /* Parse arguments that end with NULL. */
 static int parse(const char *name_of_operand, const char *const *words)
 {
-	static char store[16][64];
-	static char *argv[18];
-	int argc = 1;
+	static struct argv argv;
 
-	snprintf(store[0], sizeof(store[0]), "test");
-	argv[0] = store[0];
-	for (; words[argc - 1]; argc++) {
-		snprintf(store[argc], sizeof(store[0]), "%s", words[argc - 1]);
-		argv[argc] = store[argc];
-	}
-	argv[argc] = NULL;
 	line.operand = name_of_operand;
 	memset(&err, 0, sizeof(err));
-	return nl_arguments_parse(&line, argc, argv, &operand, &err);
+	return nl_arguments_parse(&line, fill_argv(&argv, words), argv.at, &operand, &err);
 }
 
 #define PARSE(...) parse(NULL, (const char *const[]){__VA_ARGS__, NULL})

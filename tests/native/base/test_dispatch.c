@@ -24,19 +24,20 @@ static int request_refuse(void *context, struct nl_request *request, struct nl_e
 static const struct nl_verb verbs[] = {{"add", request_add, 0}, {"refuse", request_refuse, 0},
 				       {NULL, NULL, 0}};
 
-static int take(uint64_t *sum, const char *line, struct nl_request *request, struct nl_err *err)
+static struct nl_request request;
+static struct nl_err err;
+static uint64_t sum;
+
+static int take(const char *line)
 {
-	return nl_dispatch(verbs, sum, line, line ? strlen(line) : 0, request, err);
+	return nl_dispatch(verbs, &sum, line, line ? strlen(line) : 0, &request, &err);
 }
 
 TEST(a_verb_calls_its_request_with_the_context)
 {
-	struct nl_request request;
-	struct nl_err err;
-	uint64_t sum = 1;
-
-	CHECK(take(&sum, "add n=4", &request, &err) == NL_OK && sum == 5);
-	CHECK(take(&sum, "refuse run=3", &request, &err) == BUSY && err.code == BUSY);
+	sum = 1;
+	CHECK(take("add n=4") == NL_OK && sum == 5);
+	CHECK(take("refuse run=3") == BUSY && err.code == BUSY);
 	CHECK(strcmp(nl_request_get(&request, "run"), "3") == 0);
 }
 
@@ -54,11 +55,8 @@ TEST(an_invalid_request_is_an_error_with_its_key)
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		struct nl_request request;
-		struct nl_err err;
-		uint64_t sum = 0;
-
-		CHECK(take(&sum, row[i].line, &request, &err) == NL_BAD_REQUEST && sum == 0);
+		sum = 0;
+		CHECK(take(row[i].line) == NL_BAD_REQUEST && sum == 0);
 		CHECK(err.code == NL_BAD_REQUEST && strcmp(err.key, row[i].key) == 0);
 		CHECK(strstr(err.message, row[i].says) && err.message[0]);
 	}
@@ -66,11 +64,6 @@ TEST(an_invalid_request_is_an_error_with_its_key)
 
 TEST(a_malformed_line_has_no_pairs)
 {
-	struct nl_request request;
-	struct nl_err err;
-	uint64_t sum = 0;
-
-	CHECK(take(&sum, "add run=7", &request, &err) != NL_OK);
-	CHECK(take(&sum, "add run=7 run=8", &request, &err) != NL_OK);
+	CHECK(take("add run=7") != NL_OK && take("add run=7 run=8") != NL_OK);
 	CHECK(nl_request_get(&request, "run") == NULL);
 }

@@ -31,11 +31,8 @@ static void open_pipes(void)
 	memset(&s, 0, sizeof(s));
 	CHECK(pipe2(s.in, O_CLOEXEC) == 0 && pipe2(s.out, O_CLOEXEC) == 0);
 	CHECK(pipe2(s.signal, O_CLOEXEC) == 0);
-	s.serve = (struct nl_serve){.verbs = verbs,
-				    .context = &s,
-				    .in_fd = s.in[0],
-				    .out_fd = s.out[1],
-				    .signal_fd = s.signal[0]};
+	s.serve = (struct nl_serve){.verbs = verbs, .context = &s, .in_fd = s.in[0],
+				    .out_fd = s.out[1], .signal_fd = s.signal[0]};
 }
 
 static void close_pipes(void)
@@ -53,12 +50,6 @@ static void close_pipes(void)
 static void write_input(const char *text)
 {
 	CHECK(write(s.in[1], text, strlen(text)) == (ssize_t)strlen(text));
-}
-
-static void end_input(void)
-{
-	close(s.in[1]);
-	s.in[1] = -1;
 }
 
 /* Serve, and count the errors among the answers, which are all of this test's. */
@@ -80,27 +71,30 @@ static enum nl_serve_end serve(void)
 	return end;
 }
 
+/* Serve all of an input. */
+static enum nl_serve_end serve_all(const char *text)
+{
+	write_input(text);
+	close(s.in[1]);
+	s.in[1] = -1;
+	return serve();
+}
+
 PIPED(it_ends_with_the_input)
 {
-	write_input("add\nadd\nad");
-	end_input();
-	CHECK(serve() == NL_SERVE_INPUT_ENDED);
+	CHECK(serve_all("add\nadd\nad") == NL_SERVE_INPUT_ENDED);
 	CHECK(s.handled == 2 && s.errors == 0);
 }
 
 PIPED(a_failed_request_is_answered_and_the_next_one_handled)
 {
-	write_input("subtract run=7\nadd x=1\nadd a\nadd\n");
-	end_input();
-	CHECK(serve() == NL_SERVE_INPUT_ENDED);
+	CHECK(serve_all("subtract run=7\nadd x=1\nadd a\nadd\n") == NL_SERVE_INPUT_ENDED);
 	CHECK(s.handled == 1 && s.errors == 3 && !s.has_run);
 }
 
 PIPED(an_error_has_the_run_of_its_request)
 {
-	write_input("subtract run=7\n");
-	end_input();
-	serve();
+	serve_all("subtract run=7\n");
 	CHECK(s.errors == 1 && s.has_run);
 }
 
@@ -110,9 +104,7 @@ PIPED(an_overlong_line_is_one_error)
 
 	memset(line, 'a', sizeof(line) - 1);
 	write_input(line);
-	write_input("\nadd\n");
-	end_input();
-	CHECK(serve() == NL_SERVE_INPUT_ENDED);
+	CHECK(serve_all("\nadd\n") == NL_SERVE_INPUT_ENDED);
 	CHECK(s.handled == 1 && s.errors == 1);
 }
 
@@ -150,8 +142,6 @@ PIPED(it_ends_after_the_silence)
 
 PIPED(an_empty_line_has_no_answer)
 {
-	write_input("\n\nadd\n\n");
-	end_input();
-	CHECK(serve() == NL_SERVE_INPUT_ENDED);
+	CHECK(serve_all("\n\nadd\n\n") == NL_SERVE_INPUT_ENDED);
 	CHECK(s.handled == 1 && s.errors == 0);
 }

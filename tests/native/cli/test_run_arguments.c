@@ -1,3 +1,4 @@
+#include "argv.h"
 #include "base/arguments.h"
 #include "check.h"
 #include "cli/cli.h"
@@ -16,16 +17,12 @@ static struct nl_err err;
 static char token_file[32];
 
 /* Parse arguments that end with NULL. */
-static int parse(int role, const char *const *given)
+static int parse(int role, const char *const *words)
 {
-	char text[16][64], *argv[17] = {"gensink"};
-	int argc = 1;
+	static struct argv argv;
+	int argc = fill_argv(&argv, words);
 
-	for (; given[argc - 1]; argc++) {
-		snprintf(text[argc - 1], sizeof(text[0]), "%s", given[argc - 1]);
-		argv[argc] = text[argc - 1];
-	}
-	return nl_run_arguments_parse(&arguments, role, argc, argv, &err);
+	return nl_run_arguments_parse(&arguments, role, argc, argv.at, &err);
 }
 
 #define PARSE(role, ...) parse(role, (const char *const[]){__VA_ARGS__, NULL})

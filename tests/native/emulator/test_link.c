@@ -84,12 +84,10 @@ static void closed(void)
 LINK(packets_leave_at_the_rate_after_the_delay)
 {
 	/* 1514 bytes on the link at 1 Gb/s are 12,112 ns */
-	struct nl_link_opts opts = {
-		.rate_bps = 1000000000, .overhead_B = NL_LINK_OVERHEAD_B, .delay_ns = 5 * MS};
 	uint64_t bytes, packets, due_ns = 0;
 	uint32_t expected = 0;
 
-	opened(&opts);
+	opened(&(struct nl_link_opts){.rate_bps = 1000000000, .overhead_B = NL_LINK_OVERHEAD_B, .delay_ns = 5 * MS});
 	arrive(MS, 1, 0);
 	arrive(MS, 43, GSO_B);
 	nl_link_queue(&link, MS, &bytes, &packets);
@@ -115,10 +113,9 @@ LINK(packets_leave_at_the_rate_after_the_delay)
 
 LINK(the_rate_loses_nothing_to_rounding)
 {
-	struct nl_link_opts opts = {.rate_bps = 7000000001, .overhead_B = NL_LINK_OVERHEAD_B};
 	uint64_t due_ns = 0, packets = 44 * 20000;
 
-	opened(&opts);
+	opened(&(struct nl_link_opts){.rate_bps = 7000000001, .overhead_B = NL_LINK_OVERHEAD_B});
 	for (int i = 0; i < 20000; i++) {
 		arrive(MS, 44, 0);
 		while (nl_link_next_ns(&link) != UINT64_MAX)
@@ -152,11 +149,10 @@ TEST(the_tail_is_dropped_at_the_queue_limit)
 
 static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)
 {
-	struct nl_link_opts opts = {.loss_ppb = 10000000, .seed = seed, .jitter_ns = jitter_ns};
 	uint32_t expected = 0;
 	uint64_t lost;
 
-	opened(&opts);
+	opened(&(struct nl_link_opts){.loss_ppb = 10000000, .seed = seed, .jitter_ns = jitter_ns});
 	*first_lost = UINT64_MAX;
 	for (uint32_t i = 0; i < 2500; i++) {
 		arrive(MS, 40, i * 40 * GSO_B);
@@ -190,10 +186,9 @@ TEST(loss_has_its_probability_and_is_reproducible)
 
 LINK(jitter_stays_in_bounds_and_keeps_the_order)
 {
-	struct nl_link_opts opts = {.delay_ns = 10 * MS, .jitter_ns = 2 * MS, .seed = 3};
 	uint64_t due_ns, before_ns = 0, least = UINT64_MAX, most = 0, now_ns;
 
-	opened(&opts);
+	opened(&(struct nl_link_opts){.delay_ns = 10 * MS, .jitter_ns = 2 * MS, .seed = 3});
 	for (uint32_t i = 0; i < 2000; i++)
 		arrive((uint64_t)i * 100000, 1, i);
 	for (uint32_t i = 0; i < 2000; i++) {
@@ -210,12 +205,10 @@ LINK(jitter_stays_in_bounds_and_keeps_the_order)
 
 LINK(reordered_packets_are_overtaken)
 {
-	struct nl_link_opts opts = {
-		.delay_ns = MS, .reorder_ppb = 100000000, .reorder_ns = 500000, .seed = 4};
 	uint64_t overtaken = 0, before_ns = 0, due_ns;
 	uint32_t highest = 0;
 
-	opened(&opts);
+	opened(&(struct nl_link_opts){.delay_ns = MS, .reorder_ppb = 100000000, .reorder_ns = 500000, .seed = 4});
 	for (uint32_t i = 0; i < 1000; i++)
 		arrive((uint64_t)i * 10000, 1, i);
 	for (uint32_t i = 0; i < 1000; i++) {
@@ -234,9 +227,7 @@ LINK(reordered_packets_are_overtaken)
 
 LINK(a_forced_drop_takes_one_data_packet)
 {
-	struct nl_link_opts opts = {.delay_ns = MS};
-
-	opened(&opts);
+	opened(&(struct nl_link_opts){.delay_ns = MS});
 	nl_drop_plan_numbers(&link.drop_plan, (uint64_t[]){5}, 1);
 	arrive(0, 10, 0);
 	CHECK(link.count.dropped_forced == 1);
@@ -251,9 +242,7 @@ LINK(a_forced_drop_takes_one_data_packet)
 LINK(each_number_of_a_drop_plan_is_dropped_once)
 {
 	static const uint64_t first[] = {1, 2, 20}, second[] = {3};
-	struct nl_link_opts opts = {.delay_ns = MS};
-
-	opened(&opts);
+	opened(&(struct nl_link_opts){.delay_ns = MS});
 	nl_drop_plan_numbers(&link.drop_plan, first, 3);
 	arrive(0, 10, 0);
 	take();
@@ -273,9 +262,7 @@ LINK(each_number_of_a_drop_plan_is_dropped_once)
 
 LINK(a_moment_is_counted_from_the_first_data_packet)
 {
-	struct nl_link_opts opts = {.delay_ns = MS};
-
-	opened(&opts);
+	opened(&(struct nl_link_opts){.delay_ns = MS});
 	nl_drop_plan_moment(&link.drop_plan, 10 * MS);
 	arrive(100 * MS, 2, 0);
 	arrive(109 * MS, 2, 0);

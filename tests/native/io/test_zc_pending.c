@@ -1,27 +1,27 @@
 #include "check.h"
 #include "io/stream.h"
 
-static struct nl_stream *stream_new(uint32_t first)
-{
-	struct nl_stream *stream = aligned_alloc(NL_CACHE_LINE_B, sizeof(*stream));
+static struct nl_stream *stream;
 
+static void open_stream(void)
+{
+	stream = aligned_alloc(NL_CACHE_LINE_B, sizeof(*stream));
 	CHECK(stream != NULL);
 	memset(stream, 0, sizeof(*stream));
 	stream->zc_pending = calloc(1, sizeof(*stream->zc_pending));
 	CHECK(stream->zc_pending != NULL);
-	stream->zc_pending->oldest = stream->zc_pending->next = first;
-	return stream;
 }
 
-static void stream_free(struct nl_stream *stream)
+static void close_stream(void)
 {
 	free(stream->zc_pending);
 	free(stream);
 }
 
-TEST(completions_count_once_in_any_order)
+#define STREAM(function) TEST_WITH(function, open_stream, close_stream)
+
+STREAM(completions_count_once_in_any_order)
 {
-	struct nl_stream *stream = stream_new(0);
 	uint32_t number[3];
 
 	for (uint32_t i = 0; i < 3; i++) {
@@ -36,14 +36,13 @@ TEST(completions_count_once_in_any_order)
 	CHECK(stream->completed_bytes == 202 && stream->copied_bytes == 102);
 	nl_zc_pending_done(stream, number[1], 0);
 	CHECK(!nl_zc_pending_any(stream) && stream->completed_bytes == 303);
-	stream_free(stream);
 }
 
-TEST(numbers_wrap_and_slots_are_bounded)
+STREAM(numbers_wrap_and_slots_are_bounded)
 {
-	struct nl_stream *stream = stream_new(UINT32_MAX - 5);
 	uint64_t sent = 0;
 
+	stream->zc_pending->oldest = stream->zc_pending->next = UINT32_MAX - 5;
 	for (int round = 0; round < 3; round++) {
 		uint32_t first = stream->zc_pending->next;
 
@@ -57,14 +56,11 @@ TEST(numbers_wrap_and_slots_are_bounded)
 		CHECK(!nl_zc_pending_any(stream));
 	}
 	CHECK(stream->completed_bytes == sent && stream->copied_bytes == sent / 3);
-	stream_free(stream);
 }
 
-TEST(an_empty_send_completes)
+STREAM(an_empty_send_completes)
 {
-	struct nl_stream *stream = stream_new(9);
-
+	stream->zc_pending->oldest = stream->zc_pending->next = 9;
 	nl_zc_pending_done(stream, nl_zc_pending_begin(stream), 1);
 	CHECK(!nl_zc_pending_any(stream) && stream->completed_bytes == 0);
-	stream_free(stream);
 }

@@ -6,21 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct nl_card_value then[64], now[64];
 static struct nl_card card;
 
-static void put(struct nl_card_value *to, const char *name, uint64_t value)
-{
-	snprintf(to->name, sizeof(to->name), "%s", name);
-	to->value = value;
-}
-
-static void diff(size_t before, size_t after)
+static void diff(struct nl_card_value *then, size_t before, struct nl_card_value *now, size_t after)
 {
 	struct nl_card_scan a = {.count = before, .value = then}, b = {.count = after, .value = now};
 
 	nl_card_diff(&a, &b, &card);
 }
+
+#define DIFF(then, now) diff(then, sizeof(then) / sizeof(then[0]), now, sizeof(now) / sizeof(now[0]))
 
 TEST(names_of_drops_errors_and_pauses_are_recognised)
 {
@@ -50,13 +45,11 @@ TEST(names_of_drops_errors_and_pauses_are_recognised)
 
 TEST(only_counters_that_grew_are_reported)
 {
-	put(&then[0], "rx_missed_errors", 5);
-	put(&then[1], "tx_pause", 7);
-	put(&then[2], "rx_crc_errors", 9);
-	put(&now[0], "rx_missed_errors", 17);
-	put(&now[1], "tx_pause", 7);
-	put(&now[2], "rx_crc_errors", 2); /* a driver that began anew */
-	diff(3, 3);
+	struct nl_card_value then[] = {{"rx_missed_errors", 5}, {"tx_pause", 7}, {"rx_crc_errors", 9}};
+	struct nl_card_value now[] = {
+		{"rx_missed_errors", 17}, {"tx_pause", 7}, {"rx_crc_errors", 2} /* a driver that began anew */};
+
+	DIFF(then, now);
 	CHECK(card.known && card.count == 1);
 	CHECK(strcmp(card.counter[0].name, "rx_missed_errors") == 0);
 	CHECK(card.counter[0].grown == 12);
@@ -64,25 +57,24 @@ TEST(only_counters_that_grew_are_reported)
 
 TEST(counters_are_matched_by_name)
 {
-	put(&then[0], "rx0_drops", 1);
-	put(&then[1], "tx_pause", 100);
-	put(&now[0], "rx0_drops", 1);
-	put(&now[1], "rx1_drops", 50); /* of a new queue */
-	put(&now[2], "tx_pause", 103);
-	diff(2, 3);
+	struct nl_card_value then[] = {{"rx0_drops", 1}, {"tx_pause", 100}};
+	struct nl_card_value now[] = {{"rx0_drops", 1}, {"rx1_drops", 50} /* of a new queue */, {"tx_pause", 103}};
+
+	DIFF(then, now);
 	CHECK(card.count == 1 && card.counter[0].grown == 3);
 }
 
 TEST(the_largest_growth_comes_first_and_the_rest_is_cut)
 {
-	char name[NL_CARD_NAME];
+	struct nl_card_value then[40], now[40];
 
+	memset(then, 0, sizeof(then));
 	for (uint64_t i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "rx%u_drops", (unsigned)i);
-		put(&then[i], name, 0);
-		put(&now[i], name, i % 2 ? 100 + i : 40 - i);
+		snprintf(then[i].name, sizeof(then[i].name), "rx%u_drops", (unsigned)i);
+		now[i] = then[i];
+		now[i].value = i % 2 ? 100 + i : 40 - i;
 	}
-	diff(40, 40);
+	DIFF(then, now);
 	CHECK(card.count == NL_CARD_COUNTERS);
 	CHECK(card.counter[0].grown == 139);
 	for (uint64_t i = 1; i < card.count; i++)
@@ -93,13 +85,11 @@ TEST(the_largest_growth_comes_first_and_the_rest_is_cut)
 
 TEST(counters_of_one_name_are_added_up)
 {
-	put(&then[0], "pkts rx OOB", 10);
-	put(&then[1], "pkts rx err", 20);
-	put(&then[2], "pkts rx OOB", 30); /* of the second queue */
-	put(&now[0], "pkts rx OOB", 14);
-	put(&now[1], "pkts rx err", 25);
-	put(&now[2], "pkts rx OOB", 33);
-	diff(3, 3);
+	/* one for each of two queues */
+	struct nl_card_value then[] = {{"pkts rx OOB", 10}, {"pkts rx err", 20}, {"pkts rx OOB", 30}};
+	struct nl_card_value now[] = {{"pkts rx OOB", 14}, {"pkts rx err", 25}, {"pkts rx OOB", 33}};
+
+	DIFF(then, now);
 	CHECK(card.count == 2);
 	CHECK(strcmp(card.counter[0].name, "pkts rx OOB") == 0 && card.counter[0].grown == 7);
 	CHECK(strcmp(card.counter[1].name, "pkts rx err") == 0 && card.counter[1].grown == 5);
@@ -109,7 +99,7 @@ TEST(a_driver_without_counters_is_unknown)
 {
 	struct nl_card_scan scan;
 
-	diff(0, 0);
+	diff(NULL, 0, NULL, 0);
 	CHECK(!card.known && card.count == 0);
 	CHECK(nl_card_scan("lo", &scan) < 0 && scan.count == 0);
 	CHECK(nl_card_scan("no-such-device", &scan) < 0 && scan.count == 0);

@@ -23,6 +23,15 @@ static struct nl_process_scan scan(struct nl_process *process, size_t count)
 	return (struct nl_process_scan){.count = count, .capacity = count, .process = process};
 }
 
+/* Compare two scans of a process that is not among them. */
+#define DIFF(then, now)                                                                            \
+	do {                                                                                       \
+		struct nl_process_scan a = scan(then, sizeof(then) / sizeof(then[0]));             \
+		struct nl_process_scan b = scan(now, sizeof(now) / sizeof(now[0]));                \
+                                                                                                   \
+		nl_process_diff(&a, &b, 99, TICK_US, &others);                                     \
+	} while (0)
+
 TEST(times_are_parsed)
 {
 	CHECK(parse("42 (a (b) c) S 7 1 1 0 -1 4194560 1 2 3 4 10 20 30 40 20 0 1 0 555 99 1\n") == 0);
@@ -35,10 +44,8 @@ TEST(times_are_parsed)
 
 TEST(malformed_text_is_rejected)
 {
-	CHECK(parse("") == -1);
-	CHECK(parse("42") == -1);
-	CHECK(parse("42 (x) S") == -1);
-	CHECK(parse("42 (x") == -1);
+	CHECK(parse("") == -1 && parse("42") == -1);
+	CHECK(parse("42 (x) S") == -1 && parse("42 (x") == -1);
 	CHECK(parse("(x) S 1 1 1 0 -1 0 0 0 0 0 1 1 1 1 20 0 1 0 5 0") == -1);
 	CHECK(parse("42 (x) S 1 1 1 0 -1 0 0 0 0 0 1 99999999999999999999 1 1 20 0 1 0 5") == -1);
 }
@@ -71,9 +78,8 @@ TEST(a_process_that_ended_counts_once)
 				    {.pid = 7, .parent = 6, .born_ticks = 3, .own_ticks = 10}};
 	struct nl_process now[] = {{.pid = 1},
 				   {.pid = 5, .parent = 1, .born_ticks = 1, .children_ticks = 503}};
-	struct nl_process_scan a = scan(then, 4), b = scan(now, 2);
 
-	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	DIFF(then, now);
 	CHECK(others.cpu_us == 3 * TICK_US && others.top[0].pid == 5);
 }
 
@@ -86,9 +92,8 @@ TEST(an_orphan_counts_once)
 				    {.pid = 7, .parent = 6, .born_ticks = 3, .own_ticks = 490}};
 	struct nl_process now[] = {{.pid = 1, .children_ticks = 563},
 				   {.pid = 5, .parent = 1, .born_ticks = 1, .children_ticks = 22}};
-	struct nl_process_scan a = scan(then, 4), b = scan(now, 2);
 
-	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	DIFF(then, now);
 	CHECK(others.cpu_us == 5 * TICK_US && others.top_count == 1);
 }
 
@@ -96,9 +101,8 @@ TEST(a_pid_used_again_is_another_process)
 {
 	struct nl_process then[] = {{.pid = 5, .born_ticks = 1, .own_ticks = 1000}};
 	struct nl_process now[] = {{.pid = 5, .born_ticks = 2, .own_ticks = 8}};
-	struct nl_process_scan a = scan(then, 1), b = scan(now, 1);
 
-	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	DIFF(then, now);
 	CHECK(others.cpu_us == 8 * TICK_US);
 }
 
@@ -108,9 +112,8 @@ TEST(parents_in_a_circle_do_not_hang)
 				    {.pid = 6, .parent = 5, .own_ticks = 1},
 				    {.pid = 8, .born_ticks = 1}};
 	struct nl_process now[] = {{.pid = 8, .born_ticks = 1, .children_ticks = 4}};
-	struct nl_process_scan a = scan(then, 3), b = scan(now, 1);
 
-	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	DIFF(then, now);
 	CHECK(others.cpu_us == 4 * TICK_US);
 }
 

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static void new_network(void)
@@ -30,12 +29,9 @@ static void set_offload(uint32_t cmd, uint32_t on)
 
 static void set_mtu(int mtu_B)
 {
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_mtu = mtu_B};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = {.ifr_mtu = mtu_B};
 
-	CHECK(fd >= 0);
-	CHECK(ioctl(fd, SIOCSIFMTU, &ifr) == 0);
-	close(fd);
+	CHECK(nl_interface_ioctl(SIOCSIFMTU, "lo", &ifr) == 0);
 }
 
 APART(packets_are_large_with_an_offload_and_otherwise_one_mtu)
@@ -54,8 +50,11 @@ APART(packets_are_large_with_an_offload_and_otherwise_one_mtu)
 APART(unknown_properties_have_defaults)
 {
 	const char *none[] = {"", "netlab-none", "a name that is longer than any interface's"};
+	struct ethtool_value value = {.cmd = ETHTOOL_GTSO};
 
+	CHECK(nl_ethtool("netlab-none", &value) == -ENODEV);
 	for (int i = 0; i < 3; i++) {
+		CHECK(nl_ethtool_segments(none[i]) == 1);
 		CHECK(nl_egress_of(none[i]).packet_B == NL_EGRESS_LARGE_B);
 		CHECK(nl_egress_of(none[i]).queues == 1);
 	}
@@ -65,17 +64,15 @@ APART(unknown_properties_have_defaults)
 APART(the_egress_interface_has_the_local_address)
 {
 	char name[IFNAMSIZ];
-	struct ifreq ifr = {.ifr_name = "lo"};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = {0};
 
 	nl_egress_name("198.18.0.1", "", name);
 	CHECK(name[0] == '\0'); /* no route */
 	nl_egress_name("nowhere", "", name);
 	CHECK(name[0] == '\0');
-	CHECK(fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &ifr) == 0);
+	CHECK(nl_interface_ioctl(SIOCGIFFLAGS, "lo", &ifr) == 0);
 	ifr.ifr_flags |= IFF_UP;
-	CHECK(ioctl(fd, SIOCSIFFLAGS, &ifr) == 0);
-	close(fd);
+	CHECK(nl_interface_ioctl(SIOCSIFFLAGS, "lo", &ifr) == 0);
 	nl_egress_name("127.0.0.1", "", name);
 	CHECK(strcmp(name, "lo") == 0);
 	nl_egress_name("127.0.0.1", "127.0.0.1", name);
@@ -93,14 +90,4 @@ APART(either_offload_makes_packets_large)
 			CHECK(nl_ethtool_segments("lo") == (tso || gso));
 		}
 	}
-}
-
-APART(an_unknown_interface_has_the_default)
-{
-	struct ethtool_value value = {.cmd = ETHTOOL_GTSO};
-
-	CHECK(nl_ethtool("netlab-none", &value) == -ENODEV);
-	CHECK(nl_ethtool_segments("netlab-none") == 1);
-	CHECK(nl_ethtool_segments("") == 1);
-	CHECK(nl_ethtool_segments("a name that is longer than any interface's") == 1);
 }

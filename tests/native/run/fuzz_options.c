@@ -8,31 +8,16 @@ enum { TEXT_MAX = 4096 };
 static void check_value(const struct nl_run_opts *opts, const struct nl_option *option)
 {
 	const char *at = (const char *)opts + option->offset;
+	size_t room = option->kind == NL_KIND_ADDRESS	  ? NL_ADDRESS_MAX
+		      : option->kind == NL_KIND_INTERFACE ? NL_NAME_MAX
+		      : option->kind == NL_KIND_WORD || option->kind == NL_KIND_CPUS ? NL_LIST_MAX : 0;
 	uint64_t value;
 
-	switch (option->kind) {
-	case NL_KIND_COUNT:
-	case NL_KIND_FLAG:
+	if (option->kind == NL_KIND_COUNT || option->kind == NL_KIND_FLAG) {
 		memcpy(&value, at, sizeof(value));
-		if (value < option->min || value > option->max)
-			abort();
-		break;
-	case NL_KIND_ADDRESS:
-		if (!memchr(at, '\0', NL_ADDRESS_MAX))
-			abort();
-		break;
-	case NL_KIND_WORD:
-	case NL_KIND_CPUS:
-		if (!memchr(at, '\0', NL_LIST_MAX))
-			abort();
-		break;
-	case NL_KIND_INTERFACE:
-		if (!memchr(at, '\0', NL_NAME_MAX))
-			abort();
-		break;
-	default:
-		break;
+		want(value >= option->min && value <= option->max);
 	}
+	want(!room || memchr(at, '\0', room));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

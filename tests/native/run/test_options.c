@@ -5,27 +5,27 @@
 #define SINK "sink run=7 bind=127.0.0.1 streams=4 record_B=65536 window_ms=1000 token=" TOKEN
 #define GEN "gen run=7 to=::1 port=5 streams=4 record_B=65536 token=" TOKEN
 
-static int parse(int role, const char *line, struct nl_run_opts *opts, struct nl_err *err)
+static struct nl_run_opts opts;
+static struct nl_err err;
+
+static int parse(int role, const char *line)
 {
 	struct nl_request request;
 
-	memset(err, 0, sizeof(*err));
+	memset(&err, 0, sizeof(err));
 	CHECK(nl_request_parse(&request, line, strlen(line)) == NL_REQUEST_OK);
-	return nl_options_from_request(opts, role, &request, err);
+	return nl_options_from_request(&opts, role, &request, &err);
 }
 
 TEST(requests_fill_the_options)
 {
-	struct nl_run_opts opts;
-	struct nl_err err;
-
-	CHECK(parse(NL_SINK, SINK " receive=discard congestion=cubic", &opts, &err) == NL_OK);
+	CHECK(parse(NL_SINK, SINK " receive=discard congestion=cubic") == NL_OK);
 	CHECK(opts.run == 7 && opts.streams == 4 && opts.receive == NL_RECEIVE_DISCARD && opts.accept_ms == 5000);
 	CHECK(opts.token[15] == 15 && strcmp(opts.congestion, "cubic") == 0);
-	CHECK(parse(NL_GEN, GEN " bytes=1000", &opts, &err) == NL_OK);
+	CHECK(parse(NL_GEN, GEN " bytes=1000") == NL_OK);
 	CHECK(opts.bytes == 1000 && opts.window_ms == 0);
 	CHECK(parse(NL_GEN, GEN " bytes=1 congestion=a,b,c,d,e,f,g,h cpus=1,0 pacing_Bps=1000000000000 "
-			    "dscp=63 mss_B=32767 nodelay=1 busy_poll_us=1000000", &opts, &err) == NL_OK);
+			    "dscp=63 mss_B=32767 nodelay=1 busy_poll_us=1000000") == NL_OK);
 	CHECK(strcmp(opts.congestion, "a,b,c,d,e,f,g,h") == 0 && strcmp(opts.cpus, "1,0") == 0);
 	CHECK(opts.batch_B == 0 && opts.yield_B == 0 && opts.spread == NL_SWITCH_AUTO);
 	CHECK(opts.pacing_Bps == 1000000000000 && opts.dscp == 63 && opts.mss_B == 32767);
@@ -33,14 +33,10 @@ TEST(requests_fill_the_options)
 
 TEST(the_policy_is_by_the_rules_or_as_given)
 {
-	struct nl_run_opts opts;
-	struct nl_err err;
-
-	CHECK(parse(NL_GEN, GEN " bytes=1 batch_B=65536 yield_B=never sched_batch=off spread=on egress=lo",
-		    &opts, &err) == NL_OK);
+	CHECK(parse(NL_GEN, GEN " bytes=1 batch_B=65536 yield_B=never sched_batch=off spread=on egress=lo") == NL_OK);
 	CHECK(opts.batch_B == 65536 && opts.yield_B == UINT64_MAX && strcmp(opts.egress, "lo") == 0);
 	CHECK(opts.sched_batch == NL_SWITCH_OFF && opts.spread == NL_SWITCH_ON);
-	CHECK(parse(NL_SINK, SINK " batch_B=none read_delay=auto", &opts, &err) == NL_OK);
+	CHECK(parse(NL_SINK, SINK " batch_B=none read_delay=auto") == NL_OK);
 	CHECK(opts.batch_B == UINT64_MAX && opts.read_delay == NL_SWITCH_AUTO);
 	opts.batch_B = (UINT64_C(1) << 40) + 1; /* set as a plain field */
 	CHECK(nl_run_opts_check(&opts, &err) == NL_BAD_REQUEST && strcmp(err.key, "batch_B") == 0);
@@ -95,11 +91,9 @@ TEST(bad_requests_name_the_key)
 		{NL_GEN, "gen run=7 to=1.2.3.4 port=1 streams=0", "streams"},
 		{NL_GEN, "gen run=7 to=1.2.3.4 port=1 streams=1 token=12", "token"},
 	};
-	struct nl_run_opts opts;
-	struct nl_err err;
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		CHECK(parse(row[i].role, row[i].line, &opts, &err) == NL_BAD_REQUEST);
+		CHECK(parse(row[i].role, row[i].line) == NL_BAD_REQUEST);
 		CHECK(strcmp(err.key, row[i].key) == 0);
 		CHECK(err.code == NL_BAD_REQUEST && strlen(err.message) > 5);
 	}
@@ -109,8 +103,6 @@ TEST(the_defaults_are_within_the_table_s_bounds)
 {
 	size_t count;
 	const struct nl_option *option = nl_options(&count);
-	struct nl_run_opts opts;
-	struct nl_err err;
 
 	for (size_t i = 0; i < count; i++) {
 		CHECK(nl_option_find(option[i].name) == &option[i]);
@@ -122,10 +114,7 @@ TEST(the_defaults_are_within_the_table_s_bounds)
 
 TEST(more_memory_than_allowed_is_a_limit)
 {
-	struct nl_run_opts opts;
-	struct nl_err err;
-
-	CHECK(parse(NL_GEN, GEN " bytes=1", &opts, &err) == NL_OK);
+	CHECK(parse(NL_GEN, GEN " bytes=1") == NL_OK);
 	opts.streams = 10000;
 	opts.record_B = 64 << 20;
 	CHECK(nl_run_opts_check(&opts, &err) == NL_LIMIT);

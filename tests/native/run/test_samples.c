@@ -41,20 +41,7 @@ TEST(an_endless_run_thins_its_samples_and_loses_no_bytes)
 	free(stream);
 }
 
-TEST(too_many_samples_of_a_timed_run_are_a_limit)
-{
-	struct nl_run_opts opts = options(NL_SINK);
-	struct nl_report report = {.streams = 10000};
-	struct nl_err err;
-
-	opts.streams = 10000;
-	opts.interval_ms = 10;
-	opts.window_ms = 24 * 3600 * 1000;
-	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
-	CHECK(report.sample_t_ns == NULL);
-}
-
-TEST(the_limit_names_an_interval_that_fits)
+TEST(too_many_samples_of_a_timed_run_are_a_limit_that_names_an_interval_that_fits)
 {
 	struct nl_run_opts opts = options(NL_SINK);
 	struct nl_report report = {.streams = 10000};
@@ -63,6 +50,9 @@ TEST(the_limit_names_an_interval_that_fits)
 
 	opts.streams = 10000;
 	opts.interval_ms = 10;
+	opts.window_ms = 24 * 3600 * 1000;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
+	CHECK(report.sample_t_ns == NULL);
 	opts.window_ms = 100 * 1000;
 	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
 	said = strstr(err.message, "make interval_ms ");

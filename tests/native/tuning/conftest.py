@@ -15,7 +15,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
@@ -72,6 +72,13 @@ def compile_program(main: str, to: Path, *flags: str) -> Path:
     return to
 
 
+def wait_until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
+    until = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < until, "the host does not settle"
+        time.sleep(0.01)
+
+
 class ProcessChannel(Agent):
     """The channel of a local process, whose group is its own."""
 
@@ -98,19 +105,16 @@ class ProcessChannel(Agent):
 
     def guard_pid(self) -> int:
         """The child of the tune process."""
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        assert len(children) == 1
-        return int(children[0])
+        (child,) = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return int(child)
 
     def kill_guard(self) -> int:
         """Kill the guard and wait until it is dead; its process id."""
         guard = self.guard_pid()
         os.kill(guard, signal.SIGKILL)
-        until = time.monotonic() + 20
+        stat = Path(f"/proc/{guard}/stat")
         with contextlib.suppress(FileNotFoundError):
-            while Path(f"/proc/{guard}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
-                assert time.monotonic() < until, "the guard does not die"
-                time.sleep(0.002)
+            wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "Z")
         return guard
 
     def kill_both(self) -> None:
@@ -224,11 +228,7 @@ class Namespace:
 
     def settled(self, timeout_s: float = 20.0) -> None:
         """Wait until no session is left in here: the guard of a dead one has reverted it."""
-        until = time.monotonic() + timeout_s
-
-        while not self.lock_is_free():
-            assert time.monotonic() < until, "the namespace is still being tuned"
-            time.sleep(0.01)
+        wait_until(self.lock_is_free, timeout_s)
 
     @property
     def inode(self) -> int:
@@ -254,12 +254,9 @@ class Namespace:
         """The journal of the namespace, if there is one."""
         return sorted(RUN.glob(f"tune-{self.inode}-*.journal"))
 
-    def settled_journal(self, timeout_s: float = 20.0) -> None:
+    def settled_journal(self) -> None:
         """Wait until there is no journal."""
-        until = time.monotonic() + timeout_s
-        while self.journals():
-            assert time.monotonic() < until, f"journals: {self.journals()}"
-            time.sleep(0.02)
+        wait_until(lambda: not self.journals())
 
     def remove(self) -> None:
         for channel in self.channels:
@@ -357,11 +354,30 @@ def pretended(privileged, pretending, machine) -> Iterator[Namespace]:
     made.remove()
 
 
-def begun(namespace: Namespace) -> ProcessChannel:
-    """A tuning process in which changes have begun."""
-    channel = namespace.tune()
+SACK = "knob=sysctl name=net.ipv4.tcp_sack"
+RMEM = "knob=sysctl name=net.ipv4.tcp_rmem"
+MTU = "knob=mtu interface=v0"
+
+
+def applied(channel: ProcessChannel, change: str) -> dict[str, Any]:
+    """Make a change; the answer."""
+    answer = channel.ask(f"set {change}")
+    assert (answer["event"], answer["status"]) == ("set", "applied"), answer
+    return answer
+
+
+def begun(namespace: Namespace, *changes: str, options: Iterable[str] = ()) -> ProcessChannel:
+    """A tuning process that has begun a session and made these changes."""
+    channel = namespace.tune(*options)
     assert channel.ask("begin") == {"event": "begun"}
+    for change in changes:
+        applied(channel, change)
     return channel
+
+
+def statuses(answers: list[dict[str, Any]]) -> list[str]:
+    """What became of each knob; the last answer is the total."""
+    return [answer["status"] for answer in answers[:-1]]
 
 
 @pytest.fixture

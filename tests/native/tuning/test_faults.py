@@ -7,11 +7,9 @@ import resource
 
 import pytest
 
+from .conftest import MTU, SACK, begun, statuses
 from .faults import Faults, missing
 
-SACK = "knob=sysctl name=net.ipv4.tcp_sack"
-RMEM = "knob=sysctl name=net.ipv4.tcp_rmem"
-MTU = "knob=mtu interface=v0"
 TIMEOUT = "knob=defer name=gro_flush_timeout interface=v0"
 CHECKSUM = "knob=feature name=tx-checksum interface=v0"
 
@@ -21,15 +19,6 @@ def faults(namespace, faulty_program, tmp_path):
     faults = Faults(tmp_path / "faults")
     namespace.program, namespace.prefix = faulty_program, faults.environment
     return faults
-
-
-def begun(namespace, *requests, options=()):
-    channel = namespace.tune(*options)
-    assert channel.ask("begin") == {"event": "begun"}
-    for request in requests:
-        answer = channel.ask(f"set {request}")
-        assert (answer["event"], answer["status"]) == ("set", "applied"), answer
-    return channel
 
 
 def recovered(namespace):
@@ -50,7 +39,7 @@ def test_a_knob_that_cannot_be_read_at_revert_fails_and_stays_in_the_journal(nam
     assert namespace.sysctl("net.ipv4.tcp_sack") == "0"
     faults.disarm()
     answers, code = recovered(namespace)
-    assert [a.get("status") for a in answers[:-1]] == ["restored"] and code == 0
+    assert statuses(answers) == ["restored"] and code == 0
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1" and namespace.journals() == []
 
 
@@ -90,7 +79,7 @@ def test_the_guard_leaves_the_journal_of_what_it_cannot_revert(namespace, faults
     left = missing(namespace.journals())  # all: the journal cannot be opened either
     assert left == {("sysctl", "net.ipv4.tcp_sack", ""), ("mtu", "", "v0")}
     answers, code = recovered(namespace)
-    assert [a.get("status") for a in answers[:-1]] == ["restored"] * 2 and code == 0
+    assert statuses(answers) == ["restored"] * 2 and code == 0
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1" and namespace.journals() == []
 
 
@@ -166,7 +155,7 @@ def test_an_interface_that_was_renamed_is_reverted_under_its_new_name(namespace)
     answer = channel.ask("set knob=mtu interface=other value=8000")
     assert answer["status"] == "applied"
     answers = channel.ask_all("revert", "reverted_all")
-    assert [a["status"] for a in answers[:-1]] == ["restored", "restored"]
+    assert statuses(answers) == ["restored", "restored"]
     assert channel.close() == 0
     assert namespace.link("mtu", interface="other") == 1500
 
@@ -176,18 +165,15 @@ def test_an_interface_that_comes_back_is_reverted_by_recover(namespace, make_nam
     other.sh("ip link del v0")
     channel = begun(namespace, f"{MTU} value=9000", f"{SACK} value=0")
     namespace.sh(f"ip link set v0 netns {other.name}")
-    assert [a["status"] for a in channel.ask_all("revert", "reverted_all")[:-1]] == [
-        "restored",
-        "absent",
-    ]
+    assert statuses(channel.ask_all("revert", "reverted_all")) == ["restored", "absent"]
     assert channel.close() == 1
     assert missing(namespace.journals()) == {("mtu", "", "v0")}
     answers, code = recovered(namespace)
-    assert [a.get("status") for a in answers[:-1]] == ["absent"] and code == 1
+    assert statuses(answers) == ["absent"] and code == 1
     assert answers[-1] == {"event": "reverted_all", "conflicts": 0, "absent": 1, "failed": 0}
     other.sh(f"ip link set v0 netns {namespace.name}")
     answers, code = recovered(namespace)
-    assert [a.get("status") for a in answers[:-1]] == ["restored"] and code == 0
+    assert statuses(answers) == ["restored"] and code == 0
     assert namespace.link("mtu") == 1500 and namespace.journals() == []
 
 
@@ -196,7 +182,7 @@ def deleted_while_tuned(namespace):
     begun(namespace, f"{MTU} value=9000").kill_both()
     namespace.sh("ip link del v0")
     answers, code = recovered(namespace)
-    assert [a.get("status") for a in answers[:-1]] == ["absent"] and code == 1
+    assert statuses(answers) == ["absent"] and code == 1
 
 
 @pytest.mark.parametrize(
@@ -208,7 +194,7 @@ def test_an_interface_that_is_made_again_ends_the_entry(namespace, made, status)
     deleted_while_tuned(namespace)
     namespace.sh(f"ip link add v0 {made} type veth peer name v1")
     answers, code = recovered(namespace)
-    assert [a.get("status") for a in answers[:-1]] == [status] and code == 0
+    assert statuses(answers) == [status] and code == 0
     assert namespace.link("mtu") == (1400 if status == "conflict" else 1500)
     assert namespace.journals() == []
     assert begun(namespace, f"{MTU} value=8000").close() == 0

@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-from .conftest import RUN
+from .conftest import RUN, SACK, statuses
 
-SACK = "knob=sysctl name=net.ipv4.tcp_sack"
 REQUESTS = [
     "begin",
     f"set {SACK} value=0",
@@ -132,7 +131,7 @@ def test_when_both_are_killed_the_next_session_recovers(namespace):
     answers = channel.ask_all("recover", "reverted_all")
     counts = {"conflicts": 0, "absent": 0, "failed": 0}
     assert answers[-1] == {"event": "reverted_all", **counts}
-    assert {a["status"] for a in answers[:-1]} == {"restored"}
+    assert set(statuses(answers)) == {"restored"}
     assert namespace.dump() == before
     assert namespace.journals() == []
     assert channel.close() == 0
@@ -143,7 +142,7 @@ def test_recovery_leaves_foreign_changes(namespace):
     namespace.link("mtu", 3000)
     channel = namespace.tune()
     answers = channel.ask_all("recover", "reverted_all")
-    assert [a["status"] for a in answers[:-1]].count("conflict") == 1
+    assert statuses(answers).count("conflict") == 1
     assert namespace.link("mtu") == 3000
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
 

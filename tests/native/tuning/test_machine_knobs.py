@@ -17,7 +17,7 @@ import pytest
 from netlab.tuning.knobs import Knob
 from netlab.tuning.profiles import Profile
 from netlab.tuning.session import TuningSession
-from tests.native.tuning.conftest import Namespace, PretendedMachine, begun
+from tests.native.tuning.conftest import Namespace, PretendedMachine, begun, statuses
 
 READ_REQUEST = "knob=pci name=max-read-request interface=v0"
 IRQ = "knob=irq interface=v0"
@@ -174,16 +174,15 @@ def test_a_revert_leaves_a_governor_that_somebody_else_changed(pretended, machin
 
 def test_governors_that_were_written_by_half_are_recovered(pretended, machine):
     """Both processes die between the record of a write and the write."""
-    channel = begun(pretended)
-    for cpu in (0, 1):
-        channel.ask(f"set knob=governor name={cpu} value=performance")
+    changes = (f"knob=governor name={cpu} value=performance" for cpu in (0, 1))
+    channel = begun(pretended, *changes)
     channel.kill_both()
     (journal,) = pretended.journals()
     assert journal.read_text().count(" readback=performance\n") == 2
     journal.write_text(journal.read_text().replace(" readback=", " wanted="))
     machine.write("cpu/cpu1/cpufreq/scaling_governor", "powersave")
     answers = pretended.tune().ask_all("recover", "reverted_all")
-    assert [answer.get("status") for answer in answers[:-1]] == ["restored", "restored"]
+    assert statuses(answers) == ["restored", "restored"]
     assert machine.governors() == ["powersave"] * 4
 
 
@@ -227,8 +226,7 @@ def test_a_card_without_message_signalled_interrupts_has_its_one(pretended, mach
 
 def test_an_interrupt_that_is_gone_ends_its_entry(pretended, machine):
     """A driver requests others when queues or rings are changed."""
-    channel = begun(pretended)
-    assert channel.ask(f"set {IRQ} name=26 value=1")["status"] == "applied"
+    channel = begun(pretended, f"{IRQ} name=26 value=1")
     (machine.device / "msi_irqs/26").unlink()
     (answer, total) = channel.ask_all("revert", "reverted_all")
     assert (answer["status"], total["absent"]) == ("conflict", 0)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from tests.native.tuning.conftest import PretendedMachine, begun
+from tests.native.tuning.conftest import PretendedMachine, begun, statuses, wait_until
 
 KNOB = "knob=module name=tcp_scalable"
 MODPROBE = r"""#!/bin/sh
@@ -103,8 +102,7 @@ def test_a_kernel_without_modules_has_no_such_knob(pretended, machine):
 
 def test_a_module_still_in_use_is_waited_for(pretended, machine):
     """Closing connections use it for a moment; the removal is retried until it is free."""
-    channel = begun(pretended)
-    channel.ask(f"set {KNOB} value=loaded")
+    channel = begun(pretended, f"{KNOB} value=loaded")
     busy = machine.root / "in_use"
     busy.touch()
     timer = threading.Timer(0.4, os.unlink, (busy,))
@@ -118,8 +116,7 @@ def test_a_module_still_in_use_is_waited_for(pretended, machine):
 
 
 def test_a_module_that_stays_in_use_is_reported_and_left_for_recovery(pretended, machine):
-    channel = begun(pretended)
-    channel.ask(f"set {KNOB} value=loaded")
+    channel = begun(pretended, f"{KNOB} value=loaded")
     (machine.root / "in_use").touch()
     (answer, total) = channel.ask_all("revert", "reverted_all")
     assert answer["status"] == "failed"
@@ -136,10 +133,7 @@ def test_a_kill_while_modprobe_works_waits_for_what_it_does(pretended, machine, 
     (machine.root / "slow").touch()
     channel = begun(pretended)
     channel.send(f"set {KNOB} value=loaded")
-    until = time.monotonic() + 20
-    while not (machine.root / "said").exists():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_until((machine.root / "said").exists)
     if killed == "process":
         channel.kill()
     else:
@@ -150,7 +144,7 @@ def test_a_kill_while_modprobe_works_waits_for_what_it_does(pretended, machine, 
     pretended.settled()
     if killed != "process":
         answers = pretended.tune().ask_all("recover", "reverted_all")
-        assert [answer.get("status") for answer in answers[:-1]] == ["restored"]
+        assert statuses(answers) == ["restored"]
     assert (machine.loaded(), pretended.journals()) == ([], [])
     assert machine.said()[0] == "-- tcp_scalable" and machine.said()[-1] == "-r -- tcp_scalable"
 

@@ -61,8 +61,7 @@ def test_every_queue_below_mq_gets_the_discipline(queues):
 
 
 def test_a_queue_that_another_program_changes_is_drift_and_a_conflict(queues):
-    channel = begun(queues)
-    assert channel.ask(f"set {QDISC} value=mq%20pfifo")["status"] == "applied"
+    channel = begun(queues, f"{QDISC} value=mq%20pfifo")
     queues.sh("tc qdisc replace dev q0 parent 6e6c:2 handle 9: pfifo limit 7")
     (drift, _) = channel.ask_all("verify", "verified")
     assert (drift["expected"], drift["found"]) == ("mq pfifo", "mq mixed")
@@ -81,8 +80,7 @@ def test_queues_that_another_program_has_set_are_left_alone(queues):
 def test_an_interrupted_write_is_recovered(queues):
     """The root is there and its queues are not: its handle tells that it is netlab's."""
     before = queues.sh("tc qdisc show dev q0")
-    channel = begun(queues)
-    assert channel.ask(f"set {QDISC} value=mq%20pfifo")["status"] == "applied"
+    channel = begun(queues, f"{QDISC} value=mq%20pfifo")
     channel.kill_both()
     (journal,) = queues.journals()
     line = journal.read_text()

@@ -15,26 +15,14 @@ from pathlib import Path
 
 import pytest
 
-SACK = "knob=sysctl name=net.ipv4.tcp_sack"
-RMEM = "knob=sysctl name=net.ipv4.tcp_rmem"
-MTU = "knob=mtu interface=v0"
+from .conftest import MTU, RMEM, SACK, applied, begun, statuses, wait_until
 
-
-def begin(namespace, *options):
-    channel = namespace.tune(*options)
-    assert channel.ask("begin") == {"event": "begun"}
-    return channel
-
-
-def applied(channel, request):
-    answer = channel.ask(f"set {request}")
-    assert (answer["event"], answer["status"]) == ("set", "applied"), answer
-    return answer
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 def test_a_session_sets_verifies_and_reverts_without_a_trace(namespace):
     before = namespace.dump()
-    channel = begin(namespace)
+    channel = begun(namespace)
     assert applied(channel, f"{SACK} value=0")["old"] == "1"
     applied(channel, f"{MTU} value=9000")
     applied(channel, "knob=txqueuelen interface=v0 value=10000")
@@ -45,7 +33,7 @@ def test_a_session_sets_verifies_and_reverts_without_a_trace(namespace):
     assert channel.ask("verify") == {"event": "verified", "drifted": 0}
     answers = channel.ask_all("revert", "reverted_all")
     assert [a["knob"] for a in answers[:-1]] == ["defer", "feature", "txqueuelen", "mtu", "sysctl"]
-    assert {a["status"] for a in answers[:-1]} == {"restored"}
+    assert set(statuses(answers)) == {"restored"}
     assert channel.ask_all("end", "ended")[-1]["failed"] == 0
     assert namespace.journals() == []
     assert channel.close() == 0
@@ -55,7 +43,7 @@ def test_a_session_sets_verifies_and_reverts_without_a_trace(namespace):
 def test_queues_and_threads_of_an_interface(namespace):
     """A veth pair has both; its ethtool reads them by other means."""
     before = namespace.dump()
-    channel = begin(namespace)
+    channel = begun(namespace)
     for ring in ("rx", "tx"):
         assert applied(channel, f"knob=channels name={ring} interface=v0 value=2")["old"] == "1"
         shown = namespace.sh("ethtool -l v0").split("Current")[1]
@@ -82,7 +70,7 @@ def test_queues_and_threads_of_an_interface(namespace):
     ],
 )
 def test_what_a_virtual_card_lacks_is_said(namespace, knob, reason):
-    channel = begin(namespace)
+    channel = begun(namespace)
     answer = channel.ask(f"read knob={knob} interface=v0")
     assert answer["supported"] is False and answer["reason"] == reason
     bad = channel.ask(f"set knob={knob} interface=v0 value=1")
@@ -91,8 +79,7 @@ def test_what_a_virtual_card_lacks_is_said(namespace, knob, reason):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_means_end_and_failure(namespace, number):
-    channel = begin(namespace)
-    applied(channel, f"{SACK} value=0")
+    channel = begun(namespace, f"{SACK} value=0")
     channel.process.send_signal(number)
     assert channel.process.wait(timeout=20) == 1
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
@@ -102,13 +89,13 @@ def test_a_signal_means_end_and_failure(namespace, number):
 def test_a_proc_that_is_mounted_read_only_is_the_reason(namespace):
     at = "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys"
     namespace.prefix = ("unshare", "-m", "sh", "-c", f'{at} && exec "$@"', "sh")
-    found = begin(namespace).ask(f"read {SACK}")
+    found = begun(namespace).ask(f"read {SACK}")
     assert (found["supported"], found["writable"]) == (True, False)
     assert found["reason"] == "/proc/sys is mounted read-only here"
 
 
 def test_unsupported_knobs_are_reported_with_the_reason(namespace):
-    channel = begin(namespace)
+    channel = begun(namespace)
     gone = channel.ask("read knob=sysctl name=net.ipv4.tcp_tw_recycle")
     assert not gone["supported"] and gone["value"] is None
     assert gone["reason"].startswith("no such setting in this kernel")
@@ -127,7 +114,7 @@ def test_unsupported_knobs_are_reported_with_the_reason(namespace):
 
 
 def test_a_refusal_by_the_kernel_has_its_reason(namespace):
-    channel = begin(namespace)
+    channel = begun(namespace)
     answer = channel.ask(f"set {MTU} value=99999")
     assert answer["status"] == "refused" and "Invalid argument" in answer["reason"]
     assert answer["readback"] == "1500"
@@ -142,7 +129,7 @@ def test_a_refusal_by_the_kernel_has_its_reason(namespace):
 
 def test_a_triple_written_in_part_is_put_back(namespace):
     before = namespace.sysctl("net.ipv4.tcp_rmem")
-    channel = begin(namespace)
+    channel = begun(namespace)
     answer = channel.ask(f"set {RMEM} value=8192%20%20999999%20oops")
     assert answer["status"] == "refused"
     assert answer["readback"] == namespace.sysctl("net.ipv4.tcp_rmem") != before
@@ -155,22 +142,18 @@ def test_without_privilege_a_change_is_refused(namespace):
     with tempfile.TemporaryDirectory(prefix="nlt-", dir="/tmp") as directory:
         os.chown(directory, 65534, 65534)
         namespace.program = Path(shutil.copy(namespace.program, directory))
-        run_without_privilege(namespace.argv())
-    assert not Path("/tmp/netlab-65534").exists()
-
-
-def run_without_privilege(argv):
-    argv[2:2] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    script = f"read {MTU}\nbegin\nset {MTU} value=1400\nset {SACK} value=0\n"
-    run = subprocess.run(argv, input=script, capture_output=True, text=True, timeout=20)
+        argv = namespace.argv()
+        argv[2:2] = NOBODY
+        script = f"read {MTU}\nbegin\nset {MTU} value=1400\nset {SACK} value=0\n"
+        run = subprocess.run(argv, input=script, capture_output=True, text=True, timeout=20)
     assert '"may_write":false' in run.stdout, run
     assert run.stdout.count('"status":"refused"') == 2
     assert run.stdout.count("no privilege") == 3
+    assert not Path("/tmp/netlab-65534").exists()
 
 
 def test_setting_twice_goes_back_to_the_first_value(namespace):
-    channel = begin(namespace)
-    applied(channel, f"{MTU} value=4000")
+    channel = begun(namespace, f"{MTU} value=4000")
     assert applied(channel, f"{MTU} value=9000")["old"] == "4000"
     assert channel.ask(f"set {MTU} value=9000")["status"] == "unchanged"
     answers = channel.ask_all("revert", "reverted_all")
@@ -179,20 +162,18 @@ def test_setting_twice_goes_back_to_the_first_value(namespace):
 
 
 def test_a_foreign_change_is_a_drift_and_then_a_conflict(namespace):
-    channel = begin(namespace)
-    applied(channel, f"{MTU} value=9000")
-    applied(channel, f"{SACK} value=0")
+    channel = begun(namespace, f"{MTU} value=9000", f"{SACK} value=0")
     namespace.link("mtu", 3000)
     drift, verified = channel.ask_all("verify", "verified")
     assert (drift["expected"], drift["found"], verified["drifted"]) == ("9000", "3000", 1)
     answers = channel.ask_all("revert", "reverted_all")
-    assert [a["status"] for a in answers[:-1]] == ["restored", "conflict"]
+    assert statuses(answers) == ["restored", "conflict"]
     assert answers[1]["found"] == "3000" and answers[-1]["conflicts"] == 1
     assert namespace.link("mtu") == 3000
 
 
 def test_two_sessions_do_not_share_a_host(namespace):
-    first = begin(namespace)
+    first = begun(namespace)
     second = namespace.tune()
     refused = second.ask("begin")
     assert refused["code"] == "in_use"
@@ -207,15 +188,12 @@ def test_two_sessions_do_not_share_a_host(namespace):
 
 
 def test_the_lock_is_gone_after_the_session(namespace):
-    channel = begin(namespace)
+    channel = begun(namespace)
     assert namespace.lock.exists() and not namespace.lock_is_free()
     channel.ask_all("end", "ended")
     assert not namespace.lock.exists()
-    begin(namespace).kill()
-    until = time.monotonic() + 20
-    while namespace.lock.exists():  # the guard removes it last
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    begun(namespace).kill()
+    wait_until(lambda: not namespace.lock.exists())  # the guard removes it last
 
 
 SQUAT = """
@@ -241,11 +219,10 @@ sys.stdin.read()
 
 def test_no_other_user_can_take_the_lock(namespace):
     """Another user binds the abstract names and takes every file that the user may open."""
-    who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    command = [*namespace.argv()[:2], *who, sys.executable, "-c", SQUAT, str(namespace.lock)]
+    command = [*namespace.argv()[:2], *NOBODY, sys.executable, "-c", SQUAT, str(namespace.lock)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as squatter:
         assert squatter.stdout.readline() == b"ready\n"
-        channel = begin(namespace)
+        channel = begun(namespace)
         applied(channel, f"{SACK} value=0")
         assert channel.close() == 0
         squatter.stdin.close()
@@ -253,8 +230,7 @@ def test_no_other_user_can_take_the_lock(namespace):
 
 
 def test_a_session_can_follow_another_in_one_process(namespace):
-    channel = begin(namespace)
-    applied(channel, f"{SACK} value=0")
+    channel = begun(namespace, f"{SACK} value=0")
     channel.ask_all("end", "ended")
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
     assert channel.ask("begin")["event"] == "begun"
@@ -324,8 +300,7 @@ def test_nonsense_is_a_bad_request_and_changes_nothing(namespace, line, key):
 
 
 def test_an_output_without_a_reader_ends_it_in_three_seconds(namespace):
-    channel = begin(namespace)
-    applied(channel, f"{SACK} value=0")
+    channel = begun(namespace, f"{SACK} value=0")
     flood = b"read knob=sysctl name=net.ipv4.tcp_rmem\n" * 600
     began = time.monotonic()
     channel.send_bytes(flood)
@@ -346,7 +321,7 @@ def test_the_largest_packets_of_an_interface(namespace):
     before = namespace.dump()
     start = namespace.sizes()
     assert set(start) == set(SIZES)
-    channel = begin(namespace)
+    channel = begun(namespace)
     wanted = dict(zip(SIZES, (185000, 150000, 40000, 30000), strict=True))
     for name, value in wanted.items():
         assert applied(channel, size_words(name, value))["old"] == str(start[name])
@@ -367,7 +342,7 @@ def test_a_size_is_set_and_reverted_alone(namespace, name):
     """The kernel sets the size of IPv4 as well where the other is 65536 or less."""
     of_ipv4 = name.replace("max", "ipv4_max")
     namespace.set_size(of_ipv4, 20000)
-    channel = begin(namespace)
+    channel = begun(namespace)
     applied(channel, size_words(name, 30000))
     assert namespace.sizes()[of_ipv4] == 20000
     applied(channel, size_words(name, 150000))
@@ -378,7 +353,7 @@ def test_a_size_is_set_and_reverted_alone(namespace, name):
 
 
 def test_a_size_beyond_the_device_is_refused_with_its_limit(namespace):
-    channel = begin(namespace)
+    channel = begun(namespace)
     answer = channel.ask(f"set {size_words('gso_max_size', 600000)}")
     assert answer["status"] == "refused"
     assert answer["reason"] == "the device takes at most 524280 B (tso_max_size)"
@@ -403,7 +378,7 @@ def root_qdisc(namespace) -> str:
 def test_the_queueing_discipline_of_an_interface(namespace):
     before, first = namespace.dump(), root_qdisc(namespace)
     assert first.startswith("qdisc noqueue 0: root")
-    channel = begin(namespace)
+    channel = begun(namespace)
     assert applied(channel, f"{QDISC} value=pfifo_fast")["old"] == "noqueue"
     assert root_qdisc(namespace).startswith("qdisc pfifo_fast 6e6c: root")
     assert applied(channel, f"{QDISC} value=pfifo")["old"] == "pfifo_fast"
@@ -418,7 +393,7 @@ def test_the_queueing_discipline_of_an_interface(namespace):
 
 def test_one_that_another_program_has_set_is_left_alone(namespace):
     namespace.sh("tc qdisc add dev v0 root pfifo limit 77")
-    channel = begin(namespace)
+    channel = begun(namespace)
     answer = channel.ask(f"set {QDISC} value=pfifo_fast")
     assert answer["status"] == "unsupported" and "its parameters" in answer["reason"]
     assert channel.ask(f"set {QDISC} value=pfifo")["status"] == "unchanged"
@@ -430,7 +405,7 @@ def test_one_that_another_program_has_set_is_left_alone(namespace):
 
 def test_one_that_another_program_sets_meanwhile_stays(namespace):
     """Its handle tells it from netlab's, although it is of the same kind."""
-    channel = begin(namespace)
+    channel = begun(namespace)
     applied(channel, f"{QDISC} value=pfifo")
     namespace.sh("tc qdisc del dev v0 root; tc qdisc add dev v0 root handle 7: pfifo limit 78")
     (answer, last) = channel.ask_all("revert", "reverted_all")
@@ -441,7 +416,7 @@ def test_one_that_another_program_sets_meanwhile_stays(namespace):
 
 
 def test_a_queueing_discipline_that_is_not_there_or_needs_parameters(namespace):
-    channel = begin(namespace)
+    channel = begun(namespace)
     added = "tc qdisc add dev v1 root cake && tc qdisc del dev v1 root"
     here = namespace.sh(f"{{ {added}; }} >/dev/null 2>&1 && echo yes || echo no").strip()
     answer = channel.ask(f"set {QDISC} value=cake")
