@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netlab.face.fleet import Fleet
-    from netlab.face.imported import import_files
     from netlab.face.notebook import (
         check_parameters,
         claims,
         document,
+        import_files,
         load_published,
         show,
         transfer,
@@ -51,7 +51,7 @@ _MODULES = {
     "claims": "notebook",
     "compare": "results",
     "document": "notebook",
-    "import_files": "imported",
+    "import_files": "notebook",
     "load_published": "notebook",
     "show": "notebook",
     "transfer": "notebook",

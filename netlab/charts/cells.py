@@ -276,7 +276,6 @@ def _dots(
 
 
 def valid_runs(runs: pd.DataFrame) -> np.ndarray:
-    """Which runs are valid."""
     return runs["run_id"].isin(valid(runs)["run_id"]).to_numpy()
 
 

@@ -89,7 +89,6 @@ def forest(
 
 
 def height_in(marks: pd.DataFrame, styles: Styles) -> float:
-    """Height of a forest plot."""
     return FRAME_IN + _step_in(marks, styles) * marks["row"].nunique()
 
 

@@ -220,7 +220,6 @@ def _names(ax: Axes, series: str = "") -> tuple[str, str, str, str]:
 
 
 def _shown(axis: Axis, values: np.ndarray) -> list:
-    """Values, or the names of their ticks where the axis has names."""
     texts = (text.get_text() for text in axis.get_ticklabels())
     names = dict(zip(axis.get_ticklocs(), texts, strict=False))
     if any(re.search(r"[A-Za-z]", text) for text in names.values()):

@@ -103,7 +103,6 @@ def goodput_over_time(
 
 
 def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw goodput after slow start of each configuration; empty without runs."""
     return Gallery.of(goodput_by_run(lp, runs, title)) if len(runs) else Gallery()
 
 

@@ -74,7 +74,6 @@ def _bus(part: pd.DataFrame) -> float:
 
 
 def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str:
-    """Alt text for the lines of a chart."""
 
     def value(row: Any) -> str:
         if not math.isnan(row.goodput_MBps):

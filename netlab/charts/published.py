@@ -94,7 +94,6 @@ def throughput_by_streams(table: int, tuning: str, *, ax: Axes | None = None) ->
 
 
 def chapter_4(which: Iterable[tuple[int, str]]) -> Gallery:
-    """Charts of chapter 4 by table and tuning."""
     return Gallery.of(*(throughput_by_streams(*each) for each in which))
 
 
@@ -183,7 +182,6 @@ def _misprint(ax: Axes, tuning: str) -> str:
 
 
 def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
-    """One chart of `preliminary_set` for each of sets 1 to 3."""
     return Gallery.of(*(preliminary_set(tuning, value) for tuning in TUNINGS))
 
 
@@ -214,7 +212,6 @@ def burst_efficiency(*, ax: Axes | None = None) -> Axes:
 
 
 def _lines(ax: Axes, frame: pd.DataFrame, value: str) -> None:
-    """One line per MTU, in the order of MTU, named at its end."""
     for mtu_B, style in mtu_styles(frame["mtu_B"]).items():
         line = frame[frame["mtu_B"] == mtu_B].sort_values("streams")
         ax.plot(line["streams"].astype(float), line[value], label=f"{mtu_B} B", **style)
@@ -370,7 +367,6 @@ def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
 
 
 def recovery_charts() -> Gallery:
-    """One chart of `recovery` for each MTU of the page."""
     return Gallery.of(*(recovery(mtu_B) for mtu_B in MTUS_B))
 
 

@@ -110,7 +110,6 @@ def _style(colour: str, i: int) -> dict[str, Any]:
 
 
 def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]]:
-    """Style of the line of each level of a factor."""
     known = list(levels)
     if factor == "mtu_B":
         return dict(mtu_styles(known))
@@ -171,7 +170,6 @@ def theme() -> Iterator[None]:
 
 
 def new_axes(size_in: tuple[float, float] = CHART_SIZE_IN) -> Axes:
-    """Axes on a new figure in netlab's theme."""
     with theme():
         return plt.subplots(figsize=size_in)[1]
 

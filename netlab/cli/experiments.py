@@ -26,6 +26,8 @@ from netlab.cli.options import (
 )
 from netlab.cli.studies import exit_code, measure, reached
 from netlab.errors import BadInput, NetlabError
+from netlab.files import paths
+from netlab.files.writing import new_directory, write_json
 
 if TYPE_CHECKING:
     from netlab.experiment.progress import Progress
@@ -118,7 +120,6 @@ def autotune_command(
     for key, file, endings in (("chart", chart, CHARTS), ("output", output, YAML)):
         _check_ending(key, file, endings, code="E-CLI-001")
     from netlab.autotune.request import SearchRequest, default_study
-    from netlab.files import paths
 
     loaded = default_study() if study is None else load_measurable(study)
     ask = SearchRequest(study=loaded, path=path, given=given, **asked)
@@ -126,7 +127,6 @@ def autotune_command(
     from netlab.autotune.report import as_json, conclusion, table, to_text, write_fragment
     from netlab.autotune.run import CLOSING_S, autotune
     from netlab.autotune.search import NO_CONCLUSION
-    from netlab.files.writing import write_json
 
     if chart is not None:
         from netlab.charts.experiments import save_chart, search_alt, search_panels
@@ -306,7 +306,6 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     from netlab.charts.chart import save_svg
     from netlab.charts.experiments import ratio_panels, ratios_alt
     from netlab.experiment.progress import Progress, RunDone
-    from netlab.files import paths
     from netlab.qualify.bench_report import Conclusions
     from netlab.qualify.bench_run import TransferLog, run_bench
 
@@ -339,7 +338,6 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
 
 
 def _given(levels: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given."""
     return {key: value for key, value in levels.items() if value not in (None, ())}
 
 
@@ -405,7 +403,6 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
             code="E-CLI-003",
         )
     from netlab.experiment.progress import Progress, RunDone
-    from netlab.files import paths, writing
     from netlab.lab import emulator
     from netlab.qualify import calibration
     from netlab.qualify import calibration_cells as cells
@@ -436,7 +433,7 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
             parts[name] = measures[name][0](plan, progress=progress)
         # Save each part before the next one, which may fail.
         place = results or paths.results_dir("calibration")
-        directory = directory or writing.new_directory(place, started_at)
+        directory = directory or new_directory(place, started_at)
         document = calibration.CalibrationDocument(started_at, **parts)
         path = document.save(directory)
         click.echo(parts[name].to_text())

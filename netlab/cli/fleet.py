@@ -19,6 +19,8 @@ from netlab.cli.options import (
     study_argument,
     timing_options,
 )
+from netlab.files import paths
+from netlab.files.writing import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,7 +116,6 @@ def compare_command(
 
 
 def _opened(results: tuple[Path, ...]) -> Stores:
-    from netlab.files import paths
     from netlab.fleet.records import stores_below
 
     return stores_below(map(paths.given_path, results))
@@ -184,7 +185,6 @@ def _planned(
     **timing: Any,
 ) -> FleetPlan:
     loaded = load_measurable(study, **timing)
-    from netlab.files import paths
     from netlab.fleet.controller import controlling
     from netlab.fleet.inventory import load_inventory, pairs_of
     from netlab.fleet.plan import make_plan
@@ -341,15 +341,13 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
         csv.write_text(csv_of(cells, float_format="%.6g"), "utf-8")
     if chart is not None:
         from netlab.charts.chart import show
-        from netlab.charts.fleet import host_matrix
-        from netlab.files.writing import write_text
+        from netlab.charts.experiments import host_matrix
 
         write_text(chart, show(host_matrix(found)).svg)
 
 
 def _read(results: Path) -> FleetPlan:
     """The plan in a directory, or in the results of a study by its name."""
-    from netlab.files import paths
     from netlab.fleet.plan import read_plan
 
     here = paths.given_path(results)

@@ -37,6 +37,8 @@ from netlab.cli.studies import (
     tune_group,
 )
 from netlab.errors import BadInput, NetlabError
+from netlab.files import paths
+from netlab.files.writing import json_text
 
 # ``netlab guide``: a page of the documentation in the terminal.
 
@@ -86,8 +88,6 @@ def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
     nothing is copied, unless --force or --keep is given. Notebooks in a directory of that name
     share their results with commands that run in its parent; $NETLAB_HOME names another place.
     """
-    from netlab.files import paths
-
     source, target = paths.notebooks_dir(), directory.expanduser().absolute()
     wanted = [*sorted(source.glob("*.ipynb")), *sorted(source.glob("images/*"))]
     if not wanted:
@@ -135,7 +135,6 @@ def schema_command(reference: bool) -> None:
     An editor completes and checks a study that begins with the line
     "# yaml-language-server: $schema=study.schema.json", after netlab schema > study.schema.json.
     """
-    from netlab.files.writing import json_text
     from netlab.study.file import as_markdown, json_schema
 
     click.echo(as_markdown().rstrip("\n") if reference else json_text(json_schema()))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files import paths
 
 if TYPE_CHECKING:
     from netlab.study import Study
@@ -108,7 +109,6 @@ site_option = directory_option(
 
 
 def note(text: object) -> None:
-    """Print a line for the user on standard error."""
     click.echo(f"netlab: {text}", err=True)
 
 
@@ -122,7 +122,6 @@ def load_study(
 
     Imported results bring their study, and no other file has its name.
     """
-    from netlab.files import paths
     from netlab.study import is_name, load, load_stored
 
     try:
@@ -140,7 +139,6 @@ def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
 
     None if it names none, or if it came with results: then it is not its user's.
     """
-    from netlab.files import paths
     from netlab.study.published import report_notebooks
 
     if study.report is None or paths.is_stored(file := paths.study_file(given)):
@@ -193,7 +191,6 @@ MEMORY_MIB = 2048
 
 
 def check_limits() -> None:
-    """Raise the limit of open files if necessary."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     wanted = FILES_WANTED if hard == unlimited else min(FILES_WANTED, hard)

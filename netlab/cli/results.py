@@ -30,6 +30,8 @@ from netlab.cli.options import (
 )
 from netlab.cli.studies import exit_code, gate_code, measure
 from netlab.errors import BadInput, NetlabError
+from netlab.files import paths
+from netlab.files.writing import json_text, scratch
 
 if TYPE_CHECKING:
     from netlab.analysis.sides import Condition, SidesCompared
@@ -129,8 +131,6 @@ def repair_command(results: str) -> None:
 
 def _directory(given: str) -> Path:
     """Directory of some results, by its path or the name of its study."""
-    from netlab.files import paths
-
     named = paths.results_dir(given) if "/" not in given else None
     for place in (named, paths.given_path(given)):
         if place is not None and place.is_dir():
@@ -176,7 +176,6 @@ def _shown(directory: Path, one: CampaignSummary) -> Iterator[tuple[str, object]
 
 
 def _announced(plan: Pruning) -> str:
-    """Text that says what goes and what stays."""
     stays = f"{plan.kept} superseded records stay beside records that count.\n" * (plan.kept > 0)
     if not plan.files:
         return f"{stays}Nothing to remove."
@@ -253,7 +252,6 @@ def compare_command(
 
 def _output(found: SidesCompared, form: str) -> str:
     from netlab.files.tables import csv_of
-    from netlab.files.writing import json_text
     from netlab.report import compare as output
 
     if form == "json":
@@ -367,7 +365,6 @@ def import_command(
     its runs and the reason of each that was refused. A run that was imported before is skipped.
     Exit code 4: imported, without what was refused.
     """
-    from netlab.files import paths
     from netlab.results.imports.into_store import Facts, below, import_files
     from netlab.results.store import Store
     from netlab.study.imported import write_study
@@ -435,7 +432,6 @@ def bundle_command(
     """
     loaded = load_study(study, quick=quick, results=results)
     from netlab.experiment.progress import Progress
-    from netlab.files import paths
     from netlab.report.bundle import bundle
 
     directory = results or paths.results_dir(loaded.name)
@@ -495,7 +491,6 @@ def verify_command(bundle: Path) -> None:
     those of the bundle; no code of the bundle is executed. Differences are printed as file, cell,
     was, is. Exit code 0: none, 1: some, 2: not a bundle.
     """
-    from netlab.files.writing import scratch
     from netlab.report.bundle import unpacked
     from netlab.report.verify import changed_files, other_figures, other_versions
 
@@ -541,7 +536,6 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
     whose name ends in -bundle. Exit code 1: all runs of a cell failed, or a file of the bundle was
     changed; 4: measured, and a cell has only disturbed runs, or none yet.
     """
-    from netlab.files import paths
     from netlab.report.bundle import STUDY, keep_records, unpacked
     from netlab.report.verify import changed_files
     from netlab.study import load_stored

@@ -31,6 +31,7 @@ from netlab.cli.options import (
     timing_options,
 )
 from netlab.errors import BadInput, HostError, NetlabError
+from netlab.files import paths
 
 if TYPE_CHECKING:
     from netlab.analysis.trust import Concern
@@ -271,7 +272,6 @@ def publish_site(
     **words: Any,
 ) -> PublishedReport:
     """Write the site of a measured study, and say which notebooks of its own it executes."""
-    from netlab.files import paths
     from netlab.report.site import Executions
     from netlab.study.published import is_own
 
@@ -394,7 +394,6 @@ def shell_command(host: str, argv: tuple[str, ...]) -> None:
 
 
 def _shown(lab: Lab) -> str:
-    """Parts of a lab and its completeness, as lines."""
     from netlab.lab import sshd
 
     if lab.foreign:

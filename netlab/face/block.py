@@ -1,12 +1,13 @@
-"""A measured block: changed and missing settings, the path, and the measured table."""
+"""What was measured on hosts: a block of a study, and a screen of the knobs of a tuning."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,6 +19,7 @@ from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress, RunDone
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.face.parts import Changes, HostChanges
+from netlab.files import paths
 from netlab.files.json_file import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.notebooks.progress import announce, listening
@@ -26,6 +28,11 @@ from netlab.results.frames import frame_of
 from netlab.results.store import Store, campaign_of
 from netlab.study import Study, schedule
 from netlab.units import arrows
+
+if TYPE_CHECKING:
+    from netlab.analysis.screened import ScreenRecord
+    from netlab.charts.forest import Axes
+    from netlab.screen.design import ScreenRequest
 
 
 @dataclass(frozen=True)
@@ -42,13 +49,9 @@ class MeasuredBlock:
     @property
     def changes(self) -> Changes:
         """Changes of the tuning on each host; empty if no run had to be measured."""
-        visit = self.visit
-        return Changes(
-            tuple(
-                HostChanges(visit.path, visit.tuning, visit.mtu_B, host, changes)
-                for host, changes in self.result.diffs.items()
-            )
-        )
+        visit, diffs = self.visit, self.result.diffs.items()
+        of = (visit.path, visit.tuning, visit.mtu_B)
+        return Changes(tuple(HostChanges(*of, host, changes) for host, changes in diffs))
 
     @property
     def notes(self) -> Table | Sentence:
@@ -79,18 +82,13 @@ class MeasuredBlock:
         rows = {}
         for group in printed.group_names(cells):
             part = cells[cells["group"] == group].sort_values("streams")
-            rows[group] = {
-                printed.stream_label(int(streams)): text
-                for streams, text in zip(part["streams"], printed.texts(part), strict=True)
-            }
+            labels = (printed.stream_label(int(streams)) for streams in part["streams"])
+            rows[group] = dict(zip(labels, printed.texts(part), strict=True))
         frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("group")
-        flagged = runs[runs["flags"] != ""]
+        flagged = [f"{r.run_id}: {r.flags} ({r.message})" for r in runs.itertuples() if r.flags]
         rounds = runs["round"].nunique()
         note = f"{len(runs)} runs in {rounds} rounds, {len(flagged)} flagged and left out."
-        if len(flagged):
-            note += " " + "; ".join(
-                f"{row.run_id}: {row.flags} ({row.message})" for row in flagged.itertuples()
-            )
+        note = f"{note} {'; '.join(flagged)}".rstrip()
         caption = f"{self.visit.block_id}: goodput, MB/s, mean ± half interval"
         return Table(frame, caption, note=note, data=cells.dropna(axis="columns", how="all"))
 
@@ -107,7 +105,7 @@ class MeasuredBlock:
     @property
     def answer(self) -> Sentence:
         """The highest goodput of the block, in a sentence."""
-        known = self._known
+        known = self._cells.dropna(subset="goodput_MBps")
         if known.empty:
             return Sentence("No run of the block is valid.")
         row = known.loc[known["goodput_MBps"].idxmax()]
@@ -116,11 +114,6 @@ class MeasuredBlock:
         return Sentence(
             f"The highest goodput of the block is {value} MB/s ({arrows(row['group'])}, {streams})."
         )
-
-    @property
-    def _known(self) -> pd.DataFrame:
-        """Cells of the block that have a valid run."""
-        return self._cells[self._cells["goodput_MBps"].notna()]
 
     @cached_property
     def _cells(self) -> pd.DataFrame:
@@ -166,16 +159,8 @@ def measure(
         store = Store(directory)
         if visit.runs:
             progress = stack.enter_context(_progress(study, visit))
-            result = run_visit(
-                study,
-                visit,
-                store,
-                part,
-                campaign=campaign,
-                lab=up,
-                wait_s=wait_s,
-                progress=progress,
-            )
+            more: dict[str, Any] = {"campaign": campaign, "lab": up, "wait_s": wait_s}
+            result = run_visit(study, visit, store, part, progress=progress, **more)
         else:
             result = VisitResult(frame_of([]), frame_of([], INTERVAL_COLUMNS))
     return MeasuredBlock(study, visit, result, *store.block(block_id))
@@ -193,3 +178,105 @@ def _progress(study: Study, visit: schedule.Visit) -> Iterator[Callable[[RunDone
         progress.visit(visit)
         yield progress.run_done
         progress.end()
+
+
+# A screen of the knobs of a tuning. What draws is loaded when shown: a block needs none of it.
+
+
+class Screening:
+    """The knobs of a tuning that matter on a path, and the least set of them.
+
+    Made by :meth:`netlab.Study.screen`, and found again by :attr:`netlab.Results.screens`. Shows
+    itself as forest plot, table and sentences.
+
+    Its ``record`` is the screen as it is stored.
+    """
+
+    def __init__(self, record: ScreenRecord):
+        self.record = record
+
+    @property
+    def effects(self) -> pd.DataFrame:
+        """One row a knob: ``ratio``, ``low``, ``high`` and ``verdict``.
+
+        A ratio is goodput with the knob to goodput without. ``with_knob`` is empty but for pairs,
+        whose ratio is the effect of one knob with the other to its effect without.
+        """
+        return self.record.effects
+
+    @property
+    def least_set(self) -> tuple[str, ...]:
+        """The fewest knobs that give the whole gain; empty if none helps."""
+        return self.record.least_set
+
+    @property
+    def verdict(self) -> str:
+        """Result of the comparison of the least set with the whole tuning."""
+        return self.record.verdict
+
+    @property
+    def confirmed(self) -> bool:
+        """True if the least set is as good as the whole tuning, or better."""
+        return self.record.concluded
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Knobs that were not screened, since no host has them or both have the value: reasons."""
+        return self.record.left_out
+
+    @property
+    def tuning(self) -> str:
+        """The least set as the YAML text of a tuning, each knob with its source."""
+        from netlab.report.screen import least_yaml
+
+        return least_yaml(self.record)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the least set as a tuning.
+
+        Parameters
+        ----------
+        path : path-like
+            A ``.yml`` file, whose name is that of the tuning; in ``tunings/`` beside a study the
+            study can name it. See :func:`netlab.files.paths.given_path`.
+
+        Returns
+        -------
+        Path
+        """
+        from netlab.screen.run import write_least
+
+        return write_least(self.record, paths.given_path(path))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw a forest plot: every knob with its interval.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on; new ones by default. No global theme is set.
+        """
+        from netlab.report.screen import chart
+
+        return chart(self.record, ax)
+
+    def _repr_html_(self) -> str:
+        from netlab.charts.chart import show
+        from netlab.report.screen import tables
+
+        return show(self.plot())._repr_html_() + tables(self.record)._repr_html_()
+
+    def __repr__(self) -> str:
+        from netlab.report.screen import to_text
+
+        return to_text(self.record)
+
+
+def screening(ask: ScreenRequest, place: Path, *, progress: bool = True) -> Screening:
+    """Screen a tuning and store the outcome; see :meth:`netlab.face.study.Study.screen`."""
+    from netlab.screen.run import screen, write_files
+
+    watch = partial(Progress, report=False) if progress else None
+    found = screen(ask, place, watch=watch, say=print if progress else lambda line: None)
+    write_files(found, place)
+    return Screening(found)

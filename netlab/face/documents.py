@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +10,7 @@ import pandas as pd
 from netlab import bus, published
 from netlab.charts import published as charts
 from netlab.charts.chart import Chart, Gallery, show
-from netlab.errors import require
-from netlab.face.notebook import AnsweredView, made_by
+from netlab.face.notebook import AnsweredView, Shown, made_by
 from netlab.files.paths import given_path
 from netlab.files.tables import Table
 from netlab.published import layout, windows
@@ -21,20 +19,25 @@ from netlab.published.claims.values import misprints
 from netlab.report.tables import Sentence
 
 
-class Document(ABC):
+class Document(Shown):
     """A source document; shows itself as its answer.
 
     Made by :func:`netlab.document`.
     """
 
+    _sentence: Callable[[], str]
+
     @property
-    @abstractmethod
     def answer(self) -> Sentence:
         """The answer of the document in one computed sentence."""
+        return Sentence(self._sentence())
 
-    @abstractmethod
+    def _parts(self) -> tuple[Sentence]:
+        return (self.answer,)
+
     def _files(self) -> Iterator[tuple[str, Table]]:
         """Name of a file without its suffix, and the table that it gets."""
+        raise NotImplementedError
 
     def export(self, directory: str | Path) -> Path:
         """Write the tables as CSV and LaTeX.
@@ -54,12 +57,6 @@ class Document(ABC):
             table.export(place / name)
         return place
 
-    def _repr_html_(self) -> str:
-        return self.answer._repr_html_()
-
-    def __repr__(self) -> str:
-        return repr(self.answer)
-
 
 class OpenlabReport(Document):
     """The openlab report of 2003: tables 1 to 6 and the charts of its chapter 4."""
@@ -67,10 +64,7 @@ class OpenlabReport(Document):
     buses = (bus.PCI_X_133, bus.PCI_X_100)
     """Buses of the hosts."""
 
-    @property
-    def answer(self) -> Sentence:
-        """Whether the goal of 80 % of the bus was met."""
-        return Sentence(layout.goal_sentence())
+    _sentence = staticmethod(layout.goal_sentence)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -115,10 +109,7 @@ class OpenlabReport(Document):
 class OpenlabNotes(Document):
     """The preliminary notes of 2003: three sets of parameters."""
 
-    @property
-    def answer(self) -> Sentence:
-        """Highest rate, and the total that cannot be right."""
-        return Sentence(layout.notes_sentence())
+    _sentence = staticmethod(layout.notes_sentence)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -143,11 +134,8 @@ class OpenlabNotes(Document):
 
     def misprints(self) -> Table:
         """Stated totals that their streams contradict."""
-        return Table(
-            misprints().reset_index(drop=True),
-            "Stated totals that their streams contradict",
-            formats=".0f",
-        )
+        title = "Stated totals that their streams contradict"
+        return Table(misprints().reset_index(drop=True), title, formats=".0f")
 
     slots = staticmethod(layout.slot_table)
     against_report = staticmethod(layout.notes_against_report)
@@ -161,10 +149,7 @@ class OpenlabNotes(Document):
 class SlacPage(Document):
     """The page of SLAC: four TCP stacks from Sunnyvale to Geneva."""
 
-    @property
-    def answer(self) -> Sentence:
-        """Time that each stack needs to recover from a loss."""
-        return Sentence(windows.recovery_sentence())
+    _sentence = staticmethod(windows.recovery_sentence)
 
     @property
     def charts(self) -> Gallery:
@@ -201,10 +186,7 @@ class SlacPage(Document):
 class GigabitHosts(Document):
     """The two articles about gigabit hosts, before and after tuning."""
 
-    @property
-    def answer(self) -> Sentence:
-        """Gain by larger windows."""
-        return Sentence(layout.tuning_sentence())
+    _sentence = staticmethod(layout.tuning_sentence)
 
     @property
     def opening(self) -> Chart:
@@ -235,12 +217,6 @@ DOCUMENTS: dict[str, type[Document]] = {
 """Documents by name."""
 
 
-def document_of(name: str) -> Document:
-    """A document by its name; see :func:`netlab.document`."""
-    require(name, DOCUMENTS, key="document", code="E-FACE-005")
-    return DOCUMENTS[name]()
-
-
 # The statements of the documents, recomputed, as a notebook shows them.
 
 
@@ -259,10 +235,8 @@ class Claims(AnsweredView, Document):
         self.frame: pd.DataFrame = check_all()
         super().__init__(self.frame)
 
-    @property
-    def answer(self) -> Sentence:
-        """The number of claims of each verdict."""
-        return Sentence(sentence(self.frame))
+    def _sentence(self) -> str:
+        return sentence(self.frame)
 
     @property
     def chart(self) -> Chart:

@@ -21,10 +21,7 @@ from netlab.fleet.records import fleet_runs
 from netlab.report import tables
 
 if TYPE_CHECKING:
-    from netlab.charts.fleet import Axes
-
-SHOWN = 10
-"""Links of a table."""
+    from netlab.charts.experiments import Axes
 
 
 class Fleet:
@@ -90,14 +87,14 @@ class Fleet:
         return outlying_hosts(self.links)
 
     def plot(self) -> Axes:
-        """Draw the matrix of hosts; see :func:`netlab.charts.fleet.host_matrix`."""
-        from netlab.charts.fleet import host_matrix
+        """Draw the matrix of hosts; see :func:`netlab.charts.experiments.host_matrix`."""
+        from netlab.charts.experiments import host_matrix
 
         return host_matrix(self.links)
 
     def spread(self, ax: Axes | None = None) -> Axes:
-        """Draw every link of each host; see :func:`netlab.charts.fleet.host_spread`."""
-        from netlab.charts.fleet import host_spread
+        """Draw every link of each host; see :func:`netlab.charts.experiments.host_spread`."""
+        from netlab.charts.experiments import host_spread
 
         return host_spread(self.links, ax=ax)
 
@@ -106,7 +103,7 @@ class Fleet:
         """The slowest link and the hosts that stand out, in words."""
         return Sentence(tables.answer(self.links, self.outlying))
 
-    def slowest(self, most: int = SHOWN) -> Table:
+    def slowest(self, most: int = 10) -> Table:
         """Return the slowest links as a table: share and that of the other direction, per cent."""
         return tables.slowest(self.links, most)
 
@@ -137,19 +134,11 @@ class Fleet:
         from netlab.report.site import FleetResults, build_fleet_site
 
         study = self.plan.study()
-        found = FleetResults(
-            study.title,
-            study.description,
-            self.runs,
-            self.cells,
-            self.links,
-            self.outlying,
-            self.status,
-        )
+        measured = (self.runs, self.cells, self.links, self.outlying, self.status)
+        found = FleetResults(study.title, study.description, *measured)
         place = paths.site_dir() if site is None else paths.given_path(site)
-        return Site(
-            build_fleet_site(found, place, built_at=f"{datetime.now(UTC):%Y-%m-%d %H:%M UTC}")
-        )
+        built_at = f"{datetime.now(UTC):%Y-%m-%d %H:%M UTC}"
+        return Site(build_fleet_site(found, place, built_at=built_at))
 
     def _repr_html_(self) -> str:
         return self.status._repr_html_() + self.slowest()._repr_html_()

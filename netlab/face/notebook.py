@@ -1,4 +1,4 @@
-"""What a notebook calls besides a study: a transfer, a display, published figures, a check."""
+"""What a notebook calls besides a study: transfer, display, published figures, check, import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import pandas as pd
 
 from netlab import core, published
 from netlab.core import RunReport
-from netlab.files.tables import Table
+from netlab.errors import BadInput, require
+from netlab.files import paths
+from netlab.files.tables import Sentence, Table
 
 if TYPE_CHECKING:
     from netlab.charts.chart import Chart
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
         OpenlabReport,
         SlacPage,
     )
+    from netlab.face.results import Results
+    from netlab.results.imports import into_store
 
 
 # What a notebook shows: views, a link to a site, a finished chart.
@@ -38,6 +42,18 @@ MadeT = TypeVar("MadeT")
 Made = Callable[Concatenate[Any, P], MadeT]
 
 
+class Shown:
+    """What a notebook shows as its parts, one below the other."""
+
+    _parts: Callable[[], tuple]
+
+    def _repr_html_(self) -> str:
+        return "".join(part._repr_html_() for part in self._parts())
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self._parts()))
+
+
 class View:
     """Tables, charts and sentences on one subject."""
 
@@ -45,17 +61,14 @@ class View:
         self._subject = subject
 
 
-class AnsweredView(View):
+class AnsweredView(Shown, View):
     """A view that shows itself as its answer above its main table."""
 
     answer: Any
     _table: Callable[[], Any]
 
-    def _repr_html_(self) -> str:
-        return self.answer._repr_html_() + self._table()._repr_html_()
-
-    def __repr__(self) -> str:
-        return f"{self.answer}\n{self._table()!r}"
+    def _parts(self) -> tuple:
+        return self.answer, self._table()
 
 
 def made_by(make: Made[P, MadeT], text: str = "") -> Made[P, MadeT]:
@@ -162,8 +175,8 @@ DEFAULTS = {"warmup_ms": 100, "window_ms": 1000, "congestion": "reno"}
 """Every kernel has reno, and any user may choose it."""
 
 
-@dataclass(frozen=True)
-class LoopbackRun:
+@dataclass(frozen=True, repr=False)
+class LoopbackRun(Shown):
     """A run between two sockets of this machine; shows its rate and its ledger."""
 
     sink: RunReport
@@ -189,7 +202,7 @@ class LoopbackRun:
         """True if all counts of the ledger agree."""
         return len(set(self.ledger.values())) == 1
 
-    def _table(self) -> Table:
+    def _parts(self) -> tuple[Table]:
         rtts_us = [stream["tcp"]["rtt_us"] for stream in self.gen.per_stream]
         rows = [
             ("goodput at the sink", f"{self.goodput_MBps:,.0f} MB/s"),
@@ -198,13 +211,7 @@ class LoopbackRun:
             ("RTT, mean of streams", f"{sum(rtts_us) / len(rtts_us):,.0f} us"),
         ]
         frame = pd.DataFrame(rows, columns=["quantity", "value"])
-        return Table(frame, f"A transfer over loopback, {self.sink.streams} streams")
-
-    def _repr_html_(self) -> str:
-        return self._table()._repr_html_()
-
-    def __repr__(self) -> str:
-        return repr(self._table())
+        return (Table(frame, f"A transfer over loopback, {self.sink.streams} streams"),)
 
 
 def transfer(streams: int = 1, **settings: object) -> LoopbackRun:
@@ -315,9 +322,10 @@ def document(name: str) -> Document:
     >>> len(report.tables())
     6
     """
-    from netlab.face.documents import document_of
+    from netlab.face.documents import DOCUMENTS
 
-    return document_of(name)
+    require(name, DOCUMENTS, key="document", code="E-FACE-005")
+    return DOCUMENTS[name]()
 
 
 def claims() -> Claims:
@@ -339,3 +347,127 @@ def claims() -> Claims:
     from netlab.face.documents import Claims
 
     return Claims()
+
+
+# Files of other tools: what was read of them, and what cannot be right.
+
+
+@dataclass(frozen=True, repr=False)
+class Import(Shown):
+    """Imported files, as :func:`import_files` returns them."""
+
+    results: Results
+    """Imported runs, with those of earlier imports into the same directory."""
+    _done: into_store.Imported
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a file.
+
+        ============  =========================================================
+        column        meaning
+        ============  =========================================================
+        ``file``      name of the file
+        ``format``    its format, by its content
+        ``runs``      runs read from it, now or before
+        ``problem``   why runs are refused, or cannot be right; else empty
+        ============  =========================================================
+        """
+        runs = self.results.runs
+        source = runs["provenance"].str.extract('"sha256": "([0-9a-f]*)"')[0]
+        flagged = runs["message"].where(runs["flags"] != "", "")
+        rows = []
+        for one in self._done.files:
+            messages = flagged[source == one.sha256].tolist()
+            text = "; ".join([*one.reasons, *filter(None, messages)])
+            rows.append((one.path.name, one.kind, len(messages), text))
+        return pd.DataFrame(rows, columns=["file", "format", "runs", "problem"])
+
+    @property
+    def answer(self) -> Sentence:
+        """Numbers of files that were read, and that cannot be right."""
+        frame = self.frame
+        bad = frame[frame["problem"] != ""]
+        refused = int((bad["runs"] == 0).sum())
+        return Sentence(
+            f"{len(frame) - len(bad)} of {len(frame)} files can be right; {refused} gave no run, "
+            f"and runs of {len(bad) - refused} are left out as wrong."
+        )
+
+    def problems(self) -> Table | Sentence:
+        """The files that give no run, or one that cannot be right."""
+        bad = self.frame.query("problem != ''")
+        if bad.empty:
+            return Sentence("Every file gives runs, and nothing speaks against one of them.")
+        return Table(bad.reset_index(drop=True), "Files that cannot be right, or give no run")
+
+    def plot(self, x: str = "streams", hue: str = "group", **levels: Any) -> Axes:
+        """Draw goodput over a factor, as :meth:`Results.plot`."""
+        return self.results.plot(x=x, hue=hue, **levels)
+
+    def _parts(self) -> tuple[Sentence]:
+        return (self.answer,)
+
+
+def import_files(
+    directory: str | Path,
+    *,
+    study: str,
+    sender: str,
+    receiver: str,
+    results: str | Path = "",
+    **facts: Any,
+) -> Import:
+    """Import what other tools printed, and keep what it says about itself.
+
+    Parameters
+    ----------
+    directory : path-like
+        A file, or a directory with files below it; else the name of an example that comes with
+        netlab, such as ``two-stacks``.
+    study, sender, receiver : str
+        Name of the study that the runs become, and of the hosts that sent and received.
+    results : path-like
+        Where the runs go; the results of `study` by default. A file imported before is skipped.
+    **facts
+        Facts that the files lack, as the options of ``netlab import``: ``mtu_B``, ``streams``,
+        ``tuning``, ``started_at``, ``measured_at``; and ``link_Mbps``, the link's rate in 10^6
+        bit/s: a run beyond it is flagged ``implausible``.
+
+    Returns
+    -------
+    Import
+        The results, a table of the files, and which of them cannot be right.
+
+    Raises
+    ------
+    BadInput
+        No such directory, no file that can be read, or an unknown fact.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> found = netlab.import_files(
+    ...     "two-stacks", study="two-stacks", sender="left", receiver="right", link_Mbps=200
+    ... )
+    >>> found
+    24 of 29 files can be right; 4 gave no run, and runs of 1 are left out as wrong.
+    """
+    from netlab.face.results import Results
+    from netlab.results.imports import into_store
+    from netlab.results.store import Store
+    from netlab.study.imported import write_study
+
+    where = Path(directory)
+    if not where.exists() and not where.is_absolute():
+        where = paths.example(str(directory))
+    try:
+        said = into_store.Facts(study=study, sender=sender, receiver=receiver, **facts)
+    except TypeError as error:
+        raise BadInput(str(error), where="import_files", code="E-FACE-010") from None
+    into = Path(results) if results else paths.results_dir(study)
+    done = into_store.import_files(into_store.below((where,)), said, into)
+    done.refused()
+    if done.run_ids:
+        write_study(Store(into).runs(), into)
+    return Import(Results(into), done)

@@ -6,6 +6,7 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
@@ -116,12 +117,11 @@ class Tuning(ChartedTable):
 
     def _numbers(self, name: str) -> dict[str, float]:
         """Values that are one number, or the largest of several."""
-        found = {}
-        for knob in self._knobs(name):
-            parts = knob.value.split()
-            if all(part.isdecimal() for part in parts):
-                found[knob.label] = max(map(float, parts))
-        return found
+        values = {knob.label: knob.value.split() for knob in self._knobs(name)}
+        numeric = {
+            label: parts for label, parts in values.items() if all(map(str.isdecimal, parts))
+        }
+        return {label: max(map(float, parts)) for label, parts in numeric.items()}
 
     def _table(self) -> Table:
         rows = [(knob.label, knob.value, knob.source) for knob in self._knobs(self.name)]
@@ -199,9 +199,7 @@ class Changes:
         rows = [
             (
                 *(part.path, part.tuning, part.mtu_B, part.host),
-                f"{change.interface} {change.knob.label}"
-                if change.interface
-                else change.knob.label,
+                " ".join(filter(None, (change.interface, change.knob.label))),
                 *(change.old, change.new, change.supported, change.reason, change.source),
             )
             for part in self.hosts
@@ -245,14 +243,11 @@ def planned_changes(
             with open_endpoints(study, study.first_link(name), lab=lab) as endpoints:
                 for endpoint in endpoints.values():
                     _require_congestions(study, name, endpoint.host)
-                for level in study.tunings:
-                    if tuning not in (None, level.name):
-                        continue
-                    for mtu_B in level.mtus:
-                        for host, endpoint in endpoints.items():
-                            profile = study.tuning_profile(host, level.name)
-                            found = endpoint.planned(profile, mtu_B)
-                            yield HostChanges(name, level.name, mtu_B, host, found)
+                chosen = [level for level in study.tunings if tuning in (None, level.name)]
+                levels = [(level.name, mtu_B) for level in chosen for mtu_B in level.mtus]
+                for (level, mtu_B), (host, endpoint) in product(levels, endpoints.items()):
+                    found = endpoint.planned(study.tuning_profile(host, level), mtu_B)
+                    yield HostChanges(name, level, mtu_B, host, found)
 
 
 def _require_congestions(study: Study, path: str, host: Host) -> None:
@@ -260,9 +255,8 @@ def _require_congestions(study: Study, path: str, host: Host) -> None:
     from netlab.congestion import choose
     from netlab.experiment.cc_session import AVAILABLE, can_load, words_of
 
-    names = study.congestions(
-        study.run_groups(group for group in study.groups if group.path == path)
-    )
+    groups = (group for group in study.groups if group.path == path)
+    names = study.congestions(study.run_groups(groups))
     there = words_of(host, AVAILABLE) if names else ()
     choose(host.name, names, study.stacks, there, lambda module: can_load(host, module))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -23,7 +23,7 @@ from netlab.report import compare as tables
 if TYPE_CHECKING:
     from netlab.charts.chart import Gallery
     from netlab.charts.forest import Axes
-    from netlab.face.screening import Screening
+    from netlab.face.block import Screening
     from netlab.face.views import (
         Agreement,
         LongPathResults,
@@ -36,93 +36,6 @@ if TYPE_CHECKING:
     from netlab.report.front import Answer
     from netlab.report.gate import Banner
     from netlab.report.tables import Sentence, Tables
-
-
-# What a notebook shows of results: sentences, tables, charts, and the results beside others.
-
-
-class ShownResults(StoredResults):
-    """Views of the results of a study, each with a table or chart; see :class:`netlab.Results`."""
-
-    # Modules that draw are loaded when first used: matplotlib takes longer than all frames.
-
-    @property
-    def _front(self) -> ModuleType:
-        from netlab.report import front
-
-        return front
-
-    @property
-    def _views(self) -> ModuleType:
-        from netlab.face import views
-
-        return views
-
-    @property
-    def answer(self) -> Sentence:
-        """The highest goodput in each direction, in a sentence."""
-        return self._front.measured(self.measured)
-
-    @property
-    def headline(self) -> Answer:
-        """The result in a few sentences."""
-        return self._front.answer(self.measured)
-
-    @property
-    def strongest(self) -> Sentence:
-        """The step of a factor with the largest effect on goodput, in a sentence."""
-        return self._front.strongest(self.measured)
-
-    @property
-    def gate(self) -> Banner:
-        """The quality gate: passed, or each concern and what to do about it."""
-        return self._front.banner(self.measured)
-
-    @cached_property
-    def tables(self) -> ResultTables:
-        """Tables of the results, ready to be shown."""
-        return self._views.ResultTables(self.measured)
-
-    @cached_property
-    def charts(self) -> ResultCharts:
-        """Charts of the results, finished; :meth:`plot` draws on axes."""
-        return self._views.ResultCharts(self.measured)
-
-    @cached_property
-    def then_and_now(self) -> ThenAndNow:
-        """These results beside the openlab report of 2003."""
-        return self._views.ThenAndNow(self.measured)
-
-    @cached_property
-    def published_beside(self) -> PublishedBeside:
-        """These results beside the published table that their study names."""
-        return self._views.PublishedBeside(self.measured)
-
-    @cached_property
-    def long_path(self) -> LongPathResults:
-        """These results with the samples of their runs: stacks, recovery, fairness."""
-        return self._views.LongPathResults(self.measured)
-
-    def agreement(self, bound_percent: float = 2.0) -> Agreement:
-        """Compare other generators with netlab's, cell by cell.
-
-        Parameters
-        ----------
-        bound_percent : float
-            Bound of *the same*, per cent.
-
-        Returns
-        -------
-        Agreement
-            Shows itself as its summary; its ``frame`` has one row a cell and generator.
-
-        Examples
-        --------
-        >>> import netlab
-        >>> netlab.Results("openlab-2003").agreement().frame.empty  # one generator measured it
-        True
-        """
-        return self._views.Agreement(self.measured, bound_percent)
 
 
 # A comparison as a notebook shows it.
@@ -166,9 +79,10 @@ def compare(
     >>> found.frame["verdict"].unique().tolist()
     ['cannot tell']
     """
-    given = [one for one in (a, b) if one is not None and one != ""]
     sides = [
-        one.measured if isinstance(one, StoredResults) else own_or_example(one) for one in given
+        side.measured if isinstance(side, StoredResults) else own_or_example(side)
+        for side in (a, b)
+        if side is not None and side != ""
     ]
     return Comparison(comparison(sides, by=by, same_within_percent=same_within))
 
@@ -254,7 +168,7 @@ class ComparisonTables(View):
     only = made_by(tables.only)
 
 
-class Results(ShownResults):
+class Results(StoredResults):
     """Results of a study, as they are stored.
 
     Parameters
@@ -292,13 +206,79 @@ class Results(ShownResults):
     ...
     """
 
+    # Modules that draw are loaded when first used: matplotlib takes longer than all frames.
+
+    _front = property(lambda _self: import_module("netlab.report.front"))
+    _views = property(lambda _self: import_module("netlab.face.views"))
+
+    @property
+    def answer(self) -> Sentence:
+        """The highest goodput in each direction, in a sentence."""
+        return self._front.measured(self.measured)
+
+    @property
+    def headline(self) -> Answer:
+        """The result in a few sentences."""
+        return self._front.answer(self.measured)
+
+    @property
+    def strongest(self) -> Sentence:
+        """The step of a factor with the largest effect on goodput, in a sentence."""
+        return self._front.strongest(self.measured)
+
+    @property
+    def gate(self) -> Banner:
+        """The quality gate: passed, or each concern and what to do about it."""
+        return self._front.banner(self.measured)
+
+    @cached_property
+    def tables(self) -> ResultTables:
+        """Tables of the results, ready to be shown."""
+        return self._views.ResultTables(self.measured)
+
+    @cached_property
+    def charts(self) -> ResultCharts:
+        """Charts of the results, finished; :meth:`plot` draws on axes."""
+        return self._views.ResultCharts(self.measured)
+
+    @cached_property
+    def then_and_now(self) -> ThenAndNow:
+        """These results beside the openlab report of 2003."""
+        return self._views.ThenAndNow(self.measured)
+
+    @cached_property
+    def published_beside(self) -> PublishedBeside:
+        """These results beside the published table that their study names."""
+        return self._views.PublishedBeside(self.measured)
+
+    @cached_property
+    def long_path(self) -> LongPathResults:
+        """These results with the samples of their runs: stacks, recovery, fairness."""
+        return self._views.LongPathResults(self.measured)
+
+    def agreement(self, bound_percent: float = 2.0) -> Agreement:
+        """Compare other generators with netlab's, cell by cell.
+
+        Parameters
+        ----------
+        bound_percent : float
+            Bound of *the same*, per cent.
+
+        Returns
+        -------
+        Agreement
+            Shows itself as its summary; its ``frame`` has one row a cell and generator.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> netlab.Results("openlab-2003").agreement().frame.empty  # one generator measured it
+        True
+        """
+        return self._views.Agreement(self.measured, bound_percent)
+
     def table(
-        self,
-        rows: str,
-        columns: str,
-        *,
-        quantity: str = "goodput",
-        **levels: object,
+        self, rows: str, columns: str, *, quantity: str = "goodput", **levels: object
     ) -> Table:
         """Lay out the cells by any two factors.
 
@@ -386,13 +366,12 @@ class Results(ShownResults):
         quantities = {"mean": "goodput_MBps", "percent_of_bus": "percent_of_bus"}
         require(y, quantities, key="y", code="E-FACE-004")
         m = self.measured
-        further = bool(printed.names(m.cells))
-        if (x, hue) == ("streams", "") and not levels and not further:
-            name = group or m.groups[0]
-            return over_streams(m.cells, name, y=quantities[y], tuning=tuning, study=m.study, ax=ax)
-        at = {**levels, **({"group": group} if group else {})}
-        at |= {"tuning": tuning} if tuning is not None else {}
-        return over_factor(m.cells, x, hue, at=at, y=quantities[y], study=m.study, ax=ax)
+        drawn: dict[str, Any] = {"y": quantities[y], "study": m.study, "ax": ax}
+        if (x, hue) == ("streams", "") and not levels and not printed.names(m.cells):
+            return over_streams(m.cells, group or m.groups[0], tuning=tuning, **drawn)
+        chosen = {"group": group or None, "tuning": tuning}
+        at = levels | {name: level for name, level in chosen.items() if level is not None}
+        return over_factor(m.cells, x, hue, at=at, **drawn)
 
     def explore(self, *, x: str = "", hue: str = "", **levels: object) -> Explorer:
         """Show chart, cells and runs at levels of the factors that a reader chooses.
@@ -482,7 +461,7 @@ class Results(ShownResults):
         {}
         """
         from netlab.analysis.screened import read_screen, screen_files
-        from netlab.face.screening import Screening
+        from netlab.face.block import Screening
 
         return {f.parent.name: Screening(read_screen(f)) for f in screen_files(self.directory)}
 
@@ -529,7 +508,7 @@ class Results(ShownResults):
         from netlab.report.gate import banner
         from netlab.report.tables import Tables, groups, summary
 
-        return Tables((banner(self.measured), summary(self.measured), groups(self.measured)))
+        return Tables(tuple(make(self.measured) for make in (banner, summary, groups)))
 
     def _repr_html_(self) -> str:
         parts = (self._front.picture(self.measured), self.answer, self._tables())

@@ -6,7 +6,7 @@ import html
 import itertools
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -72,53 +72,11 @@ def source(
     return Example(f"Example that comes with netlab: {measured}.", shell)
 
 
-# Choose results by name, and runs by the levels of their factors.
-
-
 def is_directory(name: str | Path) -> bool:
     """True if a name is a directory of results rather than the name of a study."""
-    path = paths.given_path(name)
     if isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir():
         return False
-    return path.is_dir() and any((path / "runs").glob("*.parquet"))
-
-
-def chosen(
-    runs: pd.DataFrame, cells: pd.DataFrame, factors: Sequence[str], levels: Mapping[str, object]
-) -> pd.DataFrame:
-    """Select runs by column and value, or a list of values.
-
-    A value may be that of a run, or of a cell of the design without a run.
-    """
-    for column in levels:
-        if column not in runs:
-            raise BadInput(
-                f"the runs have no such column; factors are {', '.join(factors)}",
-                key=column,
-                code="E-FACE-002",
-            )
-    found = runs
-    for column, wanted in levels.items():
-        values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
-        _check(runs, cells, column, values)
-        found = found[found[column].isin(values)]
-    return found
-
-
-def _check(runs: pd.DataFrame, cells: pd.DataFrame, column: str, values: list) -> None:
-    known = runs[column].dropna().unique().tolist()
-    if column in cells:
-        known += cells[column].unique().tolist()
-    known = sorted(set(known))
-    for value in values:
-        if value not in known:
-            listed = ", ".join(map(str, known[:12])) + (", ..." if len(known) > 12 else "")
-            raise BadInput(
-                f"no run has this value; there are {listed}",
-                key=column,
-                value=value,
-                code="E-FACE-003",
-            )
+    return any((paths.given_path(name) / "runs").glob("*.parquet"))
 
 
 FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
@@ -282,4 +240,26 @@ class StoredResults:
         >>> found.groupby(["group", "streams"]).size().unique().tolist()
         [2]
         """
-        return chosen(self.runs, self.cells, FACTORS, levels)
+        found = self.runs
+        for column in levels:
+            if column not in found:
+                raise BadInput(
+                    f"the runs have no such column; factors are {', '.join(FACTORS)}",
+                    key=column,
+                    code="E-FACE-002",
+                )
+        for column, wanted in levels.items():
+            values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
+            designed = self.cells[column].unique() if column in self.cells else []
+            known = sorted({*self.runs[column].dropna(), *designed})
+            for value in values:
+                if value not in known:
+                    listed = ", ".join(map(str, known[:12])) + ", ..." * (len(known) > 12)
+                    raise BadInput(
+                        f"no run has this value; there are {listed}",
+                        key=column,
+                        value=value,
+                        code="E-FACE-003",
+                    )
+            found = found[found[column].isin(values)]
+        return found

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -21,10 +21,9 @@ from netlab.study import load, schedule
 from netlab.study.factors import level_text
 
 if TYPE_CHECKING:
-    from netlab.face.block import MeasuredBlock
+    from netlab.face.block import MeasuredBlock, Screening
     from netlab.face.parts import Changes
     from netlab.face.results import Results
-    from netlab.face.screening import Screening
 
 
 # The table of a study: groups, factors, rounds and time.
@@ -33,15 +32,13 @@ if TYPE_CHECKING:
 def design_table(design: Design) -> Table:
     """Groups of a study; its factors, rounds and time in the note."""
     rows = [
-        {
-            "group": group.name,
-            "path": group.path,
-            "bus_MBps": design.bus_MBps(group.path),
-            "record_B": _levels_of(design, group, "record_length_B"),
-            "buffer_B": _levels_of(design, group, "buffer_B"),
-        }
+        (
+            *(group.name, group.path, design.bus_MBps(group.path)),
+            *(_levels_of(design, group, option) for option in ("record_length_B", "buffer_B")),
+        )
         for group in design.groups
     ]
+    frame = pd.DataFrame(rows, columns=["group", "path", "bus_MBps", "record_B", "buffer_B"])
     each = schedule.rounds(design)[0]
     todo = [run for visit in each for run in visit.runs]
     levels = "; ".join(
@@ -51,16 +48,21 @@ def design_table(design: Design) -> Table:
     )
     took_s = schedule.measuring_s(design, todo)
     time = f"{took_s:.1f} s" if took_s < 10 else duration(took_s)
-    timing = design.timing
+    rounds, precision = counted(design.max_rounds, "round"), design.precision
+    if precision is not None:
+        rounds = (
+            f"{precision.min_rounds} to {precision.max_rounds} rounds, until a cell is within "
+            f"{precision.half_width_percent:g} %,"
+        )
     note = (
-        f"{levels}. Streams {', '.join(map(str, design.streams))}; {_rounds_text(design)} of "
-        f"{counted(len(todo), 'run')} in {counted(len(each), 'block')}, each {timing.text()}: "
-        f"{time} of measuring a round."
+        f"{levels}. Streams {', '.join(map(str, design.streams))}; {rounds} of "
+        f"{counted(len(todo), 'run')} in {counted(len(each), 'block')}, each "
+        f"{design.timing.text()}: {time} of measuring a round."
     )
-    if further := _further_text(design):
+    if further := "; ".join(_further(design)):
         note = f"{further}. {note}"
     caption = f"{design.title} ({design.name})"
-    return Table(pd.DataFrame(rows), caption, formats={"bus_MBps": ".0f"}, note=note)
+    return Table(frame, caption, formats={"bus_MBps": ".0f"}, note=note)
 
 
 def _levels_of(design: Design, group: GroupDesign, option: str) -> object:
@@ -69,30 +71,17 @@ def _levels_of(design: Design, group: GroupDesign, option: str) -> object:
     return getattr(group, option) if levels is None else ", ".join(map(str, levels))
 
 
-def _further_text(design: Design) -> str:
+def _further(design: Design) -> Iterator[str]:
     """The further factors and their levels; those of single groups with the group's name."""
-    parts = [f"{name}: {_listed(levels)}" for name, levels in design.factors.given().items()]
-    parts += [
-        f"{name} ({group.name}): {_listed(levels)}"
-        for group in design.groups
-        for name, levels in group.factors.given().items()
+    factors: list[tuple[str, Mapping]] = [
+        ("", design.factors.given()),
+        (", set by hand", design.outer),
     ]
-    parts += [f"{name}, set by hand: {_listed(levels)}" for name, levels in design.outer.items()]
-    return "; ".join(parts)
-
-
-def _listed(levels: Sequence) -> str:
-    return ", ".join(map(level_text, levels))
-
-
-def _rounds_text(design: Design) -> str:
-    precision = design.precision
-    if precision is None:
-        return counted(design.max_rounds, "round")
-    return (
-        f"{precision.min_rounds} to {precision.max_rounds} rounds, until a cell is within "
-        f"{precision.half_width_percent:g} %,"
-    )
+    for group in design.groups:
+        factors.insert(-1, (f" ({group.name})", group.factors.given()))
+    for where, levels in factors:
+        for name, each in levels.items():
+            yield f"{name}{where}: {', '.join(map(level_text, each))}"
 
 
 LAST = ("round", "seconds")
@@ -392,16 +381,8 @@ class Study:
         """
         from netlab.face.block import measure
 
-        return measure(
-            self.design,
-            block,
-            self._directory(results),
-            round=round,
-            runs=runs,
-            part=part,
-            lab=lab,
-            wait_s=wait_s,
-        )
+        more: dict[str, Any] = {"runs": runs, "part": part, "lab": lab, "wait_s": wait_s}
+        return measure(self.design, block, self._directory(results), round=round, **more)
 
     def screen(
         self,
@@ -480,15 +461,11 @@ class Study:
         knob                     effect, % interval ...
         net.ipv4.tcp_timestamps ...
         """
-        from netlab.face.screening import screening
+        from netlab.face.block import screening
         from netlab.screen.design import ScreenRequest
 
         ask = ScreenRequest(
-            study=self.design,
-            tuning=tuning,
-            group_name=group,
-            streams=streams,
-            mtu_B=mtu_B,
+            *(self.design, tuning, group, streams, mtu_B),
             design=design,
             same_within_percent=same_within,
             confirm_rounds=confirm_rounds,

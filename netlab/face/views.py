@@ -144,9 +144,7 @@ class PublishedBeside(AnsweredView):
 def drawn_by(draw: Callable[[LongPath, pd.DataFrame, str], Gallery]) -> Callable[..., Gallery]:
     """Define a method that draws the runs of a part; empty without runs."""
 
-    def method(
-        self: LongPathResults, part: str, title: str, *, mtu_B: int | None = None
-    ) -> Gallery:
+    def method(self, part: str, title: str, *, mtu_B: int | None = None) -> Gallery:
         return draw(self._subject, self.runs_of(part, mtu_B), title)
 
     frames = "Of the runs of a part, with `mtu_B` only those with frames of this size."

@@ -27,14 +27,15 @@ EXIT_CODE_OF = {"BadInput": BadInput}
 
 def declared(notebook: Path) -> frozenset[str]:
     """Names that a notebook's cell tagged ``parameters`` assigns."""
-    where = str(notebook)
     cells = read_notebook(notebook).cells
     sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
     try:
         return frozenset(name for source in sources for name in assigned(source))
     except SyntaxError:
         raise BadInput(
-            "the cell tagged parameters is not plain Python", where=where, code="E-NOTEBOOKS-008"
+            "the cell tagged parameters is not plain Python",
+            where=str(notebook),
+            code="E-NOTEBOOKS-008",
         ) from None
 
 
@@ -42,20 +43,11 @@ def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str,
     """Parameters that may be handed to papermill for this notebook."""
     known = declared(notebook)
     for name in parameters:
+        at: dict[str, str] = {"where": str(notebook), "key": repr(name)}
         if not isinstance(name, str):
-            raise BadInput(
-                "is not a parameter name",
-                where=str(notebook),
-                key=repr(name),
-                code="E-NOTEBOOKS-009",
-            )
+            raise BadInput("is not a parameter name", **at, code="E-NOTEBOOKS-009")
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
-            raise BadInput(
-                "is not a parameter name",
-                where=str(notebook),
-                key=repr(name),
-                code="E-NOTEBOOKS-010",
-            )
+            raise BadInput("is not a parameter name", **at, code="E-NOTEBOOKS-010")
         check_known(name, known, str(notebook))
     return dict(parameters)
 
@@ -69,8 +61,14 @@ def execute(
     on_progress: Callable[[str], None] | None = None,
     silence_s: float | None = None,
 ) -> Path:
-    """Execute a notebook and save it with its outputs."""
     given = names_checked(notebook, parameters)
+
+    def progressed(message: str) -> None:
+        if watch is not None:
+            watch.progressed()
+        if on_progress is not None:
+            on_progress(message)
+
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
     logging.getLogger("papermill").setLevel(logging.ERROR)
@@ -89,7 +87,7 @@ def execute(
                     log_output=False,
                     request_save_on_cell_execute=False,  # nobody sees the copy before its end
                     kernel=running,
-                    on_progress=_with_watch(watch, on_progress),
+                    on_progress=progressed,
                 )
     except PapermillExecutionError as error:
         failed = output.with_name(f"{output.stem}.failed.ipynb")
@@ -110,27 +108,11 @@ def execute(
         _refuse_silence(watch, notebook, output)
         raise NetlabError(f"{notebook.name}: {error}", code="E-NOTEBOOKS-002") from None
     finally:
-        partial_left = partial.exists()
-        if partial_left and _complete(partial):
-            os.replace(partial, output)
-        elif partial_left:
-            partial.unlink()
+        if partial.exists():
+            if _complete(partial):
+                os.replace(partial, output)
+            partial.unlink(missing_ok=True)
     return output
-
-
-def _with_watch(
-    watch: SilenceWatch | None, on_progress: Callable[[str], None] | None
-) -> Callable[[str], None] | None:
-    """`on_progress`, and every message restarts the time of the watch."""
-    if watch is None:
-        return on_progress
-
-    def progressed(message: str) -> None:
-        watch.progressed()
-        if on_progress is not None:
-            on_progress(message)
-
-    return progressed
 
 
 def _refuse_silence(watch: SilenceWatch | None, notebook: Path, output: Path) -> None:
@@ -158,15 +140,14 @@ def _complete(notebook: Path) -> bool:
 class _Client(PapermillNotebookClient):
     """Executes a notebook; progress messages go to a callback and are not stored."""
 
-    on_progress: Callable[[str], None] | None = None
+    on_progress: Callable[[str], None]
 
     def process_message(self, msg: dict, *args: object, **kwargs: object) -> object:
         data = msg["content"].get("data", {}) if msg["msg_type"] == "display_data" else {}
-        if MIME in data:
-            if self.on_progress is not None:
-                self.on_progress(data[MIME])
-            return None
-        return super().process_message(msg, *args, **kwargs)
+        if MIME not in data:
+            return super().process_message(msg, *args, **kwargs)
+        self.on_progress(data[MIME])
+        return None
 
 
 class _Engine(NBClientEngine):
@@ -179,7 +160,7 @@ class _Engine(NBClientEngine):
         kernel_name,
         *,
         kernel: Kernel,
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Callable[[str], None],
         **_settings: object,
     ):
         client = _Client(nb_man, km=kernel.manager, kernel_name=kernel_name, timeout=None)

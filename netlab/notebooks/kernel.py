@@ -96,7 +96,6 @@ class Kernel:
             self._open.close()
 
     def restart(self) -> None:
-        """End the kernel, and start another one in its place."""
         self.__exit__()
         self.__enter__()
 
@@ -121,7 +120,6 @@ class Kernel:
         await self.client.wait_for_ready(timeout=START_S)
 
     def execute(self, code: str) -> None:
-        """Execute code outside any notebook."""
         try:
             reply = run_sync(self._reply)(code)
         except TimeoutError:

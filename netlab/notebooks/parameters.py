@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 
 from netlab.errors import BadInput
 
@@ -21,14 +22,10 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
     """Refuse unknown or mistyped parameters; call it right after the parameters cell."""
     inputs: Iterable[str] = namespace.get("In", ())  # type: ignore[assignment]
     for source in inputs:
-        if not source.startswith(INJECTED):
-            continue
-        try:
-            injected = assigned(source)
-        except SyntaxError:
-            continue  # a cell of the notebook's own, with a magic; papermill writes plain Python
-        for name in injected:
-            check_known(name, kinds, "parameters")
+        # a cell of the notebook's own has a magic at most; papermill writes plain Python
+        with suppress(SyntaxError):
+            for name in assigned(source) if source.startswith(INJECTED) else ():
+                check_known(name, kinds, "parameters")
     for name, kind in kinds.items():
         if name not in namespace:
             raise BadInput(
@@ -36,10 +33,8 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
             )
         wanted = kind if isinstance(kind, tuple) else (kind,)
         value = namespace[name]
-        fits = isinstance(value, wanted) or (float in wanted and isinstance(value, int))
-        if isinstance(value, bool) and bool not in wanted:
-            fits = False
-        if not fits:
+        allowed = (*wanted, int) if float in wanted else wanted
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in wanted):
             names = " or ".join("None" if k is type(None) else k.__name__ for k in wanted)
             raise BadInput(
                 f"must be {names}",
@@ -52,19 +47,12 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
 
 def assigned(source: str) -> list[str]:
     """Names that top-level assignments of a cell bind, in order."""
+    assignments = [s for s in ast.parse(source).body if isinstance(s, ast.Assign | ast.AnnAssign)]
     names: list[str] = []
-    for statement in ast.parse(source).body:
-        targets: tuple[ast.expr, ...] | list[ast.expr] = ()
-        if isinstance(statement, ast.Assign):
-            targets = statement.targets
-        elif isinstance(statement, ast.AnnAssign):
-            targets = (statement.target,)
-        parts = (part for target in targets for part in ast.walk(target))
-        names.extend(
-            part.id
-            for part in parts
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-        )
+    for each in assignments:
+        for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
+            parts = [part for part in ast.walk(target) if isinstance(part, ast.Name)]
+            names += [part.id for part in parts if isinstance(part.ctx, ast.Store)]
     return names
 
 

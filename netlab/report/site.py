@@ -23,7 +23,7 @@ from netlab.analysis.sides import side_of
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Concern, gate
 from netlab.charts.chart import show
-from netlab.charts.fleet import host_matrix, host_spread, slow_links
+from netlab.charts.experiments import host_matrix, host_spread, slow_links
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.notebooks.execution import declared, execute

@@ -15,8 +15,7 @@ from netlab import study as studies
 from netlab.analysis import answers
 from netlab.analysis.measured import from_frames
 from netlab.charts.chart import show
-from netlab.charts.experiments import rates, round_trips
-from netlab.charts.fleet import host_matrix
+from netlab.charts.experiments import host_matrix, rates, round_trips
 from netlab.charts.forest import differences
 from netlab.charts.labels import data_of
 from netlab.charts.theme import mtu_styles

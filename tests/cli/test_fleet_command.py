@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+import pandas as pd
 import pytest
 import synthetic
 from click.testing import CliRunner
@@ -27,9 +28,12 @@ def invoke(tmp_path):
     (tmp_path / "hosts").write_text(INVENTORY)
 
     def run(command: str, *words: str):
-        place = ("--inventory", str(tmp_path / "hosts"), "--results", str(tmp_path / "results"))
-        argv = ["fleet", command, str(tmp_path / "study.yml"), *place, *words]
-        return CliRunner().invoke(main, argv)
+        results = str(tmp_path / "results")
+        place = [results]
+        if command in ("plan", "run"):
+            inventory = ("--inventory", str(tmp_path / "hosts"))
+            place = [str(tmp_path / "study.yml"), *inventory, "--results", results]
+        return CliRunner().invoke(main, ["fleet", command, *place, *words])
 
     return run
 
@@ -44,12 +48,10 @@ def test_a_plan_says_what_it_takes_and_writes_the_workflow(invoke, tmp_path):
     assert {path.name for path in plan.folder.iterdir()} >= {"Snakefile", "workflow.json"}
 
 
-def test_the_time_of_a_plan_grows_with_pairs_that_wait_for_others(tmp_path):
+def test_the_time_of_a_plan_grows_with_pairs_that_wait_for_others(invoke, tmp_path):
     """40 hosts make 20 pairs of a round, of which 8 are measured at a time."""
-    (tmp_path / "study.yml").write_text(TEMPLATE)
     (tmp_path / "hosts").write_text("[all]\nn[1:40]\n")
-    place = ("--inventory", str(tmp_path / "hosts"), "--results", str(tmp_path / "results"))
-    done = CliRunner().invoke(main, ["fleet", "plan", str(tmp_path / "study.yml"), *place])
+    done = invoke("plan")
     assert "40 pairs of 40 hosts in 2 rounds" in done.stderr and "at least 4 min" in done.stderr
 
 
@@ -102,31 +104,22 @@ def test_a_run_shows_its_progress_until_the_workflow_ends(invoke, tmp_path, monk
     assert len(shown) >= 2 and set(shown) == {"0 of 24 jobs done"}
 
 
-def test_the_status_lists_every_host(invoke, tmp_path):
+def test_the_status_lists_every_host_in_a_terminal_and_a_notebook(invoke, tmp_path):
     invoke("plan")
-    done = CliRunner().invoke(main, ["fleet", "status", str(tmp_path / "results")])
+    done, plan = invoke("status"), read_plan(tmp_path / "results")
     assert done.exit_code == 0, done.output
-    assert "0 of 24 jobs done, no controller runs" in done.stdout
-    for name in read_plan(tmp_path / "results").hosts:
-        assert name in done.stdout
+    shown = fleet_status(plan)._repr_html_()
+    assert "0 of 24 jobs done, no controller runs" in done.stdout and "last failure" in shown
+    assert "0 of 24 jobs done, no controller runs" in shown
+    assert all(host in done.stdout and f">{host}</th>" in shown for host in plan.hosts)
     nowhere = CliRunner().invoke(main, ["fleet", "status", str(tmp_path / "nowhere")])
     assert nowhere.exit_code == 1 and "[E-FLEET-028]" in nowhere.stderr
 
 
-def test_a_notebook_shows_the_status_as_a_table(invoke, tmp_path):
-    invoke("plan")
-    plan = read_plan(tmp_path / "results")
-    shown = fleet_status(plan)._repr_html_()
-    assert "0 of 24 jobs done, no controller runs" in shown
-    assert all(f">{host}</th>" in shown for host in plan.hosts)
-    assert "last failure" in shown
-
-
-def test_hosts_whose_links_all_differ_are_named_below_the_links(invoke, tmp_path, monkeypatch):
+def test_hosts_whose_links_all_differ_are_named_below_the_links(invoke, monkeypatch):
     invoke("plan")
     monkeypatch.setattr("netlab.fleet.records.fleet_runs", lambda plan: fleet_runs(8, 3))
-    words = ("fleet", "links", str(tmp_path / "results"), "--most", "1")
-    done = CliRunner().invoke(main, words)
+    done = invoke("links", "--most", "1")
     assert done.exit_code == 0, done.output
     _, slowest, *hosts = done.stdout.splitlines()
     assert slowest.endswith("h05 -> h06") or slowest.endswith("h06 -> h05")
@@ -134,29 +127,20 @@ def test_hosts_whose_links_all_differ_are_named_below_the_links(invoke, tmp_path
     assert all(re.search(r"at (69|70)\.\d % of the others \(7 links, p ", line) for line in hosts)
 
 
-def test_links_of_a_fleet_without_a_run_are_an_error(invoke, tmp_path):
+def test_links_of_a_fleet_without_a_run_are_an_error(invoke):
     invoke("plan")
-    done = CliRunner().invoke(main, ["fleet", "links", str(tmp_path / "results")])
+    done = invoke("links")
     assert done.exit_code == 1 and "[E-FLEET-037]" in done.stderr
 
 
 def test_the_slowest_links_come_first_and_are_written_to_files(invoke, tmp_path, monkeypatch):
-    import pandas as pd
-
     invoke("plan")
-    runs = pd.DataFrame(
-        {
-            "sender": ["n1", "n2", "n2", "n3"],
-            "receiver": ["n2", "n1", "n3", "n2"],
-            "run_id": ["cable@as-found@found@only@1@1"] * 4,
-            "goodput_MBps": [50.0, 100.0, 100.0, 110.0],
-            "flags": [""] * 4,
-        }
-    )
+    rows = [("n1", "n2", 50.0), ("n2", "n1", 100.0), ("n2", "n3", 100.0), ("n3", "n2", 110.0)]
+    runs = pd.DataFrame(rows, columns=["sender", "receiver", "goodput_MBps"])
+    runs = runs.assign(run_id="cable@as-found@found@only@1@1", flags="")
     monkeypatch.setattr("netlab.fleet.records.fleet_runs", lambda plan: runs)
     files = (tmp_path / "cells.csv", tmp_path / "matrix.svg")
-    words = ["--csv", str(files[0]), "--chart", str(files[1]), "--most", "2"]
-    done = CliRunner().invoke(main, ["fleet", "links", str(tmp_path / "results"), *words])
+    done = invoke("links", "--csv", str(files[0]), "--chart", str(files[1]), "--most", "2")
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines() == [
         "   goodput  link (% of the median of all links)",

@@ -34,8 +34,7 @@ def test_all_notebooks_and_their_images_are_copied(tmp_path):
 
 
 def test_a_directory_can_be_named_and_a_second_copy_is_a_no_op(tmp_path):
-    for _ in range(2):
-        assert notebooks("deep/work").exit_code == 0
+    assert [notebooks("deep/work").exit_code for _ in range(2)] == [0, 0]
     assert (tmp_path / "deep" / "work" / "00-start-here.ipynb").is_file()
 
 
@@ -54,8 +53,7 @@ def test_a_changed_notebook_prevents_the_copy(tmp_path):
 
 def test_the_notebooks_are_not_copied_onto_themselves():
     done = notebooks(str(paths.notebooks_dir()))
-    assert done.exit_code == 2
-    assert "already" in done.output
+    assert done.exit_code == 2 and "already" in done.output
 
 
 def test_a_file_in_the_way_is_named(tmp_path):
@@ -64,8 +62,8 @@ def test_a_file_in_the_way_is_named(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "images").write_text("a file")
     done = notebooks("work")
-    assert done.exit_code == 1
-    assert "cannot write" in done.output and "Traceback" not in done.output
+    assert done.exit_code == 1 and "Traceback" not in done.output
+    assert "cannot write" in done.output
 
 
 def test_kept_notebooks_stay_and_missing_ones_are_copied(tmp_path):

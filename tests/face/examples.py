@@ -30,9 +30,7 @@ def examples() -> dict[str, doctest.DocTest]:
         for test in finder.find(module, module.__name__):
             if test.examples:
                 name = test.name.removeprefix(f"{module.__name__}.")
-                for base in ("Stored", "Shown"):  # what Results has from its bases
-                    name = name.removeprefix(base)
-                found[name] = test
+                found[name.removeprefix("Stored")] = test  # what Results has from its base
     for name, member in vars(stored.StoredResults).items():
         if isinstance(member, cached_property):  # the finder sees plain properties only
             for test in finder.find(member.func, f"Results.{name}", globs={}):

@@ -25,31 +25,25 @@ def test_the_names_are_few():
     ]
 
 
-def test_star_import_brings_the_same_names():
-    there = run("from netlab import *; print(Study.__name__, Results.__name__, transfer.__name__)")
-    assert there == "Study Results transfer"
-
-
 def test_importing_is_quick():
     """CPU time, since wall time depends on the load of the machine."""
     code = "import time; t = time.process_time(); import netlab; print(time.process_time() - t)"
     assert float(run(code)) < IMPORT_CPU_S
 
 
-def test_importing_loads_no_library():
-    code = (
-        "import sys, netlab; print([n for n in ('pandas', 'numpy', 'matplotlib', 'pydantic', "
-        "'papermill', 'fabric') if n in sys.modules])"
-    )
-    assert run(code) == "[]"
+LOADED = "print([n for n in {!r} if n in sys.modules])"
+HEAVY = ("pandas", "numpy", "matplotlib", "pydantic", "papermill", "fabric")
+CODE = {
+    "from netlab import *; print(Study.__name__, transfer.__name__)": "Study transfer",
+    f"import sys, netlab; {LOADED.format(HEAVY)}": "[]",
+    "import sys, netlab; netlab.Study('openlab-2003').plan(); "
+    + LOADED.format(("matplotlib", "papermill", "fabric")): "[]",
+}
 
 
-def test_a_study_is_planned_without_heavy_imports():
-    code = (
-        "import sys, netlab; netlab.Study('openlab-2003').plan(); "
-        "print([n for n in ('matplotlib', 'papermill', 'fabric') if n in sys.modules])"
-    )
-    assert run(code) == "[]"
+@pytest.mark.parametrize(("code", "printed"), CODE.items(), ids=["star", "import", "plan"])
+def test_names_are_there_and_load_what_they_need_alone(code, printed):
+    assert run(code) == printed
 
 
 def test_another_name_is_an_error_that_names_it():

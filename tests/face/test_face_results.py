@@ -23,10 +23,8 @@ TIDY = {"mean", "low", "high", "n", "percent_of_bus", "bottleneck"}
 
 
 def test_a_name_a_short_forms_name_and_a_directory_are_the_same_results(results):
-    whole = netlab.Results("openlab-2003-quick")
-    there = netlab.Results(results.directory)
     given = netlab.Results("openlab-2003", results=results.directory)
-    for other in (whole, there, given):
+    for other in (*map(netlab.Results, ("openlab-2003-quick", results.directory)), given):
         assert other.name == "openlab-2003-quick"
         pd.testing.assert_frame_equal(other.runs, results.runs)
 
@@ -45,18 +43,15 @@ def test_a_directory_that_is_named_like_no_study_is_taken_from_here(home, tmp_pa
 def test_a_study_that_is_not_measured_here_is_shown_by_its_example(home, name):
     results = netlab.Results(name)
     assert results.directory == example("slac-2003")
-    assert re.search(
-        rf"^Example .* in a terminal: cd {home} && \S+/netlab run slac-2003 --quick$",
-        str(results.source),
-    )
+    command = rf"cd {home} && \S+/netlab run slac-2003 --quick"
+    assert re.search(f"^Example .* in a terminal: {command}$", str(results.source))
 
 
 def test_results_of_ones_own_come_before_the_example(results):
     compared = netlab.compare("openlab-2003", by="tuning=none,full")
     assert compared.sides.a.directory == results.directory
-    assert re.fullmatch(
-        r"Results of openlab-2003-quick, measured on [0-9-]+\.", str(compared.source)
-    )
+    said = r"Results of openlab-2003-quick, measured on [0-9-]+\."
+    assert re.fullmatch(said, str(compared.source))
 
 
 def test_the_command_under_an_example_has_a_call_for_each_outer_level(home):
@@ -87,9 +82,8 @@ def test_cells_are_tidy_and_have_the_numbers_of_the_analysis(results):
     assert cells["mean"].tolist() == m.cells["goodput_MBps"].tolist()
     assert cells["n"].tolist() == m.cells["n_valid"].tolist()
     by_hand = results.runs_of(group="Linux64 -> Linux64", tuning="full", mtu_B=9000, streams=4)
-    row = cells.query(
-        "group == 'Linux64 -> Linux64' and tuning == 'full' and mtu_B == 9000 and streams == 4"
-    ).iloc[0]
+    row = cells.set_index(["group", "tuning", "mtu_B", "streams"])
+    row = row.loc[("Linux64 -> Linux64", "full", 9000, 4)]
     assert row["mean"] == pytest.approx(np.exp(np.log(by_hand["goodput_MBps"]).mean()))
     assert row["percent_of_bus"] == pytest.approx(100 * row["mean"] / 2128)
     assert row["bottleneck"] == "bus"
@@ -134,8 +128,7 @@ def test_a_chart_is_drawn_on_the_axes_given_and_changes_no_default(results):
     assert results.plot("Linux64 -> Linux64", ax=left) is left
     assert results.plot("Linux64 -> Linux64", y="percent_of_bus", tuning="full", ax=right) is right
     assert left.get_ylabel() == "goodput, MB/s" and right.get_ylabel() == "goodput, % of bus"
-    own = results.plot("Linux32 <-> Linux64")
-    assert own.figure is not fig
+    assert results.plot("Linux32 <-> Linux64").figure is not fig
     assert dict(plt.rcParams) == before
 
 

@@ -54,13 +54,9 @@ def test_the_plan_has_a_row_a_run_in_the_order_of_measuring():
     assert plan[["block", "round"]].drop_duplicates().to_numpy().tolist() == [
         [visit.block_id, visit.round] for visit in planned
     ]
-    row = plan.iloc[0]
-    run = planned[0].runs[0]
-    assert (row["group"], row["streams"], row["round"]) == (
-        run.group.name,
-        run.streams,
-        run.round,
-    )
+    row, run = plan.iloc[0], planned[0].runs[0]
+    levels = (run.group.name, run.streams, run.round)
+    assert (row["group"], row["streams"], row["round"]) == levels
     assert row.block == f"{row.path}@{row.tuning}@{row.mtu_B}"
     assert plan["seconds"].tolist() == [pytest.approx(0.3)] * len(plan)
     assert plan.groupby(["group", "tuning", "mtu_B", "streams"]).size().unique().tolist() == [3]
@@ -89,23 +85,22 @@ def test_it_shows_its_groups_and_its_size_as_html_and_as_text(tmp_path):
 
 def note_of(streams: list[int], seconds: float, rounds: int = 1) -> str:
     study = lab_study()
-    timing = study.timing.model_copy(
-        update={"rounds": rounds, "seconds": seconds, "warmup_s": 0.1, "drain_s": 1.0}
-    )
-    return design_table(study.model_copy(update={"streams": tuple(streams), "timing": timing})).note
-
-
-def test_one_run_in_one_block_is_in_the_singular():
-    assert "1 round of 1 run in 1 block, each 0.3 s after 0.1 s of warm-up" in note_of([1], 0.3)
-    assert "2 rounds of 3 runs in 1 block" in note_of([1, 2, 4], 0.3, rounds=2)
+    changed = {"rounds": rounds, "seconds": seconds, "warmup_s": 0.1, "drain_s": 1.0}
+    update = {"streams": tuple(streams), "timing": study.timing.model_copy(update=changed)}
+    return design_table(study.model_copy(update=update)).note
 
 
 @pytest.mark.parametrize(
-    ("streams", "seconds", "text"),
-    [([1], 0.3, "0.4 s"), ([1, 2], 10.0, "20 s"), ([1, 2], 60.0, "2 min")],
+    ("design", "text"),
+    [
+        (([1], 0.3), "1 round of 1 run in 1 block, each 0.3 s after 0.1 s of warm-up: 0.4 s of"),
+        (([1, 2, 4], 0.3, 2), "2 rounds of 3 runs in 1 block"),
+        (([1, 2], 10.0), "warm-up: 20 s of measuring a round."),
+        (([1, 2], 60.0), "warm-up: 2 min of measuring a round."),
+    ],
 )
-def test_short_times_are_in_seconds(streams, seconds, text):
-    assert f"warm-up: {text} of measuring a round." in note_of(streams, seconds)
+def test_one_is_in_the_singular_and_short_times_are_in_seconds(design, text):
+    assert text in note_of(*design)
 
 
 # Study, plan, group, tuning, run, results and block show a chart and a table; as text a table.
@@ -245,21 +240,12 @@ def looked(started_at: int, ping: str) -> dict:
 def test_the_latest_look_at_the_path_is_shown_as_printed():
     text = shown(looked(2, "ping two"), looked(1, "ping one"))
     assert text == "ping two\n\n1 198.18.0.2"
-
-
-def test_an_unchecked_path_is_described_as_such():
     assert "not checked" in shown({"started_at": 1, "provenance": "{}"})
 
 
 def test_emulator_counts_are_summed_and_the_worst_run_is_named():
-    did = {
-        "path_packets": 1500,
-        "path_drops": 3,
-        "path_queue_drops": 2,
-        "path_queue_max_B": 9000,
-        "emulator_late_us": 50.0,
-        "emulator_cpu_percent": 12.0,
-    }
+    did = {"path_packets": 1500, "path_drops": 3, "path_queue_drops": 2, "path_queue_max_B": 9000}
+    did |= {"emulator_late_us": 50.0, "emulator_cpu_percent": 12.0}
     worse = did | {"emulator_late_us": 200.0, "path_queue_max_B": 12_000}
     text = shown({**looked(1, "p"), **did}, {**looked(2, "p"), **worse})
     assert "3,000 packets in 2 runs, 6 dropped, of them 4 by a full queue" in text

@@ -11,7 +11,7 @@ from fleet_study import TEMPLATE
 
 import netlab
 from netlab.analysis.fleet import link_cells, links
-from netlab.charts.fleet import MOST, host_spread
+from netlab.charts.experiments import MOST, host_spread
 from netlab.cli import main
 from netlab.errors import BadInput, NetlabError
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 import pkgutil
 import re
 import shlex
@@ -28,9 +27,7 @@ NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
 def code_of(notebook: Path) -> ast.Module:
     """The code of all cells, without lines of magic."""
-    cells = json.loads(notebook.read_text())["cells"]
-    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    lines = "\n".join(sources).splitlines()
+    lines = text_of(notebook, "code").splitlines()
     return ast.parse("\n".join(line for line in lines if not line.startswith(("%", "!"))))
 
 
@@ -53,7 +50,9 @@ def public_names() -> set[str]:
     ]
     classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
     own = [one for one in classes if one.__module__.startswith("netlab.face.")]
-    return {name for one in (*own, pd.DataFrame) for name in dir(one) if not name.startswith("_")}
+    names = {name for one in (*own, pd.DataFrame) for name in dir(one)}
+    names |= {name for one in own for name in getattr(one, "__dataclass_fields__", ())}
+    return {name for name in names if not name.startswith("_")}
 
 
 PUBLIC = public_names()
@@ -106,6 +105,11 @@ def read(path: Path) -> nbformat.NotebookNode:
     return nbformat.read(path, as_version=4)
 
 
+def text_of(path: Path, kind: str) -> str:
+    """Sources of the cells of a kind."""
+    return "\n".join(cell.source for cell in read(path).cells if cell.cell_type == kind)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_question_chart_answer_table_and_method_come_in_this_order(path):
     assert notebook_page.order_of(read(path)) == ["question", "chart", "answer", "table", "method"]
@@ -114,7 +118,7 @@ def test_question_chart_answer_table_and_method_come_in_this_order(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_says_goodput_where_payload_is_meant(path):
     """The report of 2003 counts headers too and calls that throughput; no other page does."""
-    text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+    text = text_of(path, "markdown")
     allowed = {"10-openlab-2003": 1}.get(path.stem, 0)
     assert len(re.findall("throughput", text, re.IGNORECASE)) == allowed
     assert not re.search(r"(?<!`)\b\d{4,5}B\b", text)
@@ -180,20 +184,8 @@ STATED = {
 """Figures that are settings, rules or published, by notebook: no campaign changes them."""
 
 
-def prose(path: Path) -> str:
-    cells = read(path).cells
-    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-
-
-def shows_results(path: Path) -> bool:
-    cells = read(path).cells
-    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    return bool(
-        re.search(r"netlab\.(Results|Fleet|import_files)\(|\bcomparison\(|\.compare\(", code)
-    )
-
-
-SHOWN = [path for path in NOTEBOOKS if shows_results(path)]
+RESULTS = re.compile(r"netlab\.(Results|Fleet|import_files)\(|\bcomparison\(|\.compare\(")
+SHOWN = [path for path in NOTEBOOKS if RESULTS.search(text_of(path, "code"))]
 
 
 def test_the_notebooks_of_measured_results_are_known():
@@ -203,7 +195,7 @@ def test_the_notebooks_of_measured_results_are_known():
 
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
 def test_a_figure_in_prose_is_a_setting_a_rule_or_published(path):
-    found = set(FIGURE.findall(prose(path)))
+    found = set(FIGURE.findall(text_of(path, "markdown")))
     assert found == set(STATED.get(path.stem, {}))
 
 

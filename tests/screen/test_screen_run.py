@@ -19,7 +19,7 @@ from netlab.charts.chart import show
 from netlab.cli.experiments import screen_command
 from netlab.errors import NetlabError
 from netlab.experiment.progress import Watcher
-from netlab.face.screening import Screening
+from netlab.face.block import Screening
 from netlab.report.screen import chart, to_text
 from netlab.results.store import Store
 from netlab.screen import run

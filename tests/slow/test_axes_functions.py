@@ -60,7 +60,7 @@ FIGURE_LEVEL = OF_PANELS | {name for name, returned in RETURNS.items() if return
 
 
 def test_the_walk_finds_the_charts():
-    assert {"cells.cost_over_streams", "measured.order", "fleet.host_matrix"} <= AXES_LEVEL
+    assert {"cells.cost_over_streams", "measured.order", "experiments.host_matrix"} <= AXES_LEVEL
     assert {"measured.panels", "cells.repeat_panels", "forest.comparison_charts"} <= FIGURE_LEVEL
     assert len(AXES_LEVEL) > 30 and len(FIGURE_LEVEL) > 10
 
@@ -129,8 +129,8 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "cells.over_factor": given(
             m.cells, "streams", "mtu_B", at={"group": GROUP, "tuning": "full"}
         ),
-        "fleet.host_matrix": given(of_links),
-        "fleet.host_spread": given(of_links),
+        "experiments.host_matrix": given(of_links),
+        "experiments.host_spread": given(of_links),
         "longpath.goodput_over_time": given(lp, lp.part("comparison", 9000), "Frames"),
         "longpath.goodput_by_run": given(lp, lp.part("configurations"), "Plots"),
         "measured.drift": given(m.runs),
@@ -145,7 +145,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "cells.repeats": given(part, labels),
         "cells.cost": given(part_cost, labels),
         "forest.knob_forest": given(screened().effects, 5.0),
-        "fleet.slow_links": given(of_links),
+        "experiments.slow_links": given(of_links),
         "published.ratio_forest": given(then, "a step", ["one", "two"]),
         "cells.ceiling": given(m.cells, GROUP),
         "forest.step_forest": given(tables.steps(m), {}, tables.FACTORS),
@@ -159,7 +159,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     }
 
 
-WITH_A_SCALE = {"cells.ceiling", "fleet.host_matrix"}
+WITH_A_SCALE = {"cells.ceiling", "experiments.host_matrix"}
 """A colour scale takes axes of its own from those given."""
 
 
