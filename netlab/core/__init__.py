@@ -99,7 +99,6 @@ def _policy(policy: Any) -> dict[str, int | bool | None]:
 
 
 def fields_of(value: Any) -> dict[str, int]:
-    """The fields of a struct of numbers."""
     return {name: int(getattr(value, name)) for name, _ in ffi.typeof(value).fields}
 
 
@@ -212,7 +211,6 @@ _ROLES = {"sink": lib.NL_SINK, "gen": lib.NL_GEN}
 
 @cache
 def options() -> Mapping[str, RunOption]:
-    """The option table of the C library, by name."""
     count = ffi.new("size_t *")
     table = lib.nl_options(count)
     rows = (table[i] for i in range(count[0]))
@@ -291,7 +289,6 @@ class CoreRun:
         return t_ns[0], moved
 
     def result(self) -> RunReport:
-        """Wait for the end and return the report."""
         if self._thread is None:
             self.start()
         assert self._thread is not None

@@ -95,8 +95,6 @@ class Exit:
 
 
 class RemoteProcess:
-    """A tool that runs on a host until the ``with`` block ends."""
-
     def __init__(
         self,
         host: Host,

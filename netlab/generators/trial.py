@@ -44,7 +44,6 @@ class Answers(NamedTuple):
 def parse_answers(
     tool: Tool, client: str, server: str, asked: TransferRequest, *, brief: bool = False
 ) -> Answers:
-    """Parse the output of both ends."""
     sent = _record(tool, client, "client", asked) if tool.client_counts else None
     if (tool.reads if brief else tool.reporting.intervals_at) == "server":
         got = _record(tool, server, "server", asked)
@@ -61,7 +60,6 @@ def parse_answers(
 
 
 def is_complete(tool: Tool, server: str, asked: TransferRequest) -> bool:
-    """True if a running server has printed the results of all streams."""
     try:
         _record(tool, server, "server", asked)
     except RunError:
@@ -356,7 +354,6 @@ def _served(
     transfer: TransferRequest,
     draw: random.Random,
 ) -> _Way:
-    """Start a server on a free port."""
 
     def lines(request: TransferRequest) -> list[tuple[str, ...]]:
         return [(tool.program, *words) for words in tool.arguments(request, variant)]

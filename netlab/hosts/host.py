@@ -39,7 +39,6 @@ class Pulse:
         self._running = False
 
     def add(self, process: LineProcess) -> None:
-        """Send pulses to a process until it is removed or forgotten."""
         with self._lock:
             self._members.add(process)
             if self._running:
@@ -313,7 +312,6 @@ class Host(ABC):
         """Disconnect from the host; do nothing if it is not connected."""
 
     def put(self, local: Path, remote: str, mode: int) -> None:
-        """Copy a local file to the path `remote` with the permissions `mode`."""
         argv = ("sh", "-c", PUT, "put", remote, f"{mode:o}", f"{COPY_TIMEOUT_S:.0f}")
         self.run(argv, input=local.read_bytes(), timeout_s=COPY_TIMEOUT_S)
 
@@ -376,13 +374,11 @@ class Host(ABC):
         return Completed(command, stdout, stderr, status)
 
     def start(self, argv: Sequence[str], *, sudo: bool = False) -> LineProcess:
-        """Start a long-lived process that reads and writes lines."""
         command = self._checked(argv)
         pipe = self._spawn(self._privileged(command) if sudo else command)
         return LineProcess(pipe, host=self.name, argv=command)
 
     def facts(self, interface: str | None = None) -> dict[str, str | int | bool | None]:
-        """Read facts of the host and of one interface; see :func:`netlab.hosts.facts.parse`."""
         return facts.parse(self.run(facts.argv(interface)).stdout, interface)
 
     def _checked(self, argv: Sequence[str]) -> tuple[str, ...]:

@@ -104,7 +104,6 @@ class PathCheck:
 
 
 def probe_path(host: Host, source: str, destination: str) -> PathCheck:
-    """Ping and trace a path at the same time, within 2 s."""
     probes = [
         partial(host.run, ("sh", "-c", script, "probe_path", source, destination), check=False)
         for script in (PING, TRACEROUTE)
@@ -113,7 +112,6 @@ def probe_path(host: Host, source: str, destination: str) -> PathCheck:
 
 
 def ping(host: Host, source: str, destination: str, *, count: int, interval_s: float) -> PathCheck:
-    """Ping a path many times, without a trace."""
     often = ("-c", str(count), "-i", f"{interval_s:g}")
     done = host.run(
         ("ping", "-n", "-q", *often, "-I", source, destination),

@@ -37,8 +37,6 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 class KnownKeysOnly(paramiko.MissingHostKeyPolicy):
-    """Policy: refuse every server whose key is not known."""
-
     def __init__(self, known: KnownKeys):
         self.known = known
 
@@ -147,7 +145,6 @@ class Connection(fabric.Connection):
         return gateway or self.ssh_config.get("proxycommand") or self.config.gateway
 
     def open_gateway(self) -> socket.socket | paramiko.Channel:
-        """Open the transport of the connection: a channel of a jump host or a proxy command."""
         if not isinstance(self.gateway, str):
             return super().open_gateway()
         # paramiko replaces %h, %p and the like when it looks a ProxyCommand up.
@@ -277,8 +274,6 @@ class ChannelPipe:
 
 
 class SshHost(Host):
-    """A machine reached over SSH, with host keys checked and no passwords."""
-
     def __init__(
         self,
         name: str,

@@ -112,8 +112,6 @@ def set_up_commands(
 
 
 class Guard:
-    """A process that removes a lab when this process dies."""
-
     def __init__(self, lab_id: str, token: str):
         owner = os.pidfd_open(os.getpid())
         try:
@@ -268,7 +266,6 @@ class Lab:
         return (*sshd.in_task_group(self.state), *inside(self.namespace(host), argv))
 
     def host(self, name: str) -> SshHost:
-        """Return a host of the lab, not yet open, reached over SSH like any other."""
         self.namespace(name)  # refuses a host that it does not have
         return SshHost(
             name,
@@ -292,7 +289,6 @@ class Lab:
         return next((p.emulated_with for p in self.topology.paths if p.name == path), None)
 
     def fits(self, study: Study) -> bool:
-        """Return whether this lab equals the one that `study` needs."""
         return self.complete and self.topology == topology(study)
 
     def describe(self) -> dict[str, dict[str, dict]]:
@@ -376,7 +372,6 @@ def down(lab_id: str | None = None) -> list[str]:
 
 
 def _read(state: Path) -> dict:
-    """Read the state file of a lab; empty if it is missing or damaged."""
     try:
         content = read_json(state / STATE_FILE)
         return content | {"topology": Topology.from_dict(content["topology"])}

@@ -51,8 +51,6 @@ SHARE = {"cpu.shares": 1024, "cpu.weight": 100}
 
 @dataclass(frozen=True)
 class OwnTaskGroup:
-    """Group of this process, and the directory for a new one."""
-
     kind: TaskGroupKind
     hierarchy: Path | None = None
 

@@ -86,7 +86,6 @@ class Topology:
         return [line for path in self.paths for line in path.tc_lines(host)]
 
     def as_dict(self) -> dict:
-        """The topology as JSON values, comparable with another's."""
         return to_content(self)
 
     @classmethod

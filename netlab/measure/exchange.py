@@ -118,8 +118,6 @@ class Request:
 
 @dataclass(frozen=True)
 class Direction:
-    """The two results of one direction, as the agents gave them."""
-
     gen: dict
     sink: dict
 

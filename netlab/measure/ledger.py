@@ -38,7 +38,6 @@ class Ledger:
 
 
 def audit(flows: list[tuple[dict, dict]], *, mtu_B: int, both: bool) -> Ledger:
-    """Check every count of a run against every other."""
     ledger = Ledger()
     for name, (gen, sink) in zip(("forward", "reverse"), flows, strict=False):
         _exact(ledger, name, gen, sink)
@@ -128,7 +127,6 @@ def _segment_B(gen: dict, mtu_B: int) -> int:
 
 
 def _why(seen: int, payload: int, most: float) -> str:
-    """Return a possible cause of an interface count out of bounds."""
     wraps = -(-(payload - seen) // WRAP_B)
     # the bounds of a long run are so wide that some number of wraps always fits
     if wraps > 0 and seen + wraps * WRAP_B <= most and most - payload < WRAP_B / 4:
@@ -191,7 +189,6 @@ Values = dict[str, str | int | None]
 
 
 def card_columns(outcome: RunOutcome) -> Values:
-    """Columns of the cards' own counters and of the receive queues."""
     queues = _places(outcome.flows, "napi_id")
     return {
         "card_counters": _counters(outcome.flows),

@@ -38,7 +38,6 @@ class Installed:
 def find_tools(
     wanted: tuple[str, ...] = (), environment: Mapping[str, str] | None = None
 ) -> tuple[Installed, ...]:
-    """Tools of `TOOLS` that are on PATH or named by their variables."""
     environment = os.environ if environment is None else environment
     names = [tool.name for tool in TOOLS]
     for name in wanted:
@@ -114,7 +113,6 @@ class OwnVariant(Variant):
 
     @property
     def copies(self) -> bool:
-        """True if an end copies every byte."""
         return "copy" in (self.send, self.receive)
 
 

@@ -152,7 +152,6 @@ def _cpu(own: pd.DataFrame, other: pd.DataFrame, level: float) -> dict:
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:
-    """Compare gensink with the best peer over all cells of a mode."""
     by_mode = ratios[ratios["other"] == BEST_PEER].groupby("mode", sort=False)
     found = by_mode.agg(
         cells=("ratio", "size"),
@@ -249,7 +248,6 @@ class Conclusions:
         return tables
 
     def method(self) -> str:
-        """Rules of the intervals and verdicts in a few sentences."""
         return (
             "Ratio: geometric mean of the ratios within a round, Student's interval on their "
             f"logarithms; all intervals of a mode hold at once at {100 * CONFIDENCE:g} % "
@@ -261,7 +259,6 @@ class Conclusions:
         )
 
     def conditions(self) -> str:
-        """Machine, limits, steal and foreign load in a few sentences."""
         bench, limits = self.bench, self.bench.limits
         machine = bench.machine
         samples = pd.DataFrame.from_records(list(bench.samples))

@@ -110,7 +110,6 @@ def open_path(
     peers: dict[str, Installed],
     limits: CopyLimits,
 ) -> Iterator[BenchPath]:
-    """Set up the path of an environment; revert everything at the end."""
     with ExitStack() as stack:
         endpoints = stack.enter_context(open_endpoints(study, environment.offloads, lab=lab))
         for endpoint in endpoints.values():
@@ -335,8 +334,6 @@ NAME = "transfers.jsonl"
 
 
 class TransferLog:
-    """A file with a line of JSON for each transfer, heats and failed ones included."""
-
     def __init__(self, parent: Path, started_at: str):
         self._parent, self._started_at = parent, started_at
         self.count = 0

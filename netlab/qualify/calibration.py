@@ -140,7 +140,6 @@ def tries_of(
     count: int,
     progress: Callable[[dict], None] = lambda sample: None,
 ) -> list[dict]:
-    """Measure a cell several times, whatever the figures."""
     samples = []
     for number in range(1, count + 1):
         samples.append({**cell.key, column: number, **once()})
@@ -213,7 +212,6 @@ class CellTable(NamedTuple):
     counts: tuple[str, ...]
 
     def frame(self, cells: Sequence[Any], samples: list[dict]) -> pd.DataFrame:
-        """Cells as rows: the figures of all tries, and the verdict."""
         rows = []
         for cell in cells:
             tries = [one for one in samples if cell.key.items() <= one.items()]
@@ -354,8 +352,6 @@ def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
 
 
 class EmulatorAccuracy(CalibrationPart):
-    """Measured round trips and rates of the emulator, compared with its settings."""
-
     TABLES: ClassVar = (
         CellTable(
             "round_trips",
@@ -508,7 +504,6 @@ class CalibrationDocument:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write ``calibration.json`` and the tables as CSV and LaTeX; return the JSON path."""
         for part in self._parts:
             for name, table in part.tables().items():
                 table.export(directory / name)

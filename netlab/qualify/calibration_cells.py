@@ -29,7 +29,6 @@ class Stream:
 
 
 def study_of(cells: Sequence[Any], mtus_B: Iterable[int], title: str, congestion: str) -> Study:
-    """Two lab hosts joined by a path of each kind, with a group for each."""
     links = {cell.path: cell.link for cell in cells}
     return lab_pair(
         "calibration",
@@ -100,8 +99,6 @@ class KnownRate:
 
 @dataclass(frozen=True)
 class RateCell(KnownRate):
-    """One known rate of a token bucket with one MTU."""
-
     rate_Mbps: float
     mtu_B: int
 
@@ -115,7 +112,6 @@ class RateCell(KnownRate):
 
     @property
     def offloads(self) -> bool:
-        """True if segmentation and checksum offload are on."""
         return self.frames_per_s > UNAIDED_FRAMES_PER_S
 
     @property
@@ -320,7 +316,6 @@ class EmulatorPlan:
 
     @property
     def round_trips(self) -> tuple[RoundTrip, ...]:
-        """Every round-trip time under every load, shortest first."""
         known = sorted({round(rtt_ms, 3) for rtt_ms in self.rtts_ms})
         return tuple(RoundTrip(rtt_ms, load) for rtt_ms in known for load in self.loads)
 

@@ -223,7 +223,6 @@ def _file(setting: HostSetting, interface: str) -> str | None:
 
 
 def parsed(text: str) -> dict[str, str]:
-    """Value of each setting by its label, from what :func:`reading` prints."""
     lines = (line.partition("\t") for line in text.splitlines() if "\t" in line)
     return {label: " ".join(value.split()) for label, _, value in lines}
 

@@ -24,6 +24,8 @@ _REMARKS = {"source", "note", "when_missing", "published"}
 
 
 class Content(Frozen):
+    """Content of a tuning besides its name; its knobs replace those of the same name below."""
+
     title: Annotated[str, key("What it is.", "Large buffers")] = ""
     source: Annotated[str, key("Where its values are from.", "our operations handbook")] = ""
     notes: Annotated[tuple[str, ...], key("Remarks for readers.", ["Set on both hosts."])] = ()

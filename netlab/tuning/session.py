@@ -80,8 +80,6 @@ AFTERWARDS = (
 
 
 class TuneChannel(Protocol):
-    """Lines to a `gensink tune` and back."""
-
     def send(self, line: str) -> None:
         """Send one request; the newline is added. Raises OSError when the other end is gone."""
 
@@ -433,7 +431,6 @@ class TuningSession:
         return tuple(drift)
 
     def keepalive(self) -> None:
-        """Restart the host's hold timer."""
         self._requests.ask("keepalive")
 
     # --- after ---

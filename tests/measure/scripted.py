@@ -77,51 +77,29 @@ def request(**changes: object) -> Request:
 def tcp(sent_B: int, **values) -> dict:
     """TCP_INFO of one stream of a sender; a sink's reads the same keys."""
     return {
-        "rtt_us": 200,
-        "min_rtt_us": 50,
-        "cwnd_segments": 40,
-        "mss_B": 1448,
-        "retransmits": 0,
-        "busy_us": 1_000_000,
-        "rwnd_limited_us": 250_000,
-        "sndbuf_limited_us": 100_000,
-        "bytes_acked": sent_B + 64 + 1,
-        "bytes_received": sent_B + 64,
-        "bytes_retransmitted": 0,
-        **values,
+        **{"rtt_us": 200, "min_rtt_us": 50, "cwnd_segments": 40, "mss_B": 1448, "retransmits": 0},
+        **{"busy_us": 1_000_000, "rwnd_limited_us": 250_000, "sndbuf_limited_us": 100_000},
+        **{"bytes_acked": sent_B + 64 + 1, "bytes_received": sent_B + 64},
+        **{"bytes_retransmitted": 0, **values},
     }
 
 
 def meter(rx_bytes: int, tx_bytes: int, *, duration_ns: int, busy_us: int = 600_000) -> dict:
     """Differences of two snapshots of a machine of two cores, the second of them idle."""
     total_us = duration_ns // 1000
-    busy = {
-        "user_us": busy_us // 6,
-        "system_us": busy_us // 2,
-        "softirq_us": busy_us // 3,
-        "idle_us": total_us - busy_us,
-    }
+    busy = {"user_us": busy_us // 6, "system_us": busy_us // 2, "softirq_us": busy_us // 3}
+    idle = dict.fromkeys(busy, 0)
     rest = dict.fromkeys(("nice_us", "iowait_us", "irq_us", "steal_us"), 0)
+    interface = {"name": "data0", "rx_bytes": rx_bytes, "tx_bytes": tx_bytes, "wraps": 0}
+    interface |= {"rx_packets": 1, "tx_packets": 1, "rx_errors": 0, "tx_errors": 0}
     return {
         "t0_ns": 0,
         "t1_ns": duration_ns,
-        "interface": {
-            "name": "data0",
-            "rx_bytes": rx_bytes,
-            "tx_bytes": tx_bytes,
-            "rx_packets": 1,
-            "tx_packets": 1,
-            "rx_errors": 0,
-            "tx_errors": 0,
-            "rx_dropped": 1,
-            "tx_dropped": 2,
-            "wraps": 0,
-            "reset": False,
-        },
+        "interface": {**interface, "rx_dropped": 1, "tx_dropped": 2, "reset": False},
         "clock": {"steps": 0, "step_ns": 0, "drift_ns": 40, "unsure_ns": 200},
         "cpu": [
-            {"cpu": 0, **busy, **rest},
-            {"cpu": 1, "user_us": 0, "system_us": 0, "softirq_us": 0, "idle_us": total_us, **rest},
+            {"cpu": 0, **busy, "idle_us": total_us - busy_us, **rest},
+            {"cpu": 1, **idle, "idle_us": total_us, **rest},
         ],
         "interrupts": 5000,
         "context_switches": 7000,
@@ -144,36 +122,18 @@ def result(role: str, *, run: int = 7, streams: int = 2, each_B: int = 14_000_00
     data_B, acks_B = total_B + segments * HEADERS_B, segments // 2 * HEADERS_B
     whole = 14 * SECOND_NS // 10
     rx_tx = (data_B, acks_B) if role == "sink" else (acks_B, data_B)
+    stream = {
+        **{"bytes": each_B, "window_bytes": each_B * 10 // 14, "calls": 214, "t_end_ns": t_ns[-1]},
+        **{"sndbuf_B": 524288, "rcvbuf_B": 262144, "congestion": "cubic", "errno": 0},
+    }
     answer = {
-        "event": f"{role}_result",
-        "run": run,
-        "status": "ok",
-        "code": None,
-        "message": None,
-        "streams": streams,
-        "t_go_ns": t_go_ns,
-        "t_first_byte_ns": t_go_ns,
+        **{"event": f"{role}_result", "run": run, "status": "ok", "code": None, "message": None},
+        **{"streams": streams, "t_go_ns": t_go_ns, "t_first_byte_ns": t_go_ns},
         "t_last_byte_ns": t_ns[-1],
         "window": {"t0_ns": t_ns[3], "t1_ns": t_ns[13], "bytes": total_B * 10 // 14},
-        "total_bytes": total_B,
-        "interval_sum_bytes": total_B,
-        "per_stream": [
-            {
-                "stream": stream,
-                "bytes": each_B,
-                "window_bytes": each_B * 10 // 14,
-                "calls": 214,
-                "t_end_ns": t_ns[-1],
-                "sndbuf_B": 524288,
-                "rcvbuf_B": 262144,
-                "congestion": "cubic",
-                "errno": 0,
-                "tcp": tcp(each_B),
-            }
-            for stream in range(streams)
-        ],
+        **{"total_bytes": total_B, "interval_sum_bytes": total_B, "trace": None},
+        "per_stream": [{"stream": n, **stream, "tcp": tcp(each_B)} for n in range(streams)],
         "samples": {"interval_ms": 100, "t_ns": t_ns, "bytes": counts},
-        "trace": None,
         "meter": {
             "window": meter(*rx_tx, duration_ns=SECOND_NS),
             "total": meter(*rx_tx, duration_ns=whole),
