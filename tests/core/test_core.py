@@ -1,7 +1,5 @@
 """netlab.core: the C library from Python."""
 
-from __future__ import annotations
-
 import gc
 import re
 import subprocess

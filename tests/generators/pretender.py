@@ -1,7 +1,5 @@
 """A made-up tool whose ends say what they moved, and agents whose meters say what passed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The output of a tool's two ends becomes a run in the format of netlab's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

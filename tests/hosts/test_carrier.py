@@ -1,7 +1,5 @@
 """The link of an interface that a driver has reset is waited for, up to a timeout."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

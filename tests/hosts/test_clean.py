@@ -1,7 +1,5 @@
 """Cleaning a host removes netlab's files only, and lists them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

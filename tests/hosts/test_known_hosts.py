@@ -1,7 +1,5 @@
 """Host keys are judged as ssh judges them; ssh-keygen makes the keys, hashes and certificates."""
 
-from __future__ import annotations
-
 import base64
 import subprocess
 from pathlib import Path

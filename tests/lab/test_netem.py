@@ -4,8 +4,6 @@ The real tc reads every line; a kernel without netem refuses it for that alone. 
 to packets is tested on a virtual machine whose kernel has it (``tests/nightly/vm``).
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,7 +1,5 @@
 """A machine that refuses user namespaces is described by the setting that forbids them."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import subprocess

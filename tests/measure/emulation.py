@@ -1,7 +1,5 @@
 """Reports of an emulator, made up: what two of them say of the time between them."""
 
-from __future__ import annotations
-
 import copy
 
 BELOW_US = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000]

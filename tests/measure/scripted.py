@@ -1,7 +1,5 @@
 """Agents that speak native/PROTOCOL.md from a script, and the answers of a run that went well."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Counters of cards mean what their driver counts, not what their names sound like."""
 
-from __future__ import annotations
-
 import pytest
 
 from netlab.measure.card_counters import (

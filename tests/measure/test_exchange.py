@@ -1,7 +1,5 @@
 """Requests to two agents in order, answers in any order, and a stop after any failure."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

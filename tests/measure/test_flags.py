@@ -1,7 +1,5 @@
 """A run is flagged for what is wrong with it, and only for that."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

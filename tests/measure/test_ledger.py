@@ -1,7 +1,5 @@
 """Counts of a run's bytes at every place agree, or the disagreement is reported."""
 
-from __future__ import annotations
-
 import copy
 import json
 

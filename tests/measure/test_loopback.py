@@ -1,7 +1,5 @@
 """A run over the real agent, on the loopback of a network namespace of its own."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

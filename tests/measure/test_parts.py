@@ -1,7 +1,5 @@
 """Samples that come in parts are put together, or the run fails."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

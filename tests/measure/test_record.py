@@ -1,7 +1,5 @@
 """The agents' answers become the measured columns of a row, and its interval samples."""
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import replace

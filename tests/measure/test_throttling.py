@@ -1,7 +1,5 @@
 """Throttling of the CPUs is read from the meters of both ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from netlab.measure.exchange import Direction, RunOutcome

@@ -1,7 +1,5 @@
 """From a profile and a host's answers to changes, and how they are shown."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

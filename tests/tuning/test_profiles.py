@@ -1,7 +1,5 @@
 """The tunings of the documents as data, and the refusal of invalid ones."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

@@ -1,7 +1,5 @@
 """A transfer of a benchmark is a run as of a study: audited, flagged, failed if not valid."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

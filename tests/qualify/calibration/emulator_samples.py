@@ -1,7 +1,5 @@
 """Made-up samples of an emulator's calibration."""
 
-from __future__ import annotations
-
 from netlab.qualify.calibration_cells import EmulatedRate, RoundTrip
 
 
