@@ -213,7 +213,7 @@ Words = dict[str, str | int | float | bool]
 
 
 def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words:
-    """Return the words of an end, a gen with `to`, whose values differ from the defaults."""
+    """Return the words of an end, a gen with `to`; options at their default are left out."""
 
     def switch(value: bool | str) -> str:
         return value if isinstance(value, str) else "on" if value else "off"
@@ -244,7 +244,16 @@ def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words
             "trace": int(request.trace),
             "yield_B": "never" if yields else str(policy.yield_B),
         }
-    return {key: value for key, value in words.items() if value not in ("auto", "", 0)}
+    always: Words = {
+        "buffer_B": side.sndbuf_B if to else side.rcvbuf_B,
+        "force_buffer": int(request.force_buffer and side.may_force),
+        "congestion": side.congestion_of(request),
+        "interface": side.interface,
+        "record_B": request.record_length_B,
+    }
+    for key in ("streams", "warmup_ms", "interval_ms", "drain_ms"):
+        always[key] = getattr(request, key)
+    return always | {key: value for key, value in words.items() if value not in ("auto", "", 0)}
 
 
 def measure(
@@ -262,13 +271,6 @@ def measure(
     # A run id names one role per agent, and each direction has a token of its own.
     runs = [run + index for index in range(len(directions))]
     inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
-    common = {
-        "streams": request.streams,
-        "record_B": request.record_length_B,
-        "warmup_ms": request.warmup_ms,
-        "interval_ms": request.interval_ms,
-        "drain_ms": request.drain_ms,
-    }
     lasting: Words = {"window_ms": request.window_ms, "tail_ms": TAIL_MS}
     allowed_s = (request.warmup_ms + request.window_ms) / 1e3
     if request.bytes_per_stream:
@@ -276,44 +278,20 @@ def measure(
     try:
         tokens = [secrets.token_hex(16) for _ in directions]
         for (of, to), number, token in zip(directions, runs, tokens, strict=True):
-            to.channel.send(
-                "sink",
-                run=number,
-                bind=to.own_address,
-                **({"port": to.port} if to.ports else {}),
-                **{"from": of.address},
-                token=token,
-                buffer_B=to.rcvbuf_B,
-                force_buffer=int(request.force_buffer and to.may_force),
-                congestion=to.congestion_of(request),
-                interface=to.interface,
-                receive=request.receive,
-                accept_ms=ACCEPT_MS,
-                window_ms=request.window_ms,
-                **_asked(to, request),
-                **common,
-            )
+            sink: Words = {"bind": to.own_address, "from": of.address}
+            if to.ports:
+                sink["port"] = to.port
+            sink |= {"receive": request.receive, "accept_ms": ACCEPT_MS}
+            sink |= {"window_ms": request.window_ms, **_asked(to, request)}
+            to.channel.send("sink", run=number, token=token, **sink)
         ports = [
             inboxes[to.host].wait("listening", number, now() + GRACE_S)["port"]
             for (_, to), number in zip(directions, runs, strict=True)
         ]
         for (of, to), number, token, port in zip(directions, runs, tokens, ports, strict=True):
-            of.channel.send(
-                "gen",
-                run=number,
-                to=to.address,
-                **{"from": of.own_address},
-                port=port,
-                token=token,
-                buffer_B=of.sndbuf_B,
-                force_buffer=int(request.force_buffer and of.may_force),
-                congestion=of.congestion_of(request),
-                interface=of.interface,
-                connect_ms=ACCEPT_MS,
-                **lasting,
-                **_asked(of, request, to=to),
-                **common,
-            )
+            gen: Words = {"to": to.address, "from": of.own_address, "port": port}
+            gen |= {"connect_ms": ACCEPT_MS, **lasting, **_asked(of, request, to=to)}
+            of.channel.send("gen", run=number, token=token, **gen)
         deadline = now() + GRACE_S + allowed_s
         deadline += (TAIL_MS + ACCEPT_MS + request.drain_ms) / 1e3
         flows = tuple(
