@@ -33,7 +33,7 @@ _ANSWER = re.compile(r'<p class="answer">(.*?)</p>', re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class IndexedReport:
     """A report below the index: of which study, when measured last, and what it answers."""
 
     place: str
@@ -44,7 +44,7 @@ class Published:
     runs: pd.DataFrame
 
 
-def published(site: Path) -> Published:
+def published(site: Path) -> IndexedReport:
     """The report in a directory; its address is that of the study and its last run."""
     try:
         page = (site / INDEX).read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def published(site: Path) -> Published:
         raise BadInput(reason, where=str(site), code="E-REPORT-015") from None
     title, answer = (_words(pattern, page) for pattern in (_TITLE, _ANSWER))
     place = f"{slug(study) or 'study'}/{last:%Y%m%dT%H%M%SZ}"
-    return Published(place, study, last, title or study, answer, runs)
+    return IndexedReport(place, study, last, title or study, answer, runs)
 
 
 def _words(pattern: re.Pattern, page: str) -> str:
@@ -127,7 +127,7 @@ def write_index(directory: Path) -> None:
     write_text(directory / ".nojekyll", "")
 
 
-def _study(reports: Sequence[Published]) -> Section:
+def _study(reports: Sequence[IndexedReport]) -> Section:
     """A study's latest answer, its reports, and its cells from report to report."""
     link = Markup('<li><a href="{}/index.html">{:%Y-%m-%d %H:%M} UTC</a></li>\n')
     listed = Markup("").join(link.format(one.place, one.last) for one in reversed(reports))
