@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from netlab.study.base import InterfaceName, Megabytes, Model, Name, Sparse
+from netlab.study.base import InterfaceName, Megabytes, Model, Name, Sparse, is_default
 from netlab.tuning.knobs import key
 
 
@@ -74,10 +74,8 @@ class StudyHost(Model, title="`hosts.NAME`"):
         if self.kind == "ssh" and not self.address:
             raise ValueError("an ssh host needs an address")
         if self.address and not re.fullmatch(r"[A-Za-z0-9_.:%][A-Za-z0-9_.:%-]*", self.address):
-            raise ValueError(
-                "address is a host name, an address or an alias of ~/.ssh/config, "
-                f"not {self.address!r}"
-            )
+            allowed = "a host name, an address or an alias of ~/.ssh/config"
+            raise ValueError(f"address is {allowed}, not {self.address!r}")
         return self
 
 
@@ -112,12 +110,10 @@ class End(Sparse, title="`paths.NAME.ends`"):
     @field_validator("port")
     @classmethod
     def _port(cls, value: int | str | None) -> int | str | None:
-        if value is not None:
-            first, _, last = str(value).partition("-")
-            if not (first.isdecimal() and (last or first).isdecimal()) or not (
-                1 <= int(first) <= int(last or first) <= 65535
-            ):
-                raise ValueError("is a port from 1 to 65535, or a range such as 5201-5210")
+        first, _, last = str(1 if value is None else value).partition("-")
+        numeric = first.isdecimal() and (last or first).isdecimal()
+        if not numeric or not 1 <= int(first) <= int(last or first) <= 65535:
+            raise ValueError("is a port from 1 to 65535, or a range such as 5201-5210")
         return value
 
     @field_validator("address", "bind_address")
@@ -228,13 +224,11 @@ class LabLink(Sparse, title="`paths.NAME.link`"):
     @model_validator(mode="after")
     def _one_model(self) -> Self:
         if self.read_burst_B is not None and self.rate_Mbps is not None:
-            raise ValueError(
-                "read_burst_B is a share of the bus, which rate_Mbps replaces: give one"
-            )
-        if self.emulator is not None:
-            for key, field in type(self).model_fields.items():
-                if key != "emulator" and getattr(self, key) != field.default:
-                    raise ValueError(f"a link with an emulator models no card: it takes no {key}")
+            reason = "read_burst_B is a share of the bus, which rate_Mbps replaces: give one"
+            raise ValueError(reason)
+        for name in type(self).model_fields if self.emulator is not None else ():
+            if name != "emulator" and not is_default(self, name):
+                raise ValueError(f"a link with an emulator models no card: it takes no {name}")
         return self
 
     @property
@@ -254,14 +248,11 @@ class Path(Model, title="`paths.NAME`"):
 
     @model_validator(mode="after")
     def _two_hosts(self) -> Self:
-        if self.ends[0].host == self.ends[1].host:
-            raise ValueError(
-                f"the two ends of a path are different hosts, not {self.ends[0].host!r} twice"
-            )
+        host = self.ends[0].host
+        if host == self.ends[1].host:
+            raise ValueError(f"the two ends of a path are different hosts, not {host!r} twice")
         given = [ipaddress.ip_address(end.address) for end in self.ends if end.address]
         if len(given) == 2 and (given[0] == given[1] or given[0].version != given[1].version):
-            raise ValueError(
-                "the data addresses of a path differ and are both IPv4 or both IPv6, "
-                f"not {given[0]} and {given[1]}"
-            )
+            rule = "the data addresses of a path differ and are both IPv4 or both IPv6"
+            raise ValueError(f"{rule}, not {given[0]} and {given[1]}")
         return self

@@ -101,24 +101,18 @@ def _group(runs: pd.DataFrame) -> dict:
         del of["mtu_B"]
     has = set(zip(*of.values(), strict=True))
     each = {name: tuple(sorted(set(values))) for name, values in of.items()}
-    group = {
-        **{name: str(first[column]) for name, column in _SAME.items()},
+    missing = [dict(one) for one in crossed(each) if tuple(dict(one).values()) not in has]
+    named = str(first["congestion"])
+    own = named != UNKNOWN and _CONGESTION.fullmatch(named)
+    return {
+        "name": str(first["group"]),
+        **{name: str(first[name]) for name in ("path", "sender", "direction")},
         "record_length_B": min(int(first["record_length_B"]) or 65536, 2**26),
         "buffer_B": min(int(first["buffer_B"]), 2**30),
         "tunings": each["tuning"],
         "streams": each["streams"],
         "factors": {name: each[name] for name in levels[0]},
-        "exclude": [
-            dict(one)
-            for one in crossed(each)
-            if tuple(dict(one).values()) not in has and dict(one)["tuning"] != AS_FOUND
-        ],
+        "exclude": [one for one in missing if one["tuning"] != AS_FOUND],
+        **({"mtus_B": each["mtu_B"]} if "mtu_B" in of else {}),
+        **({"congestion": named} if own else {}),
     }
-    if "mtu_B" in of:
-        group["mtus_B"] = each["mtu_B"]
-    if first["congestion"] != UNKNOWN and _CONGESTION.fullmatch(first["congestion"]):
-        group["congestion"] = str(first["congestion"])
-    return group
-
-
-_SAME = {"name": "group", "path": "path", "sender": "sender", "direction": "direction"}

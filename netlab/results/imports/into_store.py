@@ -413,12 +413,9 @@ def _check_way(record: Record, source: ReadFile, ways: dict[bool, Path]) -> None
     if record.client_sends is None:
         return
     if other := ways.get(not record.client_sends):
-        raise BadInput(
-            f"the direction of the data differs from {other}; import the two separately, with "
-            "--sender and --receiver swapped",
-            where=f"{source.path}: line {record.line}",
-            code="E-IMPORT-002",
-        )
+        remedy = "import the two separately, with --sender and --receiver swapped"
+        reason = f"the direction of the data differs from {other}; {remedy}"
+        raise BadInput(reason, where=f"{source.path}: line {record.line}", code="E-IMPORT-002")
     ways[record.client_sends] = source.path
 
 
