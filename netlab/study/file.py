@@ -150,7 +150,7 @@ def load(
         study = short_form(study, where)
     given = {key: value for key, value in timing.items() if value is not None}
     known = {*TIMING, *PRECISION, "seed"}
-    for key in given.keys() - known:
+    for key in (key for key in given if key not in known):
         reason = f"no such timing; there are {', '.join(sorted(known))}"
         raise BadInput(reason, key=key, code="E-STUDY-001")
     return validated(Study, _with_timing(study, given), where) if given else study
