@@ -267,23 +267,22 @@ def test_a_study_of_ssh_hosts_is_read():
     assert study.receiver(study.groups[0]) == "b"
 
 
+HOST_VALUES = {
+    "address": ("-oProxyCommand=id", "a b", "a;id", "$(id)", "a\nb", "", "x" * 254, "user@host"),
+    "user": ("root; id", "-l", "", "a" * 33),
+    "port": (0, 65536, -22, "22", True),
+}
+
+
 @pytest.mark.parametrize(
-    "address", ["-oProxyCommand=id", "a b", "a;id", "$(id)", "a\nb", "", "x" * 254, "user@host"]
+    ("key", "value"), [(k, one) for k in HOST_VALUES for one in HOST_VALUES[k]]
 )
-def test_an_ssh_address_that_could_be_more_than_a_name_is_refused(address):
-    error = refusal(over_ssh(host={"address": address}))
-    assert error.key.startswith("hosts.a")
-    assert "address" in str(error)
-
-
-@pytest.mark.parametrize("user", ["root; id", "-l", "", "a" * 33])
-def test_a_user_that_no_system_has_is_refused(user):
-    assert refusal(over_ssh(host={"user": user})).value == user
-
-
-@pytest.mark.parametrize("port", [0, 65536, -22, "22", True])
-def test_a_port_that_no_system_has_is_refused(port):
-    assert refusal(over_ssh(host={"port": port})).key == "hosts.a.port"
+def test_an_address_user_or_port_that_no_ssh_host_can_have_is_refused(key, value):
+    error = refusal(over_ssh(host={key: value}))
+    if key == "address":
+        assert error.key.startswith("hosts.a") and "address" in str(error)
+    else:
+        assert (error.key, error.value) == (f"hosts.a.{key}", value)
 
 
 @pytest.mark.parametrize(
@@ -299,16 +298,17 @@ def test_the_ends_of_a_path_over_ssh_have_addresses_that_fit(first, second, sent
     assert sentence in str(refusal(over_ssh(first, second)))
 
 
-def test_a_lab_host_and_an_ssh_host_cannot_be_joined():
+@pytest.mark.parametrize(
+    ("part", "name", "change", "sentence"),
+    [
+        ("hosts", "b", {"kind": "lab"}, "cannot be joined"),
+        ("paths", "a-b", {**over_ssh()["paths"]["a-b"], "link": {}}, "only a lab path has a link"),
+    ],
+)
+def test_only_lab_hosts_are_joined_by_a_link_of_the_lab(part, name, change, sentence):
     content = over_ssh()
-    content["hosts"]["b"] = {"kind": "lab"}
-    assert "cannot be joined" in str(refusal(content))
-
-
-def test_only_a_lab_path_has_a_link():
-    content = over_ssh()
-    content["paths"]["a-b"]["link"] = {}
-    assert "only a lab path has a link" in str(refusal(content))
+    content[part][name] = change
+    assert sentence in str(refusal(content))
 
 
 # Mutations: a valid study with a random change loads or is refused.
