@@ -35,24 +35,16 @@ def methods(owner: object) -> list[str]:
     return found
 
 
-def test_every_table_of_results_shows_itself(results):
-    tables = results.tables
+def test_results_have_tables_charts_with_alt_text_and_sentences(results):
+    tables, charts = results.tables, results.charts
     for name in methods(tables):
         if name not in ("factors", "by_factors"):
             assert shown(getattr(tables, name)()), name
-    percent = tables.cells("percent")
-    assert len(percent.tables) == len(results.groups)
+    assert len(tables.cells("percent").tables) == len(results.groups)
     assert tables.summary().frame.equals(results.tables.summary().frame)
-
-
-def test_every_chart_of_results_has_alt_text(results):
-    charts = results.charts
     for drawn in (charts.opening(), charts.drift(), charts.overhead()):
         assert isinstance(drawn, Chart) and len(drawn.alt) > 40
     assert len(charts.panels().charts) == len(results.groups)
-
-
-def test_the_answers_of_results_are_sentences(results):
     assert "MB/s" in repr(results.answer) and isinstance(results.answer, Sentence)
     assert "The strongest step is" in repr(results.strongest)
     assert shown(results.headline) and shown(results.gate)
@@ -125,14 +117,11 @@ def test_two_sides_are_compared_by_directory_or_as_results(stores):
         assert shown(getattr(found.tables, name)()), name
 
 
-def test_an_empty_side_is_none(stores):
+def test_an_empty_side_is_none_and_a_side_may_name_a_campaign(stores):
     found = netlab.compare(str(stores / "a"), "", by="tuning=none,full")
     assert found.frame["ratio"].gt(1).any()
     with refused(BadInput, "E-ANALYSIS-029"):
         netlab.compare(str(stores / "a"), "")
-
-
-def test_a_side_may_name_a_campaign(stores):
     with refused(BadInput, "E-ANALYSIS-025"):
         netlab.compare(f"{stores / 'a'}@20260101T000000Z", stores / "b")
 
