@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import apart
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 from netlab.files.writing import documents
-from netlab.lab.reaper import processes_in
-from tests.e2e import dumps
+from netlab.lab import reaper
 
 ROOT = Path(__file__).resolve().parents[2]
-PROCESSES_END_S = 10.0
 NETLAB = (sys.executable, "-m", "netlab")
 ANY_NOISE = {"steal_percent": 100.0, "foreign_cpu_percent": 100.0}
 """Limits that no noise exceeds: beside other tests nearly every run would be measured twice."""
@@ -51,13 +50,83 @@ def small_study(name: str) -> dict:
     }
 
 
+# These change by themselves: counters, clocks and random material, never settings.
+LIVE_SYSCTLS = re.compile(
+    r"^(fs\.(dentry-state|file-nr|inode-nr|inode-state|quota\.|aio-nr|epoll|mqueue)"
+    r"|kernel\.(random\.|ns_last_pid|pty\.nr|tainted|sched_domain|perf_event_max_sample_rate"
+    r"|arch|threads-max|keys\.)"
+    r"|vm\.(stat|numa_stat)|net\.netfilter\.nf_conntrack_count|dev\.cdrom|debug\.)"
+)
+# A stack is registered for the whole machine: a worker also sees those of the other one's tests.
+STACKS_OF_OTHERS = re.compile(r" nl_\w+") if apart.is_wanted() else re.compile(r"(?!)")
+
+
+def _text(*argv: str) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+def dump(namespace: str | None = None) -> dict[str, str]:
+    """Sysctls, links, addresses, qdiscs and device settings of the machine or of a namespace.
+
+    Returns
+    -------
+    dict
+        Name of each part -> its text, counters taken out.
+    """
+    prefix = ("ip", "netns", "exec", namespace) if namespace else ()
+    sysctls = [
+        STACKS_OF_OTHERS.sub("", line) if "congestion_control = " in line else line
+        for line in _text(*prefix, "sysctl", "-a").splitlines()
+        if not LIVE_SYSCTLS.match(line)
+    ]
+    parts = {
+        "sysctl": "\n".join(sysctls),
+        "link": _text(*prefix, "ip", "-d", "link"),
+        "address": re.sub(r"valid_lft \S+|preferred_lft \S+", "", _text(*prefix, "ip", "address")),
+        "route": _text(*prefix, "ip", "route", "show", "table", "all"),
+        "qdisc": _text(*prefix, "tc", "qdisc", "show"),
+    }
+    names = _text(*prefix, "ls", "/sys/class/net").split()
+    for name in names:
+        for flag in ("-k", "-g", "-c"):
+            parts[f"ethtool {flag} {name}"] = _text(*prefix, "ethtool", flag, name)
+        for file in ("gro_flush_timeout", "napi_defer_hard_irqs", "tx_queue_len", "mtu"):
+            path = f"/sys/class/net/{name}/{file}"
+            parts[path] = _text(*prefix, "cat", path)
+    return parts
+
+
+def made() -> set[str]:
+    """Names of the network namespaces and task groups that netlab has made on this machine."""
+    namespaces = _text("ip", "netns", "list").split()
+    groups = (
+        f"{mount}/{name}"
+        for mount, _ in reaper.cpu_hierarchies()
+        for name in os.listdir(mount)
+        if name.startswith(reaper.PREFIX)
+    )
+    return {name for name in namespaces if name.startswith(reaper.PREFIX)} | set(groups)
+
+
+def difference(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Lines that differ, part by part; empty without a change."""
+    found = {}
+    for part in sorted(set(before) | set(after)):
+        old = set(before.get(part, "").splitlines())
+        new = set(after.get(part, "").splitlines())
+        if old != new:
+            found[part] = ("\n".join(sorted(old - new)), "\n".join(sorted(new - old)))
+    return found
+
+
 @contextlib.contextmanager
 def untouched() -> Iterator[None]:
     """The machine's own settings and namespaces are the same after the block as before."""
-    before, names = dumps.dump(), dumps.made()
+    before, names = dump(), made()
     yield
-    assert dumps.difference(before, dumps.dump()) == {}
-    assert dumps.made() <= names
+    assert difference(before, dump()) == {}
+    assert made() <= names
 
 
 @pytest.fixture(scope="module")
@@ -94,17 +163,15 @@ def stored(parent: Path, name: str) -> dict:
     return document.content
 
 
-def run_netlab(*argv: str, timeout_s: float = 120, **more) -> subprocess.CompletedProcess:
+def run_netlab(*argv: str, timeout_s: float = 120) -> subprocess.CompletedProcess:
     """Run the netlab command from the checkout's root."""
-    environment = {**os.environ, "COLUMNS": "100", **more.pop("env", {})}
     return subprocess.run(
         (*NETLAB, *argv),
-        cwd=more.pop("cwd", ROOT),
-        env=environment,
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "100"},
         capture_output=True,
         text=True,
         timeout=timeout_s,
-        **more,
     )
 
 
@@ -121,11 +188,3 @@ def measured_through(done: subprocess.CompletedProcess) -> None:
 def below_gate(done: subprocess.CompletedProcess) -> bool:
     """True if a report was written and is below the quality gate."""
     return done.returncode == 4 and "below the quality gate" in done.stderr
-
-
-def nothing_more(names: list[str], before: set) -> None:
-    """Wait until no process was added; a host's sshd takes a moment to end those of a session."""
-    deadline = time.monotonic() + PROCESSES_END_S
-    while more := set(processes_in(names)) - before:
-        assert time.monotonic() < deadline, more
-        time.sleep(0.1)

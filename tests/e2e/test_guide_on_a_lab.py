@@ -125,7 +125,7 @@ def test_a_bundle_is_measured_again_and_compared(guided):
     assert said == f"netlab compare {before} {again}"
     new, old = Store(again).runs(), Store(before).runs()
     assert sorted(new["run_id"]) == sorted(old["run_id"]) and len(new) == 2 * 2 * 4
-    assert set(new["study_digest"]) == set(old["study_digest"])
+    assert set(new["study_digest"]) <= set(old["study_digest"])  # of 3 rounds and of 4
     assert not set(new["campaign"]) & set(old["campaign"])
     compared = run(f"{said} --format json", guided.place)
     assert compared.returncode == 0 and json.loads(compared.stdout), compared.stderr

@@ -27,12 +27,6 @@ IDLE = "return document.querySelector('.jp-Notebook-ExecutionIndicator')?.datase
 SHOWN = "return document.querySelector('.jp-Notebook')?.innerText ?? ''"
 
 
-def long_study() -> dict:
-    """A study of the openlab study's name whose short form takes long enough to be stopped."""
-    content = small_study("openlab-2003") | {"title": "Openlab in small"}
-    return content | {"quick": content["timing"] | {"rounds": 40}}
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """A directory of its own with a copy of the notebooks, in which openlab-2003 is small."""
@@ -41,7 +35,9 @@ def place(tmp_path_factory):
         studies = home / "data" / "studies"
         studies.unlink()
         studies.mkdir()
-        (studies / "openlab-2003.yml").write_text(yaml.safe_dump(long_study()))
+        content = small_study("openlab-2003") | {"title": "Openlab in small"}
+        content["quick"] = content["timing"] | {"rounds": 40}  # long enough to be stopped
+        (studies / "openlab-2003.yml").write_text(yaml.safe_dump(content))
         (home / "notebooks").unlink()
         shutil.copytree(ROOT / "notebooks", home / "notebooks")
         yield home
@@ -56,15 +52,11 @@ def server(place):
     with open(log, "wb") as said:
         process = subprocess.Popen((*argv, *more), stdout=said, stderr=said, cwd=place)
     try:
-        yield until(lambda: address_in(log.read_text(encoding="utf-8")), "server")
+        address = r"http://127\.0\.0\.1:\d+/lab\?token=\w+"
+        yield until(lambda: re.search(address, log.read_text(encoding="utf-8")), "server")[0]
     finally:
         process.terminate()
         process.wait(30)
-
-
-def address_in(log: str) -> str:
-    found = re.search(r"http://127\.0\.0\.1:\d+/lab\?token=\w+", log)
-    return found[0] if found else ""
 
 
 def until(condition, what: str):
@@ -90,13 +82,6 @@ def script(browser, code: str):
         return None
 
 
-def opened(browser, server, name: str) -> None:
-    """Open a notebook in a workspace of its own, which has no page of another test."""
-    address, _, token = server.partition("?")
-    browser.get(f"{address}/workspaces/{name.split('.')[0]}/tree/notebooks/{name}?{token}")
-    until(lambda: script(browser, IDLE) == "idle", "idle kernel")
-
-
 def run_all(browser) -> bool:
     """Run all cells; false if the page was not ready for it, and executed none or some of them."""
     command(browser, "notebook:run-all-cells")
@@ -109,7 +94,9 @@ def run_all(browser) -> bool:
 
 
 def test_a_study_is_seen_live_stopped_in_the_middle_and_kept_in_the_file(place, server, browser):
-    opened(browser, server, "01-run-study.ipynb")
+    address, _, token = server.partition("?")
+    browser.get(f"{address}/tree/notebooks/01-run-study.ipynb?{token}")
+    until(lambda: script(browser, IDLE) == "idle", "idle kernel")
     until(lambda: run_all(browser), "live view")
 
     def some_runs():

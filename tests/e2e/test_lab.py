@@ -18,7 +18,7 @@ from netlab.errors import BadInput, HostError, Unsupported
 from netlab.lab import lab as labs
 from netlab.lab import needs, reaper
 from netlab.lab.lab import Lab
-from tests.e2e import dumps
+from tests.e2e.conftest import difference, dump
 
 STUDY = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
 ROOT = Path(lab_owner.__file__).parents[1]
@@ -76,8 +76,8 @@ def _stands_whole(lab_id):
 
 def _assert_machine_is(before):
     """Others may be at work on this machine for a moment; what stays different is a failure."""
-    _until(lambda: not dumps.difference(before, dumps.dump()), 10.0)
-    assert dumps.difference(before, dumps.dump()) == {}
+    _until(lambda: not difference(before, dump()), 10.0)
+    assert difference(before, dump()) == {}
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def owner():
 
 
 def test_up_and_down_leave_the_machine_as_it_was():
-    before = dumps.dump()
+    before = dump()
     others = labs.labs()
     directories = (reaper.PRIVILEGE_SEPARATION, reaper.NAMESPACES, reaper.base())
     if not others:
@@ -166,7 +166,7 @@ def test_ctrl_c_takes_the_lab_down(owner):
 
 
 def test_a_killed_owner_takes_the_lab_and_its_emulator_with_it(owner):
-    before = dumps.dump()
+    before = dump()
     lab_id = _lab_id("k")
     process = owner(lab_id, "emulated")
     (emulator,) = reaper.processes_in(reaper.namespaces_of(lab_id))

@@ -116,20 +116,6 @@ def test_many_commands_at_once_share_one_connection(hosts):
         assert [*pool.map(printed, range(16))] == [f"{number}\n" for number in range(16)]
 
 
-def test_a_process_answers_floods_its_stderr_and_its_death_tells_status_and_stderr(host):
-    with host.start(AGENT) as agent:
-        assert agent.receive(20)["hostname"] == "a"
-        agent.send("echo", text="x y\n%")
-        assert agent.receive(5)["words"] == {"text": "x y\n%"}
-        agent.send("complain", size=5 << 20)
-        assert agent.receive(20)["event"] == "complained"
-        agent.send("die", status=7)
-        with pytest.raises(HostError) as caught:
-            agent.receive(5)
-    assert caught.value.exit_status == 7
-    assert caught.value.output.endswith("last reason")
-
-
 def test_a_host_that_falls_silent_counts_as_lost(lab):
     with _variant(lab, keepalive_s=0.2, silence_s=1.0) as host, host.start(AGENT) as agent:
         agent.receive(20)
@@ -242,12 +228,9 @@ def test_a_jump_host_behind_a_proxy_command_that_ends_is_a_lost_host(lab, tmp_pa
     assert _all_ended(before)
 
 
-def test_a_host_that_cannot_be_reached_is_a_clear_error():
-    with socket.create_server(("127.0.0.1", 0)) as server:  # one that says nothing
-        port, begun = server.getsockname()[1], time.monotonic()
-        with pytest.raises(HostError, match=r"^h: "):
-            SshHost("h", "127.0.0.1", port=port, connect_timeout_s=1.0).open()
-        assert time.monotonic() - begun < 10
+def test_a_host_that_refuses_or_is_not_there_is_a_clear_error():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
     with pytest.raises(HostError, match=f"127.0.0.1:{port} cannot be reached: Connection refused"):
         SshHost("h", "127.0.0.1", port=port).open()
     with pytest.raises(HostError, match=r"nosuch\.invalid does not resolve"):

@@ -18,8 +18,7 @@ import pytest
 import yaml
 
 from netlab.results.store import Store
-from tests.e2e import dumps
-from tests.e2e.conftest import NETLAB, ROOT, measured_through, small_study
+from tests.e2e.conftest import NETLAB, ROOT, measured_through, small_study, untouched
 
 USER = 61100 + os.getpid() % 4000
 """One for each worker of pytest: labs and processes are a user's."""
@@ -127,15 +126,12 @@ def _assert_nothing_left() -> None:
 @pytest.fixture
 def home() -> Iterator[Path]:
     """Home of the user, with the small study; afterwards nothing is left of a lab of his."""
-    before, names = dumps.dump(), dumps.made()
-    with tempfile.TemporaryDirectory(prefix="netlab-user-") as place:
+    with untouched(), tempfile.TemporaryDirectory(prefix="netlab-user-") as place:
         directory = Path(place)
         os.chown(directory, USER, USER)
         (directory / "small.yml").write_text(yaml.safe_dump(small_study("small"), sort_keys=False))
         yield directory
         _assert_nothing_left()
-    assert dumps.difference(before, dumps.dump()) == {}
-    assert dumps.made() <= names
 
 
 def _measured(home: Path) -> list[dict]:
