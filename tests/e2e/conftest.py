@@ -66,34 +66,25 @@ def _text(*argv: str) -> str:
     return done.stdout
 
 
-def dump(namespace: str | None = None) -> dict[str, str]:
-    """Sysctls, links, addresses, qdiscs and device settings of the machine or of a namespace.
-
-    Returns
-    -------
-    dict
-        Name of each part -> its text, counters taken out.
-    """
-    prefix = ("ip", "netns", "exec", namespace) if namespace else ()
+def dump() -> dict[str, str]:
+    """Sysctls, links, addresses, qdiscs and device settings of the machine, without counters."""
     sysctls = [
         STACKS_OF_OTHERS.sub("", line) if "congestion_control = " in line else line
-        for line in _text(*prefix, "sysctl", "-a").splitlines()
+        for line in _text("sysctl", "-a").splitlines()
         if not LIVE_SYSCTLS.match(line)
     ]
     parts = {
         "sysctl": "\n".join(sysctls),
-        "link": _text(*prefix, "ip", "-d", "link"),
-        "address": re.sub(r"valid_lft \S+|preferred_lft \S+", "", _text(*prefix, "ip", "address")),
-        "route": _text(*prefix, "ip", "route", "show", "table", "all"),
-        "qdisc": _text(*prefix, "tc", "qdisc", "show"),
+        "link": _text("ip", "-d", "link"),
+        "address": re.sub(r"valid_lft \S+|preferred_lft \S+", "", _text("ip", "address")),
+        "route": _text("ip", "route", "show", "table", "all"),
+        "qdisc": _text("tc", "qdisc", "show"),
     }
-    names = _text(*prefix, "ls", "/sys/class/net").split()
-    for name in names:
+    for name in os.listdir("/sys/class/net"):
         for flag in ("-k", "-g", "-c"):
-            parts[f"ethtool {flag} {name}"] = _text(*prefix, "ethtool", flag, name)
+            parts[f"ethtool {flag} {name}"] = _text("ethtool", flag, name)
         for file in ("gro_flush_timeout", "napi_defer_hard_irqs", "tx_queue_len", "mtu"):
-            path = f"/sys/class/net/{name}/{file}"
-            parts[path] = _text(*prefix, "cat", path)
+            parts[f"{file} of {name}"] = _text("cat", f"/sys/class/net/{name}/{file}")
     return parts
 
 
@@ -109,15 +100,13 @@ def made() -> set[str]:
     return {name for name in namespaces if name.startswith(reaper.PREFIX)} | set(groups)
 
 
-def difference(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple[str, str]]:
-    """Lines that differ, part by part; empty without a change."""
-    found = {}
-    for part in sorted(set(before) | set(after)):
-        old = set(before.get(part, "").splitlines())
-        new = set(after.get(part, "").splitlines())
-        if old != new:
-            found[part] = ("\n".join(sorted(old - new)), "\n".join(sorted(new - old)))
-    return found
+def difference(before: dict[str, str], after: dict[str, str]) -> list[tuple[str, str]]:
+    """Part and line of all that one dump has and the other has not."""
+    lines = [
+        {(part, line) for part, text in one.items() for line in text.splitlines()}
+        for one in (before, after)
+    ]
+    return sorted(lines[0] ^ lines[1])
 
 
 @contextlib.contextmanager
@@ -125,7 +114,7 @@ def untouched() -> Iterator[None]:
     """The machine's own settings and namespaces are the same after the block as before."""
     before, names = dump(), made()
     yield
-    assert difference(before, dump()) == {}
+    assert difference(before, dump()) == []
     assert made() <= names
 
 

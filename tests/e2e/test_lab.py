@@ -77,7 +77,7 @@ def _stands_whole(lab_id):
 def _assert_machine_is(before):
     """Others may be at work on this machine for a moment; what stays different is a failure."""
     _until(lambda: not difference(before, dump()), 10.0)
-    assert difference(before, dump()) == {}
+    assert difference(before, dump()) == []
 
 
 @pytest.fixture

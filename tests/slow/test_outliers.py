@@ -26,14 +26,12 @@ def fleet(logs: np.ndarray) -> pd.DataFrame:
 
 def noise(generator: np.random.Generator, hosts: int, tails: str) -> np.ndarray:
     shape = (hosts, hosts)
-    logs = (
-        0.02
-        * {
-            "normal": lambda: generator.standard_normal(shape),
-            "heavy": lambda: generator.standard_t(3, shape),
-            "skewed": lambda: -generator.exponential(1.0, shape),
-        }[tails]()
-    )
+    draw = {
+        "normal": generator.standard_normal,
+        "heavy": lambda shape: generator.standard_t(3, shape),
+        "skewed": lambda shape: -generator.exponential(1.0, shape),
+    }
+    logs = 0.02 * draw[tails](shape)
     np.fill_diagonal(logs, np.nan)
     return logs
 
@@ -81,12 +79,9 @@ def test_a_small_difference_is_not_named_and_a_faster_host_is():
     assert only.share == pytest.approx(1.2, rel=0.01)
 
 
-def test_a_ring_has_too_few_links_to_judge_a_host():
+def test_a_ring_has_too_few_links_to_judge_a_host_and_no_link_names_none():
     logs = np.full((12, 12), np.nan)
+    assert outlying_hosts(fleet(logs)).empty
     for host in range(12):
         logs[host, (host + 1) % 12] = logs[(host + 1) % 12, host] = -0.5 * (host == 3)
     assert outlying_hosts(fleet(logs)).empty
-
-
-def test_no_link_names_no_host():
-    assert outlying_hosts(fleet(np.full((3, 3), np.nan))).empty

@@ -48,13 +48,7 @@ DATA = {"a": ("198.18.4.1", "data0"), "b": ("198.18.4.2", "virtio")}
 
 @dataclass(frozen=True)
 class ArmImage(Image):
-    """What an arm64 machine boots.
-
-    Attributes
-    ----------
-    usr : Path
-        The disk with its programs.
-    """
+    """Files that an arm64 machine boots, and the disk with its programs."""
 
     usr: Path
 

@@ -54,13 +54,7 @@ ACCOUNTS = {
 
 @dataclass(frozen=True)
 class Image:
-    """What a machine boots.
-
-    Attributes
-    ----------
-    kernel, initramfs : Path
-        Their files; each machine adds its keys to the initramfs.
-    """
+    """Files that a machine boots; each machine adds its keys to the initramfs."""
 
     kernel: Path
     initramfs: Path
@@ -90,16 +84,9 @@ def kernel_in(place: Path) -> Path:
 def cached(
     name: str, words: Iterable[str], files: Iterable[str | Path], build: Callable[[Path], None]
 ) -> Path:
-    """A directory of a built image; built if it is made of other parts, by one process at a time.
+    """A directory of an image, built by one process at a time if it is made of other parts.
 
-    Parameters
-    ----------
-    name : str
-        Begin of the directory's name.
-    words, files
-        What it is made of, beside the files that describe every image.
-    build : callable
-        Fills a directory.
+    Words and files are its parts, beside the files that describe every image.
     """
     parts = hashlib.sha256("\n".join(words).encode())
     for path in (HERE / "init", Path(__file__), *map(Path, files)):
@@ -132,16 +119,9 @@ def pack(tree: Path, archive: Path) -> None:
 
 
 def initramfs(package: Path, to: Path, fill: Callable[[Path], None]) -> Path:
-    """Write `initramfs` into a directory, and the kernel as `vmlinuz`.
+    """Write `initramfs` into an empty directory, and the kernel of a package as `vmlinuz`.
 
-    Parameters
-    ----------
-    package : Path
-        The kernel's.
-    to : Path
-        An empty directory.
-    fill : callable
-        Adds programs to a tree.
+    The programs of the tree are what `fill` adds.
     """
     root = to / "root"
     for place in ("bin", "sbin", "etc", "dev", "proc", "sys", "var"):
