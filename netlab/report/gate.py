@@ -1,12 +1,9 @@
-"""How far to trust a report: its gate, its calibrations; how to read it, and its method."""
+"""How far to trust a report: its gate; how to read it, and its method."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
@@ -15,19 +12,11 @@ from netlab.analysis import conditions, trust
 from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import (
-    EMULATOR,
-    FACTS,
-    NOT_RECORDED,
-    RATES,
-    CalibratedPart,
     Concern,
     counted,
-    machines,
 )
-from netlab.charts import experiments as charts
-from netlab.charts.chart import show
-from netlab.files.tables import Sentence, Table
-from netlab.report.page import Page, Section, as_html, folded, page, template
+from netlab.files.tables import Table
+from netlab.report.page import Page, Section, as_html, page, template
 from netlab.results.columns import FLAGS
 from netlab.results.store import read_log
 
@@ -203,143 +192,3 @@ def recorded_by(m: Measured) -> str:
         f"campaign {log.campaign}, netlab {log.version}{adopted if earlier else ''}. "
         "Later edits of the study's file are not part of this report"
     )
-
-
-# The stored calibrations as a page of the report: a chart, tables and method of each part.
-
-HEADS = {
-    "rate_Mbps": "rate, Mb/s",
-    "mtu_B": "MTU, B",
-    "rtt_ms": "RTT asked, ms",
-    "expected_MBps": "TCP can carry, MB/s",
-    "goodput_MBps": "measured, MB/s",
-    "error_percent": "error, %",
-    "least_percent": "least, %",
-    "greatest_percent": "greatest, %",
-    "within_percent": "bound, %",
-    "goodput_Mbps": "load, Mb/s",
-    "mean_ms": "median, ms",
-    "deviation_us": "off by, µs",
-    "least_us": "least, µs",
-    "greatest_us": "greatest, µs",
-    "bound_us": "bound, µs",
-    "late_us": "late, µs",
-}
-FORMATS = {
-    **dict.fromkeys(("expected_MBps", "goodput_MBps", "mean_ms"), ".3f"),
-    **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
-    **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
-    **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
-    "within_percent": ".1f",
-}
-
-
-class _Chart(NamedTuple):
-    """A chart; it needs all `columns`, a `bound` in each row and a value of `figure`."""
-
-    draw: Callable
-    columns: tuple[str, ...]
-    figure: str
-    bound: str
-
-
-_RATES = _Chart(charts.rates, charts.RATE_COLUMNS, "error_percent", "within_percent")
-_ROUND_TRIPS = _Chart(charts.round_trips, charts.ROUND_TRIP_COLUMNS, "deviation_us", "bound_us")
-
-TITLES = {RATES: "Known rates", EMULATOR: "Path emulator"}
-
-TABLES: dict[tuple[str, str], tuple[str, list[str], _Chart]] = {
-    (RATES, "cells"): (
-        "Goodput on paths of known rates, beside what TCP can carry there",
-        ["rate_Mbps", "mtu_B"],
-        _RATES,
-    ),
-    (EMULATOR, "round_trips"): (
-        "Round trips of the emulator, beside those asked for",
-        ["rtt_ms", "load"],
-        _ROUND_TRIPS,
-    ),
-    (EMULATOR, "rates"): (
-        "Goodput of one stream through the emulator, beside what TCP can carry",
-        ["rate_Mbps", "rtt_ms", "mtu_B"],
-        _RATES,
-    ),
-}
-"""Caption, keys and chart of each table of a part."""
-
-METHODS = {
-    RATES: "Lab paths of a known rate, by a token bucket. TCP can carry MSS / (MTU + 14) of it. "
-    "Every run counts: the error is that of their median, between the least and the greatest.",
-    EMULATOR: "Pings and streams through the path emulator, beside the round trip and the rate "
-    "asked for. Every try counts: the figure is their median, between the least and the greatest.",
-}
-"""Method of each part, in words."""
-
-
-def calibration_pages(m: Measured, directory: Path) -> list[Page]:
-    """The page of the calibrations stored in a directory; none if nothing is stored."""
-    found = trust.stored(directory)
-    if not found.parts:
-        return []
-    about, facts = machines(m.runs, m.study).hosts, [FACTS["cpu_model"], FACTS["cpus"]]
-    hosts = {host: _cpu_in_words(*map(about[host].get, facts)) for host in about.columns}
-    sections = [Section("In short", Sentence(f"Latest: {trust.calibration(directory)}."))]
-    sections += [
-        Section(TITLES[name], _part(part, hosts), name=name) for name, part in found.parts.items()
-    ]
-    if found.damaged:
-        names = pd.DataFrame({"file": [f"{f.parent.name}/{f.name}" for f in found.damaged]})
-        table = Table(names, "Calibrations that cannot be read")
-        sections.append(Section("Damaged files", folded("Files", len(names), table)))
-    return [page("calibration", *sections)]
-
-
-def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
-    drawn, tables = Markup(""), Markup("")
-    for name in trust.TABLES[part.name]:
-        frame, (caption, keys, chart) = part.table(name), TABLES[part.name, name]
-        if frame.empty:
-            continue
-        # null and text in the place of a figure is no value
-        figures = [name for name in frame if name in FORMATS or name in _KEYS_IN_NUMBERS]
-        frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in figures})
-        if (
-            {*keys, *chart.columns} <= set(frame)
-            and frame[[*keys, chart.bound]].notna().all(axis=None)
-            and frame[chart.figure].notna().any()
-        ):
-            drawn += as_html(show(chart.draw(frame, title=caption.partition(",")[0])))
-        keys = [key for key in keys if key in frame]
-        texts = {
-            key: [f"{v:g}" if isinstance(v, int | float) else str(v) for v in frame[key]]
-            for key in keys
-        }
-        shown = frame.assign(**texts).set_index(keys) if keys else frame
-        tables += folded("Cells", len(frame), Table(shown, caption, HEADS, FORMATS, data=frame))
-    return drawn + tables + as_html(Sentence(f"{METHODS[part.name]} {_measured(part, hosts)}"))
-
-
-_KEYS_IN_NUMBERS = ("rate_Mbps", "mtu_B", "rtt_ms")
-
-
-def _measured(part: CalibratedPart, hosts: Mapping[str, str]) -> str:
-    """When and where a part was measured, and the hosts of the study that are another machine."""
-    kernel = part.machine.get("kernel")
-    system = f"Linux {kernel}" if kernel else "kernel not recorded"
-    machine = _cpu_in_words(part.machine.get("cpu_model"), part.machine.get("cpus"))
-    text = f"Measured on {part.date} with netlab {part.version} on {machine}, {system}."
-    others: dict[str, list[str]] = {}
-    for host, its in hosts.items():
-        if its != machine:
-            others.setdefault(its, []).append(host)
-    if others:
-        named = "; ".join(f"{', '.join(names)} ({its})" for its, names in others.items())
-        text += f" Hosts of this study on another machine: {named}."
-    return text
-
-
-def _cpu_in_words(model: object, cpus: object) -> str:
-    """CPU model and count: all that tells machines apart, since hosts of a lab are namespaces."""
-    if not model or not cpus or NOT_RECORDED in (model, cpus):
-        return f"a machine whose CPU is {NOT_RECORDED}"
-    return f"{model}, {cpus} CPU{'' if str(cpus) == '1' else 's'}"

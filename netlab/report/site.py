@@ -29,10 +29,11 @@ from netlab.files import paths
 from netlab.notebooks.execution import declared, execute
 from netlab.notebooks.kernel import Kernel
 from netlab.report import tables
+from netlab.report.calibration import calibration_pages
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf
 from netlab.report.front import front, picture
-from netlab.report.gate import CALIBRATION, calibration_pages
+from netlab.report.gate import CALIBRATION
 from netlab.report.page import (
     OWN_FILES,
     Page,

@@ -11,7 +11,7 @@ from calibrated_samples import CELLS, EMULATOR, MACHINE, store_calibration
 
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput
-from netlab.report.gate import calibration_pages
+from netlab.report.calibration import calibration_pages
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.file import freeze
 
