@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import synthetic
+from lab_study import lab_study
 from refusals import refused
 
 from netlab.analysis import printed
@@ -11,57 +13,39 @@ from netlab.analysis.cells import CELL_KEYS, Cells
 from netlab.analysis.compare import compare
 from netlab.analysis.effects import effects
 from netlab.analysis.findings import target
-from netlab.analysis.measured import from_frames
 from netlab.analysis.printed import as_printed
 from netlab.analysis.sides import ComparedSide, split
 from netlab.errors import BadInput
 from netlab.report import tables
 from netlab.report.explore import charts, has_factors, levels, stack
 from netlab.report.pages import view_pages
-from netlab.results.frames import frame_of
 from netlab.study import Study
-from netlab.study.schedule import visits
-
-HOST = {"kind": "lab"}
-STUDY = {
-    "netlab": 1,
-    "name": "crossed",
-    "title": "Crossed",
-    "hosts": {"left": HOST, "right": HOST},
-    "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
-    "groups": [{"name": "one", "path": "cable", "sender": "left", "target_Gbps": 1.6}],
-    "tunings": [{"name": "plain", "mtus_B": [1500, 9000], "knobs": []}],
-    "streams": [1],
-    "factors": {"record_length_B": [1024, 65536], "send": ["copy", "zerocopy"], "rtt_ms": [0, 10]},
-    "exclude": [{"send": "zerocopy", "record_length_B": 1024}],
-    "outer": {"kernel": ["smp", "up"]},
-    "timing": {"rounds": 4, "seconds": 0.5},
-}
 
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return Study.model_validate(STUDY)
-
-
-def goodput_MBps(run, mtu_B, noise) -> float:
-    """100 MB/s, twice that for a long record, half for 10 ms, 1.5 times for ``up``."""
-    at = dict(run.levels)
-    value = 100.0 * (2 if at["record_length_B"] == 65536 else 1) * (0.5 if at["rtt_ms"] else 1)
-    return value * (1.5 if at["kernel"] == "up" else 1) * mtu_B / 9000 * noise
+    lengths = {"record_length_B": [1024, 65536], "send": ["copy", "zerocopy"], "rtt_ms": [0, 10]}
+    content = lab_study().model_dump(mode="json") | {
+        "tunings": [{"name": "plain", "mtus_B": [1500, 9000], "knobs": []}],
+        "factors": lengths,
+        "exclude": [{"send": "zerocopy", "record_length_B": 1024}],
+        "outer": {"kernel": ["smp", "up"]},
+        "timing": {"rounds": 4, "seconds": 0.5},
+    }
+    content["groups"] = [{"name": "one", "path": "a-b", "sender": "a", "target_Gbps": 1.6}]
+    return Study.model_validate(content)
 
 
 @pytest.fixture(scope="module")
 def measured(study, tmp_path_factory):
-    from synthetic import record
+    def change(row):
+        """100 MB/s, twice that for a long record, half for 10 ms, 1.5 times for ``up``."""
+        at, factor = printed.levels_of(row["factors"]), row["mtu_B"] / 9000
+        factor *= (2 if at["record_length_B"] == 65536 else 1) * (0.5 if at["rtt_ms"] else 1)
+        row["goodput_MBps"] *= factor * (1.5 if at["kernel"] == "up" else 1)
 
-    rng, digest = np.random.default_rng(1), study.digest()
-    rows = []
-    for block in visits(study):
-        for run in block.runs:
-            value = goodput_MBps(run, block.mtu_B, rng.normal(1, 0.002))
-            rows.append(record(study, digest, block, run, rng, (value, "CPU")))
-    return from_frames(study, frame_of(rows), None, tmp_path_factory.mktemp("results"))
+    how = {"value": lambda *_: (100.0, "CPU"), "noise": 0.002, "change": change}
+    return synthetic.measured(study, tmp_path_factory.mktemp("results"), **how)
 
 
 def test_cells_are_apart_by_every_factor(measured, study):

@@ -2,12 +2,12 @@
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
+from lab_study import lab_study
 from openlab import changed
 from synthetic import measured
 
@@ -17,9 +17,7 @@ from netlab.analysis.measured import from_frames
 from netlab.files.yaml_file import validated
 from netlab.report import then_and_now as shown
 from netlab.report.site import BESIDE_A_TABLE, measured_notebooks
-from netlab.results.frames import frame_of
 from netlab.study import Study
-from netlab.study.schedule import visits
 
 PUBLISHED = {
     (row.table, row.tuning, row.mtu_B, row.streams): row.throughput_MBps
@@ -247,37 +245,20 @@ def test_a_finding_needs_two_thirds_of_the_groups():
 THEN_MBPS = {(1500, 1024): 200.0, (1500, 65536): 300.0, (9000, 1024): 240.0, (9000, 65536): 360.0}
 
 
-def study_beside(cells: list[dict]) -> Study:
-    host = {"kind": "lab"}
-    return Study.model_validate(
-        {
-            "netlab": 1,
-            "name": "mine",
-            "title": "Mine",
-            "hosts": {"left": host, "right": host},
-            "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
-            "groups": [{"name": "one", "path": "cable", "sender": "left"}],
-            "tunings": [{"name": "plain", "mtus_B": [1500, 9000], "knobs": []}],
-            "streams": [1],
-            "factors": {"record_length_B": [1024, 65536], "send": ["copy"]},
-            "timing": {"rounds": 4},
-            "published": {"title": "Theirs", "source": "A paper", "cells": cells},
-        }
-    )
-
-
-def measured_beside(made: Study, tmp_path):
+def measured_beside(cells: list[dict], tmp_path):
     """Twice the published rates at MTU 1500; at MTU 9000 the record length does nothing."""
-    rng, digest, rows = np.random.default_rng(5), made.digest(), []
-    for block in visits(made):
-        for run in block.runs:
-            value = 2 * THEN_MBPS[block.mtu_B, run.group.record_length_B]
-            value = value if block.mtu_B == 1500 else 480.0
-            row = synthetic.record(
-                made, digest, block, run, rng, (value * rng.normal(1, 0.001), "CPU")
-            )
-            rows.append(row | {"factors": run.factors})
-    return from_frames(made, frame_of(rows), None, tmp_path)
+
+    def value(_study, group, _tuning, mtu_B, _streams):
+        twice = 2 * THEN_MBPS[1500, group.record_length_B]
+        return (twice if mtu_B == 1500 else 480.0), "CPU"
+
+    content = lab_study().model_dump(mode="json") | {
+        "tunings": [{"name": "plain", "mtus_B": [1500, 9000], "knobs": []}],
+        "factors": {"record_length_B": [1024, 65536], "send": ["copy"]},
+        "timing": {"rounds": 4},
+        "published": {"title": "Theirs", "source": "A paper", "cells": cells},
+    }
+    return measured(Study.model_validate(content), tmp_path, value=value, noise=0.001)
 
 
 @pytest.fixture
@@ -287,7 +268,7 @@ def both(tmp_path):
         for (mtu_B, size), value in THEN_MBPS.items()
     ]
     cells.append({"mtu_B": 1500, "record_length_B": 9, "goodput_MBps": 1.0})
-    return measured_beside(study_beside(cells), tmp_path)
+    return measured_beside(cells, tmp_path)
 
 
 def test_cells_pair_by_the_columns_of_the_table(both):
@@ -310,7 +291,6 @@ def test_each_step_has_a_verdict_by_the_measured_interval(both):
 
 
 def test_a_table_that_fits_several_cells_says_so(tmp_path):
-    cells = [{"streams": 1, "goodput_MBps": 100.0}]
-    found = measured_beside(study_beside(cells), tmp_path)
+    found = measured_beside([{"streams": 1, "goodput_MBps": 100.0}], tmp_path)
     assert tn.paired(found).empty and tn.steps_beside(found).empty
     assert "no published cell fits" in repr(shown.cells(found))
