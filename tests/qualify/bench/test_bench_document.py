@@ -226,31 +226,40 @@ def compared(frame: pd.DataFrame) -> pd.DataFrame:
     return ratios(frame).set_index("other")
 
 
+def row_of(noise: float = 0.0, *, seed: int = 1, **rates: float) -> pd.Series:
+    """gensink compared with iperf3, which has 1000 MB/s unless given."""
+    return compared(samples(noise, seed=seed, **{"iperf3": 1000.0, **rates})).loc["iperf3"]
+
+
+@pytest.mark.parametrize(
+    ("noise", "rates", "verdict"),
+    [
+        (0.01, {"gensink": 3000.0, "iperf3": 2500.0}, FASTER),
+        (0.01, {"gensink": 900.0}, SLOWER),
+        # noise larger than the difference cannot be told from none
+        (0.2, {"gensink": 1050.0}, CANNOT_TELL),
+        # an interval within five per cent is the same, and a wider one is not
+        (0.005, {"gensink": 1010.0}, SAME),
+        (0.1, {"gensink": 1010.0}, CANNOT_TELL),
+    ],
+)
+def test_a_verdict_follows_from_the_interval(noise, rates, verdict):
+    row = row_of(noise, **rates)
+    assert row["verdict"] == verdict
+    assert verdict != CANNOT_TELL or (row["reason"] and row["noise_percent"] > 5)
+    assert verdict != SAME or (row["low"] >= 0.95 and row["high"] <= 1.05)
+
+
 def test_a_clear_difference_is_stated_with_an_interval_that_holds_it():
-    row = compared(samples(0.01, gensink=3000.0, iperf3=2500.0)).loc["iperf3"]
-    assert row["verdict"] == FASTER
+    row = row_of(0.01, gensink=3000.0, iperf3=2500.0)
     assert row["low"] < 1.2 < row["high"]
     assert row["high"] - row["low"] < 0.1
     assert row["cpu_ratio"] == pytest.approx(2500 / 3000)
 
 
-def test_being_slower_is_stated_as_plainly():
-    assert compared(samples(0.01, gensink=900.0, iperf3=1000.0)).loc["iperf3", "verdict"] == SLOWER
-
-
 def test_equal_contenders_are_seldom_found_different():
-    verdicts = [
-        compared(samples(0.05, seed=seed, gensink=1000.0, iperf3=1000.0)).loc["iperf3", "verdict"]
-        for seed in range(40)
-    ]
+    verdicts = [row_of(0.05, seed=seed, gensink=1000.0)["verdict"] for seed in range(40)]
     assert verdicts.count(CANNOT_TELL) + verdicts.count(SAME) >= 36
-
-
-def test_noise_larger_than_the_difference_cannot_be_told_from_none():
-    row = compared(samples(0.2, gensink=1050.0, iperf3=1000.0)).loc["iperf3"]
-    assert row["verdict"] == CANNOT_TELL
-    assert row["reason"]
-    assert row["noise_percent"] > 5
 
 
 def test_a_drift_common_to_all_contenders_is_not_noise():
@@ -285,18 +294,10 @@ def test_disturbed_rounds_are_left_out_and_fewer_than_three_others_make_no_state
     assert math.isnan(compared(frame).loc["iperf3", "ratio"])
 
 
-def test_an_interval_within_five_percent_is_the_same_and_a_wider_one_is_not():
-    row = compared(samples(0.005, gensink=1010.0, iperf3=1000.0)).loc["iperf3"]
-    assert row["verdict"] == SAME
-    assert row["low"] >= 0.95 and row["high"] <= 1.05
-    assert compared(samples(0.1, gensink=1010.0, iperf3=1000.0)).loc["iperf3", "verdict"] == (
-        CANNOT_TELL
-    )
-
-
 def test_intervals_widen_with_the_pairs_of_their_mode_and_plain_does_not_count():
     pair = samples(0.02, gensink=1000.0, iperf3=1000.0)
     alone = compared(pair).loc["iperf3"]
+    pd.testing.assert_frame_equal(compared(pair), compared(pair))  # the same each time
 
     def width(*further: pd.DataFrame) -> float:
         rows = ratios(pd.concat([pair, *further]))
@@ -349,11 +350,6 @@ def test_medians_are_shown_as_shares_of_the_memory_copy_rate():
     assert found.loc["gensink", "percent_of_hot_copy"] == pytest.approx(5.0)
     assert found.loc["iperf3", "percent_of_cold_copy"] == pytest.approx(10.0)
     assert found.loc["gensink", "least_MBps"] <= 2000 <= found.loc["gensink", "most_MBps"]
-
-
-def test_the_same_samples_give_the_same_intervals():
-    frame = samples(0.1, gensink=2000.0, iperf3=1000.0)
-    pd.testing.assert_frame_equal(compared(frame), compared(frame))
 
 
 def test_the_summary_counts_verdicts_against_the_best_peer():
