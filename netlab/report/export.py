@@ -130,7 +130,12 @@ class Exporter:
 
     def __init__(self, site: Path, before: Path, *, png: bool = True):
         self._site = site
-        self._drawn = _drawn(before / FIGURES)
+        # PNG files by the digest of their figure
+        self._drawn = {
+            _digest(svg.read_text(encoding="utf-8")): png
+            for svg in sorted((before / FIGURES).glob("*.svg"))
+            if (png := svg.with_suffix(".png")).is_file()
+        }
         self._taken: set[str] = set()
         self._raster = Rasteriser() if png and not NO_PDF else None
         for folder in (FIGURES, OF_TABLES):
@@ -163,7 +168,10 @@ class Exporter:
         files = [(f"{FIGURES}/{name}.{kind}", kind.upper()) for kind in kinds]
         start = found[1].replace('figure"', f'figure" id="figure-{name}"', 1)
         links = _links(files, words, f"figure-{name}")
-        return f"{start}{_inline(svg, name)}{found[5]}{links}</figure>"
+        # ids are made unique; the data and the description are left to the file
+        svg = re.sub(r"<metadata.*?</metadata>", "", svg, flags=re.DOTALL)
+        svg = _IDS.sub(rf"\g<1>{name}-", svg[svg.index("<svg ") :])
+        return f"{start}{svg}{found[5]}{links}</figure>"
 
     def _png(self, svg: str, name: str) -> bool:
         """Write the PNG; copy that of an equal figure, of this site or of the former one."""
@@ -184,40 +192,21 @@ class Exporter:
         parts, end = [], 0
         for found in _TABLE.finditer(body):
             before, end = body[end : found.start()], found.end()
-            name, files, caption = self._table(found)
+            caption = html.unescape(found[1])
+            name = free(slug(caption)[:LONGEST_NAME].strip("-") or "table", self._taken)
+            self._taken.add(name)
+            stem = f"{OF_TABLES}/{name}"
+            for kind, text in (("csv", found[2]), ("tex", found[3])):
+                (self._site / f"{stem}.{kind}").write_text(html.unescape(text), encoding="utf-8")
+            files = [(f"{stem}.csv", "CSV"), (f"{stem}.tex", "LaTeX")]
             *_, at = (0, *(box.end() for box in _BOX.finditer(before)))
-            address = _free_id(name, body) if at else ""
+            address = name if name.startswith("table-") else f"table-{name}"
+            while f'id="{address}"' in body:  # no heading of the page has it
+                address += "-table"
+            address = address if at else ""
             mark = f' id="{address}"' if at else ""
             parts += [before[:at], mark, before[at:], _links(files, caption, address)]
         return "".join([*parts, body[end:]])
-
-    def _table(self, found: re.Match) -> tuple[str, list[tuple[str, str]], str]:
-        """Write the files of a table; return its name, the files and its caption."""
-        caption = html.unescape(found[1])
-        name = free(slug(caption)[:LONGEST_NAME].strip("-") or "table", self._taken)
-        self._taken.add(name)
-        folder = self._site / OF_TABLES
-        for kind, text in (("csv", found[2]), ("tex", found[3])):
-            (folder / f"{name}.{kind}").write_text(html.unescape(text), encoding="utf-8")
-        files = [(f"{OF_TABLES}/{name}.csv", "CSV"), (f"{OF_TABLES}/{name}.tex", "LaTeX")]
-        return name, files, caption
-
-
-def _free_id(name: str, body: str) -> str:
-    """Id of a table, which no heading of the page has."""
-    name = name if name.startswith("table-") else f"table-{name}"
-    while f'id="{name}"' in body:
-        name += "-table"
-    return name
-
-
-def _drawn(folder: Path) -> dict[str, Path]:
-    """PNG files of a site by the digest of their figure."""
-    return {
-        _digest(svg.read_text(encoding="utf-8")): png
-        for svg in sorted(folder.glob("*.svg"))
-        if (png := svg.with_suffix(".png")).is_file()
-    }
 
 
 def _digest(svg: str) -> str:
@@ -233,13 +222,6 @@ def _links(files: list[tuple[str, str]], words: str, address: str) -> str:
             f'<a href="index.html#cite" aria-label="Cite: {name}">cite</a>',
         ]
     return f'<p class="netlab-files">{" ".join(each)}</p>'
-
-
-def _inline(svg: str, name: str) -> str:
-    """An SVG as part of a page: its ids made unique, its data and description left to the file."""
-    svg = re.sub(r"<metadata.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = svg[svg.index("<svg ") :]
-    return _IDS.sub(lambda found: f"{found[1]}{name}-", svg)
 
 
 # Downloads of a site: results as Parquet and CSV, tables as CSV and LaTeX.

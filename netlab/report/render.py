@@ -183,10 +183,11 @@ class PageWriter:
     def __init__(self, site: Path, home: Page, pages: dict, **common: object):
         self._site = site
         code = script("site.js")
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         self._common = {
             "version": __version__,
             "script": Markup(code),
-            "script_hash": _csp_hash(code),
+            "script_hash": f"'sha256-{digest}'",  # the content policy allows this script alone
             "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
             "home": home,
             "pages": pages,
@@ -246,12 +247,6 @@ def single_file(site: Path) -> Path:
     target = site / SINGLE
     target.write_text(_OTHER.sub(follow, _LEFT_OUT.sub("", text)), encoding="utf-8")
     return target
-
-
-def _csp_hash(script: str) -> str:
-    """Source expression of a Content-Security-Policy that allows this one inline script."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
 
 
 # Executed notebooks as files of a site: without times, random ids and machine paths.

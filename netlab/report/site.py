@@ -112,11 +112,11 @@ def build_site(
             parts["downloads"] = write_downloads(measured, work)
             if pdf:
                 no_pdf = write_pdf(measured, work, work / PDF_NAME, title, author)
-        made = {n: _page(n, file, files) for n, file in files.items() if n.ready}
-        for notebook, file in files.items():
-            if notebook not in made:
+        made = {}
+        for notebook in sorted(files, key=lambda one: not one.ready):
+            if not notebook.ready:
                 wait(notebook.path)
-                made[notebook] = _page(notebook, file, files)
+            made[notebook] = _page(notebook, files[notebook], files)
         (work / NOTEBOOKS).mkdir()
         for notebook in files:
             # without the times and paths that papermill noted in them
