@@ -132,9 +132,9 @@ class Exporter:
         self._site = site
         # PNG files by the digest of their figure
         self._drawn = {
-            _digest(svg.read_text(encoding="utf-8")): png
+            _digest(svg.read_text(encoding="utf-8")): svg.with_suffix(".png")
             for svg in sorted((before / FIGURES).glob("*.svg"))
-            if (png := svg.with_suffix(".png")).is_file()
+            if svg.with_suffix(".png").is_file()
         }
         self._taken: set[str] = set()
         self._raster = Rasteriser() if png and not NO_PDF else None
