@@ -30,6 +30,7 @@ from netlab.files import paths
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.json_file import read_json
 from netlab.files.writing import scratch, write_json, write_text
+from netlab.files.yaml_file import read_yaml, yaml_text
 from netlab.report.export import NO_PDF
 from netlab.report.page import MARKER
 from netlab.report.render import copy_plain
@@ -57,6 +58,7 @@ CONTEXT: list[Any] = [
 """With the one term of the profile's own context that is used, so that readers need not load it."""
 
 MEASUREMENT, REPORT, NO_LICENCE = "#measurement", "#report", "#no-licence"
+CITATION, ZENODO = "CITATION.cff", ".zenodo.json"
 NETLAB = "#netlab"
 AUTHOR = "#author"
 
@@ -89,7 +91,8 @@ SINGLE = {
     "study.yml": "The study as it was measured, with the content of its tunings",
     "provenance.json": "Versions, hosts and digests of the measurement and of the report",
     "uv.lock": "Locked versions of every Python package",
-    "CITATION.cff": "How to cite netlab",
+    CITATION: "How to cite these results, and netlab",
+    ZENODO: "Title, description and licence for an upload to Zenodo",
     MANIFEST: "SHA-256 of every other file",
 }
 """Files at the top of a bundle and their content."""
@@ -299,10 +302,11 @@ def bundle(
             _copy(source, work / OWN / source.name, copy_plain)
         _copy_study(measured, work)
         write_json(work / PROVENANCE, provenance(measured))
-        for name in ("uv.lock", "CITATION.cff"):
-            shutil.copyfile(paths.own_file(name), work / name)
+        shutil.copyfile(paths.own_file("uv.lock"), work / "uv.lock")
         _without_place(work, directory)
         about = _about(measured, licence, author)
+        write_text(work / CITATION, yaml_text(_citation(about)))
+        write_json(work / ZENODO, _deposit(about))
         write_json(work / METADATA, metadata(work, about))
         write_text(work / MANIFEST, manifest(work))
         pack(work, target)
@@ -396,6 +400,37 @@ def _about(m: Measured, licence: str, author: str) -> About:
         licence=licence,
         author=author,
     )
+
+
+def _citation(about: About) -> dict[str, Any]:
+    """Content of ``CITATION.cff`` 1.2.0, which requires an author."""
+    netlab = read_yaml(paths.own_file(CITATION))
+    software = {key: netlab[key] for key in ("type", "title", "authors", "license")}
+    return {
+        "cff-version": "1.2.0",
+        "message": "If you use these results, please cite them as below.",
+        "type": "dataset",
+        "title": about.title,
+        "abstract": about.description or about.title,
+        "authors": [{"name": about.author or "not stated"}],
+        "date-released": about.published_at[:10],
+        **({"license-url": about.licence} if about.licence else {}),
+        "references": [software | {"version": about.version}],
+    }
+
+
+def _deposit(about: About) -> dict[str, Any]:
+    """Content of ``.zenodo.json``; what it lacks, Zenodo asks for."""
+    return {
+        "upload_type": "dataset",
+        "title": about.title,
+        "description": about.description or about.title,
+        "publication_date": about.published_at[:10],
+        "keywords": ["network", "throughput", "goodput", "TCP"],
+        "notes": f"Measured and analysed with netlab {about.version}; `netlab verify` checks it.",
+        **({"creators": [{"name": about.author}]} if about.author else {}),
+        **({"license": about.licence} if about.licence else {}),
+    }
 
 
 def _end(runs: pd.DataFrame) -> str:

@@ -29,6 +29,7 @@ from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.paths import notebook, own_file
+from netlab.files.yaml_file import read_yaml
 from netlab.report import bundle as report_bundle
 from netlab.report.bundle import bundle, keep_records, stated_versions, unpacked, versions
 from netlab.report.site import last_visit
@@ -102,7 +103,14 @@ def test_it_has_records_report_study_tunings_and_versions(whole, results):
         load(whole / "study.yml").digest()
         == load(results.parents[1] / "two-racks.yml", rounds=3).digest()
     )
-    assert not [name for name in names if "/." in f"/{name}"], "no hidden files"
+    assert [name for name in names if "/." in f"/{name}"] == [".zenodo.json"]
+    cited = read_yaml(whole / "CITATION.cff")
+    deposit = json.loads((whole / ".zenodo.json").read_text())
+    assert cited["title"] == deposit["title"]
+    assert deposit["title"].endswith(": results and report")
+    assert (cited["type"], deposit["upload_type"]) == ("dataset", "dataset")
+    assert cited["date-released"] == deposit["publication_date"] == "2026-01-05"
+    assert cited["references"][0]["title"].startswith("netlab")
 
 
 def test_it_has_the_latest_stored_calibration_and_the_page_made_of_it(whole, home, again):
