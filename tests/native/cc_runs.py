@@ -66,33 +66,24 @@ def trace_of(
     rtt_ms: int,
     seconds: float,
     queue_packets: int = 0,
-    drop_at: int = 0,
-    drop_at_ms: int = 0,
     ssthresh: int = 0,
+    **drops: int,
 ) -> Trace:
-    """Run one stream and sample it every 10 ms."""
+    """Run one stream and sample it every 10 ms; `drops` are options of the path from the start."""
     with emulated(gensink) as path:
         path.both(rate_bps=rate_bps, delay_us=rtt_ms * 500, queue_packets=queue_packets)
         path.open(sample_ms=10)
         if ssthresh:
             _begin_with(path, ssthresh)
-        drops = {"drop_at": drop_at, "drop_at_ms": drop_at_ms}
         with path.agents() as agents:
             if ssthresh:
                 # the kernel reads the route's metrics after a first connection has closed
                 transfer(path, agents, bytes=1000)
-            if any(drops.values()):
-                path.set("ab", **{key: value for key, value in drops.items() if value})
-            said = transfer(
-                path,
-                agents,
-                congestion=congestion,
-                buffer_B=6 << 20,
-                window_ms=round(seconds * 1000),
-                tail_ms=200,
-                interval_ms=10,
-                trace=1,
-            )
+            if drops:
+                path.set("ab", **drops)
+            timed = {"window_ms": round(seconds * 1000), "tail_ms": 200, "interval_ms": 10}
+            fixed = {"congestion": congestion, "buffer_B": 6 << 20, "trace": 1}
+            said = transfer(path, agents, **timed, **fixed)
         emulation = path.report(samples=1)
     gen, sink = said["gen"], said["sink"]
     assert (gen["status"], sink["status"]) == ("ok", "ok"), (gen["message"], sink["message"])
@@ -118,19 +109,9 @@ def _begin_with(path: Emulated, ssthresh: int) -> None:
     """Set the end of slow start in the sender's route, so that it needs no loss."""
     off = "echo 0 > /proc/sys/net/ipv4/tcp_no_ssthresh_metrics_save"
     run(*path.inside("a", "sh", "-c", off))
-    route = ("ip", "-n", path.names["a"], "route", "replace", ADDRESS["b"], "dev", DEVICE)
-    run(
-        *route,
-        "proto",
-        "kernel",
-        "scope",
-        "link",
-        "src",
-        ADDRESS["a"],
-        "ssthresh",
-        "lock",
-        str(ssthresh),
-    )
+    route = f"replace {ADDRESS['b']} dev {DEVICE} proto kernel scope link src {ADDRESS['a']}"
+    ends = f"ssthresh lock {ssthresh}"
+    run("ip", "-n", path.names["a"], "route", *route.split(), *ends.split())
 
 
 def grown(window: float, acked: float, gain: Callable[[float], float], step: float = 10.0) -> float:

@@ -9,8 +9,8 @@ import itertools
 import os
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from emulated import Emulated, emulated, transfer
@@ -31,31 +31,24 @@ CHANGES = (
 )
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """The emulator's process at one moment."""
 
     resident_B: int
     files: int
     threads: int
 
-    @classmethod
-    def of(cls, pid: int) -> Reading:
-        status = Path(f"/proc/{pid}/status").read_text()
-        return cls(
-            1024 * int(re.search(r"VmRSS:\s+(\d+)", status)[1]),
-            len(os.listdir(f"/proc/{pid}/fd")),
-            int(re.search(r"Threads:\s+(\d+)", status)[1]),
-        )
+
+def reading_of(pid: int) -> Reading:
+    status = Path(f"/proc/{pid}/status").read_text()
+    resident_KiB, threads = re.search(r"VmRSS:\s+(\d+).*Threads:\s+(\d+)", status, re.S).groups()
+    return Reading(1024 * int(resident_KiB), len(os.listdir(f"/proc/{pid}/fd")), int(threads))
 
 
 def check_counts(report: dict) -> None:
     for direction in report["directions"]:
-        dropped = sum(direction["dropped"].values())
-        assert (
-            direction["in_packets"]
-            == direction["out_packets"] + dropped + direction["stored_packets"]
-        ), direction
+        gone = sum(direction["dropped"].values()) + direction["stored_packets"]
+        assert direction["in_packets"] == direction["out_packets"] + gone, direction
         assert direction["stored_B"] <= direction["max_memory_B"] <= direction["memory_B"]
         assert direction["dropped"]["memory"] == direction["dropped"]["malformed"] == 0
 
@@ -69,19 +62,12 @@ def soak(path: Emulated, seconds: float) -> list[Reading]:
         for change in itertools.cycle(CHANGES):
             path.both(**change)
             path.set("ab", drop_at="10,50,51", drop_at_ms=100)
-            result = transfer(
-                path,
-                agents,
-                warmup_ms=0,
-                window_ms=400,
-                streams=4,
-                buffer_B=500_000,
-                drain_ms=20_000,
-            )
+            timed = {"warmup_ms": 0, "window_ms": 400, "drain_ms": 20_000}
+            result = transfer(path, agents, **timed, streams=4, buffer_B=500_000)
             assert result["sink"]["total_bytes"] == result["gen"]["total_bytes"] > 0
             path.datagrams(300, 1000)
             check_counts(path.report(samples=1, restart_ms=20))
-            readings.append(Reading.of(pid))
+            readings.append(reading_of(pid))
             # every change was made once, then two of them again, however slow the machine
             if time.monotonic() > deadline and len(readings) >= len(CHANGES) + 2:
                 return readings
@@ -91,9 +77,7 @@ def wait_until_empty(path: Emulated) -> None:
     """Wait until all packets have left; the last retransmission may take a while."""
     for _ in range(100):
         directions = path.report()["directions"]
-        if all(
-            direction["stored_packets"] == direction["stored_B"] == 0 for direction in directions
-        ):
+        if not any(link["stored_packets"] or link["stored_B"] for link in directions):
             return
         time.sleep(0.05)
     raise AssertionError(directions)
@@ -126,10 +110,5 @@ def test_a_soak_of_everything_at_once_has_no_leak(request, gensink, kind, growth
     early_B, late_B = (
         max(reading.resident_B for reading in part) for part in (readings[:half], readings[half:])
     )
-    print(
-        f"{kind}: {len(readings)} rounds, {final['directions'][0]['in_packets']} packets, resident "
-        f"{readings[0].resident_B >> 10} to {readings[-1].resident_B >> 10} KiB, most in the first "
-        f"half {early_B >> 10}, in the second {late_B >> 10}"
-    )
-    assert late_B - early_B < growth_B
+    assert late_B - early_B < growth_B, (early_B, late_B)
     assert len({(reading.files, reading.threads) for reading in readings}) == 1

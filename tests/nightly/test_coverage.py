@@ -15,13 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netlab.analysis.cells import (
-    CELL_KEYS,
-    LOOK_SHARE,
-    Interval,
-    half_width_percent,
-    log_interval,
-)
+from netlab.analysis.cells import CELL_KEYS, LOOK_SHARE, Interval, half_width_percent, log_interval
 from netlab.analysis.effects import mean_ratio, without_rounds
 from netlab.study.base import Precision
 

@@ -25,7 +25,7 @@ struct nl_transfer {
 	const struct nl_run_opts *opts;
 	const struct nl_engine *engine;
 	const struct nl_io_method *method;
-	struct nl_policy policy; /* see batch.h and read_delay.h */
+	struct nl_policy policy; /* see engine.h and read_delay.h */
 	struct nl_affinity affinity;
 	uint64_t threads;
 	struct nl_stream *stream;          /* [opts->streams] */

@@ -1,7 +1,7 @@
 /* journal: the changes to this host that are not reverted, recorded before they are made.
  *
  * One file for each user and network namespace, tune-INODE-COOKIE.journal in the directory of
- * base/private_dir.h, which ends with the boot, as every knob does. It has one line for each knob, in the
+ * base/files.h, which ends with the boot, as every knob does. It has one line for each knob, in the
  * order of the changes, in the format of a request:
  *
  *     set knob=K [name=..] [interface=.. ifindex=I] old=EXACT [wanted=TEXT] [readback=EXACT]

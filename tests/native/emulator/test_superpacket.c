@@ -17,6 +17,11 @@ static unsigned get16(const uint8_t *p)
 	return (unsigned)p[0] << 8 | p[1];
 }
 
+static uint8_t frame[NL_FRAME_MAX_B], head[NL_PIECE_HEAD_MAX_B];
+static struct nl_superpacket sp;
+static struct virtio_net_hdr vnet;
+static struct iovec iov[2];
+
 static unsigned sum16(const uint8_t *p, size_t len, unsigned sum)
 {
 	for (size_t i = 0; i + 1 < len; i += 2)
@@ -37,20 +42,20 @@ static unsigned pseudo(int version, const uint8_t *ip, unsigned tcp_and_payload_
 	return sum;
 }
 
-/* A TCP super-packet; returns its length. */
-static size_t make(uint8_t *frame, int version, unsigned gso_B, unsigned payload_B)
+/* Make the frame a TCP super-packet; returns its length. */
+static size_t make(int version, unsigned gso_B, unsigned payload_B)
 {
 	unsigned ip_header_B = version == 4 ? IP4_B : IP6_B;
 	unsigned ip_B = ip_header_B + TCP_B + payload_B;
 	uint8_t *ip = frame + NL_VNET_B, *tcp = ip + ip_header_B;
-	struct virtio_net_hdr vnet = {
+
+	vnet = (struct virtio_net_hdr){
 		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
 		.gso_type = version == 4 ? VIRTIO_NET_HDR_GSO_TCPV4 : VIRTIO_NET_HDR_GSO_TCPV6,
 		.gso_size = (uint16_t)gso_B,
 		.csum_start = (uint16_t)ip_header_B,
 		.csum_offset = 16,
 	};
-
 	memset(frame, 0, NL_VNET_B + ip_header_B + TCP_B);
 	memcpy(frame, &vnet, sizeof(vnet));
 	if (version == 4) {
@@ -82,19 +87,14 @@ static size_t make(uint8_t *frame, int version, unsigned gso_B, unsigned payload
 
 static void check_segments(int version)
 {
-	static uint8_t frame[NL_FRAME_MAX_B];
-	unsigned ip_header_B = version == 4 ? IP4_B : IP6_B;
-	size_t len = make(frame, version, 1000, 3500);
-	uint8_t head[NL_PIECE_HEAD_MAX_B], *ip = head + NL_VNET_B, *tcp = ip + ip_header_B;
-	struct nl_superpacket sp;
-	struct iovec iov[2];
-	unsigned at = 0;
+	unsigned ip_header_B = version == 4 ? IP4_B : IP6_B, at = 0;
+	size_t len = make(version, 1000, 3500);
+	uint8_t *ip = head + NL_VNET_B, *tcp = ip + ip_header_B;
 
 	CHECK(nl_superpacket_read(&sp, frame, len) == NL_SUPERPACKET_OK);
 	CHECK(sp.segments == 4 && sp.gso_B == 1000 && sp.data && sp.version == version);
 	for (uint32_t i = 0; i < 4; i++) {
 		unsigned payload_B = i < 3 ? 1000 : 500, seq = 0xffffff00u + 1000 * i;
-		struct virtio_net_hdr vnet;
 
 		CHECK(nl_superpacket_segment_B(&sp, i) == ip_header_B + TCP_B + payload_B);
 		CHECK(nl_superpacket_piece(&sp, frame, i, 1, head, iov) == 2);
@@ -128,12 +128,7 @@ TEST(each_segment_is_a_packet_of_its_own)
 
 TEST(adjacent_segments_stay_a_superpacket)
 {
-	static uint8_t frame[NL_FRAME_MAX_B];
-	size_t len = make(frame, 4, 1000, 3500);
-	uint8_t head[NL_PIECE_HEAD_MAX_B];
-	struct virtio_net_hdr vnet;
-	struct nl_superpacket sp;
-	struct iovec iov[2];
+	size_t len = make(4, 1000, 3500);
 
 	CHECK(nl_superpacket_read(&sp, frame, len) == NL_SUPERPACKET_OK);
 	CHECK(nl_superpacket_piece(&sp, frame, 1, 3, head, iov) == 2);
@@ -146,17 +141,16 @@ TEST(adjacent_segments_stay_a_superpacket)
 
 TEST(a_plain_packet_counts_once)
 {
-	uint8_t frame[NL_VNET_B + IP4_B + TCP_B + 10];
-	struct nl_superpacket sp;
+	const size_t len = NL_VNET_B + IP4_B + TCP_B + 10;
 
-	CHECK(make(frame, 4, 1000, 10) == sizeof(frame));
+	CHECK(make(4, 1000, 10) == len);
 	frame[1] = VIRTIO_NET_HDR_GSO_NONE;
-	CHECK(nl_superpacket_read(&sp, frame, sizeof(frame)) == NL_SUPERPACKET_OK);
+	CHECK(nl_superpacket_read(&sp, frame, len) == NL_SUPERPACKET_OK);
 	CHECK(sp.segments == 1 && sp.data && nl_superpacket_segment_B(&sp, 0) == IP4_B + TCP_B + 10);
 	/* an acknowledgement has no data */
-	CHECK(make(frame, 4, 1000, 0) == sizeof(frame) - 10);
+	CHECK(make(4, 1000, 0) == len - 10);
 	frame[1] = VIRTIO_NET_HDR_GSO_NONE;
-	CHECK(nl_superpacket_read(&sp, frame, sizeof(frame) - 10) == NL_SUPERPACKET_OK);
+	CHECK(nl_superpacket_read(&sp, frame, len - 10) == NL_SUPERPACKET_OK);
 	CHECK(sp.segments == 1 && !sp.data);
 }
 
@@ -174,31 +168,29 @@ TEST(every_truncated_or_wrong_header_is_rejected)
 		{6, 24, NL_SUPERPACKET_GSO_TYPE},   /* csum_start: after the TCP header's first bytes */
 		{NL_VNET_B + 9, IPPROTO_UDP, NL_SUPERPACKET_GSO_TYPE},
 	};
-	static uint8_t whole[NL_FRAME_MAX_B];
-	struct nl_superpacket sp;
 	size_t len;
 
 	for (int version = 4; version <= 6; version += 2) {
-		len = make(whole, version, 1000, 3500);
+		len = make(version, 1000, 3500);
 		for (size_t cut = 0; cut < len; cut++) {
 			uint8_t *exact = malloc(cut ? cut : 1); /* exact length, for the sanitizer */
 
 			CHECK(exact);
-			memcpy(exact, whole, cut);
+			memcpy(exact, frame, cut);
 			CHECK(nl_superpacket_read(&sp, exact, cut) != NL_SUPERPACKET_OK);
 			free(exact);
 		}
 	}
 	for (size_t i = 0; i < sizeof(changed) / sizeof(changed[0]); i++) {
-		len = make(whole, 4, 1000, 3500);
-		whole[changed[i].at] = changed[i].value;
-		CHECK(nl_superpacket_read(&sp, whole, len) == changed[i].code);
+		len = make(4, 1000, 3500);
+		frame[changed[i].at] = changed[i].value;
+		CHECK(nl_superpacket_read(&sp, frame, len) == changed[i].code);
 	}
-	len = make(whole, 4, 0, 3500);
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_GSO_SIZE);
-	len = make(whole, 4, 1000, 3500);
-	whole[NL_VNET_B + IP4_B + 12] = 0xf0;
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_OK && sp.head_B == 80);
-	whole[NL_VNET_B + IP4_B + 12] = 0x40;
-	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_SHORT);
+	len = make(4, 0, 3500);
+	CHECK(nl_superpacket_read(&sp, frame, len) == NL_SUPERPACKET_GSO_SIZE);
+	len = make(4, 1000, 3500);
+	frame[NL_VNET_B + IP4_B + 12] = 0xf0;
+	CHECK(nl_superpacket_read(&sp, frame, len) == NL_SUPERPACKET_OK && sp.head_B == 80);
+	frame[NL_VNET_B + IP4_B + 12] = 0x40;
+	CHECK(nl_superpacket_read(&sp, frame, len) == NL_SUPERPACKET_SHORT);
 }

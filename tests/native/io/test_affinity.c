@@ -69,6 +69,15 @@ TEST(an_unavailable_cpu_is_named)
 	refused_with = 0;
 }
 
+/* The CPUs that threads are spread over, in `affinity`. Their number. */
+static size_t spread(struct nl_affinity *affinity, uint64_t threads, int always)
+{
+	CHECK(nl_affinity_spread(affinity, threads, always) == (affinity->count > 0) || affinity->follow);
+	return affinity->count;
+}
+
+#define SPREAD(threads, always) spread(&(struct nl_affinity){0}, threads, always)
+
 TEST(one_thread_per_cpu_is_pinned)
 {
 	struct nl_affinity affinity = {0};
@@ -77,28 +86,16 @@ TEST(one_thread_per_cpu_is_pinned)
 
 	CHECK(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
 	cpus = (uint64_t)CPU_COUNT(&allowed);
-	nl_affinity_spread(&affinity, cpus + 1, 0);
-	CHECK(affinity.count == 0);
-	if (cpus > 1) {
-		nl_affinity_spread(&affinity, cpus - 1, 0);
-		CHECK(affinity.count == 0);
-	}
-	nl_affinity_spread(&affinity, NL_CPUS_MAX + 1, 0);
-	CHECK(affinity.count == 0);
+	CHECK(SPREAD(cpus + 1, 0) == 0 && (cpus == 1 || SPREAD(cpus - 1, 0) == 0));
+	CHECK(SPREAD(NL_CPUS_MAX + 1, 0) == 0);
 	if (cpus > NL_CPUS_MAX)
 		return;
-	nl_affinity_spread(&affinity, cpus, 0);
-	CHECK(affinity.count == cpus);
+	CHECK(spread(&affinity, cpus, 0) == cpus);
 	for (size_t i = 0; i < affinity.count; i++)
 		CHECK(CPU_ISSET(affinity.cpu[i], &allowed) && (i == 0 || affinity.cpu[i] > affinity.cpu[i - 1]));
 	affinity.cpu[0] = 4321; /* an explicit list is unchanged */
 	nl_affinity_spread(&affinity, cpus, 0);
 	CHECK(affinity.cpu[0] == 4321);
-	affinity = (struct nl_affinity){.follow = 1};
-	nl_affinity_spread(&affinity, cpus, 0);
-	CHECK(affinity.count == 0);
-	affinity = (struct nl_affinity){0};
-	CHECK(nl_affinity_spread(&affinity, cpus + 1, 1) == 1 && affinity.count == cpus); /* always */
-	affinity = (struct nl_affinity){0};
-	CHECK(nl_affinity_spread(&affinity, 1, 1) == 1 && affinity.count == 1);
+	CHECK(spread(&(struct nl_affinity){.follow = 1}, cpus, 0) == 0);
+	CHECK(SPREAD(cpus + 1, 1) == cpus && SPREAD(1, 1) == 1); /* always */
 }

@@ -33,22 +33,20 @@ static struct answer good(void)
 	return a;
 }
 
+static struct nl_interface out;
+static int32_t ifindex;
+
 static int parse(const struct answer *a, size_t len)
 {
-	struct nl_interface out;
-	int32_t index = 0;
-
-	return nl_rtnl_parse(a, len, &index, &out);
+	return nl_rtnl_parse(a, len, &ifindex, &out);
 }
 
 TEST(counters_are_found_behind_other_attributes)
 {
 	struct answer a = good();
-	struct nl_interface out;
-	int32_t index = 0;
 
-	CHECK(nl_rtnl_parse(&a, sizeof(a), &index, &out) == 0);
-	CHECK(index == 5 && out.rx_bytes == UINT64_C(1) << 40 && out.tx_dropped == 7);
+	CHECK(parse(&a, sizeof(a)) == 0);
+	CHECK(ifindex == 5 && out.rx_bytes == UINT64_C(1) << 40 && out.tx_dropped == 7);
 }
 
 TEST(malformed_answers_are_rejected)
@@ -73,17 +71,16 @@ TEST(a_setting_is_found_by_its_number)
 {
 	struct nl_rtnl_u32 found = {.type = IFLA_MTU}, none = {.type = IFLA_GSO_MAX_SIZE};
 	struct answer a = good();
-	int32_t index = 0;
 
 	a.other_value = 9000;
-	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &found) == 0);
-	CHECK(index == 5 && found.value == 9000);
-	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &none) == -1);
+	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &ifindex, &found) == 0);
+	CHECK(ifindex == 5 && found.value == 9000);
+	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &ifindex, &none) == -1);
 	a.other.rta_len = 6; /* 2 bytes only */
-	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &found) == -1);
+	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &ifindex, &found) == -1);
 	a.head.nlmsg_type = NLMSG_ERROR;
 	memcpy(&a.link, &(int32_t){-ENODEV}, sizeof(int32_t));
-	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &found) == ENODEV);
+	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &ifindex, &found) == ENODEV);
 }
 
 TEST(tcp_info_of_an_older_kernel_leaves_zeros)

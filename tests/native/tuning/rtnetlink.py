@@ -9,12 +9,7 @@ import os
 import socket
 import struct
 
-SIZES = {
-    "gso_max_size": 41,
-    "gro_max_size": 58,
-    "gso_ipv4_max_size": 63,
-    "gro_ipv4_max_size": 64,
-}
+SIZES = {"gso_max_size": 41, "gro_max_size": 58, "gso_ipv4_max_size": 63, "gro_ipv4_max_size": 64}
 """IFLA_... of linux/if_link.h."""
 
 GETLINK, SETLINK, ERROR = 18, 19, 2

@@ -45,10 +45,7 @@ def test_lines_are_entries_in_order(parse: Parse):
         f"set {MTU} ifindex=3 old=1500 readback=9000\n"
         f"set {RMEM} old=1%202%203 wanted=4%205%206 readback=1%202%203\n".encode()
     )
-    assert lines == [
-        "mtu||v0|1500||9000|10|0",
-        "sysctl|net.ipv4.tcp_rmem||1 2 3|4 5 6|1 2 3|11|1",
-    ]
+    assert lines == ["mtu||v0|1500||9000|10|0", "sysctl|net.ipv4.tcp_rmem||1 2 3|4 5 6|1 2 3|11|1"]
 
 
 @pytest.mark.parametrize(
