@@ -63,19 +63,24 @@ OTHERS: tuple[str, ...] = ("#6b3e26", "#c2559d", "#4a6fa5", "#7d7d00", "#007a5e"
 """Colours of everything else: factors, generators, TCP stacks, verdicts."""
 
 
-def line_style(i: int) -> dict[str, Any]:
+def line_style(i: int, colours: Sequence[str] = PALETTE) -> dict[str, Any]:
     """Keyword arguments for the ``i``-th line of a chart (cycles after six)."""
-    return _style(PALETTE[i % len(PALETTE)], i)
+    return {
+        "color": colours[i % len(colours)],
+        "marker": MARKERS[i % len(MARKERS)],
+        "linestyle": DASHES[i % len(DASHES)],
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.7,
+    }
 
 
 def mtu_styles(mtus_B: Iterable[int]) -> dict[int, dict[str, Any]]:
     """`line_style` of every MTU: 1500, 9000 and 16114 B look the same on all pages."""
     every = sorted({int(mtu_B) for mtu_B in mtus_B})
-    others = [mtu_B for mtu_B in every if mtu_B not in _POSITION_OF_MTU]
     taken = {_POSITION_OF_MTU[mtu_B] for mtu_B in every if mtu_B in _POSITION_OF_MTU}
-    free = [i for i in range(len(taken) + len(others)) if i not in taken]
-    positions = _POSITION_OF_MTU | dict(zip(others, free, strict=False))
-    return {mtu_B: line_style(positions[mtu_B]) for mtu_B in every}
+    free = (i for i in range(len(every)) if i not in taken)
+    positions = {m: _POSITION_OF_MTU[m] if m in _POSITION_OF_MTU else next(free) for m in every}
+    return {mtu_B: line_style(position) for mtu_B, position in positions.items()}
 
 
 def second_style(i: int) -> dict[str, Any]:
@@ -91,22 +96,12 @@ def tuning_dashes(tunings: Sequence[str]) -> dict[str, Any]:
 
 def side_style(side: str) -> dict[str, Any]:
     """Style of a line of 2003 (``then``) or of the measured side (``now``)."""
-    return _style(SIDES[side], list(SIDES).index(side))
+    return line_style(list(SIDES).index(side), list(SIDES.values()))
 
 
 def other_style(i: int) -> dict[str, Any]:
     """Style of the ``i``-th line besides MTUs, tunings and sides (cycles after six)."""
-    return _style(OTHERS[i % len(OTHERS)], i)
-
-
-def _style(colour: str, i: int) -> dict[str, Any]:
-    return {
-        "color": colour,
-        "marker": MARKERS[i % len(MARKERS)],
-        "linestyle": DASHES[i % len(DASHES)],
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.7,
-    }
+    return line_style(i, OTHERS)
 
 
 def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]]:
@@ -164,8 +159,7 @@ def theme() -> Iterator[None]:
     """Context and decorator with netlab's theme; global settings stay unchanged."""
     base = {**sns.plotting_context("notebook"), **sns.axes_style("ticks")}
     colours = {"axes.prop_cycle": rcsetup.cycler(color=PALETTE), "patch.facecolor": PALETTE[0]}
-    settings: dict[Any, Any] = {**base, **colours, **_RC}
-    with mpl.rc_context(settings):
+    with mpl.rc_context(base | colours | _RC):
         yield
 
 

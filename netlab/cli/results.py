@@ -453,7 +453,7 @@ def bundle_command(
 @click.command("publish")
 @click.argument("sites", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "repository", required=True, help="Git repository: a URL or a directory.")
-@click.option("--branch", default="gh-pages", show_default=True, help="Branch of the site.")
+@click.option("--branch", default="gh-pages", help="Branch of the site.")
 @click.option("--yes", is_flag=True, help="Push without asking what the reports tell.")
 @guarded
 def publish_command(sites: tuple[Path, ...], repository: str, branch: str, yes: bool) -> None:

@@ -22,7 +22,6 @@ from netlab.notebooks.parameters import assigned, check_known
 from netlab.notebooks.progress import MIME, SilenceWatch, SilentNotebook
 
 ENGINE = "netlab"
-EXIT_CODE_OF = {"BadInput": BadInput}
 
 
 def declared(notebook: Path) -> frozenset[str]:
@@ -93,8 +92,8 @@ def execute(
         failed = output.with_name(f"{output.stem}.failed.ipynb")
         os.replace(partial, failed)
         _refuse_silence(watch, notebook, output)
-        kind = EXIT_CODE_OF.get(error.ename, NetlabError)
-        message = f"{error.evalue}" if kind is BadInput else f"{error.ename}: {error.evalue}"
+        kind = BadInput if error.ename == "BadInput" else NetlabError
+        message = error.evalue if kind is BadInput else f"{error.ename}: {error.evalue}"
         raise kind(f"{message} (notebook {notebook.name}, saved as {failed})") from None
     except OSError as error:
         raise NetlabError(

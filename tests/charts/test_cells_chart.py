@@ -32,9 +32,7 @@ def m(tmp_path_factory):
 
 @pytest.fixture
 def ax():
-    figure, ax = plt.subplots()
-    yield ax
-    plt.close(figure)
+    return plt.subplots()[1]
 
 
 def lines(ax):

@@ -59,11 +59,10 @@ def test_spread_leaves_positions_that_are_far_enough_alone():
 
 
 def test_labels_come_in_the_order_of_the_lines_with_their_colours():
-    fig, ax = _figure()
+    _, ax = _figure()
     texts = label_lines(ax)
     assert [t.get_text() for t in texts] == ["high", "low", "middle"]
     assert [t.get_color() for t in texts] == [text_colour(c) for c in PALETTE[:3]]
-    plt.close(fig)
 
 
 def test_a_line_that_ends_early_or_in_a_gap_is_named_at_its_last_value():
@@ -97,23 +96,17 @@ def test_lines_with_bars_carry_values_and_intervals(m):
     drawn = drawn[drawn["panel"] == printed.tuning_labels(whole, m.study)["full"]]
     assert len(drawn) == len(part) == 12
     for row in part.itertuples():
-        (found,) = drawn[
-            drawn["series"].str.contains(f"MTU {row.mtu_B}") & (drawn["x"] == row.streams)
-        ].itertuples()
-        assert (found.y, found.low, found.high) == pytest.approx(
-            (row.goodput_MBps, row.low_MBps, row.high_MBps)
-        )
+        of_mtu = drawn[drawn["series"].str.contains(f"MTU {row.mtu_B}")]
+        (found,) = of_mtu[of_mtu["x"] == row.streams].itertuples()
+        values = (row.goodput_MBps, row.low_MBps, row.high_MBps)
+        assert (found.y, found.low, found.high) == pytest.approx(values)
 
 
 def test_every_mark_of_a_line_has_a_hover_text_with_its_value(m):
     svg = show(charts.panels(m.cells, GROUP, study=m.study)).svg
     titles = re.findall(r"<use [^>]*><title>([^<]*)</title></use>", svg)
-    value = m.cells[
-        (m.cells["group"] == GROUP)
-        & (m.cells["tuning"] == "none")
-        & (m.cells["mtu_B"] == 9000)
-        & (m.cells["streams"] == 4)
-    ]["goodput_MBps"].iloc[0]
+    cells = m.cells.set_index(["group", "tuning", "mtu_B", "streams"])
+    value = cells.loc[(GROUP, "none", 9000, 4), "goodput_MBps"]
     assert len(titles) == 28
     assert any(f"TCP streams 4: {value:.5g} (" in text and "MB/s" in text for text in titles)
 
@@ -143,7 +136,6 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
         fig, ax = _figure()
         label_lines(ax)
         save_svg(fig, tmp_path / name, "Three lines")
-        plt.close(fig)
     first, second = ((tmp_path / n).read_bytes() for n in ("a.svg", "b.svg"))
     assert first == second
     assert b"<dc:date>" not in first
@@ -152,7 +144,6 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
 def test_a_saved_figure_carries_its_alt_text(tmp_path):
     fig, _ = _figure()
     text = save_svg(fig, tmp_path / "deep" / "a.svg", 'Rate < "limit" & more').read_text()
-    plt.close(fig)
     assert 'role="img" aria-label="Rate &lt; &quot;limit&quot; &amp; more"' in text
     assert '<title>Rate &lt; "limit" &amp; more</title>' in text
 
@@ -189,7 +180,6 @@ def test_a_figure_without_alt_text_is_refused(alt):
     fig, _ = _figure()
     with pytest.raises(BadInput, match="alt text"):
         show(fig, alt)
-    plt.close(fig)
 
 
 def test_lines_on_a_part_of_a_figure_are_labelled_and_shown():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -157,18 +157,9 @@ def test_check_finds_an_unreachable_host_and_fails(tmp_path):
 
 
 def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(monkeypatch):
-    class Endpoint:
-        host = object()
-
-        def planned(self, profile, mtu_B):
-            raise AssertionError("planned before the names were known")
-
-    @contextmanager
-    def opened(*_argv, **_more):
-        yield {"left": Endpoint()}
-
+    endpoints = {"left": SimpleNamespace(host=None)}  # that plan nothing
     monkeypatch.setattr(endpoint, "study_lab", lambda study: nullcontext())
-    monkeypatch.setattr(endpoint, "open_endpoints", opened)
+    monkeypatch.setattr(endpoint, "open_endpoints", lambda *_, **__: nullcontext(endpoints))
 
     def refuse(study, path, host):
         raise Unsupported("left: its kernel has no congestion control 'bbx'")
@@ -178,29 +169,18 @@ def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(m
     assert (done.exit_code, done.stdout) == (1, "") and "bbx" in done.stderr
 
 
-class KernelHost:
-    """A host whose kernel has reno and cubic, and modules of these names."""
-
-    def __init__(self, *modules: str):
-        self.name, self.modules = "left", modules
-
-    def run(self, argv, *, check: bool = True):
-        if argv[0] == "cat":
-            return SimpleNamespace(stdout="reno cubic\n", exit_status=0)
-        return SimpleNamespace(stdout="", exit_status=0 if argv[-1] in self.modules else 1)
-
-
 def test_the_congestion_controls_of_a_path_are_the_kernels_a_modules_or_netlabs_own():
-    study = load(STUDY)
+    def run(argv, *, check: bool = True):
+        """Of a host whose kernel has reno and cubic, and a module of htcp."""
+        known = argv[0] == "cat" or argv[-1] == "tcp_htcp"
+        return SimpleNamespace(stdout="reno cubic\n", exit_status=0 if known else 1)
 
-    def of(name: str):
-        return study.model_copy(update={"congestion": name})
-
-    host = KernelHost("tcp_htcp")
+    host, study = SimpleNamespace(name="left", run=run), load(STUDY)
     for known in ("cubic", "htcp", "scalable", "cubic+fast"):
-        parts._require_congestions(of(known), "64-64", host)
+        parts._require_congestions(study.model_copy(update={"congestion": known}), "64-64", host)
+    unknown = study.model_copy(update={"congestion": "cubic+bbx"})
     with pytest.raises(Unsupported, match="no congestion control 'bbx'"):
-        parts._require_congestions(of("cubic+bbx"), "64-64", host)
+        parts._require_congestions(unknown, "64-64", host)
 
 
 def test_check_prints_only_after_all_is_checked(monkeypatch):
