@@ -136,7 +136,10 @@ def test_a_picture_that_cannot_be_rendered_has_no_png():
 
 def test_figures_may_be_exported_without_png(m, tmp_path):
     chart = show(charts.panels(m.cells, GROUP, study=m.study))
-    (tmp_path / "site").mkdir()
+    for folder in ("site", "figures"):
+        (tmp_path / folder).mkdir()
+    for kind in ("svg", "png"):
+        (tmp_path / "figures" / f"former-1.{kind}").touch()
     body = Exporter(tmp_path / "site", tmp_path, png=False).body(chart._repr_html_(), "streams")
     names = {path.name for path in (tmp_path / "site" / "figures").iterdir()}
     assert names == {"streams-1.svg", "streams-1.csv"} and ".png" not in body
