@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -132,8 +133,8 @@ class DamagedFile(NetlabError):
 
 def set_aside(path: Path) -> Path:
     """Rename a damaged file, so that it is not part of the results; return its new path."""
-    numbers = ("", *(f"-{number}" for number in range(2, 10_000)))
-    names = (path.with_name(f"{path.name}.damaged{number}") for number in numbers)
+    endings = chain(("",), (f"-{number}" for number in count(2)))
+    names = (path.with_name(f"{path.name}.damaged{ending}") for ending in endings)
     aside = next(name for name in names if not name.exists())
     try:
         os.replace(path, aside)
