@@ -426,7 +426,6 @@ def _deposit(about: About) -> dict[str, Any]:
         "title": about.title,
         "description": about.description or about.title,
         "publication_date": about.published_at[:10],
-        "keywords": ["network", "throughput", "goodput", "TCP"],
         "notes": f"Measured and analysed with netlab {about.version}; `netlab verify` checks it.",
         **({"creators": [{"name": about.author}]} if about.author else {}),
         **({"license": about.licence} if about.licence else {}),

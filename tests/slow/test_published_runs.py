@@ -27,6 +27,10 @@ def test_what_cannot_be_right_is_named_and_left_out(tmp_path):
         assert row["runs"] == runs and words in row["problem"]
     assert set(wrong.index) - {"README.md"} == {n for n in frame.index if "-5." in n}
     assert found.results.cells["mean"].max() < 24.1
+    # without a rate of the link only contradictions within a file are seen
+    without = netlab.import_files("two-stacks", results=tmp_path / "without", **SIDES)
+    assert (without.frame["problem"] != "").sum() == 4
+    assert without.results.cells["mean"].max() > 24.1
     again = netlab.import_files("two-stacks", link_Mbps=200, results=tmp_path / "r", **SIDES)
     assert again.frame["runs"].sum() == 25 and str(again) == str(found)
 
@@ -39,12 +43,6 @@ def test_files_of_one_name_are_told_apart(tmp_path):
     found = netlab.import_files(tmp_path / "files", link_Mbps=200, results=tmp_path / "r", **SIDES)
     assert found.frame["runs"].tolist() == [1, 1]
     assert [bool(text) for text in found.frame["problem"]] == [False, True]
-
-
-def test_without_a_rate_of_the_link_only_contradictions_within_a_file_are_seen(tmp_path):
-    found = netlab.import_files("two-stacks", results=tmp_path / "r", **SIDES)
-    assert (found.frame["problem"] != "").sum() == 4
-    assert found.results.cells["mean"].max() > 24.1
 
 
 def test_the_notebook_reads_doubts_and_compares(tmp_path):

@@ -104,12 +104,9 @@ def test_directions_have_a_row_a_tuning(compared, drawn):
     assert "Linux64 → Linux64 to both directions" in chart.alt
 
 
-def test_a_ratio_without_an_interval_is_drawn_and_described_so(compared):
+def test_a_ratio_without_an_interval_is_described_so_and_an_empty_comparison_has_no_chart(compared):
     bare = compared.assign(now_low=math.nan, now_high=math.nan, verdict="cannot tell")
     chart = charts.ratios(bare, "tuning").charts[0]
     assert "(no interval), cannot tell" in chart.alt
-
-
-def test_an_empty_comparison_draws_no_chart():
     empty = pd.DataFrame(columns=list(tn.COMPARED_COLUMNS))
     assert charts.ratios(empty, "tuning").charts == ()

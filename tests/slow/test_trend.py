@@ -22,7 +22,7 @@ def directory_of(tmp_path, study, factors):
         results_store.write_log(tmp_path, log)
         runs = synthetic.runs_of(study, seed=number)
         runs = runs.assign(campaign=campaign, goodput_MBps=runs["goodput_MBps"] * factor)
-        runs["campaign"] = runs["campaign"].astype("string")
+        runs = runs.astype({"campaign": "string"})
         for block_id, part in runs.groupby("block_id"):
             name = results_store.part_name(campaign, f"{block_id}@r1", store.parts())
             store.write(name, part, synthetic.intervals_of(part.head(0), study))
