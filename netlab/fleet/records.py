@@ -36,6 +36,9 @@ STORE_KEYS = ("study", "source", "sender", "receiver")
 """Columns that say where a cell is from: stores are never pooled."""
 
 KEYS = (*STORE_KEYS, *CELL_KEYS)
+READ = {*KEYS, *CELL_COLUMNS, "path", "direction", "campaign", "round", "sent_MBps"} - {"source"}
+"""Columns of runs that are read."""
+
 QUANTILES = {"p01_MBps": 0.01, "p25_MBps": 0.25, "median_MBps": 0.5, "p75_MBps": 0.75}
 QUANTILES |= {"p99_MBps": 0.99}
 
@@ -84,7 +87,8 @@ class Stores:
                 campaign = {FIRST: ids[0], LATEST: ids[-1]}.get(name, name)
                 if campaign not in ids:
                     continue
-                records = store.records(campaign=campaign).assign(source=str(store.directory))
+                records = store.records(campaign=campaign, only=READ)
+                records = records.assign(source=str(store.directory))
                 known |= set(records["study"].dropna())
                 runs = records[~records["superseded"]].sort_values("order", ignore_index=True)
                 if study is not None:

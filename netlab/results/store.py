@@ -7,7 +7,7 @@ import glob
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, count
@@ -133,6 +133,10 @@ class Damaged(UserWarning):
     """A file of results is damaged, and its records are left out."""
 
 
+COUNTING = ("run_id", "started_at", "order", "flags", "goodput_MBps")
+"""Columns that say which of the records of a run counts."""
+
+
 @dataclass(frozen=True)
 class Store:
     """The results of one study, in one directory.
@@ -176,27 +180,37 @@ class Store:
                     moved[path] = set_aside(path)
         return moved
 
-    def _parts(self, table: str, parts: Iterable[str]) -> pd.DataFrame:
-        """Rows of several parts, with the column ``part``.
+    def _parts(self, table: str, parts: Iterable[str], only: Collection[str] = ()) -> pd.DataFrame:
+        """Rows of several parts, with the column ``part``; of some columns only, if they are named.
 
         A damaged file is left out and stays, and a :class:`Damaged` warning says so.
         """
         tables: dict[Path, pyarrow.Table] = {}
+        columns = tuple(c for c in TABLES[table] if not only or c.name in only)
         for path in (self._file(table, part) for part in parts):
             if path.exists():
                 try:
-                    tables[path] = raw(path)
+                    tables[path] = raw(path, columns if only else None)
                 except DamagedFile as error:
                     remedy = "its records are left out (`netlab results repair` moves it away)"
                     warnings.warn(f"{error}; {remedy}", Damaged, stacklevel=3)
         if not tables:
-            return frame_of([], TABLES[table]).assign(part="")
+            return frame_of([], columns).assign(part="")
         names = np.repeat([path.stem for path in tables], [t.num_rows for t in tables.values()])
-        return frame_of_parts(tables, TABLES[table]).assign(part=names)
+        return frame_of_parts(tables, columns).assign(part=names)
 
-    def records(self, block_id: str | None = None, *, campaign: str | None = None) -> pd.DataFrame:
-        """All runs ever measured, or those of one block, by start."""
-        found = self._parts("runs", self.parts(block_id))
+    def records(
+        self,
+        block_id: str | None = None,
+        *,
+        campaign: str | None = None,
+        only: Collection[str] = (),
+    ) -> pd.DataFrame:
+        """All runs ever measured, or those of one block, by start.
+
+        Some columns only, if they are named: a tenth of them takes a third of the time.
+        """
+        found = self._parts("runs", self.parts(block_id), {*only, *COUNTING} if only else ())
         found = found.sort_values(["started_at", "order"], ignore_index=True)
         return found.assign(superseded=~self._counts(found, campaign))
 
