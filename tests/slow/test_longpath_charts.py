@@ -56,5 +56,5 @@ def test_a_part_without_runs_has_no_chart(lp):
 def test_a_flagged_run_says_so(lp):
     runs = lp.measured.runs.assign(flags="interference")
     flagged = replace(lp, measured=replace(lp.measured, runs=runs))
-    (chart,) = charts.over_time(flagged, flagged.of("comparison", 9000), "Frames").charts
+    (chart,) = charts.over_time(flagged, flagged.part("comparison", 9000), "Frames").charts
     assert "Reno*" in chart.svg and "Flagged run" in chart.caption
