@@ -100,7 +100,7 @@ def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
     assert_ledger_closes(sink, gen)
     times = sink["samples"]["t_ns"]
     # a busy machine takes fewer, and its run ends later
-    assert 20 <= len(times) <= (times[-1] - times[0]) / 10e6 + 20
+    assert 10 <= len(times) <= (times[-1] - times[0]) / 10e6 + 20
     assert sink["trace"] is None
     shape = [len(row) for row in gen["samples"]["bytes"]]
     for name in ("rtt_us", "cwnd_segments", "retransmits"):
