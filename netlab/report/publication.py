@@ -77,6 +77,8 @@ def publish_sites(
     if not agreed(f"what is pushed tells {told} of a network"):
         return ""
     added = {one.place: site for one, site in zip(reports, sites, strict=True)}
+    if Path(repository).exists():  # git runs in another directory
+        repository = str(Path(repository).absolute())
     with scratch("publish") as work:
         known = _git(work, "ls-remote", "--heads", repository, f"refs/heads/{branch}")
         _git(work, "init", "--quiet", "--initial-branch", branch)
