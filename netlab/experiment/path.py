@@ -247,14 +247,16 @@ class PacketSize:
 def packet_size(sender: RunEnd, receiver: RunEnd, request: Request) -> PacketSize:
     """Send full-size packets one way; if they are lost, find the largest that arrives.
 
-    Takes two round trips on a sound path, and a few seconds on one that loses packets.
+    Takes three round trips on a sound path, and a few seconds on one that loses packets.
     """
     probe = _Probe(sender, receiver, request)
     if not probe.arrives(1):
         return PacketSize(sender.host, receiver.host, probe.packet_B(probe.mss_B), 0)
     probe.wait_ms = LOST_MS + 4 * probe.rtt_us // 1000
     full_B = probe.mss_B
-    passed_B = full_B if probe.arrives(full_B) else _largest(probe, full_B)
+    # with segmentation offload one of some ten gets through a veth link that drops it
+    passes = all(probe.arrives(full_B) for _ in range(2))
+    passed_B = full_B if passes else _largest(probe, full_B)
     return PacketSize(sender.host, receiver.host, probe.packet_B(full_B), probe.packet_B(passed_B))
 
 
