@@ -7,6 +7,7 @@ import json
 import math
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Self
@@ -202,7 +203,7 @@ NOTES_SHOWN = 3
 BAR_WIDTH = 40
 
 
-class Display:
+class Display(ABC):
     """A place that shows the state of a campaign, once in a time at most, and its last state."""
 
     every_s = 0.0
@@ -217,8 +218,8 @@ class Display:
             self.draw(tally)
             self.shown_at = now
 
-    def draw(self, tally: Tally) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def draw(self, tally: Tally) -> None: ...
 
     def note(self, text: str) -> None:
         """Show a message for the user."""

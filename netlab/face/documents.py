@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from netlab.published.claims.values import misprints
 from netlab.report.tables import Sentence
 
 
-class Document(Shown):
+class Document(Shown, ABC):
     """A source document; shows itself as its answer.
 
     Made by :func:`netlab.document`.
@@ -35,9 +36,9 @@ class Document(Shown):
     def _parts(self) -> tuple[Sentence]:
         return (self.answer,)
 
+    @abstractmethod
     def _files(self) -> Iterator[tuple[str, Table]]:
         """Name of a file without its suffix, and the table that it gets."""
-        raise NotImplementedError
 
     def export(self, directory: str | Path) -> Path:
         """Write the tables as CSV and LaTeX.

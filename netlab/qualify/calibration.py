@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -227,7 +228,7 @@ class CellTable(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationPart:
+class CalibrationPart(ABC):
     plan: Any
     samples: list[dict]
     machine: dict
@@ -238,9 +239,9 @@ class CalibrationPart:
     CONGESTION: ClassVar[str]
 
     @property
+    @abstractmethod
     def notes(self) -> tuple[str, ...]:
         """Lines below the tables in a terminal, one a table, and one of all."""
-        raise NotImplementedError
 
     @cached_property
     def frames(self) -> dict[str, pd.DataFrame]:
