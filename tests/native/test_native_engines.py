@@ -135,7 +135,7 @@ def test_stop_in_the_middle_ends_both_ends(agent, engine, send, receive):
         assert (end["code"], end["message"]) == (None, "stopped on request")
 
 
-def assert_runs_end_in_time(agent, streams, runs, within_ms):
+def late_ends_ms(agent, streams, runs):
     """Beside four busy loops, after the gen's own end, or that of the sink's window if later."""
     busy = [subprocess.Popen(("sh", "-c", "while :; do :; done")) for _ in range(4)]
     late_ms = []
@@ -149,13 +149,14 @@ def assert_runs_end_in_time(agent, streams, runs, within_ms):
         for loop in busy:
             loop.kill()
             loop.wait()
-    assert max(late_ms) < within_ms, sorted(late_ms)
+    return sorted(late_ms)
 
 
 @pytest.mark.parametrize("streams", [20, 100])
 def test_runs_end_in_time_on_a_busy_machine(agent, streams):
-    # other tests run meanwhile
-    assert_runs_end_in_time(agent, streams, runs=10, within_ms=500)
+    # Other tests run meanwhile, and take a CPU for a second at times; the night is stricter.
+    late_ms = late_ends_ms(agent, streams, runs=11)
+    assert late_ms[5] < 100 and late_ms[-1] < 10_000, late_ms
 
 
 @pytest.mark.parametrize("engine", ENGINES)

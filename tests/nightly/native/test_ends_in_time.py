@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from test_native_engines import assert_runs_end_in_time
+from test_native_engines import late_ends_ms
 
 
 @pytest.mark.parametrize("streams", [20, 100])
 def test_runs_end_in_time_on_a_busy_machine(agent, streams):
-    assert_runs_end_in_time(agent, streams, runs=250, within_ms=100)
+    assert late_ends_ms(agent, streams, runs=250)[-1] < 100
