@@ -90,8 +90,8 @@ class BadInput(NetlabError):
     ):
         self.where, self.key, self.value = where, key, value
         place = ": ".join(part for part in (where, _cut(printable(key))) if part)
-        found = "" if value is None else f" (found {shown(value)})"
-        text = f"{place}: {message}{found}" if place else f"{message}{found}"
+        suffix = "" if value is None else f" (found {shown(value)})"
+        text = f"{place}: {message}{suffix}" if place else f"{message}{suffix}"
         super().__init__(text, code=code)
 
 

@@ -29,10 +29,10 @@ DIRECTIONS = {"->": "in one direction", "<->": "both directions together"}
 @computed_once
 def headline(m: Measured) -> tuple[str, ...]:
     """Sentences: measurement, machines, best results, limits, and findings on cells of 2003."""
-    said = [_design(m), _machines(m), best(m), _limits(m)]
+    sentences = [_design(m), _machines(m), best(m), _limits(m)]
     if len(comparable(m)):
-        said.append(_findings(m))
-    return tuple(said)
+        sentences.append(_findings(m))
+    return tuple(sentences)
 
 
 def span(values: Sequence[int], noun: str) -> str:
@@ -57,24 +57,24 @@ def _design(m: Measured) -> str:
 
 
 def _machines(m: Measured) -> str:
-    found = machines(m.runs, m.study)
+    facts = machines(m.runs, m.study)
     kinds = {m.study.hosts[end.host].kind for path in m.study.paths.values() for end in path.ends}
-    parts, cpus = [], found.fact("CPUs")
-    if processors := found.fact("CPU"):
+    parts, cpus = [], facts.fact("CPUs")
+    if processors := facts.fact("CPU"):
         each = f"{cpus[0]} × " if len(cpus) == 1 else ""
         parts.append(each + listed(processors, "or"))
-    if kernels := found.fact("kernel"):
+    if kernels := facts.fact("kernel"):
         parts.append(f"Linux {listed(kernels)}")
     machine = ", ".join(parts) or "a machine that was not recorded"
     if kinds != {"lab"}:
-        drivers = found.fact("NIC driver")
+        drivers = facts.fact("NIC driver")
         cards = f"; network cards with driver {listed(drivers)}" if drivers else ""
         return f"The hosts {listed(m.study.hosts)} are real machines: {machine}{cards}."
     lab = (
         f"This is netlab's emulated lab, not hardware: {counted(len(m.study.hosts), 'host')} "
         f"as network namespaces of one machine ({machine}), with modelled buses and links."
     )
-    values = found.shared.loc[found.shared["item"] == "user_namespace", "value"]
+    values = facts.shared.loc[facts.shared["item"] == "user_namespace", "value"]
     if not values.str.contains("True").any():
         return lab
     which = "of some runs " if values.str.contains("False").any() else ""
@@ -151,17 +151,17 @@ def tiles(m: Measured) -> tuple[Tile, ...]:
 
 def _limits(m: Measured) -> str:
     counts, plain = m.bottlenecks["bottleneck"].value_counts(), ("loss", "pacing")
-    known = counts.drop("unknown", errors="ignore")
-    if known.empty:
+    limits = counts.drop("unknown", errors="ignore")
+    if limits.empty:
         return "No cell shows what limited it."
     names = [
         f"{f'the {name},' if name == ASKED else name if name in plain else f'the {name}'} in {n}"
-        for name, n in known.items()
+        for name, n in limits.items()
     ]
     total = counted(len(m.bottlenecks), "cell")
-    said = f"Of {total} with a valid run, goodput was limited by {listed(names)}"
+    text = f"Of {total} with a valid run, goodput was limited by {listed(names)}"
     unknown = counted(int(counts.get("unknown", 0)), "cell", ("shows", "show"))
-    return said + (f"; {unknown} no single limit." if "unknown" in counts else ".")
+    return text + (f"; {unknown} no single limit." if "unknown" in counts else ".")
 
 
 def _findings(m: Measured) -> str:
@@ -199,8 +199,8 @@ COMPARED_COLUMNS = (*CELL, "generator", "reference", *FIGURES)
 
 def generators(runs: pd.DataFrame) -> list[str]:
     """Generators of some runs: netlab's own first, then in the order of the study's groups."""
-    found = runs.sort_values("group")["generator"].drop_duplicates().tolist()
-    return sorted(found, key=lambda name: name != OWN)
+    names = runs.sort_values("group")["generator"].drop_duplicates().tolist()
+    return sorted(names, key=lambda name: name != OWN)
 
 
 def several(runs: pd.DataFrame) -> bool:
@@ -262,8 +262,8 @@ def meters(runs: pd.DataFrame) -> pd.DataFrame:
     keys = ["path", "mtu_B", "streams", "generator"]
     values = ["goodput_MBps", "sender_cpu_percent", "receiver_cpu_percent", "cpu_s_per_GB"]
     grouped, order = good.groupby(keys), generators(runs)
-    found = grouped[[*values, "header_share"]].mean().astype("float64")
-    found.insert(0, "n", grouped.size())
-    return found.reset_index().sort_values(
+    means = grouped[[*values, "header_share"]].mean().astype("float64")
+    means.insert(0, "n", grouped.size())
+    return means.reset_index().sort_values(
         keys, key=lambda c: c.map(order.index) if c.name == "generator" else c, ignore_index=True
     )

@@ -95,8 +95,8 @@ def nominal_level(study: Study) -> float:
 
 
 def half_width_percent(values: np.ndarray, level: float) -> float:
-    found = log_interval(values, level)
-    return 100 * found.half_width / found.mean if found.mean > 0 else math.nan
+    interval = log_interval(values, level)
+    return 100 * interval.half_width / interval.mean if interval.mean > 0 else math.nan
 
 
 def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> float:
@@ -184,9 +184,9 @@ def window_rates(intervals: pd.DataFrame) -> np.ndarray:
 def timelines(intervals: pd.DataFrame) -> pd.DataFrame:
     """Sum the samples of all streams of a run, sample by sample."""
     stream = ["run_id", "direction", "stream"]
-    known = intervals[intervals["interval_s"] > 0].sort_values([*stream, "t_s"])
-    sample, rate_MBps = known.groupby(stream).cumcount(), known["bytes"] / known["interval_s"] / 1e6
-    frame = known.assign(sample=sample, goodput_MBps=rate_MBps, n=1)
+    timed = intervals[intervals["interval_s"] > 0].sort_values([*stream, "t_s"])
+    sample, rate_MBps = timed.groupby(stream).cumcount(), timed["bytes"] / timed["interval_s"] / 1e6
+    frame = timed.assign(sample=sample, goodput_MBps=rate_MBps, n=1)
     summed = frame.groupby(["run_id", "sample"], as_index=False).agg(
         {"t_s": "mean", "goodput_MBps": "sum", "in_window": "all", "n": "sum"}
     )
@@ -369,5 +369,5 @@ def missing_reason(all_flags: Sequence[str | None]) -> str:
 
 def flags_in(texts: Iterable[Any]) -> list[str]:
     """Every flag of some runs once, from their column ``flags``."""
-    known = (text for text in texts if not pd.isna(text))
-    return sorted({flag for text in known for flag in text.split(",") if flag})
+    filled = (text for text in texts if not pd.isna(text))
+    return sorted({flag for text in filled for flag in text.split(",") if flag})

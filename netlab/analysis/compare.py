@@ -78,10 +78,10 @@ def _listed(levels: set) -> str:
 
 def cells_of(runs: pd.DataFrame, keys: tuple[str, ...]) -> dict[tuple, list[int]]:
     """Positions of the runs of each cell, in the order they appear."""
-    found: dict[tuple, list[int]] = {}
+    rows_by_cell: dict[tuple, list[int]] = {}
     for at, key in enumerate(zip(*(plain_values(runs[column]) for column in keys), strict=True)):
-        found.setdefault(key, []).append(at)
-    return found
+        rows_by_cell.setdefault(key, []).append(at)
+    return rows_by_cell
 
 
 SAME_WITHIN_PERCENT = 5.0
@@ -173,18 +173,18 @@ def compare_pairs(
     """Compare pairs of series as one family: their statements hold at once."""
     cell_level, rows = bonferroni(level, len(pairs) or 1), []
     for pair, p_holm in zip(pairs, holm([p_of_ratio(*pair) for pair in pairs]), strict=True):
-        found, paired = _compared(*pair, cell_level)
+        both, paired = _compared(*pair, cell_level)
         goodputs, (n_a, n_b) = [values.to_numpy() for values in pair], map(len, pair)
         halves = [half_width_percent(g, one.level) for g, one in zip(goodputs, asked, strict=True)]
         means = [math.exp(float(np.log(values).mean())) for values in goodputs]
         few = f"{n_a} and {n_b} valid runs, {COMMON_ROUNDS} of each are needed"
         few = "" if min(n_a, n_b) >= COMMON_ROUNDS else few
-        ends = (math.nan, math.nan) if few else (found.low, found.high)
+        ends = (math.nan, math.nan) if few else (both.low, both.high)
         reason = few or imprecise(halves, asked)
-        word = decide(found, p_holm, 1 - level, same_within_percent)
+        word = decide(both, p_holm, 1 - level, same_within_percent)
         word = CANNOT_TELL if reason else word
         why = reason or ("the interval is too wide" if word == CANNOT_TELL else "")
-        row = (found.ratio, *ends, p_holm, word, not reason, why, paired, n_a, n_b, *means, *halves)
+        row = (both.ratio, *ends, p_holm, word, not reason, why, paired, n_a, n_b, *means, *halves)
         rows.append(dict(zip(FIGURES, row, strict=True)))
     return rows
 
@@ -207,9 +207,9 @@ def holm(p: Sequence[float]) -> list[float]:
     values = np.where(np.isnan(np.asarray(p, dtype=float)), np.inf, np.asarray(p, dtype=float))
     order = np.argsort(values, kind="stable")
     steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    found = np.empty(len(values))
-    found[order] = np.where(np.isinf(steps), np.nan, np.minimum(steps, 1.0))
-    return found.tolist()
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.where(np.isinf(steps), np.nan, np.minimum(steps, 1.0))
+    return adjusted.tolist()
 
 
 def _measured(
@@ -223,7 +223,7 @@ def _measured(
         f"{side if campaign is None else campaign}@{number}"
         for campaign, number in zip(campaigns, runs["round"], strict=True)
     ]
-    found = {}
+    measured = {}
     for key, rows in cells_of(runs, keys).items():
         several = set(groups[rows])
         if len(several) > 1:
@@ -232,8 +232,8 @@ def _measured(
                 "factors and would make one cell; compare two groups by name, --by group=X,Y",
                 code="E-ANALYSIS-023",
             )
-        found[key] = pd.Series(goodputs[rows], index=[rounds[row] for row in rows])
-    return found
+        measured[key] = pd.Series(goodputs[rows], index=[rounds[row] for row in rows])
+    return measured
 
 
 def _compared(before: pd.Series, after: pd.Series, level: float) -> tuple[Ratio, bool]:
@@ -245,12 +245,12 @@ def _compared(before: pd.Series, after: pd.Series, level: float) -> tuple[Ratio,
 
 def imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:
     """Reason why a cell is not ranked: a side is less precise than its study asked."""
-    said = [
+    wide = [
         f"{name} is within ±{half:.1f} %, its study asks for {one.half_width_percent:g} %"
         for name, half, one in zip("AB", halves, asked, strict=True)
         if one.half_width_percent is not None and not half <= one.half_width_percent
     ]
-    return "; ".join(said)
+    return "; ".join(wide)
 
 
 def _sorted(frame: pd.DataFrame) -> pd.DataFrame:
@@ -289,7 +289,7 @@ def _overall(pairs: list[tuple[pd.Series, pd.Series]], level: float) -> Ratio:
     whole = math.exp(means[1] - means[0])
     if min(map(len, rounds)) < COMMON_ROUNDS:
         return Ratio(whole, math.nan, math.nan)
-    found, _ = _compared(rounds[0], rounds[1], level)
+    overall, _ = _compared(rounds[0], rounds[1], level)
     # rounds that only some cells have move the centre, not the spread between rounds
-    shift = whole / found.ratio
-    return Ratio(whole, found.low * shift, found.high * shift)
+    shift = whole / overall.ratio
+    return Ratio(whole, overall.low * shift, overall.high * shift)

@@ -52,16 +52,16 @@ def flag_counts(runs: pd.DataFrame) -> pd.DataFrame:
 
 def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
     """Knobs of the tunings that hosts lack, with the reason."""
-    found: dict[tuple[str, str], tuple[set[str], pd.Index]] = {}
+    refused: dict[tuple[str, str], tuple[set[str], pd.Index]] = {}
     for text, rows in runs.groupby("unsupported", sort=False).groups.items():
         for entry in json_of(str(text), "unsupported", code="E-ANALYSIS-003") or []:
             host, knob, reason = (str(entry.get(name, "")) for name in ("host", "knob", "reason"))
-            hosts, before = found.get((knob, reason), (set(), rows[:0]))
-            found[knob, reason] = (hosts | {host}, before.union(rows))
+            hosts, before = refused.get((knob, reason), (set(), rows[:0]))
+            refused[knob, reason] = (hosts | {host}, before.union(rows))
     levels = [level.name for level in study.tunings] if study else []
     order = [*levels, *runs["tuning"].unique()]
     rows = []
-    for (knob, reason), (hosts, of) in sorted(found.items(), key=lambda item: item[0]):
+    for (knob, reason), (hosts, of) in sorted(refused.items(), key=lambda item: item[0]):
         tunings = sorted(runs.loc[of, "tuning"].unique(), key=order.index)
         rows.append((", ".join(sorted(hosts)), knob, reason, ", ".join(tunings), len(of)))
     columns = ["hosts", "knob", "reason", "tunings", "runs"]
@@ -184,11 +184,11 @@ QUEUES = ("group", "streams", "runs", "receive_cpus", "receive_queues", "streams
 
 def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
     """Drop, error and pause counters that grew, of each end's card, and what they mean."""
-    known = runs[runs["card_counters"].notna()]
-    if known.empty:
+    counted = runs[runs["card_counters"].notna()]
+    if counted.empty:
         return None
     grown = defaultdict(list)
-    for row in known.itertuples():
+    for row in counted.itertuples():
         ends = parse_json(row.card_counters, "card_counters")
         if not any(ends.values()):
             continue
@@ -196,22 +196,22 @@ def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
         for end, values in ends.items():
             driver = (hosts.get(getattr(row, end)) or {}).get("nic_driver")
             for name, value in values.items():
-                if said := meaning(driver, name):
-                    grown[end, name, said].append(value)
+                if cause := meaning(driver, name):
+                    grown[end, name, cause].append(value)
     rows = [
-        (end, name, len(values), pd.Series(values).median(), max(values), said)
-        for (end, name, said), values in sorted(grown.items())
+        (end, name, len(values), pd.Series(values).median(), max(values), cause)
+        for (end, name, cause), values in sorted(grown.items())
     ]
     return pd.DataFrame.from_records(rows, columns=list(COUNTERS))
 
 
 def collisions(runs: pd.DataFrame) -> pd.DataFrame | None:
     """Groups and stream counts of which several streams shared a receive queue."""
-    known = runs[runs["streams_per_queue"].notna()]
-    if known.empty:
+    hashed = runs[runs["streams_per_queue"].notna()]
+    if hashed.empty:
         return None
     places = list(QUEUES[3:])
-    shared = known[known["streams_per_queue"] > 1].astype(dict.fromkeys(places, "float64"))
+    shared = hashed[hashed["streams_per_queue"] > 1].astype(dict.fromkeys(places, "float64"))
     by_cell = shared.groupby(["group", "streams"])
     return by_cell[places].median().assign(runs=by_cell.size()).reset_index()[list(QUEUES)]
 
@@ -226,21 +226,21 @@ CEILING_COLUMNS = (
 
 def ceilings(runs: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     keys = list(CELL_KEYS)
-    known = valid(runs).dropna(subset=["ceiling_MBps"]).groupby(keys, sort=False)
-    found = known.agg(
+    by_cell = valid(runs).dropna(subset=["ceiling_MBps"]).groupby(keys, sort=False)
+    frame = by_cell.agg(
         {"ceiling_MBps": "median", "ceiling_kind": "first", "ceiling_source": "first"}
     )
-    joined = cells[[*keys, "goodput_MBps"]].merge(found.reset_index(), on=keys, how="inner")
+    joined = cells[[*keys, "goodput_MBps"]].merge(frame.reset_index(), on=keys, how="inner")
     joined["percent_of_ceiling"] = 100 * joined["goodput_MBps"] / joined["ceiling_MBps"]
     return joined.reindex(columns=list(CEILING_COLUMNS))
 
 
 def ceilings_table(runs: pd.DataFrame, cells: pd.DataFrame) -> Table | None:
     """Ceilings of each group with their sources, and its best cell; None without a known one."""
-    found = ceilings(runs, cells)
-    if found.empty:
+    frame = ceilings(runs, cells)
+    if frame.empty:
         return None
-    of_group = found.groupby(["group", "ceiling_kind", "ceiling_source"], sort=False)
+    of_group = frame.groupby(["group", "ceiling_kind", "ceiling_source"], sort=False)
     rows = of_group.agg(
         low=("ceiling_MBps", "min"),
         high=("ceiling_MBps", "max"),
@@ -277,9 +277,9 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     facts = {text: parse_json(text or "{}", "provenance").get("hosts") or {} for text in texts}
     busy = [_busy_cores(row, facts[row["provenance"]], study) for row in good.to_dict("records")]
     cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
-    known = good.assign(cost=cost).dropna(subset="cost").groupby(list(CELL_KEYS), sort=False)
-    found = known["cost"].agg(cpu_s_per_GB="median", low="min", high="max", n="size")
-    return found.reset_index()[list(COLUMNS)]
+    by_cell = good.assign(cost=cost).dropna(subset="cost").groupby(list(CELL_KEYS), sort=False)
+    frame = by_cell["cost"].agg(cpu_s_per_GB="median", low="min", high="max", n="size")
+    return frame.reset_index()[list(COLUMNS)]
 
 
 def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> float:

@@ -158,11 +158,11 @@ def effects(
         by_level = {level: v["goodput_MBps"] for level, v in goodputs.groupby(factor)}
         present = [level for level in levels if level in by_level]
         for a, b in pairwise(present):
-            found = paired_ratio(by_level[a], by_level[b], confidence)
+            ratio = paired_ratio(by_level[a], by_level[b], confidence)
             rows.append(
                 dict(zip(context, key, strict=True))
                 | {"factor": factor, "from_level": level_text(a), "to_level": level_text(b)}
-                | {"ratio": found.ratio, "low": found.low, "high": found.high}
+                | {"ratio": ratio.ratio, "low": ratio.low, "high": ratio.high}
                 | {"n_from": len(by_level[a]), "n_to": len(by_level[b])}
             )
     return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
@@ -237,15 +237,15 @@ def _standard_error(
     residual = logs - (np.bincount(cell, logs) / count)[cell]
     share = (cell[:, None] == cell) / count[cell]  # what each value has in each fitted one
     pull = (weights / count)[cell]
-    found, designs = 0.0, []
+    variance, designs = 0.0, []
     for number in range(place.max() + 1):
         here = np.flatnonzero(place == number)
         left, vectors = np.linalg.eigh(np.eye(len(here)) - share[np.ix_(here, here)])
         scale = np.where(left > CONVERGED, 1 / np.sqrt(np.maximum(left, CONVERGED)), 0.0)
         corrected = (vectors * scale) @ (vectors.T @ pull[here])
-        found += float(residual[here] @ corrected) ** 2
+        variance += float(residual[here] @ corrected) ** 2
         design = -share[:, here] @ corrected
         design[here] += corrected
         designs.append(design)
     products = np.array(designs) @ np.array(designs).T
-    return math.sqrt(found), float(np.trace(products) ** 2 / np.square(products).sum())
+    return math.sqrt(variance), float(np.trace(products) ** 2 / np.square(products).sum())

@@ -107,8 +107,8 @@ def _step(factor: str, levels: Sequence) -> str:
 def _mtus(m: Material) -> list[int]:
     asked = {mtu_B for level in m.study.tunings for mtu_B in level.mtus_B or ()}
     as_found = [level.name for level in m.study.tunings if level.mtus_B is None]
-    found = m.runs.loc[m.runs["tuning"].isin(as_found), "mtu_B"].unique()
-    return sorted(asked | {int(mtu_B) for mtu_B in found})
+    mtus = m.runs.loc[m.runs["tuning"].isin(as_found), "mtu_B"].unique()
+    return sorted(asked | {int(mtu_B) for mtu_B in mtus})
 
 
 def _small_bound_by_cpu(m: Material) -> Answers:
@@ -135,30 +135,30 @@ def _flat_over_streams(m: Material) -> Answers:
     if not mtus:
         return [], "the study has no run"
     part = good[(good.tuning == m.tunings[-1]) & (good.mtu_B > mtus[0])].set_index("round")
-    part, found = part[["group", "mtu_B", "streams", "goodput_MBps"]], []
+    part, spreads = part[["group", "mtu_B", "streams", "goodput_MBps"]], []
     for _, context in part.groupby(["group", "mtu_B"], sort=False):
         sets = [goodputs for _, goodputs in context.groupby("streams")["goodput_MBps"]]
         if len(sets) > 1:
             ends = min(sets, key=pd.Series.mean), max(sets, key=pd.Series.mean)
-            found.append(paired_ratio(*ends, m.study.confidence))
-    if not found:
+            spreads.append(paired_ratio(*ends, m.study.confidence))
+    if not spreads:
         return [], "the study has nothing to compare"
-    words = ["yes" if r.high <= FLAT else "no" if r.low > FLAT else "open" for r in found]
-    return words, f"highest over lowest: {printed.reach([r.ratio for r in found], _times)}"
+    words = ["yes" if r.high <= FLAT else "no" if r.low > FLAT else "open" for r in spreads]
+    return words, f"highest over lowest: {printed.reach([r.ratio for r in spreads], _times)}"
 
 
 def _slower_bus_less(m: Material) -> Answers:
-    levels, found = ["direction", "tuning", "mtu_B", "streams", "factors"], []
+    levels, answers = ["direction", "tuning", "mtu_B", "streams", "factors"], []
     goodputs = usable(m.runs).set_index("round")[[*levels, "bus_MBps", "goodput_MBps"]]
     for _, part in goodputs.groupby(levels, sort=False):
         by_bus = dict(list(part.groupby("bus_MBps")["goodput_MBps"]))
         if len(by_bus) > 1:
             ends = by_bus[max(by_bus)], by_bus[min(by_bus)]
-            found.append(paired_ratio(*ends, m.study.confidence))
-    if not found:
+            answers.append(paired_ratio(*ends, m.study.confidence))
+    if not answers:
         return [], "the study has one bus"
-    words = [{FASTER: "no", SLOWER: "yes", CANNOT_TELL: "open"}[r.verdict()] for r in found]
-    return words, f"slowest bus over fastest: {printed.reach([r.ratio for r in found], _times)}"
+    words = [{FASTER: "no", SLOWER: "yes", CANNOT_TELL: "open"}[r.verdict()] for r in answers]
+    return words, f"slowest bus over fastest: {printed.reach([r.ratio for r in answers], _times)}"
 
 
 def _slower_host_sends_less(m: Material) -> Answers:
@@ -261,12 +261,12 @@ def target(cells: pd.DataFrame, study: Study) -> pd.DataFrame:
             ("% of bus", group.target_percent_of_bus, of_bus, 1.0, "no cell with a bus"),
             ("Gb/s", group.target_Gbps, rate, GBPS_A_MBPS, "no valid cell"),
         ):
-            known = best[best[columns[0]].notna()].to_dict("records")
-            if wanted is not None and not known:
+            best_rows = best[best[columns[0]].notna()].to_dict("records")
+            if wanted is not None and not best_rows:
                 rows.append((group.name, unit, wanted, nothing, *[np.nan] * 3, CANNOT_TELL))
             elif wanted is not None:
-                reached, low, high = (scale * float(known[0][column]) for column in columns)
+                reached, low, high = (scale * float(best_rows[0][column]) for column in columns)
                 met = "met" if low >= wanted else "not met" if high < wanted else CANNOT_TELL
-                where = printed.where(known[0], labels)
+                where = printed.where(best_rows[0], labels)
                 rows.append((group.name, unit, wanted, where, reached, low, high, met))
     return pd.DataFrame.from_records(rows, columns=list(TARGET_COLUMNS))

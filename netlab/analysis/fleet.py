@@ -25,12 +25,12 @@ def link_cells(runs: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     logs = np.log(good["goodput_MBps"].astype(float))
     frame = good[LINK].assign(cell=good["run_id"].map(cells), log=logs)
     by_cell = frame.groupby([*LINK, "cell"], observed=True)["log"]
-    found = by_cell.agg(["count", "mean", "std"]).reset_index()
-    count, mean = found["count"], found["mean"]
+    summary = by_cell.agg(["count", "mean", "std"]).reset_index()
+    count, mean = summary["count"], summary["mean"]
     quantile = t_quantile(np.maximum(count - 1, 1), 0.5 + confidence / 2)
-    half = (quantile * found["std"] / np.sqrt(count)).where(count >= LEAST)
-    median = found.groupby("cell", observed=True)["mean"].transform("median")
-    return found[[*LINK, "cell"]].assign(
+    half = (quantile * summary["std"] / np.sqrt(count)).where(count >= LEAST)
+    median = summary.groupby("cell", observed=True)["mean"].transform("median")
+    return summary[[*LINK, "cell"]].assign(
         runs=count,
         goodput_MBps=np.exp(mean),
         low_MBps=np.exp(mean - half),
@@ -42,11 +42,11 @@ def link_cells(runs: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
 def links(cells: pd.DataFrame) -> pd.DataFrame:
     """Links of a fleet, the slowest first."""
     logs = cells.assign(log=np.log(cells["share"])).groupby(LINK, observed=True)["log"]
-    found = logs.agg(cells="count", share="mean").reset_index()
-    found["share"] = np.exp(found["share"])
+    frame = logs.agg(cells="count", share="mean").reset_index()
+    frame["share"] = np.exp(frame["share"])
     ends = {"sender": "receiver", "receiver": "sender", "share": "reverse"}
-    found = found.merge(found[[*LINK, "share"]].rename(columns=ends), on=LINK, how="left")
-    return found.sort_values("share", ignore_index=True)
+    frame = frame.merge(frame[[*LINK, "share"]].rename(columns=ends), on=LINK, how="left")
+    return frame.sort_values("share", ignore_index=True)
 
 
 def asymmetric(found: pd.DataFrame) -> pd.Series:
@@ -100,13 +100,13 @@ def outlying_hosts(links: pd.DataFrame) -> pd.DataFrame:
     logs = np.full((len(names), len(names)), np.nan)
     logs[links["sender"].map(at), links["receiver"].map(at)] = np.log(links["share"])
     sends, receives = _polished(logs)
-    found = [
+    outliers = [
         {"host": names[host], "role": role, "links": count, "share": share, "p": p}
         for role, rows in (("sends", logs - receives), ("receives", (logs - sends[:, None]).T))
         for host, count, share, p in _outlying(rows)
         if abs(share - 1) >= LEAST_PERCENT / 100
     ]
-    return pd.DataFrame(found, columns=COLUMNS).sort_values("share", ignore_index=True)
+    return pd.DataFrame(outliers, columns=COLUMNS).sort_values("share", ignore_index=True)
 
 
 def _polished(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +134,7 @@ def _outlying(rows: np.ndarray) -> list[tuple[int, int, float, float]]:
     """Row, number of its values, its median over that of the others, corrected p."""
     counts = np.isfinite(rows).sum(axis=1)
     left = np.flatnonzero(counts >= LEAST_PARTNERS)
-    found = []
+    outliers = []
     while len(left) > 2:
         p = np.minimum(1.0, 2 * len(left) * _rank_sum_p(rows[left]))
         first = int(np.argmin(p))
@@ -143,8 +143,8 @@ def _outlying(rows: np.ndarray) -> list[tuple[int, int, float, float]]:
         host = int(left[first])
         left = np.delete(left, first)
         share = float(np.exp(np.nanmedian(rows[host]) - np.nanmedian(rows[left])))
-        found.append((host, int(counts[host]), share, float(p[first])))
-    return found
+        outliers.append((host, int(counts[host]), share, float(p[first])))
+    return outliers
 
 
 def _rank_sum_p(rows: np.ndarray) -> np.ndarray:
@@ -152,10 +152,10 @@ def _rank_sum_p(rows: np.ndarray) -> np.ndarray:
     from scipy.special import ndtr
     from scipy.stats import rankdata
 
-    there = np.isfinite(rows)
+    finite = np.isfinite(rows)
     ranks = np.zeros(rows.shape)
-    ranks[there] = rankdata(rows[there])
-    count = there.sum(axis=1)
+    ranks[finite] = rankdata(rows[finite])
+    count = finite.sum(axis=1)
     others = count.sum() - count
     surplus = ranks.sum(axis=1) - count * (count + 1) / 2 - count * others / 2
     z = surplus / np.sqrt(count * others * (count + others + 1) / 12)

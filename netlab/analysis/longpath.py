@@ -343,10 +343,10 @@ def recoveries(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
         part = traced.get(run.run_id)
         if part is None or run.streams != 1:
             continue
-        found = recovery(part[part["direction"] == "forward"], float(run.forced_loss_s))
-        if found is not None:
+        recovered = recovery(part[part["direction"] == "forward"], float(run.forced_loss_s))
+        if recovered is not None:
             stack = stack_name(run.congestion)
             row = {"run_id": run.run_id, "stack": stack, "loss_s": float(run.forced_loss_s)}
-            rows.append(row | asdict(found) | beside_law(stack, found))
+            rows.append(row | asdict(recovered) | beside_law(stack, recovered))
     columns = ["run_id", "stack", "loss_s", *Recovery.__dataclass_fields__, *LAW_COLUMNS]
     return pd.DataFrame(rows, columns=columns)

@@ -190,8 +190,8 @@ def samples_of(measured: Measured) -> LongPath:
             f"{measured.results} holds no traces; the study needs trace: true",
             code="E-ANALYSIS-010",
         )
-    known = measured.intervals
+    samples = measured.intervals
     at = measured.campaign
-    intervals = store.rows("intervals", campaign=at) if known is None else known
+    intervals = store.rows("intervals", campaign=at) if samples is None else samples
     traces, paths = (store.rows(table, campaign=at) for table in ("traces", "paths"))
     return LongPath(measured, intervals, traces, paths)

@@ -128,9 +128,9 @@ def _drift(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
     )
     unit = "% an hour" if hourly else f"% over {_duration(span_h)}"
     interval = f"{100 * CONFIDENCE:g} % interval {low:+.1f} to {high:+.1f} %"
-    said = f"{estimate:+.1f} {unit}, {interval}"
-    effect = f"goodput drifted by {said} (p = {p:.3f})"
-    none = f"no drift is distinguishable from zero: {said} (p = {p:.2f})"
+    text = f"{estimate:+.1f} {unit}, {interval}"
+    effect = f"goodput drifted by {text} (p = {p:.3f})"
+    none = f"no drift is distinguishable from zero: {text} (p = {p:.2f})"
     return estimate, low, high, unit, p, effect, none
 
 
@@ -260,9 +260,9 @@ def from_frames(
     campaign: str | None = None,
 ) -> Measured:
     """Make cells and bottlenecks of frames that are already in memory."""
-    cells, found = Cells.of(study)(runs, intervals, study), verdicts(runs)
-    cells = cells.merge(found[[*CELL_KEYS, "bottleneck"]], on=list(CELL_KEYS), how="left")
-    return Measured(study, runs, cells, found, results, intervals, campaign)
+    cells, verdict_frame = Cells.of(study)(runs, intervals, study), verdicts(runs)
+    cells = cells.merge(verdict_frame[[*CELL_KEYS, "bottleneck"]], on=list(CELL_KEYS), how="left")
+    return Measured(study, runs, cells, verdict_frame, results, intervals, campaign)
 
 
 def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
@@ -270,9 +270,9 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     file, name = _named(study, results) if str(study) else (None, "")
     directory = _directory(results, name)
     # one campaign for runs and design: another may begin meanwhile
-    known = ids(directory)
-    campaign = known[-1] if known else None
-    for one in known if file else ():  # the campaign that stored this study
+    campaigns = ids(directory)
+    campaign = campaigns[-1] if campaigns else None
+    for one in campaigns if file else ():  # the campaign that stored this study
         if file == (folder(directory, one) / "study.yml").resolve():
             campaign = one
             break
@@ -283,7 +283,7 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
         warnings.warn(warning.message, stacklevel=2)
     damaged = tuple(str(one.message) for one in seen if one.category is Damaged)
     if runs.empty:
-        before = [] if campaign is None else known[: known.index(campaign)]
+        before = [] if campaign is None else campaigns[: campaigns.index(campaign)]
         if before and Store(directory).parts():
             raise NetlabError(
                 f"campaign {campaign} in {directory} has no runs yet; those of {before[-1]} and "
@@ -329,10 +329,10 @@ def _directory(results: str | Path, name: str) -> Path:
         text = "name a study, or the directory of its results"
         raise BadInput(text, key="results", code="E-ANALYSIS-013")
     text, value = "there is no such directory; measure the study first", str(results or places[0])
-    found = next((place for place in places if place.is_dir()), None)
-    if found is None:
+    chosen = next((place for place in places if place.is_dir()), None)
+    if chosen is None:
         raise BadInput(text, key="results", value=value, code="E-ANALYSIS-014")
-    return found
+    return chosen
 
 
 def _measured_at(directory: Path) -> float:
@@ -387,11 +387,11 @@ def trend_of(measured: Iterable[tuple[str, pd.DataFrame]], confidence: float) ->
         logs = np.log(own["goodput_MBps"].astype(float))
         cells = logs.groupby([own[key] for key in CELL_KEYS]).mean()
         change = (cells - before).dropna().to_numpy() if rows else np.empty(0)
-        found = Ratio(math.nan, math.nan, math.nan)
+        ratio = Ratio(math.nan, math.nan, math.nan)
         if len(change):
-            found = mean_ratio_of(change, confidence)
-        level *= found.ratio if rows else 1.0
-        figures = (found.ratio, found.low, found.high, level, found.low > 1 or found.high < 1)
+            ratio = mean_ratio_of(change, confidence)
+        level *= ratio.ratio if rows else 1.0
+        figures = (ratio.ratio, ratio.low, ratio.high, level, ratio.low > 1 or ratio.high < 1)
         rows.append((name, own["started_at"].min(), len(cells), len(change), *figures))
         before = cells
     return pd.DataFrame.from_records(rows, columns=list(TREND_COLUMNS))

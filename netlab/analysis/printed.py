@@ -101,8 +101,8 @@ def tuning_label(level: TuningLevel) -> str:
 
 def tuning_labels(cells: pd.DataFrame, study: Study | None = None) -> dict[str, str]:
     """Tuning levels in their order, each with its label."""
-    known = study.tunings if study else ()
-    labels = {level.name: tuning_label(level) for level in known}
+    tunings = study.tunings if study else ()
+    labels = {level.name: tuning_label(level) for level in tunings}
     seen = cells["tuning"].drop_duplicates().tolist()
     return {name: labels.get(name, name) for name in [*(n for n in labels if n in seen), *seen]}
 
@@ -207,10 +207,10 @@ def best(cells: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
     """The best cell of each group, of those that are as precise as the study asks."""
     if study is not None and study.precision is not None:
         cells = cells[reached_percent(cells) <= study.precision.half_width_percent]
-    known = cells[cells["goodput_MBps"].notna()]
-    found = known.loc[known.groupby("group")["goodput_MBps"].idxmax()]
+    rows = cells[cells["goodput_MBps"].notna()]
+    highest = rows.loc[rows.groupby("group")["goodput_MBps"].idxmax()]
     order = group_names(cells)
-    return found.sort_values("group", key=lambda names: names.map(order.index), ignore_index=True)
+    return highest.sort_values("group", key=lambda names: names.map(order.index), ignore_index=True)
 
 
 # Further factors of a study as columns, and tables of any two factors.
@@ -240,11 +240,11 @@ def names(frame: pd.DataFrame, study: Study | None = None) -> list[str]:
     """Further factors of some cells or runs, in the study's order where it is given."""
     if "factors" not in frame:
         return []
-    found = [name for text in frame["factors"].unique() for name in levels_of(text)]
+    factors = [name for text in frame["factors"].unique() for name in levels_of(text)]
     if study is not None:
         firsts = [one for group in study.groups for one in study.combinations(group)[:1]]
-        found = [*(name for one in firsts for name, _ in one.levels if name in found), *found]
-    return list(dict.fromkeys(found))
+        factors = [*(name for one in firsts for name, _ in one.levels if name in factors), *factors]
+    return list(dict.fromkeys(factors))
 
 
 def column(frame: pd.DataFrame, name: str) -> pd.Series:
@@ -309,12 +309,12 @@ def at_text(at: Mapping[str, object], tunings: Mapping[str, str]) -> str:
 def varying(cells: pd.DataFrame, study: Study | None = None) -> dict[str, list]:
     """Factors with several levels, in order, without path and direction where the group varies."""
     wide = expanded(cells, study)
-    found: dict[str, list] = {}
+    levels_of_name: dict[str, list] = {}
     for name in (*ALWAYS, *names(cells, study)):
         levels = ordered(name, wide[name], study)
-        if len(levels) > 1 and not (name in ("path", "direction") and "group" in found):
-            found[name] = levels
-    return found
+        if len(levels) > 1 and not (name in ("path", "direction") and "group" in levels_of_name):
+            levels_of_name[name] = levels
+    return levels_of_name
 
 
 def ordered(name: str, values: pd.Series, study: Study | None) -> list:
@@ -333,13 +333,15 @@ def at_levels(
 ) -> pd.DataFrame:
     """Cells at some levels of their factors, with a column for each further factor."""
     wide = expanded(cells, study)
-    for name, given in wanted.items():
+    for name, wanted_level in wanted.items():
         _check_factor(name, cells, study)
-        known = ordered(name, wide[name], study)
-        text = f"no cell has this level; there are {', '.join(map(str, known))}"
-        for level in listed(given):
-            check(any(same(level, one) for one in known), name, level, text, "E-ANALYSIS-032")
-        wide = rows_at(wide, {name: given}, study)
+        ordered_levels = ordered(name, wide[name], study)
+        text = f"no cell has this level; there are {', '.join(map(str, ordered_levels))}"
+        for level in listed(wanted_level):
+            check(
+                any(same(level, one) for one in ordered_levels), name, level, text, "E-ANALYSIS-032"
+            )
+        wide = rows_at(wide, {name: wanted_level}, study)
     return wide
 
 
@@ -355,9 +357,9 @@ def rows_at(
 
 
 def _check_factor(name: str, cells: pd.DataFrame, study: Study | None) -> None:
-    known = [*ALWAYS, *names(cells, study)]
-    text = f"is not a factor of these cells; there are {', '.join(known)}"
-    check(name in known, "factor", name, text, "E-ANALYSIS-033")
+    factors = [*ALWAYS, *names(cells, study)]
+    text = f"is not a factor of these cells; there are {', '.join(factors)}"
+    check(name in factors, "factor", name, text, "E-ANALYSIS-033")
 
 
 def of_two(
@@ -410,15 +412,15 @@ def table(
 
 def layout(cells: pd.DataFrame, study: Study | None = None) -> tuple[str, str]:
     """Factors of a page: as axis the numeric one with most levels, as lines the largest other."""
-    found = {name: levels for name, levels in varying(cells, study).items() if name != "group"}
+    varied = {name: levels for name, levels in varying(cells, study).items() if name != "group"}
     numeric = [
         name
-        for name, levels in found.items()
+        for name, levels in varied.items()
         if all(isinstance(v, int | float) and not isinstance(v, bool) for v in levels)
     ]
-    ranked = sorted(numeric or found, key=lambda name: -len(found[name]))
+    ranked = sorted(numeric or varied, key=lambda name: -len(varied[name]))
     axis = ranked[0] if ranked else "streams"
-    rest = sorted((name for name in found if name != axis), key=lambda name: -len(found[name]))
+    rest = sorted((name for name in varied if name != axis), key=lambda name: -len(varied[name]))
     return axis, rest[0] if rest else ""
 
 
@@ -427,5 +429,5 @@ def slices(cells: pd.DataFrame, held: Sequence[str], study: Study | None = None)
     wide = expanded(cells, study)
     wide = wide[wide[list(held)].notna().all(axis=1)]
     others = [name for name in varying(wide, study) if name not in held]
-    found = wide[others].drop_duplicates().to_dict("records") if others else [{}]
-    return [{name: level for name, level in one.items() if not pd.isna(level)} for one in found]
+    at = wide[others].drop_duplicates().to_dict("records") if others else [{}]
+    return [{name: level for name, level in one.items() if not pd.isna(level)} for one in at]

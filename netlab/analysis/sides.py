@@ -191,9 +191,9 @@ def side_of(given: str | Path | Measured) -> ComparedSide:
 
 
 def _campaign_of(label: str, m: Measured, campaign: str) -> ComparedSide:
-    known = store.ids(m.results)
-    if campaign not in known:
-        text, key = f"no such campaign; there are {', '.join(known) or 'none'}", "campaign"
+    campaigns = store.ids(m.results)
+    if campaign not in campaigns:
+        text, key = f"no such campaign; there are {', '.join(campaigns) or 'none'}", "campaign"
         where = str(m.results)
         raise BadInput(text, where=where, key=key, value=campaign, code="E-ANALYSIS-025")
     design = studies.load_stored(store.folder(m.results, campaign) / "study.yml")
@@ -225,14 +225,16 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
     message = f"write COLUMN=a,b with a column of {', '.join(columns)}"
     check(equals and column in columns, "by", text, message, "E-ANALYSIS-027")
     values = printed.column(runs, column) if column in further else runs[column]
-    known = {str(level): level for level in values.dropna().unique().tolist()}
+    level_of = {str(level): level for level in values.dropna().unique().tolist()}
     commas = [at for at, character in enumerate(rest) if character == ","]
     splits = [(rest[:at].strip(), rest[at + 1 :].strip()) for at in commas]
-    found = [(known[a], known[b]) for a, b in splits if a in known and b in known and a != b]
-    message = f"write two levels, separated by a comma; the runs have {', '.join(sorted(known))}"
-    message += "; this can be read in several ways" if found else ""
-    check(len(found) == 1, f"by {column}", rest, message, "E-ANALYSIS-028")
-    return column, found[0]
+    pairs = [
+        (level_of[a], level_of[b]) for a, b in splits if a in level_of and b in level_of and a != b
+    ]
+    message = f"write two levels, separated by a comma; the runs have {', '.join(sorted(level_of))}"
+    message += "; this can be read in several ways" if pairs else ""
+    check(len(pairs) == 1, f"by {column}", rest, message, "E-ANALYSIS-028")
+    return column, pairs[0]
 
 
 def split(side: ComparedSide, by: str) -> tuple[str, tuple[ComparedSide, ComparedSide]]:
@@ -263,7 +265,7 @@ def comparison(
     apart = by or not one_store or a.campaign != b.campaign
     text = "A and B are the same results; name two campaigns as DIR@CAMPAIGN, or use --by"
     check(apart, "results", str(a.directory), text, "E-ANALYSIS-030")
-    found = compare(
+    result = compare(
         a.runs,
         b.runs,
         by=column,
@@ -272,7 +274,7 @@ def comparison(
         one_store=one_store,
     )
     unlike = differences(a.runs, b.runs, (a.study, b.study), by=column)
-    return SidesCompared(a, b, column, unlike, found)
+    return SidesCompared(a, b, column, unlike, result)
 
 
 # Conditions under which a comparison fails, for continuous integration.
@@ -304,8 +306,8 @@ class Condition:
     def parse(cls, text: str) -> Condition:
         """Parse a condition, such as ``slower > 5 %``, a bound of 0.95 on the ratio."""
         words = " ".join(text.split())
-        found = next(filter(None, (form.fullmatch(words) for form in _FORMS)), None)
-        parts = found.groupdict() if found else {}
+        match = next(filter(None, (form.fullmatch(words) for form in _FORMS)), None)
+        parts = match.groupdict() if match else {}
         number = float(parts.get("number") or 0)
         word, sign = parts.get("word", ""), parts.get("sign", "")
         # no ratio is below 0, and none that is slower by 100 % is above it

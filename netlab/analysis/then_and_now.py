@@ -187,16 +187,16 @@ def _held(cases: Sequence[tuple[float, Pair]], level: float, band: float) -> dic
     """A published and a measured effect over several cases, with the verdict."""
     then = _geometric_mean([ratio for ratio, _ in cases])
     now = mean_ratio([pair for _, pair in cases], level)
-    said = side(then, band)
+    word = side(then, band)
     return {
         "then_ratio": then,
         "then_low": then / band,
         "then_high": then * band,
-        "said": said,
+        "said": word,
         "now_ratio": now.ratio,
         "now_low": now.low,
         "now_high": now.high,
-        "verdict": verdict(said, now.low, now.high, band),
+        "verdict": verdict(word, now.low, now.high, band),
     }
 
 
@@ -238,7 +238,7 @@ def _compared(part: pd.DataFrame, goodputs: dict, level: float) -> dict | None:
         )
         for pair in part.to_dict("records")
     ]
-    rounds = np.array([min(map(len, found)) for found in both])
+    rounds = np.array([min(map(len, each)) for each in both])
     # With one round the ratio is shown without an interval.
     kept = rounds > 1 if (rounds > 1).any() else rounds > 0
     if not kept.any():
@@ -269,10 +269,10 @@ def summary(compared: pd.DataFrame) -> pd.DataFrame:
     keys, rows = ["factor", "step", "where"], []
     for key, part in compared.groupby(keys, sort=False):
         ratios = [_geometric_mean(part[name]) for name in ("then_ratio", "now_ratio")]
-        said = [int((part["said"] == word).sum()) for word in (RISES, FALLS, STAYS)]
+        totals = [int((part["said"] == word).sum()) for word in (RISES, FALLS, STAYS)]
         counts = {word: int((part["verdict"] == word).sum()) for word in HELD}
         overall = held(counts[HOLDS], counts[DOES_NOT_HOLD], len(part))
-        rows.append((*key, *ratios, *said, *counts.values(), overall))
+        rows.append((*key, *ratios, *totals, *counts.values(), overall))
     columns = [*keys, "then_ratio", "now_ratio", RISES, FALLS, STAYS, *HELD, "verdict"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
@@ -302,9 +302,9 @@ def paired(m: Measured) -> pd.DataFrame:
     of = {key: f"of_{key}" for key in CELL_KEYS} | now
     for cell in table.cells if all(name in wide for name in table.factors) else ():
         levels = {name: cell[name] for name in table.factors}
-        found = printed.rows_at(wide, levels)
-        if len(found) == 1:
-            (one,) = found[list(of)].rename(columns=of).to_dict("records")
+        at = printed.rows_at(wide, levels)
+        if len(at) == 1:
+            (one,) = at[list(of)].rename(columns=of).to_dict("records")
             rows.append(levels | {"then_MBps": cell["goodput_MBps"]} | one)
     columns = [*table.factors, "then_MBps", *of.values()]
     return pd.DataFrame.from_records(rows, columns=columns)
@@ -332,13 +332,13 @@ def _cases(
         {tuple(row[name] for name in others): row for row in part.to_dict("records")}
         for part in (printed.rows_at(pairs, {factor: level}) for level in levels)
     )
-    found = []
+    cases = []
     for context in before.keys() & after.keys():
         a, b = before[context], after[context]
         one, other = (tuple(row[f"of_{key}"] for key in CELL_KEYS) for row in (a, b))
         if one in goodputs and other in goodputs:
-            found.append((b["then_MBps"] / a["then_MBps"], (goodputs[one], goodputs[other])))
-    return found
+            cases.append((b["then_MBps"] / a["then_MBps"], (goodputs[one], goodputs[other])))
+    return cases
 
 
 def _table(m: Measured) -> Published:

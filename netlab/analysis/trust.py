@@ -75,8 +75,8 @@ class Calibrated:
 
 
 def stored(directory: Path | None = None) -> Calibrated:
-    found, damaged = writing.documents(directory or paths.results_dir("calibration"), FILE)
-    parts = [part for name in TABLES for one in reversed(found) if (part := _part(name, one))]
+    documents, damaged = writing.documents(directory or paths.results_dir("calibration"), FILE)
+    parts = [part for name in TABLES for one in reversed(documents) if (part := _part(name, one))]
     return Calibrated({part.name: part for part in parts}, tuple(damaged))
 
 
@@ -172,8 +172,8 @@ IS, HAS = ("is", "are"), ("has", "have")
 @computed_once
 def gate(m: Measured) -> tuple[Concern, ...]:
     """All concerns of a measured study, in the order of :data:`KINDS`; empty if it passes."""
-    found = (_damaged(m), _empty(m), _disturbed(m), _flagged(m), _imprecise(m), _short(m))
-    return tuple(filter(None, found))
+    reasons = (_damaged(m), _empty(m), _disturbed(m), _flagged(m), _imprecise(m), _short(m))
+    return tuple(filter(None, reasons))
 
 
 def _damaged(m: Measured) -> Concern | None:
@@ -318,8 +318,8 @@ def _remedy(
     if not _is_known(name):
         again = "Measure the study without quick=True."
         return words, again if whole else "Run the cell that measures again."
-    given = {"quick": True, **timing} if quick else timing
-    study = [repr(name), *(f"{key}={value!r}" for key, value in given.items())]
+    chosen = {"quick": True, **timing} if quick else timing
+    study = [repr(name), *(f"{key}={value!r}" for key, value in chosen.items())]
     run = [f"outer={dict(outer)!r}"] * bool(outer) + [f"results={place!r}"] * bool(place)
     return words, f"netlab.Study({', '.join(study)}).run({', '.join(run)})"
 
@@ -363,8 +363,8 @@ def contradictions(m: Measured) -> tuple[str, ...]:
     """Buses that the study states and a host contradicted, as the campaign recorded them."""
     if not m.campaign:
         return ()
-    found = read_log(m.results, m.campaign).contradictions
-    return tuple(f"{host}: {text}" for host, text in found.items())
+    texts = read_log(m.results, m.campaign).contradictions
+    return tuple(f"{host}: {text}" for host, text in texts.items())
 
 
 def calibration(directory: Path | None = None) -> str:
@@ -463,8 +463,8 @@ def machines(runs: pd.DataFrame, study: Study) -> Machines:
                 add("", item, leaf)
     shared = facts.pop("")
     hosts = [*(name for name in study.hosts if name in facts), *facts]
-    found = dict.fromkeys(item for host in hosts for item in facts[host])
-    items = [*(item for item in FACTS.values() if item in found), *found]
+    names = dict.fromkeys(item for host in hosts for item in facts[host])
+    items = [*(item for item in FACTS.values() if item in names), *names]
     frame = pd.DataFrame(
         {
             host: {i: "; ".join(facts[host].get(i, [NOT_RECORDED])) for i in dict.fromkeys(items)}

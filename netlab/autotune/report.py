@@ -202,8 +202,8 @@ def taken(study: Study, fragment: Path | str) -> Study:
     keys = read_yaml(fragment)
     content = study.model_dump(mode="python")
     groups = {group["name"]: group for group in content["groups"]}
-    given = keys.pop("groups", [])
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    own_groups = keys.pop("groups", [])
+    if not isinstance(own_groups, list) or not all(isinstance(one, dict) for one in own_groups):
         raise BadInput(
             "must be a list of mappings", where=where, key="groups", code="E-AUTOTUNE-007"
         )
@@ -212,7 +212,7 @@ def taken(study: Study, fragment: Path | str) -> Study:
         keys["streams"] = had + [n for n in new if type(n) is not int or n not in had]
         for group in groups.values():
             group["streams"] = group["streams"] or had
-    for group in given:
+    for group in own_groups:
         name = group.get("name")
         groups[name] = {**groups.get(name, {}), **group}
     return validated(Study, {**content, **keys, "groups": list(groups.values())}, where)

@@ -117,7 +117,7 @@ class PathUnderTest:
         facts = {end.name: end.facts for end in self._ends}
         setting = setting_of(self.study, self.group.path, self.mtu_B, facts=facts)
         try:
-            made = measured(
+            row = measured(
                 lambda: self._run(candidate, limit_s),
                 setting=setting,
                 timing=self.timing,
@@ -130,8 +130,8 @@ class PathUnderTest:
         except RunError as error:
             sample: dict = {"flags": "failed", "message": str(error), "code": error.reason}
         else:
-            sample = {name: made.row[name] for name in KEPT}
-            sample["cpu_s_per_GB"] = cpu_s_per_GB(made.outcome, setting.one_machine)
+            sample = {name: row.row[name] for name in KEPT}
+            sample["cpu_s_per_GB"] = cpu_s_per_GB(row.outcome, setting.one_machine)
         return {**sample, "wall_s": self.now() - started_s}
 
     def _run(self, candidate: Candidate, limit_s: float) -> TrialResult:
@@ -255,8 +255,8 @@ def autotune(
                 f"the hosts were ready only after {now() - began_s:.0f} s", code="E-AUTOTUNE-015"
             )
         start = ask.start
-        found = path.scout(start)
-        levels, refused = factors(start, found, engines=ask.engines, given=ask.given)
+        scouted = path.scout(start)
+        levels, refused = factors(start, scouted, engines=ask.engines, given=ask.given)
         say(f"current settings: {start.label()}; runs of {path.run_s:.2g} s")
         for word, why in refused.items():
             say(f"not tried: {word}: {why}")

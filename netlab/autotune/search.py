@@ -126,14 +126,14 @@ class Race:
         self._looked = rounds
         gaps = [self.gap(arm, leader) for arm in self.alive if arm != leader]
         gaps = [gap for gap in gaps if gap.rounds >= MIN_ROUNDS]
-        found = [gap for gap in gaps if gap.low > 0]
-        for gap in found:
+        behind = [gap for gap in gaps if gap.low > 0]
+        for gap in behind:
             self.dropped[gap.arm] = gap
             self.alive.remove(gap.arm)
         left = [gap for gap in gaps if gap.low <= 0]
-        known = len(left) == len(self.alive) - 1
-        self.tied = known and bool(left) and all(gap.high < self.margin for gap in left)
-        return found
+        decided = len(left) == len(self.alive) - 1
+        self.tied = decided and bool(left) and all(gap.high < self.margin for gap in left)
+        return behind
 
     def gap(self, arm: Candidate, against: Candidate) -> Gap:
         ours, theirs = self._scores[arm], self._scores[against]
@@ -298,8 +298,8 @@ class Search:
             return replace(self.result, verdict=BETTER, winner=stage.winner, gain=start.gap)
         rivals = [arm.gap for arm in stage.arms if arm.candidate != self.start and arm.gap]
         gain = start.gap or min(rivals, key=lambda gap: gap.mean, default=None)
-        known = gain is not None and gain.rounds >= MIN_ROUNDS
-        return replace(self.result, verdict=NO_BETTER if known else NO_CONCLUSION, gain=gain)
+        judged = gain is not None and gain.rounds >= MIN_ROUNDS
+        return replace(self.result, verdict=NO_BETTER if judged else NO_CONCLUSION, gain=gain)
 
     def _runners_up(self, best: Candidate) -> list[Candidate]:
         """Arms tied with the winner of their race, smallest gap first; later races take precedence.

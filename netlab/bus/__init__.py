@@ -271,10 +271,10 @@ class SerialBus:
 
 def generation_of(transfer_GTps: float) -> int:
     """The PCI Express generation with a transfer rate of a lane, GT/s."""
-    known = {generation.transfer_GTps: number for number, generation in _GENERATIONS.items()}
-    text = f"must be one of {', '.join(f'{rate:g}' for rate in known)}"
-    check(transfer_GTps in known, "transfer_GTps", transfer_GTps, text, "E-BUS-016")
-    return known[transfer_GTps]
+    numbers = {generation.transfer_GTps: number for number, generation in _GENERATIONS.items()}
+    text = f"must be one of {', '.join(f'{rate:g}' for rate in numbers)}"
+    check(transfer_GTps in numbers, "transfer_GTps", transfer_GTps, text, "E-BUS-016")
+    return numbers[transfer_GTps]
 
 
 # Bus of a network interface of this machine, as the kernel reports it in sysfs.
@@ -319,14 +319,14 @@ def parallel_of(speed: str | None, width_bit: int | None) -> ParallelBus | None:
     >>> print(parallel_of("133 MHz PCI-X", 64))
     PCI-X 1.0 64 bit x 133 MHz, 1064 MB/s
     """
-    found = _SLOT.fullmatch((speed or "").strip())
-    if found is None or not width_bit:
+    slot = _SLOT.fullmatch((speed or "").strip())
+    if slot is None or not width_bit:
         return None
     try:
-        if found[2] == "PCI":
-            return None if found[3] else pci(width_bit, int(found[1]))
+        if slot[2] == "PCI":
+            return None if slot[3] else pci(width_bit, int(slot[1]))
         # transfers per microsecond: PCI-X 2.0 has two or four a clock
-        return pci_x(int(found[3] or found[1]), width_bit)
+        return pci_x(int(slot[3] or slot[1]), width_bit)
     except BadInput:  # a clock or width that no such bus has
         return None
 

@@ -114,9 +114,9 @@ def cell_line(
 ) -> pd.DataFrame:
     """Draw the cells of a line over their ``place``; return those that have a value."""
     line = line.sort_values("place")
-    known, alone = line[line[y].notna()], line[y].isna().all()
+    points, alone = line[line[y].notna()], line[y].isna().all()
     hollow_points(ax, line["place"], disturbed(line, y), label=label, style=style, alone=alone)
-    joined = line if gaps else known
+    joined = line if gaps else points
     if len(joined):
         low, high, _ = QUANTITIES[y]
         bus = joined["bus_MBps"].astype(float)
@@ -126,7 +126,7 @@ def cell_line(
             style=style,
             ceiling=bus.where(bus.isna(), 100.0) if y == "percent_of_bus" else bus,
         )
-    return known
+    return points
 
 
 def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
@@ -228,11 +228,11 @@ def row_labels(frame: pd.DataFrame, study: Study) -> dict[tuple, str]:
             "streams": printed.stream_label(int(streams)),
             **{n: f"{n} {level_text(level)}" for n, level in printed.levels_of(factors).items()},
         }
-    names = dict.fromkeys(name for found in levels.values() for name in found)
-    vary = [name for name in names if len({found.get(name) for found in levels.values()}) > 1]
+    names = dict.fromkeys(name for own in levels.values() for name in own)
+    vary = [name for name in names if len({own.get(name) for own in levels.values()}) > 1]
     return {
-        key: ", ".join(found[name] for name in vary if name in found) or ", ".join(found.values())
-        for key, found in levels.items()
+        key: ", ".join(own[name] for name in vary if name in own) or ", ".join(own.values())
+        for key, own in levels.items()
     }
 
 
@@ -381,13 +381,13 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
         ax.set(xlabel="TCP streams", title=label)
         words.append(f"{label}: {valid_runs(of_tuning).sum()} valid runs of {len(of_tuning)}")
     axes[0][0].set(ylabel="goodput, MB/s", ylim=(0, None))
-    found: dict[str, Any] = {}
+    legend: dict[str, Any] = {}
     for ax in axes[0]:
         handles, names = ax.get_legend_handles_labels()
-        found |= dict(zip(names, handles, strict=True))
-    names = [name for mtu_B in mtus if (name := f"MTU {mtu_B} B") in found]
+        legend |= dict(zip(names, handles, strict=True))
+    names = [name for mtu_B in mtus if (name := f"MTU {mtu_B} B") in legend]
     if names:
-        fig.legend([found[n] for n in names], names, loc="outside lower center", ncols=len(names))
+        fig.legend([legend[n] for n in names], names, loc="outside lower center", ncols=len(names))
     fig.suptitle(arrows(group), x=0.02, ha="left", fontweight="bold", fontsize=11)
     alt = f"Dots of the goodput of every run, {group}, one panel a tuning. {'; '.join(words)}."
     return Panels(describe(fig, alt, REPEATS_CAPTION), axes)

@@ -143,12 +143,12 @@ def ratio_panels(ratios: pd.DataFrame) -> Panels:
 
 
 def _marks(ratios: pd.DataFrame) -> pd.DataFrame:
-    known = ratios[(ratios["other"] == ratios["against"]) & ratios["ratio"].notna()]
+    drawn = ratios[(ratios["other"] == ratios["against"]) & ratios["ratio"].notna()]
     rows = [
         f"{streams} stream{'s' * (streams > 1)}, MTU {mtu_B}, offloads {offloads}"
-        for streams, mtu_B, offloads in known[["streams", "mtu_B", "offloads"]].to_numpy()
+        for streams, mtu_B, offloads in drawn[["streams", "mtu_B", "offloads"]].to_numpy()
     ]
-    marks = known.assign(row=rows, series=known["other"], hollow=known["verdict"] == CANNOT_TELL)
+    marks = drawn.assign(row=rows, series=drawn["other"], hollow=drawn["verdict"] == CANNOT_TELL)
     return marks.rename(columns={"ratio": "centre"})
 
 

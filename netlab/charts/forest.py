@@ -49,8 +49,8 @@ class Scale:
         """``+1.2 % (+0.9 to +1.5)``, ``×1.20 (no interval)``; empty without a value."""
         if math.isnan(value):
             return ""
-        known = not (math.isnan(low) or math.isnan(high))
-        span = f"{low:{self.number}} to {high:{self.number}}" if known else "no interval"
+        bounded = not (math.isnan(low) or math.isnan(high))
+        span = f"{low:{self.number}} to {high:{self.number}}" if bounded else "no interval"
         return f"{'×' if self.ratio else ''}{value:{self.number}}{self.unit} ({span})"
 
 

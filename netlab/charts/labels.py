@@ -280,8 +280,8 @@ def annotate(svg: str, texts: list[list[str]], data: pd.DataFrame) -> str:
 
 def csv_in(svg: str) -> str:
     """The data that :func:`annotate` put into an SVG; empty if there is none."""
-    found = _DATA.search(svg)
-    return html.unescape(found[1]) if found else ""
+    data = _DATA.search(svg)
+    return html.unescape(data[1]) if data else ""
 
 
 # Bounds of a chart: its ceiling as a named line, and intervals that end at zero and at it.

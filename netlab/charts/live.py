@@ -25,13 +25,13 @@ def live_chart(
         return ""
     goodputs, cpus = goodputs_MBps[-MOST_RUNS:], cpu_percent[-MOST_RUNS:]
     crosses = flagged[-MOST_RUNS:]
-    known = [value for value in goodputs if value is not None]
-    top = _round_up(max(known, default=0.0))
+    finite = [value for value in goodputs if value is not None]
+    top = _round_up(max(finite, default=0.0))
     shown = len(goodputs)
     step = (WIDTH - LEFT - RIGHT) / max(shown, 20)
     base = GOODPUT_HEIGHT + GAP + CPU_HEIGHT
     first = count - shown + 1
-    reach = f"{min(known):,.0f} to {max(known):,.0f} MB/s" if known else "no goodput"
+    reach = f"{min(finite):,.0f} to {max(finite):,.0f} MB/s" if finite else "no goodput"
     words = html.escape(f"Runs {first} to {count}: {reach}; busiest core below, 0 to 100 %")
     parts = [
         f'<svg role="img" aria-label="{words}" viewBox="0 0 {WIDTH} {base + 18}" '

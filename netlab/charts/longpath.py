@@ -80,8 +80,8 @@ def goodput_over_time(
         style = other_style(STYLE_OF_STACK.get(stack, position))
         style |= {"label": stack + "*" * bool(run["flags"]), "markevery": max(1, len(rate) // 12)}
         ax.plot(rate["t_s"], rate["value"], **style)
-        known = "no mean" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
-        words.append(f"{stack}: {known}, last second {rate['value'].iloc[-1]:.0f}")
+        mean_text = "no mean" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
+        words.append(f"{stack}: {mean_text}, last second {rate['value'].iloc[-1]:.0f}")
     ax.axhline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=DOTS, label="_limit")
     if blown_up and span:
         low, high = min(span), max(*span, limit)
@@ -212,8 +212,8 @@ def _in_words(run: Run, series: dict[str, pd.DataFrame]) -> str:
 @theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw windows after a forced loss, and the law of their stack from the least one on."""
-    known = set(lp.recoveries["run_id"])
-    shown = [run for run in runs.to_dict("records") if run["run_id"] in known]
+    recovered = set(lp.recoveries["run_id"])
+    shown = [run for run in runs.to_dict("records") if run["run_id"] in recovered]
     if not shown:
         return Gallery()
     fig, axes = _columns(title, 1, len(shown), 2.9)

@@ -47,8 +47,8 @@ def _top(part: pd.DataFrame) -> float:
     means = part["goodput_MBps"].fillna(disturbed(part)).max()
     bus = part["bus_MBps"].max()
     highest = min(part["high_MBps"].fillna(0).max(), CLIP_ABOVE_MEAN * means)
-    known = [v for v in (means, bus, highest) if not math.isnan(v)]
-    return HEADROOM * max(known, default=1.0) or 1.0
+    heights = [v for v in (means, bus, highest) if not math.isnan(v)]
+    return HEADROOM * max(heights, default=1.0) or 1.0
 
 
 def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
@@ -346,12 +346,12 @@ def knob_values(
     """Draw numeric values of knobs on a logarithmic axis, a colour a tuning."""
     names = list(values[chosen])
     ax = ax or new_axes((WIDTH_IN, 1.3 + ROW_IN * max(1, len(names))))
-    for i, (label, known) in enumerate(values.items()):
+    for i, (label, settings) in enumerate(values.items()):
         style = {**second_style(i), "linestyle": "none", "markersize": 8}
         if label != chosen:
             style |= {"markerfacecolor": "white", "markeredgecolor": style["color"]}
-        rows = [row for row, name in enumerate(names) if name in known]
-        ax.plot([known[names[row]] for row in rows], rows, label=label, **style)
+        rows = [row for row, name in enumerate(names) if name in settings]
+        ax.plot([settings[names[row]] for row in rows], rows, label=label, **style)
     ax.set_xscale("symlog", linthresh=1)
     name_rows(ax, names)
     ax.set(xlabel="value, in the unit of the knob (logarithmic)", title=f"{chosen}: values")

@@ -299,8 +299,8 @@ def windows_needed_and_given(*, ax: Axes | None = None) -> Axes:
     """Draw the windows on the page as bars, the bandwidth-delay product as a line."""
     figures = path_figures()
     rapid = published.load("slac-2003-rapid").set_index("quantity")["value"]
-    given = sorted({int(window) for window in windows()["given_B"].dropna()})
-    bars = {f"Tests, {window // MIB} MiB": window / 1e6 for window in given}
+    given_B = sorted({int(window) for window in windows()["given_B"].dropna()})
+    bars = {f"Tests, {window // MIB} MiB": window / 1e6 for window in given_B}
     bars["rapid, -S 42543040"] = rapid["sender_buffer"] / 1e6
     bars |= {f"{name}, doubled": 2 * size for name, size in list(bars.items())}
     needed = figures["bdp_B"] / 1e6

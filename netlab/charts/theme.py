@@ -105,11 +105,11 @@ def other_style(i: int) -> dict[str, Any]:
 
 
 def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]]:
-    known = list(levels)
+    ordered = list(levels)
     if factor == "mtu_B":
-        return dict(mtu_styles(known))
+        return dict(mtu_styles(ordered))
     style = second_style if factor == "tuning" else other_style
-    return {level: style(i) for i, level in enumerate(known)}
+    return {level: style(i) for i, level in enumerate(ordered)}
 
 
 def text_colour(colour: ColorType) -> str:

@@ -41,12 +41,12 @@ def choose(
     has_module: Callable[[str], bool],
 ) -> tuple[CcChoice, ...]:
     """Choose for every name: the study's own stack, else the kernel's, else netlab's law."""
-    there = tuple(available)
+    offered = tuple(available)
     chosen = []
     for name in names:
         if name in defined and defined[name].law != KERNEL:
             chosen.append(CcChoice(name, "bpf", defined[name]))
-        elif name in there:
+        elif name in offered:
             chosen.append(CcChoice(name, "kernel"))
         elif has_module(f"tcp_{name}"):
             chosen.append(CcChoice(name, "module"))
@@ -55,7 +55,7 @@ def choose(
         else:
             raise Unsupported(
                 f"{host}: no congestion control {name!r} in its kernel, as a module or in netlab; "
-                f"the kernel has {', '.join(there)}; netlab has {', '.join(OWN_LAWS)} and those "
+                f"the kernel has {', '.join(offered)}; netlab has {', '.join(OWN_LAWS)} and those "
                 "that the study defines under stacks",
                 code="E-CONGESTION-001",
             )

@@ -90,12 +90,12 @@ def _view(
 
 def _policy(policy: Any) -> dict[str, int | bool | None]:
     """The policy of a report; an absent limit is None."""
-    found: dict[str, int | bool | None] = {
+    fields: dict[str, int | bool | None] = {
         name: None if getattr(policy, name) == 2**64 - 1 else int(getattr(policy, name))
         for name in ("batch_B", "yield_B")
     }
     switches = ("read_delay", "sched_batch", "spread")
-    return found | {name: bool(getattr(policy, name)) for name in switches}
+    return fields | {name: bool(getattr(policy, name)) for name in switches}
 
 
 def fields_of(value: Any) -> dict[str, int]:

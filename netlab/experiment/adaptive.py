@@ -61,12 +61,12 @@ def look(
     }
     needs = {}
     for cell in planned:
-        found = values.get(cell, np.empty(0))
-        half = half_width_percent(found, level)
-        if len(found) < precision.min_rounds or not half <= precision.half_width_percent:
-            need = rounds_needed(found, precision.half_width_percent, level)
+        goodputs = values.get(cell, np.empty(0))
+        half = half_width_percent(goodputs, level)
+        if len(goodputs) < precision.min_rounds or not half <= precision.half_width_percent:
+            need = rounds_needed(goodputs, precision.half_width_percent, level)
             # a cell without an interval comes first: it needs the rounds that make one
-            needs[cell] = CELLS_LEAST - len(found) if math.isnan(need) else need
+            needs[cell] = CELLS_LEAST - len(goodputs) if math.isnan(need) else need
     going, cost_s, blocks = set(), 0.0, set()
     for cell in sorted(needs, key=lambda cell: (needs[cell], cell)):
         more_s = (takes_s[cell] + VISIT_S * (planned[cell] not in blocks)) * more_rounds

@@ -93,10 +93,10 @@ def check_study(study: Study, directory: Path) -> None:
     last = results_store.latest(directory)
     if last is None:
         return
-    there = results_store.read_log(directory, last).study
-    if there != study.name:
+    stored = results_store.read_log(directory, last).study
+    if stored != study.name:
         raise BadInput(
-            f"holds results of {there!r}; choose another directory for those of {study.name!r}",
+            f"holds results of {stored!r}; choose another directory for those of {study.name!r}",
             where=str(directory),
             key="results",
             code="E-RUN-016",
@@ -119,8 +119,8 @@ def open_record(
     """
     store = Store(directory)
     key = _digest([frozen_text(study), netlab.__version__, core.source_digest()])
-    ends = [(host, found) for path in facts.values() for host, found in path.items()]
-    hosts = {f"{host}{id_part(outer, ' ')}": _digest(stable_facts(found)) for host, found in ends}
+    ends = [(host, own) for path in facts.values() for host, own in path.items()]
+    hosts = {f"{host}{id_part(outer, ' ')}": _digest(stable_facts(own)) for host, own in ends}
     last = results_store.latest(directory)
     log = results_store.read_log(directory, last) if last is not None else None
     if log is None or log.key != key or any(log.hosts.get(h, d) != d for h, d in hosts.items()):
@@ -136,12 +136,12 @@ def open_record(
         freeze(study, results_store.folder(directory, log.campaign))
     kept, adopted = _valid(study, store, log, facts, lab, outer)
     # hosts that are not measured now stay as before
-    said = {**log.contradictions, **{host: contradiction(study, host, f) for host, f in ends}}
+    texts = {**log.contradictions, **{host: contradiction(study, host, f) for host, f in ends}}
     log = replace(
         log,
         hosts={**log.hosts, **hosts},
         adopted=adopted,
-        contradictions={host: text for host, text in said.items() if text},
+        contradictions={host: text for host, text in texts.items() if text},
     )
     results_store.write_log(directory, log)
     return CampaignRecord(study, directory, log, kept, set(store.parts()))
@@ -417,13 +417,13 @@ class Rounds(ABC):
     def _todo(self, planned: Sequence[Sequence[Visit]]) -> list[Visit]:
         """Visits with runs that go on and have no valid record, in the order of measuring."""
         kept = self.record.kept
-        found = []
+        todo = []
         for visit in chain.from_iterable(planned):
             left = [run for run in visit.runs if run.run_id not in kept]
             wanted = {r.run_id for r in left if self.going is None or r.cell_id in self.going}
             if wanted:
-                found.append(visit.only(wanted))
-        return found
+                todo.append(visit.only(wanted))
+        return todo
 
     def _visit(self, visit: Visit, *, waits: bool = False) -> None:
         """Make a visit, after a wait for quiet of what is left of it."""
@@ -440,17 +440,17 @@ class Rounds(ABC):
         later = [round for round in self.looks_after if round > last]
         following = self.rounds[last : later[0]] if later else ()
         runs, left_s = self.record.store.runs(), self.until - self.clock()
-        found = look(self.study, runs, last, self.rounds[0], len(following), left_s)
+        after = look(self.study, runs, last, self.rounds[0], len(following), left_s)
         if not later:
-            found = replace(found, going=frozenset(), left_out=0)
-        self.looks.append(found)
-        self.going = found.going
-        self.record.note_look(found.record())
+            after = replace(after, going=frozenset(), left_out=0)
+        self.looks.append(after)
+        self.going = after.going
+        self.record.note_look(after.record())
         todo = self._todo(following)
         count = sum(len(visit.runs) for visit in todo)
         self.planned += count
         until = _until(self.study, later[0], later[1:]) if later else ""
-        self.watcher.look(found, count, len(todo), until)
+        self.watcher.look(after, count, len(todo), until)
 
 
 class NotebookRounds(Rounds):

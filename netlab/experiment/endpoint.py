@@ -261,8 +261,8 @@ class Endpoint:
             self.session = self._session(lines, profile, mtu_B)
             with self.session:
                 done = self.session.result
-                found = {_label(entry): entry["value"] for entry in done.found}
-                self._knobs = found | {
+                values = {_label(entry): entry["value"] for entry in done.found}
+                self._knobs = values | {
                     _label(entry): entry.get("readback") or entry.get("old")
                     for entry in (*done.applied, *done.unchanged)
                 }
@@ -365,11 +365,11 @@ def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
     records = [r for v in levels for r in study.tuning_profile(host.name, v.name).records]
     facts = host.facts(card)
     reading = found_settings.reading(records, str(facts["interface"])) if records else ()
-    found = host.run(reading).stdout if reading else ""
+    printed = host.run(reading).stdout if reading else ""
     return {
         **facts,
         "generators": versions(host, study.generators(path)),
-        "found": found_settings.parsed(found),
+        "found": found_settings.parsed(printed),
     }
 
 
@@ -392,9 +392,9 @@ def open_endpoints(
         with ExitStack() as stack:
             endpoints = {}
             ready = together([partial(prepared, hosts[name]) for name in names], at_once=len(names))
-            found = dict(zip(names, ready, strict=True))
+            opened = dict(zip(names, ready, strict=True))
             for name in sorted(names):
-                endpoint = Endpoint(name, hosts[name], study, path, *found[name].result(), lease)
+                endpoint = Endpoint(name, hosts[name], study, path, *opened[name].result(), lease)
                 stack.callback(endpoint.close)
                 endpoints[name] = endpoint
             if lab is not None:

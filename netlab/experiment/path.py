@@ -138,16 +138,16 @@ class Copies:
         from netlab.results.store import folder  # loads pandas, which a check does not need
 
         file = folder(directory, campaign) / FILE if campaign else None
-        known = _read(file) if file else {}
-        found = {
-            name: known[name] if name in known else _measured(endpoint)
+        rates = _read(file) if file else {}
+        measured = {
+            name: rates[name] if name in rates else _measured(endpoint)
             for name, endpoint in endpoints.items()
         }
-        if file and not found.keys() <= known.keys():
-            write_json(file, {**known, **found})
+        if file and not measured.keys() <= rates.keys():
+            write_json(file, {**rates, **measured})
         for name, endpoint in endpoints.items():
-            endpoint.facts["copy_MBps"] = found[name]
-        return cls(each_MBps={n: rate for n, rate in found.items() if isinstance(rate, float)})
+            endpoint.facts["copy_MBps"] = measured[name]
+        return cls(each_MBps={n: rate for n, rate in measured.items() if isinstance(rate, float)})
 
     def ceiling(
         self, study: Study, run: Run, facts: Mapping[str, Mapping]

@@ -250,12 +250,12 @@ def _mtu(
         with endpoints[one.host].with_mtu(set_B), endpoints[other.host].with_mtu(set_B):
             for endpoint in endpoints.values():
                 endpoint.wait_for_carrier()
-            found = [packet_size(one, other, request), packet_size(other, one, request)]
+            sizes = [packet_size(one, other, request), packet_size(other, one, request)]
     except HostError:
         raise
     except NetlabError as error:
         return _check(subject, str(error), fails=True)
-    lost = [size.text() for size in found if not size.passes]
+    lost = [size.text() for size in sizes if not size.passes]
     if lost:
         bridges = [
             f"{end.interface} of {name} is a bridge, which passes what its ports carry: {ports}"
@@ -263,7 +263,7 @@ def _mtu(
             if (ports := end.facts.get("bridge_ports"))
         ]
         return _check(subject, "; ".join((*lost, *bridges)), fails=True)
-    least_B = min(size.full_B for size in found)
+    least_B = min(size.full_B for size in sizes)
     if least_B < mtu_B - OPTIONS_B:
         text = f"TCP uses packets of {least_B} B only: a router or a setting of a host limits them"
         return _check(subject, text, fails=True)

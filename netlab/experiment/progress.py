@@ -35,8 +35,8 @@ class RunDone:
     @classmethod
     def of(cls, row: Mapping) -> RunDone:
         goodput, cpu = (_number(row.get(n)) for n in ("goodput_MBps", "busiest_core_percent"))
-        said = (str(row.get(name) or "") for name in ("flags", "message"))
-        return cls(str(row["run_id"]), goodput, cpu, *said)
+        texts = (str(row.get(name) or "") for name in ("flags", "message"))
+        return cls(str(row["run_id"]), goodput, cpu, *texts)
 
     @classmethod
     def parsed(cls, text: str) -> RunDone:
@@ -249,7 +249,7 @@ def as_html(tally: Tally, notes: list[str]) -> str:
     """The state as HTML: a bar, its sentences, the latest notes and the chart of the runs."""
     from netlab.charts.live import live_chart
 
-    said = "".join(f"<div>{html.escape(line)}</div>" for line in tally.lines)
+    sentences = "".join(f"<div>{html.escape(line)}</div>" for line in tally.lines)
     noted = "".join(f"<div>{html.escape(note)}</div>" for note in notes[-NOTES_SHOWN:])
     runs = tally.measured
     chart = live_chart(
@@ -261,7 +261,7 @@ def as_html(tally: Tally, notes: list[str]) -> str:
         f'<progress max="100" value="{tally.percent}" aria-label="Progress" '
         'style="width:100%;max-width:640px"></progress>'
     )
-    return f'<div class="netlab-live">{bar}{said}{noted}{chart}</div>'
+    return f'<div class="netlab-live">{bar}{sentences}{noted}{chart}</div>'
 
 
 class NotebookDisplay(Display):

@@ -338,7 +338,7 @@ class Trials:
             trace=study.trace,
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
         )
-        made = measured(
+        outcome = measured(
             lambda: self._run(run, sender, receiver, request),
             setting=setting_of(
                 study,
@@ -356,7 +356,7 @@ class Trials:
             noise=study.noise,
             named=lambda result: self._named(run, result),
         )
-        row, flows = made.row, made.outcome.flows
+        row, flows = outcome.row, outcome.outcome.flows
         row["congestion"] = row["congestion"] or row["congestion_in_force"] or ""
         if any(not flow.sink.get("total_bytes", 1) for flow in flows):
             fault = self._packet_fault(sender, receiver)
@@ -364,9 +364,9 @@ class Trials:
         row["bottleneck"] = bottleneck(row)
         row["wall_s"] = time.monotonic() - started
         row["overhead_s"] = row["wall_s"] - row["warmup_s"] - (row["window_s"] or 0.0)
-        samples = {"intervals": made.intervals, "traces": trace_rows(run.run_id, flows)}
-        if made.emulated is not None:
-            samples["paths"] = made.emulated.rows(run.run_id, flows)
+        samples = {"intervals": outcome.intervals, "traces": trace_rows(run.run_id, flows)}
+        if outcome.emulated is not None:
+            samples["paths"] = outcome.emulated.rows(run.run_id, flows)
         return row, samples
 
     def _packet_fault(self, sender: RunEnd, receiver: RunEnd) -> str:
@@ -377,11 +377,11 @@ class Trials:
             try:
                 ways = ((sender, receiver), (receiver, sender))
                 sizes = [packet_size(*way, request) for way in ways]
-                found = [size.text() for size in sizes if not size.passes]
+                faults = [size.text() for size in sizes if not size.passes]
             except RunError as error:
-                found = [str(error)]
-            text = f"path {self.visit.path}: {'; '.join(found)}"
-            self.packet_faults[ends] = text if found else ""
+                faults = [str(error)]
+            text = f"path {self.visit.path}: {'; '.join(faults)}"
+            self.packet_faults[ends] = text if faults else ""
         return self.packet_faults[ends]
 
     def _run(self, run: Run, sender: RunEnd, receiver: RunEnd, request: Request) -> TrialResult:

@@ -161,7 +161,7 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
     hosts = [end.host for end in study.path(visit.link).ends]
     profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
     # A run as found stands only as long as the settings found are the same.
-    found = {
+    settings = {
         host: {"mtu_B": facts[host].get("mtu_B"), **facts[host].get("found", {})}
         for host in hosts
         if visit.mtu_B is None
@@ -176,7 +176,7 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
         # absent otherwise, so that the runs of other labs stand
         **({"user_namespace": True} if lab is not None and lab.user_namespace else {}),
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
-        "found": found,
+        "found": settings,
         "generators": {
             name: {host: facts[host]["generators"][name] for host in hosts}
             for name in study.generators(visit.path)

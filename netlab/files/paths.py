@@ -21,25 +21,25 @@ _INSTALLED_DATA = Path(__file__).resolve().parents[1] / "_data"
 
 def _from_environment(name: str) -> Path | None:
     """Absolute path that an environment variable holds; None where it is unset or empty."""
-    given = os.environ.get(name)
-    return Path(given).expanduser().absolute() if given else None
+    value = os.environ.get(name)
+    return Path(value).expanduser().absolute() if value else None
 
 
 def _checkout() -> Path | None:
     """The checkout this package is in; None for an installed one."""
-    there = (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "data").is_dir()
-    return _CHECKOUT if there else None
+    is_checkout = (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "data").is_dir()
+    return _CHECKOUT if is_checkout else None
 
 
 def data_dir() -> Path:
     """Directory that holds ``published/``, ``studies/`` and ``tunings/``."""
-    given = _from_environment(DATA)
-    if given is not None:
-        if not given.is_dir():
+    directory = _from_environment(DATA)
+    if directory is not None:
+        if not directory.is_dir():
             raise BadInput(
                 "is not a directory", where=DATA, value=os.environ[DATA], code="E-FILES-003"
             )
-        return given.resolve()
+        return directory.resolve()
     checkout = _checkout()
     if checkout is not None:
         return checkout / "data"

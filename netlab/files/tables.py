@@ -183,9 +183,9 @@ class Table:
         """The table cut after so many rows, with a note that says so; itself if it is shorter."""
         if len(self.frame) <= rows:
             return self
-        said = f"The first {rows} of {len(self.frame)} rows. {note}"
+        text = f"The first {rows} of {len(self.frame)} rows. {note}"
         bold = self.bold.head(rows) if isinstance(self.bold, pd.DataFrame) else self.bold
-        note = f"{self.note} {said}".strip()
+        note = f"{self.note} {text}".strip()
         return replace(self, frame=self.frame.head(rows), note=note, bold=bold, links=None)
 
     @property

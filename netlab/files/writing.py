@@ -89,7 +89,7 @@ def new_directory(parent: Path, started_at: str) -> Path:
 
 def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]:
     """All documents of a name, the latest first, and the damaged ones."""
-    found: list[tuple[tuple[str, int], DatedDocument]] = []
+    dated: list[tuple[tuple[str, int], DatedDocument]] = []
     damaged = []
     for file in (parent / name, *sorted(parent.glob(f"*/{name}"))):
         run = _NAME.fullmatch(file.parent.name)
@@ -106,9 +106,9 @@ def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]
             damaged.append(file)
             continue
         number = int(run[2] or 1) if run and file.parent != parent else 0
-        found.append(((started_at, number), DatedDocument(file, started_at, content)))
-    found.sort(key=lambda one: one[0], reverse=True)
-    return [document for _, document in found], damaged
+        dated.append(((started_at, number), DatedDocument(file, started_at, content)))
+    dated.sort(key=lambda one: one[0], reverse=True)
+    return [document for _, document in dated], damaged
 
 
 # Work that a signal must not cut in the middle.
@@ -263,8 +263,8 @@ def remove_abandoned(parent: Path, prefix: str) -> None:
 def _remove_abandoned(path: Path) -> None:
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        found = os.fstat(directory)
-        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == 0o700:
+        status = os.fstat(directory)
+        if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) == 0o700:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)
     finally:

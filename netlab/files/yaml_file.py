@@ -46,20 +46,20 @@ def mistakes_of(
         for one in _each(problem):
             place = _place(one["loc"], content, missing=one["type"] == "missing")
             # branches of a union refuse the same value each, and one of them is enough
-            said = one["msg"] if one is not problem else ""
-            problems.setdefault((place, said), one)
-    places = {place for place, said in problems if not said}
-    found = []
-    for (place, said), problem in problems.items():
-        if not said and any(
+            reason = one["msg"] if one is not problem else ""
+            problems.setdefault((place, reason), one)
+    places = {place for place, reason in problems if not reason}
+    mistakes = []
+    for (place, reason), problem in problems.items():
+        if not reason and any(
             len(other) > len(place) and other[: len(place)] == place for other in places
         ):
             continue  # a mistake below it is the reason
         named = place or _named(problem["msg"].removeprefix("Value error, "), content)
         number = line(named) if line is not None else 0
         at = f"{where}:{number}" if line is not None else where
-        found.append((number, _mistake(problem, model, at, place)))
-    return [mistake for _, mistake in sorted(found, key=lambda pair: pair[0])]
+        mistakes.append((number, _mistake(problem, model, at, place)))
+    return [mistake for _, mistake in sorted(mistakes, key=lambda pair: pair[0])]
 
 
 def _each(problem: Any) -> Iterator[Any]:
@@ -106,7 +106,7 @@ def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> Bad
     key = ".".join(str(part) for part in place)
     kind, value = problem["type"], problem.get("input")
     keys = _keys(model, problem["loc"][:-1])
-    shape = next((noun for known, noun in _NOUNS.items() if isinstance(value, known)), None)
+    shape = next((noun for nouns, noun in _NOUNS.items() if isinstance(value, nouns)), None)
     if kind == "missing":
         field = keys.get(problem["loc"][-1])  # None for an item of a pair
         message = "required key is missing"
@@ -118,10 +118,10 @@ def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> Bad
     if kind == "extra_forbidden":
         allowed = [*map(str, keys)]
         close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
-        known = (
+        nouns = (
             f"did you mean {close[0]!r}?" if close else f"allowed: {', '.join(allowed) or 'none'}"
         )
-        message = f"unknown key; {known}"
+        message = f"unknown key; {nouns}"
         return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-020")
     message = problem["msg"].removeprefix("Value error, ")
     if shape and kind != "value_error" and not CODE.fullmatch(kind):
@@ -205,10 +205,10 @@ class Document(dict):
         node: Node = self._root
         line = node.start_mark.line
         for part in place:
-            found = _child(node, part)
-            if found is None:
+            child = _child(node, part)
+            if child is None:
                 break
-            line, node = found
+            line, node = child
         return line + 1
 
 
@@ -253,8 +253,8 @@ class _Constructor(SafeConstructor):
             return super().construct_non_recursive_object(node, tag)
         except (YAMLError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError):
             # ruamel.yaml converts the text of a scalar without a check that it can
-            given = shown(node.value) if isinstance(node, ScalarNode) else f"a {node.id}"
-            self.note(node, f"{given} is not a value of type {name}", code="E-YAML-012")
+            text = shown(node.value) if isinstance(node, ScalarNode) else f"a {node.id}"
+            self.note(node, f"{text} is not a value of type {name}", code="E-YAML-012")
             return None
 
     def flatten_mapping(self, node: Any) -> Any:
@@ -293,21 +293,21 @@ def _expanded(node: Node, sizes: dict[int, float], where: str) -> float:
     """Count the values below a node with every alias expanded."""
     if isinstance(node, ScalarNode):
         return 1
-    known = sizes.get(id(node))
+    size = sizes.get(id(node))
     at = f"{where}:{node.start_mark.line + 1}"
-    if known is None:
+    if size is None:
         sizes[id(node)] = math.nan
         children = node.value
         if isinstance(node, MappingNode):
             children = [part for pair in node.value for part in pair]
-        known = 1 + sum(_expanded(child, sizes, where) for child in children)
-        sizes[id(node)] = known
-    if math.isnan(known):
+        size = 1 + sum(_expanded(child, sizes, where) for child in children)
+        sizes[id(node)] = size
+    if math.isnan(size):
         raise BadInput("an alias stands inside the value it names", where=at, code="E-YAML-009")
-    if known > MAX_NODES:
+    if size > MAX_NODES:
         message = f"the aliases stand for more than {MAX_NODES} values"
         raise BadInput(message, where=at, code="E-YAML-010")
-    return known
+    return size
 
 
 def read_yaml(path: Path | str) -> Document:
@@ -337,8 +337,8 @@ def read_yaml(path: Path | str) -> Document:
     except (YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
         mark = getattr(error, "problem_mark", None)
         at = f"{where}:{mark.line + 1}" if mark else where
-        said = (getattr(error, "context", None), getattr(error, "problem", None))
-        problem = " ".join(", ".join(filter(None, said)).split()) or type(error).__name__
+        texts = (getattr(error, "context", None), getattr(error, "problem", None))
+        problem = " ".join(", ".join(filter(None, texts)).split()) or type(error).__name__
         raise BadInput(f"not YAML: {problem}", where=at, code="E-YAML-007") from None
     if constructor.mistakes:
         raise _all(constructor.mistakes, where)

@@ -76,9 +76,9 @@ def from_ansible(path: Path, plugin: Literal["yaml", "ini"]) -> dict[str, Any]:
                 check=True,
             )
     except (OSError, subprocess.SubprocessError) as error:
-        said = getattr(error, "stderr", None) or str(error)
+        reason = getattr(error, "stderr", None) or str(error)
         raise BadInput(
-            f"is not an Ansible inventory: {' '.join(said.split())[:500]}",
+            f"is not an Ansible inventory: {' '.join(reason.split())[:500]}",
             where=str(path),
             code="E-FLEET-006",
         ) from None
@@ -89,11 +89,11 @@ def from_ansible(path: Path, plugin: Literal["yaml", "ini"]) -> dict[str, Any]:
     def walk(name: str) -> dict[str, None]:
         """Hosts of a group and of those below it; each group before those in it."""
         members[name] = {}
-        found = dict.fromkeys(groups.get(name, {}).get("hosts", ()))
+        names = dict.fromkeys(groups.get(name, {}).get("hosts", ()))
         for child in groups.get(name, {}).get("children", ()):
-            found |= walk(child)
-        members[name] = found
-        return found
+            names |= walk(child)
+        members[name] = names
+        return names
 
     return {
         "hosts": {
@@ -105,7 +105,7 @@ def from_ansible(path: Path, plugin: Literal["yaml", "ini"]) -> dict[str, Any]:
 
 
 def _host(path: Path, host: str, variables: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"labels": {}}
+    fields: dict[str, Any] = {"labels": {}}
     for key, value in variables.items():
         if isinstance(value, str) and "{{" in value and key in SSH:
             text = f"{host}: {key}: templates are not evaluated"
@@ -117,10 +117,10 @@ def _host(path: Path, host: str, variables: dict[str, Any]) -> dict[str, Any]:
             text = f"{host}: ansible_port: expected a number"
             raise BadInput(text, where=str(path), value=value, code="E-FLEET-009")
         if key in SSH:
-            found[SSH[key]] = int(value) if key == "ansible_port" else str(value)
+            fields[SSH[key]] = int(value) if key == "ansible_port" else str(value)
         elif isinstance(value, str | int | float) and not key.startswith("ansible_"):
-            found["labels"][key] = str(value)
-    return found
+            fields["labels"][key] = str(value)
+    return fields
 
 
 # Hosts from an SSH configuration.
@@ -136,11 +136,11 @@ def from_ssh_config(path: Path) -> dict[str, Any]:
     """
     from netlab.hosts.ssh import aliases  # paramiko, which no job needs this early
 
-    found = aliases(path)
+    resolved = aliases(path)
     if path.expanduser().resolve() == OWN.expanduser().resolve():
-        return {"hosts": {name: {} for name in found}}
+        return {"hosts": {name: {} for name in resolved}}
     hosts = {}
-    for name, settings in found.items():
+    for name, settings in resolved.items():
         if settings.needs_proxy:
             raise BadInput(
                 "needs a proxy, which only ~/.ssh/config can give",
@@ -148,13 +148,13 @@ def from_ssh_config(path: Path) -> dict[str, Any]:
                 value=name,
                 code="E-FLEET-018",
             )
-        given = {
+        named = {
             "address": settings.hostname,
             "user": settings.user,
             "port": settings.port,
             "identity_file": settings.identity_file,
         }
-        hosts[name] = {key: value for key, value in given.items() if value is not None}
+        hosts[name] = {key: value for key, value in named.items() if value is not None}
     return {"hosts": hosts}
 
 
@@ -242,9 +242,9 @@ class Inventory(Model):
                 if (host.labels.get(label) == value if equals else selector in (name, *host.groups))
             }
             if len(chosen) < 2:
-                known = sorted({group for host in self.hosts.values() for group in host.groups})
+                groups = sorted({group for host in self.hosts.values() for group in host.groups})
                 raise BadInput(
-                    f"fewer than two hosts are left; groups are {', '.join(known) or 'none'}",
+                    f"fewer than two hosts are left; groups are {', '.join(groups) or 'none'}",
                     key="only",
                     value=selector,
                     code="E-FLEET-004",
@@ -303,16 +303,16 @@ def ring(names: Sequence[str]) -> tuple[Pair, ...]:
 
 
 def _listed(inventory: Inventory, rule: str) -> tuple[Pair, ...]:
-    found: dict[frozenset[str], Pair] = {}
+    pairs_by_ends: dict[frozenset[str], Pair] = {}
     for text in rule.split(","):
         one, _, other = text.partition(":")
         pair = (_known(inventory, one), _known(inventory, other))
-        if one == other or frozenset(pair) in found:
+        if one == other or frozenset(pair) in pairs_by_ends:
             raise BadInput(
                 "expected two hosts, each pair once", key="pairs", value=text, code="E-FLEET-021"
             )
-        found[frozenset(pair)] = pair
-    return tuple(found.values())
+        pairs_by_ends[frozenset(pair)] = pair
+    return tuple(pairs_by_ends.values())
 
 
 def _known(inventory: Inventory, name: str) -> str:
@@ -348,8 +348,8 @@ def _circle(names: Sequence[str]) -> Iterator[Pair]:
     order = {name: at for at, name in enumerate(names)}
     for _ in range(len(seats) - 1):
         for pair in zip(seats[: len(seats) // 2], reversed(seats), strict=False):
-            known = [name for name in pair if name is not None]
-            if len(known) == 2:
-                one, other = sorted(known, key=order.__getitem__)
+            ends = [name for name in pair if name is not None]
+            if len(ends) == 2:
+                one, other = sorted(ends, key=order.__getitem__)
                 yield one, other
         seats = [seats[0], seats[-1], *seats[1:-1]]

@@ -157,30 +157,30 @@ def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
     parser.add_argument("--lease", type=int, help="lease number of the campaign they belong to")
     parser.add_argument("--parent", type=int, help="process that the jobs end with")
     parser.add_argument("--mark", type=Path, help="file to create once every result is written")
-    given = parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        end_with_parent(parent=given.parent)
-        plan = read_plan(given.directory)
+        end_with_parent(parent=arguments.parent)
+        plan = read_plan(arguments.directory)
         with open(plan.folder / JOBS_LOCK, "ab") as lock:
             # the controller waits for this lock, so that no job of a former one is left
             fcntl.flock(lock, fcntl.LOCK_SH)
             now = read_campaign(plan.folder)["number"]
-            if given.lease not in (None, now):
+            if arguments.lease not in (None, now):
                 raise NetlabError(
-                    f"{plan.folder}: the job belongs to lease {given.lease}, and a controller has "
-                    f"lease {now} now",
+                    f"{plan.folder}: the job belongs to lease {arguments.lease}, and a controller "
+                    f"has lease {now} now",
                     code="E-FLEET-036",
                 )
             if measure is None:
                 from netlab.fleet import measured  # takes a second to import
 
                 measure = measured.measure_job
-            for job in [plan.job(given.pair, visit) for visit in given.visits]:
+            for job in [plan.job(arguments.pair, visit) for visit in arguments.visits]:
                 if not plan.is_done(job):
                     run_job(plan, job, measure)
-        if given.mark is not None:
-            given.mark.touch()
+        if arguments.mark is not None:
+            arguments.mark.touch()
     except NetlabError as error:
         print(f"netlab: {error.with_code()}", file=sys.stderr)
         return error.exit_code

@@ -99,9 +99,9 @@ def found_ends(plan: FleetPlan, pair: Pair) -> PairEnds:
     file = plan.folder / "ends" / f"{pair_id(pair)}.json"
     key = plan.pair_key(pair)
     with suppress(OSError, ValueError, KeyError):
-        known = read_json(file)
-        if known["key"] == key:
-            one, other = map(tuple, known["ends"])
+        ends = read_json(file)
+        if ends["key"] == key:
+            one, other = map(tuple, ends["ends"])
             return one, other
     first, second = (plan.hosts[name].data_address for name in pair)
     data = (first, second) if first and second else None

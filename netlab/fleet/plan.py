@@ -156,10 +156,10 @@ class FleetPlan:
     def result(self, job: FleetJob) -> dict | None:
         """Result of a job under this plan; None without one."""
         try:
-            found = read_json(self.done_file(job.job_id))
+            content = read_json(self.done_file(job.job_id))
         except (OSError, ValueError):
             return None
-        return found if found.get("key") == self.pair_key(job.pair) else None
+        return content if content.get("key") == self.pair_key(job.pair) else None
 
     def remaining(self) -> Iterator[FleetJob]:
         return (job for job in self.jobs if not self.is_done(job))
@@ -252,15 +252,15 @@ def batches(
     wanted = {(job.pair, job.visit) for job in jobs}
     pairs = [pair for each in rounds_of(plan.pairs) for pair in each]
     last: dict[str, str] = {}
-    found = []
+    all_batches = []
     for number, part in enumerate(_parts(plan.visits, batch_s)):
         for pair in pairs:
             if visits := tuple(visit for visit in part if (pair, visit) in wanted):
                 after = dict.fromkeys(last[name] for name in pair if name in last)
                 batch = Batch(pair, number, visits, tuple(after))
                 last |= dict.fromkeys(pair, batch.batch_id)
-                found.append(batch)
-    return tuple(found)
+                all_batches.append(batch)
+    return tuple(all_batches)
 
 
 def _parts(visits: Iterable[FleetVisit], batch_s: float) -> Iterator[list[FleetVisit]]:

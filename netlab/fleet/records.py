@@ -59,14 +59,14 @@ COMPARABLE = ("campaign", "study", "source", "tuning", "mtu_B", "streams", "grou
 def stores_below(directories: Iterable[Path]) -> Stores:
     paths: dict[Path, None] = {}
     for directory in directories:
-        found = sorted({file.parents[1] for file in directory.resolve().glob("**/runs/*.parquet")})
-        if not found:
+        stores = sorted({file.parents[1] for file in directory.resolve().glob("**/runs/*.parquet")})
+        if not stores:
             raise BadInput(
                 "has no results of a study, and none below it",
                 where=str(directory),
                 code="E-FLEET-042",
             )
-        paths |= dict.fromkeys(found)
+        paths |= dict.fromkeys(stores)
     return Stores(tuple(map(Store, paths)))
 
 
@@ -80,7 +80,7 @@ class Stores:
         self, study: str | None, campaigns: tuple[str, ...] = (LATEST,)
     ) -> Iterator[tuple[Store, str, str | None, pd.DataFrame]]:
         """Runs that count in campaigns of each store: store, name and id of the campaign, runs."""
-        count, known = 0, set()
+        count, names = 0, set()
         for store in self.stores:
             ids: list[str | None] = [*results_store.ids(store.directory)] or [None]
             for name in campaigns:
@@ -89,7 +89,7 @@ class Stores:
                     continue
                 records = store.records(campaign=campaign, only=READ)
                 records = records.assign(source=str(store.directory))
-                known |= set(records["study"].dropna())
+                names |= set(records["study"].dropna())
                 runs = records[~records["superseded"]].sort_values("order", ignore_index=True)
                 if study is not None:
                     runs = runs[runs["study"] == study]
@@ -97,7 +97,7 @@ class Stores:
                     count += len(runs)
                     yield store, name, campaign, runs.assign(factors=runs["factors"].fillna(""))
         if not count:
-            text = f"no run is of this study; there are {', '.join(sorted(known)) or 'none'}"
+            text = f"no run is of this study; there are {', '.join(sorted(names)) or 'none'}"
             raise BadInput(text, key="study", value=study, code="E-FLEET-046")
 
     def cells(self, study: str | None = None, *, confidence: float = 0.95) -> pd.DataFrame:
@@ -106,15 +106,15 @@ class Stores:
             raise BadInput(
                 "must lie between 0.5 and 1", key="confidence", value=confidence, code="E-FLEET-045"
             )
-        found = []
+        frames = []
         for store, _, _, runs in self._runs(study):
             good = valid(runs)
             # only a cell of one run has its interval from samples
             samples = _samples(store, good[~good.duplicated([*KEYS], keep=False)])
             for place, part in runs.groupby([*STORE_KEYS], sort=False):
                 cells = Cells(confidence)(part, samples[samples["run_id"].isin(part["run_id"])])
-                found.append(cells.assign(**dict(zip(STORE_KEYS, place, strict=True))))
-        ordered = pd.concat(found).sort_values(["study", "source"], kind="stable")
+                frames.append(cells.assign(**dict(zip(STORE_KEYS, place, strict=True))))
+        ordered = pd.concat(frames).sort_values(["study", "source"], kind="stable")
         return ordered[[*STORE_KEYS, *CELL_COLUMNS]].reset_index(drop=True)
 
     def samples(self, study: str | None = None) -> pd.DataFrame:
@@ -122,7 +122,7 @@ class Stores:
 
         Goodput of a run in each sample of its window is the sum over streams and directions.
         """
-        found = [pd.DataFrame(columns=[*KEYS, "samples", *QUANTILES])]
+        frames = [pd.DataFrame(columns=[*KEYS, "samples", *QUANTILES])]
         for store, _, _, runs in self._runs(study):
             good = valid(runs)
             rows = _samples(store, good)
@@ -136,8 +136,8 @@ class Stores:
             quantiles = cells.quantile(list(QUANTILES.values())).unstack()
             quantiles.columns = pd.Index(QUANTILES)
             quantiles.insert(0, "samples", cells.size())
-            found.append(quantiles.reset_index())
-        return pd.concat(found[1:]).sort_values([*KEYS], ignore_index=True)
+            frames.append(quantiles.reset_index())
+        return pd.concat(frames[1:]).sort_values([*KEYS], ignore_index=True)
 
     def compare(
         self,
@@ -157,13 +157,13 @@ class Stores:
         require(by, COMPARABLE, key="by", code="E-FLEET-047")
         of_campaigns = by == CAMPAIGN
         wanted = [*COMPARED, "campaign", "round", "goodput_MBps", "flags", "part", "run_id"]
-        found = []
+        frames = []
         for store, name, campaign, runs in self._runs(study, (a, b) if of_campaigns else (LATEST,)):
             level, half_percent = _asked(results_store.study_file(store.directory, campaign))
             value = name if of_campaigns else runs[by].astype(str)
             runs = runs[wanted].assign(value=value, level=level, half_percent=half_percent)
-            found.append(runs[runs["value"].isin((a, b))])
-        runs = pd.concat(found, ignore_index=True)
+            frames.append(runs[runs["value"].isin((a, b))])
+        runs = pd.concat(frames, ignore_index=True)
         if of_campaigns:
             # a record that counts on both sides: to compare it with itself says nothing
             runs = runs[~runs.duplicated(["source", "part", "run_id"], keep=False)]
@@ -235,12 +235,12 @@ def _samples(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
 
 def fleet_runs(plan: FleetPlan) -> pd.DataFrame:
     """The runs that count, of every pair of a plan that has any."""
-    found = []
+    frames = []
     for pair in plan.pairs:
         directory = plan.pair_directory(pair)
         runs = Store(directory).runs() if directory.is_dir() else pd.DataFrame()
         if len(runs):
-            found.append(runs.assign(pair=pair_id(pair)))
-    if not found:
+            frames.append(runs.assign(pair=pair_id(pair)))
+    if not frames:
         raise NetlabError(f"{plan.directory}: no pair has a run yet", code="E-FLEET-037")
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(frames, ignore_index=True)

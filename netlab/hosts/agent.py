@@ -174,8 +174,8 @@ def _look(host: Host, *names: str) -> dict[str, str]:
     for line in done.stdout.splitlines():
         key, _, value = line.partition(" ")
         if key in {"file", "noted"}:
-            name, _, found = value.partition(" ")
-            key, value = f"{key} {name}", found
+            name, _, rest = value.partition(" ")
+            key, value = f"{key} {name}", rest
         seen[key] = value
     if not seen.get("directory", "").startswith("/") or not seen.get("machine"):
         message = "a start-up file of the shell prints text or changes the output of commands"
@@ -226,8 +226,8 @@ def _compile(
     name = f"gensink-{hashlib.sha256(packed).hexdigest()[:32]}-{seen['machine']}"
     seen = _look(host, name)
     target = f"{seen['directory']}/{name}"
-    there = _digest_there(host, seen, name)
-    if there is not None and there == seen.get(f"noted {name}"):
+    digest = _digest_there(host, seen, name)
+    if digest is not None and digest == seen.get(f"noted {name}"):
         return target
     if "compiler" not in seen:
         message = f"{why}, and the host has none of cc, gcc and clang to build it: install one"

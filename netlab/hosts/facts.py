@@ -122,17 +122,17 @@ def argv(interface: str | None = None) -> tuple[str, ...]:
 
 def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool | None]:
     lines = (line.partition(" ") for line in text.splitlines())
-    known = {name: printable(value.strip()) for name, _, value in lines if value.strip()}
-    found: dict[str, str | int | bool | None] = {name: known.get(name) for name in TEXTS}
+    texts = {name: printable(value.strip()) for name, _, value in lines if value.strip()}
+    facts: dict[str, str | int | bool | None] = {name: texts.get(name) for name in TEXTS}
     for name in INTEGERS:
-        value = known.get(name, "")
+        value = texts.get(name, "")
         # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
         unknown = name.startswith("bus") and value in {"0", "255"}
         is_number = re.fullmatch(r"[0-9]{1,18}", value) and not unknown
-        found[name] = int(value) if is_number else None
-    found["interface"] = interface and known.get("interface", interface)
-    found["interface_exists"] = None if interface is None else known.get("interface_exists") == "1"
-    if found["nic_driver"] == "veth":
+        facts[name] = int(value) if is_number else None
+    facts["interface"] = interface and texts.get("interface", interface)
+    facts["interface_exists"] = None if interface is None else texts.get("interface_exists") == "1"
+    if facts["nic_driver"] == "veth":
         # veth reports 10 Gb/s at any rate, which would look like a limit
-        found["link_speed_Mbps"] = None
-    return found
+        facts["link_speed_Mbps"] = None
+    return facts

@@ -46,11 +46,11 @@ class KnownKeys:
     def of(cls, files: Iterable[str], host: str, port: int, alias: str | None = None) -> KnownKeys:
         """Read the files; as in ssh an alias has no port, and a key of no port serves any."""
         name = alias or (host if port == paramiko.config.SSH_PORT else f"[{host}]:{port}")
-        known = cls(name)
-        known._read(files, name)
-        if not (known.keys or known.authorities or alias) and name != host:
-            known._read(files, host)
-        return known
+        keys = cls(name)
+        keys._read(files, name)
+        if not (keys.keys or keys.authorities or alias) and name != host:
+            keys._read(files, host)
+        return keys
 
     def _read(self, files: Iterable[str], name: str) -> None:
         for file in files:
@@ -99,10 +99,10 @@ class KnownKeys:
         for blob, kind in self.keys.items():
             if kind == key.get_name():
                 try:
-                    known = paramiko.PKey.from_type_string(kind, blob)
+                    accepted = paramiko.PKey.from_type_string(kind, blob)
                 except Exception:  # paramiko raises whatever follows from a damaged line
                     continue
-                raise paramiko.BadHostKeyException(self.name, key, known)
+                raise paramiko.BadHostKeyException(self.name, key, accepted)
         raise UnknownHostKey(self.name, key, why)
 
     def _authority(self, shown: paramiko.pkey.PublicBlob) -> tuple[bytes | None, str]:
@@ -138,11 +138,11 @@ def matches(patterns: str, name: str) -> bool:
         except ValueError:
             return False
         return hmac.compare_digest(hmac.new(salt, name.encode(), hashlib.sha1).digest(), digest)
-    found = False
+    matched = False
     for pattern in patterns.lower().split(","):
         # in known_hosts brackets stand for themselves
         if fnmatch.fnmatchcase(name, pattern.lstrip("!").replace("[", "[[]")):
             if pattern.startswith("!"):
                 return False
-            found = True
-    return found
+            matched = True
+    return matched

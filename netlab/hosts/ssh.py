@@ -86,17 +86,17 @@ class ResolvedConfig(paramiko.SSHConfig):
         if done.returncode != 0:
             reason = done.stderr.strip().splitlines()[:1] or [f"exit code {done.returncode}"]
             raise BadInput(reason[0], where=f"ssh -G {hostname}", code="E-HOST-043")
-        said = paramiko.config.SSHConfigDict(hostname=hostname)
+        resolved = paramiko.config.SSHConfigDict(hostname=hostname)
         keys = []
         for line in done.stdout.splitlines():
             key, _, value = line.partition(" ")
             if key == "identityfile" and os.path.exists(os.path.expanduser(value)):
                 keys.append(value)
             elif key in self.KEYS and key != "identityfile" and value != "none":
-                said[key] = value.replace(f"{account}/", f"{home}/") if other else value
+                resolved[key] = value.replace(f"{account}/", f"{home}/") if other else value
         if keys:
-            said["identityfile"] = keys
-        return said
+            resolved["identityfile"] = keys
+        return resolved
 
 
 def pwd_home() -> str:
@@ -126,13 +126,13 @@ class Connection(fabric.Connection):
             *shlex.split(config.get("globalknownhostsfile", GLOBAL_KNOWN_HOSTS)),
             *shlex.split(config.get("userknownhostsfile", USER_KNOWN_HOSTS)),
         )
-        known = KnownKeys.of(files, self.host, self.port, config.get("hostkeyalias"))
-        self.client.set_missing_host_key_policy(KnownKeysOnly(known))
+        keys = KnownKeys.of(files, self.host, self.port, config.get("hostkeyalias"))
+        self.client.set_missing_host_key_policy(KnownKeysOnly(keys))
 
         def transport(sock: socket.socket, **options: object) -> Transport:
-            made = Transport(sock, **options)
-            made.known = known
-            return made
+            new = Transport(sock, **options)
+            new.known = keys
+            return new
 
         self.connect_kwargs["transport_factory"] = transport
 
@@ -493,17 +493,17 @@ def aliases(path: Path) -> dict[str, SshAlias]:
     except (paramiko.ConfigParseError, UnicodeDecodeError, ValueError) as error:
         message = f"is not an SSH configuration: {error}"
         raise BadInput(message, where=str(path), code="E-HOST-041") from None
-    found: dict[str, SshAlias] = {}
+    resolved: dict[str, SshAlias] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         match = _HOST.fullmatch(line)
         for name in match["names"].replace('"', " ").split() if match else ():
-            if not set(name) & set("*?!") and name not in found:
+            if not set(name) & set("*?!") and name not in resolved:
                 try:
-                    found[name] = _alias(config.lookup(name), number)
+                    resolved[name] = _alias(config.lookup(name), number)
                 except ValueError as error:
                     at = f"{path}:{number}"
                     raise BadInput(why(error), where=at, key=name, code="E-HOST-047") from None
-    return found
+    return resolved
 
 
 def _alias(said: dict, line: int) -> SshAlias:

@@ -108,13 +108,13 @@ class LabEmulator:
         try:
             # one request at a time: answers do not name their request
             fcntl.flock(requests, fcntl.LOCK_EX)
-            said = self._answers.stat().st_size
-            if said > ANSWERS_KEPT_B:
+            answered = self._answers.stat().st_size
+            if answered > ANSWERS_KEPT_B:
                 # the emulator opened it for appending and continues at the new end
                 os.truncate(self._answers, 0)
-                said = 0
+                answered = 0
             os.write(requests, line.encode() + b"\n")
-            return self._wait_for(event, said)
+            return self._wait_for(event, answered)
         finally:
             os.close(requests)
 

@@ -128,9 +128,9 @@ def _hold(state: Path, busy: int, writing: int) -> None:
     """Enter the outer namespaces, start the inner process, write the ids of both."""
     _enter_outer(str(state / PASSWD))
     inner, reading = _fork_inner(busy, writing)
-    said = _read(reading)
-    if said:
-        os.write(writing, said.encode())
+    error = _read(reading)
+    if error:
+        os.write(writing, error.encode())
         os._exit(FAILED)
     partial = state / f"{HOLDERS}.partial"
     holders = os.open(partial, os.O_WRONLY | os.O_CREAT, 0o600)  # stays open, for the lock
@@ -144,9 +144,9 @@ def hold(state: Path, busy: int) -> int:
     if os.fork():
         os.close(writing)
         os.close(busy)
-        said = _read(reading)
-        sys.stderr.write(said)
-        return FAILED if said else 0
+        error = _read(reading)
+        sys.stderr.write(error)
+        return FAILED if error else 0
     os.close(reading)
     os.setsid()
     os.chdir("/")

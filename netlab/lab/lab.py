@@ -58,8 +58,8 @@ def make(state: Path, plan: Topology, busy: int) -> None:
         first, second = path.ends
         if path.emulator is not None:
             here = (names[first.host], first.interface)
-            there = (names[second.host], second.interface)
-            emulator.start(state, path.name, (here, there), path.emulator)
+            peer = (names[second.host], second.interface)
+            emulator.start(state, path.name, (here, peer), path.emulator)
             continue
         tool(pair_argv(path, names), host=first.host, busy=busy)
     ipv6 = os.path.isdir("/proc/sys/net/ipv6")
@@ -278,7 +278,7 @@ class Lab:
         )
 
     def emulator(self, path: str) -> emulator.LabEmulator:
-        emulated = [known.name for known in self.topology.paths if known.emulator is not None]
+        emulated = [wire.name for wire in self.topology.paths if wire.emulator is not None]
         if path not in emulated:
             message = f"lab {self.id} has emulators on the paths {', '.join(emulated) or '(none)'}"
             raise BadInput(message, where="paths", value=path, code="E-LAB-011")
@@ -302,19 +302,21 @@ class Lab:
         }
 
     def status(self) -> dict:
-        there = set(reaper.namespaces_of(self.id))
+        present = set(reaper.namespaces_of(self.id))
         names = {host: self.namespace(host) for host in self.hosts}
-        pids = {name: len(reaper.processes_in([name])) for name in names.values() if name in there}
+        pids = {
+            name: len(reaper.processes_in([name])) for name in names.values() if name in present
+        }
         return {
             "id": self.id,
             "study": self.study,
-            "complete": self.complete and set(names.values()) <= there,
+            "complete": self.complete and set(names.values()) <= present,
             "made_at": self.made_at,
             "owner_pid": self.owner_pid,
             "task_group": self.task_group,
             "state": str(self.state),
             "hosts": {
-                host: {"namespace": name, "up": name in there, "processes": pids.get(name, 0)}
+                host: {"namespace": name, "up": name in present, "processes": pids.get(name, 0)}
                 for host, name in names.items()
             },
             "paths": {
@@ -335,17 +337,19 @@ class Lab:
 def labs() -> list[Lab]:
     """Return all labs of this user and of root, incomplete ones included, sorted by id."""
     where = reaper.base()
-    found = set()
+    directories = set()
     if os.access(where, os.R_OK | os.X_OK):
-        found |= {where / entry.name for entry in where.iterdir() if LAB_ID.fullmatch(entry.name)}
+        directories |= {
+            where / entry.name for entry in where.iterdir() if LAB_ID.fullmatch(entry.name)
+        }
     if reaper.NAMESPACES.is_dir():
         # a namespace without state is left by a damaged lab, and can still be removed; only root
         # can read the state of root's labs
         for name in os.listdir(reaper.NAMESPACES):
             match = re.match(rf"^{reaper.PREFIX}([0-9a-z]{{1,8}})-", name)
             if match:
-                found.add((where if os.geteuid() == 0 else ROOTS) / match[1])
-    return [Lab(state) for state in sorted(found, key=lambda state: state.name)]
+                directories.add((where if os.geteuid() == 0 else ROOTS) / match[1])
+    return [Lab(state) for state in sorted(directories, key=lambda state: state.name)]
 
 
 def find(study: Study) -> Lab | None:
@@ -358,12 +362,12 @@ def find(study: Study) -> Lab | None:
 
 def down(lab_id: str | None = None) -> list[str]:
     """Remove one lab, or all without a living owner; return their ids."""
-    there = labs()
+    present = labs()
     if lab_id is None:
-        own = [lab for lab in there if not lab.foreign]
+        own = [lab for lab in present if not lab.foreign]
         chosen = [lab for lab in own if not os.path.isdir(f"/proc/{lab.owner_pid or 0}")]
     else:
-        chosen = [lab for lab in there if lab.id == lab_id]
+        chosen = [lab for lab in present if lab.id == lab_id]
         if not chosen:
             raise BadInput("no lab has this id", value=lab_id, code="E-LAB-013")
     for lab in chosen:

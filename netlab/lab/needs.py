@@ -76,12 +76,12 @@ def check_rights() -> None:
 
 
 def refusal(said: str, sysctls: Path = Path("/proc/sys")) -> tuple[str, str]:
-    known = (
+    settings = (
         ("user/max_user_namespaces", "0", "10000"),
         ("kernel/unprivileged_userns_clone", "0", "1"),
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
     )
-    for name, forbids, permits in known:
+    for name, forbids, permits in settings:
         try:
             value = (sysctls / name).read_text().strip()
         except OSError:
@@ -127,17 +127,17 @@ def lab_limits(
     host: str, link: dict, *, sndbuf_B: int = 0, rcvbuf_B: int = 0, limits: Path = LIMITS
 ) -> list[dict]:
     """Settings of a study that a lab made without root does not have."""
-    found = {}
+    reasons = {}
     for name, asked_B in (("wmem_max", sndbuf_B), ("rmem_max", rcvbuf_B)):
         limit_B = int((limits / name).read_text())
         if asked_B > limit_B:
-            found[f"force_buffer beyond net.core.{name}"] = (
+            reasons[f"force_buffer beyond net.core.{name}"] = (
                 f"a socket gets {limit_B} B instead of {asked_B} B: only root of the machine may "
                 "exceed its limits, and the lab was made without root"
             )
     wanted = link.get("wanted", {})
     if wanted.get("interrupt_delay_ns", 0) != link.get("interrupt_delay_ns", 0):
-        found["interrupt_delay_us"] = RESERVED
+        reasons["interrupt_delay_us"] = RESERVED
     if wanted.get("queues", 1) > 1 and not any(mask.strip("0,") for mask in link["sending_cpus"]):
-        found["CPUs of each queue (xps_cpus)"] = RESERVED
-    return [{"host": host, "knob": knob, "reason": reason} for knob, reason in found.items()]
+        reasons["CPUs of each queue (xps_cpus)"] = RESERVED
+    return [{"host": host, "knob": knob, "reason": reason} for knob, reason in reasons.items()]

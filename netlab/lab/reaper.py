@@ -114,13 +114,13 @@ def _note_machine(where: Path) -> None:
     note = where / FOUND
     if note.exists() or os.geteuid() != 0:
         return
-    found = {
+    machine = {
         "privilege_separation": PRIVILEGE_SEPARATION.is_dir(),
         "namespaces": NAMESPACES.is_dir(),
         "namespaces_mounted": _is_mounted(NAMESPACES),
     }
     partial = where / f"{FOUND}.partial"
-    partial.write_text(json.dumps(found))
+    partial.write_text(json.dumps(machine))
     partial.replace(note)
 
 
@@ -165,20 +165,20 @@ def _processes(inside: set[tuple[int, int]], kind: str) -> list[int]:
 
 def cpu_hierarchies(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[tuple[Path, int]]:
     """Return mount points of the control groups of the CPU, with their version."""
-    found = []
+    hierarchies = []
     with contextlib.suppress(OSError):
         for line in mountinfo.read_text().splitlines():
             before, _, after = line.partition(" - ")
             kind, _, options = after.split(" ", 2)
             if kind == "cgroup2" or (kind == "cgroup" and "cpu" in options.split(",")):
                 where = before.split(" ")[4].encode().decode("unicode_escape")
-                found.append((Path(where), 2 if kind == "cgroup2" else 1))
-    return found
+                hierarchies.append((Path(where), 2 if kind == "cgroup2" else 1))
+    return hierarchies
 
 
 def task_groups_of(lab_id: str) -> list[Path]:
-    there = (mount / f"{PREFIX}{lab_id}" for mount, _ in cpu_hierarchies())
-    return [group for group in there if group.is_dir()]
+    directories = (mount / f"{PREFIX}{lab_id}" for mount, _ in cpu_hierarchies())
+    return [group for group in directories if group.is_dir()]
 
 
 def _identities(namespaces: list[str]) -> set[tuple[int, int]]:
@@ -186,12 +186,12 @@ def _identities(namespaces: list[str]) -> set[tuple[int, int]]:
 
 
 def _identities_at(files: Iterable[Path]) -> set[tuple[int, int]]:
-    found = set()
+    identities = set()
     for file in files:
         with contextlib.suppress(OSError):
             status = os.stat(file)
-            found.add((status.st_dev, status.st_ino))
-    return found
+            identities.add((status.st_dev, status.st_ino))
+    return identities
 
 
 def _runs_in(pid: int, inside: set[tuple[int, int]], kind: str = "net") -> bool:
@@ -333,17 +333,17 @@ def _remove_task_groups(lab_id: str) -> None:
 
 def _restore_machine(where: Path) -> None:
     try:
-        found = json.loads((where / FOUND).read_text())
+        machine = json.loads((where / FOUND).read_text())
     except (OSError, ValueError):
         return
-    if not found["privilege_separation"] and not _sshd_runs():
+    if not machine["privilege_separation"] and not _sshd_runs():
         with contextlib.suppress(OSError):
             PRIVILEGE_SEPARATION.rmdir()
     if not NAMESPACES.is_dir() or os.listdir(NAMESPACES):
         return
-    if not found["namespaces_mounted"] and _is_mounted(NAMESPACES):
+    if not machine["namespaces_mounted"] and _is_mounted(NAMESPACES):
         _quietly("umount", str(NAMESPACES))
-    if not found["namespaces"]:
+    if not machine["namespaces"]:
         with contextlib.suppress(OSError):
             NAMESPACES.rmdir()
 

@@ -171,14 +171,14 @@ def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> Non
     (state / "serve").write_text(SERVE_AS_USER if userns.is_needed() else SERVE)
     (state / userns.SESSION).write_text(SESSION)
     (state / userns.SESSION).chmod(0o700)
-    known = []
+    lines = []
     for host in hosts:
         directory = state / "hosts" / host
         directory.mkdir(mode=0o700)
         # a home of its own: no start-up files of the user run, and no cache is left there
         (directory / "home").mkdir(mode=0o700)
         _make_key(state.name, directory / "host_key", busy)
-        known.append(f"{host} {(directory / 'host_key.pub').read_text().strip()}\n")
+        lines.append(f"{host} {(directory / 'host_key.pub').read_text().strip()}\n")
         (directory / "sshd_config").write_text(
             CONFIG.format(
                 host=directory,
@@ -188,7 +188,7 @@ def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> Non
                 pam="yes" if _locked(login()) else "no",
             )
         )
-    (state / "known_hosts").write_text("".join(known))
+    (state / "known_hosts").write_text("".join(lines))
 
 
 def proxy_command(state: Path, lab_id: str, host: str) -> str:

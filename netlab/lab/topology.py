@@ -168,13 +168,13 @@ def _lab_paths(study: Study) -> list[str]:
 
 def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
     first, second = study.path(path_name).ends
-    given = [end.address for end in (first, second) if end.address is not None]
-    if len(given) == 1:
+    fixed = [end.address for end in (first, second) if end.address is not None]
+    if len(fixed) == 1:
         message = "in the lab an address is given for both ends or for none"
         where = f"paths.{path_name}"
-        raise BadInput(message, where=where, value=given[0], code="E-LAB-026")
-    if given:
-        return [(given[0], given[1])]
+        raise BadInput(message, where=where, value=fixed[0], code="E-LAB-026")
+    if fixed:
+        return [(fixed[0], fixed[1])]
     pairs = (addresses(study, path_name, version) for version in (4, 6))
     return [(pair[first.host], pair[second.host]) for pair in pairs]
 

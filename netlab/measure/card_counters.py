@@ -123,11 +123,11 @@ def meaning(driver: str | None, counter: str) -> str | None:
 
 def losses(driver: str | None, values: Mapping[str, int]) -> dict[str, int]:
     """Counters of lost or limited packets above 0; those of queues summed, `rx_queue_*_drops`."""
-    found: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
     for name, value in values.items():
-        said = meaning(driver, name)
+        cause = meaning(driver, name)
         # without a table, a counter of a queue may be in a sum, and sending loses little
-        unclear = said == BY_NAME and re.search(r"\d|^tx|pause|xo", name)
-        if value and said and said != PAUSE and not unclear:
-            found[re.sub(r"(queue_|_prio|_cos|\[|^[rt]x)\d+", r"\1*", name)] += value
-    return dict(found)
+        unclear = cause == BY_NAME and re.search(r"\d|^tx|pause|xo", name)
+        if value and cause and cause != PAUSE and not unclear:
+            lost[re.sub(r"(queue_|_prio|_cos|\[|^[rt]x)\d+", r"\1*", name)] += value
+    return dict(lost)

@@ -382,8 +382,8 @@ class Emulated:
             for report in (self.before, self.after)
         ]
         samples = self.after["samples"] or {"t_ns": [], "cpu_us": []}
-        known = sorted([*reports, *zip(samples["t_ns"], samples["cpu_us"], strict=True)])
-        at_ns, used_us = np.array(known, dtype=np.float64).T
+        readings = sorted([*reports, *zip(samples["t_ns"], samples["cpu_us"], strict=True)])
+        at_ns, used_us = np.array(readings, dtype=np.float64).T
         begin_us, end_us = np.interp([t0_ns, t1_ns], at_ns, used_us)
         return float(end_us - begin_us)
 

@@ -104,11 +104,11 @@ SLACK_PACKETS = 64
 def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
     """Foreign traffic of the interface and direction with most, in per cent of the run's own."""
     forward, *reverse = outcome.flows
-    there = [forward.gen, *(flow.sink for flow in reverse)]
+    results = [forward.gen, *(flow.sink for flow in reverse)]
     back = [forward.sink, *(flow.gen for flow in reverse)]
     shares = []
     both = [_interface(forward.gen), _interface(forward.sink)]
-    ends = zip(both, both[::-1], (there, back), (back, there), strict=True)
+    ends = zip(both, both[::-1], (results, back), (back, results), strict=True)
     for interface, other, sends, receives in ends:
         if not interface or not other:
             return None
@@ -303,21 +303,21 @@ def flags_of(
 
 def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | None:
     """Describe steal, foreign load, foreign traffic and throttling above the limits, if any."""
-    found = []
+    reasons = []
     if (row["steal_percent"] or 0) > noise.steal_percent:
-        found.append(f"steal {row['steal_percent']:.1f} %")
+        reasons.append(f"steal {row['steal_percent']:.1f} %")
     if (row["foreign_cpu_percent"] or 0) > noise.foreign_cpu_percent:
         mostly = f", most of it by {largest}" if largest else ""
-        found.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %{mostly}")
+        reasons.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %{mostly}")
     if (row.get("foreign_traffic_percent") or 0) > noise.foreign_traffic_percent:
         share = row["foreign_traffic_percent"]
-        found.append(f"foreign traffic on an interface, {share:.1f} % of the run's own")
+        reasons.append(f"foreign traffic on an interface, {share:.1f} % of the run's own")
     if row.get("throttle_events"):
-        found.append(f"thermal throttling of a CPU, {row['throttle_events']} events")
+        reasons.append(f"thermal throttling of a CPU, {row['throttle_events']} events")
     change = row.get("cpu_frequency_percent")
     if change is not None and -change > noise.frequency_drop_percent:
-        found.append(f"the frequency of a busy CPU changed by {change:+.1f} % within the window")
-    return ", ".join(found) or None
+        reasons.append(f"the frequency of a busy CPU changed by {change:+.1f} % within the window")
+    return ", ".join(reasons) or None
 
 
 def _emulator_fault(emulated: Emulated) -> str | None:

@@ -110,8 +110,8 @@ def audit_interfaces(
         ends = (("sink", "received", received), ("sender", "sent", _counted(gen, "tx_bytes")))
         for end, did, seen in ends[: 1 if gen.get("losses_unknown") else 2]:
             if seen is not None and not least <= seen <= most:
-                found = ledger.problems if seen < least else ledger.surplus
-                found.append(
+                problems = ledger.problems if seen < least else ledger.surplus
+                problems.append(
                     f"the {end}'s interface {did} {seen} B for {payload} B of payload "
                     f"(at most {most:.0f} B expected): {_why(seen, payload, most)}"
                 )
@@ -200,26 +200,26 @@ def card_columns(outcome: RunOutcome) -> Values:
 
 def _counters(flows: Iterable[Direction]) -> str | None:
     """Growth by end as JSON; of two results of one card the larger, as their times differ."""
-    found: dict[str, dict[str, int]] = {}
+    counters: dict[str, dict[str, int]] = {}
     for number, flow in enumerate(flows):
         # the reverse direction is sent by the receiver's host
         results = (flow.gen, flow.sink)[:: -1 if number else 1]
         for end, result in zip(("sender", "receiver"), results, strict=True):
             if (grown := result.get("card")) is not None:
-                known = found.setdefault(end, {})
-                known |= {name: max(value, known.get(name, 0)) for name, value in grown.items()}
-    return json.dumps(found, sort_keys=True) if found else None
+                of_end = counters.setdefault(end, {})
+                of_end |= {name: max(value, of_end.get(name, 0)) for name, value in grown.items()}
+    return json.dumps(counters, sort_keys=True) if counters else None
 
 
 def _places(flows: Iterable[Direction], key: str) -> list[Counter[int]]:
     """For each sink that knows it, the number of streams at each place."""
     sinks = ([stream.get(key) for stream in flow.sink["per_stream"]] for flow in flows)
     counts = (Counter(place for place in places if place is not None) for places in sinks)
-    return [found for found in counts if found]
+    return [counters for counters in counts if counters]
 
 
 def _fewest(flows: Iterable[Direction], key: str) -> int | None:
-    return min((len(found) for found in _places(flows, key)), default=None)
+    return min((len(counters) for counters in _places(flows, key)), default=None)
 
 
 # Machines of a run: which ends share one, and what of netlab runs there beside its agents.

@@ -88,8 +88,8 @@ def bus_of_run(setting: RunSetting, both: bool) -> float | None:
 
 def _of_known(fold: Callable, values: Iterable) -> Any:
     """A figure of the values that are known; None without one."""
-    known = [value for value in values if value is not None]
-    return fold(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return fold(numbers) if numbers else None
 
 
 def _mean(values: Iterable) -> float | None:
@@ -153,8 +153,8 @@ def own_us(meter: dict | None) -> float:
 
 
 def _interfaces(meters: Sequence[dict], *names: str) -> int | None:
-    found = [meter.get("interface") for meter in meters]
-    return _of_known(sum, [interface[name] for interface in found if interface for name in names])
+    cards = [meter.get("interface") for meter in meters]
+    return _of_known(sum, [interface[name] for interface in cards if interface for name in names])
 
 
 def _timed(flow: Direction, one_clock: bool) -> tuple[float | None, float | None, float | None]:
@@ -202,7 +202,7 @@ def record(
     in_window, whole = ([meter_of(end, part) for end in forward] for part in ("window", "total"))
     cpus = [_cpu(meter) for meter in in_window]
     # of another tool only the CPU time of its whole life is known
-    known = whole if flows[0].gen.get("own_cpu_whole") else in_window
+    whole_cpu = whole if flows[0].gen.get("own_cpu_whole") else in_window
     softnet = [(meter.get("softnet") or {}).get("dropped") for meter in whole]
     policy = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
     engines = [
@@ -214,11 +214,11 @@ def record(
     foreign = foreign_load(outcome, emulated)
     if foreign is None:
         emulator_us = 0.0
-        if emulated is not None and known[1].get("t1_ns"):
-            emulator_us = emulated.cpu_us(known[1]["t0_ns"], known[1]["t1_ns"])
+        if emulated is not None and whole_cpu[1].get("t1_ns"):
+            emulator_us = emulated.cpu_us(whole_cpu[1]["t0_ns"], whole_cpu[1]["t1_ns"])
         foreign_percent = _foreign_percent(
-            [_cpu(meter) for meter in known],
-            [own_us(meter) + meter.get("controller_us", 0) for meter in known],
+            [_cpu(meter) for meter in whole_cpu],
+            [own_us(meter) + meter.get("controller_us", 0) for meter in whole_cpu],
             setting.one_machine,
             emulator_us,
         )
@@ -246,7 +246,7 @@ def record(
         "ledger_error_B": ledger.error_B,
         "header_share": ledger.header_share,
         "rtt_us": _mean(_tcp(senders, "rtt_us")),
-        "min_rtt_us": _of_known(lambda known: float(min(known)), _tcp(senders, "min_rtt_us")),
+        "min_rtt_us": _of_known(lambda values: float(min(values)), _tcp(senders, "min_rtt_us")),
         "cwnd_segments": _mean(_tcp(senders, "cwnd_segments")),
         **{name: _mean([one.get(name) for one in senders]) for name in CWND_COLUMNS},
         "congestion_in_force": "+".join(congestion) or None,

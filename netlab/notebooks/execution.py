@@ -40,14 +40,14 @@ def declared(notebook: Path) -> frozenset[str]:
 
 def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:
     """Parameters that may be handed to papermill for this notebook."""
-    known = declared(notebook)
+    names = declared(notebook)
     for name in parameters:
         at: dict[str, str] = {"where": str(notebook), "key": repr(name)}
         if not isinstance(name, str):
             raise BadInput("is not a parameter name", **at, code="E-NOTEBOOKS-009")
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
             raise BadInput("is not a parameter name", **at, code="E-NOTEBOOKS-010")
-        check_known(name, known, str(notebook))
+        check_known(name, names, str(notebook))
     return dict(parameters)
 
 
@@ -60,7 +60,7 @@ def execute(
     on_progress: Callable[[str], None] | None = None,
     silence_s: float | None = None,
 ) -> Path:
-    given = names_checked(notebook, parameters)
+    values = names_checked(notebook, parameters)
 
     def progressed(message: str) -> None:
         if watch is not None:
@@ -79,7 +79,7 @@ def execute(
                 papermill.execute_notebook(
                     str(notebook),
                     str(partial),
-                    parameters=given,
+                    parameters=values,
                     engine_name=ENGINE,
                     kernel_name="python3",
                     progress_bar=False,

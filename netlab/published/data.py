@@ -27,8 +27,8 @@ def describe(name: str) -> dict[str, Any]:
     """Content and origin of a data set, with the path of its ``file``; see its JSON."""
     text = f"no such published data set; there are {', '.join(names())}"
     check(name in names(), "", name, text, "E-PUBLISHED-017")
-    found = read_json(_directory() / f"{name}.json")
-    return found | {"file": _directory() / found["file"]}
+    content = read_json(_directory() / f"{name}.json")
+    return content | {"file": _directory() / content["file"]}
 
 
 def read_raw(name: str) -> pd.DataFrame:
@@ -48,13 +48,13 @@ def read_raw(name: str) -> pd.DataFrame:
 
 def numbers(raw: pd.DataFrame) -> pd.DataFrame:
     """The data with every column of numbers as numbers, missing where nothing was printed."""
-    found = {}
+    read = {}
     for name in raw:
         texts = raw[name].str.strip()
         values = pd.to_numeric(texts.where(texts != ""), errors="coerce")
         numeric = bool(texts.ne("").any()) and bool(values[texts != ""].notna().all())
-        found[name] = values.convert_dtypes() if numeric else raw[name]
-    return pd.DataFrame(found)
+        read[name] = values.convert_dtypes() if numeric else raw[name]
+    return pd.DataFrame(read)
 
 
 def _directory() -> Path:

@@ -52,10 +52,10 @@ def _columns(table: str) -> tuple[Column, ...]:
 
     A type ends in ``?`` if values may be missing, in ``=`` if an empty text stands for them.
     """
-    found = []
+    columns = []
     for text in re.split(r"\n {4}(?=\S)", table.rstrip())[1:]:
         name, dtype, unit, *words = text.split()
-        found.append(
+        columns.append(
             Column(
                 name,
                 {"time": "datetime64[ns, UTC]"}.get(dtype, dtype.rstrip("?=")),
@@ -65,7 +65,7 @@ def _columns(table: str) -> tuple[Column, ...]:
                 default="" if dtype.endswith("=") else None,
             )
         )
-    return tuple(found)
+    return tuple(columns)
 
 
 RUN_COLUMNS = _columns("""

@@ -73,12 +73,12 @@ _WITH_GAPS = {"int64": "Int64", "float64": "Float64", "bool": "boolean"}
 def _converted(values: pd.Series, column: Column) -> pd.Series:
     """The values of a column in its type; None, NaN and NA are missing, NaT among times."""
     try:
-        found = values if values.dtype == column.dtype else _in_type(values, column)
-        if not column.nullable and found.isna().any():
+        converted = values if values.dtype == column.dtype else _in_type(values, column)
+        if not column.nullable and converted.isna().any():
             raise _misfit(f"column {column.name!r} lacks a value", code="E-RESULTS-003")
-        if column.dtype == "float64" and np.isinf(found.to_numpy(float, na_value=0)).any():
+        if column.dtype == "float64" and np.isinf(converted.to_numpy(float, na_value=0)).any():
             raise _unlike(column, values)
-        return found.astype(column.dtype)
+        return converted.astype(column.dtype)
     except (ValueError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())[:200]
         raise _misfit(f"column {column.name!r}: {reason}", code="E-RESULTS-004") from None
@@ -120,8 +120,8 @@ def _completed(frame: pd.DataFrame, columns: tuple[Column, ...], *, older: bool)
     if not lacking:
         return frame
     frame = frame.assign(**lacking)
-    known = [c.name for c in columns if c.name in frame]
-    return frame[known + [name for name in frame if name not in known]]
+    names = [c.name for c in columns if c.name in frame]
+    return frame[names + [name for name in frame if name not in names]]
 
 
 # One table in one Parquet file, written atomically and checked when read.
@@ -248,8 +248,8 @@ def raw(path: Path, columns: tuple[Column, ...] | None = None) -> pyarrow.Table:
             table = file.read(names if columns else None, use_threads=False)
         version = _version(table)
     if version not in map(str, READABLE_VERSIONS):
-        known = f"this netlab reads {' and '.join(map(str, READABLE_VERSIONS))}"
-        reason = f"{path} has schema version {shown(version)}, {known}"
+        versions = f"this netlab reads {' and '.join(map(str, READABLE_VERSIONS))}"
+        reason = f"{path} has schema version {shown(version)}, {versions}"
         raise NetlabError(reason, code="E-RESULTS-008")
     return table
 
@@ -272,12 +272,12 @@ def frame_of_parts(tables: dict[Path, pyarrow.Table], columns: tuple[Column, ...
             frames += [_frame(tables[path], columns, path) for path in paths]
     order = [path for paths in alike.values() for path in paths]
     lengths = [tables[path].num_rows for path in order]
-    found = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     if len(alike) == 1:
-        return found
+        return frame
     place = {path: number for number, path in enumerate(tables)}
     places = np.repeat([place[path] for path in order], lengths)
-    return found.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
+    return frame.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
 
 
 def _version(table: pyarrow.Table) -> str:

@@ -69,8 +69,8 @@ def study_file(directory: Path, campaign: str | None = None) -> Path:
 
 def ids(directory: Path) -> list[str]:
     """Ids of the campaigns in a directory of results, oldest first."""
-    found = (directory / FOLDER).glob("*/campaign.json")
-    return sorted((p.parent.name for p in found if CAMPAIGN_ID.fullmatch(p.parent.name)), key=_age)
+    files = (directory / FOLDER).glob("*/campaign.json")
+    return sorted((p.parent.name for p in files if CAMPAIGN_ID.fullmatch(p.parent.name)), key=_age)
 
 
 def _age(campaign: str) -> tuple[str, int]:
@@ -80,8 +80,8 @@ def _age(campaign: str) -> tuple[str, int]:
 
 def latest(directory: Path) -> str | None:
     """Id of the campaign that started last; None without one."""
-    found = ids(directory)
-    return found[-1] if found else None
+    campaigns = ids(directory)
+    return campaigns[-1] if campaigns else None
 
 
 def new_id(directory: Path, now: datetime) -> str:
@@ -114,9 +114,9 @@ def write_log(directory: Path, log: CampaignLog) -> None:
 
 def part_name(campaign: str, visit_id: str, taken: Iterable[str]) -> str:
     """Name of a new part of the store: campaign and visit, numbered where it is visited again."""
-    base, known = f"{campaign}~{visit_id}", set(taken)
+    base, used = f"{campaign}~{visit_id}", set(taken)
     names = chain((base,), (f"{base}~{number}" for number in count(2)))
-    return next(name for name in names if name not in known)
+    return next(name for name in names if name not in used)
 
 
 def campaign_of(part: str) -> str:
@@ -210,9 +210,9 @@ class Store:
 
         Some columns only, if they are named: a tenth of them takes a third of the time.
         """
-        found = self._parts("runs", self.parts(block_id), {*only, *COUNTING} if only else ())
-        found = found.sort_values(["started_at", "order"], ignore_index=True)
-        return found.assign(superseded=~self._counts(found, campaign))
+        frame = self._parts("runs", self.parts(block_id), {*only, *COUNTING} if only else ())
+        frame = frame.sort_values(["started_at", "order"], ignore_index=True)
+        return frame.assign(superseded=~self._counts(frame, campaign))
 
     def _counts(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
         """Mask of the records that count, in the order of their start."""
@@ -245,8 +245,8 @@ class Store:
         counting = records[~records["superseded"]]
         rows = self._parts(table, sorted(set(counting["part"])))
         wanted = pd.MultiIndex.from_frame(counting[["part", "run_id"]])
-        found = pd.MultiIndex.from_frame(rows[["part", "run_id"]]).isin(wanted)
-        return rows[found].drop(columns="part").reset_index(drop=True)
+        chosen = pd.MultiIndex.from_frame(rows[["part", "run_id"]]).isin(wanted)
+        return rows[chosen].drop(columns="part").reset_index(drop=True)
 
     def block(
         self, block_id: str | None = None, *, campaign: str | None = None
@@ -301,10 +301,10 @@ def summaries(directory: Path) -> list[CampaignSummary]:
     store = _store(directory)
     records = store.records()
     of = records["part"].map(origin)
-    known = ids(directory)
-    found = [name for name in (OLDER, IMPORTS) if (of == name).any()]
-    lost = sorted(set(of) - {OLDER, IMPORTS, *known})
-    return [_summary(store, name, records[of == name]) for name in [*found, *lost, *known]]
+    campaigns = ids(directory)
+    sources = [name for name in (OLDER, IMPORTS) if (of == name).any()]
+    lost = sorted(set(of) - {OLDER, IMPORTS, *campaigns})
+    return [_summary(store, name, records[of == name]) for name in [*sources, *lost, *campaigns]]
 
 
 def _summary(store: Store, campaign: str, records: pd.DataFrame) -> CampaignSummary:

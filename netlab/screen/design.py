@@ -67,12 +67,12 @@ class Design:
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
         """Name of each row -> knobs that it sets."""
-        found = {}
+        by_row = {}
         for number, row in enumerate(self.levels, 1):
             chosen = tuple(knob for knob, level in zip(self.knobs, row, strict=True) if level > 0)
             name = {len(self.knobs): ALL_ROW, 0: NO_ROW}.get(len(chosen), f"row-{number:02d}")
-            found[name] = chosen
-        return found
+            by_row[name] = chosen
+        return by_row
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -146,9 +146,9 @@ def row_means(
     logs: np.ndarray, rows: np.ndarray, rounds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Rows, the mean logarithm of each in an average round, their covariance, and its freedom."""
-    there, row = np.unique(rows, return_inverse=True)
+    present, row = np.unique(rows, return_inverse=True)
     _, round_ = np.unique(rounds, return_inverse=True)
-    n_rows, n_rounds = len(there), round_.max(initial=-1) + 1
+    n_rows, n_rounds = len(present), round_.max(initial=-1) + 1
     # Rounds as deviations from their mean: row means are then those of an average round.
     of_round = np.eye(n_rounds)[round_] - 1 / max(n_rounds, 1)
     model = np.column_stack([np.eye(n_rows)[row], of_round[:, : max(n_rounds - 1, 0)]])
@@ -157,7 +157,7 @@ def row_means(
     freedom = len(logs) - int(np.linalg.matrix_rank(model))
     rest = logs - model @ fitted
     variance = float(rest @ rest) / freedom if freedom > 0 else math.nan
-    return there, fitted[:n_rows], variance * inverse[:n_rows, :n_rows], freedom
+    return present, fitted[:n_rows], variance * inverse[:n_rows, :n_rows], freedom
 
 
 def estimates(found: tuple, terms: np.ndarray, confidence: float) -> np.ndarray:
@@ -190,9 +190,9 @@ def knob_effects(
     names = list(design.rows)
     good = cells.usable(runs[runs["tuning"].isin(names)])
     if design.kind == LEAVE_ONE_OUT:
-        made = _left_out(good, design, bonferroni(confidence, len(design.knobs)))
+        of_rows = _left_out(good, design, bonferroni(confidence, len(design.knobs)))
         terms = [(knob, "") for knob in design.knobs]
-        return _frame(terms, made, confidence, same_within_percent)
+        return _frame(terms, of_rows, confidence, same_within_percent)
     found = row_means(
         np.log(good["goodput_MBps"].to_numpy(dtype=float)),
         np.array([names.index(name) for name in good["tuning"]], dtype=int),
@@ -229,16 +229,16 @@ def effects_of(
     terms = np.column_stack([design.levels, *products])
     singles, skipped = len(design.knobs), len(design.knobs) if alone else 0
     names = [*((knob, "") for knob in design.knobs), *pairs][skipped:]
-    made = estimates(found, terms, bonferroni(confidence, len(names)))
+    estimated = estimates(found, terms, bonferroni(confidence, len(names)))
     # Half of a knob's effect with the other to half of that without: twice the contrast.
-    made[singles:, :3] *= 2
-    return _frame(names, made[skipped:], confidence, same_within_percent)
+    estimated[singles:, :3] *= 2
+    return _frame(names, estimated[skipped:], confidence, same_within_percent)
 
 
 def _left_out(runs: pd.DataFrame, design: Design, level: float) -> np.ndarray:
     """All knobs against all but one, by the ratios within rounds."""
     cells = {name: part.set_index("round")["goodput_MBps"] for name, part in runs.groupby("tuning")}
-    rows, made = {frozenset(chosen): name for name, chosen in design.rows.items()}, []
+    rows, effects = {frozenset(chosen): name for name, chosen in design.rows.items()}, []
     for knob in design.knobs:
         before, after = (
             cells.get(rows[frozenset(design.knobs) - gone]) for gone in ({knob}, set())
@@ -249,8 +249,8 @@ def _left_out(runs: pd.DataFrame, design: Design, level: float) -> np.ndarray:
         ratio: Ratio = paired_ratio(before, after, level)
         few = min(len(before), len(after)) < COMMON_ROUNDS
         ends = (math.nan, math.nan) if few else (math.log(ratio.low), math.log(ratio.high))
-        made.append((math.log(ratio.ratio), *ends, p_of_ratio(before, after)))
-    return np.array(made)
+        effects.append((math.log(ratio.ratio), *ends, p_of_ratio(before, after)))
+    return np.array(effects)
 
 
 def _frame(
@@ -277,8 +277,8 @@ def least_set(frame: pd.DataFrame) -> tuple[str, ...]:
     kept = frame[_matters(frame)]
     if not (kept["with_knob"] != "").any():
         return tuple(kept.loc[kept["verdict"] == FASTER, "knob"])
-    order, found = frame.loc[frame["with_knob"] == "", "knob"], {*kept["knob"], *kept["with_knob"]}
-    involved = [knob for knob in order if knob in found]
+    order, knobs = frame.loc[frame["with_knob"] == "", "knob"], {*kept["knob"], *kept["with_knob"]}
+    involved = [knob for knob in order if knob in knobs]
 
     def predicted(chosen: tuple[str, ...]) -> float:
         sign = {knob: 1 if knob in chosen else -1 for knob in involved}
@@ -380,8 +380,8 @@ class ScreenRequest:
         if self.mtu_B is not None:
             return (self.mtu_B,)
         levels = [level for level in self.study.tunings if level.name == self.tuning]
-        found = [mtu_B for level in levels for mtu_B in level.mtus]
-        return None if "mtu" in self.items or not found or found[0] is None else (found[0],)
+        mtus = [mtu_B for level in levels for mtu_B in level.mtus]
+        return None if "mtu" in self.items or not mtus or mtus[0] is None else (mtus[0],)
 
     def screen_study(self, design: Design) -> Study:
         """The study whose tunings are the rows of a design."""

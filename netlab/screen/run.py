@@ -62,16 +62,16 @@ def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Ch
     for name, item in items.items():
         changing = False
         for host, plan in planned.items():
-            found = [change for change in plan if _of(item, change)]
-            there = [change for change in found if change.supported]
-            if not there:
-                reasons = dict.fromkeys(change.reason or "not supported" for change in found)
+            changes = [change for change in plan if _of(item, change)]
+            supported = [change for change in changes if change.supported]
+            if not supported:
+                reasons = dict.fromkeys(change.reason or "not supported" for change in changes)
                 unsupported.append({"host": host, "knob": name, "reason": "; ".join(reasons)})
                 changing |= name in CLIPPED
-            elif any(change.changes for change in there):
+            elif any(change.changes for change in supported):
                 changing = True
             else:
-                value = ", ".join(change.new for change in there)
+                value = ", ".join(change.new for change in supported)
                 unchanged.append({"host": host, "knob": name, "value": value})
         factors += [name] * changing
     return Probed(tuple(factors), tuple(unsupported), tuple(unchanged))
@@ -119,12 +119,12 @@ def screen(
     one with the largest estimate is then added, and the set is compared anew.
     """
     watch = watch or (lambda: nullcontext(Watcher()))
-    found = read(ask)
-    for knob, why in found.left_out.items():
+    stored = read(ask)
+    for knob, why in stored.left_out.items():
         say(f"not a factor: {knob}: {why}")
     text = "no knob of it changes anything on these hosts; see the lines above"
-    check(found.factors, "tuning", ask.tuning, text, "E-SCREEN-011")
-    plan = design(found.factors, ask.design)
+    check(stored.factors, "tuning", ask.tuning, text, "E-SCREEN-011")
+    plan = design(stored.factors, ask.design)
     study = ask.screen_study(plan)
     say(f"{plan.kind} design: {len(plan.knobs)} knobs in {len(plan.rows)} rows")
     with watch() as watcher:
@@ -145,16 +145,16 @@ def screen(
         tries.append(Confirmation(least, confirmation(Store(place).runs(), ask, level)))
         if tries[-1].whole.verdict != SLOWER:
             break
-    return record_of(ask, found, plan, effects, tuple(tries), runs)
+    return record_of(ask, stored, plan, effects, tuple(tries), runs)
 
 
 def confirmation(runs: pd.DataFrame, ask: ScreenRequest, confidence: float) -> tuple[Against, ...]:
     """The least set against the whole tuning and against no knob, both at once."""
     others = (FULL_TUNING, NO_ROW)
     asked = Asked(1 - (1 - confidence) / len(others))
-    made = []
+    tunings = []
     for other in others:
-        found = compare(
+        result = compare(
             runs[runs["tuning"] == other],
             runs[runs["tuning"] == LEAST_TUNING],
             by="tuning",
@@ -162,20 +162,20 @@ def confirmation(runs: pd.DataFrame, ask: ScreenRequest, confidence: float) -> t
             same_within_percent=ask.same_within_percent,
             one_store=True,
         )
-        (row,) = found.frame.to_dict("records")
+        (row,) = result.frame.to_dict("records")
         figures = {name: row[name] for name in ("ratio", "low", "high", "verdict")}
-        made.append(Against(other, **figures, rounds=min(row["n_a"], row["n_b"])))
-    return tuple(made)
+        tunings.append(Against(other, **figures, rounds=min(row["n_a"], row["n_b"])))
+    return tuple(tunings)
 
 
 def refused_rows(runs: pd.DataFrame, plan: Design) -> dict[str, int]:
     """Knob -> rows that set it and in which a host recorded it as unsupported."""
-    found: dict[str, set[str]] = {}
+    reasons: dict[str, set[str]] = {}
     for row, text in zip(runs["tuning"], runs["unsupported"], strict=True):
         for line in parse_json(text or "[]", "unsupported", kind=list):
             if line["knob"] in plan.rows.get(row, ()):
-                found.setdefault(line["knob"], set()).add(row)
-    return {knob: len(rows) for knob, rows in found.items()}
+                reasons.setdefault(line["knob"], set()).add(row)
+    return {knob: len(rows) for knob, rows in reasons.items()}
 
 
 # A screen as a record to store, and its files: JSON, chart, and the least set as a tuning.

@@ -354,11 +354,11 @@ class Study(Model, title="A study"):
         if link in self.paths:
             return self.paths[link]
         name = path_of_link(link)
-        known: dict[str, tuple] = {}
+        by_name: dict[str, tuple] = {}
         for group in (group for group in self.groups if group.path == name):
             for factor, each in group.factors.over(self.factors).given().items():
-                known[factor] = (*known.get(factor, ()), *each)
-        levels = link_levels(link, known)
+                by_name[factor] = (*by_name.get(factor, ()), *each)
+        levels = link_levels(link, by_name)
         if levels is None:
             raise BadInput(
                 f"unknown link; there are {', '.join(self.links)}",
@@ -446,8 +446,8 @@ class Study(Model, title="A study"):
     def bus_MBps(self, path: str) -> float | None:
         """Bandwidth of the slower of the two hosts' buses, MB/s; None if one is unknown."""
         buses = [self.hosts[end.host].bus for end in self.path(path).ends]
-        known = [bus.bandwidth_MBps for bus in buses if bus is not None]
-        return min(known) if len(known) == len(buses) else None
+        rates = [bus.bandwidth_MBps for bus in buses if bus is not None]
+        return min(rates) if len(rates) == len(buses) else None
 
     def bus_of_group_MBps(self, group: Group) -> float | None:
         """Bandwidth of the bus of a group's runs; twice it where each direction has it whole."""

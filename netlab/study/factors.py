@@ -196,8 +196,8 @@ class Factors(Sparse, title="`factors`"):
 
     def given(self) -> dict[str, tuple[Level, ...]]:
         """The factors that have levels, in the order of the class."""
-        found = ((name, getattr(self, name)) for name in type(self).model_fields)
-        return {name: levels for name, levels in found if levels is not None}
+        values = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: levels for name, levels in values if levels is not None}
 
     def over(self, others: Factors) -> Factors:
         """These factors, and those of others that are not among them."""
@@ -310,14 +310,14 @@ def path_of_link(link: str) -> str:
 
 def link_levels(link: str, known: Mapping[str, tuple[Level, ...]]) -> Levels | None:
     """Levels in the name of a link, among those known; None if it names another."""
-    found = []
+    factors = []
     for part in link.split("+")[1:]:
         name, _, text = part.partition("=")
         fitting = [level for level in known.get(name, ()) if level_text(level) == text]
         if name not in OF_LINK or not fitting:
             return None
-        found.append((name, fitting[0]))
-    return tuple(found)
+        factors.append((name, fitting[0]))
+    return tuple(factors)
 
 
 def path_at(path: Path, levels: Levels) -> Path:

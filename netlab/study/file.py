@@ -148,12 +148,12 @@ def load(
     study = validated(Study, content, where)
     if quick:
         study = short_form(study, where)
-    given = {key: value for key, value in timing.items() if value is not None}
-    known = {*TIMING, *PRECISION, "seed"}
-    for key in (key for key in given if key not in known):
-        reason = f"no such timing; there are {', '.join(sorted(known))}"
+    stated = {key: value for key, value in timing.items() if value is not None}
+    keys = {*TIMING, *PRECISION, "seed"}
+    for key in (key for key in stated if key not in keys):
+        reason = f"no such timing; there are {', '.join(sorted(keys))}"
         raise BadInput(reason, key=key, code="E-STUDY-001")
-    return validated(Study, _with_timing(study, given), where) if given else study
+    return validated(Study, _with_timing(study, stated), where) if stated else study
 
 
 def load_stored(file: Path) -> Study:
@@ -237,9 +237,9 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
         if "netlab" in content:  # another study
             continue
         tuning = validated(_TuningFile, content, str(path))
-        if (given := tuning.name) not in ("", name):
+        if (own := tuning.name) not in ("", name):
             reason = "differs from the file's name"
-            raise BadInput(reason, where=str(path), key="name", value=given, code="E-STUDY-002")
+            raise BadInput(reason, where=str(path), key="name", value=own, code="E-STUDY-002")
         return OwnTuning.model_validate(tuning.model_dump(exclude={"name"}))
     return None
 
@@ -331,15 +331,15 @@ def _refuse_other_names(place: object) -> None:
 def as_markdown() -> str:
     """The reference: a table of the keys of each part, with defaults and examples."""
     schema = _schema()
-    found = {"Study": schema, **schema["$defs"]}
-    described, published = found["Described"], found["Published"]  # either may stand in a file
-    found["Published"] = {
+    models = {"Study": schema, **schema["$defs"]}
+    described, published = models["Described"], models["Published"]  # either may stand in a file
+    models["Published"] = {
         **published,
         "properties": described["properties"] | published["properties"],
         "required": set(described["required"]) & set(published["required"]),
     }
     parts = []
-    for part in map(found.__getitem__, PARTS):
+    for part in map(models.__getitem__, PARTS):
         rows = ["| key | | default | example |", "|---|---|---|---|"]
         for key, place in part["properties"].items():
             row = (

@@ -258,8 +258,8 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
 
 def factors_of(study: Study, group: Group) -> dict[str, tuple[Level, ...]]:
     """Factors of a group with their levels: its own, the study's, then the outer ones."""
-    given = group.factors.over(study.factors).given()
-    return {**given, **{name: tuple(study.outer[name]) for name in sorted(study.outer)}}
+    stated = group.factors.over(study.factors).given()
+    return {**stated, **{name: tuple(study.outer[name]) for name in sorted(study.outer)}}
 
 
 def combinations(study: Study, group: Group) -> Iterator[Combination]:
@@ -268,8 +268,8 @@ def combinations(study: Study, group: Group) -> Iterator[Combination]:
     for tuning, mtu_B, streams in study.levels(group):
         always = {"group": group.name, "tuning": tuning, "mtu_B": mtu_B, "streams": streams}
         for levels in crossed(factors):
-            known = {**always, **dict(levels)} if excluded else always
-            if not any(left_out(entry, known) for entry in excluded):
+            fixed = {**always, **dict(levels)} if excluded else always
+            if not any(left_out(entry, fixed) for entry in excluded):
                 yield Combination(tuning, mtu_B, streams, levels)
 
 
@@ -277,8 +277,8 @@ def group_at(group: Group, of_run: Levels) -> Group:
     """A group without factors, with these levels in place of its options."""
     if not of_run and group.factors == Factors() and not group.exclude:
         return group
-    given = {name: level for name, level in of_run if name in OF_GROUP}
-    return group.model_copy(update={**given, "factors": Factors(), "exclude": ()})
+    own = {name: level for name, level in of_run if name in OF_GROUP}
+    return group.model_copy(update={**own, "factors": Factors(), "exclude": ()})
 
 
 def study_at(study: Study, group: Group, of_run: Levels) -> Study:
@@ -323,10 +323,10 @@ def _check_outer(study: Study) -> None:
 def _check_published(study: Study) -> None:
     """Every column of a published table is a factor of a group."""
     further = [name for group in study.groups for name in factors_of(study, group)]
-    known = dict.fromkeys(("group", *ALWAYS, *further))
+    names = dict.fromkeys(("group", *ALWAYS, *further))
     for name in study.published.factors if study.published else ():
-        if name not in known:
-            allowed = f"factors are {', '.join(known)}; rename it under `columns`"
+        if name not in names:
+            allowed = f"factors are {', '.join(names)}; rename it under `columns`"
             text = f"its column {name} is not a factor of the study; {allowed}"
             raise misplaced(text, ("published",), code="E-STUDY-082")
 
@@ -339,14 +339,14 @@ def _check_options(study: Study) -> None:
                 text = f"is a factor too, of {group.name}; give it in one place"
                 place = ("groups", number, name)
                 raise misplaced(text, place, getattr(group, name), code="E-STUDY-064")
-    given = {name for group in study.groups for name in group.factors.given()}
+    stated = {name for group in study.groups for name in group.factors.given()}
     options: dict[str, tuple[Model, tuple[str, ...]]] = {
         # a congestion control of the study is for groups without the factor
         **{name: (study, (name,)) for name in OF_STUDY},
         **{name: (study.socket, ("socket", name)) for name in OF_SOCKET},
         **{name: (study.policy, ("policy", name)) for name in OF_POLICY},
     }
-    for name in sorted((given | study.factors.given().keys()) & options.keys()):
+    for name in sorted((stated | study.factors.given().keys()) & options.keys()):
         model, at = options[name]
         if not is_default(model, name):
             text = "is a factor too; give it in one place"
@@ -359,8 +359,8 @@ def _check_excluded(
     """Every name is a factor of a group, and every level is one of its levels."""
     levels: dict[str, list] = {"group": [group.name for group in groups]}
     for group in groups:
-        for name, given in factors_of(study, group).items():
-            levels.setdefault(name, []).extend(given)
+        for name, unwanted in factors_of(study, group).items():
+            levels.setdefault(name, []).extend(unwanted)
         for triple in study.levels(group):
             for name, level in zip(ALWAYS, triple, strict=True):
                 levels.setdefault(name, []).append(level)
@@ -373,7 +373,7 @@ def _check_excluded(
                 text = f"is not a factor here; factors are {', '.join(levels)}"
                 raise misplaced(text, (*at, name), code="E-STUDY-067")
             for level in listed(wanted):
-                if not any(same(level, known) for known in levels[name]):
+                if not any(same(level, allowed) for allowed in levels[name]):
                     texts = dict.fromkeys(level_text(k) for k in levels[name] if k is not None)
                     text = f"is not a level of {name}; there are {', '.join(texts)}"
                     raise misplaced(text, (*at, name), level, code="E-STUDY-068")
@@ -412,11 +412,11 @@ def _check_combinations(study: Study, group: Group, place: tuple[str | int, ...]
 
 def _check_run(study: Study, group: Group, levels: Levels) -> None:
     """Build everything that a run takes from some levels, checks included."""
-    made = group_at(group, levels)
-    type(group).model_validate(made.model_dump())
-    taken = study_at(study, made, levels)
+    varied = group_at(group, levels)
+    type(group).model_validate(varied.model_dump())
+    taken = study_at(study, varied, levels)
     type(taken.socket).model_validate(taken.socket.model_dump())
-    taken.check_run(made)
+    taken.check_run(varied)
 
 
 def _check_link(study: Study, group: Group, levels: Levels) -> None:
@@ -431,19 +431,19 @@ def chosen_outer(study: Study, given: Mapping[str, object]) -> Levels:
     """Levels of the study's outer factors as a person gives them, checked."""
     for name, level in given.items():
         if name not in study.outer:
-            known = ", ".join(sorted(study.outer)) or "none"
-            reason = f"is not an outer factor of {study.name}; there are: {known}"
+            allowed = ", ".join(sorted(study.outer)) or "none"
+            reason = f"is not an outer factor of {study.name}; there are: {allowed}"
             raise BadInput(reason, key=f"outer.{name}", value=level, code="E-STUDY-072")
     chosen = []
     for name in sorted(study.outer):
         key, texts = f"outer.{name}", {level_text(level): level for level in study.outer[name]}
-        known, first = ", ".join(texts), next(iter(texts))
+        allowed, first = ", ".join(texts), next(iter(texts))
         if name not in given:
             options = f"--outer {name}={first} or outer={{{name!r}: ...}}"
-            reason = f"a person sets this factor: say which of {known} the hosts have now, as "
+            reason = f"a person sets this factor: say which of {allowed} the hosts have now, as "
             raise BadInput(reason + options, where=study.name, key=key, code="E-STUDY-073")
         if (text := str(given[name])) not in texts:
-            reason = f"is not a level of this factor; there are {known}"
+            reason = f"is not a level of this factor; there are {allowed}"
             where, value = study.name, given[name]
             raise BadInput(reason, where=where, key=key, value=value, code="E-STUDY-074")
         chosen.append((name, texts[text]))

@@ -251,8 +251,10 @@ class Path(Model, title="`paths.NAME`"):
         host = self.ends[0].host
         if host == self.ends[1].host:
             raise ValueError(f"the two ends of a path are different hosts, not {host!r} twice")
-        given = [ipaddress.ip_address(end.address) for end in self.ends if end.address]
-        if len(given) == 2 and (given[0] == given[1] or given[0].version != given[1].version):
+        addresses = [ipaddress.ip_address(end.address) for end in self.ends if end.address]
+        if len(addresses) == 2 and (
+            addresses[0] == addresses[1] or addresses[0].version != addresses[1].version
+        ):
             rule = "the data addresses of a path differ and are both IPv4 or both IPv6"
-            raise ValueError(f"{rule}, not {given[0]} and {given[1]}")
+            raise ValueError(f"{rule}, not {addresses[0]} and {addresses[1]}")
         return self

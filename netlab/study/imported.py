@@ -42,7 +42,7 @@ def study_of(runs: pd.DataFrame) -> Study:
     name = str(runs["study"].iloc[0])
     paths = runs[["path", "sender", "receiver"]].drop_duplicates("path").to_dict("records")
     hosts = sorted({host for path in paths for host in (path["sender"], path["receiver"])})
-    known = {*LINUX, UNKNOWN}
+    laws = {*LINUX, UNKNOWN}
     return validated(
         Study,
         {
@@ -69,7 +69,7 @@ def study_of(runs: pd.DataFrame) -> Study:
             ],
             "stacks": {
                 name: {"law": KERNEL}
-                for name in sorted(set(runs["congestion"]) - known)
+                for name in sorted(set(runs["congestion"]) - laws)
                 if _CONGESTION.fullmatch(name)
             },
             "streams": sorted(map(int, set(runs["streams"]))),

@@ -71,17 +71,17 @@ def with_published(content: dict[str, Any], file: Path) -> dict[str, Any]:
 
     ``published`` is the name of a YAML file beside the study's, or its content.
     """
-    given: Any = content.get("published")
+    stated: Any = content.get("published")
     where = f"{file}: published"
-    if isinstance(given, str):
-        if "/" in given:
+    if isinstance(stated, str):
+        if "/" in stated:
             reason, key = "name a file beside the study's", "published"
-            raise BadInput(reason, where=str(file), key=key, value=given, code="E-STUDY-077")
-        path = file.parent / given
-        given, where = read_yaml(path), str(path)
-    elif not (isinstance(given, Mapping) and "file" in given):
+            raise BadInput(reason, where=str(file), key=key, value=stated, code="E-STUDY-077")
+        path = file.parent / stated
+        stated, where = read_yaml(path), str(path)
+    elif not (isinstance(stated, Mapping) and "file" in stated):
         return content
-    described = validated(Described, given, where)
+    described = validated(Described, stated, where)
     content["published"] = {
         **described.model_dump(exclude={"file", "columns"}),
         "cells": _cells(file.parent / described.file, described.columns),

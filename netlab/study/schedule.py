@@ -155,8 +155,8 @@ def visit(study: Study, block_id: str, round: int = 1) -> Visit:
     by_round = {one.round: one for one in visits(study) if one.block_id == block_id}
     where = study.name
     if not by_round:
-        known = ", ".join(sorted(block.block_id for block, _ in _blocks(study)))
-        reason = f"the study has no such block; there are {known}"
+        ids = ", ".join(sorted(block.block_id for block, _ in _blocks(study)))
+        reason = f"the study has no such block; there are {ids}"
         raise BadInput(reason, where=where, key="block_id", value=block_id, code="E-STUDY-003")
     if round not in by_round:
         reason = f"the study has rounds 1 to {study.max_rounds}"

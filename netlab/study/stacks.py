@@ -96,7 +96,7 @@ class Stack(Model, title="`stacks.NAME`"):
 
 def check_congestions(study: Study) -> Iterator[ValueError]:
     """Congestion controls that neither Linux, netlab nor the study has."""
-    known = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
+    laws = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
     named: list[tuple[tuple[str | int, ...], str | None]] = [(("congestion",), study.congestion)]
     at = ("factors", "congestion")
     named += [((*at, i), level) for i, level in enumerate(study.factors.congestion or ())]
@@ -107,9 +107,9 @@ def check_congestions(study: Study) -> Iterator[ValueError]:
         named += [((*place, *at, i), level) for i, level in enumerate(levels)]
     for where, congestion in named:
         for name in (congestion or "").split("+"):
-            if name and name not in known:
+            if name and name not in laws:
                 yield misplaced(
-                    f"unknown congestion control {name!r}; {nearest(name, known)}; declare a "
+                    f"unknown congestion control {name!r}; {nearest(name, laws)}; declare a "
                     f"module of the hosts' own as stacks: {{{name}: {{law: kernel}}}}",
                     where,
                     congestion,
@@ -208,8 +208,8 @@ class WadEntry:
 
     def overridden(self) -> dict[str, float]:
         """Keys of the entry that ``floyd`` overrides, with their values."""
-        given = {"wadai": self.wadai, "wadmd": self.wadmd}
-        return {key: value for key, value in given.items() if value} if self.floyd else {}
+        own = {"wadai": self.wadai, "wadmd": self.wadmd}
+        return {key: value for key, value in own.items() if value} if self.floyd else {}
 
     def unmodelled(self) -> dict[str, str]:
         """Keys other than 0 without a counterpart, each with the reason."""
@@ -225,8 +225,8 @@ class WadEntry:
 
 def with_wad_conf(content: dict, study_file: Path) -> dict:
     """Resolve the stacks of a study that refer to a ``wad.conf``."""
-    given = content.get("stacks")
-    stacks = given if isinstance(given, dict) else {}
+    own_stacks = content.get("stacks")
+    stacks = own_stacks if isinstance(own_stacks, dict) else {}
     entries = {
         name: _entry(name, stack, study_file)
         for name, stack in stacks.items()

@@ -110,13 +110,13 @@ class TuningLevel(Model, title="`tunings`"):
 
 
 def own_tunings(study: Study) -> dict[str, Tuning]:
-    own = {name: given.named(name) for name, given in study.profiles.items()}
+    own = {name: tuning.named(name) for name, tuning in study.profiles.items()}
     for level in study.tunings:
         if level.is_inline:
-            given = OwnTuning(
+            tuning = OwnTuning(
                 title=level.label or "", extends=level.extends, knobs=level.knobs or ()
             )
-            own[level.name] = given.named(level.name)
+            own[level.name] = tuning.named(level.name)
     return own
 
 
@@ -249,9 +249,9 @@ def _resolves(place: tuple[str | int, ...], name: str, own: dict[str, Tuning]) -
         lineage(name, own=own)
     except BadInput as error:
         if error.key in ("tuning", "extends") and "unknown tuning" in str(error):
-            known = nearest(str(error.value), [*own, *profile_names()])
+            hint = nearest(str(error.value), [*own, *profile_names()])
             part = ("extends",) if error.key == "extends" else ()
-            sentence = f"unknown tuning {error.value!r}; {known}"
-            sentence += "" if "known:" in known else f"; {PLACES}"
+            sentence = f"unknown tuning {error.value!r}; {hint}"
+            sentence += "" if "known:" in hint else f"; {PLACES}"
             raise misplaced(sentence, (*place, *part), code="E-STUDY-086") from None
         raise misplaced(str(error), place, code="E-STUDY-087") from None

@@ -44,13 +44,13 @@ class Finding:
 
 def findings(paths: tuple[FoundPath, ...]) -> tuple[Finding, ...]:
     left, right = (end.host for end in paths[0].ends)
-    found = [*_host(left), *_host(right), *_clocks(left, right)]
+    faults = [*_host(left), *_host(right), *_clocks(left, right)]
     for path in paths:
         for end in path.ends:
-            found += _interface(end.host, end.interface, path)
-            found += _firewall(end)
-        found += _pair(path)
-    return tuple(dict.fromkeys(found))
+            faults += _interface(end.host, end.interface, path)
+            faults += _firewall(end)
+        faults += _pair(path)
+    return tuple(dict.fromkeys(faults))
 
 
 def _host(host: HostSurvey) -> Iterator[Finding]:
@@ -238,10 +238,10 @@ def _pair(path: FoundPath) -> Iterator[Finding]:
 
 def cpus_of(text: str) -> set[int]:
     """CPUs of a list of the kernel, such as ``0-3,8``; empty for a text that is none."""
-    found: set[int] = set()
+    cpus: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
             return set()
-        found |= set(range(int(first), int(last or first) + 1))
-    return found
+        cpus |= set(range(int(first), int(last or first) + 1))
+    return cpus

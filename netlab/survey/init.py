@@ -53,8 +53,8 @@ def surveyed(
     try:
         left, right = hosts.values()
         looks = [partial(survey, host) for host in (left, right)]
-        there, other = (done.result() for done in together(looks, at_once=2))
-        return find_paths((left, right), (there, other), data)
+        first, other = (done.result() for done in together(looks, at_once=2))
+        return find_paths((left, right), (first, other), data)
     finally:
         close_hosts(hosts)
 
@@ -69,26 +69,26 @@ def find_paths(
     Two interfaces are joined if each has an address in the network of the other and a ping comes
     back. Without any, the path is the one that packets to the SSH address of the other host take.
     """
-    found: list[FoundPath] = []
+    paths: list[FoundPath] = []
     if data:
         left, right = map(_end_with, surveys, data)
         candidates = [(left, right)]
     else:
         candidates = sorted(joined(*surveys), key=_rank)
     for ends in candidates:
-        taken = {(e.host.name, e.interface.name) for path in found for e in path.ends}
+        taken = {(e.host.name, e.interface.name) for path in paths for e in path.ends}
         if taken.isdisjoint((end.host.name, end.interface.name) for end in ends):
-            found += _pinged(hosts[0], ends, routed=not _direct(ends))
-    if not found and not data and (routed := _routed(hosts, surveys)):
-        found += _pinged(hosts[0], routed, routed=True)
-    if not found:
+            paths += _pinged(hosts[0], ends, routed=not _direct(ends))
+    if not paths and not data and (routed := _routed(hosts, surveys)):
+        paths += _pinged(hosts[0], routed, routed=True)
+    if not paths:
         listed = "; ".join(f"{each.name}: {_listed(each)}" for each in surveys)
         raise NetlabError(
             f"no path between the hosts on which a ping comes back ({listed}); bring the data "
             "link up, or give the two data addresses with --data",
             code="E-SURVEY-001",
         )
-    return tuple(found)
+    return tuple(paths)
 
 
 def joined(left: HostSurvey, right: HostSurvey) -> Iterator[Ends]:
@@ -211,13 +211,13 @@ def study_text(
 
 
 def _groups(left: str, right: str, short: Short | None) -> list[str]:
-    there = {"name": f"{left} -> {right}", "path": "data", "sender": left}
+    forward = {"name": f"{left} -> {right}", "path": "data", "sender": left}
     back = {"name": f"{right} -> {left}", "path": "data", "sender": right}
-    both = {**there, "name": f"{left} <-> {right}", "direction": "<->"}
+    both = {**forward, "name": f"{left} <-> {right}", "direction": "<->"}
     if short:
-        return ["groups:", f"  - {yaml_line(both if short.both else there)}"]
+        return ["groups:", f"  - {yaml_line(both if short.both else forward)}"]
     comment = _comment("Both directions at the same time:", 2)
-    entries = [f"  - {yaml_line(group)}" for group in (there, back)]
+    entries = [f"  - {yaml_line(group)}" for group in (forward, back)]
     return ["groups:", *entries, *comment, f"  # - {yaml_line(both)}"]
 
 
@@ -326,23 +326,23 @@ def init_study(
             code="E-SURVEY-003",
         )
     paths = surveyed(reached, data)
-    found = findings(paths)
+    faults = findings(paths)
     name = file.stem if is_name(file.stem) else "-".join(reached)
     try:
-        file.write_text(study_text(name, reached, paths, found, short), encoding="utf-8")
+        file.write_text(study_text(name, reached, paths, faults, short), encoding="utf-8")
     except OSError as error:
         raise BadInput(
             f"cannot be written: {error.strerror}", where=str(file), code="E-SURVEY-005"
         ) from None
     load(file)
     used = findings(paths[:1])
-    return Written(file, paths, used, len(found) - len(used))
+    return Written(file, paths, used, len(faults) - len(used))
 
 
 def _named(hosts: Sequence[Mapping[str, Any]]) -> dict[str, StudyHost]:
     reached: dict[str, StudyHost] = {}
-    for given, side in zip(hosts, ("LEFT", "RIGHT"), strict=True):
-        keys = {key: value for key, value in given.items() if value is not None}
+    for name, side in zip(hosts, ("LEFT", "RIGHT"), strict=True):
+        keys = {key: value for key, value in name.items() if value is not None}
         host = validated(StudyHost, {"kind": "ssh", **keys}, side)
         assert host.address is not None  # the model refuses an ssh host without one
         reached[name_of(host.address, [*reached])] = host

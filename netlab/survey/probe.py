@@ -256,8 +256,8 @@ ERRORS = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors")
 
 
 def survey(host: Host) -> HostSurvey:
-    said = host.run(("sh", "-c", SCRIPT, "survey"), timeout_s=TIMEOUT_S).stdout
-    return parse(host.name, said)
+    printed = host.run(("sh", "-c", SCRIPT, "survey"), timeout_s=TIMEOUT_S).stdout
+    return parse(host.name, printed)
 
 
 class _Facts(defaultdict[str, list[str]]):
@@ -278,13 +278,13 @@ class _Facts(defaultdict[str, list[str]]):
 
     def halves(self, name: str) -> tuple[dict[str, str], dict[str, str]]:
         """Maxima and current settings, as ethtool prints them."""
-        found: tuple[dict[str, str], dict[str, str]] = {}, {}
+        sides: tuple[dict[str, str], dict[str, str]] = {}, {}
         current = False
         for line in self[name]:
             current = current or line.startswith("Current")
             if match := _SECTION.match(line.strip()):
-                found[current].setdefault(match["name"].lower(), match["value"])
-        return found
+                sides[current].setdefault(match["name"].lower(), match["value"])
+        return sides
 
 
 def parse(name: str, text: str) -> HostSurvey:
@@ -314,7 +314,7 @@ def parse(name: str, text: str) -> HostSurvey:
         wmem_max_B=_number((facts.text("tcp_wmem").split() or [""])[-1]),
         conntrack=bool(facts.number("conntrack")),
         filters=(facts.number("input_chains") or 0) + len(facts["iptables"]),
-        interfaces=tuple(_interface(name, found) for name, found in interfaces.items()),
+        interfaces=tuple(_interface(name, of_name) for name, of_name in interfaces.items()),
     )
 
 
@@ -367,8 +367,8 @@ def _addresses(lines: Iterable[str]) -> Iterator[Address]:
         match = _ADDRESS.search(line)
         if match and match["scope"] in (None, "global"):
             reaches = match["peer"] or match["own"] + (match["length"] or "")
-            if found := Address.of(match["own"], reaches):
-                yield found
+            if address := Address.of(match["own"], reaches):
+                yield address
 
 
 def _number(text: str | None) -> int | None:

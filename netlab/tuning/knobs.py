@@ -137,15 +137,15 @@ MOST_CPUS = 8192
 
 
 def cpus(text: str) -> list[int]:
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
         if not 0 <= int(last or first) - int(first) < MOST_CPUS:
             raise ValueError(f"{part} is not an ascending range of at most {MOST_CPUS} CPUs")
-        found.extend(range(int(first), int(last or first) + 1))
-    if len(set(found)) < len(found):
+        numbers.extend(range(int(first), int(last or first) + 1))
+    if len(set(numbers)) < len(numbers):
         raise ValueError(f"a CPU is named twice in {text!r}")
-    return sorted(found)
+    return sorted(numbers)
 
 
 def cpu_list(numbers: Iterable[int]) -> str:
@@ -218,24 +218,24 @@ def qdisc(text: str) -> str:
 
 
 def _fq(words: Iterable[str], text: str) -> list[str]:
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     paced = True
     words = iter(words)
     for word in words:
         if word == "nopacing":
             paced = False
         elif word == "maxrate":
-            found[word] = _rate_bps(next(words, ""))
+            values[word] = _rate_bps(next(words, ""))
         elif word in _MOST:
-            found[word] = _number(word, next(words, ""))
+            values[word] = _number(word, next(words, ""))
         else:
             raise ValueError(
                 f"fq takes limit, flow_limit, buckets, maxrate and nopacing, not {word!r} "
                 f"(in {text!r})"
             )
     order = ("limit", "flow_limit", "buckets", "maxrate")
-    kept = [key for key in order if key in found and found[key] != _DEFAULT.get(key)]
-    return [part for key in kept for part in (key, str(found[key]))] + ["nopacing"] * (not paced)
+    kept = [key for key in order if key in values and values[key] != _DEFAULT.get(key)]
+    return [part for key in kept for part in (key, str(values[key]))] + ["nopacing"] * (not paced)
 
 
 def _number(name: str, text: str) -> int:

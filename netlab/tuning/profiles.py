@@ -159,8 +159,8 @@ def lineage(name: str, *, own: Mapping[str, Tuning] | None = None) -> tuple[Tuni
             stat = path.stat()
             chain.append(_unchanged(path, stat.st_mtime_ns, stat.st_size))
         else:
-            known = nearest(wanted, [*own, *profile_names()])
-            message = f"unknown tuning; {known}"
+            hint = nearest(wanted, [*own, *profile_names()])
+            message = f"unknown tuning; {hint}"
             raise BadInput(message, where=where, key=key, value=wanted, code="E-TUNING-008")
         wanted = chain[-1].extends
     return tuple(reversed(chain))

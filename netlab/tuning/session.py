@@ -181,8 +181,8 @@ class Requests:
             if status not in _STATUSES.get(event, (status,)):
                 wrong.append("status")
             for key in wrong:
-                said = shown(answer.get(key))
-                raise TuningError(f"the host answered with {key} {said}", code="E-TUNING-019")
+                text = shown(answer.get(key))
+                raise TuningError(f"the host answered with {key} {text}", code="E-TUNING-019")
             answers.append(answer)
             if answer.get("event") == final:
                 self._owed = None
@@ -328,16 +328,16 @@ class TuningSession:
 
     def _while_busy(self, verb: str, **words: str | None) -> list[dict[str, Any]]:
         """Send a request; retry while the guard of a dead session still owns the host."""
-        until, said = self._clock() + _BUSY_S, False
+        until, noted = self._clock() + _BUSY_S, False
         while True:
             try:
                 return self._requests.ask(verb, **words)
             except TuneFault as fault:
                 if fault.reason != "in_use" or self._clock() >= until:
                     raise
-                if not said:
+                if not noted:
                     self._on_wait(f"{self._where}waiting up to {_BUSY_S:g} s: {fault}")
-                    said = True
+                    noted = True
             self._sleep(0.05)
 
     # --- the transaction ---

@@ -70,9 +70,9 @@ def all_claims() -> tuple[Claim, ...]:
 def check_all() -> pd.DataFrame:
     rows = []
     for claim in all_claims():
-        result, said = claim.checked(), (claim.document, claim.place, claim.statement)
+        result, place = claim.checked(), (claim.document, claim.place, claim.statement)
         figures = (claim.claimed.text, result.recomputed, str(result.verdict), result.why)
-        rows.append((*said, *figures))
+        rows.append((*place, *figures))
     return pd.DataFrame(rows, columns=["document", *_HEADS])
 
 

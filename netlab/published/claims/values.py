@@ -103,14 +103,14 @@ def same_as_notes() -> int:
 
 def outside(table: int) -> list[str]:
     """Cells of kernel tuning that do not lie between those of none and of full tuning."""
-    found = []
+    names = []
     for mtu_B in (1500, 9000):
         cells = {tuning: curve(table, tuning, mtu_B) for tuning in ("none", "kernel", "full")}
         for streams, none, kernel, full in pd.DataFrame(cells).itertuples():
             if not min(none, full) <= kernel <= max(none, full):
                 against = f"{kernel:g} against {none:g} and {full:g}"
-                found.append(f"{mtu_B} B, {streams} streams: {against}")
-    return found
+                names.append(f"{mtu_B} B, {streams} streams: {against}")
+    return names
 
 
 def largest_change(table: int, before: str, after: str) -> pd.Series:
@@ -187,8 +187,8 @@ def totals() -> tuple[Claim, ...]:
 def misprints() -> pd.DataFrame:
     """Rows whose stated total cannot be the sum of their streams."""
     wrong = [claim.checked().verdict is Verdict.CONTRADICTED for claim in totals()]
-    found = _stated()[wrong]
-    return found.assign(streams_times_MBps=found["per_stream_MBps"] * found["streams"])
+    stated = _stated()[wrong]
+    return stated.assign(streams_times_MBps=stated["per_stream_MBps"] * stated["streams"])
 
 
 def _stated() -> pd.DataFrame:

@@ -126,8 +126,8 @@ def format_of(text: str) -> Format:
     for form in FORMATS:
         if form.fits(text):
             return form
-    known = ", ".join(form.name for form in FORMATS)
-    raise damaged(1, f"unknown format; supported: {known}", code="E-IMPORT-021")
+    names = ", ".join(form.name for form in FORMATS)
+    raise damaged(1, f"unknown format; supported: {names}", code="E-IMPORT-021")
 
 
 def parse(text: str) -> tuple[Record, ...]:

@@ -102,14 +102,14 @@ def _key(source: ReadFile, record: Record) -> str:
 
 def _fact(facts: Facts, where: str, name: str, own: Any, *, needed: bool = False) -> Any:
     """A value of the file, else the user's."""
-    given, option = getattr(facts, name), f"--{name.removesuffix('_B').replace('_', '-')}"
-    if own is not None and given is not None and own != given:
-        reason = f"the file says {own}, {option} says {given}"
+    stated, option = getattr(facts, name), f"--{name.removesuffix('_B').replace('_', '-')}"
+    if own is not None and stated is not None and own != stated:
+        reason = f"the file says {own}, {option} says {stated}"
         raise BadInput(reason, where=where, key=name, code="E-IMPORT-090")
-    if needed and own is None and given is None:
+    if needed and own is None and stated is None:
         reason = f"the file does not give it; use {option}"
         raise BadInput(reason, where=where, key=name, code="E-IMPORT-091")
-    return given if own is None else own
+    return stated if own is None else own
 
 
 def row_of(
@@ -122,8 +122,8 @@ def row_of(
     mtu_B, mtu_from = _mtu(record, facts, where)
     started_unix_s, started_from = _started(record, source, facts, where)
     ends = [flow.measured_at or fact("measured_at", None, needed=True) for flow in flows]
-    known = {name: fact(name, getattr(record, name)) for name in MAY_BE_UNKNOWN}
-    unknown = [name for name, value in known.items() if value is None]
+    facts_known = {name: fact(name, getattr(record, name)) for name in MAY_BE_UNKNOWN}
+    unknown = [name for name, value in facts_known.items() if value is None]
     unknown += ["tuning"] if facts.tuning == UNKNOWN else []
     pacing_MBps = record.pacing_MBps
     if pacing_MBps is not None and pacing_MBps > MOST_PACING_MBPS:
@@ -133,7 +133,7 @@ def row_of(
     direction = "->" if record.reverse is None else "<->"
     place = {
         **{"path": facts.path_name, "sender": facts.sender, "direction": direction},
-        **{"congestion": known["congestion"] or UNKNOWN, "factors": factors},
+        **{"congestion": facts_known["congestion"] or UNKNOWN, "factors": factors},
     }
     sender_only = "sender" in ends  # has more than the receiver has read
     suffixes = "-sent" * sender_only + "-paced" * bool(paced)
@@ -187,8 +187,8 @@ def row_of(
         streams=streams,
         round=number,
         seed=0,
-        record_length_B=known["record_length_B"] or 0,
-        buffer_B=known["buffer_B"] or 0,
+        record_length_B=facts_known["record_length_B"] or 0,
+        buffer_B=facts_known["buffer_B"] or 0,
         pacing_MBps=None if pacing_MBps is None else pacing_MBps * streams,
         generator=record.tool,
         generator_version=record.version,
@@ -375,7 +375,7 @@ def import_files(
     with _locked(directory):
         store = Store(directory)
         before = store.runs()
-        known = set(before["provenance_key"])
+        keys = set(before["provenance_key"])
         order = int(before["order"].max()) + 1 if len(before) else 0
         round_of = _rounds(before["run_id"])
         groups = {row["group"]: _place(row) for row in before.to_dict("records")}
@@ -384,7 +384,7 @@ def import_files(
         ways: dict[bool, Path] = {}
         for source in sources:
             ids, errors = [], list(source.refused)
-            old = known.intersection(_key(source, record) for record in source.records)
+            old = keys.intersection(_key(source, record) for record in source.records)
             for record in source.records:
                 if _key(source, record) in old:
                     continue

@@ -276,8 +276,8 @@ def parse_flent(text: str) -> Runs:
 
 def _record_of_flent(doc: View) -> Record:
     version = doc.at("version")
-    known = ", ".join(map(str, VERSIONS))
-    reason = f"format {version.count()}, this netlab reads {known}"
+    versions = ", ".join(map(str, VERSIONS))
+    reason = f"format {version.count()}, this netlab reads {versions}"
     version.expect(version.count() in VERSIONS, reason, code="E-IMPORT-005")
     metadata = doc.at("metadata")
     series = metadata.at("SERIES_META")

@@ -150,8 +150,8 @@ def whole(runs: Runs) -> tuple[Record, ...]:
 
 def sum_of(amounts: Iterable[int | None]) -> int | None:
     """Sum of amounts; None if one is unknown or there is none."""
-    known = list(amounts)
-    return sum(n or 0 for n in known) if known and None not in known else None
+    numbers = list(amounts)
+    return sum(n or 0 for n in numbers) if numbers and None not in numbers else None
 
 
 def unix_s(text: str, form: str) -> float | None:
@@ -172,8 +172,8 @@ def _no_constant(name: str) -> float:
 
 
 def _after_blanks(text: str, at: int) -> int:
-    found = _NO_BLANK.search(text, at)
-    return len(text) if found is None else found.start()
+    match = _NO_BLANK.search(text, at)
+    return len(text) if match is None else match.start()
 
 
 _NAN = re.compile(r"(?<=[:,\[\s])-?nan(?=[\s,}\]])")
@@ -191,12 +191,12 @@ def documents(text: str) -> list[View | BadInput]:
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     text = _NAN.sub("null", text)
     newlines = [newline.start() for newline in re.finditer("\n", text)]
-    found: list[View | BadInput] = []
+    views: list[View | BadInput] = []
     first = OBJECT.search(text)
     at = first.end() if first else 0
-    while (at := _after_blanks(text, at)) < len(text) or not found:
+    while (at := _after_blanks(text, at)) < len(text) or not views:
         end = text.find("\n", at) + 1 or len(text)
-        if found and text[at] != "{" and not _NOT_ECHO.search(text, at, end):
+        if views and text[at] != "{" and not _NOT_ECHO.search(text, at, end):
             at = end
             continue
         line, end = 1 + bisect_left(newlines, at), -1
@@ -209,14 +209,14 @@ def documents(text: str) -> list[View | BadInput]:
             bad = damaged(error.lineno, f"not JSON: {error.msg}", code="E-IMPORT-055")
         except (ValueError, RecursionError) as error:
             bad = damaged(line, f"cannot parse the JSON: {error}", code="E-IMPORT-056")
-        found.append(bad or View(value, (), text[at:end], line))
-        if bad and sum(isinstance(one, BadInput) for one in found) > MAX_DAMAGED:
+        views.append(bad or View(value, (), text[at:end], line))
+        if bad and sum(isinstance(one, BadInput) for one in views) > MAX_DAMAGED:
             raise bad
         if end < 0:  # the next one may begin on a line of its own
             again = _OUTERMOST.search(text, at + 1)
             end = again.start() if again else len(text)
         at = end
-    return found
+    return views
 
 
 @dataclass(frozen=True)
