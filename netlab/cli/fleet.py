@@ -238,10 +238,10 @@ def plan_command(batch_s: float, **asked: Any) -> None:
     "--attempts", type=AT_LEAST_1, default=3, help="Passes; each tries a job that failed once."
 )
 @click.option(
-    "--aside-after",
+    "--skip-after",
     type=AT_LEAST_1,
     default=3,
-    help="Failures in a row after which a host is put aside for the rest of a pass.",
+    help="Failures in a row after which a host is skipped for the rest of a pass.",
 )
 @click.option(
     "--retry-s",
@@ -259,7 +259,7 @@ def run_command(at_once: int | None, **asked: Any) -> None:
     from netlab.fleet.plan import require_engine
 
     require_engine()
-    given = {name: asked.pop(name) for name in ("attempts", "aside_after", "retry_s", "batch_s")}
+    given = {name: asked.pop(name) for name in ("attempts", "skip_after", "retry_s", "batch_s")}
     plan = _planned(**asked)
     from rich.console import Console
     from rich.live import Live
@@ -292,7 +292,7 @@ def _at_once(plan: FleetPlan, given: int | None) -> int:
 @click.argument("results", type=click.Path(path_type=Path))
 @guarded
 def status_command(results: Path) -> None:
-    """Show hosts and jobs of the fleet in RESULTS: done, running, failed, put aside.
+    """Show hosts and jobs of the fleet in RESULTS: done, running, failed, skipped.
 
     RESULTS is a directory, or the name of a study. The log is fleet/events.jsonl in it.
     """

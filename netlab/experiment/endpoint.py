@@ -434,17 +434,17 @@ def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
         yield None
         return
     check_lab_controls(study, core.bpf_missing())
-    standing = None if lab_id else labs.find(study)
+    lab = None if lab_id else labs.find(study)
     if lab_id:
         if not labs.LAB_ID.fullmatch(lab_id):
             raise BadInput("is not a lab id", key="lab", value=lab_id, code="E-RUN-010")
-        standing = labs.Lab(Path(lab_base()) / lab_id)
-        if not standing.fits(study):
+        lab = labs.Lab(Path(lab_base()) / lab_id)
+        if not lab.fits(study):
             raise BadInput(
                 "no lab of this id fits the study", key="lab", value=lab_id, code="E-RUN-011"
             )
-    with nullcontext(standing) if standing else labs.Lab.up(study, owned=True) as lab:
-        yield lab
+    with nullcontext(lab) if lab else labs.Lab.up(study, owned=True) as open_lab:
+        yield open_lab
 
 
 def host_facts(

@@ -22,9 +22,9 @@ from netlab.files.writing import take, write_json
 from netlab.fleet.job import (
     CAMPAIGN,
     JOBS_LOCK,
+    clear_failures,
     end_with_parent,
     failures,
-    forgive,
     log_event,
     read_campaign,
     read_events,
@@ -56,7 +56,7 @@ ORPHANS_S = 60.0
 class FleetOptions:
     at_once: int = 8
     attempts: int = 3
-    aside_after: int = 3
+    skip_after: int = 3
     retry_s: float = 20.0
     batch_s: float = BATCH_S
 
@@ -91,7 +91,7 @@ def run_fleet(
                 if attempt > 1:
                     say(f"{len(left)} jobs failed; the next pass follows in {options.retry_s:g} s")
                     time.sleep(options.retry_s)
-                forgive(folder, plan.hosts)
+                clear_failures(folder, plan.hosts)
                 write_workflow(
                     plan,
                     left,
@@ -138,7 +138,7 @@ def open_campaign(
         before = int(read_campaign(plan.folder)["number"])
     number = max(int(clock() * 1000), before + 1)
     campaign = {"controller": controller_name(), "number": number}
-    campaign["aside_after"] = options.aside_after
+    campaign["skip_after"] = options.skip_after
     write_json(plan.folder / CAMPAIGN, campaign)
     return campaign
 
@@ -237,8 +237,8 @@ class FleetStatus:
 
     @property
     def sentence(self) -> str:
-        aside = sum(host.word == "put aside" for host in self.hosts)
-        counts = {"running": self.running, "failed": self.failed, "hosts put aside": aside}
+        skipped = sum(host.word == "skipped" for host in self.hosts)
+        counts = {"running": self.running, "failed": self.failed, "hosts skipped": skipped}
         parts = [f"{self.done} of {self.jobs} jobs done"]
         parts += [f"{count} {word}" for word, count in counts.items() if count]
         if self.done == self.jobs:
@@ -273,7 +273,7 @@ def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> 
     alive, limit, number = _is_locked(plan.folder / LOCK), 0, 0
     if (plan.folder / LOCK).exists():
         campaign = read_campaign(plan.folder)
-        limit, number = campaign["aside_after"], campaign["number"]
+        limit, number = campaign["skip_after"], campaign["number"]
     running, first_s, done_now, reasons = _happened(plan.folder, number)
     counts: dict[str, Counter[str]] = {name: Counter() for name in plan.hosts}
     total: Counter[str] = Counter()
@@ -288,7 +288,7 @@ def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> 
         word = "waiting" if each["left"] or each[FAILED] else "done"
         word = "measuring" if each["running"] else word
         if alive and failures(plan.folder, host) >= limit:
-            word = "put aside"
+            word = "skipped"
         numbers = (each[DONE], each["running"], each[FAILED], each["left"])
         return HostState(host, word, *numbers, reasons.get(host, "") if each[FAILED] else "")
 

@@ -66,7 +66,7 @@ def note_failure(folder: Path, host: str) -> None:
         file.write(b"x")
 
 
-def forgive(folder: Path, hosts: Iterable[str]) -> None:
+def clear_failures(folder: Path, hosts: Iterable[str]) -> None:
     """Set the failures of hosts to none."""
     for host in hosts:
         (folder / HOSTS / host).unlink(missing_ok=True)
@@ -100,7 +100,7 @@ Measure = Callable[[FleetPlan, FleetJob, HostLease], JobOutcome]
 def run_job(plan: FleetPlan, job: FleetJob, measure: Measure) -> None:
     """Make one visit of one pair and write its result: done, or failed with the error."""
     folder, campaign = plan.folder, read_campaign(plan.folder)
-    lease, limit = HostLease(campaign["controller"], campaign["number"]), campaign["aside_after"]
+    lease, limit = HostLease(campaign["controller"], campaign["number"]), campaign["skip_after"]
     named = {"job": job.job_id, "lease": lease.number}
     began_s = time.time()
 
@@ -110,8 +110,8 @@ def run_job(plan: FleetPlan, job: FleetJob, measure: Measure) -> None:
         write_json(plan.done_file(job.job_id), hosts | named | times | parts)
 
     try:
-        if aside := [host for host in job.pair if failures(folder, host) >= limit]:
-            text = f"{', '.join(aside)}: put aside after {limit} failures in a row"
+        if skipped := [host for host in job.pair if failures(folder, host) >= limit]:
+            text = f"{', '.join(skipped)}: skipped after {limit} failures in a row"
             raise NetlabError(text, code="E-FLEET-030")
         log_event(folder, "job_started", **named, pid=os.getpid())
         outcome = asdict(measure(plan, job, lease))
@@ -133,7 +133,7 @@ def run_job(plan: FleetPlan, job: FleetJob, measure: Measure) -> None:
     else:
         # the result before the event: a job that is killed between the two is done
         write(DONE, **outcome)
-        forgive(folder, job.pair)
+        clear_failures(folder, job.pair)
         log_event(folder, "job_done", **named, **outcome, seconds=time.time() - began_s)
 
 
@@ -141,7 +141,7 @@ def read_campaign(folder: Path) -> dict:
     """Controller, lease number and limit of failures of the present campaign."""
     try:
         content = read_json(folder / CAMPAIGN)
-        return {key: content[key] for key in ("controller", "number", "aside_after")}
+        return {key: content[key] for key in ("controller", "number", "skip_after")}
     except (OSError, ValueError, KeyError) as error:
         raise NetlabError(
             f"{folder / CAMPAIGN}: no campaign ({why(error)}); start one with `netlab fleet run`",

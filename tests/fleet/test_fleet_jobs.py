@@ -33,7 +33,7 @@ from netlab.hosts.agent import LeaseRefused
 @pytest.fixture
 def plan(tmp_path) -> FleetPlan:
     made = planned(tmp_path)
-    open_campaign(made, FleetOptions(aside_after=2), clock=lambda: 1.0)
+    open_campaign(made, FleetOptions(skip_after=2), clock=lambda: 1.0)
     return made
 
 
@@ -84,7 +84,7 @@ def test_a_failure_is_a_result_that_blames_its_hosts(plan, error, blamed):
     assert [host for host in first.pair if job.failures(plan.folder, host)] == blamed
 
 
-def test_a_host_is_put_aside_after_failures_in_a_row_until_the_next_pass(plan):
+def test_a_host_is_put_skip_after_failures_in_a_row_until_the_next_pass(plan):
     gone = failing(HostError("h0", "is gone", code="E-HOST-011"))
     own = [each for each in plan.jobs if "h0" in each.pair]
     run_job(plan, own[0], gone)
@@ -93,9 +93,9 @@ def test_a_host_is_put_aside_after_failures_in_a_row_until_the_next_pass(plan):
     run_job(plan, own[2], gone)
     run_job(plan, own[3], gone)
     assert names(plan)[-1] == "host_put_aside"
-    run_job(plan, own[4], lambda *_: pytest.fail("the host is put aside"))
+    run_job(plan, own[4], lambda *_: pytest.fail("the host is skipped"))
     assert plan.result(own[4])["error"]["code"] == "E-FLEET-030"
-    job.forgive(plan.folder, plan.hosts)
+    job.clear_failures(plan.folder, plan.hosts)
     run_job(plan, own[4], lambda *_: JobOutcome(measured=1))
     assert plan.result(own[4])["status"] == "done"
 
@@ -215,10 +215,10 @@ def test_the_status_counts_jobs_and_names_hosts_and_reasons(plan):
         status = fleet_status(plan, clock=lambda: time.time() + 60)
     states = {host.host: host for host in status.hosts}
     assert status.running == 1 and status.remaining_s == pytest.approx(23 * 60, rel=0.1)
-    assert states["h3"].word == "put aside" and states["h3"].reason == "h3: is [gone]"
-    assert {states[host].word for host in started.pair} <= {"measuring", "put aside"}
+    assert states["h3"].word == "skipped" and states["h3"].reason == "h3: is [gone]"
+    assert {states[host].word for host in started.pair} <= {"measuring", "skipped"}
     assert states["h0"].done == 1 and states["h0"].reason == ""
-    assert "1 hosts put aside" in status.sentence
+    assert "1 hosts skipped" in status.sentence
     for each in plan.jobs:
         write_result(plan, each)
     whole = fleet_status(plan)

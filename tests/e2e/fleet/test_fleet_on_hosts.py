@@ -112,7 +112,7 @@ def test_hosts_and_a_network_that_fail_lose_no_run_and_every_run_is_there_once(t
         cache = site.state / "n8" / "cache"
         cache.mkdir()
         site.serve("n8", f"mount -t tmpfs -o size=64k full {cache}; exec")
-        first = site.start("fleet", *words, "--attempts", "1", "--aside-after", "1")
+        first = site.start("fleet", *words, "--attempts", "1", "--skip-after", "1")
         until(lambda: sack(site, "n2") == "0", WAIT_S)
         die(site, "n2")
         code, complaint = site.finished(first, WAIT_S)
