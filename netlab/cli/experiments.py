@@ -264,12 +264,25 @@ def _show_plan(ask: ScreenRequest) -> None:
 
 # ``netlab bench``: compare netlab with the other tools that are installed.
 
+COUNT = click.IntRange(1, 1000)
+
 
 @click.command("bench")
 @click.option("--quick", is_flag=True, help="Measure a few cells, in three rounds of one second.")
 @click.option("--peer", "peers", multiple=True, help="Name of a tool; repeatable. Default: all.")
-@click.option("--streams", multiple=True, type=int, help="Instead of 1, 4, 20, 200; repeatable.")
-@click.option("--mtu", "mtus_B", multiple=True, type=int, help="Instead of 1500 and 9000.")
+@click.option(
+    "--streams",
+    multiple=True,
+    type=click.IntRange(1, 10_000),
+    help="Instead of 1, 4, 20, 200; repeatable.",
+)
+@click.option(
+    "--mtu",
+    "mtus_B",
+    multiple=True,
+    type=click.IntRange(576, 65535),
+    help="Instead of 1500 and 9000.",
+)
 @click.option("--offloads", multiple=True, type=click.Choice(["on", "off"]), help="Default: both.")
 @click.option(
     "--mode",
@@ -278,10 +291,14 @@ def _show_plan(ask: ScreenRequest) -> None:
     type=click.Choice(["same", "best"]),
     help="same: one record length, bytes copied; best: the best variant of each tool.",
 )
-@click.option("--rounds", type=int, help="Transfers of each tool in each cell.")
-@click.option("--seconds", type=int, help="Length of a transfer in whole seconds.")
-@click.option("--heats", type=int, help="Transfers of 1 s of each variant, to choose the best.")
-@click.option("--queues", type=int, help="Pairs of queues of the links. Default: one for each CPU.")
+@click.option("--rounds", type=COUNT, help="Transfers of each tool in each cell.")
+@click.option("--seconds", type=COUNT, help="Length of a transfer in whole seconds.")
+@click.option("--heats", type=COUNT, help="Transfers of 1 s of each variant, to choose the best.")
+@click.option(
+    "--queues",
+    type=click.IntRange(1, 256),
+    help="Pairs of queues of the links. Default: one for each CPU.",
+)
 @click.option("--seed", type=int, help="Seed of the shuffled order.")
 @results_option("--out", place="bench")
 @guarded
@@ -294,47 +311,34 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     A tool is used if it is on PATH or NETLAB_IPERF3, NETLAB_IPERF2, NETLAB_NUTTCP or NETLAB_NEPER
     names it. In mode best each tool has variants (record length, ways to avoid copies). Heats
     before the rounds choose one variant for each cell and are not part of any figure. With --quick
-    each tool has its first two variants, and one heat. Everything runs in a lab of its own, which
-    is removed at the end. Each run is stored in a directory of its own, named by its date; every
-    transfer is in its transfers.jsonl as soon as it ends.
+    each tool has its first two variants, and one heat. Each benchmark is a study of its own in a
+    directory named by its date, its heats below it; one that was ended early goes on there.
     """
-    from netlab.qualify.bench_contenders import QUICK, Matrix, find_tools
+    from netlab.qualify import bench
 
-    matrix = replace(QUICK if quick else Matrix(), **_given(levels))
-    installed = find_tools(peers)
+    matrix = replace(bench.QUICK if quick else bench.Matrix(), **_given(levels))
+    tools = bench.find_tools(peers)
     # Import what takes long after the options are validated.
     from netlab.charts.chart import save_svg
     from netlab.charts.experiments import ratio_panels, ratios_alt
-    from netlab.experiment.progress import Progress, RunDone
-    from netlab.qualify.bench_report import Conclusions
-    from netlab.qualify.bench_run import TransferLog, run_bench
+    from netlab.qualify.bench_report import Conclusions, samples_of
+    from netlab.results.store import Store
 
-    started_at = _now()
-    log = TransferLog(results or paths.results_dir("bench"), started_at)
-    try:
-        with Progress(report=False) as shown:
-
-            def progress(turn, sample, turns):
-                log.write(sample)
-                who, error = f"{turn.contender}, {sample['variant']}", sample["error"]
-                if not shown.tally.runs:
-                    shown.start(turns, 0, 0, matrix.seconds)
-                shown.run_done(RunDone(who, sample["goodput_MBps"], None, sample["flags"], error))
-                if error:
-                    shown.note(f"{who}: {error}")
-
-            bench = run_bench(matrix, installed, started_at=started_at, progress=progress)
-    except BaseException:
-        if log.count:
-            note(f"{log.count} transfers were made before that, see {log.path}")
-        raise
-    conclusions = Conclusions.of(bench)
-    path = conclusions.save(log.directory)
+    place = results or paths.results_dir("bench")
+    directory = bench.directory_of(place) or new_directory(place, _now())
+    chosen: bench.Chosen = {}
+    if (heats := bench.heats_study(matrix, tools)) is not None:
+        measure(heats, directory / "heats", {})
+        chosen = bench.choose(samples_of(Store(directory / "heats").runs()))
+    study = bench.rounds_study(matrix, tools, chosen)
+    measure(study, directory, {})
+    conclusions = Conclusions.of(study, directory)
     if conclusions.ratios["ratio"].notna().any():
         drawn = ratio_panels(conclusions.ratios)
-        save_svg(drawn.figure, log.directory / "bench.svg", ratios_alt(conclusions.ratios))
+        save_svg(drawn.figure, directory / "bench.svg", ratios_alt(conclusions.ratios))
+    conclusions.save(directory)
     click.echo(conclusions.to_text())
-    click.echo(path)
+    click.echo(directory)
 
 
 def _given(levels: dict[str, Any]) -> dict[str, Any]:

@@ -113,6 +113,8 @@ FILE = "copies.json"
 @dataclass(frozen=True)
 class Copies:
     one_MBps: float | None = None
+    hot_MBps: float | None = None
+    """Copies within the caches by all cores of one machine: no run copies more."""
     each_MBps: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -131,7 +133,9 @@ class Copies:
         """
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         if with_controller(facts) == set(endpoints):
-            return cls(one_MBps=core.memory_copy_MBps(budget_ms=OWN_BUDGET_MS).cold_MBps)
+            copies = core.memory_copy_MBps(budget_ms=OWN_BUDGET_MS)
+            cpus = max(found.get("cpus") or 1 for found in facts.values())
+            return cls(one_MBps=copies.cold_MBps, hot_MBps=cpus * copies.hot_MBps)
         if one_machine(facts):
             rate = _measured(next(iter(endpoints.values())))
             return cls(one_MBps=rate if isinstance(rate, float) else None)

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -200,6 +200,7 @@ def setting_of(
     *,
     memory_MBps: float | None = None,
     memory_source: str = "",
+    hot_MBps: float | None = None,
     facts: Mapping[str, Mapping],
 ) -> RunSetting:
     """Ceilings of a path, and whether one machine has both ends, from the ``facts`` of the hosts.
@@ -216,6 +217,7 @@ def setting_of(
         one_machine=one_machine(facts),
         bus_source=bus.text() if bus else "",
         memory_source=memory_source,
+        hot_MBps=hot_MBps,
     )
 
 
@@ -346,6 +348,7 @@ class Trials:
                 self.mtu_B,
                 memory_MBps=memory_MBps,
                 memory_source=memory_source,
+                hot_MBps=self.copies.hot_MBps if "copy" in (study.send, study.receive) else None,
                 facts=self.facts,
             ),
             timing=study.timing,
@@ -389,11 +392,12 @@ class Trials:
         name, mtu_B = run.group.generator, self.mtu_B
         if name == OWN:
             return core_run(sender, receiver, request, mtu_B=mtu_B)
+        cpus = self.facts[sender.host].get("cpus") or 1
         return run_trial(
             tool_named(name),
             sender,
             receiver,
-            request,
+            replace(request, threads=min(cpus, request.streams)),
             hosts={host: endpoint.host for host, endpoint in self.endpoints.items()},
             versions=self.context["generators"][name],
             mtu_B=mtu_B,

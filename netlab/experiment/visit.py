@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
@@ -134,7 +134,7 @@ SAVE_EVERY_S = 5.0
 """Interval between writes: the most that is lost if the controller is killed."""
 
 MAX_FAILURES = 3
-"""Abort the visit after this many consecutive failures."""
+"""Abort the visit after this many consecutive failures for each of its generators."""
 
 
 SAMPLES = tuple(table for table in TABLES if table != "runs")
@@ -242,10 +242,10 @@ class _Results:
         self._saved_at, self._saved = time.monotonic(), 0
 
     def measure_all(
-        self, trials: Trials, todo: Iterable[Run], progress: Callable[[RunDone], None]
+        self, trials: Trials, todo: Sequence[Run], progress: Callable[[RunDone], None]
     ) -> None:
         """Measure in schedule order; record failed runs, stop at a lost host or tuning."""
-        failures = 0
+        failures, most = 0, MAX_FAILURES * len({run.group.generator for run in todo})
         for run in todo:
             try:
                 row, samples = trials.measured(run)
@@ -259,7 +259,7 @@ class _Results:
             except RunError as error:
                 failures += 1
                 self._add(trials.failed_row(run, "failed", str(error)))
-                if failures == MAX_FAILURES:
+                if failures == most:
                     text = f"{failures} consecutive runs failed: {error}"
                     visit_id = self.visit.visit_id
                     raise NetlabError(f"visit {visit_id}: {text}", code="E-RUN-001") from error

@@ -1,24 +1,22 @@
 """The external tools: arguments of each, and the parser of its output.
 
 A description is data: argument templates whose fields are those of :class:`TransferRequest`. The
-receiver's goodput counts, so each description names the end that prints it. A benchmark asks for
-the result alone, a study for everything that a tool reports (:class:`Reporting`).
+receiver's goodput counts, so each description names the end that prints it.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from netlab.errors import HostError
 from netlab.hosts.host import SILENCE_S, Host
 from netlab.results.imports import iperf_text, json_output, nuttcp
 from netlab.results.imports.records import Flow, Record, Runs, damaged, whole
-from netlab.study.groups import LIMITS
-from netlab.units import KIB, MIB, size
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,8 @@ class TransferRequest:
     interval_s: float = 0.1
     sndbuf_B: int = 0
     rcvbuf_B: int = 0
+    send: str = "copy"
+    receive: str = "copy"
 
     def fields(self) -> dict[str, object]:
         return {
@@ -47,77 +47,43 @@ class TransferRequest:
 
 
 @dataclass(frozen=True)
-class Reporting:
-    """Options that make a tool report a study's run in full, and its capabilities."""
-
-    package: str
-    version_of: str
-    server: tuple[str, ...]
-    client: tuple[str, ...]
-    client_sndbuf: tuple[str, ...]
-    intervals_at: Literal["client", "server"]
-    server_rcvbuf: tuple[str, ...] = ()
-    client_rcvbuf: tuple[str, ...] = ()
-    whole_seconds: bool = False
-
-
-@dataclass(frozen=True)
-class Variant:
-    record_length_B: int
-    how: str = ""
-    server: tuple[str, ...] = ()
-    client: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        return f"{self.how} {size(self.record_length_B)}".lstrip()
-
-    @property
-    def copies(self) -> bool:
-        """True if an end copies every byte; no variant avoids the copies of both."""
-        return True
-
-
-@dataclass(frozen=True)
 class Tool:
+    """A tool: its options, its output, and its capabilities.
+
+    ``variable`` names the environment variable that may name its program. ``sendfile`` is the
+    client's option to send without a copy, ``discard`` the server's to receive without one.
+    """
+
     name: str
     program: str
     variable: str
     version: tuple[str, ...]
+    version_of: str
+    source: str
     server: tuple[str, ...]
     client: tuple[str, ...]
-    reads: Literal["client", "server"]
     records: Callable[[str, TransferRequest], tuple[Record, ...]]
+    reads: Literal["client", "server"]
+    client_sndbuf: tuple[str, ...] = ()
+    client_rcvbuf: tuple[str, ...] = ()
+    server_rcvbuf: tuple[str, ...] = ()
+    congestion: tuple[str, ...] = ()
+    sendfile: tuple[str, ...] = ()
+    discard: tuple[str, ...] = ()
+    sets_congestion: bool = True
+    has_intervals: bool = True
+    whole_seconds: bool = False
     client_counts: bool = True
     reads_all: bool = True
-    congestion: tuple[str, ...] = ()
-    sets_congestion: bool = True
-    brief_server: tuple[str, ...] = ()
-    brief_client: tuple[str, ...] = ()
-    variants: tuple[Variant, ...] = (Variant(MIB), Variant(128 * KIB))
-    max_streams: int | None = None
     server_stays: bool = False
-    in_study: Reporting | None = None
 
-    @property
-    def reporting(self) -> Reporting:
-        """Options for a run of a study; ValueError for a tool that cannot make one."""
-        if self.in_study is None:
-            raise ValueError(f"{self.name} cannot make a run of a study")
-        return self.in_study
-
-    def arguments(
-        self, transfer: TransferRequest, variant: Variant | None = None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Arguments of server and client: of a variant for the result alone, else in full."""
-        own = self.congestion * bool(transfer.congestion) + self.client
-        if variant is not None:
-            server = self.server + self.brief_server + variant.server
-            client = self.brief_client + variant.client + own
-        else:
-            full, snd, rcv = self.reporting, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
-            server = self.server + full.server + full.server_rcvbuf * rcv
-            client = full.client + full.client_sndbuf * snd + full.client_rcvbuf * rcv + own
+    def arguments(self, transfer: TransferRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arguments of server and client."""
+        snd, rcv = transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
+        discards, no_copy = transfer.receive == "discard", transfer.send == "sendfile"
+        server = self.server + self.server_rcvbuf * rcv + self.discard * discards
+        client = self.client_sndbuf * snd + self.client_rcvbuf * rcv + self.sendfile * no_copy
+        client += self.congestion * bool(transfer.congestion) + self.client
         return _filled(server, transfer), _filled(client, transfer)
 
 
@@ -160,52 +126,35 @@ TOOLS = (
         program="iperf3",
         variable="NETLAB_IPERF3",
         version=("--version",),
-        server=("-s", "-1", "-B", "{address}", "-p", "{port}"),
-        client=_IPERF,
+        version_of=r"iperf 3\.\S+.*",
+        source="Debian's package of it is iperf3",
+        server=("-s", "-1", "-B", "{address}", "-p", "{port}", "-i", "{interval_s}", "-J"),
+        client=("-i", "{interval_s}", "-J", *_IPERF),
+        client_sndbuf=("-w", "{least_buffer_B}"),
         congestion=("-C", "{congestion}"),
-        reads="client",
+        sendfile=("-Z",),
+        reads="server",
         records=_printed(json_output.parse_iperf3),
         reads_all=False,
-        brief_client=("-i", "0", "-J"),
-        variants=(
-            Variant(MIB, "zero copy", client=("-Z",)),
-            Variant(128 * KIB, "copy"),
-            Variant(128 * KIB, "zero copy", client=("-Z",)),
-            Variant(MIB, "copy"),
-        ),
-        max_streams=LIMITS["iperf3"].streams,
-        in_study=Reporting(
-            package="iperf3",
-            version_of=r"iperf 3\.\S+.*",
-            server=("-i", "{interval_s}", "-J"),
-            client=("-i", "{interval_s}", "-J"),
-            client_sndbuf=("-w", "{least_buffer_B}"),
-            intervals_at="server",
-            whole_seconds=True,
-        ),
+        whole_seconds=True,
     ),
     Tool(
         name="iperf2",
         program="iperf",
         variable="NETLAB_IPERF2",
         version=("-v",),
-        server=(*("-s", "-B", "{address}", "-p", "{port}", "-l", "{record_length_B}"),),
-        client=_IPERF,
+        version_of=r"iperf version 2\..*",
+        source="Debian's package of it is iperf",
+        server=(
+            *("-s", "-B", "{address}", "-p", "{port}", "-l", "{record_length_B}"),
+            *("-i", "{interval_s}", "-f", "b"),
+        ),
+        client=("-f", "b", "-e", *_IPERF),
+        client_sndbuf=("-w", "{sndbuf_B}"),
+        server_rcvbuf=("-w", "{rcvbuf_B}"),
         congestion=("-Z", "{congestion}"),
         reads="server",
         records=_printed(iperf_text.parse_iperf2),
-        brief_server=("-f", "b"),
-        brief_client=("-f", "b"),
-        max_streams=LIMITS["iperf2"].streams,
-        in_study=Reporting(
-            package="iperf",
-            version_of=r"iperf version 2\..*",
-            server=("-i", "{interval_s}", "-f", "b"),
-            client=("-f", "b", "-e"),
-            server_rcvbuf=("-w", "{rcvbuf_B}"),
-            client_sndbuf=("-w", "{sndbuf_B}"),
-            intervals_at="server",
-        ),
         server_stays=True,
     ),
     # It has no option for congestion control: the route sets it.
@@ -214,31 +163,26 @@ TOOLS = (
         program="nuttcp",
         variable="NETLAB_NUTTCP",
         version=("-V",),
+        version_of=r"nuttcp-\d.*",
+        source="Debian's package of it is nuttcp",
         server=("-S", "--nofork", "-1", "-P", "{port}"),
         client=(
-            *("-P", "{port}", "-p", "{data_port}", "-N", "{streams}", "-T", "{seconds}"),
-            *("-l{record_length_B}", "{address}"),
+            *("-i{interval_s}", "-v", "-P", "{port}", "-p", "{data_port}", "-N", "{streams}"),
+            *("-T", "{seconds}", "-l{record_length_B}", "{address}"),
         ),
+        client_sndbuf=("-w{sndbuf_KiB}",),
+        client_rcvbuf=("-ws{rcvbuf_KiB}",),
         reads="client",
         records=_printed(nuttcp.parse_nuttcp),
         sets_congestion=False,
-        brief_client=("-fparse",),
-        max_streams=LIMITS["nuttcp"].streams,
-        in_study=Reporting(
-            package="nuttcp",
-            version_of=r"nuttcp-\d.*",
-            server=(),
-            client=("-i{interval_s}", "-v"),
-            client_sndbuf=("-w{sndbuf_KiB}",),
-            client_rcvbuf=("-ws{rcvbuf_KiB}",),
-            intervals_at="client",
-        ),
     ),
     Tool(
         name="neper",
         program="tcp_stream",
         variable="NETLAB_NEPER",
         version=("--version",),
+        version_of=r".*",
+        source="its source is github.com/google/neper",
         server=(
             *("-C", "{port}", "-P", "{data_port}", "-F", "{streams}", "-T", "{threads}"),
             *("-l", "{seconds}", "-B", "{record_length_B}", "--nolog"),
@@ -248,13 +192,12 @@ TOOLS = (
             *("-T", "{threads}", "-l", "{seconds}", "-B", "{record_length_B}", "--nolog"),
         ),
         congestion=("--congestion-control={congestion}",),
+        discard=("--skip-rx-copy",),
         reads="server",
         records=_neper,
+        has_intervals=False,
+        whole_seconds=True,
         client_counts=False,
-        variants=(
-            Variant(MIB, "skip rx copy", server=("--skip-rx-copy",)),
-            Variant(128 * KIB, "skip rx copy", server=("--skip-rx-copy",)),
-        ),
     ),
 )
 
@@ -277,7 +220,9 @@ cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | 
 
 
 def tool_named(name: str) -> Tool:
-    return {tool.name: tool for tool in TOOLS if tool.in_study is not None}[name]
+    """A tool, with the program that its environment variable names."""
+    tool = {tool.name: tool for tool in TOOLS}[name]
+    return replace(tool, program=os.environ.get(tool.variable) or tool.program)
 
 
 def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
@@ -286,12 +231,9 @@ def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
     if not program:
         return None
     said = next((line.strip() for line in lines if line.strip()), "")[:MAX_VERSION]
-    if not re.fullmatch(tool.reporting.version_of, said):
+    if not re.fullmatch(tool.version_of, said):
         what = f"printed {said!r}" if said else "printed nothing"
-        message = (
-            f"{program} is not {tool.name}: its version option {what}; "
-            f"install Debian's package {tool.reporting.package}"
-        )
+        message = f"{program} is not {tool.name}: its version option {what}; {tool.source}"
         raise HostError(host.name, message, code="E-TOOL-007")
     return program, said
 
@@ -302,8 +244,7 @@ def versions(host: Host, names: Iterable[str]) -> dict[str, str | None]:
 
 
 def missing(name: str) -> str:
-    package = tool_named(name).reporting.package
-    return f"{name} is not installed; Debian's package of it is {package}"
+    return f"{name} is not installed; {tool_named(name).source}"
 
 
 def require(used: Iterable[str], found: Mapping[str, Mapping[str, str | None]]) -> None:

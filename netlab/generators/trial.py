@@ -15,7 +15,7 @@ import numpy as np
 
 from netlab.errors import BadInput, RunError
 from netlab.generators.remote_process import LISTEN_S, Exit, RemoteProcess, difference, snapshot
-from netlab.generators.tools import Tool, TransferRequest, Variant, congestion_route
+from netlab.generators.tools import Tool, TransferRequest, congestion_route
 from netlab.hosts.host import Host
 from netlab.measure.exchange import Direction, Request, RunEnd, RunOutcome
 from netlab.measure.ledger import Ledger, audit_interfaces
@@ -41,11 +41,9 @@ class Answers(NamedTuple):
     receiver: Record
 
 
-def parse_answers(
-    tool: Tool, client: str, server: str, asked: TransferRequest, *, brief: bool = False
-) -> Answers:
+def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) -> Answers:
     sent = _record(tool, client, "client", asked) if tool.client_counts else None
-    if (tool.reads if brief else tool.reporting.intervals_at) == "server":
+    if tool.reads == "server":
         got = _record(tool, server, "server", asked)
     else:
         got = sent or _record(tool, client, "client", asked)
@@ -119,12 +117,15 @@ def flow_of(
     gen_meter: dict,
     sink_meter: dict,
     *,
-    brief: bool = False,
+    has_intervals: bool = True,
 ) -> Direction:
-    """One direction of a run as :func:`netlab.measure.record.record` takes it."""
+    """One direction of a run as :func:`netlab.measure.record.record` takes it.
+
+    Without intervals the whole transfer is the window.
+    """
     sent, got = answers.sender, answers.receiver
     read_B, window_B = got.forward.received_B, got.forward.window_B or 0
-    if brief:
+    if not has_intervals:
         t_s, counts = np.array([0.0, got.forward.window_s]), np.array([[0, window_B]])
         opens, closes = 0, 1
     else:
@@ -238,14 +239,12 @@ def run_trial(
     versions: Mapping[str, str],
     mtu_B: int,
     with_controller: Collection[str] = (),
-    variant: Variant | None = None,
     ports: random.Random | None = None,
 ) -> TrialResult:
     """Make one run with an external tool, which runs twice at once for both directions."""
     started_unix_ns, started = time.time_ns(), time.monotonic()
     ways = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
-    brief = variant is not None
-    seconds = request.window_ms / 1e3 if brief else _seconds(tool, request)
+    seconds = _seconds(tool, request)
     draw = ports or random.Random()
     with ExitStack() as stack:
         if not tool.sets_congestion:
@@ -273,8 +272,10 @@ def run_trial(
                 interval_s=max(STEP_S, request.interval_ms / 1e3),
                 sndbuf_B=of.sndbuf_B,
                 rcvbuf_B=to.rcvbuf_B,
+                send=request.send,
+                receive=request.receive,
             )
-            open_ways.append(_served(stack, tool, variant, hosts, of, to, transfer, draw))
+            open_ways.append(_served(stack, tool, hosts, of, to, transfer, draw))
         # The clients' hosts are ready first, so that only the tool is metered.
         clients = [
             stack.enter_context(
@@ -294,7 +295,7 @@ def run_trial(
         before = {side.host: snapshot(side) for side in (sender, receiver)}
         for client in clients:
             client.go()
-        window = None if brief else _window(open_ways, clients, before, request)
+        opens, closes = _window(open_ways, clients, before, request)
         sent = [client.result() for client in clients]
         for way in open_ways:
             if tool.server_stays:
@@ -304,7 +305,6 @@ def run_trial(
         after = {side.host: snapshot(side) for side in (sender, receiver)}
         own_s = time.process_time() - own_s
         got = [end_server(way.server, tool) for way in open_ways]
-    opens, closes = window or (before, after)
     spent_s = dict.fromkeys(before, 0.0)
     for way, near, far in zip(open_ways, sent, got, strict=True):
         spent_s[way.sender.host] += near.cpu_s
@@ -320,9 +320,10 @@ def run_trial(
             total["controller_us"] = 1e6 * own_s / len(with_controller)
     flows, ledger = [], Ledger(error_B=None)
     for way, near, far in zip(open_ways, sent, got, strict=True):
-        answers = parse_answers(tool, near.text, far.text, way.transfer, brief=brief)
+        answers = parse_answers(tool, near.text, far.text, way.transfer)
         ends = meters[way.sender.host], meters[way.receiver.host]
-        flow = flow_of(answers, request, way.transfer.interval_s, *ends, brief=brief)
+        step_s, has_intervals = way.transfer.interval_s, tool.has_intervals
+        flow = flow_of(answers, request, step_s, *ends, has_intervals=has_intervals)
         error_B, problems = audit_counts(flow, answers, tool)
         if error_B is not None:
             ledger.error_B = max(error_B, ledger.error_B or 0)
@@ -340,14 +341,14 @@ def run_trial(
 
 def _seconds(tool: Tool, request: Request) -> float:
     step_s = max(STEP_S, request.interval_ms / 1e3)
-    seconds = (request.warmup_ms + request.window_ms) / 1e3 + 2 * step_s + SKEW_S * request.both
-    return math.ceil(seconds) if tool.reporting.whole_seconds else seconds
+    edges_s = 2 * step_s * tool.has_intervals + SKEW_S * request.both
+    seconds = (request.warmup_ms + request.window_ms) / 1e3 + edges_s
+    return math.ceil(seconds) if tool.whole_seconds else seconds
 
 
 def _served(
     stack: ExitStack,
     tool: Tool,
-    variant: Variant | None,
     hosts: Mapping[str, Host],
     sender: RunEnd,
     receiver: RunEnd,
@@ -356,7 +357,7 @@ def _served(
 ) -> _Way:
 
     def lines(request: TransferRequest) -> list[tuple[str, ...]]:
-        return [(tool.program, *words) for words in tool.arguments(request, variant)]
+        return [(tool.program, *words) for words in tool.arguments(request)]
 
     for _ in range(PORT_TRIES):
         port = receiver.port or draw.randrange(FIRST_PORT, LAST_PORT - transfer.streams - 1)

@@ -30,6 +30,7 @@ class RunSetting:
     one_machine: bool
     bus_source: str = ""
     memory_source: str = ""
+    hot_MBps: float | None = None
 
 
 def goodput_MBps(sink: dict) -> float | None:
@@ -71,10 +72,10 @@ def ceiling_source(setting: RunSetting, kind: str | None) -> str:
 
 
 def with_upper_bound(row: dict, setting: RunSetting, both: bool) -> dict:
-    """A record for ``implausible``: caches of two machines may have what is copied."""
-    if setting.one_machine or row["ceiling_kind"] != "memory":
+    """A record for ``implausible``: caches may have what is copied."""
+    if row["ceiling_kind"] != "memory":
         return row
-    top, kind = ceiling(replace(setting, memory_MBps=None), row["mss_B"], both)
+    top, kind = ceiling(replace(setting, memory_MBps=setting.hot_MBps), row["mss_B"], both)
     percent = _percent(row["goodput_MBps"], top)
     return {**row, "ceiling_MBps": top, "ceiling_kind": kind, "percent_of_ceiling": percent}
 

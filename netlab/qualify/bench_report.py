@@ -1,10 +1,11 @@
-"""Samples of a benchmark as verdicts, tables, text and one JSON file."""
+"""Runs of a benchmark as verdicts, tables and text."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +21,29 @@ from netlab.analysis.compare import (
     compare_pairs,
 )
 from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio
+from netlab.errors import NetlabError
 from netlab.files.tables import Table
-from netlab.files.writing import write_json
 from netlab.lab.sshd import IN_WORDS
+from netlab.lab.topology import RECEIVER
 from netlab.measure.flags import INTERFERENCE
-from netlab.qualify.bench_contenders import GENSINK, OWN, RECORD_LENGTH_B
-from netlab.qualify.bench_run import CONGESTION, Bench
+from netlab.results.store import Store
+from netlab.study import Study
+from netlab.study.groups import LIMITS
+from netlab.units import KIB
 
-# Turn samples of a benchmark into medians, ratios and verdicts.
+GENSINK, PLAIN = "gensink", "plain"
+"""Contender names of netlab's own core: as it sends by itself, and its engine of that name."""
+
+OWN = (GENSINK, PLAIN)
+"""Contenders that are not peers: gensink is compared with plain, but plain is never the best peer.
+It shows how much of a ratio comes from gensink's options rather than from the sockets and threads
+that both have in common."""
+
+CONGESTION = "cubic"
+RECORD_LENGTH_B = 128 * KIB
+"""Record length of all tools in mode ``same``: the default of iperf3 and iperf."""
+
+# Turn the runs of a benchmark into medians, ratios and verdicts.
 #
 # The verdicts follow the rules of :mod:`netlab.analysis.compare`. A family is all pairs of a cell
 # and a tool in one mode: intervals are simultaneous (Bonferroni) and differences tested by Holm's
@@ -43,7 +59,6 @@ MEDIAN_COLUMNS = (
     *CELL,
     *("contender", "variant", "n", "failed", "goodput_MBps", "least_MBps", "most_MBps"),
     *("cpu_s_per_GB", "steal_percent", "foreign_percent"),
-    *("percent_of_hot_copy", "percent_of_cold_copy"),
 )
 RATIO_COLUMNS = (
     *CELL,
@@ -53,13 +68,40 @@ RATIO_COLUMNS = (
 )
 
 
+OFFLOADS = {"all": "on", "none": "off"}
 CONFIDENCE = 0.95
 """Level at which all intervals of a family hold at once."""
 
 
-def medians(
-    samples: pd.DataFrame, hot_MBps: float = math.nan, cold_MBps: float = math.nan
-) -> pd.DataFrame:
+def samples_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs of a store by contender, mode and variant, which the name of their group has.
+
+    A run with a flag other than that of interference failed, and has no goodput.
+    """
+    named = runs["group"].str.split(" ", n=2, expand=True)
+    failed = runs["flags"].map(lambda flags: bool({*flags.split(",")} - {"", INTERFERENCE}))
+    goodput_MBps = runs["goodput_MBps"].mask(failed)
+    hosts = [json.loads(text)["hosts"] for text in runs["provenance"]]
+    cpus = np.array([found[RECEIVER].get("cpus") or math.nan for found in hosts], dtype=float)
+    # both ends are on one machine, whose busy time counts
+    busy_cores = runs["receiver_cpu_percent"] / 100 * cpus
+    return pd.DataFrame(
+        {
+            "mode": named[1],
+            "offloads": [OFFLOADS[json.loads(text)["offloads"]] for text in runs["factors"]],
+            **{name: runs[name] for name in ("mtu_B", "streams", "round", "flags")},
+            "contender": named[0],
+            "variant": named[2],
+            "goodput_MBps": goodput_MBps,
+            "cpu_s_per_GB": 1e3 * busy_cores / goodput_MBps,
+            "steal_percent": runs["steal_percent"],
+            "foreign_percent": runs["foreign_cpu_percent"],
+            "error": runs["message"].where(failed, ""),
+        }
+    )
+
+
+def medians(samples: pd.DataFrame) -> pd.DataFrame:
     """One row a cell and contender."""
     rate, *others = "goodput_MBps", "cpu_s_per_GB", "steal_percent", "foreign_percent"
     frame = samples.astype(dict.fromkeys((rate, *others), float))
@@ -74,8 +116,6 @@ def medians(
         **{name: (name, "median") for name in others},
     )
     found["failed"] = found["transfers"] - found["n"]
-    found["percent_of_hot_copy"] = 100 * found[rate] / hot_MBps
-    found["percent_of_cold_copy"] = 100 * found[rate] / cold_MBps
     return found[list(MEDIAN_COLUMNS)]
 
 
@@ -167,12 +207,7 @@ def summary(ratios: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index()
 
 
-# Output of a benchmark: tables, text and one JSON file.
-
-SCHEMA = 5
-VARIANT_COLUMNS = [
-    *(*CELL, "contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason")
-]
+# Output of a benchmark: tables and text.
 
 _HEADS = {
     "mtu_B": "MTU",
@@ -182,8 +217,6 @@ _HEADS = {
     "cpu_s_per_GB": "CPU s/GB",
     "steal_percent": "steal %",
     "foreign_percent": "foreign %",
-    "percent_of_hot_copy": "% of hot copy",
-    "percent_of_cold_copy": "% of cold copy",
     "noise_percent": "noise %",
     "p_holm": "p (Holm)",
     "cpu_ratio": "CPU ratio",
@@ -206,45 +239,50 @@ MODES = {"same": "same settings", "best": "each at its best"}
 
 @dataclass(frozen=True, eq=False)
 class Conclusions:
-    bench: Bench
+    study: Study
+    samples: pd.DataFrame
+    provenance: dict
+    versions: dict[str, str]
+    started_at: str
     medians: pd.DataFrame
     ratios: pd.DataFrame
-    variants: pd.DataFrame
     summary: pd.DataFrame
 
     @classmethod
-    def of(cls, bench: Bench) -> Conclusions:
-        samples, limits = pd.DataFrame.from_records(list(bench.samples)), bench.limits
+    def of(cls, study: Study, directory: Path) -> Conclusions:
+        """Conclusions from the store of a benchmark's rounds."""
+        runs = Store(directory).runs()
+        samples, provenance = samples_of(runs), json.loads(runs["provenance"].iloc[0])
+        own = samples.loc[samples["contender"] == GENSINK, "error"]
+        if (own != "").all():
+            message = f"all transfers of gensink failed: {own.iloc[-1]}"
+            raise NetlabError(message, code="E-BENCH-017")
         compared = ratios(samples)
         return cls(
-            bench,
-            _sorted(medians(samples, limits.all_hot_MBps, limits.all_cold_MBps)),
+            study,
+            samples,
+            provenance,
+            {"netlab": provenance["netlab"]}
+            | dict(runs[["generator", "generator_version"]].dropna().to_numpy().tolist()),
+            f"{runs['started_at'].min():%Y-%m-%dT%H:%M:%SZ}",
+            _sorted(medians(samples)),
             _sorted(compared),
-            _sorted(pd.DataFrame.from_records(list(bench.variants), columns=VARIANT_COLUMNS)),
             summary(compared),
         )
 
     def tables(self) -> dict[str, Table]:
-        """Tables by the name of their file; variants if a contender had several."""
-        matrix = self.bench.matrix
-        heats = (
-            f"Before the rounds of each environment, {matrix.heats} of {matrix.heat_s} s; "
-            "they are in no median and no ratio."
-        )
+        """Tables by the name of their file."""
         captions = {
             "medians": "Goodput and CPU cost, medians over the rounds",
             "ratios": "Goodput of gensink over that of each other contender",
-            "variants": "Heats: goodput of each variant, median of those that succeeded",
         }
-        keys = {"ratios": ["other"], "variants": ["contender", "variant"]}
         notes = {"medians": self.conditions(), "ratios": f"{self.method()} {PLAIN_NOTE}"}
         tables = {}
         for name, caption in captions.items():
-            frame = getattr(self, name).set_index([*CELL, *keys.get(name, ["contender"])])
+            keys = [*CELL, "contender" if name == "medians" else "other"]
+            frame = getattr(self, name).set_index(keys)
             formats = {column: form for column, form in _FORMATS.items() if column in frame}
-            note = notes.get(name, heats)
-            if len(frame) or name != "variants":
-                tables[f"bench-{name}"] = Table(frame, caption, _HEADS, formats, note)
+            tables[f"bench-{name}"] = Table(frame, caption, _HEADS, formats, notes[name])
         return tables
 
     def method(self) -> str:
@@ -259,26 +297,21 @@ class Conclusions:
         )
 
     def conditions(self) -> str:
-        bench, limits = self.bench, self.bench.limits
-        machine = bench.machine
-        samples = pd.DataFrame.from_records(list(bench.samples))
-        versions = "; ".join(f"{name}: {tool['version']}" for name, tool in bench.tools.items())
+        machine, samples = self.provenance["hosts"][RECEIVER], self.samples
+        versions = "; ".join(f"{name}: {version}" for name, version in self.versions.items())
+        link, timing = self.study.path("bench").link, self.study.timing
+        assert link is not None  # every path of a lab has one
         parts = [
-            f"{bench.started_at}, {machine.get('cpu_model')}, {machine.get('cpus')} CPUs, "
+            f"{self.started_at}, {machine.get('cpu_model')}, {machine.get('cpus')} CPUs, "
             f"Linux {machine.get('kernel')}; both ends on this machine, "
-            f"{IN_WORDS[machine['task_group']]}.",
+            f"{IN_WORDS[self.provenance['task_group']]}.",
             f"{versions}.",
-            f"{bench.matrix.rounds} rounds of {bench.matrix.seconds} s, seed {bench.matrix.seed}, "
-            f"{CONGESTION}; {_queues(bench.matrix.queues, machine.get('cpus'))}; "
+            f"{timing.rounds} rounds of {timing.text()}, seed {self.study.seed}, {CONGESTION}; "
+            f"{_queues(link.queues, machine.get('cpus'))}; "
             f"same settings: records of {RECORD_LENGTH_B >> 10} KiB.",
-            f"Memory copy, MB/s: one core {limits.one_hot_MBps:.0f} hot, "
-            f"{limits.one_cold_MBps:.0f} cold; all {limits.cores} cores "
-            f"{limits.all_hot_MBps:.0f} hot, {limits.all_cold_MBps:.0f} cold.",
             _load(samples),
             PLAIN_NOTE,
         ]
-        if len(self.variants):
-            parts.append(self._choices())
         failed = samples[samples["error"] != ""]
         if len(failed):
             counts = [
@@ -286,29 +319,11 @@ class Conclusions:
                 for contender, part in failed.groupby("contender")
             ]
             parts.append(f"{len(failed)} of {len(samples)} transfers failed: {'; '.join(counts)}.")
-        if bench.left_out:
-            reasons = {
-                f"{out.contender} with {out.cell.streams} streams ({out.reason})"
-                for out in bench.left_out
-            }
-            parts.append(f"Left out: {', '.join(sorted(reasons))}.")
+        for name in sorted(self.versions.keys() & LIMITS.keys()):
+            most = LIMITS[name].streams
+            if most is not None and max(self.study.streams) > most:
+                parts.append(f"Left out: {name} with more than {most} streams.")
         return " ".join(parts)
-
-    def _choices(self) -> str:
-        """The chosen variants of each contender by number of cells, and the failed heats."""
-        matrix = self.bench.matrix
-        choices = []
-        for contender, part in self.variants[self.variants["chosen"]].groupby("contender"):
-            counts = part["variant"].value_counts().items()
-            cells = ", ".join(f"{variant} in {count}" for variant, count in counts)
-            choices.append(f"{contender}: {cells} of {len(part)} cells")
-        heats = f"{matrix.heats} of {matrix.heat_s} s"
-        text = f"Each at its best as its heats say ({heats}): {'; '.join(choices)}."
-        failed = self.variants[self.variants["failed"] > 0]
-        for (contender, variant), part in failed.groupby(["contender", "variant"]):
-            reason = part["reason"].iloc[-1]
-            text += f" {contender}, {variant}, failed heats: {part['failed'].sum()} ({reason})."
-        return text
 
     def to_text(self) -> str:
         short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs", "disturbed"])
@@ -329,39 +344,9 @@ class Conclusions:
             )
         return "\n".join(lines)
 
-    def as_json(self) -> dict:
-        bench = self.bench
-        return {
-            "netlab_bench": SCHEMA,
-            "started_at": bench.started_at,
-            "machine": bench.machine,
-            "tools": bench.tools,
-            "settings": {
-                **asdict(bench.matrix),
-                "congestion": CONGESTION,
-                "record_length_B": RECORD_LENGTH_B,
-                "socket_buffers": "the kernel's own",
-                "confidence": CONFIDENCE,
-                "same_within_percent": SAME_WITHIN_PERCENT,
-            },
-            "memory_copy": asdict(bench.limits),
-            "samples": list(bench.samples),
-            "heats": list(bench.heats),
-            "variants": self.variants.to_dict("records"),
-            "left_out": [
-                {**asdict(out.cell), "contender": out.contender, "reason": out.reason}
-                for out in bench.left_out
-            ],
-            "medians": self.medians.to_dict("records"),
-            "ratios": self.ratios.to_dict("records"),
-            "summary": self.summary.to_dict("records"),
-        }
-
-    def save(self, directory: Path) -> Path:
-        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path."""
+    def save(self, directory: Path) -> None:
         for name, table in self.tables().items():
             table.export(directory / name)
-        return write_json(directory / "bench.json", self.as_json(), durable=True)
 
 
 def _sorted(frame: pd.DataFrame) -> pd.DataFrame:

@@ -48,6 +48,7 @@ from netlab.study.factors import (
     path_of_link,
 )
 from netlab.study.groups import (
+    LIMITS,
     OWN,
     Group,
     Timing,
@@ -332,8 +333,11 @@ class Study(Model, title="A study"):
             raise ValueError(f"threads: the {self.engine} engine always has one per stream")
         if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):
             raise ValueError(f"{where}: {why}")
+        if group.generator == OWN:
+            return
         for name in ("engine", "threads", "send", "socket", "policy"):
-            if group.generator != OWN and not is_default(self, name):
+            fits = name == "send" and self.send in LIMITS[group.generator].sends
+            if not (fits or is_default(self, name)):
                 reason = f"is for netlab's own generator, and {where} takes {group.generator}"
                 raise ValueError(f"{name}: {reason}")
 

@@ -225,12 +225,17 @@ class Limits:
     streams: int | None = None
     record_length_B: int | None = None
     buffer_at_each_end: bool = True
+    sets_buffers: bool = True
+    sends: tuple[str, ...] = ("copy",)
 
 
 LIMITS = {
-    "iperf3": Limits(streams=128, record_length_B=1 << 20, buffer_at_each_end=False),
+    "iperf3": Limits(
+        streams=128, record_length_B=1 << 20, buffer_at_each_end=False, sends=("copy", "sendfile")
+    ),
     "iperf2": Limits(),
     "nuttcp": Limits(streams=128),
+    "neper": Limits(sets_buffers=False),
 }
 
 
@@ -246,6 +251,8 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
         return f"{name} takes records of at most {most} B, not {group.record_length_B}"
     if not limits.buffer_at_each_end and group.receive_buffer_B not in (None, group.buffer_B):
         return f"{name} gives both ends one buffer; it takes no receive_buffer_B"
+    if not limits.sets_buffers and (group.buffer_B or group.receive_buffer_B):
+        return f"{name} takes no size of a buffer"
     if group.force_loss_at_s is not None:
         return f"{name} does not report when its streams start, so no loss can be timed"
     if "+" in congestion:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain, repeat
 
 from measure.scripted import Clock, ScriptedAgent
 
@@ -52,6 +53,9 @@ def pretender(
         program="python3",
         variable="NETLAB_PRETENDER",
         version=("-V",),
+        version_of=".*",
+        source="it is made up",
+        has_intervals=False,
         server=("-c", SERVER, "{port}", str(stays_s), str(received_B)),
         client=("-c", CLIENT, "{port}", str(sent_B)),
         reads="server",
@@ -61,14 +65,14 @@ def pretender(
 
 
 def metering(carried_B: int, **replies) -> ScriptedAgent:
-    """An agent whose interface carries some bytes between its first reading and the second."""
+    """An agent whose interface has carried some bytes by its second reading."""
     readings = _readings(carried_B)
     return ScriptedAgent(Clock(), meter=lambda words: [next(readings)], **replies)
 
 
 def _readings(carried_B: int) -> Iterator[dict]:
     cpu = ("user", "nice", "system", "irq", "softirq", "iowait", "steal")
-    for passed_B in (0, carried_B):
+    for passed_B in chain((0,), repeat(carried_B)):
         counts = dict.fromkeys(("rx_bytes", "tx_bytes"), passed_B)
         counts |= dict.fromkeys(("rx_packets", "tx_packets"), passed_B // 65_536)
         yield {

@@ -9,7 +9,6 @@ from netlab.errors import HostError, RunError
 from netlab.generators.tools import (
     TOOLS,
     TransferRequest,
-    Variant,
     require,
     tool_named,
     version_text,
@@ -19,13 +18,13 @@ from netlab.generators.trial import flow_of, parse_answers
 from netlab.measure.exchange import Request
 
 RECORDED = Path(__file__).parents[1] / "results" / "imports" / "recorded"
-ALIKE = Variant(131072)
 REQUEST = Request(4, 131072, "cubic", False, "copy", 0, 2000, 100, False)
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def transfer(streams: int = 4) -> TransferRequest:
-    return TransferRequest("198.18.0.2", 12000, 12001, streams, 2, 131072, "cubic", threads=2)
+def transfer(streams: int = 4, **options) -> TransferRequest:
+    ports = (12000, 12001)
+    return TransferRequest("198.18.0.2", *ports, streams, 2, 131072, "cubic", threads=2, **options)
 
 
 def after(words: tuple[str, ...], *options: str) -> str:
@@ -41,7 +40,7 @@ def after(words: tuple[str, ...], *options: str) -> str:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_client_gets_the_same_transfer(tool):
-    _, words = tool.arguments(transfer(), ALIKE)
+    _, words = tool.arguments(transfer())
     assert "198.18.0.2" in words
     flows, length = ("-F", "-B") if tool.name == "neper" else ("-N", "-l")
     assert after(words, "-P" if tool.name.startswith("iperf") else flows) == "4"
@@ -56,58 +55,35 @@ def test_every_client_gets_the_same_transfer(tool):
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_no_template_is_left_unfilled_and_no_tool_sets_its_own_buffers(tool):
-    for variant in (ALIKE, *tool.variants):
-        for words in tool.arguments(transfer(), variant):
+    for send, receive in (("copy", "copy"), ("sendfile", "discard")):
+        for words in tool.arguments(transfer(send=send, receive=receive)):
             assert not any("{" in word for word in words)
             assert not any(word.startswith("-w") for word in words)
-    assert "12000" in " ".join(tool.arguments(transfer(), ALIKE)[0])
+    assert "12000" in " ".join(tool.arguments(transfer())[0])
 
 
-def test_only_at_its_best_does_a_tool_spare_itself_copies():
+def test_a_tool_spares_itself_copies_where_a_study_asks_for_it():
     iperf3, neper = BY_NAME["iperf3"], BY_NAME["neper"]
-    assert "-Z" not in iperf3.arguments(transfer(), ALIKE)[1]
-    spares = {v.label: "-Z" in iperf3.arguments(transfer(), v)[1] for v in iperf3.variants}
-    assert spares == {label: label.startswith("zero copy") for label in spares}
-    assert len(spares) == 4
-    assert "--skip-rx-copy" not in neper.arguments(transfer(), ALIKE)[0]
-    for variant in neper.variants:
-        assert "--skip-rx-copy" in neper.arguments(transfer(), variant)[0]
+    assert "-Z" not in iperf3.arguments(transfer(receive="discard"))[1]
+    assert "-Z" in iperf3.arguments(transfer(send="sendfile"))[1]
+    assert "--skip-rx-copy" not in neper.arguments(transfer())[0]
+    assert "--skip-rx-copy" in neper.arguments(transfer(receive="discard"))[0]
 
 
 def test_the_server_of_iperf_does_not_exit_after_its_last_stream():
     tool = BY_NAME["iperf2"]
     assert tool.server_stays
-    assert "-P" not in tool.arguments(transfer(), ALIKE)[0]
+    assert "-P" not in tool.arguments(transfer())[0]
 
 
 METER = {"window": None, "total": None}
 
 
 def sink_of(name: str, client: str, server: str, streams: int) -> dict:
-    """The sink's end of a result alone."""
+    """The sink's end of a run without intervals."""
     asked = transfer(streams)
-    answers = parse_answers(BY_NAME[name], client, server, asked, brief=True)
-    return flow_of(answers, REQUEST, asked.interval_s, METER, METER, brief=True).sink
-
-
-@pytest.mark.parametrize(
-    ("name", "client", "server", "streams"),
-    [
-        ("iperf3", "iperf3-parallel.json", None, 4),
-        ("iperf2", "iperf2-study-client.txt", "iperf2-server.txt", 2),
-        ("nuttcp", "nuttcp-parse.txt", None, 1),
-    ],
-)
-def test_recorded_output_is_read_as_the_receivers_count_over_the_whole_transfer(
-    name, client, server, streams
-):
-    texts = [(RECORDED / file).read_text() if file else "" for file in (client, server)]
-    sink = sink_of(name, *texts, streams)
-    window = sink["window"]
-    assert (window["t0_ns"], window["bytes"]) == (0, sink["interval_sum_bytes"])
-    assert window["t1_ns"] / 1e9 == pytest.approx(2.0, rel=0.05)
-    assert window["bytes"] == sink["total_bytes"] > 200e6
-    assert sink["unsure_bytes"] == 0
+    answers = parse_answers(BY_NAME[name], client, server, asked)
+    return flow_of(answers, REQUEST, asked.interval_s, METER, METER, has_intervals=False).sink
 
 
 def test_counts_of_a_sender_are_refused():
@@ -118,7 +94,7 @@ def test_counts_of_a_sender_are_refused():
 
 def test_another_number_of_streams_than_asked_for_is_refused():
     with pytest.raises(RunError, match="4 streams in place of 20"):
-        sink_of("iperf3", (RECORDED / "iperf3-parallel.json").read_text(), "", 20)
+        sink_of("iperf3", *[(RECORDED / "iperf3-parallel.json").read_text()] * 2, 20)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +120,7 @@ def test_neper_is_read_in_bits_per_second_and_its_total_is_an_estimate():
 # A host has a tool, lacks it, or has another program of its name.
 
 SAYS = {
+    "neper": ("tcp_stream", "neper 1.1.0"),
     "iperf3": ("iperf3", "iperf 3.16 (cJSON 1.7.15)"),
     "iperf2": ("iperf", "iperf version 2.2.0 (10 April 2024) pthreads"),
     "nuttcp": ("nuttcp", "nuttcp-8.1.4"),
@@ -191,7 +168,7 @@ def test_another_program_of_that_name_is_refused(host, place, script, what):
     program(place, "iperf3", script)
     with pytest.raises(HostError, match="is not iperf3: its version option printed") as caught:
         versions(host, ["iperf3"])
-    assert what in str(caught.value) and "package iperf3" in str(caught.value)
+    assert what in str(caught.value) and "package of it is iperf3" in str(caught.value)
 
 
 def test_a_tool_that_is_missing_names_its_host_and_its_package():
@@ -209,8 +186,14 @@ def test_two_versions_are_recorded_with_their_hosts():
     )
 
 
+def test_a_variable_names_the_program_of_a_tool(monkeypatch):
+    monkeypatch.setenv("NETLAB_NEPER", "/opt/tcp_stream")
+    assert tool_named("neper").arguments(transfer()) == BY_NAME["neper"].arguments(transfer())
+    assert tool_named("neper").program == "/opt/tcp_stream"
+
+
 def test_no_other_generator_is_known():
     assert {tool_named(name).name for name in SAYS} == set(SAYS)
-    for name in ("netlab", "neper", "curl"):
+    for name in ("netlab", "curl"):
         with pytest.raises(KeyError):
             tool_named(name)

@@ -223,17 +223,16 @@ def test_a_ceiling_has_a_source(kind, words):
 
 
 @pytest.mark.parametrize(
-    ("one_machine", "link", "kind", "percent"),
+    ("hot_MBps", "link", "kind", "percent"),
     [
-        (True, 1250.0, "memory", 120.0),
-        (False, 1250.0, "link", 100 * 1080 / (1250 * SHARE)),
-        (False, None, None, None),
+        (1000.0, 1250.0, "memory", 108.0),
+        (None, 1250.0, "link", 100 * 1080 / (1250 * SHARE)),
+        (None, None, None, None),
     ],
 )
-def test_more_than_the_copies_of_two_hosts_is_judged_by_bus_and_link(
-    one_machine, link, kind, percent
-):
-    setting = RunSetting(1500, None, link, 900.0, False, one_machine)
+def test_more_than_cold_copies_is_judged_by_bus_link_and_hot_copies(hot_MBps, link, kind, percent):
+    one_machine = hot_MBps is not None
+    setting = RunSetting(1500, None, link, 900.0, False, one_machine, hot_MBps=hot_MBps)
     row = {"goodput_MBps": 1080.0, "mss_B": 1448.0, "ceiling_MBps": 900.0}
     row |= {"ceiling_kind": "memory", "percent_of_ceiling": 120.0}
     found = with_upper_bound(row, setting, both=False)

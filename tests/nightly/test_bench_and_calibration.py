@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from netlab.lab.link import queue_a_cpu
-from tests.e2e.conftest import run_netlab, stored
+from netlab.results.store import Store
+from tests.e2e.conftest import run_netlab
 from tests.e2e.test_bench_runs import calibrated
 
 
@@ -12,18 +12,13 @@ def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path):
     how = ("--rounds", "1", "--seconds", "1", "--peer", "iperf2", "--out", str(tmp_path))
     done = run_netlab("bench", "--quick", *cell, *how)
     assert done.returncode == 0, done.stderr
-    document = stored(tmp_path, "bench.json")
-    assert document["settings"]["queues"] == queue_a_cpu()
-    assert len(document["heats"]) == 6
-    best = {}
-    for heat in document["heats"]:
-        assert heat["error"] == ""
-        name = heat["contender"]
-        best[name] = max(best.get(name, heat), heat, key=lambda one: one["goodput_MBps"])
-    chosen = {one["contender"]: one["variant"] for one in document["variants"] if one["chosen"]}
-    assert chosen == {name: heat["variant"] for name, heat in best.items()}
-    assert {one["contender"]: one["variant"] for one in document["samples"]} == chosen
-    assert all(label in done.stdout for label in chosen.values())
+    (directory,) = tmp_path.iterdir()
+    heats = Store(directory / "heats").runs()
+    assert len(heats) == 6 and heats["goodput_MBps"].notna().all()
+    best = heats.sort_values("goodput_MBps").assign(who=heats["group"].str.split(" ").str[0])
+    chosen = best.groupby("who")["group"].last()
+    assert set(Store(directory).runs()["group"]) == set(chosen)
+    assert all(group.split(" ", 2)[2] in done.stdout for group in chosen)
 
 
 def test_calibrate_holds_core_and_emulator_to_what_is_known(tmp_path):

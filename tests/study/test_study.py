@@ -318,6 +318,12 @@ def test_only_options_that_a_generator_lacks_are_refused(what, generator):
     assert f"{generator} " in str(caught.value) and sentence in str(caught.value)
 
 
+def test_neper_takes_no_size_of_a_buffer():
+    with pytest.raises(BadInput, match="neper takes no size of a buffer"):
+        validated(Study, study_of("neper", buffer_B=65536), "my.yml")
+    assert validated(Study, study_of("neper", buffer_B=0), "my.yml").generators("64-64")
+
+
 def test_a_loss_is_timed_by_netlabs_own_start_alone():
     content = study_of("iperf2", force_loss_at_s=0.1)
     content["paths"]["64-64"]["link"] = {"emulator": {"rtt_ms": 10.0}}
