@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -32,11 +32,58 @@ from netlab.study.factors import level_text
 FILE = "calibration.json"
 RATES, EMULATOR = "rates", "emulator"
 
+
+class CalibratedTable(NamedTuple):
+    """A table of a part: the stem of its files, its caption, and the columns that name a row."""
+
+    file: str
+    caption: str
+    keys: tuple[str, ...]
+
+
 TABLES = {
-    RATES: ("cells",),
-    EMULATOR: ("round_trips", "rates"),
+    RATES: {
+        "cells": CalibratedTable(
+            "calibration",
+            "Goodput on paths of known rates, beside what TCP can carry there",
+            ("rate_Mbps", "mtu_B"),
+        ),
+    },
+    EMULATOR: {
+        "round_trips": CalibratedTable(
+            "calibration-round-trips",
+            "Round trips of the emulator, idle and loaded, beside those asked for",
+            ("rtt_ms", "load"),
+        ),
+        "rates": CalibratedTable(
+            "calibration-emulated-rates",
+            "Goodput of one stream through the emulator, beside what TCP can carry",
+            ("rate_Mbps", "rtt_ms", "mtu_B"),
+        ),
+    },
 }
 """Part of a calibration -> its tables; each row of them has a verdict, or an empty one."""
+
+_COLUMNS = {
+    "rate_Mbps": ("rate, Mb/s", "g"),
+    "mtu_B": ("MTU, B", "g"),
+    "rtt_ms": ("RTT asked, ms", "g"),
+    "expected_MBps": ("TCP can carry, MB/s", ".3f"),
+    "goodput_MBps": ("measured, MB/s", ".3f"),
+    "error_percent": ("error, %", "+.2f"),
+    "least_percent": ("least, %", "+.2f"),
+    "greatest_percent": ("greatest, %", "+.2f"),
+    "within_percent": ("bound, %", ".1f"),
+    "goodput_Mbps": ("load, Mb/s", ".0f"),
+    "mean_ms": ("median, ms", ".3f"),
+    "deviation_us": ("off by, µs", "+.0f"),
+    "least_us": ("least, µs", "+.0f"),
+    "greatest_us": ("greatest, µs", "+.0f"),
+    "bound_us": ("bound, µs", ".0f"),
+    "late_us": ("late, µs", ".0f"),
+}
+HEADS = {name: head for name, (head, _) in _COLUMNS.items()}
+FORMATS = {name: form for name, (_, form) in _COLUMNS.items()}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from netlab import core
-from netlab.analysis.trust import FILE
+from netlab.analysis import trust
 from netlab.errors import RunError
 from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.experiment.trial import Emulation, core_run, measured, request_of, side_of
@@ -159,26 +159,6 @@ EVERY_TRY = (
 )
 """The rule for the tries of a cell, for notes."""
 
-_COLUMNS = {
-    "rtt_ms": ("RTT asked, ms", "g"),
-    "goodput_Mbps": ("load, Mb/s", ".0f"),
-    "mean_ms": ("median, ms", ".3f"),
-    "deviation_us": ("off by, us", "+.0f"),
-    "least_us": ("least, us", "+.0f"),
-    "greatest_us": ("greatest, us", "+.0f"),
-    "bound_us": ("bound, us", ".0f"),
-    "late_us": ("late, us", ".0f"),
-    "rate_Mbps": ("Mb/s", "g"),
-    "expected_MBps": ("TCP can carry, MB/s", ".3f"),
-    "goodput_MBps": ("measured, MB/s", ".3f"),
-    "error_percent": ("error %", "+.2f"),
-    "least_percent": ("least %", "+.2f"),
-    "greatest_percent": ("greatest %", "+.2f"),
-    "within_percent": ("bound %", ".1f"),
-}
-HEADS = {"mtu_B": "MTU", **{name: head for name, (head, _) in _COLUMNS.items()}}
-FORMATS = {name: form for name, (_, form) in _COLUMNS.items()}
-
 
 def judge(cell: Any, tries: list[dict]) -> str:
     """The verdict of a cell, on the median of all its tries that have a figure."""
@@ -203,12 +183,12 @@ def _spread(values: pd.Series, unit: str, middle: str) -> dict[str, float]:
 
 
 class CellTable(NamedTuple):
-    """A table of the cells of one kind: its key in the document, and what its columns have."""
+    """A table of the cells of one kind: its key in the document, and what its columns have.
+
+    :data:`netlab.analysis.trust.TABLES` has its caption and keys.
+    """
 
     name: str
-    file: str
-    caption: str
-    keys: tuple[str, ...]
     figures: Callable[[Any, list[dict]], dict]
     counts: tuple[str, ...]
 
@@ -233,6 +213,7 @@ class CalibrationPart(ABC):
     samples: list[dict]
     machine: dict
 
+    NAME: ClassVar[str]
     TABLES: ClassVar[tuple[CellTable, ...]]
     """Each has the plan's cells of its name."""
 
@@ -252,15 +233,16 @@ class CalibrationPart(ABC):
 
     def tables(self) -> dict[str, Table]:
         *own, common = self.notes
+        named = zip(trust.TABLES[self.NAME].items(), own, strict=True)
         return {
-            table.file: Table(
-                self.frames[table.name].set_index(list(table.keys)),
-                caption=table.caption,
-                heads=HEADS,
-                formats=FORMATS,
-                note=f"{note} {common}",
+            about.file: Table(
+                self.frames[name].set_index(list(about.keys)),
+                about.caption,
+                trust.HEADS,
+                trust.FORMATS,
+                f"{note} {common}",
             )
-            for table, note in zip(self.TABLES, own, strict=True)
+            for (name, about), note in named
         }
 
     @property
@@ -283,7 +265,7 @@ class CalibrationPart(ABC):
 def _text(table: Table) -> str:
     """The rows of a table as text, its index as well, numbers in their formats."""
     frame = table.frame.reset_index()
-    for name, form in FORMATS.items():
+    for name, form in trust.FORMATS.items():
         if name in frame:
             frame[name] = [None if pd.isna(value) else format(value, form) for value in frame[name]]
     return frame.rename(columns=dict(table.heads)).fillna("-").to_string(index=False)
@@ -306,12 +288,10 @@ def _rate(cell: KnownRate, tries: list[dict]) -> dict:
 
 
 class Calibration(CalibrationPart):
+    NAME: ClassVar = trust.RATES
     TABLES: ClassVar = (
         CellTable(
             "cells",
-            "calibration",
-            "Goodput on paths of known rates, beside what TCP can carry there",
-            ("rate_Mbps", "mtu_B"),
             _rate,
             ("runs", "failed"),
         ),
@@ -353,20 +333,15 @@ def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
 
 
 class EmulatorAccuracy(CalibrationPart):
+    NAME: ClassVar = trust.EMULATOR
     TABLES: ClassVar = (
         CellTable(
             "round_trips",
-            "calibration-round-trips",
-            "The emulator's accuracy: round trips, idle and loaded, beside what was asked",
-            ("rtt_ms", "load"),
             _round_trip,
             ("tries",),
         ),
         CellTable(
             "rates",
-            "calibration-emulated-rates",
-            "The emulator's accuracy: goodput of one stream, beside what TCP can carry",
-            ("rate_Mbps", "rtt_ms", "mtu_B"),
             _rate,
             ("tries",),
         ),
@@ -508,4 +483,4 @@ class CalibrationDocument:
         for part in self._parts:
             for name, table in part.tables().items():
                 table.export(directory / name)
-        return write_json(directory / FILE, self.as_json(), durable=True)
+        return write_json(directory / trust.FILE, self.as_json(), durable=True)

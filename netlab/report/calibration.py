@@ -14,6 +14,8 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.trust import (
     EMULATOR,
     FACTS,
+    FORMATS,
+    HEADS,
     NOT_RECORDED,
     RATES,
     CalibratedPart,
@@ -23,32 +25,6 @@ from netlab.charts import experiments as charts
 from netlab.charts.chart import show
 from netlab.files.tables import Sentence, Table
 from netlab.report.page import Page, Section, as_html, folded, page
-
-HEADS = {
-    "rate_Mbps": "rate, Mb/s",
-    "mtu_B": "MTU, B",
-    "rtt_ms": "RTT asked, ms",
-    "expected_MBps": "TCP can carry, MB/s",
-    "goodput_MBps": "measured, MB/s",
-    "error_percent": "error, %",
-    "least_percent": "least, %",
-    "greatest_percent": "greatest, %",
-    "within_percent": "bound, %",
-    "goodput_Mbps": "load, Mb/s",
-    "mean_ms": "median, ms",
-    "deviation_us": "off by, µs",
-    "least_us": "least, µs",
-    "greatest_us": "greatest, µs",
-    "bound_us": "bound, µs",
-    "late_us": "late, µs",
-}
-FORMATS = {
-    **dict.fromkeys(("expected_MBps", "goodput_MBps", "mean_ms"), ".3f"),
-    **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
-    **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
-    **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
-    "within_percent": ".1f",
-}
 
 
 class _Chart(NamedTuple):
@@ -65,24 +41,7 @@ _ROUND_TRIPS = _Chart(charts.round_trips, charts.ROUND_TRIP_COLUMNS, "deviation_
 
 TITLES = {RATES: "Known rates", EMULATOR: "Path emulator"}
 
-TABLES: dict[tuple[str, str], tuple[str, list[str], _Chart]] = {
-    (RATES, "cells"): (
-        "Goodput on paths of known rates, beside what TCP can carry there",
-        ["rate_Mbps", "mtu_B"],
-        _RATES,
-    ),
-    (EMULATOR, "round_trips"): (
-        "Round trips of the emulator, beside those asked for",
-        ["rtt_ms", "load"],
-        _ROUND_TRIPS,
-    ),
-    (EMULATOR, "rates"): (
-        "Goodput of one stream through the emulator, beside what TCP can carry",
-        ["rate_Mbps", "rtt_ms", "mtu_B"],
-        _RATES,
-    ),
-}
-"""Caption, keys and chart of each table of a part."""
+CHARTS = {(RATES, "cells"): _RATES, (EMULATOR, "round_trips"): _ROUND_TRIPS}
 
 METHODS = {
     RATES: "Lab paths of a known rate, by a token bucket. TCP can carry MSS / (MTU + 14) of it. "
@@ -113,20 +72,20 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
 
 def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
     drawn, tables = Markup(""), Markup("")
-    for name in trust.TABLES[part.name]:
-        frame, (caption, keys, chart) = part.table(name), TABLES[part.name, name]
+    for name, (_, caption, names) in trust.TABLES[part.name].items():
+        frame, chart = part.table(name), CHARTS.get((part.name, name), _RATES)
         if frame.empty:
             continue
         # null and text in the place of a figure is no value
-        figures = [name for name in frame if name in FORMATS or name in _KEYS_IN_NUMBERS]
+        figures = [name for name in frame if name in FORMATS]
         frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in figures})
         if (
-            {*keys, *chart.columns} <= set(frame)
-            and frame[[*keys, chart.bound]].notna().all(axis=None)
+            {*names, *chart.columns} <= set(frame)
+            and frame[[*names, chart.bound]].notna().all(axis=None)
             and frame[chart.figure].notna().any()
         ):
             drawn += as_html(show(chart.draw(frame, title=caption.partition(",")[0])))
-        keys = [key for key in keys if key in frame]
+        keys = [key for key in names if key in frame]
         texts = {
             key: [f"{v:g}" if isinstance(v, int | float) else str(v) for v in frame[key]]
             for key in keys
@@ -134,9 +93,6 @@ def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
         shown = frame.assign(**texts).set_index(keys) if keys else frame
         tables += folded("Cells", len(frame), Table(shown, caption, HEADS, FORMATS, data=frame))
     return drawn + tables + as_html(Sentence(f"{METHODS[part.name]} {_measured(part, hosts)}"))
-
-
-_KEYS_IN_NUMBERS = ("rate_Mbps", "mtu_B", "rtt_ms")
 
 
 def _measured(part: CalibratedPart, hosts: Mapping[str, str]) -> str:

@@ -71,7 +71,7 @@ def test_calibrate_measures_core_and_emulator_and_leaves_nothing(tmp_path, machi
         assert one["mean_ms"] > 9.8
     verdicts = {one["verdict"] for one in (cell, idle, loaded, *document["emulator"]["rates"])}
     assert done.returncode == (0 if verdicts == {"within"} else 1), done.stderr
-    assert "The emulator's accuracy" in done.stdout
+    assert "Round trips of the emulator" in done.stdout
 
 
 def calibrated(place: Path) -> tuple[dict, subprocess.CompletedProcess]:

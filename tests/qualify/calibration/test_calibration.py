@@ -106,7 +106,7 @@ def test_the_calibration_has_text_table_and_json():
     runs = [run(0.1), run(0.7)]
     done = Calibration(ONE, runs, {"kernel": "6.1"})
     text = done.to_text()
-    for part in ("+0.40", "least %", "+0.10", "greatest %", "+0.70", "Every try counts"):
+    for part in ("+0.40", "least, %", "+0.10", "greatest, %", "+0.70", "Every try counts"):
         assert part in text
     assert "TCP can carry" in done.tables()["calibration"]._repr_html_()
     assert done.as_json()["samples"] == runs
@@ -314,10 +314,10 @@ def test_the_accuracy_has_text_tables_and_json_with_any_part_missing():
     done = EmulatorAccuracy(PLAN, samples, {})
     text = done.to_text()
     assert "Loaded link: beside one stream paced at 1000 Mb/s, on a path of 2500 Mb/s." in text
-    assert "Every try counts" in text and "least, us" in text
+    assert "Every try counts" in text and "least, µs" in text
     assert "+50" in text and "10.050" in text and "not measured" in text and "nan" not in text
     trips, rates = done.tables().values()
-    assert "least, us" in trips._repr_html_() and "TCP can carry" in rates._repr_html_()
+    assert "least, µs" in trips._repr_html_() and "TCP can carry" in rates._repr_html_()
     assert done.as_json()["samples"] == samples
     assert done.verdicts == ["within", *["not measured"] * 3]
 
