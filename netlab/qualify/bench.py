@@ -142,7 +142,7 @@ def heats_study(matrix: Matrix, peers: Iterable[str]) -> Study | None:
     """Heats of contenders with several variants, each in every cell; None without any."""
     groups = [_group(matrix, *entry) for entry in matrix.entries(peers) if entry[1] == "best"]
     heats = {"rounds": matrix.heats, "seconds": HEAT_S}
-    return _study(matrix, groups, heats, noise={"retries": 0}) if groups else None
+    return _study(matrix, groups, heats, noise={"retries": 0, "wait": 0}) if groups else None
 
 
 def rounds_study(matrix: Matrix, peers: Iterable[str], chosen: Chosen) -> Study:

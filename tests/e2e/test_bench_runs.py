@@ -17,7 +17,8 @@ CELL = (
 
 
 def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouched):
-    done = run_netlab("bench", "--queues", "1", "--rounds", "3", *CELL, "--out", str(tmp_path))
+    how = ("--queues", "1", "--rounds", "3", *CELL, "--out", str(tmp_path))
+    done = run_netlab("bench", *how, timeout_s=280)
     assert done.returncode == 0, done.stderr
     (directory,) = tmp_path.iterdir()
     runs = Store(directory).runs()
@@ -48,7 +49,7 @@ def test_a_benchmark_that_is_interrupted_goes_on_where_it_was(tmp_path, machine_
     assert process.returncode == 130 and "run again to go on" in message
     (directory,) = tmp_path.iterdir()
     before = Store(directory).runs()
-    done = run_netlab(*argv[len(NETLAB) :])
+    done = run_netlab(*argv[len(NETLAB) :], timeout_s=280)
     assert done.returncode == 0 and list(tmp_path.iterdir()) == [directory], done.stderr
     runs = Store(directory).runs()
     assert len(runs) == 9

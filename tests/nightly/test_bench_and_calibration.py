@@ -10,7 +10,7 @@ from tests.e2e.test_bench_runs import calibrated
 def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path):
     cell = ("--streams", "4", "--mtu", "9000", "--offloads", "on", "--mode", "best")
     how = ("--rounds", "1", "--seconds", "1", "--peer", "iperf2", "--out", str(tmp_path))
-    done = run_netlab("bench", "--quick", *cell, *how)
+    done = run_netlab("bench", "--quick", *cell, *how, timeout_s=280)
     assert done.returncode == 0, done.stderr
     (directory,) = tmp_path.iterdir()
     heats = Store(directory / "heats").runs()
