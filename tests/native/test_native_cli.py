@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from netlab import core
 
@@ -21,7 +22,7 @@ LINE = re.compile(
 )
 
 
-def run(*argv: object, timeout: float = 20) -> subprocess.CompletedProcess[str]:
+def run(*argv: object, timeout: float = 30) -> subprocess.CompletedProcess[str]:
     argv = tuple(str(a) for a in argv)
     silent = subprocess.DEVNULL
     return subprocess.run(argv, stdin=silent, capture_output=True, text=True, timeout=timeout)
@@ -34,7 +35,7 @@ def join(
     sink.stderr.readline()
     command = (str(gensink), *sink.stderr.readline().split()[1:], *map(str, argv))
     token = sink.stderr.readline()
-    return subprocess.run(command, input=token, capture_output=True, text=True, timeout=20)
+    return subprocess.run(command, input=token, capture_output=True, text=True, timeout=30)
 
 
 def free_port() -> int:
@@ -45,14 +46,9 @@ def free_port() -> int:
 
 def wait_listening(port: int) -> None:
     """Wait until a socket listens on the port; connecting would take the only place."""
-    deadline = time.monotonic() + 10
     listens = re.compile(rf":{port:04X} \S+ 0A ")
-    while time.monotonic() < deadline:
-        tables = (Path(f"/proc/thread-self/net/{name}").read_text() for name in ("tcp", "tcp6"))
-        if any(listens.search(table) for table in tables):
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"nobody listens on port {port}")
+    tables = [Path(f"/proc/thread-self/net/{name}") for name in ("tcp", "tcp6")]
+    until(lambda: any(listens.search(table.read_text()) for table in tables))
 
 
 def start(*argv: object) -> subprocess.Popen[str]:
@@ -74,7 +70,7 @@ def test_sink_and_gen_run_alone(gensink):
                  "--congestion", "cubic", "--window_ms", 1200)  # fmt: skip
     gen = join(sink, gensink, "--congestion", "cubic", "--window-ms", 1200, "--tail_ms", 50)
     report = json.loads(sink.stdout.read())
-    assert sink.wait(5) == 0
+    assert sink.wait(30) == 0
     assert gen.returncode == 0, gen.stderr
     assert report["status"] == "ok" and report["streams"] == 2
     lines = gen.stdout.splitlines()
@@ -92,7 +88,7 @@ def test_sink_and_gen_take_the_options_of_sockets_and_threads(gensink):
               *shared)  # fmt: skip
     assert gen.returncode == 0, gen.stderr
     ends = json.loads(sink.stdout.read()), json.loads(gen.stdout)
-    assert sink.wait(5) == 0
+    assert sink.wait(30) == 0
     for end in ends:
         assert [row["congestion"] for row in end["per_stream"]] == ["reno", "cubic"]
         assert {(row["dscp"], row["mss_B"], row["nodelay"]) for row in end["per_stream"]} == {
@@ -114,7 +110,7 @@ def test_an_interrupted_sink_still_reports(gensink, which):
     sink = start(gensink, "sink", "--bind", "127.0.0.1", "--accept_ms", 60000, "--json")
     sink.stderr.readline()
     sink.send_signal(which)
-    report = json.loads(sink.communicate(timeout=5)[0])
+    report = json.loads(sink.communicate(timeout=30)[0])
     assert report["status"] == "stopped" and sink.returncode == 1
 
 
@@ -195,7 +191,7 @@ def test_the_token_comes_from_a_file(gensink, tmp_path):
     argv = (*words[1:-1], tmp_path / "token", "--window_ms", 200, "--tail_ms", 100)
     gen = run(gensink, *argv)
     assert gen.returncode == 0, gen.stderr
-    assert json.loads(sink.communicate(timeout=10)[0])["status"] == "ok"
+    assert json.loads(sink.communicate(timeout=30)[0])["status"] == "ok"
 
 
 def test_a_token_on_the_command_line_is_refused(gensink):
@@ -207,7 +203,7 @@ def test_a_token_on_the_command_line_is_refused(gensink):
 def test_a_silence_limit_ends_a_command_that_serves(own_network, gensink, argv):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
     with subprocess.Popen((gensink, *argv), **pipes) as process:
-        assert process.wait(timeout=10) == 1
+        assert process.wait(30) == 1
 
 
 @pytest.mark.parametrize(
@@ -247,18 +243,19 @@ def test_a_port_in_use_is_said_once(gensink, classic):
 
 
 def test_meter_prints_the_report_of_the_program_of_2003(gensink):
-    meter = start(gensink, "meter", "lo", "--seconds", 1)
-    time.sleep(0.2)
+    began = time.monotonic()
+    meter = start(gensink, "meter", "lo", "--seconds", 2)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        for _ in range(100):
+        while meter.poll() is None:
             s.sendto(b"x" * 1000, ("127.0.0.1", 9))
-    lines = meter.communicate(timeout=10)[0].splitlines()
+            time.sleep(0.001)
+    lines = meter.communicate(timeout=30)[0].splitlines()
     assert meter.returncode == 0
     received = int(re.fullmatch(r"Bytes received   : (\d+) B", lines[0])[1])
     assert received >= 102_800  # 100 datagrams of 1028 B
     assert re.fullmatch(r"Bytes transmitted: \d+ B", lines[1])
     elapsed_s = float(re.fullmatch(r"Elapsed time     : ([\d.]+) s", lines[2])[1])
-    assert 1 <= elapsed_s < 3
+    assert 2 <= elapsed_s <= time.monotonic() - began
     assert lines[3] == "Average Bandwidth:"
     receive_KBps = float(re.fullmatch(r"\tReceive : ([\d.]+) KB/s", lines[4])[1])
     assert receive_KBps == pytest.approx(received / elapsed_s / 1000, rel=0.02)
@@ -266,10 +263,8 @@ def test_meter_prints_the_report_of_the_program_of_2003(gensink):
     assert re.fullmatch(r"\tTotal   : [\d.]+ KB/s", lines[6])
 
 
-def test_the_copy_rate_is_a_line_of_json_within_its_budget(gensink):
-    began = time.monotonic()
+def test_the_copy_rate_is_a_line_of_json(gensink):
     found = json.loads(run(gensink, "copyrate", "--budget-ms", "50").stdout)
-    assert time.monotonic() - began < 5
     assert found["event"] == "copyrate" and found["hot_Bps"] > 1e8 and found["cold_Bps"] > 1e8
 
 
@@ -296,30 +291,32 @@ def test_the_copy_rate_is_as_high_while_others_use_the_cpu(gensink):
 
 
 def test_meter_as_json_has_cpu_and_ends_on_interrupt(gensink):
-    meter = start(gensink, "meter", "lo", "--json")
-    time.sleep(0.3)
+    meter = start("env", "--block-signal=INT", gensink, "meter", "lo", "--json")
+    until(lambda: Path(f"/proc/{meter.pid}/exe").readlink() == gensink)
     meter.send_signal(signal.SIGINT)
-    span = json.loads(meter.communicate(timeout=5)[0])
+    span = json.loads(meter.communicate(timeout=30)[0])
     assert span["event"] == "meter" and span["interface"]["reset"] is False
-    assert span["cpu"] and 0.1e9 < span["t1_ns"] - span["t0_ns"] < 10e9
+    assert span["cpu"] and span["t0_ns"] < span["t1_ns"]
 
 
 FAKE_SYSFS = """
 set -e
-mount -t tmpfs fake /sys/devices/system/cpu
+mount -t tmpfs -o strictatime fake /sys/devices/system/cpu
 cd /sys/devices/system/cpu
 mkdir -p cpu0/cpufreq cpu0/thermal_throttle
 echo 3000000 > cpu0/cpufreq/scaling_cur_freq
 echo 4 > cpu0/thermal_throttle/core_throttle_count
-(sleep 0.5; echo 2000000 > cpu0/cpufreq/scaling_cur_freq
- echo 9 > cpu0/thermal_throttle/core_throttle_count) &
-exec "$1" meter lo --json --seconds 1
+touch -a -d @1 cpu0/cpufreq/scaling_cur_freq cpu0/thermal_throttle/core_throttle_count
+(for file in cpu0/*/*; do while [ "$(stat -c %X $file)" = 1 ]; do sleep 0.02; done; done  # are read
+ echo 2000000 > cpu0/cpufreq/scaling_cur_freq
+ echo 9 > cpu0/thermal_throttle/core_throttle_count
+ kill -INT $$) &
+exec "$1" meter lo --json
 """
 
 
 def test_meter_reads_frequency_and_throttling_from_sysfs(gensink):
-    argv = ("unshare", "-m", "--propagation", "private", "sh", "-c", FAKE_SYSFS, "fake", gensink)
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
+    done = run("unshare", "-m", "--propagation", "private", "sh", "-c", FAKE_SYSFS, "fake", gensink)
     assert done.returncode == 0, done.stderr
     first, *others = json.loads(done.stdout)["cpu"]
     assert (first["first_frequency_kHz"], first["frequency_kHz"]) == (3000000, 2000000)
@@ -336,14 +333,12 @@ def test_gen4_and_sink4_talk_and_print_a_running_report(classic, address):
         sink = start(classic["sink4"], address, port, 65536, 262144)
         wait_listening(port)
         pairs.append((sink, start(classic["gen4"], address, port, 65536, 262144)))
-    time.sleep(2.3)
     for sink, gen in pairs:
+        running = [gen.stdout.readline() for _ in range(2)]  # a line a second
         gen.send_signal(signal.SIGINT)
-        gen_out, gen_err = gen.communicate(timeout=5)
-        sink_out, sink_err = sink.communicate(timeout=5)
-        assert (gen.returncode, sink.returncode) == (0, 0), (gen_err, sink_err)
-        sent = [LINE.fullmatch(line) for line in gen_out.splitlines()]
-        received = [LINE.fullmatch(line) for line in sink_out.splitlines()]
+        sent = [LINE.fullmatch(line.rstrip()) for line in (*running, *gen.stdout)]
+        received = [LINE.fullmatch(line.rstrip()) for line in sink.stdout]
+        assert (gen.wait(30), sink.wait(30)) == (0, 0), (gen.stderr.read(), sink.stderr.read())
         assert all(sent) and all(received) and len(sent) >= 3
         data_MB = [float(line[1]) for line in received]
         assert data_MB == sorted(data_MB) and data_MB[-1] > 0
@@ -359,12 +354,12 @@ def test_sink4_ends_on_interrupt_before_and_after_a_gen_came(classic):
     wait_listening(port)
     with socket.create_connection(("127.0.0.1", port)) as peer:
         peer.sendall(b"x" * 2_000_000)
-        time.sleep(0.3)
+        until(lambda: float(LINE.match(serving.stdout.readline())[1]) == 2.0)  # a line a second
         for sink in (waiting, serving):
             sink.send_signal(signal.SIGINT)
-        assert waiting.communicate(timeout=5)[0] == "" and waiting.returncode == 0
-        last = serving.communicate(timeout=5)[0].splitlines()[-1]
-    assert serving.returncode == 0
+        assert waiting.communicate(timeout=30)[0] == "" and waiting.returncode == 0
+        last = serving.stdout.read().splitlines()[-1]
+    assert serving.wait(30) == 0
     assert float(LINE.fullmatch(last)[1]) == 2.0
 
 

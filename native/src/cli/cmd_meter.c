@@ -33,11 +33,8 @@ static void print_report(const struct nl_meter_span *span)
 }
 
 /* Poll the counters until the time is up or a signal arrives. */
-static void wait_watching(struct nl_meter_poll *meter_poll, uint64_t end_ns)
+static void wait_watching(struct nl_meter_poll *meter_poll, const sigset_t *signals, uint64_t end_ns)
 {
-	sigset_t signals;
-
-	nl_signals_block(&signals);
 	for (;;) {
 		uint64_t now = nl_now_ns(), left = now < end_ns ? end_ns - now : 0;
 		struct timespec time;
@@ -45,7 +42,7 @@ static void wait_watching(struct nl_meter_poll *meter_poll, uint64_t end_ns)
 		if (left > NL_METER_POLL_MS * NL_NS_PER_MS)
 			left = NL_METER_POLL_MS * NL_NS_PER_MS;
 		time = nl_timespec(left);
-		if (left == 0 || sigtimedwait(&signals, NULL, &time) > 0)
+		if (left == 0 || sigtimedwait(signals, NULL, &time) > 0)
 			return;
 		nl_meter_poll_read(meter_poll);
 	}
@@ -57,11 +54,13 @@ static int measure(const char *interface, uint64_t seconds, int as_json, struct 
 	static struct nl_meter_span span;
 	struct nl_meter_poll meter_poll;
 	struct nl_json json = {0};
+	sigset_t signals;
 
+	nl_signals_block(&signals); /* an early one ends a short measurement, not the program */
 	if (nl_meter_read(interface, &meter[0], err))
 		return err->code;
 	nl_meter_poll_begin(&meter_poll, &meter[0]);
-	wait_watching(&meter_poll, meter[0].t_ns + seconds * NL_NS_PER_S);
+	wait_watching(&meter_poll, &signals, meter[0].t_ns + seconds * NL_NS_PER_S);
 	if (nl_meter_read(interface, &meter[1], err))
 		return err->code;
 	nl_meter_poll_mark(&meter_poll, &meter[1]);
