@@ -1,7 +1,7 @@
 """Numbered datagrams, for tests of what a path does to packets.
 
 ``datagrams.py receive ADDRESS`` prints its port, then as JSON the numbers that came, in order,
-once its input has ended and nothing came for 1.5 s; ``datagrams.py send ADDRESS PORT COUNT
+once its input has ended and nothing came for 0.2 s; ``datagrams.py send ADDRESS PORT COUNT
 SIZE PACE_US`` sends them.
 """
 
@@ -20,7 +20,7 @@ def receive(address: str) -> None:
         s.bind((address, 0))
         print(s.getsockname()[1], flush=True)
         numbers = []
-        while select.select([s], [], [], 1.5)[0] or not select.select([0], [], [], 0)[0]:
+        while select.select([s], [], [], 0.2)[0] or not select.select([0], [], [], 0)[0]:
             if select.select([s], [], [], 0)[0]:
                 numbers.append(int.from_bytes(s.recv(65536)[:8]))
         print(json.dumps(numbers))

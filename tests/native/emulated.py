@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spoken_agent import Agent, by_role, request
+from waiting import until
 
 ADDRESS = {"a": "198.18.200.1", "b": "198.18.200.2"}
 DEVICE = "data0"
@@ -23,7 +24,7 @@ QUEUE_PACKETS = 10_000
 """Queue of a device: datagrams of a test wait in it while the emulator has no processor."""
 
 
-def run(*argv: str | Path, timeout: float = 20) -> str:
+def run(*argv: str | Path, timeout: float = 60) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, (argv, done.stdout, done.stderr)
     return done.stdout
@@ -68,12 +69,16 @@ class Emulated:
         assert event["event"] == "emulation", event
         return event
 
+    def wait_until_empty(self) -> None:
+        """Wait until all packets have left; the last retransmission may take a while."""
+        until(lambda: not any(link["stored_packets"] for link in self.report()["directions"]))
+
     def pings_ms(self, count: int, interval_s: float = 0.02) -> tuple[float, float]:
         """Least and mean round-trip time over `count` answers to pings from a to b.
 
         With a deadline ping waits for the last of them: without, 20 ms after it was sent, no more.
         """
-        often = ("-c", str(count), "-i", str(interval_s), "-w", "10")
+        often = ("-c", str(count), "-i", str(interval_s), "-w", "30")
         argv = ("ping", "-n", "-q", *often, ADDRESS["b"])
         printed = run(*self.inside("a", *argv))
         assert int(re.search(r"(\d+) received", printed)[1]) >= count, printed  # late ones count
@@ -81,7 +86,15 @@ class Emulated:
         return float(least), float(mean)
 
     def datagrams(self, count: int, size_B: int, pace_us: int = 0) -> list[int]:
-        """Send numbered datagrams from a to b; the numbers that arrived, in their order."""
+        """Send numbered datagrams from a to b; the numbers that arrived, in their order.
+
+        The receiver ends after the emulator has read all of them and let out the last.
+        """
+
+        def passed() -> int:
+            return self.report()["directions"][0]["in_packets"]
+
+        before = passed()
         script = Path(__file__).with_name("datagrams.py")
         receiver = subprocess.Popen(
             self.inside("b", sys.executable, script, "receive", ADDRESS["b"]),
@@ -93,6 +106,8 @@ class Emulated:
             port = receiver.stdout.readline().strip()
             numbers = (str(count), str(size_B), str(pace_us))
             run(*self.inside("a", sys.executable, script, "send", ADDRESS["b"], port, *numbers))
+            until(lambda: passed() >= before + count)
+            self.wait_until_empty()
             receiver.stdin.close()
             return json.loads(receiver.stdout.read())
 

@@ -299,11 +299,12 @@ def wait_until_asleep(pid: int) -> None:
     """Wait for a second without CPU time: on a busy machine a beginning takes its time."""
 
     def is_asleep() -> bool:
-        before = [task.read_text() for task in tasks]
+        before = used_ns()
         time.sleep(1)
-        return [task.read_text().split()[0] for task in tasks] == [
-            text.split()[0] for text in before
-        ]
+        return used_ns() == before
+
+    def used_ns() -> list[str]:
+        return [task.read_text().split()[0] for task in tasks]
 
     tasks = list(Path(f"/proc/{pid}/task").glob("*/schedstat"))
     until(is_asleep)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import time
+from pathlib import Path
 
 import pytest
+from waiting import until
 
 MARKED_DSCP = 46
 ETH_P_ALL = 3
@@ -164,14 +165,22 @@ def test_a_thread_follows_its_packets_to_another_cpu(start_agent, gensink):
     # a sysfs that shows the namespace's own loopback, in a namespace of mounts that ends with it
     script = f'mount -t sysfs s /sys && ip link set lo up && echo 1 >{steering} && exec "$0" agent'
     agent = start_agent("unshare", "--net", "--mount", "sh", "-c", script, gensink)
-    port, token = agent.sink(window_ms=2500, follow_incoming_cpu=1, streams=2)
-    agent.gen(port, token, window_ms=2500, streams=2, tail_ms=500, pacing_Bps=20_000_000)
-    time.sleep(0.8)
+    port, token = agent.sink(window_ms=60_000, follow_incoming_cpu=1, streams=2)
+    agent.gen(port, token, window_ms=60_000, streams=2, pacing_Bps=20_000_000)
+
+    def are_pinned_to(cpu: str) -> bool:
+        tasks = Path(f"/proc/{agent.process.pid}/task").glob("*/status")
+        pinned = [f"Cpus_allowed_list:\t{cpu}\n" in task.read_text() for task in tasks]
+        return sum(pinned) == 2
+
+    until(lambda: are_pinned_to("0"))
     inside = ("nsenter", "-t", str(agent.process.pid), "--net", "--mount")
     subprocess.run((*inside, "sh", "-c", f"echo 2 >{steering}"), check=True)
+    until(lambda: are_pinned_to("1"))
+    agent.say("stop run=1")
     results = agent.receive_results()
     sink = results["sink_result", 1]
-    assert sink["status"] == "ok", sink["message"]
+    assert sink["status"] == "stopped", sink["message"]
     assert in_force(sink, "cpu", "incoming_cpu") == [(1, 1)] * 2
     assert all(moves >= 1 for (moves,) in in_force(sink, "moves"))
     assert in_force(results["gen_result", 1], "moves") == [(0,)] * 2

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import statistics
 import time
+from pathlib import Path
 
 import pytest
 from ledger import assert_ledger_closes
 from test_native_agent import PEERS_TOKEN, one_peer
+from waiting import until
 
 from netlab.measure.ledger import transfer_of
 
@@ -42,6 +45,14 @@ def test_the_time_of_a_transfer_does_not_depend_on_the_sampling_interval(agent):
     assert min(times_s[60_000]) < 2.0
 
 
+def is_read(port: int) -> bool:
+    """True if what was sent to a port has been acknowledged and read."""
+    table = Path("/proc/thread-self/net/tcp").read_text()
+    to_read = re.findall(rf": \w+:{port:04X} \S+ \w+ \w+:(\w+)", table)
+    to_send = re.findall(rf": \S+ \w+:{port:04X} \w+ (\w+):", table)
+    return not any(int(size_B, 16) for size_B in (*to_read, *to_send))
+
+
 @pytest.mark.parametrize("interval_ms", [10, 60_000])
 @pytest.mark.parametrize("receive", ["copy", "discard"])
 def test_the_last_byte_is_timed_when_it_is_read_and_not_at_the_streams_end(
@@ -51,10 +62,12 @@ def test_the_last_byte_is_timed_when_it_is_read_and_not_at_the_streams_end(
     with one_peer(port) as peer:
         before_first_ns = time.monotonic_ns()
         peer.sendall(b"x" * 1000)
+        until(lambda: is_read(port))
         time.sleep(0.3)
         before_last_ns = time.monotonic_ns()
         peer.sendall(b"x" * 1000)
-        time.sleep(0.5)
+        until(lambda: is_read(port))
+        time.sleep(0.3)
         before_end_ns = time.monotonic_ns()
         peer.shutdown(socket.SHUT_WR)
         sink = agent.receive()
