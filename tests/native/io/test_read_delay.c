@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MIB = 1 << 20 };
+enum { MIB = 1 << 20, LOOK_NS = 10000000 };
 
 TEST(slow_streams_block)
 {
@@ -37,34 +37,40 @@ TEST(only_an_empty_socket_is_delayed)
 	CHECK(nl_read_delay_allowed(65535, 65536) && !nl_read_delay_allowed(65536, 65536));
 }
 
-static uint64_t after_ns(struct nl_read_delay *delay, uint64_t bytes, uint64_t read_B)
+/* A read, by the clock of which the delay is that of the rate; true if it was measured. */
+static int measured(struct nl_read_delay *delay, uint64_t bytes, uint64_t read_B, int rcvbuf_B)
 {
-	uint64_t before_ns = nl_now_ns();
+	struct nl_read_delay before = *delay;
+	uint64_t began_ns = nl_now_ns(), elapsed_ns, wait_ns;
 
 	nl_read_delay_after_read(delay, bytes, read_B, MIB);
-	return nl_now_ns() - before_ns;
+	elapsed_ns = delay->t_ns - before.t_ns;
+	wait_ns = elapsed_ns ? nl_read_delay_ns(bytes - before.bytes, elapsed_ns, (uint64_t)rcvbuf_B) :
+			       before.wait_ns;
+	CHECK(delay->wait_ns == wait_ns && (!elapsed_ns || elapsed_ns >= LOOK_NS));
+	CHECK(!nl_read_delay_allowed(read_B, MIB) || nl_now_ns() - began_ns >= wait_ns);
+	return elapsed_ns > 0;
 }
 
 TEST(the_delay_follows_the_rate)
 {
-	const struct timespec look = {.tv_nsec = 11000000};
-	int large_B = 8 * MIB, fd = socket(AF_INET, SOCK_STREAM, 0);
+	const struct timespec look = {.tv_nsec = LOOK_NS};
+	int rcvbuf_B = 8 * MIB, fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(rcvbuf_B);
 	struct nl_read_delay delay;
 	uint64_t bytes = 0;
 
 	CHECK(fd >= 0);
-	nl_read_delay_begin(&delay, fd);
-	nl_read_delay_after_read(&delay, bytes += 50 * MIB, 1, MIB);
-	CHECK(delay.wait_ns == 0); /* too early to measure */
 	/* without the privilege the buffer stays small, and the delay must be 0 */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &large_B, sizeof(large_B)))
-		large_B = 0;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &rcvbuf_B, sizeof(rcvbuf_B));
+	CHECK(getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf_B, &len) == 0);
+	nl_read_delay_begin(&delay, fd);
+	measured(&delay, bytes += 50 * MIB, 1, rcvbuf_B); /* mostly too early */
 	nanosleep(&look, NULL);
-	nl_read_delay_after_read(&delay, bytes += 50 * MIB, MIB, MIB);
-	CHECK(delay.wait_ns == (large_B ? NL_READ_DELAY_MAX_NS : 0));
-	CHECK(after_ns(&delay, bytes, NL_READ_DELAY_READ_B) >= delay.wait_ns);
+	CHECK(measured(&delay, bytes += 50 * MIB, MIB, rcvbuf_B));
+	measured(&delay, bytes, NL_READ_DELAY_READ_B, rcvbuf_B);
 	nanosleep(&look, NULL);
-	nl_read_delay_after_read(&delay, bytes += 1000, 1, MIB);
+	CHECK(measured(&delay, bytes += 1000, 1, rcvbuf_B));
 	CHECK(delay.wait_ns == 0);
 	close(fd);
 }
