@@ -94,7 +94,7 @@ def test_a_signal_ends_a_command_with_a_sentence_and_no_temporary_files(tmp_path
     with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        _, complaint = process.communicate(timeout=20)
+        _, complaint = process.communicate(timeout=60)
     by = "" if number == signal.SIGINT else f" by {number.name}"
     assert complaint == f"netlab: interrupted{by}; what was changed is reverted\n"
     assert process.returncode == 128 + number

@@ -178,10 +178,10 @@ def bomb(opening: str, closing: str) -> str:
 @pytest.mark.parametrize("bounds", [("[", "]"), ("{<<: [", "]}")], ids=["lists", "merges"])
 def test_a_bomb_of_aliases_is_refused_before_it_goes_off(written, bounds):
     path = written(bomb(*bounds))
-    started = time.monotonic()
+    started_s = time.process_time()
     with refused(BadInput, "E-YAML-010"):
         read_yaml(path)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started_s < 5
 
 
 @pytest.mark.parametrize("name", ["missing.yml", ".", "missing/file.yml", "x" * 300, "a\0b"])

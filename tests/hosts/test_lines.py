@@ -22,21 +22,21 @@ ARGV = (sys.executable, str(Path(line_agent.__file__)))
 @pytest.fixture
 def agent():
     with LineProcess(SubprocessPipe(ARGV), host="h", argv=ARGV) as process:
-        assert process.receive(20)["event"] == "ready"
+        assert process.receive(30)["event"] == "ready"
         yield process
 
 
 def test_answers_come_in_order(agent):
     for _ in range(3):
         agent.send("ping")
-    times = [agent.receive(5)["t_ns"] for _ in range(3)]
+    times = [agent.receive(30)["t_ns"] for _ in range(3)]
     assert times == sorted(times)
 
 
 def test_values_arrive_whatever_they_hold(agent):
     words = {"a": "x y", "b": "50% é\n=&", "c": 7, "d": True, "e": 0.5, "f": ""}
     agent.send("echo", **words)
-    assert agent.receive(5)["words"] == {
+    assert agent.receive(30)["words"] == {
         "a": "x y", "b": "50% é\n=&", "c": "7", "d": "1", "e": "0.5", "f": ""
     }  # fmt: skip
 
@@ -74,22 +74,22 @@ INVALID = [*((verb, "E-HOST-010") for verb in ("nonsense", "list", "nan", "latin
 def test_an_invalid_answer_or_one_cut_off_is_an_error_of_the_host(agent, verb, code):
     agent.send(verb)
     with refused(HostError, code):
-        agent.receive(5)
+        agent.receive(30)
 
 
 def test_an_answer_over_the_limit_is_refused_before_its_end():
     process = LineProcess(SubprocessPipe(ARGV), host="h", argv=ARGV, max_answer_bytes=10_000)
     with process:
-        process.receive(20)
+        process.receive(30)
         process.send("long", size=50_000)
         with refused(HostError, "E-HOST-008"):
-            process.receive(5)
+            process.receive(30)
 
 
 def test_the_error_of_a_dead_process_has_exit_status_and_the_last_of_stderr(agent):
     agent.send("die", status=3)
     with refused(HostError, "E-HOST-009") as caught:
-        agent.receive(5)
+        agent.receive(30)
     assert caught.value.exit_status == 3
     assert caught.value.output == "first reason\nlast reason"
     with refused(HostError, "E-HOST-006"):
@@ -103,12 +103,12 @@ def test_silence_is_an_error_after_the_timeout_and_none_from_poll(agent):
     assert agent.poll(0.2) is None
     with refused(HostError, "E-HOST-007"):
         agent.receive(0.2)
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 20
 
 
 def test_a_flood_on_stderr_does_not_block(agent):
     agent.send("complain", size=3 << 20)
-    assert agent.receive(10)["event"] == "complained"
+    assert agent.receive(30)["event"] == "complained"
     assert 0 < len(agent.stderr_text()) <= 1 << 20
 
 
@@ -118,7 +118,7 @@ def test_close_ends_the_process_returns_its_status_and_does_not_wait_for_ever(ag
     agent.send("deaf")
     begun = time.monotonic()
     assert agent.close(timeout_s=0.3) is None
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 20
 
 
 def test_every_option_of_a_run_can_be_encoded():
@@ -131,7 +131,7 @@ def test_a_program_that_cannot_be_executed_is_told_from_one_that_ended(status):
     argv = ("sh", "-c", f"echo 'Exec format error' >&2; exit {status}")
     process = LineProcess(SubprocessPipe(argv), host="h", argv=argv)
     with process, pytest.raises(HostError, match="cannot be executed on this host") as caught:
-        process.receive(5)
+        process.receive(30)
     assert caught.value.code == "E-HOST-009" and "Exec format error" in str(caught.value)
 
 
@@ -180,7 +180,7 @@ def test_a_command_without_a_good_end_is_an_error(host, argv, timeout_s, code):
     begun = time.monotonic()
     with refused(HostError, code):
         host.run(argv, timeout_s=timeout_s)
-    assert time.monotonic() - begun < 5 or timeout_s == 20
+    assert time.monotonic() - begun < 20 or timeout_s == 20
 
 
 @pytest.mark.parametrize("argv", [(), ("",), ("true", "a\0b"), "true"])

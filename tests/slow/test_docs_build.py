@@ -18,7 +18,7 @@ def test_the_documentation_is_built_without_a_warning_and_has_the_whole_api(tmp_
     (options,) = re.findall(r"/sphinx-build (.*) build/docs$", make, re.M)
     command = (sys.executable, "-m", "sphinx", *options.split(), str(tmp_path))
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=290, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     for page in guide.DOCS.glob("*.md"):

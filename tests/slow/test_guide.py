@@ -29,7 +29,7 @@ def test_a_command_of_the_guide_runs(command, tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import WAIT_S, until
 
 from netlab.errors import RunError
 from netlab.generators import remote_process
 from netlab.generators.remote_process import MAX_OUTPUT_B, RemoteProcess
-
-PATIENCE_S = 8.0
 
 
 @pytest.fixture
@@ -22,19 +21,12 @@ def temporary(tmp_path, monkeypatch):
     directory.mkdir()
     monkeypatch.setenv("TMPDIR", str(directory))
     yield directory
-    wait_until(lambda: not list(directory.iterdir()))
+    until(lambda: not list(directory.iterdir()))
 
 
 def started(host, script: str, *words: str, limit_s: float = 20.0, **how) -> RemoteProcess:
     argv = ("sh", "-c", script, "tool", *words)
     return RemoteProcess(host, "a tool", argv, limit_s=limit_s, **how)
-
-
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not so within {PATIENCE_S:g} s"
-        time.sleep(0.05)
 
 
 def is_running(pid_file: Path) -> bool:
@@ -58,9 +50,9 @@ def pid(tmp_path) -> Path:
 def running(host, pid: Path, script: str = WAITS, **how):
     """A tool that is ended when the block is left."""
     with started(host, script, str(pid), **how) as tool:
-        wait_until(lambda: is_running(pid))
+        until(lambda: is_running(pid))
         yield tool
-    wait_until(lambda: not is_running(pid))
+    until(lambda: not is_running(pid))
 
 
 def test_output_and_cpu_time_of_both_ends_are_returned(host, temporary):
@@ -72,11 +64,11 @@ def test_output_and_cpu_time_of_both_ends_are_returned(host, temporary):
 
 
 def test_a_block_is_left_as_soon_as_its_tool_has_ended(host, temporary, pid, monkeypatch):
-    monkeypatch.setattr(remote_process, "KILL_S", 2 * int(PATIENCE_S))
+    monkeypatch.setattr(remote_process, "KILL_S", 2 * int(WAIT_S))
     with running(host, pid) as tool:
         assert tool.wait(0.1) is None
         began = time.monotonic()
-    assert time.monotonic() - began < PATIENCE_S
+    assert time.monotonic() - began < WAIT_S
 
 
 def test_a_tool_that_will_not_end_is_killed(host, temporary, pid):
@@ -88,9 +80,9 @@ def test_a_tool_that_will_not_end_is_killed(host, temporary, pid):
 def test_a_tool_does_not_outlive_its_controller(host, temporary, pid):
     """As when the controller is killed: its end of the pipes closes."""
     tool = started(host, WAITS, str(pid))
-    wait_until(lambda: is_running(pid))
+    until(lambda: is_running(pid))
     tool._process._pipe.kill()
-    wait_until(lambda: not is_running(pid))
+    until(lambda: not is_running(pid))
 
 
 @pytest.mark.parametrize("goes", [True, False])
@@ -100,8 +92,8 @@ def test_a_held_tool_starts_on_request_only_and_leaves_no_process(host, temporar
         assert tool.wait(0.2) is None and not pid.exists()
         if goes:
             tool.go()
-            wait_until(lambda: is_running(pid))
-    wait_until(lambda: not is_running(pid))
+            until(lambda: is_running(pid))
+    until(lambda: not is_running(pid))
     assert pid.exists() == goes
 
 
@@ -170,12 +162,12 @@ def test_a_server_that_ends_in_place_of_listening_is_a_failed_run(host, temporar
 
 
 def test_a_server_that_stays_is_ended_after_its_complete_output(host, temporary):
-    script = "echo half; sleep 0.3; echo whole; sleep 60"
-    with started(host, script) as server:
-        server.wait_output(lambda text: text.endswith("whole\n"), PATIENCE_S)
+    with started(host, "echo half; sleep 0.3; echo whole; sleep 60") as server:
+        server.wait_output(lambda text: text.endswith("whole\n"), WAIT_S)
         server.terminate()
         assert server.result().text == "half\nwhole\n"
-    with started(host, script) as server:
+    with started(host, "echo half; sleep 60") as server:
+        server.wait_output(bool, WAIT_S)
         server.wait_output(lambda text: False, 0.2)
         server.terminate()
         assert server.result().text == "half\n"
@@ -185,10 +177,10 @@ def test_a_server_that_stays_is_ended_after_its_complete_output(host, temporary)
 def test_a_server_that_ends_by_itself_is_not_a_lost_host(host, temporary, tmp_path, status):
     """Its script has gone by the next request, and its last answer is still to be read."""
     with started(host, f'echo >"$1"; echo done; exit {status}', str(tmp_path / "ran")) as server:
-        wait_until((tmp_path / "ran").exists)
-        wait_until(lambda: not list(temporary.iterdir()))  # its script has ended, too
+        until((tmp_path / "ran").exists)
+        until(lambda: not list(temporary.iterdir()))  # its script has ended, too
         time.sleep(0.1)
-        server.wait_output(lambda text: False, PATIENCE_S)
+        server.wait_output(lambda text: False, WAIT_S)
         assert server.output == "done\n"
         server.terminate()
         if status:
