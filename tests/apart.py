@@ -10,9 +10,10 @@ import contextlib
 import ctypes
 import os
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from waiting import until
 
 from netlab.lab.reaper import NAMESPACES, cpu_hierarchies
 
@@ -22,7 +23,6 @@ WANTED = "NETLAB_TESTS_APART"
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
 CLONE_NEWNET = 0x40000000
-EMPTY_S = 5.0
 
 
 def is_wanted() -> bool:
@@ -50,14 +50,15 @@ class TaskGroup:
     def leave(self) -> None:
         """Move this process back to the top, and remove the group."""
         os.write(self.procs, b"%d" % os.getpid())
-        deadline = time.monotonic() + EMPTY_S
-        while True:
-            try:
-                return os.rmdir(self.name, dir_fd=self.top)
-            except OSError:  # a process of the last test is about to end
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
+        until(self._is_removed)
+
+    def _is_removed(self) -> bool:
+        """Remove the group; false while a process of the last test is about to end."""
+        try:
+            os.rmdir(self.name, dir_fd=self.top)
+        except OSError:
+            return False
+        return True
 
 
 def move() -> list[TaskGroup]:

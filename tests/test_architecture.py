@@ -185,3 +185,19 @@ def test_what_nightly_tests_take_from_others_is_there():
                     if not re.search(rf"^(def |class )?{name}\b", text, re.MULTILINE)
                 ]
     assert wrong == []
+
+
+SHORT_WAIT = re.compile(r"(\.wait\(|\btimeout=|receive\(|monotonic\(\) - \w+ < )[12]?\d\b(?!\.)")
+"""Whole seconds below ``waiting.WAIT_S``; a wait for nothing to happen takes a part of one."""
+
+
+def test_no_wait_of_a_test_is_so_short_that_a_busy_machine_fails_it():
+    """Nightly tests have the machine for themselves."""
+    places = [path for path in tracked("tests/*.py") if "nightly" not in path.parts]
+    wrong = [
+        f"{path.name}:{number}: {line.strip()}"
+        for path in places
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if SHORT_WAIT.search(line) and path != Path(__file__)
+    ]
+    assert wrong == []

@@ -2,10 +2,10 @@
 
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
+from waiting import until
 
 from netlab.results.store import Store
 from tests.e2e.conftest import NETLAB, ROOT, run_netlab, stored
@@ -40,10 +40,7 @@ def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouch
 def test_a_benchmark_that_is_interrupted_goes_on_where_it_was(tmp_path, machine_untouched):
     argv = (*NETLAB, "bench", "--rounds", "3", *CELL, "--out", str(tmp_path))
     with subprocess.Popen(argv, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 120
-        while not list(tmp_path.glob("*/runs/*.parquet")):
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: list(tmp_path.glob("*/runs/*.parquet")), 240)
         process.send_signal(signal.SIGINT)
         message = process.communicate(timeout=60)[1]
     assert process.returncode == 130 and "run again to go on" in message

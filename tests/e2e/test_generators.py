@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from measure.scripted import request
+from waiting import until
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.endpoint import open_endpoints
@@ -71,11 +72,12 @@ def test_the_same_columns_are_stored_whoever_sends_one_way_or_both(tmp_path, mac
     store = measured(content, tmp_path)
     runs = store.runs()
     assert len(runs) == 16 and set(runs["generator"]) == set(GENERATORS)
-    for row in runs[runs["direction"] == "<->"].itertuples():  # two transfers at the same time
-        assert row.goodput_forward_MBps > 2 and row.goodput_reverse_MBps > 2
+    # netlab fails a run of its own whose streams ended before the window, as on a busy machine
+    made = runs[~runs["flags"].str.contains("failed")]
+    for row in made[made["direction"] == "<->"].itertuples():  # two transfers at the same time
+        assert row.goodput_forward_MBps > 0 and row.goodput_reverse_MBps > 0
         both = row.goodput_forward_MBps + row.goodput_reverse_MBps
         assert both == pytest.approx(row.goodput_MBps)
-    # netlab fails a run of its own whose streams ended before the window, as on a busy machine
     tools = runs[runs["generator"] != "netlab"]
     assert not tools["flags"].str.contains("failed|lost_host").any(), tools["message"].tolist()
     columns = ["generator_version", "sent_B", "received_B", "window_B", "interface_rx_B"]
@@ -109,10 +111,7 @@ def path():
             before = set(processes_in(names))
 
             def check_nothing_left():
-                deadline = time.monotonic() + 10
-                while more := set(processes_in(names)) - before:
-                    assert time.monotonic() < deadline, more
-                    time.sleep(0.1)
+                until(lambda: not set(processes_in(names)) - before, every_s=0.1)
 
             yield endpoints, check_nothing_left
             check_nothing_left()
@@ -123,7 +122,11 @@ REQUEST = request(
 )
 
 
-def made(tool, endpoints, spoiled=None):
+LONG = replace(REQUEST, window_ms=20_000)
+"""Of a run that a fault ends."""
+
+
+def made(tool, endpoints, spoiled=None, request=REQUEST):
     sides = [
         RunEnd(name, endpoint.agent, endpoint.address, endpoint.interface, 0, 0)
         for name, endpoint in endpoints.items()
@@ -131,7 +134,7 @@ def made(tool, endpoints, spoiled=None):
     hosts = {name: endpoint.host for name, endpoint in endpoints.items()} | (spoiled or {})
     versions = dict.fromkeys(hosts, "some version")
     how = {"mtu_B": 1500, "with_controller": ("left", "right")}
-    return run_trial(tool, *sides, REQUEST, hosts=hosts, versions=versions, **how)
+    return run_trial(tool, *sides, request, hosts=hosts, versions=versions, **how)
 
 
 class Spoiled:
@@ -154,19 +157,21 @@ class Spoiled:
 def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing(path):
     (endpoints, check_nothing_left), iperf3 = path, tool_named("iperf3")
     faults = {
-        "killed": ("left", '"$0" "$@" & sleep 0.3; kill -9 $!; wait $!', "was ended by signal 9"),
-        "damaged": ("left", '"$0" "$@" | head -c 700', "printed damaged output"),
+        "killed": ("left", LONG, '"$0" "$@" & sleep 0.3; kill -9 $!; wait $!', "by signal 9"),
+        "damaged": ("left", REQUEST, '"$0" "$@" | head -c 700', "printed damaged output"),
         "server killed": (
             "right",
+            LONG,
             # as data flow: beside other tests it may take long to listen
             '"$0" "$@" & until grep -q " 01 " /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done\n'
             "sleep 0.2; kill -9 $!; wait $!",
             r"iperf3's (client on left: exit status 1|server on right: was ended by signal 9)",
         ),
     }
-    for host, script, message in faults.values():
+    for host, asked, script, message in faults.values():
+        spoiled = {host: Spoiled(endpoints[host].host, script)}
         with pytest.raises(RunError, match=message):
-            made(iperf3, endpoints, {host: Spoiled(endpoints[host].host, script)})
+            made(iperf3, endpoints, spoiled, asked)
         check_nothing_left()
     assert made(iperf3, endpoints).outcome.flows[0].sink["total_bytes"] > 1_000_000
 
@@ -187,5 +192,5 @@ def test_a_sender_that_is_lost_in_mid_run_is_a_lost_host(path):
     left = endpoints["left"].host
     lost = Spoiled(left, 'exec "$0" "$@"', then=lambda: close_hosts({"left": left}))
     with pytest.raises(HostError) as caught:
-        made(tool_named("iperf3"), endpoints, {"left": lost})
+        made(tool_named("iperf3"), endpoints, {"left": lost}, LONG)
     assert caught.value.host == "left"

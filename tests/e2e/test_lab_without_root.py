@@ -16,6 +16,7 @@ from pathlib import Path
 import lab_owner
 import pytest
 import yaml
+from waiting import until
 
 from netlab.results.store import Store
 from tests.e2e.conftest import NETLAB, ROOT, measured_through, small_study, untouched
@@ -23,7 +24,6 @@ from tests.e2e.conftest import NETLAB, ROOT, measured_through, small_study, unto
 USER = 61100 + os.getpid() % 4000
 """One for each worker of pytest: labs and processes are a user's."""
 LABS = [Path(place) / f"netlab-labs-{USER}" for place in ("/var/tmp", "/tmp")]
-GONE_S = 15.0
 
 
 # Arguments: directories that others may not enter, `--`, directories below them that the user
@@ -101,7 +101,7 @@ def run(argv: Sequence[str], home: Path, tun: str = "-") -> subprocess.Completed
         env=environment(home),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
 
@@ -117,10 +117,7 @@ def processes() -> list[str]:
 
 
 def _assert_nothing_left() -> None:
-    deadline = time.monotonic() + GONE_S
-    while left := [*processes(), *(str(labs) for labs in LABS if labs.exists())]:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
+    until(lambda: not [*processes(), *(labs for labs in LABS if labs.exists())], every_s=0.1)
 
 
 @pytest.fixture
@@ -215,8 +212,9 @@ def test_a_lab_whose_holders_were_killed_is_incomplete_and_can_be_taken_down(hom
     made = run((*NETLAB, "lab", "up", "small.yml"), home).stdout
     lab_id = made.split()[1].rstrip(":")
     holders = next(labs / lab_id / "holders" for labs in LABS if labs.exists())
-    os.kill(int(holders.read_text().split()[0]), signal.SIGKILL)
-    time.sleep(0.2)
+    holder = int(holders.read_text().split()[0])
+    os.kill(holder, signal.SIGKILL)
+    until(lambda: not os.path.lexists(f"/proc/{holder}/ns/net"))
     assert "NOT complete" in run((*NETLAB, "lab", "status"), home).stdout
     shell = run((*NETLAB, "lab", "shell", "left", "true"), home)
     assert "[E-LAB-030]" in shell.stderr

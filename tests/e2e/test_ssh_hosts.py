@@ -17,7 +17,7 @@ from faults.site import ADDRESSES, ADDRESSES_6, Site, run, standing, until
 from netlab.results.store import Store
 from netlab.study import load
 
-BURN = "import time; end = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
+BURN = "import time; end = time.monotonic() + 600\nwhile time.monotonic() < end: pass"
 LINE = re.compile(
     r"left → right: (\d+)( ± [\d.]+| \([\d.]+ to [\d.]+\))? MB/s \(\d+ Mb/s\), "
     r"link rate unknown, RTT [\d.]+ ms, limit [\w ]+: .*"
@@ -34,7 +34,7 @@ def site(tmp_path_factory) -> Iterator[Site]:
 def netlab(site: Site, *words: str) -> tuple[int, str, str]:
     """Exit code, output and complaint of a command."""
     process = site.start(*words)
-    out, complaint = process.communicate(timeout=120)
+    out, complaint = process.communicate(timeout=240)
     return process.returncode, out, complaint
 
 
@@ -200,7 +200,7 @@ def test_hosts_without_ipv4_are_found_tuned_measured_recovered_and_reported(tmp_
         assert code == 0, complaint
         assert "a study of left data0 (2001:2::1) and right data0 (2001:2::2)" in out
         assert "packets of 1500 B pass both ways" in done("check", "found.yml")
-        broken = site.measure()
+        broken = site.measure(seconds=6)
         until(site.sending, 60)  # true for ever after a run that has sent
         site.kill("b", "tune", "guard")
         assert site.finished(broken)[0] == 1

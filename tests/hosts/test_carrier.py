@@ -26,9 +26,9 @@ def test_a_link_that_comes_up_ends_the_wait(host, tmp_path):
     began = time.monotonic()
     timer = threading.Timer(0.5, (tmp_path / "eth0" / "carrier").write_text, ("1\n",))
     timer.start()
-    path.wait_for_carrier(host, "eth0")
+    path.wait_for_carrier(host, "eth0", timeout_s=90)
     timer.join()
-    assert 0.5 <= time.monotonic() - began < 10
+    assert 0.5 <= time.monotonic() - began < 60
 
 
 def test_a_link_that_stays_down_is_an_error(host):
@@ -39,8 +39,8 @@ def test_a_link_that_stays_down_is_an_error(host):
 
 def test_an_interface_that_is_missing_is_not_waited_for(host):
     began = time.monotonic()
-    path.wait_for_carrier(host, "eth1")
-    assert time.monotonic() - began < 10
+    path.wait_for_carrier(host, "eth1", timeout_s=90)
+    assert time.monotonic() - began < 60
 
 
 # Calls at the same time, and what a signal does to them.

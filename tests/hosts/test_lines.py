@@ -103,7 +103,7 @@ def test_silence_is_an_error_after_the_timeout_and_none_from_poll(agent):
     assert agent.poll(0.2) is None
     with refused(HostError, "E-HOST-007"):
         agent.receive(0.2)
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 30
 
 
 def test_a_flood_on_stderr_does_not_block(agent):
@@ -118,7 +118,7 @@ def test_close_ends_the_process_returns_its_status_and_does_not_wait_for_ever(ag
     agent.send("deaf")
     begun = time.monotonic()
     assert agent.close(timeout_s=0.3) is None
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 30
 
 
 def test_every_option_of_a_run_can_be_encoded():
@@ -170,8 +170,8 @@ def test_input_is_read_whole_or_not_at_all(host):
 @pytest.mark.parametrize(
     ("argv", "timeout_s", "code"),
     [
-        (("sleep", "30"), 0.3, "E-HOST-004"),
-        (("sh", "-c", "exec >&- 2>&-; exec sleep 30"), 0.5, "E-HOST-004"),
+        (("sleep", "60"), 0.3, "E-HOST-004"),
+        (("sh", "-c", "exec >&- 2>&-; exec sleep 60"), 0.5, "E-HOST-004"),
         (("cat", "/dev/zero"), 20, "E-HOST-005"),
         (("sh", "-c", "echo why >&2; exit 4"), 20, "E-HOST-002"),
     ],
@@ -180,7 +180,7 @@ def test_a_command_without_a_good_end_is_an_error(host, argv, timeout_s, code):
     begun = time.monotonic()
     with refused(HostError, code):
         host.run(argv, timeout_s=timeout_s)
-    assert time.monotonic() - begun < 20 or timeout_s == 20
+    assert time.monotonic() - begun < 30 or timeout_s == 20
 
 
 @pytest.mark.parametrize("argv", [(), ("",), ("true", "a\0b"), "true"])

@@ -26,7 +26,7 @@ def agent():
     script = 'ip link set lo up && exec "$1" agent'
     argv = (*unshare, "sh", "-c", script, "sh", str(core.gensink_path()))
     with LineProcess(SubprocessPipe(argv), host="loopback", argv=argv) as process:
-        assert process.receive(20)["event"] == "ready"
+        assert process.receive(30)["event"] == "ready"
         yield process
     assert process.close() == 0
 

@@ -119,7 +119,7 @@ class Agent:
         """End its input; the exit code."""
         self.process.stdin.close()
         try:
-            return self.process.wait(20)
+            return self.process.wait(30)
         finally:
             self.process.kill()
             self.process.stdout.close()

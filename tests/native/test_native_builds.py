@@ -140,7 +140,7 @@ def test_a_sanitized_agent_moves_20_streams_both_ways(
     agent.sink(run=4, accept_ms=60_000)
     agent.process.stdin.close()
     said = agent.process.stderr.read().decode()
-    assert agent.process.wait(10) == 0, said
+    assert agent.process.wait(30) == 0, said
     assert said == ""
 
 
@@ -155,7 +155,7 @@ def test_a_sanitized_agent_places_threads_and_sets_sockets(start_agent, sanitize
     assert {row["cpu"] for row in results["gen_result", 1]["per_stream"]} == {cpu}
     agent.process.stdin.close()
     said = agent.process.stderr.read().decode()
-    assert (agent.process.wait(10), said) == (0, "")
+    assert (agent.process.wait(30), said) == (0, "")
 
 
 def test_no_unbounded_string_function_is_called():

@@ -245,5 +245,5 @@ def test_a_sanitized_session_loads_and_frees_every_control(address_build):
         holder.ask(f"unload name={names[1]}")
         holder.process.stdin.close()
         said = holder.process.stderr.read().decode()
-        assert holder.process.wait(20) == 0, said
+        assert holder.process.wait(30) == 0, said
         assert said == ""

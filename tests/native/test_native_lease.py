@@ -76,12 +76,12 @@ def test_a_second_agent_names_controller_and_lease_until_the_first_dies(
 ):
     agent = start_agent()
     agent.ask(lease(directory, 12, "ops@east"))
-    second = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=10)
+    second = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=30)
     answer = json.loads(second.stdout)
     assert answer["code"] == "in_use"
     assert answer["message"].endswith(", for controller ops@east, lease 12")
     agent.process.send_signal(signal.SIGKILL)
-    agent.process.wait(10)
+    agent.process.wait(30)
     assert start_agent().ask(lease(directory, 12, "ops@east"))["event"] == "lease"
 
 
@@ -158,7 +158,7 @@ def test_an_agent_of_another_user_is_refused_by_process_and_user(host, first, se
             f"process {serving.process.pid} of user {user}"
         )
         serving.process.kill()
-        serving.process.wait(10)
+        serving.process.wait(30)
         with host.agent(second) as agent:
             assert agent.receive()["event"] == "ready"
 

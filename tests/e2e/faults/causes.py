@@ -136,7 +136,7 @@ def cut_at_record(site: Site, change: str) -> Result:
 
 def session_killed(site: Site) -> Result:
     """Kill the sshd of every session of host b."""
-    process = under_way(site)
+    process = under_way(site, seconds=60)
     for pid in site.pids("b"):
         with contextlib.suppress(OSError):  # some processes are short
             words = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -265,7 +265,7 @@ def stopped(site: Site, kind: str) -> Result:
 
 
 def controller(site: Site, number: int) -> Result:
-    process = under_way(site)
+    process = under_way(site, seconds=60)
     os.killpg(process.pid, number) if number == signal.SIGKILL else process.send_signal(number)
     return site.finished(process)
 

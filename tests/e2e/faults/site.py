@@ -12,12 +12,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 from forked_controller import Controller, start_controller
+from waiting import until
 
 from netlab.measure.flags import LATE_WATCH
 from netlab.results.store import Store
@@ -87,22 +87,13 @@ def run(*argv: object, check: bool = True) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=check).stdout
 
 
-def until(condition: Callable[[], object], timeout_s: float = 20.0, every_s: float = 0.05) -> float:
-    """Wait for a condition; the seconds it took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() < began + timeout_s, f"not in {timeout_s:g} s"
-        time.sleep(every_s)
-    return time.monotonic() - began
-
-
 def disturbed(code: int, complaint: str) -> bool:
     """True if no run failed, and one was flagged because other programs took its CPUs.
 
-    A thread that waits for a CPU stalls its stream, too, for little longer than the least stall.
+    A thread that waits for a CPU stalls its stream, too, for less time than any fault does.
     """
-    signs = ("foreign CPU load", "no byte for 0.2", "no byte for 0.3", LATE_WATCH)
-    return code == 4 and any(sign in complaint for sign in signs)
+    signs = rf"foreign CPU load|no byte for [0-2]\.|{LATE_WATCH}"
+    return code == 4 and re.search(signs, complaint) is not None
 
 
 class Site:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -89,7 +89,8 @@ def nothing_left(site: Site, settings: dict[str, str]) -> None:
     for name in site.addresses:
         until(lambda name=name: not site.processes(name), GONE_S)
     until(lambda: not site.journals(), GONE_S)
-    time.sleep(0.2)
+    with contextlib.suppress(AssertionError):
+        until(lambda: site.dump() == settings)
     after = site.dump()
     for part, text in settings.items():
         assert after[part] == text, part

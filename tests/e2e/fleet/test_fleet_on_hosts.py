@@ -149,8 +149,7 @@ def test_hosts_and_a_network_that_fail_lose_no_run_and_every_run_is_there_once(t
         assert overlapping(rows) == []
         good = rows[rows["flags"] == ""]
         # no load is flagged here, and one can take most of a window of 0.3 s
-        assert good["goodput_MBps"].between(0.1, 30).all(), rows["goodput_MBps"]
-        assert good["goodput_MBps"].median() > 5, rows["goodput_MBps"]
+        assert (good["goodput_MBps"] > 0).all() and 5 < good["goodput_MBps"].median() < 30
         done = [event["job"] for event in events(site, "job_done")]
         assert len(done) == len(set(done)) == JOBS
         assert {sack(site, name) for name in HOSTS} == {"1"}

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 import simulated_job
 from refusals import refused
 from simulated_job import job_argv
+from waiting import until
 
 from netlab.errors import NetlabError
 from netlab.fleet.controller import FleetOptions, run_fleet
@@ -93,10 +93,8 @@ def complete(plan: FleetPlan) -> None:
 
 
 def until_done(plan: FleetPlan, count: int, process: subprocess.Popen) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while len(events(plan, "job_done")) < count:
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: process.poll() is not None or len(events(plan, "job_done")) >= count, WAIT_S)
+    assert process.poll() is None
 
 
 def test_after_kill_9_of_controller_engine_and_job_only_what_is_missing_is_done(

@@ -14,7 +14,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, ClassVar
 
 import pytest
 from spoken_agent import Agent
+from waiting import until
 
 from .rtnetlink import read_sizes, write_size
 
@@ -72,13 +72,6 @@ def compile_program(main: str, to: Path, *flags: str) -> Path:
     return to
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
-    until = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < until, "the host does not settle"
-        time.sleep(0.01)
-
-
 class ProcessChannel(Agent):
     """The channel of a local process, whose group is its own."""
 
@@ -114,7 +107,7 @@ class ProcessChannel(Agent):
         os.kill(guard, signal.SIGKILL)
         stat = Path(f"/proc/{guard}/stat")
         with contextlib.suppress(FileNotFoundError):
-            wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "Z")
+            until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "Z")
         return guard
 
     def kill_both(self) -> None:
@@ -126,7 +119,7 @@ class ProcessChannel(Agent):
     def kill(self, number: int = signal.SIGKILL) -> None:
         self.process.send_signal(number)
         if number == signal.SIGKILL:
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=30)
 
     def close(self) -> int:
         """End of input, which it may have closed; the exit code."""
@@ -226,9 +219,9 @@ class Namespace:
             assert channel.ready["event"] == "ready"
         return channel
 
-    def settled(self, timeout_s: float = 20.0) -> None:
+    def settled(self) -> None:
         """Wait until no session is left in here: the guard of a dead one has reverted it."""
-        wait_until(self.lock_is_free, timeout_s)
+        until(self.lock_is_free)
 
     @property
     def inode(self) -> int:
@@ -256,13 +249,13 @@ class Namespace:
 
     def settled_journal(self) -> None:
         """Wait until there is no journal."""
-        wait_until(lambda: not self.journals())
+        until(lambda: not self.journals())
 
     def remove(self) -> None:
         for channel in self.channels:
             if channel.process.poll() is None:
                 channel.process.kill()
-                channel.process.wait(timeout=20)
+                channel.process.wait(timeout=30)
             channel.process.stdout.close()
             channel.process.stderr.close()
             with contextlib.suppress(BrokenPipeError):

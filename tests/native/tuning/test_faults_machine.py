@@ -102,7 +102,7 @@ class FaultMachine(RuleBasedStateMachine):
 
     def lost(self):
         """The process ended by itself: out of memory for an answer, for example."""
-        self.channel.process.wait(timeout=20)
+        self.channel.process.wait(timeout=30)
         self.channel, self.begun = None, False
         self.namespace.settled()
         self.check()
@@ -117,7 +117,7 @@ class FaultMachine(RuleBasedStateMachine):
                 self.lost()
                 return False
             if ready["event"] != "ready":
-                assert self.channel.process.wait(timeout=20) == 1
+                assert self.channel.process.wait(timeout=30) == 1
                 self.channel = None
                 return False
         if not self.begun:

@@ -43,7 +43,7 @@ def test_the_guard_reverts_every_knob_when_the_process_or_its_group_is_killed(
     channel = begun(namespace, len(REQUESTS) - 1)
     if whole_group:
         os.killpg(channel.pid, signal.SIGKILL)
-        channel.process.wait(timeout=20)
+        channel.process.wait(timeout=30)
     else:
         channel.kill()
     namespace.settled()
@@ -78,7 +78,7 @@ def test_the_guard_has_none_of_its_parents_streams_open(namespace):
 
 def test_silence_longer_than_the_hold_time_reverts_and_the_process_detects_it(namespace):
     before = namespace.dump()
-    channel = begun(namespace, 6, "--hold-s", "2")
+    channel = begun(namespace, 6, "--hold-s", "3")
     namespace.settled_journal()
     assert namespace.dump() == before
     answer = channel.ask(f"set {SACK} value=0")
@@ -94,15 +94,15 @@ def test_silence_longer_than_the_hold_time_reverts_and_the_process_detects_it(na
     [("keepalive", ("event", "alive")), (f"read {SACK}", ("value", "0"))],
 )
 def test_a_request_of_any_kind_holds_the_tuning(namespace, request_line, answer):
-    channel = begun(namespace, 1, "--hold-s", "2")
-    for _ in range(12):
-        time.sleep(0.25)
+    channel = begun(namespace, 1, "--hold-s", "3")
+    for _ in range(9):
+        time.sleep(0.4)
         assert answer in channel.ask(request_line).items()
     assert namespace.sysctl("net.ipv4.tcp_sack") == "0"
 
 
 def test_a_stopped_process_loses_its_tuning_and_detects_it_when_continued(namespace):
-    channel = begun(namespace, 1, "--hold-s", "2")
+    channel = begun(namespace, 1, "--hold-s", "3")
     channel.kill(signal.SIGSTOP)
     namespace.settled_journal()
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
@@ -218,11 +218,11 @@ def test_a_full_disk_refuses_a_change(namespace, size, reason):
 def test_a_process_without_input_ends_and_reverts(namespace):
     """A controller that lost power never closes its end: `tune` ends by itself."""
     before = namespace.dump()
-    channel = begun(namespace, 6, "--silence-s", "2")
-    for _ in range(6):
-        time.sleep(0.5)
+    channel = begun(namespace, 6, "--silence-s", "3")
+    for _ in range(9):
+        time.sleep(0.4)
         channel.send("")  # no answer
     assert channel.ask("keepalive") == {"event": "alive"}
-    assert channel.process.wait(timeout=10) == 1
+    assert channel.process.wait(timeout=30) == 1
     namespace.settled()
     assert namespace.dump() == before and namespace.journals() == []

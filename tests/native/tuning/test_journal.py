@@ -33,7 +33,7 @@ def parse(address_build):
 
     yield run
     process.stdin.close()
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=30) == 0
     process.stdout.close()
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from waiting import until
 
-from tests.native.tuning.conftest import PretendedMachine, begun, statuses, wait_until
+from tests.native.tuning.conftest import PretendedMachine, begun, statuses
 
 KNOB = "knob=module name=tcp_scalable"
 MODPROBE = r"""#!/bin/sh
@@ -133,7 +134,7 @@ def test_a_kill_while_modprobe_works_waits_for_what_it_does(pretended, machine, 
     (machine.root / "slow").touch()
     channel = begun(pretended)
     channel.send(f"set {KNOB} value=loaded")
-    wait_until((machine.root / "said").exists)
+    until((machine.root / "said").exists)
     if killed == "process":
         channel.kill()
     else:

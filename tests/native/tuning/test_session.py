@@ -58,7 +58,7 @@ def test_a_plan_alone_neither_changes_a_knob_nor_takes_the_lock(namespace):
     channel = ungreeted(namespace)
     changes = session(channel).plan()
     assert any(change.changes for change in changes)
-    namespace.settled(1.0)
+    namespace.settled()
     assert channel.close() == 0
     assert namespace.dump() == before and namespace.journals() == []
 
@@ -136,8 +136,8 @@ def test_a_session_whose_interface_is_renamed_reverts_it_and_has_no_failure(name
 
 
 def test_a_session_sends_keepalives_between_runs(namespace):
-    with session(ungreeted(namespace, "--hold-s", "3"), hold_s=3.0) as tuned:
-        time.sleep(4)
+    with session(ungreeted(namespace, "--hold-s", "5"), hold_s=5.0) as tuned:
+        time.sleep(6)
         assert tuned.drift() == ()
 
 
@@ -145,7 +145,7 @@ def test_a_host_that_reverted_after_silence_reports_it(namespace):
     before = namespace.dump()
     with (
         pytest.raises(TuningError, match="no request arrived"),
-        session(ungreeted(namespace, "--hold-s", "2"), hold_s=0) as tuned,
+        session(ungreeted(namespace, "--hold-s", "3"), hold_s=0) as tuned,
     ):
         namespace.settled_journal()
         tuned.drift()
