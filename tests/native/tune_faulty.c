@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -41,76 +40,37 @@ static int is_stream(int fd)
 	return fd <= 2 || (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)));
 }
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...)
-{
-	va_list args;
-	int mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, int) : 0;
-	va_end(args);
-	return fails(OPEN) ? -1 : __real_open(path, flags, mode);
-}
-
-int __real_openat(int dir, const char *path, int flags, ...);
-int __wrap_openat(int dir, const char *path, int flags, ...);
-int __wrap_openat(int dir, const char *path, int flags, ...)
-{
-	va_list args;
-	int mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, int) : 0;
-	va_end(args);
-	return fails(OPEN) ? -1 : __real_openat(dir, path, flags, mode);
-}
-
-int __real_ioctl(int fd, unsigned long call, void *argument);
-int __wrap_ioctl(int fd, unsigned long call, void *argument);
-int __wrap_ioctl(int fd, unsigned long call, void *argument)
-{
-	return fails(IOCTL) ? -1 : __real_ioctl(fd, call, argument);
-}
-
-#define WRAP(kind, spared, type, name, parameters, ...)                                            \
+/* Callers leave out the mode of an open that creates nothing: whatever is there is passed on. */
+#define WRAP(kind, spared, failed, type, name, parameters, ...)                                    \
 	type __real_##name parameters;                                                             \
 	type __wrap_##name parameters;                                                             \
 	type __wrap_##name parameters                                                              \
 	{                                                                                          \
-		return !(spared) && fails(kind) ? (type)-1 : __real_##name(__VA_ARGS__);           \
+		return !(spared) && fails(kind) ? failed : __real_##name(__VA_ARGS__);             \
 	}
 
-WRAP(READ, is_stream(fd), ssize_t, read, (int fd, void *to, size_t size), fd, to, size)
-WRAP(READ, 0, ssize_t, pread, (int fd, void *to, size_t size, off_t at), fd, to, size, at)
-WRAP(WRITE, is_stream(fd), ssize_t, write, (int fd, const void *from, size_t size), fd, from, size)
-WRAP(SYNC, 0, int, fsync, (int fd), fd)
-WRAP(SOCKET, 0, int, socket, (int family, int type, int protocol), family, type, protocol)
-WRAP(TRUNCATE, 0, int, ftruncate, (int fd, off_t size), fd, size)
-WRAP(UNLINK, 0, int, unlinkat, (int dir, const char *path, int flags), dir, path, flags)
-WRAP(RENAME, 0, int, renameat, (int a, const char *from, int b, const char *to), a, from, b, to)
-WRAP(FORK, 0, pid_t, fork, (void), )
-WRAP(PIPE, 0, int, pipe2, (int ends[2], int flags), ends, flags)
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-	return fails(MEMORY) ? NULL : __real_malloc(size);
-}
-
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails(MEMORY) ? NULL : __real_realloc(old, size);
-}
+WRAP(OPEN, 0, -1, int, open, (const char *path, int flags, mode_t mode), path, flags, mode)
+WRAP(OPEN, 0, -1, int, openat, (int dir, const char *path, int flags, mode_t mode), dir, path, flags,
+     mode)
+WRAP(IOCTL, 0, -1, int, ioctl, (int fd, unsigned long call, void *argument), fd, call, argument)
+WRAP(READ, is_stream(fd), -1, ssize_t, read, (int fd, void *to, size_t size), fd, to, size)
+WRAP(READ, 0, -1, ssize_t, pread, (int fd, void *to, size_t size, off_t at), fd, to, size, at)
+WRAP(WRITE, is_stream(fd), -1, ssize_t, write, (int fd, const void *from, size_t size), fd, from,
+     size)
+WRAP(SYNC, 0, -1, int, fsync, (int fd), fd)
+WRAP(SOCKET, 0, -1, int, socket, (int family, int type, int protocol), family, type, protocol)
+WRAP(TRUNCATE, 0, -1, int, ftruncate, (int fd, off_t size), fd, size)
+WRAP(UNLINK, 0, -1, int, unlinkat, (int dir, const char *path, int flags), dir, path, flags)
+WRAP(RENAME, 0, -1, int, renameat, (int a, const char *from, int b, const char *to), a, from, b, to)
+WRAP(FORK, 0, -1, pid_t, fork, (void), )
+WRAP(PIPE, 0, -1, int, pipe2, (int ends[2], int flags), ends, flags)
+WRAP(MEMORY, 0, NULL, void *, malloc, (size_t size), size)
+WRAP(MEMORY, 0, NULL, void *, realloc, (void *old, size_t size), old, size)
 
 int main(int argc, char **argv)
 {
 	const char *path = getenv("NL_FAULTS");
-	int fd = path ? __real_open(path, O_RDWR | O_CLOEXEC) : -1;
+	int fd = path ? __real_open(path, O_RDWR | O_CLOEXEC, 0) : -1;
 
 	if (fd >= 0) {
 		void *page = mmap(NULL, 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

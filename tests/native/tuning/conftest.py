@@ -5,71 +5,25 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
-import hashlib
 import itertools
+import json
 import os
-import shutil
 import signal
-import socket
-import struct
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
+from emulated import run
 from spoken_agent import Agent
 from waiting import until
 
 from .rtnetlink import read_sizes, write_size
 
-ROOT = Path(__file__).resolve().parents[3]
-NATIVE = ROOT / "native"
 RUN = Path("/run/netlab")
 """Locks and journals of root."""
 _counter = itertools.count()
-SIOCGIFMTU, SIOCSIFMTU, SIOCGIFTXQLEN, SIOCSIFTXQLEN = 0x8921, 0x8922, 0x8942, 0x8943
-
-
-def compile_program(main: str, to: Path, *flags: str) -> Path:
-    """Compile the sources of gensink and one file with a main, with only a C compiler.
-
-    Programs share the objects of sources that none of their macros is in, in build/.
-    """
-    lines = (NATIVE / "sources.txt").read_text().splitlines()
-    names = [line.split()[1] for line in lines if not line.startswith("#")]
-    sources = [ROOT / "tests/native" / main, *(NATIVE / "src" / name for name in names)]
-    macros = [flag for flag in flags if flag.startswith("-D")]
-    linked = [flag for flag in flags if flag not in macros]
-    files = [*NATIVE.rglob("*"), *(ROOT / "tests/native").glob("*.[ch]")]
-    content = b"".join(path.read_bytes() for path in sorted(files) if path.is_file())
-    key = hashlib.sha256(content).hexdigest()[:16]
-    shared, own = ROOT / "build" / f"tune-{key}", to.with_name(f"{to.name}-objects")
-    shared.mkdir(parents=True, exist_ok=True)
-    own.mkdir()
-    command = ["cc", "-O1", "-std=c11", "-D_GNU_SOURCE", "-pthread", "-Wall", "-Wextra", "-Werror"]
-    command += [f"-I{NATIVE / 'include'}", f"-I{NATIVE / 'src'}", f"-I{shared}"]
-
-    def compile_one(numbered: tuple[int, Path]) -> Path:
-        number, source = numbered
-        text = source.read_text()
-        defined = [flag for flag in macros if flag[2:].partition("=")[0] in text]
-        done = (own if defined else shared) / f"{number}-{source.stem}.o"
-        if not done.exists():
-            subprocess.run([*command, *defined, "-c", "-o", f"{done}.new", source], check=True)
-            os.rename(f"{done}.new", done)
-        return done
-
-    with (shared / "lock").open("w") as lock, ThreadPoolExecutor(max_workers=2) as pool:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (shared / "nl_digest.h").exists():
-            digest = (sys.executable, NATIVE / "cmake" / "digest.py", NATIVE, "0")
-            subprocess.run((*digest, shared / "nl_digest.h"), check=True)
-        compiled = list(pool.map(compile_one, enumerate(sources)))
-    subprocess.run([*command, *linked, "-o", to, *compiled, "-lm"], check=True)
-    return to
 
 
 class ProcessChannel(Agent):
@@ -97,9 +51,11 @@ class ProcessChannel(Agent):
         return answers
 
     def guard_pid(self) -> int:
-        """The child of the tune process."""
-        (child,) = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        return int(child)
+        """The child of the tune process that is not modprobe."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        names = {int(child): Path(f"/proc/{child}/comm").read_text() for child in children}
+        (guard,) = (child for child, name in names.items() if name != "modprobe\n")
+        return guard
 
     def kill_guard(self) -> int:
         """Kill the guard and wait until it is dead; its process id."""
@@ -131,12 +87,12 @@ class ProcessChannel(Agent):
 class Namespace:
     """A network namespace with a veth pair, v0 and v1, both up."""
 
-    def __init__(self, program: Path):
+    def __init__(self, *program: str | Path):
         self.name = f"nlt-{os.getpid()}-{next(_counter)}"
         self.program = program
         self.prefix: tuple[str, ...] = ()
         self.channels: list[ProcessChannel] = []
-        subprocess.run(["ip", "netns", "add", self.name], check=True)
+        run("ip", "netns", "add", self.name)
         self._thread = ThreadPoolExecutor(max_workers=1, initializer=self._enter)
         self.sh(
             "ip link add v0 type veth peer name v1;"
@@ -154,37 +110,19 @@ class Namespace:
         return self._thread.submit(call, *arguments).result(timeout=30)
 
     def sh(self, script: str) -> str:
-        return subprocess.run(
-            ["ip", "netns", "exec", self.name, "sh", "-c", script],
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
+        return run("ip", "netns", "exec", self.name, "sh", "-ec", script)
 
     def sysctl(self, name: str, value: str | None = None) -> str:
-        path = Path("/proc/sys", *name.split("."))
-
-        def run() -> str:
-            if value is not None:
-                path.write_text(value)
-            return " ".join(path.read_text().split())
-
-        return self.inside(run)
+        if value is not None:
+            self.sh(f"sysctl -qw {name}='{value}'")
+        return " ".join(self.sh(f"sysctl -n {name}").split())
 
     def link(self, kind: str, value: int | None = None, interface: str = "v0") -> int:
-        get, put = {
-            "mtu": (SIOCGIFMTU, SIOCSIFMTU),
-            "txqueuelen": (SIOCGIFTXQLEN, SIOCSIFTXQLEN),
-        }[kind]
-
-        def run() -> int:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-                if value is not None:
-                    fcntl.ioctl(sock, put, struct.pack("16si12x", interface.encode(), value))
-                got = fcntl.ioctl(sock, get, struct.pack("16si12x", interface.encode(), 0))
-            return struct.unpack("16si12x", got)[1]
-
-        return self.inside(run)
+        """A field of ip(8) of an interface, after it is set."""
+        if value is not None:
+            self.sh(f"ip link set dev {interface} {kind} {value}")
+        (shown,) = json.loads(self.sh(f"ip -j link show dev {interface}"))
+        return shown["txqlen" if kind == "txqueuelen" else kind]
 
     def sizes(self, interface: str = "v0") -> dict[str, int]:
         """GSO and GRO maxima of an interface."""
@@ -208,7 +146,7 @@ class Namespace:
 
     def argv(self, *options: str) -> list[str]:
         enter = ["nsenter", f"--net=/run/netns/{self.name}"]
-        return [*enter, *self.prefix, str(self.program), *options]
+        return [*enter, *map(str, (*self.prefix, *self.program)), *options]
 
     def tune(self, *options: str, ready: bool = True):
         """A ready `gensink tune` in here."""
@@ -266,52 +204,22 @@ class Namespace:
             self._thread.shutdown()
             for path in RUN.glob(f"tune-{self.inode}[-.]*"):
                 path.unlink()
-            subprocess.run(["ip", "netns", "del", self.name], check=True)
+            run("ip", "netns", "del", self.name)
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`gensink tune` alone, static, as a host without compiler gets it."""
-    return compile_program("tune_program.c", tmp_path_factory.mktemp("tune") / "tune", "-static")
-
-
-FAULTY = (
-    *("open", "openat", "ioctl", "read", "pread", "write", "fsync", "socket", "ftruncate"),
-    *("unlinkat", "renameat", "fork", "pipe2", "malloc", "realloc"),
-)
-"""Calls that tune_faulty.c wraps."""
-
-
-@pytest.fixture(scope="session")
-def faulty_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with system calls that fail on demand."""
-    wraps = [f"-Wl,--wrap={name}" for name in FAULTY]
-    to = tmp_path_factory.mktemp("faulty") / "tune"
-    return compile_program("tune_faulty.c", to, "-static", *wraps)
-
-
-@pytest.fixture(scope="session")
-def privileged() -> None:
-    """These tests make network namespaces."""
-    if os.geteuid() != 0 or not shutil.which("ip"):
-        pytest.fail("the tests of tuning need root and iproute2: they work in network namespaces")
+def tune_build(build: Callable[..., Path]) -> Path:
+    """`gensink tune` with other system calls or files; see tests/native/CMakeLists.txt."""
+    targets = ("tune_faulty", "tune_pretending")
+    return build("tune", "-DNL_TESTS=ON", targets=targets) / "tests"
 
 
 class PretendedMachine:
-    """A directory that stands for files of the machine's own; empty at the start of a test.
-
-    Attributes
-    ----------
-    NAMED : dict of str to str
-        Macro of the C sources -> path below the directory.
-    """
-
-    NAMED: ClassVar[dict[str, str]] = {}
+    """A directory that stands for files of the machine's own."""
 
     def __init__(self, root: Path):
         self.root = root
-        shutil.rmtree(root, ignore_errors=True)
-        root.mkdir(parents=True)
+        root.mkdir()
 
     def write(self, name: str, text: str) -> None:
         """Write a line to a file below the directory."""
@@ -319,30 +227,21 @@ class PretendedMachine:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{text}\n")
 
-    def given_to(self, namespace: Namespace) -> None:
-        """Called with the namespace that is to use it."""
 
-
-@pytest.fixture(scope="module")
-def pretending(request, tmp_path_factory) -> tuple[Path, Path]:
-    """`gensink tune` that takes files below a directory for the machine's, and the directory."""
-    where = tmp_path_factory.mktemp("pretended")
-    root, kind = where / "machine", request.module.Machine
-    flags = [f'-D{macro}="{root / name}"' for macro, name in kind.NAMED.items()]
-    return compile_program("tune_program.c", where / "tune", *flags), root
+@pytest.fixture
+def machine(request, tmp_path) -> PretendedMachine:
+    """The module's ``Machine``, or an empty one."""
+    return getattr(request.module, "Machine", PretendedMachine)(tmp_path / "machine")
 
 
 @pytest.fixture
-def machine(request, pretending) -> PretendedMachine:
-    """The module's ``Machine``, made anew."""
-    return request.module.Machine(pretending[1])
-
-
-@pytest.fixture
-def pretended(privileged, pretending, machine) -> Iterator[Namespace]:
+def pretended(tune_build, machine) -> Iterator[Namespace]:
     """A namespace whose `gensink tune` takes the machine's files for the real ones."""
-    made = Namespace(pretending[0])
-    machine.given_to(made)
+    made = Namespace(tune_build / "tune_pretending")
+    mount = 'mount --bind "$0" /mnt && exec "$@"'
+    made.prefix = ("unshare", "--mount", "sh", "-c", mount, str(machine.root))
+    ifindex = made.sh("cat /sys/class/net/v0/ifindex").strip()
+    machine.write("net/v0/ifindex", ifindex)
     yield made
     made.remove()
 
@@ -374,11 +273,11 @@ def statuses(answers: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.fixture
-def make_namespace(privileged, program) -> Iterator[Callable[[], Namespace]]:
+def make_namespace(gensink) -> Iterator[Callable[[], Namespace]]:
     made: list[Namespace] = []
 
     def make() -> Namespace:
-        made.append(Namespace(program))
+        made.append(Namespace(gensink, "tune"))
         return made[-1]
 
     yield make
@@ -389,3 +288,12 @@ def make_namespace(privileged, program) -> Iterator[Callable[[], Namespace]]:
 @pytest.fixture
 def namespace(make_namespace) -> Namespace:
     return make_namespace()
+
+
+@pytest.fixture
+def host(namespace) -> Iterator[Namespace]:
+    """The namespace, in which no session may leave a change or a journal."""
+    before = namespace.dump()
+    yield namespace
+    namespace.settled()
+    assert namespace.dump() == before and namespace.journals() == []

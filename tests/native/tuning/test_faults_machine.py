@@ -253,11 +253,11 @@ class FaultMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(300)
-def test_a_knob_is_restored_or_a_journal_has_it(privileged, faulty_program, tmp_path):
+def test_a_knob_is_restored_or_a_journal_has_it(tune_build, tmp_path):
     faults = Faults(tmp_path / "faults")
 
     def make(_machine):
-        namespace = Namespace(faulty_program)
+        namespace = Namespace(tune_build / "tune_faulty")
         namespace.prefix = faults.environment
         return namespace
 

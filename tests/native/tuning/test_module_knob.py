@@ -6,10 +6,8 @@ The real modprobe and /sys/module are the machine's; here both are a directory a
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from waiting import until
@@ -34,12 +32,6 @@ esac
 
 class Machine(PretendedMachine):
     """A directory that stands for /sys/module and modprobe."""
-
-    NAMED: ClassVar = {
-        "NL_SYS_MODULE": "module",
-        "NL_PROC_MODULES": "modules",
-        "NL_MODPROBE": "modprobe",
-    }
 
     def __init__(self, root: Path):
         super().__init__(root)
@@ -138,9 +130,7 @@ def test_a_kill_while_modprobe_works_waits_for_what_it_does(pretended, machine, 
     if killed == "process":
         channel.kill()
     else:
-        channel.kill(signal.SIGSTOP)
-        os.kill(guard_of(channel), signal.SIGKILL)
-        channel.kill()
+        channel.kill_both()
         assert pretended.tune().ask("recover")["code"] == "in_use"
     pretended.settled()
     if killed != "process":
@@ -148,10 +138,3 @@ def test_a_kill_while_modprobe_works_waits_for_what_it_does(pretended, machine, 
         assert statuses(answers) == ["restored"]
     assert (machine.loaded(), pretended.journals()) == ([], [])
     assert machine.said()[0] == "-- tcp_scalable" and machine.said()[-1] == "-r -- tcp_scalable"
-
-
-def guard_of(channel) -> int:
-    """The child that is not modprobe."""
-    children = Path(f"/proc/{channel.pid}/task/{channel.pid}/children").read_text().split()
-    names = {Path(f"/proc/{child}/comm").read_text().strip(): int(child) for child in children}
-    return names["netlab-guard"]

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import pytest
 
 from netlab.tuning.knobs import Knob
-from tests.native.tuning.conftest import PretendedMachine, begun
+from tests.native.tuning.conftest import begun
 
 QDISC = "knob=qdisc interface=q0"
 LEAVES = "tc qdisc show dev q0 | grep parent | sort"
-
-
-class Machine(PretendedMachine):
-    """A directory that stands for /proc/sys."""
-
-    NAMED: ClassVar = {"NL_PROC_SYS": "sys"}
 
 
 def test_the_default_is_reverted_before_a_discipline_for_which_the_kernel_takes_it(
