@@ -1,13 +1,12 @@
-/* check: a C test program of named tests with fixtures and a filter.
+/* check: a C test program of named tests with fixtures.
  *
  *	TEST(one_and_one_are_two)
  *	{
  *		CHECK(1 + 1 == 2);
  *	}
  *
- * The tests run in the order of the file. Arguments select those whose names contain one of them;
- * `--list` prints the names. A failed CHECK ends its test; the others still run. In another thread,
- * or in a program with a main of its own (NL_OWN_MAIN), it ends the program. */
+ * The tests run in the order of the file. A failed CHECK ends its test; the others still run. In
+ * another thread, or in a program with a main of its own (NL_OWN_MAIN), it ends the program. */
 #pragma once
 
 #include <pthread.h>
@@ -74,38 +73,22 @@ static inline int nl_run_part(void (*part)(void))
 	return 0;
 }
 
-static inline int nl_test_selected(const struct nl_test *test, int argc, char **argv)
+/* The exit code: 0, or 1 if a test failed or there is none. */
+int main(void)
 {
-	for (int i = 1; i < argc; i++)
-		if (strstr(test->name, argv[i]))
-			return 1;
-	return argc < 2;
-}
-
-/* The exit code: 0, 1 if a test failed, 2 if the filter selects none. */
-int main(int argc, char **argv)
-{
-	int list = argc == 2 && strcmp(argv[1], "--list") == 0;
 	unsigned passed = 0, failed = 0;
 
 	for (const struct nl_test *test = nl_tests; test; test = test->next) {
-		int bad;
+		int bad = nl_run_part(test->setup) || nl_run_part(test->run);
 
-		if (list)
-			puts(test->name);
-		if (list || !nl_test_selected(test, argc, argv))
-			continue;
-		bad = nl_run_part(test->setup) || nl_run_part(test->run);
 		bad |= nl_run_part(test->teardown);
 		printf("%s %s\n", bad ? "FAILED" : "ok", test->name);
 		fflush(stdout);
 		failed += bad != 0;
 		passed += !bad;
 	}
-	if (list)
-		return 0;
 	printf("%u passed, %u failed\n", passed, failed);
-	return failed ? 1 : passed ? 0 : 2;
+	return failed || !passed;
 }
 
 #endif

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from emulated import Emulated, emulated
 from spoken_agent import Agent
 
 from netlab import core
@@ -81,6 +82,13 @@ def address_build(build: Callable[..., Path]) -> Path:
 def gensink() -> Path:
     """The installed binary."""
     return core.gensink_path()
+
+
+@pytest.fixture
+def path(gensink: Path) -> Iterator[Emulated]:
+    """Two hosts and an emulator between them, without devices yet."""
+    with emulated(gensink) as path:
+        yield path
 
 
 @pytest.fixture

@@ -79,26 +79,6 @@ def test_sink_and_gen_run_alone(gensink):
     assert total_MB == pytest.approx(report["total_bytes"] / 1e6, abs=0.06)
 
 
-def test_sink_and_gen_take_the_options_of_sockets_and_threads(gensink):
-    shared = ("--json", "--dscp", 10, "--mss-B", 1000, "--nodelay", 1, "--congestion", "reno,cubic")
-    sink = start(gensink, "sink", "--bind", "127.0.0.1", "--streams", 2, "--window-ms", 0,
-                 "--follow-incoming-cpu", 1, *shared)  # fmt: skip
-    cpu = min(os.sched_getaffinity(0))
-    gen = join(sink, gensink, "--bytes", 500_000, "--cpus", cpu, "--pacing-Bps", 5_000_000,
-              *shared)  # fmt: skip
-    assert gen.returncode == 0, gen.stderr
-    ends = json.loads(sink.stdout.read()), json.loads(gen.stdout)
-    assert sink.wait(30) == 0
-    for end in ends:
-        assert [row["congestion"] for row in end["per_stream"]] == ["reno", "cubic"]
-        assert {(row["dscp"], row["mss_B"], row["nodelay"]) for row in end["per_stream"]} == {
-            (10, 988, 1)
-        }
-    assert {(row["cpu"], row["pacing_Bps"]) for row in ends[1]["per_stream"]} == {(cpu, 5_000_000)}
-    # a thread that follows its packets is pinned to one CPU at any moment
-    assert all(row["cpu"] is not None for row in ends[0]["per_stream"])
-
-
 def test_a_refusal_by_the_kernel_is_one_message_that_names_the_option(gensink):
     done = run(gensink, "sink", "--bind", "127.0.0.1", "--mss-B", 20)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
@@ -118,39 +98,22 @@ TO = "gen --to 127.0.0.1 --port 5"
 BAD = {
     "agent x": "",
     "agent --silence-s=0": "--silence-s: expected an integer from 1 to 86400",
-    "agent --silence-s 86401": "",
     "agent --hold-s 1": "",
-    "cc --silence-s x": "--silence-s: expected an integer from 1 to 86400",
     "cc --hold-s=1": "unknown option --hold-s=1; allowed: --silence-s, --help",
     "emulate x": "",
     "emulate --silence-s=1": "unknown option --silence-s=1; allowed: --help",
-    "gen": "",
     TO: "--token is missing: the sink prints it",
-    f"{TO} --token {'0' * 32}": "",
-    f"{TO} --token /nosuch/file": "",
+    f"{TO} --token {'ab' * 16}": "every user of this host sees a token on the command line: "
+    "name a file that has it, or - for standard input",
     f"{TO} --token /dev/null": "",
     f"{TO} --token -": "",
-    "gen --to example.org --port 5": "",
     "gen --bind ::1": "a gen has no option bind",
     "gen --colour=red": "unknown option --colour=red; --help lists the options",
-    "sink --bind": "--bind needs a value",
     "sink --bind ::1 --mss_B=40000": "mss_B: expected an integer from 0 to 32767",
-    "sink --bind ::1 --mss-B=40000": "mss_B: expected an integer from 0 to 32767",
     "sink --bind 127.0.0.1 --streams -1": "",
-    "sink --bind=127.0.0.1 --json=1": "",
-    "sink --bind=127.0.0.1 --streams=": "",
-    "sink --bind=127.0.0.1 -x": "",
-    "sink --bind=127.0.0.1 stray": "",
-    "sink --to=127.0.0.1": "",
     "meter --json": "missing argument: INTERFACE",
     "meter nosuch0 --seconds 1": "",
     "meter lo --seconds=0": "--seconds: expected an integer from 1 to 86400",
-    "meter lo --seconds": "",
-    "meter lo lo": "",
-    "meter --json=1 lo": "--json=1: the option takes no value",
-    "meter lo -xy": "unknown option -x; allowed: --seconds, --json, --help",
-    "copyrate stray": "",
-    "copyrate --budget-ms 0": "",
     "copyrate --colour": "unknown option --colour; allowed: --budget-ms, --help",
 }
 """Command line -> its message, or empty if only its one line counts."""
@@ -179,24 +142,6 @@ def test_every_option_of_a_role_is_in_its_help_and_accepted_in_either_spelling(g
                 told = run(gensink, role, f"--{spelling}=\x7f").stderr
                 assert "unknown option" not in told
                 assert (f"has no option {name}" in told) == (role not in option.roles)
-
-
-def test_the_token_comes_from_a_file(gensink, tmp_path):
-    """Elsewhere here from standard input."""
-    sink = start(gensink, "sink", "--json", "--bind", "127.0.0.1", "--window_ms", 200)
-    assert "listening" in sink.stderr.readline()
-    words, token = sink.stderr.readline().split(), sink.stderr.readline()
-    assert words[-2:] == ["--token", "-"] and len(token.strip()) == 32
-    (tmp_path / "token").write_text(token)
-    argv = (*words[1:-1], tmp_path / "token", "--window_ms", 200, "--tail_ms", 100)
-    gen = run(gensink, *argv)
-    assert gen.returncode == 0, gen.stderr
-    assert json.loads(sink.communicate(timeout=30)[0])["status"] == "ok"
-
-
-def test_a_token_on_the_command_line_is_refused(gensink):
-    done = run(gensink, "gen", "--to", "127.0.0.1", "--port", "5", "--token", "ab" * 16)
-    assert done.returncode == 2 and "every user of this host sees a token" in done.stderr
 
 
 @pytest.mark.parametrize("argv", [("agent", "--silence-s", "1"), ("cc", "--silence_s=1")])
@@ -296,33 +241,8 @@ def test_meter_as_json_has_cpu_and_ends_on_interrupt(gensink):
     meter.send_signal(signal.SIGINT)
     span = json.loads(meter.communicate(timeout=30)[0])
     assert span["event"] == "meter" and span["interface"]["reset"] is False
-    assert span["cpu"] and span["t0_ns"] < span["t1_ns"]
-
-
-FAKE_SYSFS = """
-set -e
-mount -t tmpfs -o strictatime fake /sys/devices/system/cpu
-cd /sys/devices/system/cpu
-mkdir -p cpu0/cpufreq cpu0/thermal_throttle
-echo 3000000 > cpu0/cpufreq/scaling_cur_freq
-echo 4 > cpu0/thermal_throttle/core_throttle_count
-touch -a -d @1 cpu0/cpufreq/scaling_cur_freq cpu0/thermal_throttle/core_throttle_count
-(for file in cpu0/*/*; do while [ "$(stat -c %X $file)" = 1 ]; do sleep 0.02; done; done  # are read
- echo 2000000 > cpu0/cpufreq/scaling_cur_freq
- echo 9 > cpu0/thermal_throttle/core_throttle_count
- kill -INT $$) &
-exec "$1" meter lo --json
-"""
-
-
-def test_meter_reads_frequency_and_throttling_from_sysfs(gensink):
-    done = run("unshare", "-m", "--propagation", "private", "sh", "-c", FAKE_SYSFS, "fake", gensink)
-    assert done.returncode == 0, done.stderr
-    first, *others = json.loads(done.stdout)["cpu"]
-    assert (first["first_frequency_kHz"], first["frequency_kHz"]) == (3000000, 2000000)
-    assert first["throttled"] == 5
-    for cpu in others:
-        assert cpu["frequency_kHz"] is cpu["first_frequency_kHz"] is cpu["throttled"] is None
+    assert {"frequency_kHz", "first_frequency_kHz", "throttled"} <= set(span["cpu"][0])
+    assert span["t0_ns"] < span["t1_ns"]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])

@@ -45,37 +45,31 @@ def assert_says_what_was_used(sink, gen, engine, send, receive, streams):
         assert sink["zerocopy"] is None
 
 
-@pytest.mark.parametrize("streams", [1, 7, 100])
-@pytest.mark.parametrize(("engine", "send", "receive"), WAYS)
-def test_exact_bytes_close_the_ledger(agent, engine, send, receive, streams):
-    amount = 1_000_003 if streams < 100 else 100_003
-    sink, gen = agent.transfer(
-        engine=engine, send=send, receive=receive, streams=streams, bytes=amount
-    )
-    assert_ledger_closes(sink, gen)
-    assert [row["bytes"] for row in gen["per_stream"]] == [amount] * streams
-    assert_says_what_was_used(sink, gen, engine, send, receive, streams)
-
-
-@pytest.mark.parametrize("streams", [1, 100])
-@pytest.mark.parametrize(("engine", "send", "receive"), PAIRS)
-def test_a_timed_run_closes_the_ledger(agent, engine, send, receive, streams):
-    ways = {"engine": engine, "send": send, "receive": receive}
-    sink, gen = agent.transfer(**ways, streams=streams, window_ms=100, interval_ms=10)
-    assert_ledger_closes(sink, gen)
-    assert_says_what_was_used(sink, gen, engine, send, receive, streams)
-
-
-@pytest.mark.parametrize(
-    ("engine", "send", "receive"), [way for way in PAIRS if way[0] != "blocking"]
-)
-def test_1000_streams_close_the_ledger(agent, engine, send, receive):
+def cases():
+    """Ways, and options of a run."""
+    timed = {"window_ms": 100, "interval_ms": 10}
     patient = dict.fromkeys(("accept_ms", "connect_ms", "drain_ms"), 20_000)
-    ways = {"engine": engine, "send": send, "receive": receive}
-    sink, gen = agent.transfer(60, **ways, **patient, streams=1000, bytes=100_003)
+    for way in WAYS:
+        yield from ((way, {"streams": streams, "bytes": 1_000_003}) for streams in (1, 7))
+        yield way, {"streams": 100, "bytes": 100_003}
+    for way in PAIRS:
+        yield from ((way, {"streams": streams, **timed}) for streams in (1, 100))
+    others = [way for way in PAIRS if way[0] != "blocking"]
+    yield from ((way, {"streams": 1000, "bytes": 100_003, **patient}) for way in others)
+    for way in (*others, ("blocking", "zerocopy", "zerocopy")):
+        for record_B in (1, 1000, 4096, 1_000_000):
+            amount = 3001 * min(record_B, 1000)
+            yield way, {"streams": 3, "bytes": amount, "record_B": record_B}
+
+
+@pytest.mark.parametrize(("way", "options"), list(cases()), ids=str)
+def test_every_way_moves_every_byte_and_is_named(agent, way, options):
+    ends = dict(zip(("engine", "send", "receive"), way, strict=True))
+    sink, gen = agent.transfer(60, **ends, **options)
     assert_ledger_closes(sink, gen)
-    assert sink["total_bytes"] == 100_003_000
-    assert_says_what_was_used(sink, gen, engine, send, receive, 1000)
+    assert_says_what_was_used(sink, gen, *way, options["streams"])
+    if "bytes" in options:
+        assert {row["bytes"] for row in gen["per_stream"]} == {options["bytes"]}
 
 
 def connect_two_ends(agent, gen, sink):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import graphlib
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from netlab import core
 
 NATIVE = Path(__file__).parents[2] / "native"
 SOURCES = NATIVE / "src"
@@ -70,6 +73,14 @@ def digest_of(monkeypatch):
     from digest import source_digest
 
     return source_digest
+
+
+def test_the_tree_the_library_and_the_binary_have_one_digest(digest_of, gensink):
+    """An installed extension or binary that is older than the sources is found out."""
+    in_tree = digest_of(NATIVE)
+    assert core.source_digest() == in_tree
+    said = subprocess.run((gensink, "version"), capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["gensink", core.version(), in_tree]
 
 
 def test_a_changed_a_new_and_a_moved_source_change_the_digest(digest_of, tmp_path):

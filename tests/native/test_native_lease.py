@@ -210,24 +210,6 @@ def test_a_number_grows_for_each_user(host):
     assert host.ask(61001, 6, "two")["previous"] == 5
 
 
-@pytest.mark.parametrize("text", ["x", f"{2**64 - 1} hostile\n", f"{2**64 - 1} hostile {BOOT}\n"])
-@pytest.mark.parametrize("user", [0, 61001])
-def test_a_file_that_another_user_wrote_does_not_count(host, user, text):
-    """A file of a stranger, also where leases were once kept, blocks no host."""
-    places = [Path(top) / "netlab-leases-61002" for top in ("/var/tmp", "/tmp")]
-    try:
-        for place in places:
-            place.mkdir()
-            (place / name()).write_text(text)
-            for path in (place, place / name()):
-                os.chown(path, 61002, 61002)
-        assert host.ask(user, 5) == {"event": "lease", "number": 5, "previous": 0}
-        assert host.ask(user, 6)["previous"] == 5
-    finally:
-        for place in places:
-            shutil.rmtree(place, ignore_errors=True)
-
-
 @pytest.mark.parametrize("damage", ["of another", "writable", "fifo"])
 def test_a_lease_that_its_user_does_not_have_alone_is_refused_by_its_place(host, damage):
     file = host.place / "61001" / name()

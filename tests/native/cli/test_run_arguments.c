@@ -68,8 +68,6 @@ WITH_TOKEN(mistakes_are_refused_by_name)
 	CHECK(PARSE(NL_GEN, GEN, "--token=/nowhere/token") == NL_BAD_REQUEST);
 	CHECK(PARSE(NL_GEN, TOKEN, "--port") == NL_BAD_REQUEST && strcmp(err.key, "--port") == 0);
 	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--colour=red") == NL_BAD_REQUEST);
-	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--json=1") == NL_BAD_REQUEST);
-	CHECK(PARSE(NL_GEN, GEN, TOKEN, "-p", "5") == NL_BAD_REQUEST);
 	CHECK(PARSE(NL_GEN, GEN, TOKEN, "5") == NL_BAD_REQUEST && strcmp(err.key, "5") == 0);
 }
 
