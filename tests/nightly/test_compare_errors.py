@@ -1,7 +1,6 @@
 """Error rates of comparisons of two campaigns, by simulation."""
 
 import math
-from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -10,22 +9,14 @@ import pytest
 from netlab.analysis.compare import (
     CANNOT_TELL,
     FASTER,
-    FIGURES,
     SAME,
     SLOWER,
-    compare,
     compare_pairs,
 )
 
 FAMILIES, CELLS = 200, 12
 EVERY_OTHER = np.where(np.arange(CELLS) % 2, 1.3, 1.0)
 """Ratios of families of which half the cells differ; streams are numbered from 1."""
-COLUMNS = {
-    **{"group": "g", "path": "p", "sender": "s", "direction": "->", "tuning": "t", "mtu_B": 1500},
-    **{"factors": "", "congestion": "cubic", "generator": "netlab", "engine": "e"},
-    "record_length_B": 1,
-    **{"buffer_B": 0, "receive_buffer_B": None, "records": None, "flags": ""},
-}
 
 
 def goodputs(rng, rounds, *, ratio: float | np.ndarray = 1.0, heavy=False) -> np.ndarray:
@@ -36,57 +27,22 @@ def goodputs(rng, rounds, *, ratio: float | np.ndarray = 1.0, heavy=False) -> np
     return 100 * np.exp(logs)
 
 
-def simulated(rounds, *, heavy, ratio=1.0, paired=False, seed=1):
-    """Goodputs of both sides of every family."""
+def families(rounds, *, heavy, ratio=1.0, paired=False, seed=1):
+    """Verdicts of every family, of which each side has goodputs of its own."""
     rng = np.random.default_rng(seed)
+    of_a = [f"a@{number + 1}" for number in range(rounds)]
+    of_b = of_a if paired else [f"b@{number + 1}" for number in range(rounds)]
     for _ in range(FAMILIES):
         a = goodputs(rng, rounds, heavy=heavy)
         b = goodputs(rng, rounds, heavy=heavy, ratio=ratio)
         if paired:  # rounds in common, and so is what a round does to all cells
             effect = np.exp(0.2 * rng.standard_normal(rounds))[:, np.newaxis]
             a, b = a * effect, b * effect
-        yield a, b
-
-
-def families(rounds, *, paired=False, **how):
-    """Verdicts of every family."""
-    of_a = [f"a@{number + 1}" for number in range(rounds)]
-    of_b = of_a if paired else [f"b@{number + 1}" for number in range(rounds)]
-    for a, b in simulated(rounds, paired=paired, **how):
         pairs = [
             (pd.Series(before, index=of_a), pd.Series(after, index=of_b))
             for before, after in zip(a.T, b.T, strict=True)
         ]
         yield pd.DataFrame(compare_pairs(pairs)).assign(streams=np.arange(CELLS) + 1)
-
-
-def campaign(name: str, values: np.ndarray, **levels) -> pd.DataFrame:
-    """Runs of these goodputs."""
-    at = np.indices(values.shape)
-    return pd.DataFrame(
-        {
-            **(COLUMNS | levels),
-            "streams": at[1].ravel() + 1,
-            "round": at[0].ravel() + 1,
-            "campaign": name,
-            "goodput_MBps": values.ravel(),
-            "run_id": [f"{name}{levels}{i}" for i in range(values.size)],
-            "started_at": pd.Timestamp("2026-01-01", tz="UTC"),
-        }
-    )
-
-
-@pytest.mark.parametrize("paired", [False, True], ids=["campaigns", "within rounds"])
-def test_a_comparison_of_runs_has_the_verdicts_of_the_simulations(paired):
-    """The runs of a family are compared as the pairs of cells that the simulations compare."""
-    how = {"heavy": True, "ratio": EVERY_OTHER, "paired": paired}
-    both = zip(simulated(6, **how), families(6, **how), strict=True)
-    for (a, b), of_pairs in islice(both, 20):
-        runs = campaign("a", a), campaign(*("a", b) if paired else ("b", b), tuning="u")
-        found = compare(*runs, by="tuning", one_store=paired).frame.sort_values("streams")
-        assert set(found["paired"]) == {paired}
-        for figure in FIGURES:
-            assert found[figure].tolist() == of_pairs[figure].tolist(), figure
 
 
 def bound(rate):

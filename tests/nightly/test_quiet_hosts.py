@@ -8,7 +8,9 @@ import sys
 import yaml
 
 from netlab.results.store import Store
-from tests.e2e.conftest import run_netlab, small_study
+from tests.e2e.conftest import machine_untouched, run_netlab, small_study
+
+__all__ = ["machine_untouched"]
 
 BURN_S = 12.0
 

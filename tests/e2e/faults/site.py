@@ -204,6 +204,12 @@ class Site:
         options = ("--rounds", "1", "--seconds", f"{seconds:g}")
         return self.start("run", str(self.study), *results, *options, prefix=prefix)
 
+    def check(self, timeout_s: float = 300) -> tuple[int, str]:
+        """Exit code and output of `netlab check`."""
+        process = self.start("check", str(self.study))
+        out, complaint = process.communicate(timeout=timeout_s)
+        return process.returncode, out + complaint
+
     def finished(self, process: Started, timeout_s: float = 150) -> tuple[int, str]:
         """Exit code and standard error."""
         _, complaint = process.communicate(timeout=timeout_s)

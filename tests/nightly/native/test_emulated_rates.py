@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
-from emulated import ADDRESS, OVERHEAD_B, Emulated, emulated, transfer
+from emulated import ADDRESS, OVERHEAD_B, Emulated, transfer
 
 from netlab import core
 
@@ -20,12 +20,6 @@ PINGS, PING_S = 15, 0.02
 EARLY_MS = 0.05
 """The compensation for the wake-up latency may exceed the latency by this much."""
 SCALE_SHARE = 0.4
-
-
-@pytest.fixture
-def path(gensink) -> Iterator[Emulated]:
-    with emulated(gensink) as path:
-        yield path
 
 
 def tolerance_ms(rtt_ms: float) -> float:

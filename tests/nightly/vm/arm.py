@@ -155,12 +155,6 @@ class Architectures(Site):
         assert code == 0, said
         self.machine.sh("rm /bin/gcc")
 
-    def check(self, timeout_s: float = 120.0) -> tuple[int, str]:
-        """Exit code and output of `netlab check`."""
-        process = self.start("check", str(self.study))
-        out, complaint = process.communicate(timeout=timeout_s)
-        return process.returncode, out + complaint
-
     def connected(self) -> SshHost:
         """The machine as netlab's host, for a block."""
         address = self.machine.address

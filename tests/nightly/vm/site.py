@@ -27,14 +27,13 @@ STARTED_S = 150.0
 """Timeout of a run's start: interpreted processors are slow, and slower on a busy machine."""
 POLL_S = 0.3
 """A look at a machine takes time that its processes need."""
-BY_MEMORY = ("net.ipv4.inet_peer_threshold", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
-"""Settings whose defaults follow from the memory that is free at boot: by a page more or less."""
 UP = "cat /sys/class/net/*/carrier | grep -q 0 || ip addr | grep -q tentative || echo ready"
 """Tells when every link is up, with its addresses."""
 
 DUMP = r"""
 sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key \
-    -e random -e stable_secret -e rss_key -e '^\(fs\|kernel\|vm\|dev\|debug\)[.]'
+    -e random -e stable_secret -e rss_key -e '^\(fs\|kernel\|vm\|dev\|debug\)[.]' \
+    -e inet_peer_threshold -e 'tcp_[rw]mem'  # by the memory that is free at boot
 ip addr | sed 's/valid_lft.*//;s/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//;s/ tentative//'
 ip route | sed 's/ linkdown//' | sort
 ip -6 route | sed 's/expires [0-9]*sec//;s/ linkdown//' | sort
@@ -49,28 +48,6 @@ for i in mgmt e1000e e1000 vmxnet3 virtio; do
     done
 done
 """
-
-
-def alike(line: str, other: str) -> bool:
-    """Whether two lines are equal, but for what a boot derives from the memory that it finds."""
-    if line == other:
-        return True
-    name, _, values = line.partition(" = ")
-    if name not in BY_MEMORY or not other.startswith(f"{name} = "):
-        return False
-    pairs = zip(values.split(), other.partition(" = ")[2].split(), strict=True)
-    return all(abs(int(a) - int(b)) <= 0.001 * int(a) for a, b in pairs)
-
-
-def unlike(some: str, others: str) -> list[str]:
-    """Lines of a text that no line of another is like."""
-    known = others.splitlines()
-    equal = set(known)
-    return [
-        line
-        for line in some.splitlines()
-        if line not in equal and not any(alike(line, other) for other in known)
-    ]
 
 
 def study_of(
@@ -220,7 +197,7 @@ class Machines(Site):
                 f"{sign}{name}: {line}"
                 for name, text in self.as_found.items()
                 for sign, some, others in (("-", text, now[name]), ("+", now[name], text))
-                for line in unlike(some, others)
+                for line in {*some.splitlines()} - {*others.splitlines()}
             ]
             return not differing
 

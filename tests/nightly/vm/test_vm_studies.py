@@ -72,13 +72,6 @@ def spoiled(guest: Guest, frames: dict[str, tuple[int, int]]) -> Iterator[None]:
         sending.join()
 
 
-def checked(site: Machines) -> tuple[int, str]:
-    """Exit code and output of `netlab check`."""
-    process = site.start("check", str(site.study))
-    out, complaint = process.communicate(timeout=300)
-    return process.returncode, out + complaint
-
-
 def measured(site: Machines, results: str, *words: str) -> pd.DataFrame:
     """The rows of a run of the study into results of its own."""
     where = site.state / results
@@ -151,7 +144,7 @@ def test_the_machines_have_neither_python_nor_bash_nor_the_time(two_machines):
 
 def test_check_passes_and_reads_the_bus(two_machines):
     two_machines.write_study([{"name": "jumbo", "mtus_B": [1500, 9000], "knobs": []}])
-    code, said = checked(two_machines)
+    code, said = two_machines.check()
     assert code == 0, said
     # 250 MB/s less headers and framing of 20 B a packet
     bus = "bus: PCIe 1.0 x1 (8b/10b) in packets of 128 B, 216 MB/s, as the host reports"
