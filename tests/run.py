@@ -38,7 +38,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "nightly": (
         (("tests/nightly", "--durations=20"), {}),
         ((BUILDS, "-k", "storm or sanitized"), {"NETLAB_SANITIZE": "thread"}),
-        ((SOAK,), {"NETLAB_SOAK_S": "300"}),
+        ((SOAK,), {"NETLAB_SOAK_S": "150"}),
     ),
 }
 """Arguments of pytest and environment of each part."""
