@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,3 +41,11 @@ def commands(page: str, note: str) -> list[str]:
 def files(page: str) -> dict[str, str]:
     """Files that a page gives, by their names: ``yaml`` blocks with a name."""
     return {b.note: b.text for b in blocks(page) if b.language == "yaml" and b.note}
+
+
+def run(command: str, place: Path) -> subprocess.CompletedProcess[str]:
+    """A command as a user types it, in a directory that is netlab's home."""
+    path = (str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin", "/sbin")
+    own = {"NETLAB_HOME": str(place), "PATH": os.pathsep.join(path), "COLUMNS": "200"}
+    how = {"capture_output": True, "text": True, "timeout": 280, "env": os.environ | own}
+    return subprocess.run(("sh", "-c", command), cwd=place, **how)

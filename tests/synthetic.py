@@ -24,12 +24,8 @@ PROVENANCE = {
     "agent_digest": "5f" * 32,
     "hosts": {
         "linux64-a": {
-            "kernel": "6.12.0",
-            "cpu": "Some CPU",
-            "cpus": 2,
-            "nic": "veth",
-            "driver": "veth",
-            "firmware": None,
+            **{"kernel": "6.12.0", "cpu": "Some CPU", "cpus": 2},
+            **{"nic": "veth", "driver": "veth", "firmware": None},
         }
     },
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from test_architecture import tracked
 
 import netlab
 from netlab import core
@@ -211,15 +212,9 @@ def test_an_installation_gets_all_the_data_that_are_tracked_and_no_results():
     packages = PYPROJECT["tool"]["scikit-build"]["wheel"]["packages"]
     assert packages.pop("netlab") == "netlab"
     assert all(name == f"netlab/_data/{Path(name).name}" for name in packages)
-    listed = subprocess.run(
-        ["git", "ls-files", "data", "notebooks"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in listed.stdout.split():
-        assert any(Path(name).is_relative_to(folder) for folder in packages.values()), name
+    for path in (*tracked("data"), *tracked("notebooks")):
+        name = path.relative_to(ROOT)
+        assert any(name.is_relative_to(folder) for folder in packages.values()), name
     assert not any(folder.startswith("data/results") for folder in packages.values())
 
 

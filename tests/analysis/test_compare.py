@@ -56,7 +56,7 @@ def runs_of(study, campaign="c1", *, factor=1.0, noise=0.002, seed=1, drift=0.0,
     return synthetic.runs_of(study, noise=noise, value=value, seed=seed, change=changed)
 
 
-def test_a_small_change_is_the_same_and_a_large_one_has_its_direction(study):
+def test_a_small_change_is_the_same_a_large_one_has_its_direction_and_noise_leaves_it_open(study):
     a = runs_of(study)
     for factor, expected in ((1.01, SAME), (1.2, FASTER), (0.8, SLOWER)):
         found = compare(a, runs_of(study, "c2", factor=factor, seed=2))
@@ -66,9 +66,6 @@ def test_a_small_change_is_the_same_and_a_large_one_has_its_direction(study):
         assert (found.frame["ratio"] < found.frame["high"]).all()
         assert found.overall.low < factor < found.overall.high
         assert not found.frame["paired"].any()
-
-
-def test_noise_leaves_it_open_and_open_is_never_the_same(study):
     found = compare(runs_of(study, noise=0.3), runs_of(study, "c2", noise=0.3, seed=2))
     assert set(found.frame["reason"]) == {"the interval is too wide"}
     assert found.count(SAME) == 0 and found.count(CANNOT_TELL) == 4

@@ -181,7 +181,7 @@ def grown(**ends: dict[str, int]) -> dict:
     return {"card_counters": json.dumps(ends)}
 
 
-def test_growth_of_a_counter_is_summarised_over_the_runs_in_which_it_grew():
+def test_growth_of_a_counter_is_summarised_as_the_driver_means_it_where_it_grew():
     table = counters(
         runs(
             grown(sender={"tx_pause": 4}, receiver={}),
@@ -193,16 +193,10 @@ def test_growth_of_a_counter_is_summarised_over_the_runs_in_which_it_grew():
         ["receiver", "rx_missed_errors", 1, 1.0, 1, BY_NAME],
         ["sender", "tx_pause", 2, 7.0, 10, BY_NAME],
     ]
-
-
-def test_growth_is_read_as_the_driver_of_the_end_means_it():
     hosts = {"a": {"nic_driver": "igb"}, "b": {"nic_driver": "ena"}}
     run = grown(sender={"tx_deferred_ok": 9}, receiver={"bw_in_allowance_exceeded": 5})
     table = counters(runs(run | {"provenance": json.dumps({"hosts": hosts})}))
     assert table.values.tolist() == [["receiver", "bw_in_allowance_exceeded", 1, 5.0, 5, LIMITED]]
-
-
-def test_cards_that_lost_nothing_differ_from_cards_without_counters():
     assert counters(runs(grown(sender={}))).empty and counters(runs({})) is None
 
 

@@ -21,16 +21,13 @@ from netlab.analysis.effects import (
 from netlab.errors import BadInput
 
 
-def test_a_ratio_and_its_inverse_mirror_each_other():
+def test_a_ratio_mirrors_its_inverse_and_one_of_a_single_value_has_no_interval():
     rng = np.random.default_rng(5)
     a, b = rng.normal(100, 3, 4), rng.normal(150, 9, 5)
     up, down = ratio(a, b), ratio(b, a)
     assert up.ratio == pytest.approx(1 / down.ratio)
     assert up.low == pytest.approx(1 / down.high)
     assert (up.verdict(), down.verdict()) == ("faster", "slower")
-
-
-def test_a_single_value_gives_no_interval_and_equal_ones_one_of_no_width():
     found = ratio(np.array([100.0]), np.array([150.0, 151.0]))
     assert found.ratio == pytest.approx(1.5, rel=0.01)
     assert math.isnan(found.low) and found.verdict() == "cannot tell"
@@ -77,16 +74,13 @@ def by_round(*values: float, first: int = 1) -> pd.Series:
     return pd.Series(values, index=range(first, first + len(values)), dtype=float)
 
 
-def test_drift_from_round_to_round_cancels_in_a_paired_ratio():
+def test_a_paired_ratio_is_of_common_rounds_whose_drift_cancels():
     drift = np.array([1.0, 2.0, 0.5, 4.0])
     before, after = by_round(*(100 * drift)), by_round(*(150 * drift))
     found = paired_ratio(before, after)
     assert [found.ratio, found.low, found.high] == pytest.approx([1.5] * 3)
     welch = ratio(before.to_numpy(), after.to_numpy())
     assert welch.low < 1 < welch.high
-
-
-def test_only_common_rounds_count_in_a_paired_ratio_and_one_gives_no_interval():
     found = paired_ratio(by_round(1.0, 2.0, 3.0), by_round(4.0, 6.0, 9.0, first=2))
     assert found.ratio == pytest.approx(2.0) and found.low < 2 < found.high
     found = paired_ratio(by_round(1.0), by_round(2.0))

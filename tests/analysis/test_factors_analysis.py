@@ -19,6 +19,7 @@ from netlab.errors import BadInput
 from netlab.report import tables
 from netlab.report.explore import charts, has_factors, levels, stack
 from netlab.report.pages import view_pages
+from netlab.report.site import FACTORS, measured_notebooks
 from netlab.study import Study
 
 
@@ -118,7 +119,7 @@ def test_a_target_in_gigabits_is_tested_on_the_best_cell(measured):
 
 
 def test_the_report_shows_the_two_factors_with_the_most_levels(measured):
-    assert has_factors(measured)
+    assert has_factors(measured) and measured_notebooks(measured) == (FACTORS,)
     assert len(levels(measured).frame) == 5
     shown = stack(measured)
     assert len(shown.tables) == 8

@@ -124,20 +124,14 @@ def test_rounds_that_are_unlike_or_too_few_cannot_tell(study, noise, change):
     assert compared["low"].isna().all() == (change is not None)
 
 
-def test_without_netlab_the_first_generator_is_the_reference(study):
+def test_flagged_runs_other_settings_and_missing_references_are_not_compared(study):
     without = runs_of(study, change=lambda row: row["generator"] != "netlab")
     compared = answers.compare_generators(without)
     assert set(compared["reference"]) == {"iperf2"}
     assert set(compared["generator"]) == {"iperf3", "nuttcp"}
-
-
-def test_runs_of_other_settings_are_not_compared(study):
     change = synthetic.setting({"buffer_B": 65536}, generator=("netlab",))
     compared = answers.compare_generators(runs_of(study, change=change))
     assert "netlab" not in set(compared["generator"]) | set(compared["reference"])
-
-
-def test_flagged_runs_are_left_out(study):
     change = synthetic.setting({"flags": "interference"}, generator=("iperf3",))
     runs = runs_of(study, change=change)
     assert "iperf3" not in set(answers.compare_generators(runs)["generator"])

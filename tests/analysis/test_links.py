@@ -16,7 +16,7 @@ def found():
     return links(link_cells(fleet_runs(16, 5))).set_index(["sender", "receiver"])
 
 
-def test_the_shares_of_links_are_the_known_effects(found):
+def test_shares_are_the_known_effects_slowest_first_and_the_slow_direction_asymmetric(found):
     assert len(found) == 16 * 15 and (found["cells"] == 2).all()
     of_slow_host = found[[SLOW_HOST in link for link in found.index]]
     assert of_slow_host["share"].to_numpy() == pytest.approx(EFFECTS["host"], rel=0.04)
@@ -25,9 +25,6 @@ def test_the_shares_of_links_are_the_known_effects(found):
     assert found.loc[ONE_WAY, "share"] == pytest.approx(EFFECTS["way"], rel=0.04)
     rest = found.drop(of_slow_host.index).drop([SLOW_LINK, SLOW_LINK[::-1], ONE_WAY])
     assert rest["share"].to_numpy() == pytest.approx(1.0, rel=0.04)
-
-
-def test_the_slowest_links_come_first_and_the_slow_direction_alone_is_asymmetric(found):
     assert {*found.index[:2]} == {SLOW_LINK, SLOW_LINK[::-1]}
     assert list(found.index[asymmetric(found)]) == [ONE_WAY]
     one_way = found.loc[[ONE_WAY]].reset_index()

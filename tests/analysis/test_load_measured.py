@@ -31,13 +31,6 @@ def test_results_of_the_quick_timing_are_recognised(tmp_path):
     assert m.study.name == "openlab-2003-quick" and len(m.cells) == 140
 
 
-def test_half_a_store_is_loaded_with_its_gaps(tmp_path, openlab):
-    runs = synthetic.runs_of(openlab, change=synthetic.only(path=("64-64",), tuning=("none",)))
-    synthetic.store_of(tmp_path / "half", openlab, runs)
-    m = load_measured(tmp_path / "half", synthetic.openlab_file())
-    assert (m.cells["missing_because"] == "not measured").sum() == 140 - 16
-
-
 def test_a_store_of_one_torn_file_holds_no_runs(tmp_path, foreign):
     synthetic.store_of(tmp_path / "store", foreign)
     (victim,) = (tmp_path / "store" / "runs").glob("*.parquet")

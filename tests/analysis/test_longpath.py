@@ -56,13 +56,10 @@ def test_slow_start_ends_within_three_round_trips_of_the_last_doubling(top, rtt_
     assert found.window_segments == pytest.approx(top, abs=1)
 
 
-def test_a_window_that_grows_to_the_end_is_still_in_slow_start():
+def test_slow_start_goes_on_with_growth_and_ends_after_the_retransmissions_of_a_loss():
     found = slow_start(trace(1e12, 0.7))
     assert math.isnan(found.end_s) and found.ended_by == ""
     assert math.isnan(slow_start(trace(500).head(1)).end_s), "one sample has no interval"
-
-
-def test_a_loss_ends_slow_start_after_its_retransmissions():
     lost_s = 1.85
     frame = trace(5000, lost_s=lost_s)
     frame["retransmits"] = np.clip(np.floor((frame["t_s"] - lost_s) / 0.2 + 1e-9), 0, 4) * 100

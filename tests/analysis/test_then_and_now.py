@@ -136,13 +136,10 @@ def test_a_finding_does_not_hold_in_its_contrary(study):
     assert len(changes) > 50 and set(changes["verdict"]) == {"does not hold"}
 
 
-def test_what_noise_hides_cannot_be_told(study):
+def test_noise_and_single_repeats_give_no_verdict(study):
     compared = tn.compare(measured(study, value=lambda *_: (500.0, "bus"), noise=0.2))
     single = compared[compared["cases"] == 1]
     assert (single["verdict"] == "cannot tell").mean() > 0.8
-
-
-def test_one_repeat_gives_numbers_but_no_verdict(study):
     one = study.model_copy(update={"timing": study.timing.model_copy(update={"rounds": 1})})
     compared = tn.compare(measured(one, value=again))
     assert set(compared["verdict"]) == {"cannot tell"} and compared["now_ratio"].notna().all()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import synthetic
+from calibrated_samples import store_calibration
 from refusals import refused
 
 from netlab.analysis import answers, effects, findings, printed, then_and_now, trust
@@ -19,7 +19,6 @@ from netlab.analysis.measured import from_frames, load_measured
 from netlab.analysis.trust import machines, stored
 from netlab.errors import NetlabError
 from netlab.files import paths
-from netlab.files.writing import new_directory
 from netlab.results.store import Damaged
 from netlab.study import load
 
@@ -42,8 +41,10 @@ def test_a_damaged_file_is_a_concern_with_the_way_to_repair_it(tmp_path):
     assert concern.command.startswith("netlab results repair ") and victim.exists()
 
 
-def test_a_whole_precise_campaign_passes(openlab):
+def test_a_whole_precise_campaign_passes_and_so_does_one_that_asks_no_precision(openlab):
     assert trust.gate(measured(openlab)) == ()
+    seen = trust.precision(measured(openlab, noise=0.2))
+    assert math.isnan(seen.asked_percent) and seen.wide == 0 and seen.widest_percent > 5
 
 
 def test_empty_cells_are_counted_by_reason(openlab):
@@ -147,11 +148,6 @@ def test_an_interval_within_one_run_reaches_no_precision_and_no_rank():
     assert answers.best(m) == "No cell is precise enough to be called the best."
 
 
-def test_a_study_that_asks_no_precision_has_no_concern_for_it(openlab):
-    seen = trust.precision(measured(openlab, noise=0.2))
-    assert math.isnan(seen.asked_percent) and seen.wide == 0 and seen.widest_percent > 5
-
-
 @pytest.mark.parametrize("results", [None, "short"])
 def test_a_short_form_says_so_and_names_the_whole_study_with_results_of_its_own(results, tmp_path):
     study = load(synthetic.openlab_file(), quick=True)
@@ -212,20 +208,9 @@ CALIBRATED_EMULATOR = {
 }
 
 
-def save(directory: Path, day: int, *parts: dict, **more: object) -> Path:
-    started_at = f"2026-01-{day:02}T10:00:00Z"
-    content = {"netlab_calibration": 3, "started_at": started_at, "netlab": "0.1.0"}
-    content["machine"] = {"kernel": f"6.{day}"}
-    for part in (*parts, more):
-        content |= part
-    file = new_directory(directory, started_at) / "calibration.json"
-    file.write_text(json.dumps(content))
-    return file
-
-
 def test_each_part_is_of_the_latest_run_that_has_it(tmp_path):
-    first = save(tmp_path, 1, RATES, CALIBRATED_EMULATOR)
-    second = save(tmp_path, 2, RATES)
+    first = store_calibration(tmp_path, 1, **RATES, **CALIBRATED_EMULATOR)
+    second = store_calibration(tmp_path, 2, {"kernel": "6.2"}, **RATES)
     parts = stored(tmp_path).parts
     assert list(parts) == ["rates", "emulator"]
     assert [part.date for part in parts.values()] == ["2026-01-02", "2026-01-01"]
@@ -239,17 +224,17 @@ def test_each_part_is_of_the_latest_run_that_has_it(tmp_path):
 
 
 def test_a_part_of_a_wrong_shape_gives_way_to_the_one_before(tmp_path):
-    save(tmp_path, 1, RATES, CALIBRATED_EMULATOR)
+    store_calibration(tmp_path, 1, **RATES, **CALIBRATED_EMULATOR)
     for day, cells in enumerate(([], {}, [3], [{"verdict": None}], None), start=2):
-        save(tmp_path, day, {"cells": cells, "emulator": 7})
+        store_calibration(tmp_path, day, cells=cells, emulator=7)
     parts = stored(tmp_path).parts
     assert {part.date for part in parts.values()} == {"2026-01-01"}
     assert list(parts) == ["rates", "emulator"]
 
 
 def test_a_damaged_file_does_not_hide_the_good_ones(tmp_path):
-    save(tmp_path, 1, RATES)
-    damaged = save(tmp_path, 2, RATES)
+    store_calibration(tmp_path, 1, **RATES)
+    damaged = store_calibration(tmp_path, 2, **RATES)
     damaged.write_text(damaged.read_text()[:40])
     found = stored(tmp_path)
     assert found.parts["rates"].date == "2026-01-01"
@@ -277,7 +262,7 @@ def with_hosts(runs, **hosts):
     return runs.assign(provenance=json.dumps(content))
 
 
-def test_a_fact_is_a_row_and_a_host_a_column_in_the_studys_order(runs, openlab):
+def test_a_fact_is_a_row_a_host_a_column_and_the_campaign_has_digest_times_and_seed(runs, openlab):
     hosts = {name: FACTS | {"hostname": name} for name in ("linux32", "linux64-b", "linux64-a")}
     found = machines(with_hosts(runs, **hosts), openlab)
     assert list(found.hosts.columns) == ["linux64-a", "linux64-b", "linux32"]
@@ -285,6 +270,11 @@ def test_a_fact_is_a_row_and_a_host_a_column_in_the_studys_order(runs, openlab):
     equal = found.equal.set_index("item")["value"]
     assert equal["CPU"] == "Some CPU" and equal["NIC firmware"] == "not recorded"
     assert found.fact("kernel") == ["6.12.0"] and found.fact("NIC firmware") == []
+    shared = machines(with_hosts(runs, linux32=FACTS), openlab).shared.set_index("item")["value"]
+    assert shared["study digest (SHA-256)"] == openlab.digest()
+    assert shared["seed"] == "2003" and shared["first run"] == "2026-01-05 10:00:00 UTC"
+    assert shared["runs"] == "420, of which 420 valid"
+    assert not shared.str.contains("PING").any()
 
 
 def test_a_host_that_changed_shows_both_values(runs, openlab):
@@ -294,14 +284,6 @@ def test_a_host_that_changed_shows_both_values(runs, openlab):
     changed.loc[0, "provenance"] = json.dumps(other)
     kernels = machines(changed, openlab).hosts.loc["kernel", "linux32"]
     assert set(kernels.split("; ")) == {"6.12.0", "6.13.0"}
-
-
-def test_the_campaign_has_digest_times_and_seed_and_no_printed_ping(runs, openlab):
-    shared = machines(with_hosts(runs, linux32=FACTS), openlab).shared.set_index("item")["value"]
-    assert shared["study digest (SHA-256)"] == openlab.digest()
-    assert shared["seed"] == "2003" and shared["first run"] == "2026-01-05 10:00:00 UTC"
-    assert shared["runs"] == "420, of which 420 valid"
-    assert not shared.str.contains("PING").any()
 
 
 def test_records_without_provenance_give_empty_tables_and_one_that_is_not_json_an_error(

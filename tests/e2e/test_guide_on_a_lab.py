@@ -4,9 +4,7 @@ measured, resumed, reported, bundled and measured again, and the machine is unto
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +17,6 @@ from netlab.results.store import Store
 from tests.e2e.conftest import ANY_NOISE, below_gate, measured_through, untouched
 
 pytestmark = pytest.mark.timeout(900)
-BIN = Path(sys.executable).parent
 COMMANDS = guide.commands("guide.md", "lab")
 ELSEWHERE = {"netlab check mine.yml", "netlab study mine.yml", "netlab verify first.zip"}
 """The first two need hosts of one's own, see test_ssh_hosts.py; for the third test_bundle.py."""
@@ -43,20 +40,6 @@ class Guided:
     first: pd.DataFrame
 
 
-def run(command: str, place: Path) -> subprocess.CompletedProcess:
-    """A command as a user types it."""
-    path = os.pathsep.join([str(BIN), os.environ["PATH"], "/usr/sbin", "/sbin"])
-    return subprocess.run(
-        ("sh", "-c", command),
-        cwd=place,
-        env={**os.environ, "NETLAB_HOME": str(place), "PATH": path, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def guided(tmp_path_factory) -> Iterator[Guided]:
     place, done, first = tmp_path_factory.mktemp("guided"), {}, pd.DataFrame()
@@ -69,7 +52,7 @@ def guided(tmp_path_factory) -> Iterator[Guided]:
         for command in COMMANDS:
             if command in ELSEWHERE:
                 continue
-            done[command] = run(command, place)
+            done[command] = guide.run(command, place)
             if command.split()[1] in ("study", "run", "rerun"):
                 measured_through(done[command])
             else:
@@ -127,7 +110,7 @@ def test_a_bundle_is_measured_again_and_compared(guided):
     assert sorted(new["run_id"]) == sorted(old["run_id"]) and len(new) == 2 * 2 * 4
     assert set(new["study_digest"]) <= set(old["study_digest"])  # of 3 rounds and of 4
     assert not set(new["campaign"]) & set(old["campaign"])
-    compared = run(f"{said} --format json", guided.place)
+    compared = guide.run(f"{said} --format json", guided.place)
     assert compared.returncode == 0 and json.loads(compared.stdout), compared.stderr
 
 

@@ -61,7 +61,9 @@ def _variant(lab, **changes):
     return SshHost("a", **({key: usual[key] for key in keys} | changes))
 
 
-def test_each_host_has_its_own_name_and_no_open_port(hosts):
+def test_each_host_has_its_own_name_and_home_and_no_open_port(hosts, lab):
+    homes = {host.run(("sh", "-c", "echo $HOME")).stdout.strip() for host in hosts.values()}
+    assert len(homes) == 2 and all(Path(home).is_relative_to(lab.state) for home in homes)
     for name, host in hosts.items():
         assert host.run(("uname", "-n")).stdout == f"{name}\n"
         assert host.run(("ss", "-Htulnpx")).stdout == ""
@@ -83,12 +85,6 @@ def test_hosts_reach_each_other_over_both_ip_versions(hosts):
     for version in (4, 6):
         address = data_address(STUDY, "a-b", "b", version)
         hosts["a"].run(("ping", "-n", "-c", "1", "-W", "10", address))
-
-
-def test_the_home_of_a_host_is_its_own(hosts, lab):
-    home = hosts["a"].run(("sh", "-c", "echo $HOME")).stdout.strip()
-    assert Path(home).is_relative_to(lab.state)
-    assert home != hosts["b"].run(("sh", "-c", "echo $HOME")).stdout.strip()
 
 
 def test_large_input_and_output_pass_both_ways(hosts):
@@ -265,11 +261,15 @@ def test_the_agent_lies_where_programs_run_or_where_the_study_says(host, tmp_pat
     assert not (tmp_path / "a place/netlab").exists()
 
 
-def test_a_bridge_passes_what_its_ports_carry(host):
+def test_facts_know_a_bridge_and_another_name_of_an_interface(host):
     made = "ip link add br0 type bridge && ip link add v8 mtu 1400 type veth peer name v9"
     host.run(("sh", "-c", f"{made} && ip link set v8 master br0 && ip link set br0 mtu 9000"))
     found = facts.parse(host.run(facts.argv("br0")).stdout, "br0")
     assert (found["mtu_B"], found["bridge_ports"]) == (9000, "v8 1400 B")
+    host.run(("ip", "link", "property", "add", "dev", "data0", "altname", "the-data-card"))
+    named = host.facts("the-data-card")
+    assert (named["interface_exists"], named["interface"]) == (True, "data0")
+    assert named == host.facts("data0")
 
 
 def test_a_limit_of_sessions_is_named(lab, tmp_path):
@@ -282,13 +282,6 @@ def test_a_limit_of_sessions_is_named(lab, tmp_path):
         pytest.raises(HostError, match="MaxSessions"),
     ):
         host.run(("true",))
-
-
-def test_another_name_of_an_interface_is_accepted(host):
-    host.run(("ip", "link", "property", "add", "dev", "data0", "altname", "the-data-card"))
-    facts = host.facts("the-data-card")
-    assert (facts["interface_exists"], facts["interface"]) == (True, "data0")
-    assert facts == host.facts("data0")
 
 
 def test_a_path_whose_packets_leave_by_another_card_is_refused(lab, host):

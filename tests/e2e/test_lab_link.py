@@ -79,25 +79,19 @@ def test_a_link_that_stays_down_is_an_error_with_its_name(lab):
     subprocess.run(("ip", "-n", first, "link", "set", "shaped0", "up"), check=True)
 
 
-def test_an_untuned_link_models_the_card_and_bus_of_2003(lab):
+def test_links_model_the_card_and_bus_of_2003_or_offload_and_have_queues_as_asked(lab):
     for end in lab.describe()["bus"].values():
         assert end["rate_bps"] == 12_800_000_000
         assert end["interrupt_delay_ns"] == 52_429 and end["napi_defer_hard_irqs"] == 1
         assert (end["tso"], end["gso"], end["gro"]) == (False, False, True)
         assert (end["rx_checksum"], end["tx_checksum"]) == (False, False)
         assert end["gro_max_size_B"] == 100 and end["txqueuelen"] == 1000
-
-
-def test_a_tuned_link_offloads_does_not_wait_and_has_no_bus(lab):
     ends = lab.describe()["tuned"]
     assert set(ends) == {"b", "c"}
     for end in ends.values():
         assert end["rate_bps"] is None
         assert end["interrupt_delay_ns"] == 0 and end["napi_defer_hard_irqs"] == 0
         assert end["tso"] and end["gso"] and end["tx_checksum"] and end["rx_checksum"]
-
-
-def test_a_link_has_as_many_queues_as_it_is_to_have(lab):
     described = lab.describe()
     for end in described["shaped"].values():
         assert (end["receive_queues"], end["transmit_queues"]) == (1, 1)
@@ -129,13 +123,10 @@ def _received(lab, interface):
     return [int(found) for found in re.findall(r"rx_queue_\d+_xdp_packets: (\d+)", said)]
 
 
-def test_names_and_addresses_of_the_study_are_used(lab):
+def test_names_and_addresses_of_the_study_are_used_and_no_bbr(lab):
     assert lab.describe()["shaped"]["a"]["interface"] == "shaped0"
     with lab.host("b") as host:
         host.run(("ping", "-n", "-c", "1", "-W", "10", "192.0.2.77"))
-
-
-def test_a_new_namespace_starts_from_no_bbr(lab):
     with lab.host("a") as host:
         chosen = host.run(("cat", "/proc/sys/net/ipv4/tcp_congestion_control")).stdout.strip()
     assert chosen in {"cubic", "reno"}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from test_architecture import tracked
 
 from netlab.results.store import Store
 from tests.e2e.conftest import ROOT, measured_through, small_study
@@ -87,16 +88,10 @@ def test_the_wheel_is_for_every_python_and_holds_what_netlab_needs(wheel: Path):
     assert b"Requires-Dist: snakemake<10,>=9; extra == 'fleet'" in archive.read(metadata).replace(
         b'"', b"'"
     )
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "data", "notebooks", "docs"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    tracked = listed.stdout.rstrip("\0").split("\0")
-    assert len(tracked) > 30
-    for name in tracked:
+    files = [path for folder in ("data", "notebooks", "docs") for path in tracked(folder)]
+    assert len(files) > 30
+    for path in files:
+        name = str(path.relative_to(ROOT))
         assert f"netlab/_data/{name.removeprefix('data/')}" in names
     assert {"netlab/_data/uv.lock", "netlab/_data/CITATION.cff"} <= names
     assert {"netlab/_data/docs/PROTOCOL.md", "netlab/_data/docs/CONTRIBUTING.md"} <= names

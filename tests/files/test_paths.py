@@ -33,16 +33,12 @@ def installed(tmp_path, monkeypatch) -> Path:
     return data
 
 
-def test_the_environment_decides_first(tmp_path, monkeypatch):
+def test_a_checkout_has_its_own_data_unless_the_environment_names_a_directory(
+    tmp_path, monkeypatch
+):
+    assert (paths.data_dir() / "published").is_dir()
     monkeypatch.setenv("NETLAB_DATA", str(tmp_path))
     assert paths.data_dir() == tmp_path.resolve()
-
-
-def test_a_checkout_has_its_own_data():
-    assert (paths.data_dir() / "published").is_dir()
-
-
-def test_a_variable_that_names_no_directory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("NETLAB_DATA", str(tmp_path / "absent"))
     with pytest.raises(BadInput, match="NETLAB_DATA: is not a directory"):
         paths.data_dir()
@@ -57,15 +53,14 @@ def test_an_installation_without_data_names_the_variable_to_set(installed, monke
 # In a checkout.
 
 
-def test_a_checkout_keeps_results_below_data_wherever_netlab_is_started(tmp_path, monkeypatch):
+def test_a_checkout_keeps_results_below_data_and_finds_its_studies_by_name_and_path(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     assert paths.results_dir("mine") == ROOT / "data" / "results" / "mine"
     assert paths.site_dir() == ROOT / "site"
     assert paths.notebooks_dir() == ROOT / "notebooks"
     assert paths.notebook("00-start-here.ipynb").is_file()
-
-
-def test_a_study_of_the_checkout_is_found_by_name_and_by_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = ROOT / "data" / "studies" / "openlab-2003.yml"
     for given in ("openlab-2003", "data/studies/openlab-2003.yml", str(file)):
@@ -77,14 +72,12 @@ def test_a_study_of_the_checkout_is_found_by_name_and_by_path(tmp_path, monkeypa
 # In an installation.
 
 
-def test_an_installation_has_its_data_and_notebooks_inside(installed):
+def test_an_installation_has_its_data_inside_and_writes_into_the_current_directory(installed):
+    here = Path.cwd()
+    (installed.parent.parent / "data").mkdir()  # does not make it a checkout
     assert paths.data_dir() == installed
     assert paths.notebooks_dir() == installed / "notebooks"
     assert paths.notebook("00-start-here.ipynb").parent == installed / "notebooks"
-
-
-def test_an_installation_writes_into_the_current_directory(installed):
-    here = Path.cwd()
     assert paths.results_dir("mine") == here / "results" / "mine"
     assert paths.site_dir() == here / "site"
     assert not any(
@@ -104,26 +97,15 @@ def test_a_copy_of_the_notebooks_shares_results_with_the_directory_it_is_in(inst
     assert paths.results_dir("mine") == work / "results" / "mine"
 
 
-def test_a_directory_called_data_beside_the_package_does_not_make_a_checkout(installed):
-    (installed.parent.parent / "data").mkdir()
-    assert paths.data_dir() == installed
-
-
-def test_paths_of_a_checkout_mean_the_same_in_an_installation(installed):
-    assert paths.study_file("mine") == installed / "studies" / "mine.yml"
-    assert paths.study_file("data/studies/mine.yml") == installed / "studies" / "mine.yml"
-
-
 def test_a_study_beside_the_user_comes_before_the_one_that_is_shipped(installed):
+    shipped = installed / "studies" / "mine.yml"
+    assert paths.study_file("mine") == paths.study_file("data/studies/mine.yml") == shipped
+    with pytest.raises(BadInput, match=r"by name there are mine .*yours"):
+        paths.study_file("yours")
     own = Path.cwd() / "data" / "studies" / "mine.yml"
     own.parent.mkdir(parents=True)
     own.write_text("netlab: 1\n")
     assert paths.study_file("data/studies/mine.yml") == own
-
-
-def test_a_study_that_is_not_there_is_named_with_those_that_are(installed):
-    with pytest.raises(BadInput, match=r"by name there are mine .*yours"):
-        paths.study_file("yours")
 
 
 # By the environment.

@@ -38,28 +38,19 @@ def _cells(table):
     return parser.text
 
 
-def test_html_has_caption_heads_and_escaped_cells():
+def test_html_has_caption_heads_and_escaped_cells_if_any():
     table = Table(PLAIN, "Rates <2003>", heads={"rate_MBps": "MB/s"}, formats={"rate_MBps": ".1f"})
     assert _cells(table) == ["Rates <2003>", "name", "MB/s", "a & b", "1.2", "<c>", "–"]
+    assert _cells(Table(PLAIN, "c", note="as <printed>"))[-1] == "as <printed>"
     assert "<caption" in table._repr_html_() and "&lt;c&gt;" in table._repr_html_()
+    empty = Table(PLAIN.iloc[:0], "none found")
+    assert _cells(empty) == ["none found", "name", "rate_MBps"]
+    assert r"\begin{tabular}{lr}" in empty.to_latex()
 
 
-def test_one_format_may_serve_all_columns_and_spares_text():
+def test_one_format_may_serve_all_columns_and_spares_text_and_a_function_may_format():
+    assert "A & B" in _cells(Table(PLAIN, "c", formats={"name": str.upper}))
     assert _cells(Table(PLAIN, "c", formats=".3f"))[3:] == ["a & b", "1.250", "<c>", "–"]
-
-
-def test_a_function_may_format():
-    table = Table(PLAIN, "c", formats={"name": str.upper})
-    assert "A & B" in _cells(table)
-
-
-def test_column_levels_become_head_rows_with_spans():
-    frame = pd.DataFrame(
-        [[1, 2, 3]], columns=pd.MultiIndex.from_tuples([("x", "1"), ("x", "2"), ("y", "1")])
-    )
-    html = Table(frame, "c")._repr_html_()
-    assert 'scope="colgroup" colspan="2"' in html
-    assert html.count("<tr>") == 3
 
 
 def test_every_row_has_all_its_heads_in_html_and_repeated_ones_once_in_latex():
@@ -94,20 +85,23 @@ def test_marked_cells_are_bold_in_html_and_latex():
     assert "<strong>1" not in table._repr_html_()
 
 
-def test_marks_of_another_shape_are_refused():
+@pytest.mark.parametrize("caption", ["", "  "])
+def test_a_table_without_caption_or_with_marks_of_another_shape_is_refused(caption):
+    with pytest.raises(BadInput, match="caption"):
+        Table(PLAIN, caption)
     with pytest.raises(BadInput, match="shape"):
         Table(PLAIN, "c", bold=pd.DataFrame({"v": [True]}))
 
 
-@pytest.mark.parametrize("caption", ["", "  "])
-def test_a_table_without_caption_is_refused(caption):
-    with pytest.raises(BadInput, match="caption"):
-        Table(PLAIN, caption)
-
-
-def test_csv_holds_the_unrounded_data(tmp_path):
+def test_csv_holds_the_unrounded_data_with_flat_heads_and_is_exported_beside_latex(tmp_path):
     path = Table(PLAIN, "c", formats=".0f").to_csv(tmp_path / "new" / "t.csv")
     pd.testing.assert_frame_equal(pd.read_csv(path), PLAIN)
+    frame = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_product([["x"], ["1", "2"]]))
+    path = Table(frame, "c").to_csv(tmp_path / "t.csv")
+    assert path.read_text() == "x 1,x 2\n1,2\n"
+    csv, tex = Table(PLAIN, "c").export(tmp_path / "table.2")
+    assert (csv.name, tex.name) == ("table.2.csv", "table.2.tex")
+    assert csv.is_file() and tex.is_file()
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1-1", "-a", "@SUM(A1)", "\t=1", "\r=1"])
@@ -118,12 +112,6 @@ def test_no_text_of_csv_is_a_formula_to_a_spreadsheet(text):
     quoted = "'" + text.replace("\r", " ")
     assert read[0] == [quoted, "n", quoted, "rate", "printed"]
     assert read[1] == [quoted, "1", quoted, "-1.5", "-1.5"]
-
-
-def test_csv_flattens_column_levels(tmp_path):
-    frame = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_product([["x"], ["1", "2"]]))
-    path = Table(frame, "c").to_csv(tmp_path / "t.csv")
-    assert path.read_text() == "x 1,x 2\n1,2\n"
 
 
 def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path):
@@ -137,52 +125,30 @@ def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path):
     assert r"\textless{}c\textgreater{} & -- \\" in text
     assert r"\footnotesize a\#b" in text
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
+    assert latex_escape(r"\input{x}~^") == (
+        r"\textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}"
+    )
+    laws = pd.DataFrame({"law": [1], "law ": [2]})
+    assert "law & law" in Table(laws, "c", heads={"law ": "law"}).to_latex(), "equal heads stay"
 
 
-def test_long_text_wraps_in_latex():
+def test_long_text_wraps_in_latex_and_a_long_table_breaks_over_pages():
     frame = pd.DataFrame({"short": ["a"], "long": ["word " * 20], "n": [1], "why": ["x" * 80]})
     text = Table(frame, "c").to_latex()
     assert re.search(r"begin\{tabular\}\{lp\{5\.\dcm\}rp\{5\.\dcm\}\}", text)
-
-
-def test_a_table_longer_than_a_page_breaks_over_pages():
     text = Table(pd.DataFrame({"n": range(100)}), "c", note="below").to_latex()
     assert text.startswith("\\begin{longtable}{r}\n\\caption{c} \\\\\n\\toprule")
     assert text.index("\\endhead") < text.index("0 ") < text.index("\\end{longtable}")
     assert text.rstrip().endswith("below}")
 
 
-def test_column_levels_span_columns_in_latex():
+def test_column_levels_span_columns():
     frame = pd.DataFrame(
         [[1, 2, 3]],
         index=pd.MultiIndex.from_tuples([("a", "b")], names=["k", "n"]),
         columns=pd.MultiIndex.from_tuples([("x", "1"), ("x", "2"), ("y", "1")]),
     )
+    html = Table(frame, "c")._repr_html_()
+    assert 'scope="colgroup" colspan="2"' in html and html.count("<tr>") == 3
     heads = Table(frame, "c").to_latex().split("\\toprule\n")[1].split("\\midrule")[0]
     assert " ".join(heads.split()) == ("& & \\multicolumn{2}{c}{x} & y \\\\ k & n & 1 & 2 & 1 \\\\")
-
-
-def test_equal_heads_stay_equal_in_latex():
-    frame = pd.DataFrame({"law": [1], "law ": [2]})
-    assert "law & law" in Table(frame, "c", heads={"law ": "law"}).to_latex()
-
-
-def test_an_empty_table_is_still_a_table():
-    empty = Table(PLAIN.iloc[:0], "none found")
-    assert _cells(empty) == ["none found", "name", "rate_MBps"]
-    assert r"\begin{tabular}{lr}" in empty.to_latex()
-
-
-def test_latex_escape_leaves_no_command():
-    assert latex_escape(r"\input{x}") == r"\textbackslash{}input\{x\}"
-    assert latex_escape("~^") == r"\textasciitilde{}\textasciicircum{}"
-
-
-def test_export_writes_both_in_one_call(tmp_path):
-    csv, tex = Table(PLAIN, "c").export(tmp_path / "table.2")
-    assert (csv.name, tex.name) == ("table.2.csv", "table.2.tex")
-    assert csv.is_file() and tex.is_file()
-
-
-def test_a_note_stands_below():
-    assert _cells(Table(PLAIN, "c", note="as <printed>"))[-1] == "as <printed>"

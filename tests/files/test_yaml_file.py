@@ -28,12 +28,9 @@ def written(tmp_path):
     return write
 
 
-def test_plain_values_are_read(written):
+def test_plain_values_anchors_and_merges_are_read(written):
     path = written("a: 1\nb: [1.5, true, null, text]\nc: {d: ''}\n")
     assert read_yaml(path) == {"a": 1, "b": [1.5, True, None, "text"], "c": {"d": ""}}
-
-
-def test_anchors_and_merges_are_read_and_a_merged_key_may_be_given_anew(written):
     path = written("base: &base {k: 1, l: 2}\nmore: {<<: *base, k: 3}\nsame: *base\n")
     assert read_yaml(path)["more"] == {"k": 3, "l": 2}
     assert read_yaml(path)["same"] == {"k": 1, "l": 2}
@@ -192,12 +189,7 @@ def test_a_path_that_is_not_a_file_is_refused(tmp_path, name):
     assert "\n" not in str(caught.value)
 
 
-def test_an_endless_file_is_read_no_further_than_the_limit():
-    with refused(BadInput, "E-YAML-003"):
-        read_yaml("/dev/zero")
-
-
-def test_a_pipe_is_read(tmp_path):
+def test_a_pipe_is_read_and_an_endless_file_no_further_than_the_limit(tmp_path):
     reader, writer = os.pipe()
     try:
         os.write(writer, b"a: 1\n")
@@ -205,6 +197,8 @@ def test_a_pipe_is_read(tmp_path):
         assert read_yaml(f"/dev/fd/{reader}") == {"a": 1}
     finally:
         os.close(reader)
+    with refused(BadInput, "E-YAML-003"):
+        read_yaml("/dev/zero")
 
 
 @settings(max_examples=150, deadline=None)
@@ -293,10 +287,14 @@ def test_a_mistake_names_file_key_value_and_the_allowed_values(content, code, te
     assert first.code == f"E-YAML-{code}"
 
 
-def test_a_model_may_give_a_mistake_a_code_of_its_own():
+def test_a_model_may_give_a_code_of_its_own_and_a_long_list_of_mistakes_is_cut():
     error = refusal({"sizes": {}, "either": 13})
     assert error.code == "E-SMALL-001"
     assert str(error) == "f.yml: either: never 13 (found 13)"
+    error = refusal({"sizes": {f"k{i}": "x" for i in range(30)}})
+    assert len(error.mistakes) == 20
+    assert str(error).splitlines()[0] == "f.yml: 30 mistakes"
+    assert str(error).splitlines()[-1] == "  and 10 more"
 
 
 def test_the_mistakes_of_a_file_are_reported_at_once_in_its_order_with_their_lines(written):
@@ -325,29 +323,15 @@ def test_the_mistakes_of_a_file_are_reported_at_once_in_its_order_with_their_lin
     assert (caught.value.key, caught.value.value) == ("parts.1.width", "x")
 
 
-def test_a_missing_key_is_reported_at_the_mapping_that_lacks_it(written):
+def test_a_missing_key_and_a_merged_value_have_the_line_of_their_source(written):
     path = written("# a comment\n\nparts: []\n")
     with pytest.raises(BadInput) as caught:
         validated(Small, read_yaml(path), str(path))
     assert str(caught.value) == f"{path}:3: sizes: required key is missing"
-
-
-def test_a_merged_value_has_the_line_of_its_source(written):
     path = written("parts:\n  - &p\n    width: x\n  - <<: *p\n    with: w\nsizes: {}\n")
     with pytest.raises(Mistakes) as caught:
         validated(Small, read_yaml(path), str(path))
     assert [one.where for one in caught.value.mistakes] == [f"{path}:3"] * 2
-
-
-def test_a_long_list_of_mistakes_is_cut():
-    error = refusal({"sizes": {f"k{i}": "x" for i in range(30)}})
-    assert len(error.mistakes) == 20
-    assert str(error).splitlines()[0] == "f.yml: 30 mistakes"
-    assert str(error).splitlines()[-1] == "  and 10 more"
-
-
-def test_valid_content_becomes_the_model():
-    assert validated(Small, {"sizes": {"a": 1}}, "f.yml") == Small(sizes={"a": 1})
 
 
 @given(

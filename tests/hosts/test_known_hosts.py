@@ -97,10 +97,18 @@ def test_ports_and_aliases_name_a_host_as_in_ssh(tmp_path, keys):
         known(tmp_path, f"gate {keys['host']}", alias="alias").check(key)
 
 
-def test_a_revoked_key_is_refused_wherever_it_is_also_known(tmp_path, keys):
+def test_a_revoked_key_and_a_certificate_of_another_or_a_revoked_authority_are_refused(
+    tmp_path, keys
+):
     lines = (f"gate {keys['host']}", f"@revoked * {keys['host']}")
     with pytest.raises(RevokedHostKey):
         known(tmp_path, *lines).check(presented(keys["host"]))
+    with pytest.raises(UnknownHostKey) as caught:
+        known(tmp_path, f"@cert-authority gate {keys['other']}").check(presented(keys["good"]))
+    assert "no known authority" in caught.value.why
+    lines = (f"@cert-authority gate {keys['authority']}", f"@revoked gate {keys['authority']}")
+    with pytest.raises(RevokedHostKey):
+        known(tmp_path, *lines).check(presented(keys["good"]))
 
 
 @pytest.mark.parametrize("name", ["good", "any"])
@@ -122,15 +130,6 @@ def test_a_certificate_that_does_not_hold_is_refused_with_the_reason(tmp_path, k
     assert why in caught.value.why
     # its key may be known all the same
     known(tmp_path, authority, f"gate {keys['host']}").check(presented(keys[name]))
-
-
-def test_a_certificate_of_another_or_a_revoked_authority_is_refused(tmp_path, keys):
-    with pytest.raises(UnknownHostKey) as caught:
-        known(tmp_path, f"@cert-authority gate {keys['other']}").check(presented(keys["good"]))
-    assert "no known authority" in caught.value.why
-    lines = (f"@cert-authority gate {keys['authority']}", f"@revoked gate {keys['authority']}")
-    with pytest.raises(RevokedHostKey):
-        known(tmp_path, *lines).check(presented(keys["good"]))
 
 
 def test_kinds_that_can_be_checked_are_asked_for_first(tmp_path, keys):

@@ -1,4 +1,4 @@
-"""The agent is copied to a host once, complete, under its digest."""
+"""The agent is copied to a host once, complete, under its digest, and removed on request."""
 
 import hashlib
 import os
@@ -6,13 +6,14 @@ import pwd
 import shutil
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 from local_host import LocalHost
 from refusals import refused
 
 from netlab.errors import HostError
-from netlab.hosts.agent import PLACES, machine_of, push_agent
+from netlab.hosts.agent import PLACES, clean_host, machine_of, push_agent
 
 SOURCES = {
     "BUILD": "cc -O1 -std=c11 -Iinclude -Isrc -o gensink src/main.c src/agent.c\n",
@@ -26,7 +27,7 @@ SOURCES = {
 
 @pytest.fixture
 def host(tmp_path):
-    with LocalHost(tmp_path / "home") as here:
+    with LocalHost(tmp_path / "my home") as here:
         yield here
 
 
@@ -112,14 +113,6 @@ def test_without_sha256sum_the_digest_is_that_of_the_copy_read_back(tmp_path, bi
         assert len(host.puts) == 2
 
 
-def test_other_sources_are_built_anew(host, sources, tmp_path):
-    foreign = _foreign(tmp_path)
-    first = push_agent(host, foreign, source_dir=sources)
-    (sources / "src" / "nl_digest.h").write_text('#define NL_SOURCE_DIGEST "d2"\n')
-    second = push_agent(host, foreign, source_dir=sources)
-    assert first != second and host.run((second,)).stdout == "d2\n"
-
-
 def test_a_cache_that_cannot_be_made_is_one_clear_message(host, binary):
     (host.home / ".cache").write_text("a file")
     with refused(HostError, "E-HOST-013", match=r"\n.*(File exists|Not a directory)"):
@@ -134,6 +127,9 @@ def test_a_host_of_another_machine_type_builds_its_own_once(host, sources, tmp_p
     before = os.stat(remote)
     assert push_agent(host, foreign, source_dir=sources) == remote
     assert os.stat(remote).st_ino == before.st_ino
+    (sources / "src" / "nl_digest.h").write_text('#define NL_SOURCE_DIGEST "d2"\n')
+    second = push_agent(host, foreign, source_dir=sources)
+    assert remote != second and host.run((second,)).stdout == "d2\n", "other sources"
 
 
 def test_a_damaged_agent_that_was_built_there_is_built_again(host, sources, binary):
@@ -162,3 +158,42 @@ def test_the_machine_type_is_read_from_the_program_itself(tmp_path):
     assert machine_of(_foreign(tmp_path).read_bytes()) == ("s390x",)
     little = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 2, 62)
     assert machine_of(little) == ("x86_64",)
+
+
+# Cleaning a host removes netlab's files only, and lists them.
+
+
+@pytest.fixture
+def cache(tmp_path):
+    cache = tmp_path / "my home" / ".cache" / "netlab"
+    cache.mkdir(parents=True)
+    (cache / "gensink-1").write_bytes(b"x" * 5000)
+    (cache.parent / "other").write_text("of another program")
+    return cache
+
+
+def test_the_cache_is_removed_its_files_are_counted_and_a_host_without_any_says_so(host, cache):
+    assert clean_host(host) == f"removed {cache}: 1 files, 5 kB"
+    assert not cache.exists() and (cache.parent / "other").exists()
+    assert clean_host(host).startswith("no files of netlab in ")
+
+
+def test_journals_stay_unless_asked_for(host, cache):
+    inode = os.stat("/proc/self/ns/net").st_ino
+    journal = Path(f"/run/netlab/tune-{inode}-0.journal")
+    journal.parent.mkdir(mode=0o700, exist_ok=True)
+    journal.write_text("set knob=mtu")
+    with refused(HostError, "E-HOST-034", match="netlab tune recover"):
+        clean_host(host)
+    assert cache.exists() and journal.exists()
+    assert f"removed {journal}" in clean_host(host, journals=True)
+    assert not cache.exists() and not journal.exists()
+
+
+def test_a_link_in_place_of_the_cache_is_refused(host, cache, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    cache.rename(elsewhere)
+    cache.symlink_to(elsewhere)
+    with refused(HostError, "E-HOST-032", match="is a link or belongs to another user"):
+        clean_host(host)
+    assert (elsewhere / "gensink-1").exists()

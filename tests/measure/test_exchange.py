@@ -1,12 +1,13 @@
 """Requests to two agents in order, answers in any order, and a stop after any failure."""
 
+import copy
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from emulation import late, report
 from refusals import refused
-from scripted import Clock, ScriptedAgent, good_agent, request, result, side
+from scripted import SECOND_NS, Clock, ScriptedAgent, good_agent, request, result, side
 from test_flags import BUSY, FINE, TIMING, outcome
 
 from netlab.errors import HostError, RunError
@@ -17,6 +18,8 @@ from netlab.measure.exchange import (
     TAIL_MS,
     Direction,
     Emulated,
+    RunEnd,
+    _Inbox,
     measure,
 )
 from netlab.measure.flags import EMULATOR_LATE_US, flags_of
@@ -72,12 +75,17 @@ def test_both_ends_get_the_same_run():
     assert 0 <= sink["run"] < 2**63
 
 
-def test_only_an_end_that_may_force_its_buffers_is_asked_to(clock):
+def test_in_both_directions_each_host_keeps_its_cpus_and_whether_it_may_force_buffers(clock):
     a, b = good_agent(clock), good_agent(clock)
     limited = replace(side("b", b), may_force=False)
     measure(side("a", a), limited, replace(request(), both=True), now=clock)
     assert [words["force_buffer"] for words in (*a.asked("sink"), *a.asked("gen"))] == [1, 1]
     assert [words["force_buffer"] for words in (*b.asked("sink"), *b.asked("gen"))] == [0, 0]
+    a, b = good_agent(clock), good_agent(clock)
+    ends = replace(side("a", a), cpus="0"), replace(side("b", b), cpus="1")
+    measure(*ends, request(both=True), now=clock)
+    assert {words["cpus"] for verb, words in a.requests if verb in ("gen", "sink")} == {"0"}
+    assert {words["cpus"] for verb, words in b.requests if verb in ("gen", "sink")} == {"1"}
 
 
 def test_a_run_of_fixed_bytes_names_them_to_the_sender_and_no_window():
@@ -289,13 +297,10 @@ def test_a_run_that_did_not_end_well_has_a_result_that_says_so(clock):
     assert outcome.flows[0].sink["status"] == "timeout"
 
 
-def test_streams_are_dealt_the_congestion_controls_and_a_trace_is_asked_of_the_sender():
+def test_streams_are_dealt_the_congestion_controls_or_the_hosts_and_the_sender_traces():
     sink, gen = asked(request(congestion="scalable+reno", trace=True))
     assert (gen["congestion"], gen["trace"]) == ("scalable,reno", 1)
     assert "trace" not in sink
-
-
-def test_the_host_chooses_where_no_congestion_control_is_named():
     assert [words["congestion"] for words in asked(request(congestion=""))] == ["-", "-"]
 
 
@@ -363,17 +368,34 @@ def test_a_gen_yields_by_itself_only_where_its_sink_may_be(boots, changes, yield
     assert gen.get("yield_B") == yields and "yield_B" not in sink
 
 
-def test_in_both_directions_each_host_keeps_its_cpus(clock):
-    a, b = good_agent(clock), good_agent(clock)
-    ends = replace(side("a", a), cpus="0"), replace(side("b", b), cpus="1")
-    measure(*ends, request(both=True), now=clock)
-    assert {words["cpus"] for verb, words in a.requests if verb in ("gen", "sink")} == {"0"}
-    assert {words["cpus"] for verb, words in b.requests if verb in ("gen", "sink")} == {"1"}
-
-
 # Columns of a run from two reports of its emulator.
 
-SECOND_NS = 1_000_000_000
+BELOW_US = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000]
+
+
+def report(t_ns: int = 0, **changes) -> dict:
+    """A report of an idle emulator; `changes` apply to both directions."""
+    way = {
+        "delay_us": 5000,
+        "in_packets": 0,
+        "in_bytes": 0,
+        "dropped": dict.fromkeys(("queue", "loss", "forced", "memory", "malformed", "refused"), 0),
+        "forced_ns": None,
+        "max_queue_B": 0,
+        "max_queue_packets": 0,
+        "lateness": {"max_ns": 0, "late": 0, "below_us": BELOW_US, "count": [0] * 12},
+    }
+    ways = [{**copy.deepcopy(way), "direction": name, **changes} for name in ("ab", "ba")]
+    process = {"user_us": 0, "system_us": 0, "waited_us": 0}
+    return {"t_ns": t_ns, "process": process, "directions": ways, "samples": None}
+
+
+def late(writes: dict[int, int], max_us: float) -> dict:
+    """Lateness of the given number of writes below each edge of the bins; 0 is the open bin."""
+    count = [writes.get(edge, 0) for edge in (*BELOW_US, 0)]
+    return {"max_ns": round(max_us * 1000), "late": 0, "below_us": BELOW_US, "count": count}
+
+
 FLOWS = (Direction(gen={}, sink={"t_go_ns": 10 * SECOND_NS}),)
 
 
@@ -499,3 +521,58 @@ def test_a_run_is_flagged_when_its_emulator_was_late_waited_or_had_no_memory(aft
     flags = flags_of(FINE, outcome(), [], [], BUSY, TIMING, emulated)
     assert list(flags) == ["emulator_late"] * bool(says)
     assert says in flags.get("emulator_late", "")
+
+
+# Samples that come in parts are put together, or the run fails.
+
+
+class Scripted:
+    """An agent with a list of answers."""
+
+    def __init__(self, answers):
+        self.answers = list(answers)
+
+    def poll(self, _timeout_s):
+        return self.answers.pop(0) if self.answers else None
+
+
+def part(table, first, values):
+    words = {"event": "samples", "run": 7, "role": "gen", "table": table}
+    return {**words, "first": first, "values": values}
+
+
+RESULT = {
+    **{"event": "gen_result", "run": 7, "status": "ok", "t_go_ns": 1, "total_bytes": 2},
+    **{"interval_sum_bytes": 2, "per_stream": [], "trace": None},
+    "samples": {"interval_ms": 50, "count": 3, "parts": 3},
+}
+PARTS = [part("t_ns", 0, [1, 2, 3]), part("bytes", 0, [0, 1, 2, 10]), part("bytes", 4, [11, 12])]
+
+
+def received(answers):
+    times = iter(range(1000))
+    side = RunEnd("h", Scripted(copy.deepcopy(answers)), "198.18.0.1", "data0", 0, 0)
+    return _Inbox(side, [7], lambda: next(times)).wait("gen_result", 7, 100)
+
+
+def test_the_parts_become_one_table_per_stream_and_a_trace_three():
+    samples = received([*PARTS, RESULT])["samples"]
+    assert samples["t_ns"].tolist() == [1, 2, 3]
+    assert samples["bytes"].tolist() == [[0, 1, 2], [10, 11, 12]]
+    names = ("rtt_us", "cwnd_segments", "retransmits")
+    traced = [part(name, 0, [5, 6, 7, 8, 9, 10]) for name in names]
+    samples = {**RESULT["samples"], "parts": 6}
+    trace = received([*PARTS, *traced, {**RESULT, "trace": {}, "samples": samples}])["trace"]
+    assert set(trace) == set(names)
+    assert all(np.array_equal(table, [[5, 6, 7], [8, 9, 10]]) for table in trace.values())
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [PARTS[:2], [*PARTS, PARTS[2]], [PARTS[0], PARTS[2], PARTS[1]], [PARTS[0], *PARTS[:2]]],
+    ids=["one missing", "one too many", "out of order", "twice"],
+)
+def test_incomplete_parts_fail_the_run(parts):
+    with pytest.raises(RunError, match="h: the samples of its gen_result are") as caught:
+        received([*parts, RESULT])
+    assert caught.value.code == "E-MEASURE-007" and caught.value.reason == "peer"

@@ -42,7 +42,7 @@ def asked(**changes) -> Request:
     return request(**{**plain, **changes})
 
 
-def test_a_real_run_closes_its_ledger_and_fits_the_schema(end):
+def test_a_real_run_and_its_intervals_close_the_ledger_and_fit_the_schema(end):
     outcome = measure(end, end, asked())
     (flow,) = outcome.flows
     assert flow.gen["status"] == flow.sink["status"] == "ok"
@@ -59,16 +59,11 @@ def test_a_real_run_closes_its_ledger_and_fits_the_schema(end):
     assert row["rtt_us"] > 0
     assert 0 < row["sender_cpu_percent"] <= 100
     assert row["interface_rx_B"] > row["received_B"]
-
-
-def test_the_intervals_of_a_real_run_sum_to_the_bytes_received(end):
-    outcome = measure(end, end, asked())
     frame = checked(joined(interval_rows("r", outcome.flows), INTERVAL_COLUMNS), INTERVAL_COLUMNS)
-    sink = outcome.flows[0].sink
-    assert frame["bytes"].sum() == sink["total_bytes"]
+    assert frame["bytes"].sum() == flow.sink["total_bytes"]
     assert frame["stream"].nunique() == 3
     inside = frame[frame["in_window"]]["bytes"].sum()
-    assert 0.7 * sink["window"]["bytes"] <= inside <= sink["window"]["bytes"]
+    assert 0.7 * flow.sink["window"]["bytes"] <= inside <= flow.sink["window"]["bytes"]
 
 
 def test_a_congestion_control_that_the_kernel_lacks_fails_the_run_and_not_the_agent(end):

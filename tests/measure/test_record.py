@@ -76,15 +76,12 @@ def test_a_run_without_a_window_has_no_goodput(window):
     assert goodput_MBps(sink) is None
 
 
-def test_both_directions_are_summed_and_stored():
+def test_both_directions_are_summed_and_stored_and_one_has_no_reverse():
     row = recorded(outcome(both=True))
     assert row["goodput_MBps"] == pytest.approx(40.0)
     assert row["goodput_forward_MBps"] == row["goodput_reverse_MBps"] == pytest.approx(20.0)
     assert row["sent_B"] == row["received_B"] == row["interval_sum_B"] == 56_000_000
     assert row["window_B"] == 40_000_000
-
-
-def test_one_direction_has_no_reverse():
     row = recorded(outcome())
     assert row["goodput_reverse_MBps"] is None
     assert row["sent_B"] == row["received_B"] == 28_000_000
@@ -264,7 +261,7 @@ def intervals_of(of: RunOutcome) -> pd.DataFrame:
 # Interval samples.
 
 
-def test_intervals_are_differences_of_the_growing_counts():
+def test_intervals_are_differences_of_the_counts_and_sum_to_the_windows_bytes():
     frame = intervals_of(outcome())
     assert frame.columns.tolist() == [column.name for column in INTERVAL_COLUMNS]
     assert len(frame) == 2 * 14
@@ -274,9 +271,6 @@ def test_intervals_are_differences_of_the_growing_counts():
     assert first["t_s"].tolist() == pytest.approx([step / 10 for step in range(1, 15)])
     assert first["interval_s"].tolist() == pytest.approx([0.1] * 14)
     assert math.isclose(frame["interval_s"].sum(), 2.8)
-
-
-def test_intervals_in_the_window_sum_to_the_windows_bytes():
     of = outcome()
     frame = intervals_of(of)
     inside = frame[frame["in_window"]]

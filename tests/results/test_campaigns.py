@@ -97,20 +97,6 @@ def test_an_adopted_record_counts_with_its_samples(tmp_path):
     assert samples.to_dict() == {"q": 1, "r": 0}
 
 
-def test_imported_records_always_count(tmp_path):
-    store = Store(tmp_path)
-    add(store, "imported@ab", run("i", 0))
-    begin(tmp_path, FIRST)
-    assert store.runs()["run_id"].tolist() == ["i"]
-
-
-def test_records_of_an_older_netlab_are_superseded_by_a_campaign(tmp_path):
-    store = Store(tmp_path)
-    add(store, "p@a@1500", run("r", 0))
-    begin(tmp_path, FIRST)
-    assert store.runs().empty and len(store.runs(superseded=True)) == 1
-
-
 def test_a_block_is_read_from_its_own_parts(tmp_path):
     store = Store(tmp_path)
     begin(tmp_path, FIRST)
@@ -121,7 +107,7 @@ def test_a_block_is_read_from_its_own_parts(tmp_path):
     assert set(runs["run_id"]) == set(intervals["run_id"]) == {"r", "q"}
 
 
-def test_ids_ascend_though_the_clock_is_set_back(tmp_path):
+def test_ids_ascend_though_the_clock_is_set_back_and_eleven_are_of_one_second(tmp_path):
     found = []
     for minutes in (0, 0, -60, 1):
         found.append(results_store.new_id(tmp_path, NOW + timedelta(minutes=minutes)))
@@ -133,21 +119,12 @@ def test_ids_ascend_though_the_clock_is_set_back(tmp_path):
         "20260102T030505Z",
     ]
     assert results_store.ids(tmp_path) == found and results_store.latest(tmp_path) == found[-1]
-
-
-def test_eleven_campaigns_in_a_second_keep_their_order(tmp_path):
-    for _ in range(11):
+    for _ in range(8):
+        begin(tmp_path, results_store.new_id(tmp_path, NOW + timedelta(minutes=1)))
+    assert results_store.latest(tmp_path) == f"{found[-1]}-8"
+    for _ in range(3):
         begin(tmp_path, results_store.new_id(tmp_path, NOW))
-    assert results_store.latest(tmp_path) == f"{FIRST}-10"
-
-
-def test_a_visit_made_again_is_another_part():
-    taken = ["c~b@r1", "c~b@r1~2"]
-    assert results_store.part_name("c", "b@r1", taken) == "c~b@r1~3"
-    assert results_store.part_name("c", "b@r2", taken) == "c~b@r2"
-    assert (
-        results_store.campaign_of("c~b@r1") == "c" and results_store.campaign_of("imported@1") == ""
-    )
+    assert results_store.latest(tmp_path) == f"{found[-1]}-11"
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"adopted": 3}', '{"adopted": {}, "looks": []}'])
@@ -158,14 +135,6 @@ def test_a_damaged_log_is_named(tmp_path, text):
     with pytest.raises(NetlabError) as caught:
         results_store.read_log(tmp_path, FIRST)
     assert caught.value.code == "E-RESULTS-011" and str(path) in str(caught.value)
-
-
-def test_a_log_is_read_as_it_was_written(tmp_path):
-    log = CampaignLog(
-        FIRST, "k", "t", "s", "d", "v", {"h": "1"}, {"p": ("a", "b")}, ({"round": 3, "going": 2},)
-    )
-    results_store.write_log(tmp_path, log)
-    assert results_store.read_log(tmp_path, FIRST) == log
 
 
 def test_a_damaged_file_is_left_out_and_stays_until_a_repair(tmp_path):
@@ -273,19 +242,6 @@ def test_only_parts_without_a_record_that_counts_go(store):
     assert planned(store.directory).files == ()
 
 
-def test_a_campaign_without_records_is_removed_with_its_log(tmp_path):
-    store = Store(tmp_path)
-    begin(tmp_path, FIRST)
-    add(store, f"{FIRST}~b@r1", run("r", 0, FIRST))
-    begin(tmp_path, SECOND)
-    add(store, f"{SECOND}~b@r1", run("r", 9, SECOND))
-    prune(planned(tmp_path))
-    assert (
-        results_store.ids(tmp_path) == [SECOND]
-        and not results_store.folder(tmp_path, FIRST).exists()
-    )
-
-
 def test_the_latest_campaign_stays_though_it_has_no_run_yet(tmp_path):
     store = Store(tmp_path)
     begin(tmp_path, FIRST)
@@ -293,6 +249,7 @@ def test_the_latest_campaign_stays_though_it_has_no_run_yet(tmp_path):
     begin(tmp_path, SECOND)
     prune(planned(tmp_path))
     assert results_store.ids(tmp_path) == [SECOND]
+    assert not results_store.folder(tmp_path, FIRST).exists(), "its log goes with its records"
 
 
 def test_an_outdated_plan_removes_no_file(store):

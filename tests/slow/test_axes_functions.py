@@ -59,22 +59,16 @@ OF_PANELS = {name for name, returned in RETURNS.items() if returned is Panels}
 FIGURE_LEVEL = OF_PANELS | {name for name, returned in RETURNS.items() if returned is Gallery}
 
 
-def test_the_walk_finds_the_charts():
+def test_charts_take_ax_by_name_or_no_axes_and_return_axes_panels_or_galleries():
     assert {"cells.cost_over_streams", "measured.order", "experiments.host_matrix"} <= AXES_LEVEL
     assert {"measured.panels", "cells.repeat_panels", "forest.comparison_charts"} <= FIGURE_LEVEL
     assert len(AXES_LEVEL) > 30 and len(FIGURE_LEVEL) > 10
-
-
-def test_an_axes_level_function_takes_ax_by_name_and_no_other_takes_axes():
     for name in AXES_LEVEL:
         ax = inspect.signature(FUNCTIONS[name]).parameters["ax"]
         assert (ax.kind, ax.default) == (inspect.Parameter.KEYWORD_ONLY, None), name
         assert typing.get_type_hints(FUNCTIONS[name])["ax"] == Axes | None, name
     for name in FIGURE_LEVEL:
         assert not {Axes, Axes | None} & {*typing.get_type_hints(FUNCTIONS[name]).values()}, name
-
-
-def test_no_function_returns_a_bare_figure_and_one_of_panels_is_named_so():
     assert [name for name, returned in RETURNS.items() if returned in (Figure, None)] == []
     assert OF_PANELS and all(name.endswith("panels") for name in OF_PANELS)
 

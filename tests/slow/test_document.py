@@ -1,4 +1,7 @@
-"""The PDF: title page, contents, bookmarks, tags for screen readers, the same bytes each time."""
+"""The PDF: title page, contents, bookmarks, tags for screen readers.
+
+That its bytes are the same each time is part of test_bundle.py.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def text_of(pdf):
     ).stdout
 
 
-def test_the_pdf_has_title_page_contents_numbers_and_captions(site, measured):
+def test_the_pdf_has_title_page_contents_numbers_captions_tags_and_bookmarks(site, measured):
     pages = text_of(site / "report.pdf").split("\f")
     assert (
         "10 Gb Ethernet back to back" in pages[0]
@@ -58,20 +61,10 @@ def test_the_pdf_has_title_page_contents_numbers_and_captions(site, measured):
     assert re.search(r"Table \d+: Linux64 → Linux64, bottleneck; table 2 in the source", whole)
     assert 10 < len(pages) < 30 and re.search(r"\n\s*3\s*$", pages[3].rstrip())
     assert "PING" not in whole
-
-
-def test_the_pdf_is_tagged_titled_and_has_bookmarks(site):
     raw = (site / "report.pdf").read_bytes()
     assert raw[:5] == b"%PDF-"
-    assert b"/StructTreeRoot" in raw and b"/Outlines" in raw and b"pdfuaid" in raw
-
-
-def test_the_same_results_give_the_same_bytes_and_leave_no_source(site, measured, tmp_path):
-    first, second = tmp_path / "a.pdf", tmp_path / "b.pdf"
-    for target in (first, second):
-        assert write_pdf(measured, site, target, "A title") == ""
-    assert first.read_bytes() == second.read_bytes()
     assert not (site / export.DOCUMENT_SOURCE).exists()
+    assert b"/StructTreeRoot" in raw and b"/Outlines" in raw and b"pdfuaid" in raw
 
 
 def test_the_title_page_names_the_author(site, measured, tmp_path):
@@ -80,18 +73,21 @@ def test_the_title_page_names_the_author(site, measured, tmp_path):
     assert "Author" not in text_of(site / "report.pdf").split("\f")[0]
 
 
-def test_a_short_table_stays_with_its_caption_and_note():
+def test_a_table_stays_with_its_caption_is_cut_shows_markup_and_leaves_room_for_every_column():
     short = MARKUP.table(Table(pd.DataFrame({"n": range(30)}), "c", note="below"))
     assert short.startswith("#block(breakable: false)[") and short.rstrip().endswith("]")
     assert short.index("below") < short.rindex("]")
     long = MARKUP.table(Table(pd.DataFrame({"n": range(31)}), "c", note="below"))
     assert long.startswith("#figure(")
-
-
-def test_a_column_of_sentences_leaves_room_for_the_others():
     frame = pd.DataFrame({"a": ["net.core.netdev_max_backlog"], "b": ["word " * 60], "c": [1]})
     assert "columns: (27fr, 60fr, auto, )" in MARKUP.table(Table(frame, "c"))
     assert "net.\u200bcore.\u200brmem_\u200bmax" in export._breakable("net.core.rmem_max")
+    shown = MARKUP.table(Table(pd.DataFrame({"#a": ['"] #panic("x")', "\\"]}), "*c*"))
+    assert r'[#"\"] #panic(\"x\")"]' in shown and r'[#"\\"]' in shown
+    assert MARKUP.par('a "b"\\').startswith(r'#"a \"b\"\\"')
+    table = Table(pd.DataFrame({"n": range(100)}), "c").head(60, "More elsewhere.")
+    assert len(table.frame) == 60 and table.note == "The first 60 of 100 rows. More elsewhere."
+    assert Table(pd.DataFrame({"n": [1]}), "c").head(60, "x").note == ""
 
 
 def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
@@ -100,18 +96,6 @@ def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
     target = tmp_path / "a.pdf"
     assert write_pdf(measured, tmp_path, target, "A title").startswith("typst failed: ")
     assert {path.name for path in tmp_path.iterdir()} == {"figures"}
-
-
-def test_markup_of_a_text_is_shown_and_not_obeyed():
-    shown = MARKUP.table(Table(pd.DataFrame({"#a": ['"] #panic("x")', "\\"]}), "*c*"))
-    assert r'[#"\"] #panic(\"x\")"]' in shown and r'[#"\\"]' in shown
-    assert MARKUP.par('a "b"\\').startswith(r'#"a \"b\"\\"')
-
-
-def test_a_long_table_is_cut_and_says_so(measured):
-    table = Table(pd.DataFrame({"n": range(100)}), "c").head(60, "More elsewhere.")
-    assert len(table.frame) == 60 and table.note == "The first 60 of 100 rows. More elsewhere."
-    assert Table(pd.DataFrame({"n": [1]}), "c").head(60, "x").note == ""
 
 
 def test_a_site_without_results_has_no_pdf_and_says_why(tmp_path):

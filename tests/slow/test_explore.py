@@ -11,7 +11,6 @@ from netlab.analysis.measured import from_frames
 from netlab.errors import BadInput
 from netlab.report import explore as module
 from netlab.report.explore import explore
-from netlab.report.page import script
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +38,11 @@ def test_a_view_has_the_runs_cells_and_chart_of_its_levels(m, explorer):
     assert view.table.frame.shape == (3, 4) and "MTU 16114 B" in view.chart.alt
 
 
-def test_all_views_are_in_the_document_and_one_is_open(explorer):
+def test_all_views_are_in_the_document_and_one_is_open(m, explorer):
     text = explorer._repr_html_()
+    assert text == explore(m, at={"group": "Linux64 -> Linux64"})._repr_html_()
+    assert repr(explorer).startswith("openlab-2003")
+    assert "Linux64 → Linux64, Kernel Tuning: MTU, B by TCP streams" in repr(explorer)
     assert len(re.findall(r'<details class="view f0-\d"', text)) == 3
     assert text.count('f0-0" open') == 1 and len(re.findall(r'f0-\d" open', text)) == 1
     assert text.count('<img role="img"') == 3
@@ -85,27 +87,13 @@ def test_views_that_an_interrupted_study_did_not_reach_say_so(m, count):
         assert list(view.runs) == list(m.runs)
 
 
-def test_its_text_has_every_table(explorer):
-    text = repr(explorer)
-    assert text.startswith("openlab-2003")
-    assert "Linux64 → Linux64, Kernel Tuning: MTU, B by TCP streams" in text
-
-
-def test_the_same_results_give_the_same_bytes(m, explorer):
-    again = explore(m, at={"group": "Linux64 -> Linux64"})
-    assert again._repr_html_() == explorer._repr_html_()
-
-
-def test_any_factor_can_be_the_axis_and_the_lines(m):
+def test_any_factor_can_be_the_axis_and_a_combination_outside_the_design_says_so(m):
     found = explore(m, "mtu_B", "tuning", {"group": "Linux64 <-> Linux64"})
     assert list(found.choices["streams"].values()) == ["1", "4", "12", "20"]
     table = found.views[0].table
     assert table.frame.index.tolist() == ["No Tuning", "Kernel Tuning", "Driver Tuning"]
     assert "per cent of twice the bus" in table.caption
     assert "Both directions together, of twice the bus." in table.note
-
-
-def test_a_combination_outside_the_design_says_so(m):
     found = explore(m, "streams", "tuning", {"group": "Linux64 -> Linux64"})
     assert list(found.choices["mtu_B"].values()) == ["1500 B", "9000 B", "16114 B"]
     cut = explore(m, "streams", "group")
@@ -132,10 +120,3 @@ def test_a_study_of_one_cell_has_one_view(tmp_path):
     found = explore(m)
     assert len(found.views) == 1 and not found.choices
     assert "<form" not in found._repr_html_()
-
-
-def test_the_script_of_a_page_and_of_a_cell_share_their_parts():
-    page, cell = script("site.js"), script("notebook.js")
-    for code in (page, cell):
-        assert code.startswith("(() => {") and "const sortable" in code and "const explore" in code
-    assert "hashchange" in page and "hashchange" not in cell

@@ -106,17 +106,6 @@ def test_a_long_path_has_its_charts_and_tables_by_part(lp):
 # Comparisons.
 
 
-def test_two_sides_are_compared_by_directory_or_as_results(stores):
-    found = netlab.compare(stores / "a", str(stores / "b"))
-    a, b = (netlab.Results(stores / name) for name in "ab")
-    for same in (netlab.compare(a, b), a.compare(b), a.compare(stores / "b")):
-        assert same.frame.equals(found.frame)
-    assert len(found.frame) == 140 and len(found.charts.charts) == 5
-    assert "geometric mean" in repr(found.answer)
-    for name in methods(found.tables):
-        assert shown(getattr(found.tables, name)()), name
-
-
 def test_an_empty_side_is_none_and_a_side_may_name_a_campaign(stores):
     found = netlab.compare(str(stores / "a"), "", by="tuning=none,full")
     assert found.frame["ratio"].gt(1).any()

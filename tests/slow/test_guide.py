@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import guide
 import pytest
 
+import netlab
 from netlab.cli import main
 from netlab.study import load
 
-BIN = Path(sys.executable).parent
 PAGES = sorted(path.name for path in guide.DOCS.glob("*.md"))
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 
 
 @pytest.mark.parametrize("command", guide.commands("guide.md", ""))
 def test_a_command_of_the_guide_runs(command, tmp_path):
-    environment = {**os.environ, "NETLAB_HOME": str(tmp_path)}
-    environment["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ("sh", "-c", command),
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = guide.run(command, tmp_path)
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.iterdir()), "each of these commands writes a file"
 
@@ -67,3 +55,25 @@ def test_links_lead_to_files_and_every_page_and_command_is_reached():
     first = texts["guide.md"] + texts["commands.md"]
     assert [page for page in PAGES if page != "guide.md" and page not in first] == []
     assert [name for name in main.commands if f"`netlab {name}" not in first] == []
+
+
+# ``make docs``.
+
+ROOT = guide.DOCS.parent
+
+
+def test_the_documentation_is_built_without_a_warning_and_has_the_whole_api(tmp_path):
+    make = (ROOT / "Makefile").read_text()
+    (options,) = re.findall(r"/sphinx-build (.*) build/docs$", make, re.M)
+    command = (sys.executable, "-m", "sphinx", *options.split(), str(tmp_path))
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=290, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for page in guide.DOCS.glob("*.md"):
+        assert (tmp_path / "docs" / f"{page.stem}.html").is_file()
+    assert (tmp_path / "native" / "PROTOCOL.html").is_file()
+    api = (tmp_path / "docs" / "api.html").read_text()
+    shown = set(re.findall(r'<dt class="[^"]*" id="netlab\.([\w.]+)"', api))
+    assert shown >= {*netlab.__all__} - {"__version__"}
+    assert shown >= {"Study.plan", "Results.cells", "Results.charts"}

@@ -104,15 +104,12 @@ def test_an_unknown_group_is_refused(cells):
         charts.panels(cells, "nobody")
 
 
-def test_drift_compares_the_halves_of_the_study(runs, study):
+def test_drift_compares_the_halves_of_the_study_and_overhead_has_median_and_largest(runs, study):
     drifting = runs.assign(goodput_MBps=runs["goodput_MBps"] * (1.1 - runs["order"] / 2100))
     alt = show(charts.drift(drifting, study=study)).alt
     assert "first half of the study averages +" in alt and "the second -" in alt
     assert show(charts.drift(runs[runs["round"] == 1])).alt.startswith("Empty chart")
     assert show(charts.drift(runs.head(0))).alt.startswith("Empty chart")
-
-
-def test_overhead_states_median_and_largest(runs):
     assert "median 0.200 s" in show(charts.overhead(runs)).alt
     assert show(charts.overhead(runs.head(0))).alt.startswith("Empty chart")
 

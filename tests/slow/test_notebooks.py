@@ -12,12 +12,11 @@ import synthetic
 from face_home import home_at
 from notebook_page import executed_page
 
+import netlab
 from netlab import study as studies
-from netlab.analysis.measured import load_measured
+from netlab.errors import BadInput
+from netlab.files.paths import data_dir
 from netlab.report import site as publish
-from netlab.report.front import picture
-from netlab.report.pages import measured_pages
-from netlab.report.site import measured_notebooks
 from netlab.results.frames import frame_of
 from netlab.study.file import freeze
 from netlab.study.published import Published
@@ -155,15 +154,6 @@ def crossed(tmp_path_factory):
     return directory
 
 
-def test_factors_are_shown_in_tables_and_charts_of_the_report(crossed):
-    measured = load_measured(crossed)
-    assert measured_notebooks(measured) == ("19-factors.ipynb",)
-    pages = {page.file: page for page in measured_pages(measured)}
-    assert "record length, B by" in pages["tables.html"].body
-    assert "<figure" in picture(measured)._repr_html_()
-    assert (measured.cells["n_valid"] > 0).all()
-
-
 def test_a_published_table_stands_beside_the_results(crossed, tmp_path):
     cells = [
         {"record_length_B": size, "mtu_B": mtu_B, "kernel": "up", "goodput_MBps": 0.3 * size**0.3}
@@ -177,3 +167,57 @@ def test_a_published_table_stands_beside_the_results(crossed, tmp_path):
     page = executed_page("20-published-beside", tmp_path, results=tmp_path / "r", study="sc-2003")
     assert "Theirs: published and measured" in page and "1024 to 8192" in page
     assert "holds" in page
+
+
+# Files of others: those that cannot be right are named and left out.
+
+SIDES = {"study": "other", "sender": "left", "receiver": "right"}
+
+
+def test_what_cannot_be_right_is_named_and_left_out(tmp_path):
+    found = netlab.import_files("two-stacks", link_Mbps=200, results=tmp_path / "r", **SIDES)
+    frame = found.frame.set_index("file")
+    wrong = frame[frame["problem"] != ""]
+    assert len(frame) == 29 and frame["runs"].sum() == 25
+    for name, runs, words in (
+        ("cubic-16-streams-5", 0, "intervals sum to"),
+        ("cubic-4-streams-5", 0, "do not agree"),
+        ("reno-1-streams-5", 1, "the link carries 24.1 MB/s of payload at most"),
+        ("reno-4-streams-5", 0, "not JSON"),
+    ):
+        row = wrong.loc[f"{name}.json.gz"]
+        assert row["runs"] == runs and words in row["problem"]
+    assert set(wrong.index) - {"README.md"} == {n for n in frame.index if "-5." in n}
+    assert found.results.cells["mean"].max() < 24.1
+    # without a rate of the link only contradictions within a file are seen
+    without = netlab.import_files("two-stacks", results=tmp_path / "without", **SIDES)
+    assert (without.frame["problem"] != "").sum() == 4
+    assert without.results.cells["mean"].max() > 24.1
+    again = netlab.import_files("two-stacks", link_Mbps=200, results=tmp_path / "r", **SIDES)
+    assert again.frame["runs"].sum() == 25 and str(again) == str(found)
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    for number, name in enumerate(("cubic-1-streams-1", "reno-1-streams-5")):
+        place = tmp_path / "files" / f"try{number}" / "out.json.gz"
+        place.parent.mkdir(parents=True)
+        place.write_bytes((data_dir() / "examples/two-stacks" / f"{name}.json.gz").read_bytes())
+    found = netlab.import_files(tmp_path / "files", link_Mbps=200, results=tmp_path / "r", **SIDES)
+    assert found.frame["runs"].tolist() == [1, 1]
+    assert [bool(text) for text in found.frame["problem"]] == [False, True]
+
+
+def test_the_notebook_reads_doubts_and_compares(tmp_path):
+    page = executed_page("22-published-runs", tmp_path, results=tmp_path / "r")
+    for words in ("24 of 29 files can be right", "24.1 MB/s of payload", "cannot tell"):
+        assert words in page
+    assert page.count("<table") >= 4 and (tmp_path / "r" / "study.yml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("directory", "facts", "words"),
+    [("nowhere", {}, "nowhere"), ("two-stacks", {"mtu": 1500}, "mtu")],
+)
+def test_a_wrong_call_is_refused(directory, facts, words, tmp_path):
+    with pytest.raises(BadInput, match=words):
+        netlab.import_files(directory, results=tmp_path / "r", **SIDES, **facts)

@@ -80,12 +80,8 @@ def test_a_report_after_an_edit_of_the_study_states_what_was_recorded(home, meas
     assert done.returncode == 0, done.stderr
     text = text_of(home / "site")
     for recorded in (
-        "& two racks",
-        "6 runs of 1 s in up to 3 rounds",
-        "1 s after 0.2 s of warm-up",
-        "every 100 ms",
-        f"seed {load_measured(measured).study.seed}",
-        "steal above 5 %",
+        *("& two racks", "6 runs of 1 s in up to 3 rounds", "1 s after 0.2 s of warm-up"),
+        *("every 100 ms", f"seed {load_measured(measured).study.seed}", "steal above 5 %"),
         "measured again, 1 time at most",
         f"campaign {measured_store.CAMPAIGN}, netlab {netlab.__version__}. Later edits of the "
         "study's file are not part of this report",

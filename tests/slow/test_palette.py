@@ -91,18 +91,12 @@ def test_an_mtu_has_one_look_whatever_others_there_are():
     assert len({str(s) for s in mtu_styles([1280, 1500, 4000, 9000]).values()}) == 4
 
 
-def test_text_in_a_line_s_colour_has_contrast_four_and_a_half_to_one():
+def test_lines_differ_in_grey_by_marker_and_dash_and_text_has_contrast():
     for colour in PALETTE:
         assert contrast(text_colour(colour)) >= 4.45
     assert text_colour("#003f7f") == "#003f7f"
-
-
-def test_the_first_four_colours_are_apart_in_grey():
     grey = sorted(_lightness(colour) for colour in PALETTE[:4])
     assert min(b - a for a, b in pairwise(grey)) >= 14
-
-
-def test_lines_differ_by_marker_and_dash_too():
     styles = [line_style(i) for i in range(6)]
     assert len({s["marker"] for s in styles}) == 6
     assert len({str(s["linestyle"]) for s in styles}) == 6

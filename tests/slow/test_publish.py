@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import nbformat
 import pytest
 import synthetic
@@ -136,3 +139,13 @@ def test_an_import_is_reported_with_nothing_between(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "Imported: old" in (tmp_path / "site" / "index.html").read_text()
     assert "iperf3" in Results("old").explore()._repr_html_()
+
+
+def test_a_report_is_loaded_without_the_grammar_of_iris():
+    code = """
+import sys, netlab.report.site
+assert "lark" not in sys.modules and "rfc3987_syntax" not in sys.modules
+import lark, rfc3987_syntax  # both are installed, and stay usable
+"""
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

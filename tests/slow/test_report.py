@@ -6,8 +6,6 @@ import multiprocessing
 import os
 import re
 import stat
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -25,6 +23,7 @@ from netlab.errors import BadInput, NetlabError
 from netlab.report import render, tables
 from netlab.report.export import write_downloads
 from netlab.report.page import replacing
+from netlab.report.screen import PAGE
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read
@@ -101,14 +100,8 @@ def test_the_index_shows_the_study_whole(one_group, notebook, tmp_path):
     text = index.read_text()
     assert index == tmp_path / "site" / "index.html"
     for part in (
-        "10 Gb Ethernet back to back",
-        "Provenance",
-        "How to cite",
-        "@misc{netlab-openlab-2003",
-        "What it shows<",
-        "a line",
-        "2026-01-06 12:00 UTC",
-        "No PDF: not requested",
+        *("10 Gb Ethernet back to back", "Provenance", "How to cite", "@misc{netlab-openlab-2003"),
+        *("What it shows<", "a line", "2026-01-06 12:00 UTC", "No PDF: not requested"),
     ):
         assert part in text, part
     assert "Table 2: Linux64 -&gt; Linux64" in (index.parent / "tables.html").read_text()
@@ -145,19 +138,14 @@ def test_outputs_and_texts_of_a_notebook_have_nothing_active(tmp_path):
         assert word not in page, word
 
 
-def test_links_between_notebooks_lead_to_their_pages(notebook, tmp_path):
+def test_links_to_and_mentions_of_a_notebook_lead_to_its_page(notebook, tmp_path):
     other = _save(tmp_path / "02-next.ipynb", [v4.new_markdown_cell("# Next\n\n## part")])
     text = _text(tmp_path, other, notebook)
     assert 'href="02-next.html#part"' in text and "99-elsewhere.ipynb" not in text
-
-
-def test_a_mention_of_a_notebook_in_a_text_is_a_link(tmp_path):
-    text = "# Next\n\nSee `01-first.ipynb`, [`01-first.ipynb`](01-first.ipynb) and `99-x.ipynb`."
-    first = _save(tmp_path / "01-first.ipynb", [v4.new_markdown_cell("# First")])
-    other = _save(tmp_path / "02-next.ipynb", [v4.new_markdown_cell(text)])
-    page = _text(tmp_path, first, other)
-    assert page.count('<a href="01-first.html"><code>01-first.ipynb</code></a>') == 2
-    assert "and <code>99-x.ipynb</code>." in page
+    mentions = "# It\n\n`01-first.ipynb`, [`01-first.ipynb`](01-first.ipynb) and `99-x.ipynb`."
+    text = _text(tmp_path, notebook, _save(other, [v4.new_markdown_cell(mentions)]))
+    assert text.count('<a href="01-first.html"><code>01-first.ipynb</code></a>') == 2
+    assert "and <code>99-x.ipynb</code>." in text
 
 
 def test_pages_of_a_part_are_folded_in_the_navigation(notebook, tmp_path):
@@ -182,17 +170,6 @@ def test_a_progress_bar_leaves_its_last_state(tmp_path):
     assert text.count('<pre class="stream') == 2
 
 
-def test_long_lists_are_folded(tmp_path):
-    study = synthetic.openlab()
-    runs = synthetic.runs_of(study, change=lambda row: row["path"] == "64-64")
-    runs = runs.assign(flags=runs["flags"].mask(runs["streams"] == 1, "stalled"))
-    synthetic.store_of(tmp_path / "store", study, runs)
-    m = load_measured(tmp_path / "store", synthetic.openlab_file())
-    site = _site(tmp_path, m)
-    assert "<summary>Flagged runs: 42</summary>" in (site / "precision.html").read_text()
-    assert "<summary>Disturbed and empty cells: 98</summary>" in (site / "tables.html").read_text()
-
-
 def test_a_notebook_that_failed_says_so(tmp_path):
     error = v4.new_output("error", ename="E", evalue="x", traceback=["\x1b[0;31mE\x1b[0m: <x>"])
     path = _save(tmp_path / "bad.ipynb", [v4.new_code_cell("1/0", outputs=[error])])
@@ -200,10 +177,11 @@ def test_a_notebook_that_failed_says_so(tmp_path):
     assert "E: &lt;x&gt;" in (tmp_path / "s" / "bad.html").read_text()
 
 
-def test_a_title_of_markup_stays_text(tmp_path):
-    study_file = synthetic.foreign_file(tmp_path)
-    synthetic.store_of(tmp_path / "store", synthetic.foreign(tmp_path))
-    m = load_measured(tmp_path / "store", study_file)
+def test_a_study_with_every_run_flagged_gives_a_report_in_which_markup_stays_text(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    runs = synthetic.runs_of(study, change=lambda row: row.update(flags="failed", message="<&>"))
+    synthetic.store_of(tmp_path / "store", study, runs)
+    m = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
     site = _site(tmp_path, m)
     index = (site / "index.html").read_text()
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; two racks" in index
@@ -212,14 +190,6 @@ def test_a_title_of_markup_stays_text(tmp_path):
         assert len(Outline(text).named("script")) == 1 and not Outline(text).named("b")
         assert "<b>left" not in text
     assert "No group of this study states a target." in (site / "tables.html").read_text()
-
-
-def test_a_study_with_every_run_flagged_still_gives_a_report(tmp_path):
-    study = synthetic.foreign(tmp_path)
-    runs = synthetic.runs_of(study, change=lambda row: row.update(flags="failed", message="<&>"))
-    synthetic.store_of(tmp_path / "store", study, runs)
-    m = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
-    site = _site(tmp_path, m)
     flags = (site / "precision.html").read_text()
     assert "Flagged runs: 2 of 2" in flags and "&lt;&amp;&gt;" in flags
     assert "1 run, all flagged: failed" in (site / "tables.html").read_text()
@@ -261,18 +231,6 @@ def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
             build_site([ExecutedNotebook(bad)], target, pdf=False)
     assert _digests(target) == before
     assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb", "torn.ipynb"}
-
-
-def test_what_a_killed_build_left_is_removed_by_the_next_one(notebook, tmp_path):
-    target = tmp_path / "out" / "site"
-    build = "import os, sys; from pathlib import Path; from netlab.report.page import replacing\n"
-    build += "with replacing(Path(sys.argv[1])) as work:\n"
-    build += "    (work / 'page').touch(); os.kill(os.getpid(), 9)"
-    subprocess.run((sys.executable, "-c", build, target), check=False)
-    (left,) = target.parent.iterdir()
-    assert (left / "page").is_file()
-    build_site([ExecutedNotebook(notebook)], target, pdf=False)
-    assert os.listdir(target.parent) == ["site"]
 
 
 @pytest.mark.parametrize("failures", [1, 2])
@@ -323,9 +281,10 @@ def test_a_directory_of_other_files_is_never_replaced(tmp_path):
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
-def test_two_notebooks_of_one_name_are_refused(notebook, tmp_path):
-    index = _save(tmp_path / "index.ipynb", [v4.new_markdown_cell("# x")])
-    for given in ([notebook, notebook], [index]):
+def test_a_notebook_cannot_take_the_place_of_another_or_of_a_page(notebook, tmp_path):
+    names = ("index", "calibration", f"{PAGE}mine")
+    pages = [_save(tmp_path / f"{name}.ipynb", [v4.new_markdown_cell("# x")]) for name in names]
+    for given in ([notebook, notebook], *([page] for page in pages)):
         with refused(BadInput, "E-REPORT-007"):
             _text(tmp_path, *given)
 
@@ -335,7 +294,4 @@ def test_tables_without_content_become_sentences(one_group):
     quiet = replace(one_group, runs=whole)
     assert tables.unsupported(quiet)._repr_html_().startswith("<p")
     assert "No run was flagged" in repr(tables.flagged(quiet))
-
-
-def test_the_overhead_table_has_every_block(one_group):
-    assert len(tables.overhead(one_group).frame) == one_group.runs["block_id"].nunique() + 1
+    assert len(tables.overhead(quiet).frame) == quiet.runs["block_id"].nunique() + 1

@@ -10,13 +10,11 @@ import synthetic
 from calibrated_samples import CELLS, EMULATOR, MACHINE, store_calibration
 
 from netlab.analysis.measured import load_measured
-from netlab.errors import BadInput
 from netlab.report.calibration import calibration_pages
-from netlab.report.site import ExecutedNotebook, build_site
+from netlab.report.site import build_site
 from netlab.study.file import freeze
 
 FILE = "calibration.html"
-LINK = f'<dt><a href="{FILE}">Calibration</a></dt>'
 
 
 def with_hosts(**facts):
@@ -65,7 +63,10 @@ def test_each_part_has_its_charts_then_tables_then_method_date_machine_and_kerne
     home, calibrations
 ):
     store_calibration(calibrations)
-    page = (site(home) / FILE).read_text()
+    index = (site(home) / "index.html").read_text()
+    assert f'<dt><a href="{FILE}">Calibration</a></dt>' in index, "in the box of trust"
+    assert f'href="{FILE}"' in index[index.index("<nav") : index.index("</nav>")]
+    page = (home / "site" / FILE).read_text()
     headings = re.findall(r'<h2 id="([^"]+)"', page)
     assert headings == ["in-short", "rates", "emulator"]
     sections = dict(re.findall(r'<h2 id="(\w+)">(.*?)</section>', page, re.DOTALL))
@@ -79,14 +80,6 @@ def test_each_part_has_its_charts_then_tables_then_method_date_machine_and_kerne
     assert "10000 Mb/s, 9000 B: -1.62 %" in sections["rates"], "alt text"
     assert "20 ms, 500 Mb/s: +80 µs (+53 to +115), within" in sections["emulator"], "alt text"
     assert "3 of 4 known rates met on 2026-01-05" in page
-
-
-def test_the_box_of_trust_and_the_navigation_lead_to_the_page(home, calibrations):
-    store_calibration(calibrations)
-    index = (site(home) / "index.html").read_text()
-    assert LINK in index
-    navigation = index[index.index("<nav") : index.index("</nav>")]
-    assert f'href="{FILE}"' in navigation
 
 
 def test_without_a_calibration_there_is_no_page_and_no_link(home):
@@ -137,10 +130,3 @@ def test_damaged_files_are_listed(home, calibrations):
     (page,) = calibration_pages(measured(home), calibrations)
     assert page.contents[-1][1] == "Damaged files"
     assert "2026-01-07T100000Z/calibration.json" in page.body
-
-
-def test_a_notebook_cannot_take_the_place_of_the_page(tmp_path):
-    (tmp_path / "calibration.ipynb").write_text("{}")
-    with pytest.raises(BadInput) as caught:
-        build_site([ExecutedNotebook(tmp_path / "calibration.ipynb")], tmp_path / "site")
-    assert caught.value.code == "E-REPORT-007"

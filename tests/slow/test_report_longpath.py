@@ -1,47 +1,39 @@
-"""Tables of a long path, for runs with known values."""
+"""Tables and charts of a long path, for runs with known values."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
-from netlab.measure.bottleneck import VERDICTS
+from netlab.charts import longpath as charts
 from netlab.report import longpath as tables
 from netlab.report.site import FACTORS, LONG_PATH, measured_notebooks
 
 
-def test_the_short_form_says_that_it_is_short(lp):
+def test_the_paths_are_those_of_the_study_whose_short_form_says_that_it_is_short(lp):
     said = repr(tables.form(lp))
     assert said.startswith("Short form.")
     assert "runs of 6 s" in said and "longer runs of the whole study" in said
-
-
-def test_the_paths_are_those_of_the_study(lp):
     frame = tables.paths(lp).frame.set_index("path")
     assert frame.loc["wide-area", "RTT, ms"] == "183.022"
     assert frame.loc["wide-area", "window needed, MB"] == "57.2"
     assert frame.loc["shallow-queue", "queue, MB"] == "14.3"
 
 
-def test_all_stacks_and_both_frames_are_compared(lp):
+def test_all_stacks_frames_memory_settings_and_windows_are_compared(lp):
     frame = tables.stacks(lp).frame
     assert frame[["stack", "MTU, B"]].to_numpy().tolist() == [
         *(["Reno", 9000], ["Reno", 1500], ["HighSpeed", 9000], ["HighSpeed", 1500]),
         *(["Scalable", 9000], ["Scalable", 1500], ["FAST", 9000], ["FAST", 1500]),
     ]
     assert not frame["Mb/s"].str.contains("nan").any()
-
-
-@pytest.mark.parametrize("table", [tables.stacks, tables.configurations])
-def test_the_bottleneck_is_the_same_whatever_the_store_has_for_it(lp, table):
-    stored = lp.measured.runs
-    expected = table(lp).frame
-    assert expected["bound by"].isin(VERDICTS).all()
-    for runs in (stored.drop(columns="bottleneck"), stored.assign(bottleneck="loss")):
-        other = replace(lp, measured=replace(lp.measured, runs=runs))
-        pd.testing.assert_frame_equal(table(other).frame, expected)
+    frame = tables.memory(lp).frame
+    assert frame[["memory settings", "window"]].to_numpy().tolist() == [
+        *(["A", "40 M, requested"], ["B", "40 M, requested"]),
+        *(["A", "kernel's"], ["B", "kernel's"]),
+    ]
 
 
 def test_the_ten_configurations_show_their_settings(lp):
@@ -55,14 +47,6 @@ def test_the_ten_configurations_show_their_settings(lp):
     assert ("txqueuelen", "7 to 8") in found
     assert ("windows, sender/receiver", "5 to 6") in found
     assert ("tcp_rmem; tcp_wmem", "2 to 3") in found
-
-
-def test_fast_is_shown_with_either_memory_setting_and_window(lp):
-    frame = tables.memory(lp).frame
-    assert frame[["memory settings", "window"]].to_numpy().tolist() == [
-        *(["A", "40 M, requested"], ["B", "40 M, requested"]),
-        *(["A", "kernel's"], ["B", "kernel's"]),
-    ]
 
 
 def test_a_loss_is_shown_beside_its_law(lp):
@@ -83,27 +67,64 @@ def test_two_flows_are_shown_and_the_short_form_names_its_omissions(lp):
     assert "Only the whole study" in repr(tables.fairness(lp, "fairness"))
 
 
-def test_the_transfer_is_printed_as_rapid_did(lp):
+def test_the_transfer_is_printed_as_rapid_did_and_ping_and_traceroute_as_they_did(lp):
     said = repr(tables.transfer(lp))
     assert "983316480.0 bytes" in said and "16388608000.0 bytes" in said
     assert "total time          4.000 seconds" in said
     assert "2185.476 megabits/sec" in said
     assert f"{983316480 * 8 / 4 / 1e6:.3f} megabits/sec" in said
     assert "6 % of the records of 2003" in said
-
-
-def test_ping_and_traceroute_are_shown_as_printed(lp):
     said = repr(tables.path_as_seen(lp))
     assert "# wide-area" in said and "PING printed" in said and "hops printed" in said
 
 
-def test_a_long_path_has_its_own_notebook(lp):
+def test_a_long_path_has_its_own_notebook_and_charts_over_streams_where_a_group_varies_them(lp):
     assert measured_notebooks(lp.measured) == (LONG_PATH,)
-
-
-def test_charts_over_streams_follow_it_where_a_group_varies_them(lp):
     runs = lp.measured.runs.copy()
     first = runs.index[runs["group"] == runs["group"].iloc[0]]
     runs.loc[first[0], "streams"] = runs["streams"].max() + 1
     varied = replace(lp.measured, runs=runs)
     assert measured_notebooks(varied) == (LONG_PATH, FACTORS)
+
+
+# Charts show and describe every run, and mark flagged ones.
+
+
+def test_runs_over_time_and_their_summary_show_all_that_is_known_of_each_stack(lp):
+    (chart,) = charts.over_time(lp, lp.part("comparison", 9000), "Frames of 9000 B").charts
+    for word in ("Reno", "HighSpeed", "Scalable", "FAST", "goodput, Mb/s", "queue, MB", "RTT, ms"):
+        assert word in chart.svg
+        assert word in chart.alt
+    assert "Mb/s after slow start" in chart.alt
+    whole, blown_up = charts.summary(lp, lp.part("comparison", 1500), "Frames of 1500 B").charts
+    for chart in (whole, blown_up):
+        assert all(name in chart.svg for name in ("Reno", "HighSpeed", "Scalable", "FAST"))
+    assert "blow-up" in blown_up.svg and "blow-up" not in whole.svg
+    assert "The path carries 23" in whole.alt  # 2500 Mb/s of frames, less their headers
+
+
+def test_a_chart_shows_a_loss_beside_its_law_two_flows_and_the_configurations_in_order(lp):
+    runs = lp.part("recovery (scaled down)")
+    (chart,) = charts.recoveries(lp, runs, "One packet lost").charts
+    # samples are 100 ms apart, so the least window may be seen some round trips of 30 ms late
+    assert re.search(r"Reno: 210 to 10[5-9] segments, back after 3", chart.alt)
+    (at_183_ms,) = charts.recoveries(lp, lp.part("recovery"), "One packet lost").charts
+    assert "Reno: 6392 to 3196 segments, not back" in at_183_ms.alt
+    (chart,) = charts.sharing(lp, lp.part("fairness (scaled down)"), "Two flows").charts
+    assert "Scalable and Reno: index 1.00 at the end" in chart.alt
+    runs = lp.part("configurations")
+    (chart,) = charts.configurations(lp, runs, "HS TCP").charts
+    places = [chart.alt.index(f"plot {number} (") for number in range(1, 11)]
+    assert places == sorted(places)
+
+
+def test_a_part_without_runs_has_no_chart_and_a_flagged_run_says_so(lp):
+    nothing = lp.part("fairness")  # of the whole study only
+    assert nothing.empty
+    for draw in (charts.over_time, charts.summary, charts.recoveries, charts.sharing):
+        assert draw(lp, nothing, "Nothing").charts == ()
+    assert charts.configurations(lp, nothing, "Nothing").charts == ()
+    runs = lp.measured.runs.assign(flags="interference")
+    flagged = replace(lp, measured=replace(lp.measured, runs=runs))
+    (chart,) = charts.over_time(flagged, flagged.part("comparison", 9000), "Frames").charts
+    assert "Reno*" in chart.svg and "Flagged run" in chart.caption

@@ -54,21 +54,10 @@ def test_a_cell_less_precise_than_asked_is_not_ranked(study):
     assert (best.drop(of_wide.index) != "–").all()
 
 
-def test_a_study_with_fixed_rounds_only_counts():
-    m = synthetic.measured()
-    assert len(tables.precision(m).tables) == 1 and len(less_precise(m)) == 0
-
-
-def test_stability_is_stated_in_three_sentences(study):
-    shown = tables.stability(measured(study))
-    assert shown.frame["test"].tolist() == ["drift", "step", "carry-over"]
-    assert shown.frame["finding"].str.contains("distinguishable from zero").all()
-
-
 def test_a_report_of_two_rounds_does_not_speak_of_intervals():
-    study = load(synthetic.openlab_file(), rounds=2)
-    m = synthetic.measured(study)
+    m = synthetic.measured(load(synthetic.openlab_file(), rounds=2))
     (counts,) = tables.precision(m).tables
+    assert len(less_precise(m)) == 0, "rounds are fixed"
     assert counts.note.startswith("140 cells; an interval takes 3 valid rounds.")
     table = tables.of_group(m, "Linux64 -> Linux64")
     assert table.note == "No ±: an interval takes 3 valid rounds."

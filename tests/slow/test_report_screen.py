@@ -11,10 +11,9 @@ import synthetic
 from screened import screened
 
 import netlab
-from netlab.errors import BadInput
 from netlab.report.bundle import _copy_results
 from netlab.report.screen import PAGE
-from netlab.report.site import ExecutedNotebook, build_site
+from netlab.report.site import build_site
 from netlab.screen.run import write_files
 from netlab.study.file import freeze
 
@@ -46,7 +45,7 @@ def site(results, tmp_path_factory):
     return site
 
 
-def test_the_page_has_the_effects_the_least_set_and_the_tuning_to_use(site):
+def test_the_page_has_effects_least_set_and_tuning_and_one_that_cannot_be_read_is_named(site):
     page = (site / f"{PAGE}mine.html").read_text()
     headings = re.findall(r'<h2 id="([^"]+)"', page)
     assert headings == ["in-short", "effects", "tuning-to-use", "not-factors"]
@@ -56,25 +55,12 @@ def test_the_page_has_the_effects_the_least_set_and_the_tuning_to_use(site):
     assert "name: mine-least" in page and "source: paper, tcp_rmem" in page
     assert "the device has no ring sizes to set" in page
     assert "net.ipv4.tcp_ecn: refused in 1 row with it" in page
-
-
-def test_results_have_their_screens(results):
-    (found,) = results.screens.values()
-    assert found.least_set == ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
-
-
-def test_a_bundle_has_the_screen_and_its_stores(results, tmp_path):
-    _copy_results(results.measured, tmp_path, blocks=True)
-    names = {p.relative_to(tmp_path).as_posix() for p in tmp_path.glob("screens/**/*.*")}
-    assert names == {"screens/mine/screen.json", "screens/mine/effects/runs/one.parquet"}
-
-
-def test_a_screen_that_cannot_be_read_is_named_on_its_page(site):
     assert "written by another version" in (site / f"{PAGE}old.html").read_text()
 
 
-def test_a_notebook_cannot_take_the_place_of_a_screen(tmp_path):
-    (tmp_path / f"{PAGE}mine.ipynb").write_text("{}")
-    with pytest.raises(BadInput) as caught:
-        build_site([ExecutedNotebook(tmp_path / f"{PAGE}mine.ipynb")], tmp_path / "site")
-    assert caught.value.code == "E-REPORT-007"
+def test_results_and_their_bundle_have_the_screen(results, tmp_path):
+    (found,) = results.screens.values()
+    assert found.least_set == ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+    _copy_results(results.measured, tmp_path, blocks=True)
+    names = {p.relative_to(tmp_path).as_posix() for p in tmp_path.glob("screens/**/*.*")}
+    assert names == {"screens/mine/screen.json", "screens/mine/effects/runs/one.parquet"}

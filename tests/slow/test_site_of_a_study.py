@@ -22,7 +22,6 @@ from netlab.study.file import freeze
 
 IDS = re.compile(r'\sid="([^"]+)"')
 LINKS = re.compile(r'<a [^>]*href="([^"]+)"')
-GROUP = "Linux64 -> Linux64"
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +96,7 @@ def test_a_study_that_passes_has_no_banner(tmp_path):
         assert '<aside class="gate"' not in page.read_text(), page.name
 
 
-def test_headings_tables_cells_and_runs_have_addresses_of_their_own(site):
+def test_headings_tables_cells_and_runs_have_addresses_and_every_link_leads_somewhere(site):
     for page in site.glob("*.html"):
         text = page.read_text()
         ids = IDS.findall(text)
@@ -108,9 +107,6 @@ def test_headings_tables_cells_and_runs_have_addresses_of_their_own(site):
     text = (site / "03-analysis.html").read_text()
     assert 'id="then"' in text and 'id="then-2"' in text
     assert '<a href="#then-2">Then</a>' in text
-
-
-def test_every_link_leads_somewhere(site):
     ids = {page.name: set(IDS.findall(page.read_text())) for page in site.glob("*.html")}
     for page in site.glob("*.html"):
         for link in LINKS.findall(page.read_text()):
@@ -137,12 +133,19 @@ def test_a_cell_leads_to_its_runs_and_a_run_to_its_record_plot_and_block(site, o
     assert "stalled: &lt;i&gt;nothing&lt;/i&gt; came" in page
 
 
-def test_the_views_show_each_group_that_was_measured(site):
+def test_the_views_show_each_measured_group_and_provenance_folds_what_is_equal(site):
     for view in ("streams", "ceiling", "bottlenecks", "effects", "repeats", "cost"):
         text = (site / f"{view}.html").read_text()
         assert view == "bottlenecks" or '<figure class="netlab-figure"' in text, view
         assert view == "effects" or '<h2 id="linux64-to-linux64">' in text, view
     assert not (site / "trend.html").exists(), "there is one campaign"
+    tables = (site / "tables.html").read_text()
+    assert "<summary>Disturbed and empty cells: 122</summary>" in tables, "a long list is folded"
+    assert "<summary>Flagged runs" not in (site / "precision.html").read_text()
+    text = (site / "provenance.html").read_text()
+    assert "linux64-a" in text and "6.12.0" in text
+    assert "<summary>The same on all hosts:" in text
+    assert "study digest (SHA-256)" in text
 
 
 def test_every_notebook_is_there_as_one_and_every_group_as_csv_and_latex(site, one_group):
@@ -207,10 +210,3 @@ def test_the_policy_allows_the_one_script_and_no_other(site):
         policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)[1]
         assert f"script-src 'sha256-{digest}'" in policy.split("; ")
         assert "default-src 'none'" in policy and text.count("<script") == 1
-
-
-def test_provenance_has_a_column_a_host_and_folds_what_is_equal(site):
-    text = (site / "provenance.html").read_text()
-    assert "linux64-a" in text and "6.12.0" in text
-    assert "<summary>The same on all hosts:" in text
-    assert "study digest (SHA-256)" in text

@@ -10,7 +10,10 @@ import pytest
 import synthetic
 
 from netlab.analysis import measured as module
-from netlab.analysis.measured import stability
+from netlab.analysis.measured import load_measured, stability, trend
+from netlab.results import store as results_store
+from netlab.results.store import CampaignLog, Store
+from netlab.study.file import freeze
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,7 @@ def scaled(runs: pd.DataFrame, factor) -> pd.DataFrame:
 
 def test_a_quiet_campaign_is_stable(study):
     table = found(campaign(study, 1))
+    assert table.index.tolist() == ["drift", "step", "carry-over"]
     assert not table["found"].any() and (table["p"] > 0.01).all()
     assert table["text"].str.contains("distinguishable from zero").all()
 
@@ -48,7 +52,7 @@ def test_findings_in_quiet_campaigns_are_as_rare_as_the_level_says(study, monkey
     assert findings <= 13  # of 120 at 5 %: more has a probability below 1 in 100
 
 
-def test_a_drift_is_found_with_its_size_over_the_time_measured(study):
+def test_a_drift_is_found_with_its_size_over_the_time_measured_or_an_hour(study):
     runs = campaign(study, 2)
     hours = np.arange(len(runs)) / 3600
     table = found(scaled(runs, np.exp(0.5 * hours)))
@@ -60,9 +64,6 @@ def test_a_drift_is_found_with_its_size_over_the_time_measured(study):
     assert drift["unit"] == f"% over {minutes}" and "an hour" not in drift["text"]
     assert drift["text"].startswith("goodput drifted by +")
     assert f"interval {drift['low']:+.1f} to {drift['high']:+.1f} %" in drift["text"]
-
-
-def test_drift_of_a_campaign_of_an_hour_or_more_is_stated_an_hour(study):
     runs = campaign(study, 2)
     spread = pd.to_timedelta(np.linspace(0, 7200, len(runs)), unit="s")
     longer = runs.assign(started_at=runs["started_at"].min() + spread)
@@ -115,3 +116,41 @@ def test_few_visits_are_not_tested_and_an_empty_frame_is_not_an_error(study):
     assert table["p"].isna().all() and not table["found"].any()
     assert table["text"].str.contains("too few").all()
     assert len(stability(runs.iloc[:0])) == 3
+
+
+# Campaigns of one directory beside one another, with the steps between them.
+
+IDS = ("20260101T000000Z", "20260102T000000Z", "20260103T000000Z")
+
+
+def directory_of(tmp_path, study, factors):
+    """Results of one campaign a factor, whose goodput is multiplied by it."""
+    store = Store(tmp_path)
+    for number, (campaign, factor) in enumerate(zip(IDS, factors, strict=False)):
+        freeze(study, results_store.folder(tmp_path, campaign))
+        log = CampaignLog(campaign, "k", "2026-01-01T00:00:00", study.name, study.digest(), "0.1.0")
+        results_store.write_log(tmp_path, log)
+        runs = synthetic.runs_of(study, seed=number)
+        runs = runs.assign(campaign=campaign, goodput_MBps=runs["goodput_MBps"] * factor)
+        runs = runs.astype({"campaign": "string"})
+        for block_id, part in runs.groupby("block_id"):
+            name = results_store.part_name(campaign, f"{block_id}@r1", store.parts())
+            store.write(name, part, synthetic.intervals_of(part.head(0), study))
+    return load_measured(tmp_path)
+
+
+def test_a_step_is_found_between_the_campaigns_that_differ(tmp_path):
+    m = directory_of(tmp_path, synthetic.openlab(), (1.0, 1.0, 0.9))
+    frame = trend(m)
+    assert frame["campaign"].tolist() == list(IDS)
+    assert frame["step"].tolist() == [False, False, True]
+    assert frame["ratio"].iloc[2] == pytest.approx(0.9, rel=0.01)
+    assert frame["level"].iloc[2] == pytest.approx(0.9, rel=0.01)
+    assert (frame["common"] == [0, 140, 140]).all()
+    assert frame["low"].iloc[2] < frame["ratio"].iloc[2] < frame["high"].iloc[2]
+
+
+def test_results_without_campaigns_have_no_trend(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    synthetic.store_of(tmp_path / "store", study)
+    assert trend(load_measured(tmp_path / "store", tmp_path / "two-racks.yml")).empty

@@ -84,7 +84,7 @@ def test_a_link_has_the_levels_of_its_factors():
         card.path("cable+queues=3+offloads=all")
 
 
-def test_groups_add_factors_and_replace_those_of_the_study():
+def test_groups_add_factors_replace_those_of_the_study_and_leave_out_combinations():
     group = BASE["groups"][0]
     study = crossed(
         factors={"send": ["copy", "zerocopy"]},
@@ -96,6 +96,9 @@ def test_groups_add_factors_and_replace_those_of_the_study():
     first, second = study.groups
     assert len(study.combinations(first)) == 2 * 2 * 4
     assert {one.levels for one in study.combinations(second)} == {(("send", "copy"),)}
+    group = BASE["groups"][0]
+    study = crossed(groups=[{**group, "exclude": [{"mtu_B": 1500}]}, {**group, "name": "two"}])
+    assert [len(study.combinations(g)) for g in study.groups] == [2, 4]
 
 
 @pytest.mark.parametrize(
@@ -111,12 +114,6 @@ def test_combinations_are_left_out(entry, left):
     study = crossed(factors={"send": ["copy", "zerocopy"]}, exclude=[entry])
     found = study.combinations(study.groups[0])
     assert len(found) == left == len(runs_of(study))
-
-
-def test_a_group_leaves_out_combinations_of_its_own():
-    group = BASE["groups"][0]
-    study = crossed(groups=[{**group, "exclude": [{"mtu_B": 1500}]}, {**group, "name": "two"}])
-    assert [len(study.combinations(g)) for g in study.groups] == [2, 4]
 
 
 def test_run_ids_and_keys_are_all_different():
@@ -371,13 +368,10 @@ def test_a_mistake_is_named_with_its_line_and_key(expected, text, tmp_path):
     assert caught.value.key == key
 
 
-def test_an_option_of_a_group_that_is_a_factor_too_is_refused():
+def test_options_hosts_and_interfaces_that_do_not_go_with_a_factor_are_refused():
     with refused(BadInput, "E-STUDY-064", match="groups.0.buffer_B.*4096"):
         group = {**BASE["groups"][0], "buffer_B": 4096}
         crossed(factors={"buffer_B": [0, 65536]}, groups=[group])
-
-
-def test_only_the_lab_has_links_to_set():
     end = {"address": "192.0.2.1", "interface": "eth0"}
     other = {"address": "192.0.2.2", "interface": "eth0"}
     hosts = {name: {"kind": "ssh", "address": f"{name}.example"} for name in ("left", "right")}
@@ -386,9 +380,6 @@ def test_only_the_lab_has_links_to_set():
     assert crossed(**content, factors={"send": ["copy", "zerocopy"]})
     with refused(BadInput, "E-STUDY-070", match="groups.0.path.*rtt_ms"):
         crossed(**content, factors={"rtt_ms": [1, 2]})
-
-
-def test_a_link_with_a_given_interface_cannot_be_several():
     ends = [{"host": "left", "interface": "a0"}, {"host": "right"}]
     paths = {"cable": {"ends": ends, "link": {}}}
     assert crossed(paths=paths, factors={"queues": [2]})

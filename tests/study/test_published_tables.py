@@ -46,15 +46,12 @@ def place(tmp_path):
     return tmp_path
 
 
-def test_a_table_beside_the_study_is_read_in_MB_a_second(place):
+def test_a_table_beside_the_study_or_in_it_is_read_in_MB_a_second(place):
     table = load(place / "mine.yml").published
     assert (table.title, table.fluctuation_percent) == ("Theirs", 2)
     assert table.factors == ("mtu_B", "record_length_B")
     assert table.cells[0] == {"mtu_B": 1500, "record_length_B": 1024, "goodput_MBps": 200.0}
     assert [cell["goodput_MBps"] for cell in table.cells] == [200, 300, 250, 500]
-
-
-def test_the_lines_of_yaml_may_stand_in_the_study(place):
     lines = "".join(f"  {line}\n" for line in TABLE.splitlines())
     whole = load(place / "mine.yml").published
     (place / "mine.yml").write_text(f"{STUDY}published:\n{lines}")
@@ -164,12 +161,9 @@ def named(made):
     return study.report, file
 
 
-def test_a_notebook_that_does_not_exist_is_refused(study_of):
+def test_a_notebook_that_does_not_exist_and_two_of_one_name_are_refused(study_of, tmp_path):
     with refused(BadInput, "E-STUDY-085", match=r"nowhere\.ipynb"):
         report_notebooks(*named(study_of("nowhere.ipynb")))
-
-
-def test_two_notebooks_of_one_name_are_refused(study_of, tmp_path):
     (tmp_path / "14-claims.ipynb").write_text("{}")
     with refused(BadInput, "E-STUDY-084"):
         report_notebooks(*named(study_of("14-claims.ipynb", "14-claims")))

@@ -16,7 +16,7 @@ from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.files.yaml_file import read_yaml
 from netlab.study import QUICK, Study, load
-from netlab.study.file import PARTS, frozen_text, json_schema, yaml_flow
+from netlab.study.file import PARTS, freeze, json_schema, yaml_flow
 
 SCHEMA = json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -29,9 +29,15 @@ def parts():
     return [(name, part) for name, part in found.items() if "properties" in part]
 
 
-def test_it_is_a_json_schema():
+def test_it_is_a_json_schema_of_every_part_and_key_that_the_models_have():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
+    assert {*PARTS, "Described"} == {name for name, _ in parts()}
+    described = dict(parts())
+    assert {"Study", "Group", "Emulator", "Factors"} <= set(models())
+    for name, model in models().items():
+        names = {field.alias or key for key, field in model.model_fields.items()}
+        assert names == set(described[name]["properties"]), name
 
 
 @pytest.mark.parametrize(("name", "part"), parts(), ids=[name for name, _ in parts()])
@@ -40,10 +46,6 @@ def test_every_key_has_a_description_and_an_example_that_fits(name, part):
         assert place["description"] and len(place["examples"]) == 1, key
         alone = VALIDATOR.evolve(schema={**place, "$defs": SCHEMA["$defs"]})
         alone.validate(place["examples"][0])
-
-
-def test_the_reference_has_every_part():
-    assert {*PARTS, "Described"} == {name for name, _ in parts()}
 
 
 def models():
@@ -64,14 +66,6 @@ def inside(annotation):
     return [m for arg in getattr(annotation, "__args__", ()) for m in inside(arg)]
 
 
-def test_the_models_have_no_key_that_the_schema_lacks():
-    described = dict(parts())
-    assert {"Study", "Group", "Emulator", "Factors"} <= set(models())
-    for name, model in models().items():
-        names = {field.alias or key for key, field in model.model_fields.items()}
-        assert names == set(described[name]["properties"]), name
-
-
 @pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
 def test_every_study_that_netlab_brings_is_valid(file):
     VALIDATOR.validate(json.loads(json.dumps(read_yaml(file))))
@@ -79,10 +73,11 @@ def test_every_study_that_netlab_brings_is_valid(file):
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("quick", [False, True])
-def test_the_copy_of_a_study_beside_its_results_is_valid(file, quick, tmp_path):
-    (tmp_path / "study.yml").write_text(frozen_text(load(file, quick=quick)))
-    VALIDATOR.validate(json.loads(json.dumps(read_yaml(tmp_path / "study.yml"))))
-    assert load(tmp_path / "study.yml").name.endswith(QUICK) == quick
+def test_the_copy_of_a_study_beside_its_results_is_valid_and_has_its_digest(file, quick, tmp_path):
+    study = load(file, quick=quick)
+    VALIDATOR.validate(json.loads(json.dumps(read_yaml(freeze(study, tmp_path)))))
+    again = load(tmp_path / "study.yml")
+    assert again.name.endswith(QUICK) == quick and again.digest() == study.digest()
 
 
 @pytest.mark.parametrize("name", guide.files("guide.md"))
@@ -175,18 +170,8 @@ def test_a_missing_key_is_refused_and_described(key, tmp_path):
 @pytest.mark.parametrize(
     "value",
     [
-        "left -> right",
-        "<->",
-        "on",
-        "1",
-        "a: b",
-        "x, y",
-        1.5,
-        True,
-        None,
-        {"a": [1, "b"]},
-        "~/x",
-        "-",
+        *("left -> right", "<->", "on", "1", "a: b", "x, y", 1.5, True, None),
+        *({"a": [1, "b"]}, "~/x", "-"),
     ],
 )
 def test_examples_are_yaml_of_the_same_value(value):

@@ -14,7 +14,7 @@ from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load, slug
-from netlab.study.file import freeze, short_form
+from netlab.study.file import short_form
 
 
 def written(tmp_path: Path, content: dict) -> Path:
@@ -26,7 +26,7 @@ def written(tmp_path: Path, content: dict) -> Path:
 # The committed design of the 2003 report.
 
 
-def test_the_openlab_study_has_the_reports_140_cells():
+def test_the_openlab_study_has_the_reports_140_cells_mtus_and_buses():
     study = load(OPENLAB)
     levels = sum(len(level.mtus_B) for level in study.tunings)
     assert levels * len(study.groups) == 35
@@ -34,9 +34,18 @@ def test_the_openlab_study_has_the_reports_140_cells():
     assert study.streams == (1, 4, 12, 20)
     assert (study.min_rounds, study.max_rounds) == (4, 24)
     assert study.precision.half_width_percent == 5.0 and study.precision.budget == 1200.0
+    study = load(OPENLAB)
+    mtus_B = {level.name: level.mtus_B for level in study.tunings}
+    assert mtus_B == {"none": (1500, 9000), "kernel": (1500, 9000), "full": (1500, 9000, 16114)}
+    assert study.bus_MBps("64-64") == 2128.0
+    assert study.bus_MBps("32-64") == 1600.0
+    assert not study.bus_shared("64-64")
+    assert study_with("hosts", "linux64-b", "bus", None).bus_MBps("64-64") is None
+    either = study_with("hosts", "linux64-b", "bus", "shared", True)
+    assert either.bus_shared("64-64") and not either.bus_shared("32-64")
 
 
-def test_the_openlab_groups_are_those_of_chapter_4():
+def test_the_openlab_groups_and_arguments_are_those_of_the_report():
     study = load(OPENLAB)
     rows = [
         (group.table, group.sender, study.receiver(group), group.direction)
@@ -49,22 +58,10 @@ def test_the_openlab_groups_are_those_of_chapter_4():
         (5, "linux64-a", "linux32", "->"),
         (6, "linux32", "linux64-a", "<->"),
     ]
-
-
-def test_the_openlab_arguments_are_those_of_sections_3_2_and_4_1_3():
     groups = load(OPENLAB).groups
     assert {group.buffer_B for group in groups} == {262144}
     lengths = {group.table: group.record_length_B for group in groups}
     assert lengths == {2: 65536, 3: 262144, 4: 65536, 5: 65536, 6: 65536}
-
-
-def test_the_openlab_mtus_and_buses():
-    study = load(OPENLAB)
-    mtus_B = {level.name: level.mtus_B for level in study.tunings}
-    assert mtus_B == {"none": (1500, 9000), "kernel": (1500, 9000), "full": (1500, 9000, 16114)}
-    assert study.bus_MBps("64-64") == 2128.0
-    assert study.bus_MBps("32-64") == 1600.0
-    assert not study.bus_shared("64-64")
 
 
 def test_a_host_takes_its_own_profile_where_it_has_one():
@@ -74,31 +71,16 @@ def test_a_host_takes_its_own_profile_where_it_has_one():
     assert study.profile("linux64-a", "full") == "openlab-2003-full"
 
 
-def test_the_slower_bus_is_unknown_when_one_bus_is():
-    assert study_with("hosts", "linux64-b", "bus", None).bus_MBps("64-64") is None
-
-
-def test_a_shared_bus_at_either_end_is_shared():
-    study = study_with("hosts", "linux64-b", "bus", "shared", True)
-    assert study.bus_shared("64-64")
-    assert not study.bus_shared("32-64")
-
-
 # load() and the digest.
 
 
-def test_quick_takes_the_quick_timing_and_says_so_in_the_name():
+def test_quick_takes_the_quick_timing_unless_another_is_given_and_says_so_in_the_name():
     study = load(OPENLAB, quick=True)
     assert study.name == "openlab-2003-quick"
     assert (study.timing.rounds, study.timing.seconds) == (2, 0.2)
     assert study.digest() != load(OPENLAB).digest()
-
-
-def test_quick_and_given_timing_go_together():
-    study = load(OPENLAB, quick=True, rounds=1, seconds=0.5)
-    assert (study.timing.rounds, study.timing.seconds) == (1, 0.5)
-    assert study.timing.interval_ms == 40
-    assert study.name == "openlab-2003-quick"
+    given = load(OPENLAB, quick=True, rounds=1, seconds=0.5)
+    assert (given.timing.rounds, given.timing.seconds, given.timing.interval_ms) == (1, 0.5, 40)
 
 
 @pytest.mark.parametrize("quick", [CONTENT["quick"], None])
@@ -152,19 +134,8 @@ def test_the_digest_does_not_depend_on_layout_comments_or_the_order_of_keys(tmp_
     text = yaml.safe_dump(turned, sort_keys=False, default_flow_style=True, width=10_000)
     path.write_text(f"# a comment\n{text}\n# another\n")
     assert load(path).digest() == load(OPENLAB, rounds=3).digest()
-
-
-@pytest.mark.parametrize("quick", [False, True])
-@pytest.mark.parametrize("file", sorted(OPENLAB.parent.glob("*.yml")), ids=lambda file: file.stem)
-def test_the_copy_beside_results_has_the_digest_of_its_study(file, quick, tmp_path):
-    study = load(file, quick=quick)
-    assert load(freeze(study, tmp_path)).digest() == study.digest()
-
-
-def test_the_digest_takes_1_and_1_0_seconds_for_the_same():
-    whole = study_with("timing", "seconds", 1)
-    point = study_with("timing", "seconds", 1.0)
-    assert whole.digest() == point.digest()
+    one, point = (study_with("timing", "seconds", seconds).digest() for seconds in (1, 1.0))
+    assert one == point
 
 
 @pytest.mark.parametrize(
@@ -220,13 +191,17 @@ def timed(tmp_path: Path, **timing: float) -> Path:
     return written(tmp_path, {**WITHOUT, "timing": timing})
 
 
-def test_a_study_without_quick_has_fewer_and_shorter_runs(tmp_path):
+def test_a_study_without_quick_has_fewer_and_shorter_runs_with_samples_enough(tmp_path):
     path = timed(tmp_path, rounds=5, seconds=8.0, warmup_s=1.5, interval_ms=100, drain_s=7.0)
     short = load(path, quick=True)
     assert short.name == "openlab-2003-quick"
     expected = {"rounds": 2, "seconds": 2.0, "warmup_s": 1.5, "interval_ms": 100, "drain_s": 7.0}
     assert short.timing.model_dump() == expected
     assert short.groups == load(path).groups
+    assert load(path, quick=True, seconds=0.7).timing.seconds == 0.7
+    assert load(timed(tmp_path, rounds=1), quick=True).timing.rounds == 1
+    sampled = load(timed(tmp_path, seconds=1.0, interval_ms=1000), quick=True).timing
+    assert sampled.interval_ms * 5 <= sampled.seconds * 1000
 
 
 @pytest.mark.parametrize(
@@ -234,15 +209,6 @@ def test_a_study_without_quick_has_fewer_and_shorter_runs(tmp_path):
 )
 def test_a_short_run_has_a_quarter_of_the_seconds_within_limits(tmp_path, seconds, expected):
     assert load(timed(tmp_path, seconds=seconds), quick=True).timing.seconds == expected
-
-
-def test_a_short_form_never_has_more_rounds_than_the_study(tmp_path):
-    assert load(timed(tmp_path, rounds=1), quick=True).timing.rounds == 1
-
-
-def test_a_short_run_has_samples_enough(tmp_path):
-    timing = load(timed(tmp_path, seconds=1.0, interval_ms=1000), quick=True).timing
-    assert timing.interval_ms * 5 <= timing.seconds * 1000
 
 
 def test_a_short_run_is_long_enough_for_the_loss_that_it_forces():
@@ -256,11 +222,6 @@ def test_a_short_run_is_long_enough_for_the_loss_that_it_forces():
     short = short_form(slac.model_copy(update={"quick": None, "groups": late}), "slac")
     assert short.timing.seconds == slac.timing.seconds
     assert short.timing.rounds <= 2
-
-
-def test_a_derived_form_and_given_timing_go_together(tmp_path):
-    study = load(timed(tmp_path, rounds=5, seconds=8.0), quick=True, seconds=0.7)
-    assert (study.timing.rounds, study.timing.seconds) == (2, 0.7)
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
-
 import pytest
 
 from netlab import published
 from netlab.congestion import bdp_B
 from netlab.files.paths import data_dir
 from netlab.study import Group, Study, load
-from netlab.study.factors import Combination
-from netlab.study.groups import group_at
 from netlab.study.schedule import measuring_s, visits
 from netlab.study.stacks import parse_wad
 from netlab.tuning.profiles import Profile, load_profile
 
-CELLS = Path(__file__).with_name("slac_cells.csv")
 FILE = data_dir() / "studies" / "slac-2003.yml"
 STACKS = {"Reno": "reno", "HighSpeed": "highspeed", "Scalable": "scalable", "FAST": "fast"}
 SHORT_FORM_S = 8 * 60
@@ -148,31 +142,3 @@ def test_the_limited_slow_start_is_wad_confs(study):
     assert study.stacks["highspeed-wad"] == entry.stack()
     (group,) = part(study, "limited slow start")
     assert (group.congestion, group.buffer_B) == ("highspeed-wad", entry.sndbuf)
-
-
-def cell(study: Study, group: Group, one: Combination) -> dict[str, str]:
-    """All that a cell of the study depends on, as text."""
-    run = group_at(group, one.of_run)
-    found = {
-        "part": run.part,
-        "path": run.path,
-        "tuning": one.tuning,
-        "mtu_B": one.mtu_B,
-        "streams": one.streams,
-        "congestion": study.congestion_of(run),
-        **{
-            name: getattr(run, name) for name in ("record_length_B", "buffer_B", "receive_buffer_B")
-        },
-        **{name: getattr(run, name) for name in ("force_loss_at_s", "records", "quick_records")},
-        "short": run.short,
-    }
-    return {name: "" if value is None else str(value) for name, value in found.items()}
-
-
-def test_the_factors_cross_to_the_cells_that_groups_of_their_own_had(study):
-    """The file has the cells of the study as it was with a group a stack."""
-    with CELLS.open(encoding="utf-8", newline="") as file:
-        before = list(csv.DictReader(file))
-    now = [cell(study, g, one) for g in study.groups for one in study.combinations(g)]
-    assert sorted(map(tuple, map(dict.items, now))) == sorted(map(tuple, map(dict.items, before)))
-    assert len(now) == 45 and len(study.groups) == 19

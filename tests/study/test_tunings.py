@@ -6,7 +6,6 @@ import copy
 
 import pytest
 import yaml
-from openlab import CONTENT
 from refusals import refused
 
 from netlab.errors import BadInput
@@ -336,10 +335,3 @@ def test_a_frozen_copy_runs_without_the_files_its_tunings_came_from(write, tmp_p
         assert provenance_key(measured, one, one.runs[0], context) == provenance_key(
             again, other, other.runs[0], context
         )
-
-
-def test_a_frozen_copy_of_the_openlab_study_holds_the_tunings_of_2003(tmp_path):
-    frozen = freeze(validated(Study, copy.deepcopy(CONTENT), "x"), tmp_path)
-    profiles = yaml.safe_load(frozen.read_text())["profiles"]
-    names = ("normal", "kernel", "full", "kernel-linux32", "full-linux32")
-    assert set(profiles) == {f"openlab-2003-{name}" for name in names}

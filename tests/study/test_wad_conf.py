@@ -23,21 +23,15 @@ def printed() -> str:
     return "\n".join([f"[{section}]", *lines, ""])
 
 
-def test_the_printed_file_is_highspeed_tcp_with_limited_slow_start():
+def test_the_printed_file_is_highspeed_tcp_and_aimd_without_floyd_and_reno_when_empty():
     (entry,) = parse_wad(printed())
     assert (entry.name, entry.dst_addr, entry.sndbuf) == ("GVA", "192.91.239.0/24", 41943040)
     assert entry.stack() == Stack(law="highspeed", max_ssthresh_segments=100)
     assert entry.overridden() == {"wadai": 6.0, "wadmd": 0.3}
     assert set(entry.unmodelled()) == set(UNMODELLED)
-
-
-def test_without_floyd_increase_and_decrease_are_its_own():
     (entry,) = parse_wad(printed().replace("floyd: 1", "floyd: 0"))
     assert entry.stack() == Stack(law="aimd", increase=6.0, decrease=0.3, max_ssthresh_segments=100)
     assert entry.overridden() == {}
-
-
-def test_omitted_parameters_are_those_of_reno():
     assert parse_wad("[any]\n")[0].stack() == Stack(law="aimd")
 
 

@@ -124,15 +124,12 @@ def test_iperf3_text_of_both_directions_and_of_the_reverse():
     assert one(recorded("iperf3-text-reverse.txt")).client_sends is False
 
 
-def test_an_iperf3_servers_log_has_a_run_for_each_client():
+def test_an_iperf3_servers_log_has_a_run_for_each_client_and_one_that_sent_its_own_count():
     log = recorded("iperf3-text-server.txt")
     stop = "iperf3: interrupt - the server has terminated\n"
     found = parse(log + log + stop)
     assert [record.line for record in found] == [1, len(log.splitlines()) + 4]
     assert all(record.client_sends for record in found)
-
-
-def test_an_iperf3_server_that_sent_has_the_senders_count_alone():
     record = one(recorded("iperf3-server-reverse.json"))
     assert record.client_sends is False
     assert (record.forward.measured_at, record.forward.received_B) == ("sender", None)
@@ -180,16 +177,16 @@ def test_iperf2_csv_has_its_streams_by_their_times():
     refused_for(text.splitlines()[0] + ",0.1,1,2,3,0", "UDP")
 
 
-def test_iperf2_sums_alone_are_of_their_streams():
+def test_iperf2_sums_full_duplex_and_server_logs_are_of_the_end_that_counted():
     record = one(recorded("iperf2-sum-only.txt") + "me@left:~$ \n")
     assert (record.streams, record.retransmits) == (2, 306)
     assert record.forward.goodput_MBps == 11400 / 8 and len(record.forward.samples) == 2
-
-
-def test_iperf2_full_duplex_with_enhanced_reports():
     record = one(recorded("iperf2-full-duplex-enhanced.txt"))
     assert [flow.goodput_MBps for flow in record.flows] == [6610 / 8, 4690 / 8]
     assert [flow.measured_at for flow in record.flows] == ["sender", "receiver"]
+    text = recorded("iperf2-server-enhanced.txt")
+    again = text[text.index("[  1] local") :].replace("[  1]", "[  9]")
+    assert [run.forward.measured_at for run in parse(text + again)] == ["receiver"] * 2
 
 
 @pytest.mark.parametrize(
@@ -201,12 +198,6 @@ def test_iperf2_full_duplex_with_enhanced_reports():
 )
 def test_iperf2_tests_without_goodput_are_named(line, words):
     refused_for(f"Client connecting to 10.0.0.2, TCP port 5001\n{line}\n", words)
-
-
-def test_every_run_of_an_iperf2_server_is_counted_by_the_receiver():
-    text = recorded("iperf2-server-enhanced.txt")
-    again = text[text.index("[  1] local") :].replace("[  1]", "[  9]")
-    assert [run.forward.measured_at for run in parse(text + again)] == ["receiver"] * 2
 
 
 # flent

@@ -138,27 +138,25 @@ def test_iperf3_gives_its_exact_bytes(name, part):
     assert (record.version, record.congestion, record.mss_B) == ("3.12", "cubic", 8948)
 
 
-def test_iperf3_bidir_has_samples_of_both_directions():
+def test_iperf3_samples_are_of_both_directions_of_the_receiver_and_in_the_window():
     assert {sample.stream for sample in one("iperf3-bidir.json").reverse.samples} == {0, 1}
-
-
-def test_iperf3_omitted_seconds_are_warm_up_and_out_of_the_window():
     forward = one("iperf3-omit.json").forward
     assert [sample.in_window for sample in forward.samples] == [False, True, True]
     assert [round(sample.t_s) for sample in forward.samples] == [1, 2, 3]
     assert forward.window_B > 0
-
-
-def test_iperf3_server_output_as_json_gives_the_receivers_intervals():
     client, server = one("iperf3-server-json.json"), one("iperf3-server.json")
     assert client.forward.samples == server.forward.samples
     assert client.forward.received_B == server.forward.received_B
 
 
-def test_several_iperf3_documents_in_one_file_are_several_runs():
+def test_several_documents_or_lines_of_one_file_are_several_runs():
     text = (RECORDED / "iperf3-tcp.json").read_text()
     lines = text.count("\n")
     assert [record.line for record in parse(text + text)] == [1, lines + 1]
+    names = ("nuttcp-tcp.txt", "nuttcp-bytes.txt", "nuttcp-intervals.txt")
+    text, verbose, intervals = ((RECORDED / name).read_text() for name in names)
+    found = parse(text + verbose + verbose + text + verbose + intervals)
+    assert [len(record.forward.samples) for record in found] == [0, 0, 0, 0, 0, 4]
 
 
 def test_iperf2_bytes_are_binary_and_bits_are_decimal():
@@ -232,13 +230,6 @@ def test_nuttcp_rates_refine_the_time_of_an_interval_beyond_its_two_digits():
     assert samples[1].t_s == pytest.approx(2.0, abs=0.01)
 
 
-def test_several_nuttcp_lines_are_several_runs():
-    names = ("nuttcp-tcp.txt", "nuttcp-bytes.txt", "nuttcp-intervals.txt")
-    text, verbose, intervals = ((RECORDED / name).read_text() for name in names)
-    found = parse(text + verbose + verbose + text + verbose + intervals)
-    assert [len(record.forward.samples) for record in found] == [0, 0, 0, 0, 0, 4]
-
-
 @pytest.mark.parametrize(
     ("name", "streams", "both"),
     [("upload", 2, False), ("both", 1, True), ("down", 1, False), ("rrul", 4, True)],
@@ -259,12 +250,9 @@ def test_flent_streams_are_counted_by_direction(name, streams, both):
     assert all(flow.samples for flow in record.flows)
 
 
-def test_text_beyond_its_limit_is_refused_before_it_is_read(monkeypatch):
+def test_text_beyond_its_limit_or_of_an_unknown_format_is_refused(monkeypatch):
     monkeypatch.setattr("netlab.results.imports.formats.MAX_TEXT_B", 1000)
     with refused(BadInput, "E-IMPORT-018", match="more than 1000 bytes"):
         text_of(gzip.compress(b"0" * 10**6))
-
-
-def test_an_unknown_format_is_named_with_the_known_ones():
     with refused(BadInput, "E-IMPORT-021", match=r"line 1: .*iperf3 JSON"):
         parse("hello\n")

@@ -1,22 +1,104 @@
-"""Comparisons over many stores are those that a single pair of runs tables gives."""
+"""Cells and comparisons over many stores are those that each store gives."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import measured_store
 import numpy as np
 import pandas as pd
 import pytest
+import stores_campaign
 import synthetic
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from refusals import refused
+from scipy.stats import binom
 
 from netlab import study as studies
-from netlab.analysis.cells import nominal_level
+from netlab.analysis.cells import (
+    CELL_COLUMNS,
+    CELL_KEYS,
+    Cells,
+    nominal_level,
+    valid,
+    window_rates,
+)
 from netlab.analysis.compare import Asked, compare
 from netlab.errors import BadInput, NetlabError
-from netlab.fleet.records import Stores
+from netlab.fleet.records import Stores, stores_below
 from netlab.results.store import Store
+
+
+def assert_same_cells(store: Store) -> None:
+    expected = Cells()(store.runs(), store.intervals())
+    found = Stores((store,)).cells()
+    found = found[found["source"] == str(store.directory)][list(CELL_COLUMNS)]
+    order = list(CELL_KEYS)
+    found, expected = (each.sort_values(order, ignore_index=True) for each in (found, expected))
+    for column in CELL_COLUMNS:
+        ours, theirs = found[column], expected[column]
+        if pd.api.types.is_float_dtype(theirs):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12, err_msg=column)
+        else:
+            assert ours.isna().tolist() == theirs.isna().tolist(), column
+            assert ours.dropna().tolist() == theirs.dropna().tolist(), column
+
+
+def test_cells_of_three_rounds_are_those_of_the_store(tmp_path):
+    study = synthetic.openlab()
+    runs = synthetic.runs_of(study, change=synthetic.only(tuning=("none", "full")))
+    store = Store(tmp_path / "openlab")
+    for block_id, part in runs.groupby("block_id"):
+        store.write(block_id, part, synthetic.intervals_of(part[:0], study))
+    assert_same_cells(store)
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    goodputs=st.lists(
+        st.one_of(st.floats(1e-3, 1e5), st.just(0.0), st.just(math.nan)), min_size=8, max_size=8
+    ),
+    flags=st.lists(st.sampled_from(["", "", "", "stalled", "failed,stalled"]), min_size=8),
+    rounds=st.integers(1, 4),
+)
+def test_cells_of_any_goodputs_are_those_of_the_store(tmp_path_factory, goodputs, flags, rounds):
+    directory = tmp_path_factory.mktemp("any")
+    study = synthetic.foreign(directory, "[1, 4]", rounds=rounds)
+    runs = synthetic.runs_of(study)
+    runs["flags"] = pd.Series(flags[: len(runs)], dtype="string").reindex(runs.index)
+    runs["goodput_MBps"] = goodputs[: len(runs)]
+    store = synthetic.store_of(directory / "results", study, runs)
+    assert_same_cells(store)
+
+
+def test_quantiles_of_samples_are_those_of_the_summed_streams(tmp_path):
+    study = synthetic.foreign(tmp_path, "[1, 4]", rounds=2)
+    store = synthetic.store_of(tmp_path / "results", study)
+    found = stores_below([tmp_path / "results"]).samples()
+    samples = dict(list(store.intervals().groupby("run_id")))
+    runs = valid(store.runs())
+    assert len(found) == 2
+    for row in found.itertuples():
+        of_cell = runs[runs["streams"] == row.streams]
+        rates = np.concatenate([window_rates(samples[run]) for run in of_cell["run_id"]])
+        assert row.samples == len(rates)
+        measured = [row.p01_MBps, row.median_MBps, row.p99_MBps]
+        np.testing.assert_allclose(measured, np.quantile(rates, [0.01, 0.5, 0.99]), rtol=1e-9)
+
+
+def test_a_study_or_a_level_of_confidence_that_is_none_is_refused(tmp_path):
+    stores = Stores((synthetic.store_of(tmp_path / "results", synthetic.foreign(tmp_path)),))
+    with refused(BadInput, "E-FLEET-046", match="there are two-racks"):
+        stores.cells("other")
+    with refused(BadInput, "E-FLEET-045"):
+        stores.cells(confidence=95)
+
+
+# Comparisons.
 
 FIRST, SECOND = "20260105T100000Z", "20260106T100000Z"
 STREAMS = "[1, 2, 4]"
@@ -159,3 +241,29 @@ def test_a_column_or_levels_that_cannot_be_compared_are_refused(tmp_path, study)
         stores.compare("goodput_MBps", "1", "2")
     with refused(NetlabError, "E-FLEET-048", match="of streams 1 and of streams 77"):
         stores.compare("streams", "1", "77")
+
+
+# Known effects of generated stores are found.
+
+SIZE = stores_campaign.Size(studies=1, stores=5, rounds=10)
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Reports of all steps for 10^3 runs and 10^6 samples."""
+    directory = tmp_path_factory.mktemp("campaign")
+    return {name: stores_campaign.step(name, directory, SIZE) for name in stores_campaign.STEPS}
+
+
+def test_every_run_counts_once_and_known_effects_lie_in_intervals_as_often_as_they_state(reports):
+    assert reports["cells-all"]["runs"] == 1000
+    assert reports["samples-all"]["cells"] == 100
+    cells = reports["cells-all"]["cells"]
+    assert cells == 100
+    least, most = binom.ppf([1e-4, 1 - 1e-4], cells, 0.95)
+    assert least <= reports["cells-all"]["within_percent"] / 100 * cells <= most
+    for name, ratio in (("compare-tunings", 1.5), ("compare-mtus", 1.25)):
+        assert reports[name]["verdicts"] == {"faster": 50}
+        assert reports[name]["overall"] == pytest.approx(ratio, rel=0.02)
+    assert not {"faster", "slower"} & set(reports["compare-equals"]["verdicts"])
+    assert reports["samples-all"]["median_off_percent"] < 2

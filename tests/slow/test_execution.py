@@ -1,4 +1,4 @@
-"""A notebook takes the parameters it has, of the kinds it asks for, and no other."""
+"""Notebooks are executed with the parameters they have, and ended when they send no progress."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import nbformat
 import papermill
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from refusals import refused
 
-from netlab.errors import BadInput
-from netlab.notebooks.execution import declared, names_checked
+from netlab.errors import BadInput, NetlabError
+from netlab.notebooks import kernel as kernels
+from netlab.notebooks.execution import declared, execute, names_checked
+from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.parameters import check
+from netlab.notebooks.progress import SilentNotebook
 
 DEFAULTS = 'study = "openlab"\nrepeats = 3\nseconds = 1.0\nquick = False\nseed: int | None = None'
 CHECK = (
@@ -112,19 +116,16 @@ def test_only_the_cell_of_papermill_is_validated():
 # Names, before papermill sees them.
 
 
-def test_names_are_read_from_the_tagged_cell(notebook, tmp_path):
+def test_names_are_read_from_the_tagged_cell_and_known_ones_pass(notebook, tmp_path):
     assert declared(notebook) == {"study", "repeats", "seconds", "quick", "seed"}
+    assert names_checked(notebook, {"repeats": 1, "study": "x"}) == {"repeats": 1, "study": "x"}
+    assert names_checked(notebook, {}) == {}
     source = "a, (b, *c) = 1, (2, 3)\nd = e = 4\nf.g = 5\nh[i] = 6\nif True:\n    j = 7"
     assert declared(written(tmp_path, parameters(source))) == {"a", "b", "c", "d", "e"}
     bare = written(tmp_path, new_code_cell("a = 1"))
     assert declared(bare) == frozenset()
     with pytest.raises(BadInput, match="it has none"):
         names_checked(bare, {"a": 1})
-
-
-def test_known_names_pass_as_they_are(notebook):
-    assert names_checked(notebook, {"repeats": 1, "study": "x"}) == {"repeats": 1, "study": "x"}
-    assert names_checked(notebook, {}) == {}
 
 
 EVIL = ["__import__", "", "1a", "a=1;import os", "repeats\nimport os", "repeats ", "In", None, 5]
@@ -157,3 +158,47 @@ def test_what_cannot_be_read_or_parsed_is_refused(tmp_path):
             declared(path)
     with pytest.raises(BadInput, match="is not plain Python"):
         declared(written(tmp_path, parameters("%time a = 1")))
+
+
+# A kernel that sends no progress is ended, and leaves its stacks; one that sends some goes on.
+
+LISTEN = "from netlab.notebooks import progress; progress.listen()"
+ASLEEP = "import time\ndef asleep():\n    time.sleep(600)\nasleep()"
+DEAF = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+STOPPED = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)"
+
+
+def made(tmp_path, code, on_progress=None, silence_s=1.0):
+    output = tmp_path / "out.ipynb"
+    with Kernel(LISTEN) as kernel:
+        how = {"kernel": kernel, "on_progress": on_progress, "silence_s": silence_s}
+        execute(written(tmp_path, parameters("x = 1"), new_code_cell(code)), output, {}, **how)
+
+
+@pytest.mark.parametrize(
+    ("code", "stacks"),
+    [(ASLEEP, "in asleep"), (DEAF + ASLEEP, "in asleep"), (STOPPED, "")],
+    ids=["interrupted", "killed", "stopped"],
+)
+def test_a_silent_notebook_is_ended_and_its_stacks_are_saved(tmp_path, monkeypatch, code, stacks):
+    """A stopped process can write none."""
+    monkeypatch.setattr(kernels, "INTERRUPT_S", 1.0)
+    with refused(SilentNotebook, "E-NOTEBOOKS-016", match="no progress for 1 s"):
+        made(tmp_path, code)
+    saved = (tmp_path / "out.silent.txt").read_text()
+    assert stacks in saved and bool(saved) == bool(stacks)
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+def test_progress_starts_the_time_anew(tmp_path):
+    code = "import time\nfor i in range(9):\n    time.sleep(0.4)\n    progress.announce(str(i))"
+    messages = []
+    made(tmp_path, f"from netlab.notebooks import progress\n{code}", messages.append, 3.0)
+    assert messages == [str(i) for i in range(9)]
+    assert (tmp_path / "out.ipynb").exists()
+
+
+def test_code_outside_a_notebook_is_bounded_too(monkeypatch):
+    monkeypatch.setattr(kernels, "CODE_S", 0.5)
+    with Kernel() as kernel, refused(NetlabError, "E-NOTEBOOKS-015"):
+        kernel.execute("import time; time.sleep(5)")
