@@ -14,6 +14,7 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
+from netlab.errors import BadInput
 from netlab.experiment.campaign import exclusive, open_visit
 from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress, RunDone
@@ -148,10 +149,15 @@ def measure(
 ) -> MeasuredBlock:
     """Measure one visit and show progress; see :meth:`netlab.face.study.Study.measure`."""
     visit = schedule.visit(study, block_id, round)
+    if unknown := sorted(set(runs) - {run.run_id for run in visit.runs}):
+        reason = "the block has no such run in this round"
+        raise BadInput(reason, key="runs", value=unknown[0], code="E-FACE-011")
+    if runs or part:
+        visit = visit.only(set(runs))
     with ExitStack() as stack:
         up = stack.enter_context(study_lab(study, lab_id=lab))
         if part:  # a campaign made the record, and says which runs it lacks
-            visit, campaign = visit.only(set(runs)), campaign_of(part)
+            campaign = campaign_of(part)
         else:
             stack.enter_context(exclusive(directory))
             record, visit = open_visit(study, visit, directory, up)

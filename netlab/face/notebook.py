@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -139,10 +139,13 @@ def show(drawn: Axes, alt: str | None = None, caption: str = "") -> Chart:
 # Check of a notebook's parameters, by the name that notebooks use.
 
 
-def check_parameters(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> None:
+def check_parameters(
+    namespace: MutableMapping[str, object], **kinds: type | tuple[type, ...]
+) -> None:
     """Refuse unknown or mistyped parameters of a notebook.
 
     Call it right after the cell tagged ``parameters``: papermill only warns of an unknown name.
+    A mistake in a study that is made of a list among them then names the parameter.
 
     Parameters
     ----------

@@ -131,9 +131,8 @@ def study_file(given: str | Path) -> Path:
         kind = "a directory" if other.is_dir() else "a device or a socket"
         raise BadInput(f"is {kind}, not a study file", where=str(other), code="E-FILES-015")
     named = sorted(path.stem for path in (data_dir() / "studies").glob("*.yml"))
-    raise BadInput(
-        f"no such study file; by name there are {', '.join(named)}", value=text, code="E-FILES-006"
-    )
+    reason = f"no such file; by name there are {', '.join(named)}"
+    raise BadInput(reason, key="study", value=text, code="E-FILES-006")
 
 
 def is_stored(study: str | Path) -> bool:

@@ -8,7 +8,8 @@ import json
 import math
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -55,10 +56,15 @@ def mistakes_of(
             len(other) > len(place) and other[: len(place)] == place for other in places
         ):
             continue  # a mistake below it is the reason
-        named = place or _named(problem["msg"].removeprefix("Value error, "), content)
+        named = _named(problem["msg"].removeprefix("Value error, "), content, place)
         number = line(named) if line is not None else 0
         at = f"{where}:{number}" if line is not None else where
-        mistakes.append((number, _mistake(problem, model, at, place)))
+        key = ".".join(str(part) for part in place)
+        if parameter := _parameter(named, content):
+            at, key = "parameters", parameter
+            if named != place:  # the message begins with the other keys
+                problem = {**problem, "msg": problem["msg"].rpartition(": ")[-1]}
+        mistakes.append((number, _mistake(problem, model, at, place, key)))
     return [mistake for _, mistake in sorted(mistakes, key=lambda pair: pair[0])]
 
 
@@ -80,12 +86,15 @@ def _each(problem: Any) -> Iterator[Any]:
             yield problem
 
 
-def _named(message: str, content: object) -> Place:
-    """The keys that a message of a whole model begins with, such as ``paths.cable: ...``.
+def _named(message: str, content: Any, above: Place) -> Place:
+    """A place, with the keys that a message of its model begins with: ``paths.cable: ...``.
 
     An item of a list is found by its name: ``groups: left -> right: ...``.
     """
-    place: list[str | int] = []
+    place = [*above]
+    with suppress(LookupError, TypeError):  # a missing key
+        for part in above:
+            content = content[part]
     first, *others = message.split(": ")
     for word in (*first.split("."), *others):
         if isinstance(content, dict) and word in content:
@@ -102,8 +111,25 @@ def _named(message: str, content: object) -> Place:
     return tuple(place)
 
 
-def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> BadInput:
-    key = ".".join(str(part) for part in place)
+class Parameter(list):
+    """A notebook's parameter; a mistake in what is made of it names the parameter."""
+
+    def __init__(self, name: str, values: Iterable[object]):
+        super().__init__(values)
+        self.name = name
+
+
+def _parameter(place: Place, content: Any) -> str:
+    """The parameter that holds the value at a place; empty if none does."""
+    with suppress(LookupError, TypeError):
+        for part in place:
+            content = content[part]
+            if isinstance(content, Parameter):
+                return content.name
+    return ""
+
+
+def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place, key: str) -> BadInput:
     kind, value = problem["type"], problem.get("input")
     keys = _keys(model, problem["loc"][:-1])
     shape = next((noun for nouns, noun in _NOUNS.items() if isinstance(value, nouns)), None)

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, MutableMapping
 from contextlib import suppress
 
 from netlab.errors import BadInput
+from netlab.files.yaml_file import Parameter
 
 INJECTED = "# Parameters"
 """First line of the cell that papermill adds; IPython stores its source in ``In``."""
 
 
-def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> None:
-    """Refuse unknown or mistyped parameters; call it right after the parameters cell."""
+def check(namespace: MutableMapping[str, object], **kinds: type | tuple[type, ...]) -> None:
+    """Refuse unknown or mistyped parameters; call it right after the parameters cell.
+
+    A list is replaced by one that names the parameter in mistakes of a study made of it.
+    """
     inputs: Iterable[str] = namespace.get("In", ())  # type: ignore[assignment]
     for source in inputs:
         # a cell of the notebook's own has a magic at most; papermill writes plain Python
@@ -43,6 +47,8 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
                 value=value,
                 code="E-NOTEBOOKS-004",
             )
+        if isinstance(value, list):
+            namespace[name] = Parameter(name, value)
 
 
 def assigned(source: str) -> list[str]:

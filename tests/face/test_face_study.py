@@ -46,6 +46,25 @@ def test_a_mistake_in_a_dict_names_its_key():
         netlab.Study("openlab-2004")
 
 
+@pytest.mark.parametrize(
+    ("key", "levels", "reason"),
+    [
+        ("mtus_B", [50], "Input should be greater than or equal to 576 (found 50)"),
+        ("mtus_B", [1500, 1500], "the level 1500 is given twice"),
+        ("windows_B", [-1], "Input should be greater than or equal to 0 (found -1)"),
+        ("windows_B", [5, 5], "the level 5 is given twice"),
+    ],
+)
+def test_a_mistake_in_a_list_of_a_notebook_names_the_parameter(key, levels, reason):
+    cells = {"mtus_B": [1500], "windows_B": [16384]} | {key: levels}
+    netlab.check_parameters(cells, mtus_B=list, windows_B=list)
+    tuning = {"name": "openlab-2003-normal", "mtus_B": cells["mtus_B"]}
+    factors = {"buffer_B": cells["windows_B"]}
+    with pytest.raises(BadInput) as caught:
+        netlab.Study(lab_study().model_dump() | {"tunings": [tuning], "factors": factors})
+    assert str(caught.value) == f"parameters: {key}: {reason}"
+
+
 def test_the_plan_has_a_row_a_run_in_the_order_of_measuring():
     study = netlab.Study("openlab-2003", rounds=3)
     plan = study.plan()
