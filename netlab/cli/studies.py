@@ -190,11 +190,12 @@ def measure(
 def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
     yield summary(campaign)
     if campaign.disturbed:
-        waited = f" and {campaign.waited_s:.0f} s of waiting" if campaign.waited_s else ""
+        tried = ((loaded.noise.retries, "retries"), (campaign.waited_s, "s of waiting"))
+        after = " and ".join(f"{amount:.0f} {unit}" for amount, unit in tried if amount)
         yield (
-            f"{campaign.disturbed} runs are flagged interference, also after "
-            f"{loaded.noise.retries} retries{waited}: these hosts are noisy; quiet them, or set "
-            "other limits under `noise`"
+            f"{campaign.disturbed} runs are flagged interference"
+            f"{after and f', also after {after}'}: these hosts are noisy; quiet them, or set other "
+            "limits under `noise`"
         )
     if campaign.looks and loaded.precision is not None:
         last, percent = campaign.looks[-1], loaded.precision.half_width_percent

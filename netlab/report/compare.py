@@ -14,6 +14,7 @@ from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, V
 from netlab.analysis.effects import Ratio
 from netlab.analysis.printed import MISSING, number, text_of
 from netlab.analysis.sides import ABSENT, SHOWN, SidesCompared
+from netlab.analysis.trust import IS, counted
 from netlab.files.json_file import parse_json
 from netlab.files.tables import Sentence, Table, table_or
 from netlab.report.tables import Tables
@@ -95,7 +96,7 @@ def statement(c: SidesCompared) -> Sentence:
     """The overall effect, then the number of cells of each verdict."""
     found = c.compared
     counts = verdict_counts(found.frame["verdict"], found.same_within_percent)
-    alone = "" if found.only.empty else f" {len(found.only)} cells are on one side only."
+    alone = "" if found.only.empty else f" {counted(len(found.only), 'cell', IS)} on one side only."
     return Sentence(
         f"B against A over {len(found.frame)} cells: {effect(found.overall)} in the geometric "
         f"mean. Cell by cell: {counts}.{alone}"
@@ -123,14 +124,18 @@ def method(c: SidesCompared) -> Sentence:
     spread = found.frame["low"].le(1) & found.frame["high"].ge(1)
     tested = int((spread & found.frame["verdict"].isin((FASTER, SLOWER))).sum())
     if tested:
-        parts.append(f"{tested} cells: by that test, where the wider interval contains 0.")
+        text = "by that test, where the wider interval contains 0."
+        parts.append(f"{counted(tested, 'cell')}: {text}")
     if paired:
-        parts.append(f"{paired} cells: mean ratio within a round.")
-    if paired < len(found.frame):
-        alone = len(found.frame) - paired
-        parts.append(f"{alone} cells: no rounds in common, Welch's interval on logarithms.")
+        text = (
+            "mean ratio within a round; where a round lacks a side, not the quotient of the means."
+        )
+        parts.append(f"{counted(paired, 'cell')}: {text}")
+    if alone := len(found.frame) - paired:
+        text = "no rounds in common, Welch's interval on logarithms."
+        parts.append(f"{counted(alone, 'cell')}: {text}")
     if (~found.frame["ranked"]).any():
-        parts.append(f"{int((~found.frame['ranked']).sum())} cells are not ranked.")
+        parts.append(f"{counted((~found.frame['ranked']).sum(), 'cell', IS)} not ranked.")
     if found.shared:
         parts.append(f"{found.shared} records count on both sides and are left out.")
     parts.append("The interval of the mean over all cells stands for itself.")

@@ -328,7 +328,7 @@ def test_the_text_has_conditions_then_the_effect_then_every_cell(places):
     at = [done.stdout.index(text) for text in order]
     assert at == sorted(at)
     assert "1 slower, 0 faster, 1 the same within 5 %, 0 cannot tell" in done.stdout
-    assert "1 cells are on one side only" in done.stdout and "not measured" in done.stdout
+    assert "1 cell is on one side only" in done.stdout and "not measured" in done.stdout
 
 
 def test_csv_has_every_cell_and_the_differences_go_to_standard_error(places):
