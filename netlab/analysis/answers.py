@@ -144,7 +144,7 @@ def tiles(m: Measured) -> tuple[Tile, ...]:
         verdicts = m.findings["verdict"].value_counts()
         value = f"{verdicts.get(HOLDS, 0)} of {len(m.findings)}"
         no, undecided = (verdicts.get(word, 0) for word in (DOES_NOT_HOLD, CANNOT_TELL))
-        of = f"{no} do not, {undecided} cannot be told"
+        of = f"{no} do not, {undecided} are undecided"
         count = Tile("Findings of 2003 that hold", value, of)
     return top, limit, count
 
@@ -169,7 +169,7 @@ def _findings(m: Measured) -> str:
     for verdict, *words in (
         (HOLDS, "holds", "hold"),
         (DOES_NOT_HOLD, "does not", "do not"),
-        (CANNOT_TELL, "cannot be told", "cannot be told"),
+        (CANNOT_TELL, "is undecided", "are undecided"),
     ):
         if n := int((frame["verdict"] == verdict).sum()):
             parts.append(f"{n} {words[n > 1]}")

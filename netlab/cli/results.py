@@ -454,7 +454,7 @@ def bundle_command(
 @click.argument("sites", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "repository", required=True, help="Git repository: a URL or a directory.")
 @click.option("--branch", default="gh-pages", help="Branch of the site.")
-@click.option("--yes", is_flag=True, help="Push without asking what the reports tell.")
+@click.option("--yes", is_flag=True, help="Push without asking about what the reports expose.")
 @guarded
 def publish_command(sites: tuple[Path, ...], repository: str, branch: str, yes: bool) -> None:
     """Add the reports of SITES to a branch of a git repository, and push it.
@@ -462,12 +462,12 @@ def publish_command(sites: tuple[Path, ...], repository: str, branch: str, yes: 
     SITES are directories that `netlab report` wrote, or of an unpacked bundle (with `--redact`:
     without the names of a network). Each gets an address of its own, STUDY/TIME of its last run;
     an index lists all, the newest first, with the cells of a study from report to report. How many
-    names and addresses they tell is said first, and asked about.
+    names and addresses they expose is printed first, and confirmed.
     """
     from netlab.report.publication import publish_sites
 
-    def agreed(told: str) -> bool:
-        note(told)
+    def agreed(exposed: str) -> bool:
+        note(exposed)
         return yes or click.confirm("Push them?", err=True)
 
     pushed = publish_sites(sites, repository, branch, agreed)

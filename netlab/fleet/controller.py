@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 LOCK, LOG = ".lock", "engine.log"
 LOG_LINES = 10
 WATCH_S = 5.0
-"""Time between two looks at a workflow that runs."""
+"""Time between two polls of a workflow that runs."""
 ORPHANS_S = 60.0
 """Time for jobs of a controller that died to revert their hosts and end."""
 

@@ -76,7 +76,7 @@ def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
         frame, chart = part.table(name), CHARTS.get((part.name, name), _RATES)
         if frame.empty:
             continue
-        # null and text in the place of a figure is no value
+        # null and text in the place of a figure are missing values
         figures = [name for name in frame if name in FORMATS]
         frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in figures})
         if (

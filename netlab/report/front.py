@@ -89,7 +89,7 @@ def panel(m: Measured, group: str) -> Chart:
 
 # The answer of a notebook in one computed sentence.
 
-CLAIMS = {HOLDS: "hold here", DOES_NOT_HOLD: "do not", CANNOT_TELL: "cannot be told"}
+CLAIMS = {HOLDS: "hold here", DOES_NOT_HOLD: "do not", CANNOT_TELL: "are undecided"}
 
 
 def measured(m: Measured) -> Sentence:
@@ -114,7 +114,7 @@ def strongest(m: Measured) -> Sentence:
 
 
 def then_and_now(m: Measured) -> Sentence:
-    """The number of effects of 2003 that hold here, that do not, and that cannot be told."""
+    """The number of effects of 2003 that hold here, that do not, and that stay undecided."""
     compared = published_effects.compare(m)
     if compared.empty:
         return Sentence("The study has no cells of 2003, so no effect can be tested.")

@@ -51,7 +51,7 @@ def published(site: Path) -> IndexedReport:
         runs = read(site / RUNS, RUN_COLUMNS)
         study, last = str(runs["study"].iloc[-1]), runs["started_at"].max()
     except (OSError, UnicodeDecodeError, IndexError):
-        reason = "is no report of a study: netlab report, then give the directory of its page"
+        reason = "is not a report of a study: netlab report, then give the directory of its page"
         raise BadInput(reason, where=str(site), code="E-REPORT-015") from None
     title, answer = (_words(pattern, page) for pattern in (_TITLE, _ANSWER))
     place = f"{slug(study) or 'study'}/{last:%Y%m%dT%H%M%SZ}"
@@ -66,15 +66,15 @@ def _words(pattern: re.Pattern, page: str) -> str:
 def publish_sites(
     sites: Sequence[Path], repository: str, branch: str, agreed: Callable[[str], bool]
 ) -> str:
-    """Add reports to a branch, renew its index, and push it if what they tell is agreed to.
+    """Add reports to a branch, renew its index, and push it if what they expose is agreed to.
 
     The commit that was pushed; none if it was not agreed to, or if nothing is new.
     """
     reports = [published(site) for site in sites]
-    told = words_of(None, *(site / part for site in sites for part in (FOLDER, "records")))
+    exposed = words_of(None, *(site / part for site in sites for part in (FOLDER, "records")))
     hosts = {name for one in reports for end in ("sender", "receiver") for name in one.runs[end]}
-    told = replace(told, hosts=tuple(sorted(hosts.union(told.hosts))))
-    if not agreed(f"what is pushed tells {told} of a network"):
+    exposed = replace(exposed, hosts=tuple(sorted(hosts.union(exposed.hosts))))
+    if not agreed(f"the reports expose {exposed} of a network"):
         return ""
     added = {one.place: site for one, site in zip(reports, sites, strict=True)}
     if Path(repository).exists():  # git runs in another directory

@@ -56,7 +56,7 @@ def opening(m: Measured) -> Table | Sentence:
 
 
 def statement(m: Measured) -> Tables:
-    """One paragraph a factor: findings that hold here, that do not, and that cannot be told."""
+    """One paragraph a factor: findings that hold here, that do not, and that stay undecided."""
     compared = analysis.compare(m)
     if compared.empty:
         return Tables((Sentence(_nothing(m)),))
@@ -111,7 +111,7 @@ def summary(m: Measured) -> Table | Sentence:
     note = (
         "Ratios are geometric means over the groups. The counts are groups (for a direction, "
         "pairs of groups). A finding holds, or does not, with at least two thirds of them, and "
-        "cannot be told otherwise."
+        "is undecided otherwise."
     )
     caption = "Findings of 2003, over all groups"
     return table_or(NOTHING, shown, caption, heads, note=note, bold="verdict", data=frame)

@@ -56,7 +56,7 @@ _RETRANSMITTED = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12})(?: +\S+/\S+ us .
 _STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
 _PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
 _BRACKETS = re.compile(r"\[(?: ID|SUM-cnt|FD\d+| CT)\] .*|\[[\w.-]+@.*")
-"""Lines in brackets that are no result: heads, sums of both directions, times, prompts."""
+"""Lines in brackets that are not a result: heads, sums of both directions, times, prompts."""
 _OTHER_TESTS = {
     "bounceback or burst test": re.compile(r"Bounce-back test .*|Bursting: .*|.* \(bb\b.*"),
     "isochronous test": re.compile(r"Isochronous: .*|.* \(isoch\).*"),
@@ -554,6 +554,6 @@ class Iperf3Run(PrintedRun):
 
 
 def pacing_of(rate: str) -> float | None:
-    """The rate of ``-b`` in MB/s; None for 0, which is no limit."""
+    """The rate of ``-b`` in MB/s; None for 0, which is without a limit."""
     unit = rate[-1] if rate[-1] in DECIMAL else ""
     return float(rate.removesuffix(unit)) * DECIMAL[unit] / 8e6 or None

@@ -101,7 +101,7 @@ def _record_of_iperf3(doc: View) -> Record:
         answer = doc.at("server_output_json")
         theirs = [one.at("socket").count() for one in answer.at("start", "connected").items()]
         sink_samples = _samples_of_iperf3(answer, theirs, omit_s, False, False)[0]
-    # a server that sends is not told what the client received
+    # a server that sends does not learn what the client received
     of_all = partial(_flow_of_iperf3, end, streams=streams, omit_s=omit_s, serves=is_server)
     flows = [of_all("", local_sends, samples[0], sink_samples)]
     flows += [of_all("_bidir_reverse", not local_sends, samples[1], None)] if both else []
