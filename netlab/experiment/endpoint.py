@@ -361,8 +361,8 @@ def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
     Under ``generators`` the version of each that the path's runs need, None without it; under
     ``found`` the settings that a tuning of the study records, where it leaves the MTU as found.
     """
-    levels = [level for level in study.tunings if level.mtus_B is None]
-    records = [r for v in levels for r in study.tuning_profile(host.name, v.name).records]
+    levels = [level.name for level in study.tunings if level.mtus_B is None]
+    records = study.tuning_profile(host.name, levels[0]).records if levels else ()
     facts = host.facts(card)
     reading = found_settings.reading(records, str(facts["interface"])) if records else ()
     printed = host.run(reading).stdout if reading else ""

@@ -11,7 +11,7 @@ from netlab.analysis import answers as analysis
 from netlab.analysis.answers import Agreement
 from netlab.analysis.cells import valid
 from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, VERDICTS
-from netlab.analysis.effects import Ratio
+from netlab.analysis.effects import COMMON_ROUNDS, Ratio
 from netlab.analysis.printed import MISSING, number, text_of
 from netlab.analysis.sides import ABSENT, SHOWN, SidesCompared
 from netlab.analysis.trust import IS, counted
@@ -98,8 +98,8 @@ def statement(c: SidesCompared) -> Sentence:
     counts = verdict_counts(found.frame["verdict"], found.same_within_percent)
     alone = "" if found.only.empty else f" {counted(len(found.only), 'cell', IS)} on one side only."
     return Sentence(
-        f"B against A over {len(found.frame)} cells: {effect(found.overall)} in the geometric "
-        f"mean. Cell by cell: {counts}.{alone}"
+        f"B against A over {counted(len(found.frame), 'cell')}: {effect(found.overall)} in the "
+        f"geometric mean. Cell by cell: {counts}.{alone}"
     )
 
 
@@ -117,7 +117,7 @@ def method(c: SidesCompared) -> Sentence:
     found = c.compared
     paired = int(found.frame["paired"].sum())
     parts = [
-        f"Intervals hold for all {len(found.frame)} cells at once at "
+        f"Intervals hold for {counted(len(found.frame), 'cell')} at once at "
         f"{100 * found.level:.4g} % (Bonferroni: {100 * found.cell_level:.6g} % each). Faster and "
         f"slower: Holm's test of all ratios at {100 * (1 - found.level):.4g} %."
     ]
@@ -132,7 +132,7 @@ def method(c: SidesCompared) -> Sentence:
         )
         parts.append(f"{counted(paired, 'cell')}: {text}")
     if alone := len(found.frame) - paired:
-        text = "no rounds in common, Welch's interval on logarithms."
+        text = f"under {COMMON_ROUNDS} rounds in common, Welch's interval on logarithms."
         parts.append(f"{counted(alone, 'cell')}: {text}")
     if (~found.frame["ranked"]).any():
         parts.append(f"{counted((~found.frame['ranked']).sum(), 'cell', IS)} not ranked.")

@@ -435,8 +435,14 @@ class Study(Model, title="A study"):
         return self.hosts[host].profiles.get(tuning, named or tuning)
 
     def tuning_profile(self, host: str, tuning: str) -> Profile:
-        """The tuning that a host takes for a tuning level: the study's own, or netlab's."""
-        return resolved(self, self.profile(host, tuning))
+        """The tuning that a host takes for a tuning level: the study's own, or netlab's.
+
+        It records the settings that any level records, so that levels can be compared.
+        """
+        levels = [resolved(self, self.profile(host, level.name)) for level in self.tunings]
+        records = dict.fromkeys(chain.from_iterable(level.records for level in levels))
+        chosen = resolved(self, self.profile(host, tuning))
+        return chosen.model_copy(update={"records": tuple(records)})
 
     def in_lab(self, path: str) -> bool:
         """True if both ends of a path are hosts of the lab, whose link netlab makes."""

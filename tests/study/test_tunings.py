@@ -87,6 +87,15 @@ def test_a_study_without_tunings_measures_its_hosts_as_found():
     assert visit(plain, "cable@as-found@found") == planned
 
 
+def test_a_tuning_beside_as_found_records_the_same_settings():
+    """Else a comparison of the two has what one side alone recorded."""
+    both = study(tunings=[{"name": "as-found"}, {"name": "queue", "knobs": [QUEUE]}])
+    as_found, queue = (both.tuning_profile("left", level.name) for level in both.tunings)
+    assert as_found.records == queue.records != () and as_found.items == ()
+    alone = study(tunings=[{"name": "queue", "knobs": [QUEUE]}])
+    assert alone.tuning_profile("left", "queue").records == ()
+
+
 def test_a_tuning_without_mtus_leaves_the_mtu():
     plain = study(tunings=[{"name": "big", "knobs": [QUEUE]}, {"name": "openlab-2003-full"}])
     assert [planned.mtu_B for planned in rounds(plain)[0]] == [None, None]
