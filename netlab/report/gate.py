@@ -117,11 +117,12 @@ READING = {
     "A cell": "All runs with the same group, tuning, MTU and number of streams. Its figure is "
     "their mean goodput: payload that the sink read, in MB/s = 10⁶ bytes per second. Where a "
     "table has per cent, 100 % is the bandwidth of the bus or link.",
-    "An interval": "901 (880–922) says: repeated measurement under the same conditions puts the "
-    "true mean between 880 and 922 in 95 of 100 cases, unless the page on the method names "
-    "another level. Intervals that overlap do not show that two cells are the same; the page of "
-    "effects and a comparison test this on pairs of runs. Fewer than three rounds carry no "
-    "interval. A cell whose interval is wider than the study asks is never called the best.",
+    "An interval": "901 ± 21, or 901 (880 to 922), says: repeated measurement under the same "
+    "conditions puts the true mean between 880 and 922 in 95 of 100 cases, unless the page on the "
+    "method names another level. Intervals that overlap do not show that two cells are the same; "
+    "the page of effects and a comparison test this on pairs of runs. Fewer than three rounds "
+    "carry no interval. A cell whose interval is wider than the study asks is never called the "
+    "best.",
     "A bottleneck": "What limited a cell, by the first rule that holds: the bus or link carried "
     "95 % of what it can; pacing by the sender; a CPU core that was always busy; a full window "
     "(window, asked for by the study, where that set the buffer) or send buffer; loss of "

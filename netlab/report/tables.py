@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,8 +120,8 @@ def _levels(runs: pd.DataFrame, column: str) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """The text with no-break spaces."""
-    return text.replace(" ", "\u00a0")
+    """The text with no-break spaces, but for the one before a per cent in brackets."""
+    return re.sub(r" (?!\([^()]*%\))", "\u00a0", text)
 
 
 def of_group(
