@@ -27,7 +27,7 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
 from netlab.charts.labels import csv_in
 from netlab.charts.theme import font_folder
-from netlab.files.tables import HOLLOW, csv_of
+from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.report import longpath, tables
 from netlab.report.front import front
 from netlab.report.gate import METHOD
@@ -235,15 +235,19 @@ SAMPLES = {
 """Tables of a store besides the runs, with their content; empty ones are not offered."""
 
 
-def write_downloads(measured: Measured, site: Path) -> list[tuple[str, str]]:
-    """Write all downloads below ``site/downloads``; list each file of the site and its content."""
+def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
+    """Write all downloads below ``site/downloads``; the files of each content."""
     folder = site / FOLDER
     folder.mkdir(parents=True)
-    made = []
+    made: dict[str, list[str]] = {}
 
     def note(name: str, what: str) -> Path:
-        made.append((f"{FOLDER}/{name}", what))
+        made.setdefault(what, []).append(f"{FOLDER}/{name}")
         return folder / name
+
+    def export(shown: Table, stem: str, what: str) -> None:
+        for file in shown.export(folder / stem):
+            note(file.name, what)
 
     what = "every cell with its interval, disturbed ones with their flags, unrounded"
     note("cells.csv", what).write_text(csv_of(measured.cells), "utf-8")
@@ -262,13 +266,9 @@ def write_downloads(measured: Measured, site: Path) -> list[tuple[str, str]]:
         shown = tables.of_group(measured, group, "both")
         stem = free(slug(shown.caption.rsplit(",", 1)[0]) or "table", taken)
         taken.add(stem)
-        note(f"{stem}.csv", shown.title)
-        shown.export(folder / stem)
-        note(f"{stem}.tex", f"{shown.title}, LaTeX")
+        export(shown, stem, shown.title)
     if len(comparable(measured)):
-        note("findings.csv", "findings of 2003 and their verdicts here")
-        note("findings.tex", "findings of 2003 and their verdicts here, LaTeX")
-        tables.findings(measured).export(folder / "findings")
+        export(tables.findings(measured), "findings", "findings of 2003 and their verdicts here")
     return made
 
 

@@ -93,7 +93,7 @@ def build_site(
     files = page_files(notebooks)
     own: list[Page] = []
     runs: list[Page] = []
-    parts: dict[str, object] = {"front": None, "picture": "", "downloads": (), "cite": None}
+    parts: dict[str, object] = {"front": None, "picture": "", "downloads": {}, "cite": None}
     title = title or (measured.study.title if measured else "netlab report")
     no_pdf = "no measured study is part of this site" if pdf else "not requested"
     with replacing(target) as work:
@@ -121,11 +121,13 @@ def build_site(
         for notebook in files:
             # without the times and paths that papermill noted in them
             copy_plain(Path(notebook.path), work / made[notebook].notebook)
-        order = [*own, *(exporter.page(made[notebook]) for notebook in files), *runs]
+        every = [*own, *(exporter.page(made[notebook]) for notebook in files), *runs]
+        listed = navigation([INDEX, *every])
+        _, *order = [page for parts in listed.values() for part in parts.values() for page in part]
         writer = PageWriter(
             work,
             INDEX,
-            navigation([INDEX, *order]),
+            listed,
             site_title=title,
             description=measured.study.description if measured else "",
             built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",

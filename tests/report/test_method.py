@@ -50,7 +50,7 @@ def test_both_directions_together_are_of_twice_the_bus(m):
 
 
 def test_downloads_are_listed_in_the_words_of_the_pages(m, tmp_path):
-    found = [what for _, what in write_downloads(m, tmp_path)]
+    found = list(write_downloads(m, tmp_path))
     assert any("Linux64 ↔ Linux64" in what for what in found)
     assert not [what for what in found if "->" in what]
 
