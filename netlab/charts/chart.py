@@ -80,7 +80,7 @@ def show(drawn: Figure | Axes | Panels, alt: str | None = None, caption: str = "
     if alt is None:
         alt, caption = _DESCRIBED.get(drawn, ("", caption))
     fig = figure_of(drawn) if isinstance(drawn, Axes) else drawn
-    chart = Chart(_svg(fig, alt), arrows(alt), arrows(caption))
+    chart = Chart(_svg(fig, alt, caption), arrows(alt), arrows(caption))
     plt.close(fig)
     return chart
 
@@ -122,7 +122,7 @@ _IDLE = re.compile(
 """A fifth of what matplotlib writes: the title again, indentation, no turn, less than 0.01 pt."""
 
 
-def _svg(fig: Figure, alt: str) -> str:
+def _svg(fig: Figure, alt: str, caption: str = "") -> str:
     if not alt.strip():
         raise BadInput("a figure needs alt text", key="alt", value=alt, code="E-CHARTS-008")
     alt = arrows(alt)
@@ -135,7 +135,9 @@ def _svg(fig: Figure, alt: str) -> str:
     label = html.escape(alt, quote=True)
     drawn = _TAG.sub(lambda tag: _IDLE.sub("", tag[0]), buffer.getvalue())
     svg = annotate(drawn, hover, data_of(fig))
-    return svg[svg.index("<svg ") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    svg = svg[svg.index("<svg ") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    described = f"<desc>{html.escape(arrows(caption))}</desc>" if caption else ""
+    return svg.replace(">", f">{described}", 1)
 
 
 def _with_arrows(fig: Figure) -> None:

@@ -100,7 +100,7 @@ class Table:
             table=self,
             heads=self._head_rows(),
             rows=[list(zip(*parts, strict=True)) for parts in rows],
-            align=self._alignment(),
+            align=self.alignment(),
             width=self._index_width,
             note=arrows(self.note),
             hollow=HOLLOW,
@@ -127,7 +127,7 @@ class Table:
         r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given."""
         body, columns = self._body(), ""
         lengths = [[len(cell) for cell in column] for column in zip(*body, strict=True)]
-        sides = self._alignment()
+        sides = self.alignment()
         # columns of long text share the width by the length of their text
         weights = {
             at: sum(column) ** 0.5
@@ -257,7 +257,8 @@ class Table:
             return format(value, chosen)
         return f"{value:g}" if isinstance(value, float) else str(value)
 
-    def _alignment(self) -> list[str]:
+    def alignment(self) -> list[str]:
+        """Side of each column: numbers stand on the right."""
         numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in self.frame.dtypes]
         return ["left"] * self._index_width + ["right" if n else "left" for n in numeric]
 

@@ -169,7 +169,7 @@ class Exporter:
         start = found[1].replace('figure"', f'figure" id="figure-{name}"', 1)
         links = _links(files, words, f"figure-{name}")
         # ids are made unique; the data and the description are left to the file
-        svg = re.sub(r"<metadata.*?</metadata>", "", svg, flags=re.DOTALL)
+        svg = re.sub(r"<metadata.*?</metadata>|<desc>.*?</desc>", "", svg, flags=re.DOTALL)
         svg = _IDS.sub(rf"\g<1>{name}-", svg[svg.index("<svg ") :])
         return f"{start}{svg}{found[5]}{links}</figure>"
 
@@ -294,6 +294,7 @@ _LONG_WORD = re.compile(r"\S{14,}")
 _JOINT = re.compile(r"[^\w\s]|_|\w{16}")
 _WIDTH = re.compile(r'<svg [^>]*width="([0-9.]+)pt"')
 _LABEL = re.compile(r'aria-label="([^"]*)"')
+_DESCRIPTION = re.compile(r"<desc>(.*?)</desc>")
 
 
 @cache
@@ -429,8 +430,9 @@ def _figures(site: Path, stem: str) -> list[dict[str, object]]:
         svg = file.read_text(encoding="utf-8")
         label, width = _LABEL.search(svg), _WIDTH.search(svg)
         alt = html.unescape(label[1]) if label else stem
-        caption = arrows(alt.partition(": ")[0].partition(". ")[0]) + "."
+        words = [arrows(alt.partition(": ")[0].partition(". ")[0]) + "."]
+        words += map(html.unescape, _DESCRIPTION.findall(svg))
         percent = 100 if width is None or float(width[1]) > NARROW_PT else NARROW_PERCENT
         place = f"figures/{file.name}"
-        parts.append({"path": place, "alt": alt, "caption": caption, "percent": percent})
+        parts.append({"path": place, "alt": alt, "caption": " ".join(words), "percent": percent})
     return parts
