@@ -274,7 +274,7 @@ def controller_stopped(site: Site) -> Result:
 
 
 def two_controllers(site: Site, results: str) -> Result:
-    first = under_way(site, seconds=30)
+    first = under_way(site, seconds=300)
     into = ("--results", str(site.state / results), "--rounds", "1")
     result = site.finished(site.start("run", str(site.study), *into))
     first.send_signal(signal.SIGTERM)
