@@ -51,20 +51,20 @@ def mistakes_of(
             problems.setdefault((place, reason), one)
     places = {place for place, reason in problems if not reason}
     mistakes = []
-    for (place, reason), problem in problems.items():
+    for (place, reason), error in problems.items():
         if not reason and any(
             len(other) > len(place) and other[: len(place)] == place for other in places
         ):
             continue  # a mistake below it is the reason
-        named = _named(problem["msg"].removeprefix("Value error, "), content, place)
+        named = _named(error["msg"].removeprefix("Value error, "), content, place)
         number = line(named) if line is not None else 0
         at = f"{where}:{number}" if line is not None else where
         key = ".".join(str(part) for part in place)
         if parameter := _parameter(named, content):
             at, key = "parameters", parameter
             if named != place:  # the message begins with the other keys
-                problem = {**problem, "msg": problem["msg"].rpartition(": ")[-1]}
-        mistakes.append((number, _mistake(problem, model, at, place, key)))
+                error = {**error, "msg": error["msg"].rpartition(": ")[-1]}
+        mistakes.append((number, _mistake(error, model, at, place, key)))
     return [mistake for _, mistake in sorted(mistakes, key=lambda pair: pair[0])]
 
 
