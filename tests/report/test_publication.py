@@ -59,7 +59,7 @@ def page_of(repository):
 def test_reports_get_addresses_and_an_index_with_the_newest_first(sites, repository, monkeypatch):
     first = publish(sites[0], "--to", repository)
     assert first.exit_code == 0, first.output
-    assert "tells 3 host names, " in first.output
+    assert "expose 3 host names, " in first.output
     monkeypatch.chdir(repository.parent)
     both = publish(*sites[1:], "--to", "bare", "--yes", answer="")
     assert both.exit_code == 0, both.output
