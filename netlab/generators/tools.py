@@ -75,6 +75,7 @@ class Tool:
     whole_seconds: bool = False
     client_counts: bool = True
     reads_all: bool = True
+    stops_writes_since: tuple[int, int] | None = None
     server_stays: bool = False
 
     def arguments(self, transfer: TransferRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -137,6 +138,7 @@ TOOLS = (
         records=_printed(json_output.parse_iperf3),
         reads_all=False,
         whole_seconds=True,
+        stops_writes_since=(3, 16),
     ),
     Tool(
         name="iperf2",

@@ -79,6 +79,27 @@ def test_a_total_below_what_was_read_is_a_problem(name, end, problem):
     assert any(problem in line for line in problems)
 
 
+def test_a_thread_of_iperf3_stopped_in_a_write_does_not_count_its_last_record():
+    """The sender of 3.21 counted one record of 128 KiB less than its receiver read."""
+    client, server = (
+        (RECORDED / f"iperf3-threads-{end}.json").read_text() for end in ("client", "server")
+    )
+    tool = tool_named("iperf3")
+
+    def audited(client: str, more_B: int = 0) -> tuple[int | None, list[str]]:
+        answers = parse_answers(tool, client, server, transfer())
+        one = flow_of(answers, request(), 0.1, METER, METER)
+        one.sink["total_bytes"] += more_B
+        return audit_counts(one, answers, tool)
+
+    assert audited(client) == (131_072, [])
+    assert audited(client, 131_072) == (262_144, [])
+    said = "the sender gave away 956039168 B, but the receiver read 956301313 B"
+    assert audited(client, 131_073) == (262_145, [said])
+    (problem,) = audited(client.replace("iperf 3.21+", "iperf 3.12"))[1]
+    assert "but the receiver read" in problem
+
+
 def test_a_value_that_a_tool_does_not_report_is_missing():
     tcp = {name: flow(name).gen["per_stream"][0]["tcp"] for name in PRINTED}
     assert all(one["mss_B"] == 8948 for one in tcp.values())
