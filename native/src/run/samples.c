@@ -13,7 +13,10 @@ enum {
 	RETRIES = 3,
 	ADJACENT_NS = 20000, /* reading a few counters takes far less, unless preempted */
 	ADJACENT_STREAM_NS = 200,
-	TCP_MS = 50, /* at least, between two readings of TCP_INFO without a trace */
+	/* at least, between two readings of TCP_INFO without a trace: 50 ms, or as many as keep them, each
+	 * of which locks a socket, at a percent or two of a core */
+	TCP_MS = 50,
+	STREAMS_A_MS = 20,
 };
 
 /* 32 KiB per stream for 10,000 streams. */
@@ -113,8 +116,8 @@ static void take_tcp(struct nl_report *report, struct nl_stream *stream, uint64_
 
 uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 {
-	/* reading TCP_INFO of many streams often costs a percent of a core; without a trace 50 ms do */
-	uint64_t tcp_each = report->interval_ms < TCP_MS ? TCP_MS / report->interval_ms : 1;
+	uint64_t many_ms = report->streams / STREAMS_A_MS, least_ms = many_ms > TCP_MS ? many_ms : TCP_MS;
+	uint64_t tcp_each = report->interval_ms < least_ms ? least_ms / report->interval_ms : 1;
 	uint64_t k, before, after;
 
 	if (report->sample_count == report->sample_capacity)
