@@ -20,6 +20,9 @@ MOST_FILES = 200_000
 MOST_B = 8 << 30
 """Largest sum of the unpacked sizes."""
 
+DEEPEST = 12
+"""Most parts of a name, so that its path fits PATH_MAX and recursion into it ends soon."""
+
 CHUNK_B = 1 << 20
 UNIX = 3
 LEVEL = 6
@@ -129,7 +132,7 @@ def _unsafe(entry: zipfile.ZipInfo) -> str:
     parts = name.removesuffix("/").split("/")
     if not name.isprintable() or "\\" in name or any(part in ("", ".", "..") for part in parts):
         return "is not a relative path"
-    if len(name.encode()) > 4096 or any(len(part.encode()) > 255 for part in parts):
+    if len(parts) > DEEPEST or any(len(part.encode()) > 255 for part in parts):
         return "has a name that is too long"
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in (0, stat.S_IFDIR if folder else stat.S_IFREG) or (folder and entry.file_size):

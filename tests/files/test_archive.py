@@ -72,7 +72,7 @@ REFUSED = {
         f"name {name[:9]!r}": ([("first", b"1", REGULAR), (name, b"2", REGULAR)], "011")
         for name in (
             *("../out", "/etc/out", "a/../../out", "a/./b", "a//b", "a\\..\\b", "folder/"),
-            *("a\nb", "a" * 256),
+            *("a\nb", "a" * 256, "b/" * 950 + "b"),
         )
     },
     **{
