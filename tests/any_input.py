@@ -14,11 +14,11 @@ import traceback
 import warnings
 import zipfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
-import measured_store
 import paramiko
+import pyarrow
+import pyarrow.parquet
 from results.imports.test_import_damage import imports_or_refuses
 
 from netlab.errors import NetlabError
@@ -28,7 +28,7 @@ from netlab.hosts.host import LineProcess
 from netlab.hosts.known_hosts import KnownKeys
 from netlab.report.bundle import stated_versions, unpacked
 from netlab.report.verify import changed_files
-from netlab.results.columns import RUN_COLUMNS
+from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import read
 from netlab.results.store import read_log
 
@@ -59,20 +59,23 @@ def bundled() -> bytes:
     return sink.getvalue()
 
 
-@cache
+ROWS = {
+    "run_id": ["a", "b"],
+    "order": [0, 1],
+    "started_at": pyarrow.array([1, 2], pyarrow.timestamp("ns", "UTC")),
+    "goodput_MBps": [None, 12.5],
+    "bus_shared": [True, None],
+}
+COLUMNS = tuple(column for column in RUN_COLUMNS if column.name in ROWS)
+"""One of each type: all take tens of times as long."""
+
+
 def stored() -> bytes:
-    """A part of a store."""
-    with tempfile.TemporaryDirectory() as place:
-        results = Path(place) / "results" / "two-racks"
-        measured_store.two_racks(results)
-        return sorted((results / "runs").iterdir())[0].read_bytes()
-
-
-def read_campaign(file: Path) -> None:
-    log = file.parent / "campaigns" / "c" / "campaign.json"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_bytes(file.read_bytes())
-    read_log(file.parent, "c")
+    """A part of a store; without checksums, which would end each mutation of a page early."""
+    sink = io.BytesIO()
+    table = pyarrow.table(ROWS, metadata={"netlab.schema_version": str(SCHEMA_VERSION)})
+    pyarrow.parquet.write_table(table, sink)
+    return sink.getvalue()
 
 
 def read_bundle(file: Path) -> None:
@@ -123,12 +126,14 @@ def read_answers(file: Path) -> None:
 
 
 LOG = (
-    b'{"campaign": "c", "key": "k", "started_at": "", "study": "s", "study_digest": "",'
-    b'"version": "", "hosts": {"a": "b"}, "adopted": {"p": ["r"]}, "looks": []}'
+    b'{"campaign": "20260105T100000Z", "key": "cd56", "started_at": "2026-01-05T10:00:00+00:00",'
+    b'"study": "two-racks", "study_digest": "0123456789abcdef", "version": "0.1.0",'
+    b'"hosts": {"left": "6.12 x86_64"}, "adopted": {"20260101T100000Z~b@r1": ["run 1", "run 2"]},'
+    b'"looks": [{"at": 12.5, "stop": false, "cells": {"a": null}}]}'
 )
 READERS: dict[str, tuple[Callable[[Path], object], Callable[[], bytes]]] = {
-    "store": (lambda file: read(file, RUN_COLUMNS), stored),
-    "campaign": (read_campaign, lambda: LOG),
+    "store": (lambda file: read(file, COLUMNS), stored),
+    "campaign": (lambda file: read_log(file.parents[2], "c"), lambda: LOG),
     "bundle": (read_bundle, bundled),
     "inventory": (lambda file: load_inventory(file, format="netlab"), lambda: HOSTS),
     "aliases": (lambda file: load_inventory(file, format="ssh"), lambda: ALIASES),
@@ -148,12 +153,21 @@ TOKENS = (
 
 
 def mutated(content: bytes, changes: list[tuple[float, int, int]]) -> bytes:
-    """Replace pieces: place as a share of the length, bytes to drop, a token or a byte to put."""
+    """Replace pieces: place as a share of the length, bytes to drop, a token or a character."""
+    # in a text most bytes from 128 on would only be refused as no UTF-8
+    encoding = "latin-1" if b"\0" in content else "utf-8"
     for share, dropped, put in changes:
         at = int(share * len(content))
-        new = TOKENS[put] if put < len(TOKENS) else bytes([put % 256])
+        new = TOKENS[put] if put < len(TOKENS) else chr(put % 256).encode(encoding)
         content = content[:at] + new + content[at + dropped :]
     return content
+
+
+def file_in(directory: Path) -> Path:
+    """Where the input is written: a campaign is found by its folders."""
+    folder = directory / "campaigns" / "c"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / "campaign.json"
 
 
 def accepts_or_refuses(reader: str, content: bytes, file: Path) -> bool:
@@ -173,6 +187,7 @@ def run(reader: str, seconds: float, seed: int = 0) -> tuple[int, list[bytes]]:
     draw, whole = random.Random(seed), READERS[reader][1]()
     until, tried, broken = time.monotonic() + seconds, 0, []
     with tempfile.TemporaryDirectory() as place:
+        file = file_in(Path(place))
         while time.monotonic() < until and len(broken) < 5:
             changes = [
                 (draw.random(), draw.choice((0, 1, 1, 4, 40)), draw.randrange(len(TOKENS) + 256))
@@ -181,7 +196,7 @@ def run(reader: str, seconds: float, seed: int = 0) -> tuple[int, list[bytes]]:
             content = mutated(whole, changes)
             tried += 1
             try:
-                accepts_or_refuses(reader, content, Path(place) / "config")
+                accepts_or_refuses(reader, content, file)
             except Exception:
                 traceback.print_exc(limit=-3)
                 broken.append(content)

@@ -16,10 +16,11 @@ CHANGES = st.lists(
 def test_any_bytes_are_read_or_refused(reader, tmp_path_factory, changes, other):
     whole = any_input.READERS[reader][1]()
     content = any_input.mutated(whole, changes) if other is None else other
-    any_input.accepts_or_refuses(reader, content, tmp_path_factory.getbasetemp() / "config")
+    file = any_input.file_in(tmp_path_factory.getbasetemp())
+    any_input.accepts_or_refuses(reader, content, file)
 
 
 @pytest.mark.parametrize("reader", [name for name in any_input.READERS if name != "answers"])
 def test_what_the_mutations_begin_with_is_read(reader, tmp_path):
     whole = any_input.READERS[reader][1]()
-    assert any_input.accepts_or_refuses(reader, whole, tmp_path / "config")
+    assert any_input.accepts_or_refuses(reader, whole, any_input.file_in(tmp_path))
