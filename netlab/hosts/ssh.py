@@ -466,7 +466,6 @@ def _watch(
 
 # Names of hosts in an SSH configuration, and what it says of each.
 
-RUNS_COMMAND = re.compile(r"^\s*match\b.*exec", re.IGNORECASE | re.MULTILINE)
 _HOST = re.compile(r"\s*host[\s=]+(?P<names>.*)", re.IGNORECASE)
 
 
@@ -483,9 +482,6 @@ class SshAlias:
 def aliases(path: Path) -> dict[str, SshAlias]:
     try:
         text = path.expanduser().read_text(encoding="utf-8")
-        if RUNS_COMMAND.search(text):
-            message = "`Match exec` runs a command, and an inventory is data: take it out"
-            raise BadInput(message, where=str(path), code="E-HOST-045")
         config = paramiko.SSHConfig.from_text(text)
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
@@ -493,6 +489,11 @@ def aliases(path: Path) -> dict[str, SshAlias]:
     except (paramiko.ConfigParseError, UnicodeDecodeError, ValueError) as error:
         message = f"is not an SSH configuration: {error}"
         raise BadInput(message, where=str(path), code="E-HOST-041") from None
+    # as paramiko has read them: a pattern would miss a word with quotes inside, such as ex""ec
+    kinds = [match["type"] for block in config._config for match in block.get("matches", ())]
+    if "exec" in map(str.lower, kinds):
+        message = "`Match exec` runs a command, and an inventory is data: take it out"
+        raise BadInput(message, where=str(path), code="E-HOST-045")
     resolved: dict[str, SshAlias] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         match = _HOST.fullmatch(line)
@@ -500,9 +501,10 @@ def aliases(path: Path) -> dict[str, SshAlias]:
             if not set(name) & set("*?!") and name not in resolved:
                 try:
                     resolved[name] = _alias(config.lookup(name), number)
-                except ValueError as error:
+                except (ValueError, KeyError, paramiko.SSHException) as error:
                     at = f"{path}:{number}"
-                    raise BadInput(why(error), where=at, key=name, code="E-HOST-047") from None
+                    message = f"cannot be looked up: {why(error)}"
+                    raise BadInput(message, where=at, key=name, code="E-HOST-047") from None
     return resolved
 
 

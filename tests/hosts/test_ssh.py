@@ -141,10 +141,23 @@ def test_output_of_ssh_that_has_no_meaning_is_one_error(line, tmp_path, monkeypa
         SshHost("a", "a").open()
 
 
-@pytest.mark.parametrize("line", ["Match exec {}", "  match host a EXEC {}", 'Match="exec" {}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("Match exec '{}'", "  match host a EXEC '{}'", "Match=\"exec\" '{}'"),
+        *("Match ex\"\"ec '{}'", "Match !ex\\ec '{}'"),
+    ],
+)
 def test_an_inventory_that_would_run_a_command_is_refused(tmp_path, line):
     ran = tmp_path / "ran"
     (tmp_path / "config").write_text(f"Host a\n{line.format(f'touch {ran}')}\n    User x\n")
     with refused(BadInput, "E-HOST-045"):
         aliases(tmp_path / "config")
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("line", ["", "CanonicalDomains x.invalid\nCanonicalizeFallbackLocal no"])
+def test_an_alias_without_a_canonical_name_is_one_error(tmp_path, line):
+    (tmp_path / "config").write_text(f"Host a\nCanonicalizeHostname yes\n{line}\n")
+    with refused(BadInput, "E-HOST-047"):
+        aliases(tmp_path / "config")
