@@ -23,7 +23,7 @@ from results.imports.test_import_damage import imports_or_refuses
 
 from netlab.errors import NetlabError
 from netlab.fleet.inventory import load_inventory
-from netlab.hosts import facts
+from netlab.hosts import host
 from netlab.hosts.host import LineProcess
 from netlab.hosts.known_hosts import KnownKeys
 from netlab.report.bundle import stated_versions, unpacked
@@ -138,7 +138,10 @@ READERS: dict[str, tuple[Callable[[Path], object], Callable[[], bytes]]] = {
     "inventory": (lambda file: load_inventory(file, format="netlab"), lambda: HOSTS),
     "aliases": (lambda file: load_inventory(file, format="ssh"), lambda: ALIASES),
     "known_hosts": (read_known_hosts, lambda: KNOWN.encode()),
-    "facts": (lambda file: facts.parse(file.read_text("utf-8", "replace"), "eth0"), lambda: FACTS),
+    "facts": (
+        lambda file: host.parsed_facts(file.read_text("utf-8", "replace"), "eth0"),
+        lambda: FACTS,
+    ),
     "JSON of a tool": (read_import, lambda: recorded("iperf3-parallel.json")),
     "lines of a tool": (read_import, lambda: recorded("iperf2-parallel.txt")),
     "answers": (read_answers, lambda: b'{"event": "ready", "run": 1}\n{"event": "x"}\n'),

@@ -10,7 +10,7 @@ import pandas as pd
 from synthetic import runs_of
 
 from netlab import study as studies
-from netlab.analysis.longpath_study import LongPath, samples_of
+from netlab.analysis.longpath import LongPath, samples_of
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.results.store import Store

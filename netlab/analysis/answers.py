@@ -13,7 +13,7 @@ from netlab.analysis.cells import usable, valid
 from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
-from netlab.analysis.longpath_study import on_long_path
+from netlab.analysis.longpath import on_long_path
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, usable, valid
-from netlab.files.json_file import parse_json
 from netlab.files.tables import Table
+from netlab.files.writing import parse_json
 from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, Evidence, bottleneck, evidence
-from netlab.measure.card_counters import meaning
-from netlab.measure.ledger import one_machine
+from netlab.measure.ledger import meaning, one_machine
 from netlab.study import Study
 from netlab.units import arrows
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING, LEAST, is_symmetric, reached_percent
 from netlab.errors import BadInput, check, require
-from netlab.files.json_file import parse_json
 from netlab.files.tables import HOLLOW
+from netlab.files.writing import parse_json
 from netlab.measure.bottleneck import ASKED
 from netlab.study import Study, TuningLevel
 from netlab.study.factors import level_text, listed, same

@@ -12,8 +12,7 @@ import pandas as pd
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER
 from netlab.errors import NetlabError, why
-from netlab.files.json_file import read_json
-from netlab.files.writing import write_json
+from netlab.files.writing import read_json, write_json
 
 VERSION = 2
 """Of the stored document; a second call of the command writes it anew and repeats no run."""

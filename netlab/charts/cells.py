@@ -18,19 +18,17 @@ from netlab.analysis.cells import CELL_KEYS, disturbed, valid
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
 from netlab.charts.labels import (
+    HOLLOW_COLOUR,
     LINEAR_UP_TO,
     ceiling_line,
     hollow_points,
     label_lines,
-    line_with_bars,
-    stream_axis,
-)
-from netlab.charts.theme import (
-    HOLLOW_COLOUR,
     level_styles,
+    line_with_bars,
     mtu_styles,
     new_axes,
     other_style,
+    stream_axis,
     theme,
     tuning_dashes,
 )

@@ -19,8 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from netlab.charts.labels import annotate, data_of, figure_of, mark
-from netlab.charts.theme import theme
+from netlab.charts.labels import annotate, data_of, figure_of, mark, theme
 from netlab.errors import BadInput
 from netlab.units import arrows
 

@@ -28,7 +28,7 @@ from netlab.charts.forest import (
     name_rows,
     reach_of,
 )
-from netlab.charts.theme import CEILING_COLOUR, OTHERS, mtu_styles, new_axes, other_style, theme
+from netlab.charts.labels import CEILING_COLOUR, OTHERS, mtu_styles, new_axes, other_style, theme
 from netlab.errors import BadInput
 
 # Chart of a search: loss of each candidate against the best of its race, and its outcome.

@@ -13,8 +13,17 @@ from matplotlib.axes import Axes
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Compared
 from netlab.charts.chart import Gallery, describe
-from netlab.charts.labels import keep_interval, legend_below, ratio_axis
-from netlab.charts.theme import BAND_COLOUR, CEILING_COLOUR, OTHERS, new_axes, other_style, theme
+from netlab.charts.labels import (
+    BAND_COLOUR,
+    CEILING_COLOUR,
+    OTHERS,
+    keep_interval,
+    legend_below,
+    new_axes,
+    other_style,
+    ratio_axis,
+    theme,
+)
 from netlab.units import arrows
 
 WIDTH_IN, FRAME_IN, ROW_IN, MARK_IN = 6.6, 1.5, 0.1, 0.15

@@ -12,11 +12,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netlab.analysis.longpath import LAW_OF_STACK
-from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
+from netlab.analysis.longpath import LAW_OF_STACK, QUANTITIES, LongPath, seconds_mean
 from netlab.charts.chart import Gallery, describe
-from netlab.charts.labels import label_lines, within
-from netlab.charts.theme import CEILING_COLOUR, MARKERS, new_axes, other_style, theme
+from netlab.charts.labels import (
+    CEILING_COLOUR,
+    MARKERS,
+    label_lines,
+    new_axes,
+    other_style,
+    theme,
+    within,
+)
 
 SUMMARY_SIZE_IN = (7.0, 3.8)
 DOTS, DASHES = (0, (1, 1)), (0, (4, 2))

@@ -20,18 +20,21 @@ from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
 from netlab.charts.cells import HOLLOW, cell_line
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
-from netlab.charts.labels import ceiling_line, label_lines, legend_below, stream_axis
-from netlab.charts.theme import (
+from netlab.charts.labels import (
     BAND_COLOUR,
     CEILING_COLOUR,
     CEILING_DASH,
     CHART_SIZE_IN,
     COUNT_COLOUR,
     MEDIAN_COLOUR,
+    ceiling_line,
+    label_lines,
+    legend_below,
     mtu_styles,
     new_axes,
     other_style,
     second_style,
+    stream_axis,
     theme,
 )
 from netlab.study import Study

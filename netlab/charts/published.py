@@ -19,14 +19,17 @@ from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import BAND, FLUCTUATION
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.forest import RATIO, Reach, forest, reach_of
-from netlab.charts.labels import ceiling_line, label_lines, legend_below, line_with_bars
-from netlab.charts.theme import (
+from netlab.charts.labels import (
     CEILING_COLOUR,
     CHART_SIZE_IN,
     COUNT_COLOUR,
     DASHES,
     OTHERS,
     SMALL_CHART_SIZE_IN,
+    ceiling_line,
+    label_lines,
+    legend_below,
+    line_with_bars,
     mtu_styles,
     new_axes,
     other_style,
@@ -38,8 +41,8 @@ from netlab.charts.theme import (
 from netlab.congestion import LAWS, mss_B
 from netlab.errors import require
 from netlab.published.claims import DOCUMENTS, counts_of
-from netlab.published.claims.model import Verdict
-from netlab.published.claims.values import misprints
+from netlab.published.claims.values import Verdict, misprints
+from netlab.published.data import MTUS_B, path_figures, windows
 from netlab.published.layout import (
     GOAL_PERCENT,
     LINK_LIMIT,
@@ -49,7 +52,6 @@ from netlab.published.layout import (
     TUNING_WORDS,
     ceilings,
 )
-from netlab.published.windows import MTUS_B, path_figures, windows
 from netlab.units import MIB
 
 # Charts of the published figures: openlab 2003 and its preliminary notes.

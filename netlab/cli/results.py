@@ -367,7 +367,7 @@ def import_command(
     """
     from netlab.results.imports.into_store import Facts, below, import_files
     from netlab.results.store import Store
-    from netlab.study.imported import write_study
+    from netlab.study.file import write_study
 
     facts = Facts(**options)
     if facts.sender == facts.receiver:

@@ -173,7 +173,7 @@ def measure(
     from netlab.notebooks.kernel import Kernel
 
     # what a visit needs is imported while this process makes the lab
-    needed = "netlab.face.block, netlab.face.study, netlab.notebooks.parameters"
+    needed = "netlab.face.block, netlab.face.study, netlab.notebooks.execution"
     with Kernel(f"import {needed}") as kernel:
         from netlab.experiment.campaign import run_study
         from netlab.experiment.progress import Progress

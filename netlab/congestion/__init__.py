@@ -11,7 +11,7 @@ import numpy as np
 from netlab.bus import is_number
 from netlab.errors import Unsupported, check
 from netlab.study import Stack
-from netlab.study.stacks import KERNEL
+from netlab.study.tunings import KERNEL
 
 # CcChoice of a host's congestion control for a name, by the abilities of its kernel.
 

@@ -24,8 +24,7 @@ from netlab.hosts.path import (
 )
 from netlab.hosts.ssh import SshHost
 from netlab.lab import lab as labs
-from netlab.lab.lab import Lab
-from netlab.lab.needs import lab_limits
+from netlab.lab.lab import Lab, lab_limits
 from netlab.lab.reaper import base as lab_base
 from netlab.lab.topology import addresses, interfaces
 from netlab.notebooks.progress import note

@@ -9,8 +9,7 @@ from pathlib import Path
 from netlab import core
 from netlab.bus import PACKET_PAYLOADS_B, link_of, parallel_of
 from netlab.experiment.endpoint import Endpoint
-from netlab.files.json_file import parse_json, read_json
-from netlab.files.writing import write_json
+from netlab.files.writing import parse_json, read_json, write_json
 from netlab.measure.exchange import Request, RunEnd, measure
 from netlab.measure.ledger import one_machine, with_controller
 from netlab.study import Study

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from netlab.files.json_file import parse_json
+from netlab.files.writing import parse_json
 from netlab.measure.flags import INTERFERENCE
 from netlab.study.schedule import VISIT_S, Visit
 

@@ -21,8 +21,8 @@ from netlab.experiment.progress import Progress, RunDone
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.face.parts import Changes, HostChanges
 from netlab.files import paths
-from netlab.files.json_file import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table
+from netlab.files.writing import parse_json
 from netlab.notebooks.progress import announce, listening
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of

@@ -14,7 +14,7 @@ from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, Shown, made_by
 from netlab.files.paths import given_path
 from netlab.files.tables import Table
-from netlab.published import layout, windows
+from netlab.published import data, layout
 from netlab.published.claims import check_all, claims_table, sentence, verdict_counts
 from netlab.published.claims.values import misprints
 from netlab.report.tables import Sentence
@@ -150,7 +150,7 @@ class OpenlabNotes(Document):
 class SlacPage(Document):
     """The page of SLAC: four TCP stacks from Sunnyvale to Geneva."""
 
-    _sentence = staticmethod(windows.recovery_sentence)
+    _sentence = staticmethod(data.recovery_sentence)
 
     @property
     def charts(self) -> Gallery:
@@ -162,8 +162,8 @@ class SlacPage(Document):
         """Windows of the tests beside the one that the path needs."""
         return show(charts.windows_needed_and_given())
 
-    recoveries = staticmethod(windows.recovery_table)
-    configurations = staticmethod(windows.configurations_table)
+    recoveries = staticmethod(data.recovery_table)
+    configurations = staticmethod(data.configurations_table)
 
     def commands(self) -> str:
         """The sender's other settings as commands."""
@@ -173,10 +173,10 @@ class SlacPage(Document):
         """The file ``wad.conf``, as the page gives it once."""
         return Table(published.load("slac-2003-wad"), "wad.conf, as given in full once")
 
-    path = staticmethod(windows.path_table)
-    windows_each = staticmethod(windows.windows_each_table)
-    transfer = staticmethod(windows.transfer_table)
-    windows = staticmethod(windows.windows_table)
+    path = staticmethod(data.path_table)
+    windows_each = staticmethod(data.windows_each_table)
+    transfer = staticmethod(data.transfer_table)
+    windows = staticmethod(data.windows_table)
 
     def _files(self) -> Iterator[tuple[str, Table]]:
         yield "slac-2003-configurations", self.configurations()

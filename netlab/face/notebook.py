@@ -167,7 +167,7 @@ def check_parameters(
     Traceback (most recent call last):
     netlab.errors.BadInput: parameters: quick: must be bool (found 'yes')
     """
-    from netlab.notebooks.parameters import check
+    from netlab.notebooks.execution import check
 
     check(namespace, **kinds)
 
@@ -459,7 +459,7 @@ def import_files(
     from netlab.face.results import Results
     from netlab.results.imports import into_store
     from netlab.results.store import Store
-    from netlab.study.imported import write_study
+    from netlab.study.file import write_study
 
     where = Path(directory)
     if not where.exists() and not where.is_absolute():

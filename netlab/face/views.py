@@ -8,7 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from netlab.analysis import answers, then_and_now
-from netlab.analysis.longpath_study import LongPath, samples_of
+from netlab.analysis.longpath import LongPath, samples_of
 from netlab.analysis.measured import Measured
 from netlab.charts import forest, longpath
 from netlab.charts import measured as drawn

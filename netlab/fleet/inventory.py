@@ -15,8 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from netlab.errors import BadInput, NetlabError
-from netlab.files.json_file import parse_json
-from netlab.files.writing import write_text
+from netlab.files.writing import parse_json, write_text
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study import StudyHost
 from netlab.study.base import InterfaceName, Model, Name, misplaced

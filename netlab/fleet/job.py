@@ -23,8 +23,7 @@ from pathlib import Path
 from types import FrameType
 
 from netlab.errors import HostError, NetlabError, Unsupported, why
-from netlab.files.json_file import parse_json, read_json
-from netlab.files.writing import write_json
+from netlab.files.writing import parse_json, read_json, write_json
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, read_plan
 from netlab.hosts.agent import HostLease
 

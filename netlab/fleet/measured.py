@@ -13,8 +13,7 @@ from netlab.errors import HostError, NetlabError
 from netlab.experiment.campaign import CampaignRecord, Rounds, exclusive, open_visit
 from netlab.experiment.progress import Watcher
 from netlab.experiment.visit import run_visit
-from netlab.files.json_file import read_json
-from netlab.files.writing import write_json
+from netlab.files.writing import read_json, write_json
 from netlab.fleet.inventory import Pair
 from netlab.fleet.job import JobOutcome
 from netlab.fleet.plan import FleetJob, FleetPlan, PairEnds, pair_id, pair_study

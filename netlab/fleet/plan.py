@@ -18,8 +18,7 @@ from pydantic import TypeAdapter
 
 import netlab
 from netlab.errors import BadInput, NetlabError, why
-from netlab.files.json_file import read_json
-from netlab.files.writing import write_json, write_text
+from netlab.files.writing import read_json, write_json, write_text
 from netlab.files.yaml_file import validated, yaml_text
 from netlab.fleet.inventory import FleetHost, Inventory, Pair, rounds_of
 from netlab.study import Study, load_stored

@@ -1,4 +1,4 @@
-"""Interface of a host: run commands, start long-lived processes, copy files."""
+"""Interface of a host: commands, long-lived processes, files, and the facts of a host."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import NoReturn, Protocol, Self
 from urllib.parse import quote
 
-from netlab.errors import HostError
-from netlab.files.json_file import parse_json
-from netlab.hosts import facts
+from netlab.errors import HostError, printable
+from netlab.files.writing import parse_json
 
 # Signs of life: one thread sends an empty line to every process that ends without them.
 
@@ -379,7 +378,7 @@ class Host(ABC):
         return LineProcess(pipe, host=self.name, argv=command)
 
     def facts(self, interface: str | None = None) -> dict[str, str | int | bool | None]:
-        return facts.parse(self.run(facts.argv(interface)).stdout, interface)
+        return parsed_facts(self.run(facts_argv(interface)).stdout, interface)
 
     def _checked(self, argv: Sequence[str]) -> tuple[str, ...]:
         if isinstance(argv, str) or not argv or not argv[0]:
@@ -451,3 +450,138 @@ def _feed(pipe: Pipe, given: bytes) -> None:
     with contextlib.suppress(OSError, ValueError):
         pipe.write(given)
         pipe.close_input()
+
+
+# Facts of a host (kernel, CPU, NIC, bus), read by one command.
+
+
+# Prints `NAME VALUE` for each fact it finds; uses only what every Linux host has.
+SCRIPT = r"""
+i=$1
+say() { if [ -n "$2" ]; then printf '%s %s\n' "$1" "$2"; fi; }
+first() { if [ -r "$1" ]; then head -n 1 "$1" 2>/dev/null; fi; }
+say hostname "$(uname -n)"
+say kernel "$(uname -r)"
+say machine "$(uname -m)"
+say boot_id "$(first /proc/sys/kernel/random/boot_id)"
+say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
+say cpus "$(grep -c '^processor' /proc/cpuinfo)"
+say cpu_model "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
+say memory_kB "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)"
+cpus=${2:-/sys/devices/system/cpu}
+c=$cpus/cpu0
+case $(first "$cpus/smt/active") in 1) say smt on ;; 0) say smt off ;; esac
+# an entry for each IOMMU in use
+if [ -d /sys/class/iommu ]; then
+  units=$(ls /sys/class/iommu | wc -l)
+  if [ "$units" -gt 0 ]; then say iommu on; else say iommu off; fi
+fi
+say governor "$(first "$c/cpufreq/scaling_governor")"
+has() { if [ -r "$2" ]; then say "$1" "read in each run"; else say "$1" "unsupported: no $3"; fi; }
+has cpu_frequency "$c/cpufreq/scaling_cur_freq" cpufreq
+has thermal_throttling "$c/thermal_throttle/core_throttle_count" "count of throttling"
+if [ -n "$i" ]; then
+  d=/sys/class/net/$i
+  if [ ! -e "$d" ]; then  # one of its other names
+    i=$(PATH=$PATH:/usr/sbin:/sbin ip -o link show dev "$i" 2>/dev/null |
+      sed -n 's/^[0-9]*: \([^:@]*\).*/\1/p')
+    d=/sys/class/net/${i:-/none}
+  fi
+  if [ -e "$d" ]; then
+    say interface_exists 1
+    say interface "$i"
+    say mtu_B "$(first "$d/mtu")"
+    say link_speed_Mbps "$(first "$d/speed")"
+    say duplex "$(first "$d/duplex")"
+    say operstate "$(first "$d/operstate")"
+    say mac_address "$(first "$d/address")"
+    for port in "$d"/brif/*; do
+      if [ ! -e "$port" ]; then continue; fi
+      ports="$ports${ports:+, }${port##*/} $(first "/sys/class/net/${port##*/}/mtu") B"
+    done
+    say bridge_ports "$ports"
+    say nic_driver "$(basename "$(readlink "$d/device/driver")" 2>/dev/null)"
+    say pci_vendor "$(first "$d/device/vendor")"
+    say pci_device "$(first "$d/device/device")"
+    say bus_address "$(basename "$(readlink "$d/device")" 2>/dev/null)"
+    say bus_width "$(first "$d/device/current_link_width")"
+    say bus_speed "$(first "$d/device/current_link_speed")"
+    s=$d/device/config
+    if [ ! -e "$s" ]; then s=$d/device/../config; fi  # of virtio the PCI device is the parent
+    # from a capability of the configuration space, for root only. 16, PCI Express:
+    # Max_Payload_Size, bits 7:5 of device control. 7, PCI-X: bit 16 of its status, a 64 bit device
+    capability() { od -An -v -tu1 -N256 "$s" 2>/dev/null | awk -v id="$1" '
+      { for (f = 1; f <= NF; f++) b[n++] = $f }
+      END {
+        at = b[52] - b[52] % 4
+        for (k = 0; n == 256 && k < 48 && at >= 64 && at < 244; k++) {
+          if (b[at] == id && id == 7) {
+            print (b[at + 6] % 2 ? 64 : 32)
+            exit
+          }
+          if (b[at] == id) {  # no ^: an awk of busybox may lack it
+            size = 128
+            for (v = int(b[at + 8] / 32) % 8; v > 0; v--) size *= 2
+            print size
+            exit
+          }
+          at = b[at + 1] - b[at + 1] % 4
+        }
+      }'; }
+    say bus_max_payload_B "$(capability 16)"
+    say bus_pci_x_bits "$(capability 7)"
+    p=${3:-/sys/bus/pci}
+    a=$(basename "$(readlink "$d/device")" 2>/dev/null)
+    case $a in *:*:*.*)
+      for t in "$p"/slots/*; do
+        if [ "$(first "$t/address")" = "${a%.*}" ]; then
+          say bus_slot_speed "$(first "$t/cur_bus_speed")"
+        fi
+      done
+      say bus_devices "$(ls "$p/devices" 2>/dev/null |
+        sed -n "s/^\(${a%:*}:[^.]*\)\..*/\1/p" | sort -u | wc -l)"
+    ;; esac
+    say numa_node "$(first "$d/device/numa_node")"
+    say bus_max_width "$(first "$d/device/max_link_width")"
+    say bus_max_speed "$(first "$d/device/max_link_speed")"
+    PATH=$PATH:/usr/sbin:/sbin
+    ethtool -i "$i" 2>/dev/null | sed -n \
+      -e 's/^driver: */nic_driver /p' -e 's/^version: */nic_driver_version /p' \
+      -e 's/^firmware-version: */nic_firmware /p'
+  else
+    say interface_exists 0
+  fi
+fi
+"""
+INTEGERS = (
+    *("cpus", "memory_kB", "numa_node", "mtu_B", "link_speed_Mbps", "bus_width", "bus_max_width"),
+    *("bus_max_payload_B", "bus_pci_x_bits", "bus_devices"),
+)
+TEXTS = (
+    *("hostname", "kernel", "machine", "boot_id", "os", "cpu_model", "smt", "iommu", "governor"),
+    *("cpu_frequency", "thermal_throttling", "duplex", "operstate", "mac_address", "bridge_ports"),
+    *("nic_driver", "nic_driver_version", "nic_firmware", "pci_vendor", "pci_device"),
+    *("bus_address", "bus_speed", "bus_max_speed", "bus_slot_speed"),
+)
+
+
+def facts_argv(interface: str | None = None) -> tuple[str, ...]:
+    return ("sh", "-c", SCRIPT, "facts", interface or "")
+
+
+def parsed_facts(text: str, interface: str | None = None) -> dict[str, str | int | bool | None]:
+    lines = (line.partition(" ") for line in text.splitlines())
+    texts = {name: printable(value.strip()) for name, _, value in lines if value.strip()}
+    facts: dict[str, str | int | bool | None] = {name: texts.get(name) for name in TEXTS}
+    for name in INTEGERS:
+        value = texts.get(name, "")
+        # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
+        unknown = name.startswith("bus") and value in {"0", "255"}
+        is_number = re.fullmatch(r"[0-9]{1,18}", value) and not unknown
+        facts[name] = int(value) if is_number else None
+    facts["interface"] = interface and texts.get("interface", interface)
+    facts["interface_exists"] = None if interface is None else texts.get("interface_exists") == "1"
+    if facts["nic_driver"] == "veth":
+        # veth reports 10 Gb/s at any rate, which would look like a limit
+        facts["link_speed_Mbps"] = None
+    return facts

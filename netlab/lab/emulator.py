@@ -18,8 +18,8 @@ from typing import NamedTuple, Self
 
 from netlab import core
 from netlab.errors import HostError, Unsupported
-from netlab.files.json_file import parse_json
-from netlab.lab import userns
+from netlab.files.writing import parse_json
+from netlab.lab import namespaces
 from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool
 from netlab.study import Emulator, LabLink
@@ -200,7 +200,7 @@ class KernelFeatures(NamedTuple):
 
 
 def probed(run: Callable[[tuple[str, ...]], str] = tool) -> KernelFeatures:
-    place = userns.nameless() if userns.is_needed() else ("unshare", "--net", "--")
+    place = namespaces.nameless() if namespaces.rootless() else ("unshare", "--net", "--")
     words = run((*place, "sh", "-c", PROBE)).split()
     return KernelFeatures(*(name in words for name in KernelFeatures._fields))
 

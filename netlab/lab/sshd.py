@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from netlab.lab import userns
+from netlab.lab import namespaces
 from netlab.lab.namespaces import as_account, tool
 from netlab.lab.reaper import PREFIX, SEARCH_PATH, cpu_hierarchies
 
@@ -160,17 +160,17 @@ SetEnv HOME={host}/home
 
 def login() -> str:
     """Return the login of lab hosts: the account that creates the lab, or without root its own."""
-    if userns.is_needed():
-        return userns.LOGIN
+    if namespaces.rootless():
+        return namespaces.LOGIN
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
 def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> None:
     _make_key(state.name, state / "user_key", busy)
     (state / "hosts").mkdir(mode=0o700)
-    (state / "serve").write_text(SERVE_AS_USER if userns.is_needed() else SERVE)
-    (state / userns.SESSION).write_text(SESSION)
-    (state / userns.SESSION).chmod(0o700)
+    (state / "serve").write_text(SERVE_AS_USER if namespaces.rootless() else SERVE)
+    (state / namespaces.SESSION).write_text(SESSION)
+    (state / namespaces.SESSION).chmod(0o700)
     lines = []
     for host in hosts:
         directory = state / "hosts" / host
@@ -196,7 +196,7 @@ def proxy_command(state: Path, lab_id: str, host: str) -> str:
     sshd = shutil.which("sshd", path=SEARCH_PATH) or "/usr/sbin/sshd"
     ip = shutil.which("ip", path=SEARCH_PATH) or "ip"
     words = [*in_task_group(state)]
-    if not userns.is_needed():
+    if not namespaces.rootless():
         words += [ip, "netns", "exec", f"{PREFIX}{lab_id}-{host}", "unshare", "--uts", "--"]
     return " ".join([*words, "sh", str(state / "serve"), host, sshd])
 

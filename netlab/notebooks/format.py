@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from netlab.errors import BadInput, why
-from netlab.files.json_file import read_json
+from netlab.files.writing import read_json
 
 UNUSED = ("rfc3987_syntax", "isoduration")
 

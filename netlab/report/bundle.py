@@ -28,8 +28,7 @@ from netlab.analysis.trust import Concern, machines
 from netlab.errors import BadInput, why
 from netlab.files import paths
 from netlab.files.archive import names_in, pack, unpack
-from netlab.files.json_file import read_json
-from netlab.files.writing import scratch, write_json, write_text
+from netlab.files.writing import read_json, scratch, write_json, write_text
 from netlab.files.yaml_file import read_yaml, yaml_text
 from netlab.report.export import NO_PDF
 from netlab.report.page import MARKER

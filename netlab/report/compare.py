@@ -15,8 +15,8 @@ from netlab.analysis.effects import COMMON_ROUNDS, Ratio
 from netlab.analysis.printed import MISSING, number, text_of
 from netlab.analysis.sides import ABSENT, SHOWN, SidesCompared
 from netlab.analysis.trust import IS, counted
-from netlab.files.json_file import parse_json
 from netlab.files.tables import Sentence, Table, table_or
+from netlab.files.writing import parse_json
 from netlab.report.tables import Tables
 
 HEADS = {

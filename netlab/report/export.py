@@ -21,12 +21,11 @@ import jinja2
 from markupsafe import Markup
 
 from netlab import __version__
-from netlab.analysis.longpath_study import on_long_path, samples_of
+from netlab.analysis.longpath import on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
-from netlab.charts.labels import csv_in
-from netlab.charts.theme import font_folder
+from netlab.charts.labels import csv_in, font_folder
 from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.report import longpath, tables
 from netlab.report.front import front

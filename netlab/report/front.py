@@ -14,7 +14,7 @@ from netlab.analysis import then_and_now as published_effects
 from netlab.analysis.answers import Agreement, Tile, best, headline, tiles
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
-from netlab.analysis.longpath_study import LongPath, on_long_path, samples_of
+from netlab.analysis.longpath import LongPath, on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.sides import SidesCompared
 from netlab.charts import longpath as longpath_charts

@@ -7,12 +7,11 @@ import math
 import pandas as pd
 
 from netlab import published
-from netlab.analysis.longpath import factors, single_changes, stack_name
-from netlab.analysis.longpath_study import LongPath
+from netlab.analysis.longpath import LongPath, factors, single_changes, stack_name
 from netlab.analysis.printed import MISSING
 from netlab.congestion import bdp_B
-from netlab.files.json_file import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table, table_or
+from netlab.files.writing import parse_json
 from netlab.measure.bottleneck import bottleneck
 
 SHORT_FORM = (

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, empty, timelines
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
-from netlab.analysis.longpath_study import on_long_path, samples_of
+from netlab.analysis.longpath import on_long_path, samples_of
 from netlab.analysis.measured import Measured, trend
 from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import comparable
@@ -21,9 +21,8 @@ from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, forest, measured
 from netlab.charts.chart import show
 from netlab.charts.live import sparkline
-from netlab.files.json_file import parse_json
 from netlab.files.tables import Table, csv_of
-from netlab.files.writing import json_text
+from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
 from netlab.report.explore import has_factors

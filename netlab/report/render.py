@@ -19,7 +19,7 @@ from nbconvert import HTMLExporter
 from traitlets.config import Config
 
 from netlab import __version__
-from netlab.files.json_file import read_json
+from netlab.files.writing import read_json
 from netlab.notebooks.format import nbformat, read_notebook
 from netlab.report.page import TEMPLATES, Page, anchor, free, script, template
 

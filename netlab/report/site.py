@@ -17,7 +17,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis.answers import several
-from netlab.analysis.longpath_study import on_long_path
+from netlab.analysis.longpath import on_long_path
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.sides import side_of
 from netlab.analysis.then_and_now import comparable

@@ -20,8 +20,8 @@ from urllib.parse import unquote
 from netlab.errors import NetlabError, why
 from netlab.files import paths
 from netlab.files.archive import names_in
-from netlab.files.json_file import read_json
-from netlab.lab import needs, userns
+from netlab.files.writing import read_json
+from netlab.lab import lab, namespaces
 from netlab.report import bundle
 from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
 from netlab.report.site import EXECUTED, publish
@@ -111,12 +111,12 @@ def other_figures(
     netlab's own notebooks compute them, in a process without network that can only read the bundle
     where this machine allows that.
     """
-    wall = userns.reading(directory)
+    wall = namespaces.reading(directory)
     python = (sys.executable, "-P", "-c")
     tried = _run((*wall, *python, "import netlab"), work)
     if tried.returncode != 0:
         wall = ()
-        cause, _ = needs.refusal(" ".join(tried.stderr.split())[-SHOWN_CHARACTERS:])
+        cause, _ = lab.refusal(" ".join(tried.stderr.split())[-SHOWN_CHARACTERS:])
         say(f"the figures are recomputed with network and write access: no namespaces, {cause}")
     done = _run((*wall, *python, RECOMPUTE, str(directory), str(work)), work)
     if done.returncode != 0:

@@ -18,8 +18,7 @@ import pandas as pd
 import pyarrow
 
 from netlab.errors import BadInput, NetlabError, why
-from netlab.files.json_file import read_json
-from netlab.files.writing import write_text
+from netlab.files.writing import read_json, write_text
 from netlab.results.columns import BROKEN, TABLES
 from netlab.results.frames import (
     DamagedFile,

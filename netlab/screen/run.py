@@ -28,8 +28,7 @@ from netlab.errors import check
 from netlab.experiment.campaign import run_study
 from netlab.experiment.endpoint import open_endpoints, study_lab
 from netlab.experiment.progress import Watcher
-from netlab.files.json_file import parse_json
-from netlab.files.writing import write_text
+from netlab.files.writing import parse_json, write_text
 from netlab.report.compare import interval, percent
 from netlab.report.screen import chart, least_yaml
 from netlab.results.store import Store

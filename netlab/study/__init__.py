@@ -10,8 +10,7 @@ from netlab.study.factors import Policy, Socket
 from netlab.study.file import load, load_stored
 from netlab.study.groups import OWN, Group, Timing
 from netlab.study.hosts import Emulator, LabLink, StudyHost
-from netlab.study.stacks import Stack
-from netlab.study.tunings import TuningLevel
+from netlab.study.tunings import Stack, TuningLevel
 
 __all__ = [
     "OWN",

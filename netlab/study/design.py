@@ -60,10 +60,11 @@ from netlab.study.groups import (
 )
 from netlab.study.hosts import Path, StudyHost
 from netlab.study.published import Published, ReportPages
-from netlab.study.stacks import Stack, check_congestions
 from netlab.study.tunings import (
     OwnTuning,
+    Stack,
     TuningLevel,
+    check_congestions,
     check_moot,
     check_tunings,
     contents,

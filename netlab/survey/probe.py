@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from netlab.bus import SerialBus, link_of
 from netlab.hosts.host import Host
-from netlab.measure.card_counters import losses
+from netlab.measure.ledger import losses
 
 # Findings of a survey on a host, and the path that joins two hosts.
 

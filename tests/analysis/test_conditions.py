@@ -23,7 +23,7 @@ from netlab.analysis.conditions import (
 )
 from netlab.errors import NetlabError
 from netlab.measure.bottleneck import VERDICTS, bottleneck
-from netlab.measure.card_counters import BY_NAME, LIMITED
+from netlab.measure.ledger import BY_NAME, LIMITED
 
 
 def test_flagged_runs_are_listed_with_flag_and_reason_and_those_without_goodput(openlab, runs):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_path import STEP_S, intervals_of, trace_of, windows
 
-from netlab.analysis import longpath_study
+from netlab.analysis import longpath
 from netlab.analysis.longpath import (
     after_slow_start,
     batched_interval,
@@ -22,14 +22,17 @@ from netlab.analysis.longpath import (
     fairness,
     jain,
     law_growth,
+    on_long_path,
     recoveries,
     recovery,
+    samples_of,
+    seconds_mean,
     shares,
     single_changes,
     slow_start,
     stack_of_stream,
+    thinned,
 )
-from netlab.analysis.longpath_study import on_long_path, samples_of, seconds_mean, thinned
 from netlab.analysis.measured import load_measured
 from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
 from netlab.errors import BadInput, NetlabError
@@ -275,7 +278,7 @@ def test_the_parts_have_the_studys_runs_in_its_order(lp):
 def test_a_run_has_every_quantity_over_time(lp):
     run = lp.part("comparison").iloc[0].to_dict()
     series = lp.series(run)
-    assert set(series) == set(longpath_study.QUANTITIES)
+    assert set(series) == set(longpath.QUANTITIES)
     assert all(len(frame) for frame in series.values())
     assert series["rtt"]["value"].unique() == pytest.approx([183.022])
     two = lp.part("fairness (scaled down)").iloc[0].to_dict()
@@ -286,7 +289,7 @@ def test_a_run_has_every_quantity_over_time(lp):
 def test_long_lines_are_thinned_and_keep_their_mean():
     samples = pd.DataFrame({"t_s": np.arange(6000) / 10, "stream": 0, "value": np.arange(6000)})
     few = thinned(samples)
-    assert len(few) == longpath_study.MOST_POINTS
+    assert len(few) == longpath.MOST_POINTS
     assert few["value"].mean() == pytest.approx(samples["value"].mean())
     assert thinned(samples.head(10))["value"].tolist() == list(range(10))
 

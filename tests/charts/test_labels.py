@@ -15,8 +15,19 @@ from netlab.analysis import printed
 from netlab.charts import cells
 from netlab.charts import measured as charts
 from netlab.charts.chart import Gallery, describe, save_svg, show
-from netlab.charts.labels import csv_in, data_of, figure_of, label_lines, legend_below, spread
-from netlab.charts.theme import PALETTE, line_style, new_axes, text_colour, theme
+from netlab.charts.labels import (
+    PALETTE,
+    csv_in,
+    data_of,
+    figure_of,
+    label_lines,
+    legend_below,
+    line_style,
+    new_axes,
+    spread,
+    text_colour,
+    theme,
+)
 from netlab.errors import BadInput
 
 

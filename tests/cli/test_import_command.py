@@ -19,7 +19,7 @@ from netlab import study as studies
 from netlab.analysis.sides import comparison
 from netlab.analysis.trust import DISTURBED, FLAGGED, gate
 from netlab.charts.forest import comparison_charts
-from netlab.charts.theme import new_axes
+from netlab.charts.labels import new_axes
 from netlab.cli import main
 from netlab.cli.options import load_study
 from netlab.cli.results import compare_command, import_command

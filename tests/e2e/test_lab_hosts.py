@@ -22,8 +22,8 @@ from netlab.errors import BadInput, HostError
 from netlab.experiment.campaign import run_study
 from netlab.experiment.endpoint import data_address, host_of, open_endpoints, open_hosts
 from netlab.experiment.preflight import Check, route_check
-from netlab.hosts import facts
 from netlab.hosts.agent import clean_host, push_agent
+from netlab.hosts.host import facts_argv, parsed_facts
 from netlab.hosts.path import close_hosts
 from netlab.hosts.ssh import SshHost
 from netlab.lab import reaper, sshd
@@ -264,7 +264,7 @@ def test_the_agent_lies_where_programs_run_or_where_the_study_says(host, tmp_pat
 def test_facts_know_a_bridge_and_another_name_of_an_interface(host):
     made = "ip link add br0 type bridge && ip link add v8 mtu 1400 type veth peer name v9"
     host.run(("sh", "-c", f"{made} && ip link set v8 master br0 && ip link set br0 mtu 9000"))
-    found = facts.parse(host.run(facts.argv("br0")).stdout, "br0")
+    found = parsed_facts(host.run(facts_argv("br0")).stdout, "br0")
     assert (found["mtu_B"], found["bridge_ports"]) == (9000, "v8 1400 B")
     host.run(("ip", "link", "property", "add", "dev", "data0", "altname", "the-data-card"))
     named = host.facts("the-data-card")

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from netlab.hosts.facts import SCRIPT, argv, parse
+from netlab.hosts.host import SCRIPT, facts_argv, parsed_facts
 
 PRINTED = """\
 hostname node1
@@ -27,17 +27,17 @@ nic_firmware\x20
 
 
 def test_values_have_their_types_and_a_fact_that_the_kernel_lacks_is_none():
-    facts = parse(PRINTED)
+    facts = parsed_facts(PRINTED)
     known = {"hostname": "node1", "cpus": 255, "cpu_model": "Some CPU @ 2.00GHz", "mtu_B": 9000}
     known |= {"bus_width": 8, "bus_speed": "5.0 GT/s PCIe", "interface_exists": None}
     lacking = ("link_speed_Mbps", "bus_max_width", "nic_firmware", "governor")
     assert known.items() <= facts.items()
     assert {facts[name] for name in lacking} == {None}
-    assert parse(PRINTED, "eth0")["interface_exists"] is True
+    assert parsed_facts(PRINTED, "eth0")["interface_exists"] is True
 
 
 def test_empty_output_has_no_facts():
-    facts = parse("", "eth0")
+    facts = parsed_facts("", "eth0")
     assert facts.pop("interface") == "eth0"
     assert facts.pop("interface_exists") is False
     assert set(facts.values()) == {None}
@@ -55,18 +55,18 @@ def test_empty_output_has_no_facts():
     ],
 )
 def test_a_number_that_says_nothing_is_missing(text, name, value):
-    assert parse(text)[name] == value
+    assert parsed_facts(text)[name] == value
 
 
 def printed(root) -> str:
     """Output of the script for a tree of files like sysfs."""
-    command = (*argv(), str(root))
+    command = (*facts_argv(), str(root))
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_frequency_and_throttling_are_supported_where_sysfs_has_them(tmp_path):
     def found() -> tuple[str, str]:
-        facts = parse(printed(tmp_path))
+        facts = parsed_facts(printed(tmp_path))
         return facts["cpu_frequency"], facts["thermal_throttling"]
 
     assert found() == ("unsupported: no cpufreq", "unsupported: no count of throttling")
@@ -88,7 +88,7 @@ def facts_of(tmp_path, *arguments: str, tools: str = "") -> dict:
     argv = ("sh", "-c", f"{tools}{script}", "facts", "eth9", *arguments)
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.stderr == ""
-    return parse(done.stdout, "eth9")
+    return parsed_facts(done.stdout, "eth9")
 
 
 def payload_B(tmp_path, space: bytes, place: str = "device", tools: str = "") -> int | None:
@@ -160,11 +160,11 @@ def test_smt_is_on_or_off_or_unknown(tmp_path, active, fact):
     if active is not None:
         (tmp_path / "smt").mkdir()
         (tmp_path / "smt" / "active").write_text(f"{active}\n")
-    assert parse(printed(tmp_path))["smt"] == fact
+    assert parsed_facts(printed(tmp_path))["smt"] == fact
 
 
 def test_the_iommu_is_on_where_the_kernel_lists_a_unit():
     there = os.path.isdir("/sys/class/iommu")
     units = os.listdir("/sys/class/iommu") if there else []
     expected = None if not there else "on" if units else "off"
-    assert parse(printed("/nowhere"))["iommu"] == expected
+    assert parsed_facts(printed("/nowhere"))["iommu"] == expected

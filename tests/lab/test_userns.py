@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from netlab.lab.needs import refusal
-from netlab.lab.userns import reading
+from netlab.lab.lab import refusal
+from netlab.lab.namespaces import reading
 
 SAID = "user namespace: Operation not permitted"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netlab.measure.card_counters import (
+from netlab.measure.ledger import (
     BAD_FRAME,
     BY_NAME,
     COUNTERS,

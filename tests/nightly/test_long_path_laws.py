@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netlab.analysis.longpath_study import samples_of
+from netlab.analysis.longpath import samples_of
 from netlab.analysis.measured import load_measured
 from tests.e2e.test_long_path_study import store
 

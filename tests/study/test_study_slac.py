@@ -9,7 +9,7 @@ from netlab.congestion import bdp_B
 from netlab.files.paths import data_dir
 from netlab.study import Group, Study, load
 from netlab.study.schedule import measuring_s, visits
-from netlab.study.stacks import parse_wad
+from netlab.study.tunings import parse_wad
 from netlab.tuning.profiles import Profile, load_profile
 
 FILE = data_dir() / "studies" / "slac-2003.yml"

@@ -12,7 +12,7 @@ from netlab.published import load
 from netlab.study import Stack
 from netlab.study import load as load_study
 from netlab.study.file import freeze
-from netlab.study.stacks import UNMODELLED, WadEntry, parse_wad, read_wad
+from netlab.study.tunings import UNMODELLED, WadEntry, parse_wad, read_wad
 
 
 def printed() -> str:

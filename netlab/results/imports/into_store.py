@@ -18,8 +18,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import BadInput, NetlabError
-from netlab.files.json_file import parse_json
-from netlab.files.writing import take
+from netlab.files.writing import parse_json, take
 from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
 from netlab.results.imports.formats import ReadFile, kind_of, read_file

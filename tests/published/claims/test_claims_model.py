@@ -10,7 +10,7 @@ from netlab import published
 from netlab.errors import BadInput
 from netlab.published import claims
 from netlab.published.claims import claims_table, values, verdict_counts
-from netlab.published.claims.model import (
+from netlab.published.claims.values import (
     CheckResult,
     PrintedValue,
     Verdict,
