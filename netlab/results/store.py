@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow
+from pydantic import TypeAdapter
 
 from netlab.errors import BadInput, NetlabError, why
 from netlab.files.writing import read_json, write_text
@@ -53,6 +54,9 @@ class CampaignLog:
     adopted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     looks: tuple[dict, ...] = ()
     contradictions: Mapping[str, str] = field(default_factory=dict)
+
+
+_LOG = TypeAdapter(CampaignLog)
 
 
 def folder(directory: Path, campaign: str) -> Path:
@@ -96,11 +100,9 @@ def read_log(directory: Path, campaign: str) -> CampaignLog:
     """Read ``campaign.json``."""
     path = folder(directory, campaign) / "campaign.json"
     try:
-        content = read_json(path)
-        adopted = {part: tuple(runs) for part, runs in content.pop("adopted").items()}
-        return CampaignLog(**{**content, "adopted": adopted, "looks": tuple(content["looks"])})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        reason = f"{path} cannot be read as a campaign: {why(error)}"
+        return _LOG.validate_python(read_json(path))
+    except (OSError, ValueError) as error:
+        reason = f"{path} cannot be read as a campaign: {why(error)[:300]}"
         raise NetlabError(reason, code="E-RESULTS-011") from None
 
 

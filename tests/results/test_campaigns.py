@@ -127,11 +127,11 @@ def test_ids_ascend_though_the_clock_is_set_back_and_eleven_are_of_one_second(tm
     assert results_store.latest(tmp_path) == f"{found[-1]}-11"
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"adopted": 3}', '{"adopted": {}, "looks": []}'])
-def test_a_damaged_log_is_named(tmp_path, text):
+@pytest.mark.parametrize("field", ['"key": 3', '"adopted": {"p": [{}]}', '"looks": [1]', "]"])
+def test_a_damaged_log_is_named(tmp_path, field):
     begin(tmp_path, FIRST)
     path = results_store.folder(tmp_path, FIRST) / "campaign.json"
-    path.write_text(text)
+    path.write_text(path.read_text().removesuffix("}\n") + f",{field}}}")
     with pytest.raises(NetlabError) as caught:
         results_store.read_log(tmp_path, FIRST)
     assert caught.value.code == "E-RESULTS-011" and str(path) in str(caught.value)
