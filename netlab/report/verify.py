@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import difflib
 import errno
 import io
 import itertools
@@ -12,12 +12,13 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from netlab.errors import NetlabError, why
+from netlab.errors import NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.archive import names_in
 from netlab.files.writing import read_json
@@ -61,7 +62,7 @@ class Deviation:
             text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
             for text in (self.was, self.now)
         )
-        return "{}: was {}, is {}".format(where, *short)
+        return printable("{}: was {}, is {}".format(where, *short))
 
 
 def _unlike(stated: Mapping[str, str], actual: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -95,7 +96,7 @@ def changed_files(directory: Path) -> list[Deviation]:
     try:
         content = read_json(directory / bundle.METADATA)
         files = [one for one in content["@graph"] if one.get("@type") == "File"]
-        stated = {unquote(one["@id"]): one["sha256"] for one in files if "sha256" in one}
+        stated = {unquote(one["@id"]): str(one["sha256"]) for one in files if "sha256" in one}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         now = f"unreadable: {why(error)}"
         return [Deviation(bundle.METADATA, "", "metadata of an RO-Crate", now)]
@@ -185,12 +186,7 @@ def compare_texts(name: str, was: str | None, now: str | None) -> list[Deviation
     if was == now:
         return []
     table = name.endswith(".csv")
-    old, new = (
-        list(map(tuple, csv.reader(io.StringIO(text))))
-        if table
-        else [(line,) for line in text.split("\n")]
-        for text in (was, now)
-    )
+    old, new = _rows(was, table), _rows(now, table)
     if len(old) != len(new):
         return _moved(name, old, new)
     heads = old[0] if old else ()
@@ -204,16 +200,24 @@ def compare_texts(name: str, was: str | None, now: str | None) -> list[Deviation
     return found
 
 
+def _rows(text: str, table: bool) -> list[tuple[str, ...]]:
+    """Rows of a table; lines of any other text, and of one that is not CSV."""
+    with contextlib.suppress(csv.Error):
+        if table:
+            return list(map(tuple, csv.reader(io.StringIO(text))))
+    return [(line,) for line in text.split("\n")]
+
+
 def _moved(name: str, was: Sequence[tuple], now: Sequence[tuple]) -> list[Deviation]:
     """Rows that only one of two texts of different lengths has, by their line there."""
     found = []
-    matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
-    for kind, first, last, begin, end in matcher.get_opcodes():
-        if kind != "equal":
-            gone = enumerate(was[first:last], start=first + 1)
-            found += [Deviation(name, f"line {at}", ",".join(row), ABSENT) for at, row in gone]
-            at = f"line {first + 1}"
-            found += [Deviation(name, at, ABSENT, ",".join(row)) for row in now[begin:end]]
+    for rows, others, step in ((was, now, 1), (now, was, -1)):
+        left = Counter(others)  # difflib would take hours for many rows that are alike
+        for line, row in enumerate(rows, start=1):
+            left[row] -= 1
+            if left[row] < 0:
+                sides = (",".join(row), ABSENT)[::step]
+                found.append(Deviation(name, f"line {line}", *sides))
     return found
 
 

@@ -106,6 +106,14 @@ def test_metadata_that_cannot_be_read_are_found(copy):
     assert found.file == bundle.METADATA and "unreadable" in found.now
 
 
+def test_a_difference_is_printable_whatever_the_metadata_state(copy):
+    (copy / bundle.METADATA).write_text(
+        '{"@graph": [{"@type": "File", "@id": "\\u001b[2J", "sha256": 5}]}'
+    )
+    (copy / bundle.MANIFEST).write_text(bundle.manifest(copy))
+    assert all(str(one).isprintable() for one in changed_files(copy))
+
+
 def test_the_same_site_has_no_difference(whole):
     assert compare_sites(whole / "site", whole / "site") == []
 
@@ -142,6 +150,8 @@ def test_a_dropped_row_is_found_as_one_difference(row, added):
         ("a.csv", "a,b\n1,2\n", "a,b\n1,\n", ("line 2, b", "2", "")),
         ("a.tex", "1 & 2\n3 & 4\n", "1 & 2\n3 & 5\n", ("line 2", "3 & 4", "3 & 5")),
         ("a.json", "{\n}\n", "{\n1\n}\n", ("line 2", "absent", "1")),
+        ("a.csv", "a\n1\r2\n", "a\n1\r3\n", ("line 2, a", "1\r2", "1\r3")),
+        ("a.csv", "1\n" * 99_999, "1\n" * 99_998, ("line 99999", "1", "absent")),
     ],
 )
 def test_a_table_is_compared_cell_by_cell_and_other_files_line_by_line(name, was, now, found):
