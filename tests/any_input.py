@@ -44,7 +44,10 @@ hosts:
   b: {data_address: 198.51.100.2, interface: eth0, address: b.example}
 pairs: [[a, b]]
 """
-ALIASES = b"Host a c b*\n  HostName a.example\n  Port 22\n  User u\n  IdentityFile ~/k\n"
+ALIASES = (
+    b"Host a c b*\n  HostName a.example\n  Port 22\n  User u\n  IdentityFile ~/k\n"
+    b"Match host b\n  User %h\n"
+)
 FACTS = b"hostname a\ncpus 4\nmemory_kB 12\nlink_speed_Mbps -1\nmtu_B 1500\nnuma_node 0\n"
 
 
@@ -80,7 +83,7 @@ def stored() -> bytes:
 
 def read_bundle(file: Path) -> None:
     with unpacked(file) as directory:
-        changed_files(directory)
+        list(map(str, changed_files(directory)))
         stated_versions(directory)
 
 
