@@ -35,7 +35,7 @@ from netlab.files.paths import data_dir
 from netlab.published import claims
 from netlab.report import tables
 
-PIECES = {"labels.figure_of", "theme.new_axes"}
+PIECES = {"labels.figure_of", "labels.new_axes"}
 """They give the parts that charts are made of."""
 
 GROUP = "Linux64 -> Linux64"
