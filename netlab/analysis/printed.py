@@ -49,7 +49,12 @@ def reach(values: Iterable[float], text: Callable[[float], str] = number) -> str
 
 def with_interval(value: float, low: float, high: float) -> str:
     """``744 ± 8``, ``290 (110 to 764)`` where the halves differ; a dash without a value."""
-    return MISSING if math.isnan(value) else _spread(value, low, high, _decimals(value))
+    if math.isnan(value):
+        return MISSING
+    decimals, half = _decimals(value), (high - low) / 2
+    if half > 0:  # no half width reads as 0, if two decimals can show it
+        decimals = max(decimals, min(2, math.ceil(-math.log10(2 * half))))
+    return _spread(value, low, high, decimals)
 
 
 def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
