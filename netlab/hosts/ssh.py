@@ -15,6 +15,8 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -495,10 +497,12 @@ def aliases(path: Path) -> dict[str, SshAlias]:
         message = "`Match exec` runs a command, and an inventory is data: take it out"
         raise BadInput(message, where=str(path), code="E-HOST-045")
     resolved: dict[str, SshAlias] = {}
+    blocks_of = _blocks_by_name(config._config)
     for number, line in enumerate(text.splitlines(), start=1):
         match = _HOST.fullmatch(line)
         for name in match["names"].replace('"', " ").split() if match else ():
             if not set(name) & set("*?!") and name not in resolved:
+                config._config = blocks_of(name)
                 try:
                     resolved[name] = _alias(config.lookup(name), number)
                 except (ValueError, KeyError, paramiko.SSHException) as error:
@@ -506,6 +510,22 @@ def aliases(path: Path) -> dict[str, SshAlias]:
                     message = f"cannot be looked up: {why(error)}"
                     raise BadInput(message, where=at, key=name, code="E-HOST-047") from None
     return resolved
+
+
+def _blocks_by_name(blocks: list[dict]) -> Callable[[str], list[dict]]:
+    """Select the blocks that can match a name; paramiko tries each pattern: minutes for 10,000."""
+    literal: dict[str, dict[int, dict]] = defaultdict(dict)
+    others = {}
+    # which tries the blocks again with another name
+    canonical = any("canonicalizehostname" in block["config"] for block in blocks)
+    for at, block in enumerate(blocks):
+        patterns = block.get("host", ())
+        if canonical or not patterns or set("".join(patterns)) & set("*?!["):
+            others[at] = block
+        else:
+            for name in patterns:
+                literal[name][at] = {**block, "host": [name]}
+    return lambda name: [block for _, block in sorted((others | literal[name]).items())]
 
 
 def _alias(said: dict, line: int) -> SshAlias:
