@@ -69,7 +69,8 @@ class Kernel:
             with open(sockets / "log", "wb") as log, interrupts_wait():
                 run_sync(self.manager.start_kernel)(stderr=log, extra_arguments=IMPORTS)
             self.client.load_connection_info(self.manager.get_connection_info(session=True))
-            self.client.start_channels()
+            # without the thread of a heartbeat, which an early end would leave without a socket
+            self.client.start_channels(hb=False)
             self.client.allow_stdin = False
             self._stacks = sockets / "stacks"
             self._pid = int(self.manager.provisioner.pid)  # type: ignore[union-attr]
