@@ -15,7 +15,8 @@ TCP_KEYS = {
 def assert_ledger_closes(sink: dict, gen: dict) -> None:
     """Both ends of a clean run agree to the byte, within the bounds the header states."""
     assert (sink["status"], gen["status"]) == ("ok", "ok"), (sink["message"], gen["message"])
-    assert sink["total_bytes"] == gen["total_bytes"] > 0
+    # nothing, where a timed run ended before its threads had a CPU
+    assert sink["total_bytes"] == gen["total_bytes"]
     for end in (sink, gen):
         assert end["interval_sum_bytes"] == end["total_bytes"]
         assert sum(row["bytes"] for row in end["per_stream"]) == end["total_bytes"]

@@ -95,19 +95,6 @@ def test_ends_with_different_engines_understand_each_other(agent):
     assert gen["engine"] == "plain" and sink["threads"] == 3
 
 
-@pytest.mark.parametrize("record_B", [1, 1000, 4096, 1_000_000])
-@pytest.mark.parametrize(
-    ("engine", "send", "receive"),
-    [*(way for way in PAIRS if way[0] != "blocking"), ("blocking", "zerocopy", "zerocopy")],
-)
-def test_records_of_any_size_are_exact(agent, engine, send, receive, record_B):
-    ways = {"engine": engine, "send": send, "receive": receive}
-    amount = 3001 * min(record_B, 1000)
-    sink, gen = agent.transfer(**ways, streams=3, record_B=record_B, bytes=amount)
-    assert_ledger_closes(sink, gen)
-    assert_says_what_was_used(sink, gen, engine, send, receive, 3)
-
-
 def test_auto_takes_threads_for_few_streams_and_epoll_for_many(agent):
     some = min(2 * os.cpu_count(), 33)
     for streams, engine in (
@@ -134,17 +121,19 @@ def test_stop_in_the_middle_ends_both_ends(agent, engine, send, receive):
 def late_ends_ms(agent, streams, runs):
     """Beside four busy loops, after the gen's own end, or that of the sink's window if later."""
     busy = [subprocess.Popen(("sh", "-c", "while :; do :; done")) for _ in range(4)]
-    late_ms = []
+    late_ms, sent_bytes = [], []
     try:
         for _ in range(runs):
             sink, gen = agent.transfer(streams=streams, window_ms=100, tail_ms=50)
             assert_ledger_closes(sink, gen)
+            sent_bytes.append(gen["total_bytes"])
             end_ns = max(gen["window"]["t0_ns"] + 150_000_000, sink["window"]["t1_ns"])
             late_ms.append((gen["t_last_byte_ns"] - end_ns) / 1e6)
     finally:
         for loop in busy:
             loop.kill()
             loop.wait()
+    assert sorted(sent_bytes)[runs // 2] > 0
     return sorted(late_ms)
 
 
