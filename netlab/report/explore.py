@@ -1,8 +1,8 @@
 """An explorer of results: choose levels of factors, see chart, cells and runs.
 
-It is plain HTML. Every choice has a part of its own that can be folded; a style sheet shows the
-chosen part alone, and a small script opens it, sorts and filters. Where a viewer removes style and
-script, as JupyterLab does in a notebook that it does not trust, the parts stand one below another.
+It is plain HTML. Every choice has a part of its own that can be folded; a small script shows the
+chosen part alone, sorts and filters. Where a viewer removes the script, as JupyterLab does in a
+notebook that it does not trust, the parts stand one below another.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Galle
     y = QUANTITIES[quantity]
     shown = m.cells[~empty(m.cells)]
     drawn = [at for at in each if len(printed.rows_at(shown, at, m.study))] or each[:1]
+    if most < len(drawn):  # those that the headline may be about
+        drawn.sort(key=lambda at: -printed.rows_at(shown, at, m.study)["goodput_MBps"].max())
     return Gallery.of(
         *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in drawn[:most])
     )

@@ -83,7 +83,10 @@ def _exporter() -> HTMLExporter:
 # second wall.
 
 _SVG = "svg g path line polyline rect circle text tspan title defs"
-_TAGS = nh3.ALLOWED_TAGS.union(_SVG.split(), ("netlab-template", "section", "progress"))
+_CHOICES = "fieldset legend label input"
+_TAGS = nh3.ALLOWED_TAGS.union(
+    _SVG.split(), _CHOICES.split(), ("netlab-template", "section", "progress")
+)
 _OF_ALL = (
     "class id style role tabindex title hidden open colspan rowspan scope border "
     "xmlns version viewBox x y x1 x2 y1 y2 cx cy r d points width height transform "
@@ -93,12 +96,13 @@ _ATTRIBUTES = {
     "*": set(_OF_ALL.split()),
     "a": {"href"},
     "img": {"src", "alt"},
+    "input": {"name", "value", "checked"},
     "progress": {"max", "value"},
 }
 _STYLES = (
     "background border border-bottom border-collapse border-radius caption-side color display "
     "fill fill-opacity flex-wrap font-family font-size font-style font-weight gap height margin "
-    "max-width opacity overflow-x padding stroke stroke-dasharray stroke-dashoffset "
+    "margin-right max-width opacity overflow-x padding stroke stroke-dasharray stroke-dashoffset "
     "stroke-linecap stroke-linejoin stroke-opacity stroke-width text-align text-anchor "
     "vertical-align white-space width"
 )
@@ -109,7 +113,7 @@ def _no_data_link(tag: str, name: str, value: str) -> str | None:
 
 
 def sanitized(body: str) -> str:
-    """HTML without scripts, handlers, frames, forms and style sheets."""
+    """HTML without scripts, handlers, frames, forms and style sheets; of inputs only choices."""
     # nh3 empties templates, which are inert, and have the files of a table
     clean = nh3.clean(
         re.sub(r"(</?)template\b", r"\1netlab-template", body),
@@ -117,6 +121,7 @@ def sanitized(body: str) -> str:
         attributes=_ATTRIBUTES,
         generic_attribute_prefixes={"aria-", "data-"},
         filter_style_properties=set(_STYLES.split()),
+        set_tag_attribute_values={"input": {"type": "radio"}},
         attribute_filter=_no_data_link,
         url_schemes={"data", "http", "https", "mailto"},
         link_rel=None,

@@ -46,7 +46,7 @@ def test_all_views_are_in_the_document_and_one_is_open(m, explorer):
     assert len(re.findall(r'<details class="view f0-\d"', text)) == 3
     assert text.count('f0-0" open') == 1 and len(re.findall(r'f0-\d" open', text)) == 1
     assert text.count('<img role="img"') == 3
-    assert '<form hidden="hidden"' in text, "without style the choosers are not shown"
+    assert '<div class="choices" hidden="hidden"' in text, "without a script they are not shown"
     assert "a &lt;b&gt; &amp; more" in text and "a <b>" not in text
     assert len(text) < 250_000
 
@@ -119,4 +119,4 @@ def test_a_study_of_one_cell_has_one_view(tmp_path):
     m = synthetic.measured(study)
     found = explore(m)
     assert len(found.views) == 1 and not found.choices
-    assert "<form" not in found._repr_html_()
+    assert "<fieldset" not in found._repr_html_()

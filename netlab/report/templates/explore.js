@@ -1,9 +1,15 @@
 const explore = root => {
-  const form = root.querySelector("form");
+  const choices = root.querySelector(".choices");
   const views = [...root.querySelectorAll("details.view")];
-  if (!form) return;
-  form.addEventListener("change", () => {
-    const chosen = [...form.querySelectorAll("input:checked")].map(box => `${box.name}-${box.value}`);
-    for (const view of views) if (chosen.every(name => view.classList.contains(name))) view.open = true;
-  });
+  if (!choices) return;
+  const choose = () => {
+    const chosen = [...choices.querySelectorAll("input:checked")].map(box => box.value);
+    for (const view of views) {
+      view.hidden = !chosen.every(mark => view.classList.contains(mark));
+      view.open ||= !view.hidden;
+    }
+  };
+  choices.hidden = false;
+  choices.addEventListener("change", choose);
+  choose();
 };

@@ -16,7 +16,10 @@ const sizes = new ResizeObserver(entries => entries.forEach(entry => hint(entry.
 for (const box of document.querySelectorAll(".netlab-table, .netlab-figure")) sizes.observe(box);
 const open = () => {
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let box = target; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
+  for (let box = target; box; box = box.parentElement) if (box.tagName === "DETAILS") {
+    box.open = true;
+    box.hidden = false;
+  }
 };
 addEventListener("hashchange", open);
 open();
