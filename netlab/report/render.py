@@ -104,7 +104,7 @@ _STYLES = (
     "fill fill-opacity flex-wrap font-family font-size font-style font-weight gap height margin "
     "margin-right max-width opacity overflow-x padding stroke stroke-dasharray stroke-dashoffset "
     "stroke-linecap stroke-linejoin stroke-opacity stroke-width text-align text-anchor "
-    "vertical-align white-space width"
+    "vertical-align white-space width word-break"
 )
 
 
