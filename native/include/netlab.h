@@ -147,6 +147,9 @@ struct nl_run_opts {
 	uint64_t follow_incoming_cpu; /* pin each thread to the CPU of its packets */
 	uint64_t pacing_Bps;          /* gen: per stream; 0: unlimited */
 	uint64_t dscp, mss_B, nodelay, busy_poll_us; /* 0: the kernel's default */
+	uint64_t latency_interval_ms; /* mean time between probes of the RTT; 0: none */
+	uint64_t latency_idle_ms;     /* probing before the streams connect, and after they ended */
+	uint64_t latency_dscp;
 	uint64_t engine;  /* enum nl_engine_word */
 	uint64_t threads; /* epoll: 0: one per CPU that the process may use */
 	uint64_t send;    /* gen: enum nl_send_word */
@@ -338,6 +341,28 @@ struct nl_policy {
 	int32_t reserved;    /* 0 */
 };
 
+/* The latency probe: a gen sends datagrams beside its streams, which the sink answers. */
+#define NL_PROBES_MAX 262144
+#define NL_PROBE_LOST_NS 1000000000
+
+struct nl_probe_row {
+	uint64_t t_ns;        /* when it was sent */
+	uint32_t rtt_us;      /* less the time at the sink; UINT32_MAX: no answer within NL_PROBE_LOST_NS */
+	uint16_t reordered;   /* 1: its answer came after that of a later probe */
+	uint16_t duplicates;  /* further answers */
+};
+
+struct nl_latency {
+	uint64_t interval_ms; /* 0: no probe */
+	/* gen: the idle phase ends, and the phase after the streams begins; 0: never */
+	uint64_t t_idle_end_ns, t_after_ns;
+	struct nl_probe_row *row; /* gen: [count], in the order of sending */
+	uint64_t count;           /* gen: sent; sink: answered */
+	uint64_t foreign;         /* datagrams from other addresses; no answer */
+	uint64_t invalid;         /* others that are not of this run, or answers to nothing sent; no answer */
+	uint64_t clock_steps;     /* CLOCK_REALTIME was set; the RTT of a probe at that time is not known */
+};
+
 struct nl_report {
 	int32_t role, status;
 	struct nl_err err; /* the reason, unless the status is ok */
@@ -372,6 +397,7 @@ struct nl_report {
 	struct nl_meter_span meter_window, meter_total;
 	struct nl_others others; /* from before the warm-up to after the window */
 	struct nl_card card;     /* of the metered interface, the same time */
+	struct nl_latency latency;
 };
 
 struct nl_run; /* one sink or gen */

@@ -16,7 +16,7 @@
 
 #include "emulator/fifo.h"
 #include "emulator/pkt_ring.h"
-#include "emulator/prng.h"
+#include "base/prng.h"
 #include "emulator/superpacket.h"
 
 #include <stdint.h>

@@ -20,13 +20,22 @@ void nl_hello_write(uint8_t out[NL_HELLO_B], const struct nl_hello *hello)
 	memcpy(out + AT_TOKEN, hello->token, NL_TOKEN_B);
 }
 
+int nl_token_differs(const uint8_t a[NL_TOKEN_B], const uint8_t b[NL_TOKEN_B])
+{
+	/* volatile prevents an early exit of the loop by the compiler */
+	volatile uint8_t differs = 0;
+
+	for (int i = 0; i < NL_TOKEN_B; i++)
+		differs = (uint8_t)(differs | (a[i] ^ b[i]));
+	return differs;
+}
+
 enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], uint64_t run,
 				  const uint8_t token[NL_TOKEN_B], uint64_t streams,
 				  uint32_t *stream)
 {
 	uint32_t version, id;
 	uint64_t hello_run;
-	volatile uint8_t differs = 0;
 	uint8_t set = 0;
 
 	if (memcmp(in, magic, sizeof(magic)) != 0)
@@ -42,10 +51,7 @@ enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], uint64_t run,
 		return NL_HELLO_MAGIC;
 	if (be64toh(hello_run) != run)
 		return NL_HELLO_RUN;
-	/* volatile prevents an early exit of the loop by the compiler */
-	for (int i = 0; i < NL_TOKEN_B; i++)
-		differs = (uint8_t)(differs | (in[AT_TOKEN + i] ^ token[i]));
-	if (differs)
+	if (nl_token_differs(in + AT_TOKEN, token))
 		return NL_HELLO_TOKEN;
 	id = be32toh(id);
 	if (id >= streams)

@@ -28,3 +28,6 @@ void nl_hello_write(uint8_t out[NL_HELLO_B], const struct nl_hello *hello);
 enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], uint64_t run,
 				  const uint8_t token[NL_TOKEN_B], uint64_t streams,
 				  uint32_t *stream);
+
+/* Compare two tokens in constant time; 0 if they are equal. */
+int nl_token_differs(const uint8_t a[NL_TOKEN_B], const uint8_t b[NL_TOKEN_B]);

@@ -123,6 +123,46 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 	return NL_OK;
 }
 
+static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_address *address, struct nl_err *err)
+{
+	const struct sockaddr *to = (const struct sockaddr *)&address->storage;
+	int on = 1;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
+		return nl_fail_errno(err, errno, "SO_TIMESTAMPNS");
+	if (nl_sockopts_dscp(fd, opts->latency_dscp, address->storage.ss_family, err))
+		return err->code;
+	if (opts->role == NL_GEN) {
+		if (opts->from[0] && nl_sock_bind_from(fd, opts, err))
+			return err->code;
+		return connect(fd, to, address->len) ? nl_fail_errno(err, errno, "connect to %s", opts->address) : NL_OK;
+	}
+	if (address->storage.ss_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	return bind(fd, to, address->len)
+		       ? nl_fail_option(err, "latency_interval_ms", errno, "bind %s UDP port", opts->address)
+		       : NL_OK;
+}
+
+int nl_sock_probe(const struct nl_run_opts *opts, uint32_t port, int *fd, struct nl_err *err)
+{
+	struct nl_address address;
+	int code;
+
+	if (nl_address_parse(opts->address, port, &address))
+		return nl_fail_key(err, opts->role == NL_GEN ? "to" : "bind", "%s is not a numeric address",
+				   opts->address);
+	*fd = socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
+		return nl_fail_errno(err, errno, "socket");
+	code = open_probe(*fd, opts, &address, err);
+	if (code) {
+		close(*fd);
+		*fd = -1;
+	}
+	return code;
+}
+
 int nl_sock_blocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);

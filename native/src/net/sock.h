@@ -30,6 +30,10 @@ int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address
 int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_t *port,
 		   struct nl_err *err);
 
+/* A datagram socket with arrival times of the kernel: of a gen connected to the sink, of a sink bound to
+ * port, which may be in use. */
+int nl_sock_probe(const struct nl_run_opts *opts, uint32_t port, int *fd, struct nl_err *err);
+
 int nl_sock_blocking(int fd); /* make it blocking. 0, or -1 with errno */
 
 /* Read the values in force at the end into sndbuf_B, rcvbuf_B and congestion. */

@@ -62,13 +62,13 @@ static int set_buffers(int fd, const struct nl_run_opts *opts, struct nl_err *er
 	return NL_OK;
 }
 
-static int set_dscp(int fd, const struct nl_run_opts *opts, int family, struct nl_err *err)
+int nl_sockopts_dscp(int fd, uint64_t dscp, int family, struct nl_err *err)
 {
 	static const struct row v4 = {"dscp", "IP_TOS", IPPROTO_IP, IP_TOS, 1};
 	static const struct row v6 = {"dscp", "IPV6_TCLASS", IPPROTO_IPV6, IPV6_TCLASS, 1};
-	int value = (int)opts->dscp << DSCP_SHIFT;
+	int value = (int)dscp << DSCP_SHIFT;
 
-	if (opts->dscp == 0)
+	if (dscp == 0)
 		return NL_OK;
 	if (family == AF_INET6 && set_row(fd, &v6, value, err))
 		return err->code;
@@ -166,7 +166,7 @@ int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t
 		if (plain[i].value)
 			code = set_row(fd, &plain[i].row, (int)plain[i].value, err);
 	if (!code)
-		code = set_dscp(fd, opts, family, err);
+		code = nl_sockopts_dscp(fd, opts->dscp, family, err);
 	if (!code)
 		code = set_pacing(fd, opts->pacing_Bps, err);
 	return code ? code : nl_sockopts_congestion(fd, opts, stream, err);

@@ -51,6 +51,11 @@ static const struct nl_option table[] = {
 	      1, HOUR_MS),
 	TEXT(INTERFACE, interface, "", "interface to meter", BOTH),
 	FLAG(trace, "TCP_INFO at every sample"),
+	COUNT(latency_interval_ms, "0", "mean time between probes of the RTT, which the sink answers; 0: none", BOTH,
+	      0, 0, 1000),
+	COUNT(latency_idle_ms, "1000", "time of probing before the streams connect, and after they ended", BOTH, 0,
+	      0, 60 * 1000),
+	COUNT(latency_dscp, "0", "differentiated services code point of the probes", BOTH, 0, 0, 63),
 	TEXT(CPUS, cpus, "", "CPUs for the threads round robin, as 0,2-3", BOTH),
 	FLAG(follow_incoming_cpu, "pin each thread to the CPU of its packets"),
 	COUNT(pacing_Bps, "0", "SO_MAX_PACING_RATE per stream; 0: none", NL_GEN, 0, 0,
@@ -330,6 +335,10 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 	if (opts->follow_incoming_cpu && opts->cpus[0])
 		return nl_fail_key(err, "follow_incoming_cpu",
 				   "cpus and follow_incoming_cpu exclude each other");
+	if (gen && opts->latency_interval_ms && !opts->window_ms)
+		return nl_fail_key(err, "latency_interval_ms", "latency_interval_ms needs window_ms");
+	if (!gen && opts->latency_interval_ms && !opts->from[0])
+		return nl_fail_key(err, "from", "latency_interval_ms needs from, the address to answer");
 	code = check_engine(opts, err);
 	if (!code)
 		code = check_policy(opts, err);

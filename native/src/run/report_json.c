@@ -228,6 +228,48 @@ static void put_meters(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
+/* The probes that were sent at [from_ns, until_ns); a sum first, then the RTTs in their order. */
+static void put_phase(struct nl_json *j, const char *key, const struct nl_latency *l, uint64_t from_ns,
+		      uint64_t until_ns)
+{
+	uint64_t first = 0, end, received = 0, reordered = 0, duplicates = 0;
+
+	while (first < l->count && l->row[first].t_ns < from_ns)
+		first++;
+	for (end = first; end < l->count && l->row[end].t_ns < until_ns; end++) {
+		received += l->row[end].rtt_us != UINT32_MAX;
+		reordered += l->row[end].reordered;
+		duplicates += l->row[end].duplicates;
+	}
+	nl_json_open(j, key);
+	PUT_MEMBERS(j, {"sent", end - first}, {"received", received}, {"reordered", reordered},
+		    {"duplicates", duplicates});
+	nl_json_array(j, "rtt_us");
+	for (uint64_t i = first; i < end; i++)
+		nl_json_known(j, NULL, l->row[i].rtt_us != UINT32_MAX, l->row[i].rtt_us);
+	nl_json_array_end(j);
+	nl_json_close(j);
+}
+
+static void put_latency(struct nl_json *j, const struct nl_report *r)
+{
+	const struct nl_latency *l = &r->latency;
+
+	if (!l->interval_ms) {
+		nl_json_null(j, "latency");
+		return;
+	}
+	nl_json_open(j, "latency");
+	PUT_MEMBERS(j, OF(l, interval_ms), {r->role == NL_GEN ? "sent" : "answered", l->count}, OF(l, foreign),
+		    OF(l, invalid), OF(l, clock_steps));
+	if (r->role == NL_GEN) {
+		put_phase(j, "idle", l, 0, l->t_idle_end_ns);
+		put_phase(j, "loaded", l, r->window_t0_ns, r->window_t1_ns);
+		put_phase(j, "after", l, l->t_after_ns ? l->t_after_ns : UINT64_MAX, UINT64_MAX);
+	}
+	nl_json_close(j);
+}
+
 /* The engine and method in use; `zerocopy` is null for other methods. */
 static void put_engine(struct nl_json *j, const struct nl_report *r)
 {
@@ -288,6 +330,7 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 	put_meters(j, r);
 	nl_json_others(j, &r->others);
 	nl_json_card(j, &r->card);
+	put_latency(j, r);
 	nl_json_close(j);
 }
 

@@ -153,7 +153,8 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 	if (open_streams(run, err) || open_buffers(transfer, err) ||
 	    nl_samples_open(&run->opts, &run->report, err) ||
 	    (run->opts.role == NL_SINK && nl_sock_listen(&run->opts, (int)run->opts.streams + BACKLOG_SPARE,
-							 &run->listener, &run->port, err)))
+							 &run->listener, &run->port, err)) ||
+	    nl_latency_open(run, err))
 		return err->code;
 	return NL_OK;
 }
@@ -203,6 +204,7 @@ void nl_run_free(struct nl_run *run)
 {
 	if (!run)
 		return;
+	nl_latency_free(run);
 	close_streams(run);
 	if (run->listener >= 0)
 		close(run->listener);
@@ -224,13 +226,16 @@ void nl_run_free(struct nl_run *run)
 
 int nl_run_execute(struct nl_run *run, struct nl_err *err)
 {
-	uint64_t deadline_ns = nl_now_ns() + run->opts.connect_ms * NL_NS_PER_MS;
 	struct nl_err why = {0};
-	int code = run->opts.role == NL_SINK ? nl_sink_accept(run, &why) : nl_gen_connect(run, &why), stopped;
+	int code = nl_latency_start(run, &why), stopped;
+	uint64_t deadline_ns = nl_now_ns() + run->opts.connect_ms * NL_NS_PER_MS;
 
+	if (!code)
+		code = run->opts.role == NL_SINK ? nl_sink_accept(run, &why) : nl_gen_connect(run, &why);
 	if (!code && !atomic_load(&run->stop_requested))
 		code = nl_run_measure(run, deadline_ns, &why);
 	close_streams(run);
+	nl_latency_finish(run);
 	if (run->report.t_go_ns)
 		return NL_OK;
 	/* the streams were never released: a sink reports rejected peers, a gen has nothing to

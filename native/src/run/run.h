@@ -13,6 +13,7 @@ struct nl_run {
 	int wake;     /* eventfd: readable once the run has been asked to stop */
 	uint32_t port;
 	atomic_int stop_requested;
+	struct nl_latency_probe *latency; /* NULL without the option */
 };
 
 /* Connect all streams. NL_OK: every stream has a connected socket, or stop_requested is set.
@@ -29,6 +30,26 @@ void nl_sink_over(const struct nl_run *run);
 
 /* Start, time, sample and end the streams; fills the report. */
 int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
+
+/* -- latency probe: a thread of each end, beside the streams ------------------------- */
+
+/* Open the socket, of a sink at its port, and the memory of all probes. NL_OK without the option. */
+int nl_latency_open(struct nl_run *run, struct nl_err *err);
+
+/* Start the thread; of a gen also wait until the idle phase is over or the run is stopped. */
+int nl_latency_start(struct nl_run *run, struct nl_err *err);
+
+/* Of a run that ended well: probe the path after its streams, or answer until the gen is done. Then join the
+ * thread. */
+void nl_latency_finish(struct nl_run *run);
+
+void nl_latency_free(struct nl_run *run);
+
+struct nl_clock_steps;
+
+/* The time of CLOCK_MONOTONIC at which the kernel stamped a datagram with CLOCK_REALTIME; 0 if that was set since
+ * the last reading. Pure. */
+uint64_t nl_stamp_ns(struct nl_clock_steps *steps, const struct nl_clocks *now, uint64_t realtime_ns);
 
 /* -- options from requests; the table is nl_options() --------------------------------- */
 

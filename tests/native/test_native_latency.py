@@ -1,0 +1,184 @@
+"""The latency probe of a run: its figures, and the datagrams that get no answer."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import time
+from collections.abc import Iterator
+
+import pytest
+from test_native_agent import hello
+
+RUN, TOKEN = 1, "5a" * 16
+PROBE = {"latency_interval_ms": 5, "latency_idle_ms": 300, "run": RUN, "from": "127.0.0.1"}
+QUESTION, ANSWER, DONE = 1, 2, 3
+LAYOUT = ">8sIIQ16sQQ"
+
+
+def datagram(kind: int, sequence: int, token: str = TOKEN, held_ns: int = 0) -> bytes:
+    fields = (b"NLPROBE1", kind, 0, RUN, bytes.fromhex(token), sequence, held_ns)
+    return struct.pack(LAYOUT, *fields)
+
+
+def udp(address: str = "127.0.0.1") -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.bind((address, 0))
+    made.settimeout(30)
+    return made
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_every_phase_has_its_probes_and_streams_are_as_ever(agent, address):
+    ends = {**PROBE, "bind": address, "to": address, "from": address, "latency_dscp": 46}
+    sink, gen = agent.transfer(**ends, window_ms=500, warmup_ms=100)
+    assert (sink["status"], gen["status"]) == ("ok", "ok")
+    latency = gen["latency"]
+    # the time between the phases belongs to none of them
+    least_us: list[int] = []
+    phases = [latency[name] for name in ("idle", "loaded", "after")]
+    assert sum(phase["sent"] for phase in phases) < latency["sent"] <= 2 + 3000 / 5
+    # a thread without a processor skips probes
+    for phase, most_ms in zip(phases, (300, 500, 300), strict=True):
+        assert 0 < phase["sent"] <= most_ms / 5 + 200
+        known = [rtt_us for rtt_us in phase["rtt_us"] if rtt_us is not None]
+        assert len(phase["rtt_us"]) == phase["sent"] and len(known) == phase["received"]
+        assert phase["duplicates"] == 0
+        least_us.extend(known)
+    assert min(least_us) < 5000
+    assert sink["latency"]["answered"] >= sum(phase["received"] for phase in phases)
+    assert (sink["latency"]["foreign"], sink["latency"]["invalid"]) == (0, 0)
+    assert latency["invalid"] == latency["clock_steps"] == 0
+
+
+def test_a_run_without_the_option_has_none(agent):
+    sink, gen = agent.transfer()
+    assert sink["latency"] is gen["latency"] is None
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "code", "key"),
+    [
+        ("sink", {"from": ""}, "bad_request", "from"),
+        ("gen", {"window_ms": "", "bytes": 1}, "bad_request", "latency_interval_ms"),
+        ("gen", {"latency_interval_ms": 1, "window_ms": 300_000}, "limit", "latency_interval_ms"),
+    ],
+)
+def test_a_probe_that_cannot_be_is_refused_before_the_run(agent, verb, options, code, key):
+    words = {**PROBE, "streams": 1, "token": TOKEN, "record_B": 1024, "window_ms": 100}
+    words |= {"bind": "127.0.0.1"} if verb == "sink" else {"to": "127.0.0.1", "port": 9}
+    words |= options
+    line = " ".join(f"{name}={value}" for name, value in words.items() if value != "")
+    answer = agent.ask(f"{verb} {line}")
+    assert (answer["event"], answer["code"], answer["key"]) == ("error", code, key)
+
+
+def test_a_udp_port_in_use_is_an_error_that_names_the_option(agent):
+    with udp() as other:
+        words = {**PROBE, "bind": "127.0.0.1", "port": other.getsockname()[1], "streams": 1}
+        words |= {"token": TOKEN, "record_B": 1024, "window_ms": 100}
+        line = " ".join(f"{name}={value}" for name, value in words.items())
+        answer = agent.ask(f"sink {line}")
+    assert (answer["code"], answer["key"]) == ("in_use", "latency_interval_ms")
+
+
+def test_only_questions_of_the_run_from_its_gen_get_an_answer(agent):
+    port, _ = agent.sink(**PROBE, token=TOKEN, accept_ms=30_000, window_ms=300)
+    sink = ("127.0.0.1", port)
+    with udp() as gen, udp("127.0.0.2") as other:
+        other.sendto(datagram(QUESTION, 0), sink)
+        for nonsense in (
+            datagram(QUESTION, 1, token="00" * 16),
+            datagram(ANSWER, 2),
+            datagram(QUESTION, 3) + b"x",
+            datagram(QUESTION, 4)[:-1],
+            b"",
+        ):
+            gen.sendto(nonsense, sink)
+        gen.sendto(datagram(QUESTION, 7), sink)
+        answer, _ = gen.recvfrom(2048)  # the first: the others got none
+        *_, kind, zero, run, token, sequence, held_ns = struct.unpack(LAYOUT, answer)
+        assert (kind, zero, run, token.hex(), sequence) == (ANSWER, 0, RUN, TOKEN, 7)
+        assert 0 < held_ns < 30e9
+        with socket.create_connection(sink) as stream:
+            stream.sendall(hello(RUN, 0, TOKEN))
+            assert stream.recv(1) == b"G"
+            time.sleep(0.5)
+        gen.sendto(datagram(DONE, 8), sink)
+        result = agent.receive()
+        for silent in (gen, other):
+            silent.settimeout(0.1)
+            with pytest.raises(TimeoutError):
+                silent.recv(2048)
+    assert result["event"] == "sink_result"
+    assert result["latency"] == {
+        **{"interval_ms": 5, "answered": 1, "foreign": 1, "invalid": 5},
+        "clock_steps": 0,
+    }
+
+
+@contextlib.contextmanager
+def sink_of_the_test(agent) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A listener that a gen with a probe connects to, and a datagram socket of the same port."""
+    answers = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with socket.create_server(("127.0.0.1", 0)) as listener, answers:
+        answers.bind(listener.getsockname())
+        answers.settimeout(30)
+        agent.gen(listener.getsockname()[1], TOKEN, **PROBE, connect_ms=20_000)
+        yield listener, answers
+
+
+def take_all(listener: socket.socket) -> None:
+    """Serve the one stream of the gen to its end."""
+    stream, _ = listener.accept()
+    with stream:
+        stream.settimeout(30)
+        stream.recv(64, socket.MSG_WAITALL)
+        stream.sendall(b"GW")
+        while stream.recv(1 << 20):
+            pass
+
+
+def test_a_peer_that_answers_nonsense_makes_no_figure(agent):
+    """Answers to nothing sent, with impossible times, twice, and from elsewhere."""
+    with sink_of_the_test(agent) as (listener, sink), udp() as elsewhere:
+        _, gen = sink.recvfrom(2048)
+        elsewhere.sendto(datagram(ANSWER, 0), gen)
+        for answer in (
+            datagram(ANSWER, 1 << 40),
+            datagram(ANSWER, 0, held_ns=1 << 62),
+            datagram(QUESTION, 0),
+            b"NLPROBE1",
+            datagram(ANSWER, 0),
+            datagram(ANSWER, 0),
+        ):
+            sink.sendto(answer, gen)
+        take_all(listener)
+        result = agent.receive()
+    assert result["event"] == "gen_result" and result["status"] == "ok", result["message"]
+    idle = result["latency"]["idle"]
+    assert idle["received"] == 1 and idle["duplicates"] == 1
+    assert idle["rtt_us"][0] is not None and set(idle["rtt_us"][1:]) == {None}
+    assert result["latency"]["invalid"] == 4
+
+
+def test_a_path_without_answers_leaves_the_run_valid(agent):
+    with sink_of_the_test(agent) as (listener, answers):
+        answers.close()
+        take_all(listener)
+        result = agent.receive()
+    assert result["status"] == "ok", result["message"]
+    assert result["latency"]["sent"] > 10
+    assert not any(result["latency"][name]["received"] for name in ("idle", "loaded", "after"))
+
+
+def test_a_stop_ends_a_probe_in_its_idle_phase(agent):
+    port, token = agent.sink(**PROBE, accept_ms=60_000)
+    agent.gen(port, token, **{**PROBE, "latency_idle_ms": 60_000})
+    time.sleep(0.2)
+    began = time.monotonic()
+    agent.say("stop run=1")
+    results = [agent.receive() for _ in range(2)]
+    assert {result["status"] for result in results} == {"stopped"}
+    assert time.monotonic() - began < 5
