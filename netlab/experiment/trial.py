@@ -22,6 +22,7 @@ from netlab.lab.lab import Lab
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Emulated, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import LIMITS, flags_of, foreign_load
+from netlab.measure.latency import probe_fault
 from netlab.measure.ledger import audit, one_machine, with_controller
 from netlab.measure.record import RunSetting, interval_rows, record, trace_rows, with_upper_bound
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
@@ -338,6 +339,7 @@ class Trials:
             streams=run.streams,
             rtt_s=self.rtt_s,
             trace=study.trace,
+            latency=study.latency,
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
         )
         outcome = measured(
@@ -364,6 +366,8 @@ class Trials:
         if any(not flow.sink.get("total_bytes", 1) for flow in flows):
             fault = self._packet_fault(sender, receiver)
             row["message"] = "; ".join(text for text in (fault, row["message"]) if text)
+        notes = (row["message"], probe_fault(flows))
+        row["message"] = "; ".join(text for text in notes if text)
         row["bottleneck"] = bottleneck(row)
         row["wall_s"] = time.monotonic() - started
         row["overhead_s"] = row["wall_s"] - row["warmup_s"] - (row["window_s"] or 0.0)

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from netlab.errors import HostError, RunError, shown
-from netlab.study import Policy, Socket
+from netlab.study import Latency, Policy, Socket
 
 TAIL_MS = 60
 """Extra time of a timed sender after the nominal window, so that it never ends inside it."""
@@ -87,14 +87,16 @@ KERNELS_OWN = Socket()
 BY_THE_RULES = Policy()
 """Batches, yields and placement as the agents choose them."""
 
+NO_PROBE = Latency()
+
 
 @dataclass(frozen=True)
 class Request:
     """Parameters of a run for both agents, besides the ends.
 
     With `bytes_per_stream` the run lasts until they have arrived on every stream; `warmup_ms`
-    and `window_ms` are then 0. `engine`, `threads`, `send`, `receive`, `socket` and `policy`
-    are as in a study; the CPUs of `socket` are ignored in favour of each side's own.
+    and `window_ms` are then 0. `engine`, `threads`, `send`, `receive`, `socket`, `policy` and
+    `latency` are as in a study; the CPUs of `socket` are ignored in favour of each side's own.
     """
 
     streams: int
@@ -114,6 +116,7 @@ class Request:
     send: str = "copy"
     socket: Socket = KERNELS_OWN
     policy: Policy = BY_THE_RULES
+    latency: Latency = NO_PROBE
 
 
 @dataclass(frozen=True)
@@ -232,6 +235,12 @@ def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words
         "sched_batch": switch(policy.sched_batch),
         "spread": switch(policy.spread),
     }
+    if request.latency.probe == "udp":
+        words |= {
+            "latency_interval_ms": request.latency.interval_ms,
+            "latency_idle_ms": round(1e3 * Latency.around_s),
+            "latency_dscp": request.latency.dscp,
+        }
     if to is None:
         words["read_delay"] = switch(policy.read_delay)
     else:
@@ -272,7 +281,8 @@ def measure(
     runs = [run + index for index in range(len(directions))]
     inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
     lasting: Words = {"window_ms": request.window_ms, "tail_ms": TAIL_MS}
-    allowed_s = (request.warmup_ms + request.window_ms) / 1e3
+    extra_s = request.latency.extra_s
+    allowed_s = (request.warmup_ms + request.window_ms) / 1e3 + extra_s
     if request.bytes_per_stream:
         lasting, allowed_s = {"bytes": request.bytes_per_stream}, FIXED_BYTES_S
     try:
@@ -281,7 +291,7 @@ def measure(
             sink: Words = {"bind": to.own_address, "from": of.address}
             if to.ports:
                 sink["port"] = to.port
-            sink |= {"receive": request.receive, "accept_ms": ACCEPT_MS}
+            sink |= {"receive": request.receive, "accept_ms": ACCEPT_MS + round(1e3 * extra_s)}
             sink |= {"window_ms": request.window_ms, **_asked(to, request)}
             to.channel.send("sink", run=number, token=token, **sink)
         ports = [

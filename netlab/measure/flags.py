@@ -100,12 +100,16 @@ SLACK_B = 65_536
 SLACK_PACKETS = 64
 """Allowance for neighbour discovery, the clocks' protocol and the like."""
 
+PROBE_FRAME_B = 56 + 48 + 14
+"""Datagram of the latency probe, with headers of UDP, IPv6 and Ethernet."""
+
 
 def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
     """Foreign traffic of the interface and direction with most, in per cent of the run's own."""
     forward, *reverse = outcome.flows
     results = [forward.gen, *(flow.sink for flow in reverse)]
     back = [forward.sink, *(flow.gen for flow in reverse)]
+    probes = 2 * sum((flow.gen.get("latency") or {}).get("sent", 0) for flow in outcome.flows)
     shares = []
     both = [_interface(forward.gen), _interface(forward.sink)]
     ends = zip(both, both[::-1], (results, back), (back, results), strict=True)
@@ -117,6 +121,7 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
         mosts = [most for own in (sends, receives) if (most := _most(own, mtu_B)) is not None]
         if len(mosts) < 2:
             return None
+        mosts = [(own_B + probes * PROBE_FRAME_B, n + probes) for own_B, n in mosts]
         busier = [max(counts) for counts in zip(*mosts, strict=True)]
         mosts[1] = (mosts[1][0], mosts[1][1] + _cut_by_card(other, mosts[1][1]))
         for prefix, most in zip(("tx", "rx"), mosts, strict=True):

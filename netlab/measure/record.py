@@ -12,6 +12,7 @@ import numpy as np
 
 from netlab.measure.exchange import TRACED, Direction, Emulated, RunOutcome, meter_of
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
+from netlab.measure.latency import latency_columns
 from netlab.measure.ledger import Ledger, card_columns, transfer_of
 from netlab.units import HEADERS_B, payload_share
 
@@ -248,6 +249,7 @@ def record(
         "header_share": ledger.header_share,
         "rtt_us": _mean(_tcp(senders, "rtt_us")),
         "min_rtt_us": _of_known(lambda values: float(min(values)), _tcp(senders, "min_rtt_us")),
+        **latency_columns(flows),
         "cwnd_segments": _mean(_tcp(senders, "cwnd_segments")),
         **{name: _mean([one.get(name) for one in senders]) for name in CWND_COLUMNS},
         "congestion_in_force": "+".join(congestion) or None,

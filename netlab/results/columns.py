@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
-READABLE_VERSIONS = (2, 3, 4, 5, 6, SCHEMA_VERSION)
+READABLE_VERSIONS = (2, 3, 4, 5, 6, 7, SCHEMA_VERSION)
 """An older file lacks only nullable columns, and has other names for :data:`RENAMED`."""
 
 RENAMED = {"repeat": "round"}
@@ -139,6 +139,18 @@ RUN_COLUMNS = _columns("""
     header_share             float64?  1     interface rx bytes over payload less 1, whole run
     rtt_us                   float64?  us    smoothed RTT at the sender, mean of streams
     min_rtt_us               float64?  us    minimum RTT at the sender, minimum of streams
+    rtt_idle_p50_us          float64?  us    median RTT of the latency probe before the streams
+    rtt_loaded_p50_us        float64?  us    median RTT of the latency probe within the window
+    rtt_loaded_p90_us        float64?  us    90th percentile of the same
+    rtt_loaded_p99_us        float64?  us    99th percentile of the same
+    rtt_loaded_max_us        float64?  us    largest of the same
+    rtt_after_p50_us         float64?  us    median RTT of the latency probe after the streams
+    added_latency_us         float64?  us    rtt_loaded_p50_us less rtt_idle_p50_us
+    responsiveness_rpm       float64?  1/min round trips a minute: 60 s over the mean RTT of the
+                                             latency probe within the window
+    probe_loss_percent       float64?  %     probes of the window without an answer within 1 s
+    probe_reordered          Int64?    -     probes of the window whose answer came after a later
+                                             one's
     cwnd_segments            float64?  -     congestion window at the end, mean of streams
     cwnd_start_segments      float64?  -     congestion window at the start, likewise
     cwnd_t0_segments         float64?  -     congestion window as the window begins, likewise

@@ -6,7 +6,7 @@ file, the key and the value.
 
 from netlab.study.base import QUICK, Noise, is_name, slug
 from netlab.study.design import Study
-from netlab.study.factors import Policy, Socket
+from netlab.study.factors import Latency, Policy, Socket
 from netlab.study.file import load, load_stored
 from netlab.study.groups import OWN, Group, Timing
 from netlab.study.hosts import Emulator, LabLink, StudyHost
@@ -18,6 +18,7 @@ __all__ = [
     "Emulator",
     "Group",
     "LabLink",
+    "Latency",
     "Noise",
     "Policy",
     "Socket",

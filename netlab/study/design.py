@@ -34,6 +34,7 @@ from netlab.study.factors import (
     Engine,
     Excluded,
     Factors,
+    Latency,
     Levels,
     OuterLevel,
     Policy,
@@ -157,6 +158,9 @@ class Study(Model, title="A study"):
     policy: Policy = key("Batches, yields and placement of the agents.", {"spread": True}, Policy())
     trace: bool = key(
         "Record RTT, window and retransmits of each stream at every interval.", True, False
+    )
+    latency: Latency = key(
+        "A probe of the round trips beside the streams.", {"probe": "udp"}, Latency()
     )
     timing: Timing = key("Duration and number of runs.", {"rounds": 5, "seconds": 2.0}, Timing())
     precision: Precision | None = key(
@@ -330,13 +334,15 @@ class Study(Model, title="A study"):
         pinned = self.socket.cpus_sender or self.socket.cpus_receiver
         if self.policy.spread is True and (pinned or self.socket.follow_incoming_cpu):
             raise ValueError("policy.spread: excludes CPU lists and follow_incoming_cpu")
+        if group.records is not None and self.latency.probe != "none":
+            raise ValueError(f"latency: a probe needs a window, and {where} has records")
         if self.engine in ("plain", "blocking") and self.threads:
             raise ValueError(f"threads: the {self.engine} engine always has one per stream")
         if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):
             raise ValueError(f"{where}: {why}")
         if group.generator == OWN:
             return
-        for name in ("engine", "threads", "send", "socket", "policy"):
+        for name in ("engine", "threads", "send", "socket", "policy", "latency"):
             fits = name == "send" and self.send in LIMITS[group.generator].sends
             if not (fits or is_default(self, name)):
                 reason = f"is for netlab's own generator, and {where} takes {group.generator}"
@@ -476,7 +482,7 @@ class Study(Model, title="A study"):
         content = self.model_dump(mode="json", exclude={"profiles", "published", "report"})
         content["quick"] = None  # another study, named for this one
         # Studies that have none of these keep the digests they had before there were such keys.
-        for name in ("factors", "exclude", "outer", "policy"):
+        for name in ("factors", "exclude", "outer", "policy", "latency"):
             if not content[name]:
                 del content[name]
         for host in content["hosts"].values():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -130,6 +130,27 @@ class Policy(Sparse, title="`policy`"):
     read_delay: Switch = key("A receiver sleeps after a small read.", False, "auto")
     sched_batch: Switch = key("Threads run as SCHED_BATCH.", True, "auto")
     spread: Switch = key("Each thread is pinned to a CPU of its own.", True, "auto")
+
+
+class Latency(Sparse, title="`latency`"):
+    """A probe of the round trips beside the streams of netlab's own runs with a window.
+
+    It sends for a second before the streams connect, and for one after they ended.
+    """
+
+    around_s: ClassVar[float] = 1.0
+    """Time of probing before the streams, and again after them, s."""
+
+    probe: Literal["udp", "none"] = key(
+        "`udp`: datagrams to the UDP port of the receiver's TCP port.", "udp", "none"
+    )
+    interval_ms: int = key("Mean time between two probes, ms.", 10, 10, ge=1, le=1000)
+    dscp: Dscp = key("DSCP code point of the probes.", 46, 0)
+
+    @property
+    def extra_s(self) -> float:
+        """Time of a run that the probe takes beside the streams, s."""
+        return 2 * self.around_s if self.probe == "udp" else 0.0
 
 
 Level = bool | int | float | str

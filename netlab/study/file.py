@@ -260,8 +260,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = (
     *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Group", "Timing"),
     *("GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning", "Knob", "Choice"),
-    *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Stack", "WadStack"),
-    *("Published", "ReportPages"),
+    *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Latency", "Stack"),
+    *("WadStack", "Published", "ReportPages"),
 )
 """Models in the order of the reference."""
 _PLAIN = re.compile(r"[A-Za-z<~][^\n:#{}\[\],&*?|'\"%@`]*|-> ?[a-z ]*")

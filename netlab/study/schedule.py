@@ -180,9 +180,10 @@ OVERHEAD_RTTS = 3
 def run_s(study: Study, run: Run | None = None) -> float:
     """Estimated time of a run, s; of a run with the study's own timing unless given."""
     if run is None:
-        return study.timing.warmup_at() + study.timing.seconds + OVERHEAD_S[OWN]
+        timed_s = study.timing.warmup_at() + study.timing.seconds
+        return timed_s + study.latency.extra_s + OVERHEAD_S[OWN]
     overhead_s = OVERHEAD_S[run.group.generator] + OVERHEAD_RTTS * study.rtt_s(run.link)
-    return measuring_s(study, (run,)) + overhead_s
+    return measuring_s(study, (run,)) + study.latency.extra_s + overhead_s
 
 
 def measuring_s(study: Study, runs: Iterable[Run]) -> float:
@@ -236,8 +237,9 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "noise": study.noise.model_dump(mode="json", exclude={"retries"}),
         "context": {**context, "generators": context.get("generators", {}).get(used)},
     }
-    if policy := study.policy.model_dump(mode="json"):
-        content["policy"] = policy
+    for name in ("policy", "latency"):
+        if given := getattr(study, name).model_dump(mode="json"):
+            content[name] = given
     if visit.outer:
         content["outer"] = dict(visit.outer)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))

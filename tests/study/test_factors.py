@@ -13,7 +13,7 @@ from netlab.files.paths import data_dir
 from netlab.files.yaml_file import validated
 from netlab.study import Noise, Study, load
 from netlab.study.groups import chosen_outer
-from netlab.study.schedule import provenance_key, rounds, visit, visits
+from netlab.study.schedule import provenance_key, rounds, run_s, visit, visits
 
 CONTEXT = {"version": "0.1.0"}
 HOST = {"kind": "lab"}
@@ -404,6 +404,17 @@ def test_a_policy_is_by_the_rules_where_nothing_is_given():
     assert found == {"auto", 65536}
 
 
+def test_a_latency_probe_is_another_run_and_takes_its_time():
+    plain, probed = crossed(), crossed(latency={"probe": "udp"})
+    assert plain.latency.model_dump() == {} and plain.digest() != probed.digest()
+    assert plain.digest() == crossed(latency={"probe": "none"}).digest()
+    keys = (
+        provenance_key(s, v, v.runs[0], CONTEXT) for s in (plain, probed) for v in visits(s)[:1]
+    )
+    assert len({*keys}) == 2
+    assert run_s(probed) == run_s(plain) + 2
+
+
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
@@ -415,6 +426,8 @@ def test_a_policy_is_by_the_rules_where_nothing_is_given():
         ({"policy": {"batch_B": 0}}, "auto, none or 1 to"),
         ({"policy": {"yield_B": "none"}}, "never"),
         ({"factors": {"batch_B": [1]}, "policy": {"batch_B": 2}}, "factor too"),
+        ({"latency": {"probe": "udp"}, "factors": {"generator": ["iperf3"]}}, "own generator"),
+        ({"latency": {"interval_ms": 0}}, "greater than or equal to 1"),
     ],
 )
 def test_a_policy_that_cannot_be_is_refused(changes, match):

@@ -1,0 +1,60 @@
+"""The latency probe on emulated paths with queues of known length."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from netlab.results.store import Store
+from tests.e2e.conftest import ANY_NOISE, measured_through, run_netlab
+
+RTT_MS, RATE_MBPS = 20.0, 100.0
+QUEUES_MS = {125_000: 10, 1_250_000: 100}
+"""Bytes of a queue with tail drop, and the time that the rate needs for them."""
+
+
+def content() -> dict:
+    emulator = {"with": "netlab", "rtt_ms": RTT_MS, "rate_Mbps": RATE_MBPS}
+    ends = [{"host": "left"}, {"host": "right"}]
+    return {
+        **{"netlab": 1, "name": "queues", "title": "Latency under load"},
+        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
+        "paths": {"far": {"ends": ends, "link": {"emulator": emulator}}},
+        "groups": [{"name": "one way", "path": "far", "sender": "left"}],
+        **{"factors": {"queue_B": [*QUEUES_MS]}, "streams": [1], "congestion": "cubic"},
+        "latency": {"probe": "udp", "interval_ms": 5},
+        "timing": {"rounds": 3, "seconds": 1.5, "warmup_s": 1.5},
+        "noise": ANY_NOISE,
+    }
+
+
+@pytest.fixture(scope="module")
+def medians(tmp_path_factory):
+    """Medians of each column over the rounds of a queue: a run beside other tests may be late."""
+    work = tmp_path_factory.mktemp("queues")
+    (work / "queues.yml").write_text(yaml.safe_dump(content(), sort_keys=False))
+    results = str(work / "r")
+    measured_through(run_netlab("run", str(work / "queues.yml"), "--results", results))
+    runs = Store(work / "r").runs()
+    assert not runs["flags"].str.contains("failed|lost_host").any(), runs["message"].tolist()
+    runs["queue_B"] = runs["factors"].str.extract(r"(\d+)").astype(int)
+    return runs.groupby("queue_B").median(numeric_only=True)
+
+
+@pytest.mark.parametrize("queue_B", QUEUES_MS)
+def test_an_idle_path_has_its_own_rtt(medians, queue_B):
+    for phase in ("idle", "after"):
+        assert RTT_MS <= medians.loc[queue_B, f"rtt_{phase}_p50_us"] / 1e3 <= RTT_MS + 1
+
+
+@pytest.mark.parametrize("queue_B", QUEUES_MS)
+def test_a_loaded_path_adds_what_its_queue_allows(medians, queue_B):
+    row, full_ms = medians.loc[queue_B], QUEUES_MS[queue_B]
+    assert RTT_MS <= row["rtt_loaded_p50_us"] / 1e3 <= RTT_MS + full_ms + 2
+    assert row["rtt_loaded_p50_us"] <= row["rtt_loaded_p99_us"] <= row["rtt_loaded_max_us"]
+    assert 60e6 / row["rtt_loaded_max_us"] <= row["responsiveness_rpm"] <= 60e6 / (RTT_MS * 1e3)
+
+
+def test_a_longer_queue_adds_more(medians):
+    small, large = medians["added_latency_us"]
+    assert large > 3 * small > 0

@@ -1,0 +1,88 @@
+"""The columns of a run's latency probe, what its agents are asked for, and its notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scripted import result
+from test_exchange import asked, request
+from test_flags import MTU_B, foreign_traffic_run
+
+from netlab.measure.exchange import ACCEPT_MS, Direction
+from netlab.measure.flags import foreign_traffic
+from netlab.measure.latency import latency_columns, probe_fault
+from netlab.results.columns import RUN_COLUMNS
+from netlab.study import Latency
+
+
+def phase(*rtt_us: int | None, reordered: int = 0) -> dict:
+    received = sum(value is not None for value in rtt_us)
+    counts = {"sent": len(rtt_us), "received": received, "reordered": reordered, "duplicates": 0}
+    return {**counts, "rtt_us": list(rtt_us)}
+
+
+def flow(*, clock_steps: int = 0, **phases: dict) -> Direction:
+    empty = dict.fromkeys(("idle", "loaded", "after"), phase())
+    probe = {"interval_ms": 10, "sent": 9, "clock_steps": clock_steps, **empty, **phases}
+    return Direction({**result("gen"), "latency": probe}, result("sink"))
+
+
+def test_the_columns_are_those_of_the_phases():
+    loaded = phase(1000, None, 2000, 3000, reordered=1)
+    row = latency_columns([flow(idle=phase(90, 110, 100), loaded=loaded, after=phase(120))])
+    assert row["rtt_idle_p50_us"] == 100 and row["rtt_after_p50_us"] == 120
+    assert (row["rtt_loaded_p50_us"], row["rtt_loaded_max_us"]) == (2000, 3000)
+    assert 2000 < row["rtt_loaded_p90_us"] < row["rtt_loaded_p99_us"] < 3000
+    assert row["added_latency_us"] == 1900
+    assert row["responsiveness_rpm"] == pytest.approx(60 / 2000e-6)
+    assert (row["probe_loss_percent"], row["probe_reordered"]) == (25, 1)
+    assert set(row) < {column.name for column in RUN_COLUMNS}
+
+
+def test_two_directions_have_the_probes_of_both():
+    flows = [flow(loaded=phase(10, 20, reordered=1)), flow(loaded=phase(30, None, reordered=2))]
+    row = latency_columns(flows)
+    assert (row["rtt_loaded_p50_us"], row["rtt_loaded_max_us"]) == (20, 30)
+    assert (row["probe_loss_percent"], row["probe_reordered"]) == (25, 3)
+    assert row["added_latency_us"] is row["rtt_idle_p50_us"] is None
+
+
+def test_a_run_without_a_probe_has_no_columns_and_no_fault():
+    without = [Direction(result("gen"), result("sink"))]
+    assert latency_columns(without) == {} and probe_fault(without) == ""
+
+
+def test_a_path_without_answers_has_a_note_and_no_figure():
+    silent = [flow(**dict.fromkeys(("idle", "loaded", "after"), phase(None, None)))]
+    row = latency_columns(silent)
+    known = {name: value for name, value in row.items() if value is not None}
+    assert known == {"probe_loss_percent": 100, "probe_reordered": 0}
+    assert "no answer" in probe_fault(silent)
+    assert "clock was set" in probe_fault([flow(clock_steps=1)])
+    assert probe_fault([flow(idle=phase(5))]) == ""
+
+
+def test_both_agents_are_asked_for_the_probe_and_have_time_for_it():
+    sink, gen = asked(request(latency=Latency(probe="udp", interval_ms=20, dscp=46)))
+    for words in (sink, gen):
+        probe = {name: words[name] for name in words if name.startswith("latency_")}
+        assert probe == {"latency_interval_ms": 20, "latency_idle_ms": 1000, "latency_dscp": 46}
+    assert sink["accept_ms"] == ACCEPT_MS + 2000
+    for words in asked():
+        assert not any(name.startswith("latency_") for name in words)
+
+
+def test_probes_are_no_foreign_traffic():
+    outcome = foreign_traffic_run()
+    (one,) = outcome.flows
+    meters = [end["meter"]["total"]["interface"] for end in (one.gen, one.sink)]
+    probes = 4000
+    for meter in meters:
+        for way in ("rx", "tx"):
+            meter[f"{way}_packets"] += probes
+            meter[f"{way}_bytes"] += probes * 98
+    gen = {**one.gen, "latency": {"sent": probes}}
+    assert foreign_traffic(outcome, mtu_B=MTU_B) > 1
+    counted = replace(outcome, flows=(replace(one, gen=gen),))
+    assert foreign_traffic(counted, mtu_B=MTU_B) == 0
