@@ -12,7 +12,8 @@ import pytest
 from test_native_agent import hello
 
 RUN, TOKEN = 1, "5a" * 16
-PROBE = {"latency_interval_ms": 5, "latency_idle_ms": 300, "run": RUN, "from": "127.0.0.1"}
+PROBE = {"latency_interval_ms": 5, "latency_idle_ms": 300, "run": RUN}
+PROBE |= {"from": "127.0.0.1", "latency_dscp": 46}
 QUESTION, ANSWER, DONE = 1, 2, 3
 LAYOUT = ">8sIIQ16sQQ"
 
@@ -31,7 +32,7 @@ def udp(address: str = "127.0.0.1") -> socket.socket:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_every_phase_has_its_probes_and_streams_are_as_ever(agent, address):
-    ends = {**PROBE, "bind": address, "to": address, "from": address, "latency_dscp": 46}
+    ends = {**PROBE, "bind": address, "to": address, "from": address}
     sink, gen = agent.transfer(**ends, window_ms=500, warmup_ms=100)
     assert (sink["status"], gen["status"]) == ("ok", "ok")
     latency = gen["latency"]
@@ -143,7 +144,9 @@ def take_all(listener: socket.socket) -> None:
 def test_a_peer_that_answers_nonsense_makes_no_figure(agent):
     """Answers to nothing sent, with impossible times, twice, and from elsewhere."""
     with sink_of_the_test(agent) as (listener, sink), udp() as elsewhere:
-        _, gen = sink.recvfrom(2048)
+        sink.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        _, [(*_, tos)], _, gen = sink.recvmsg(2048, 64)
+        assert tos[0] >> 2 == 46
         elsewhere.sendto(datagram(ANSWER, 0), gen)
         for answer in (
             datagram(ANSWER, 1 << 40),

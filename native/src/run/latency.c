@@ -234,8 +234,9 @@ static void *send_probes(void *argument)
 
 		if (atomic_load(&p->run->stop_requested) || (over && !is_waiting(p, now)))
 			break;
-		if (!over && now >= p->due_ns && p->report->count < p->capacity) {
-			send_probe(p, NL_PROBE_QUESTION);
+		if (!over && now >= p->due_ns) {
+			if (p->report->count < p->capacity)
+				send_probe(p, NL_PROBE_QUESTION);
 			plan(p, now);
 		}
 		wait_until(p, over ? now + p->report->interval_ms * NL_NS_PER_MS : p->due_ns);
