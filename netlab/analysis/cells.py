@@ -142,6 +142,12 @@ CELL_COLUMNS = (
     *("disturbed_MBps", "disturbed", "missing_because"),
 )
 
+LATENCY_COLUMNS = (
+    *("rtt_idle_p50_us", "rtt_loaded_p50_us", "rtt_loaded_p99_us"),
+    *("added_latency_us", "responsiveness_rpm"),
+)
+"""Columns of a cell whose runs had a latency probe: medians over its valid runs."""
+
 
 def valid(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs without a flag and with a finite goodput."""
@@ -244,7 +250,9 @@ class Cells:
         ]
         frame = pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
         counts = {"mtu_B": "int64", "streams": "int64", "n_valid": "int64", "n_flagged": "int64"}
-        return frame.astype({**counts, "table": "Int64"} | dict.fromkeys(_FLOATS, "float64"))
+        frame = frame.astype({**counts, "table": "Int64"} | dict.fromkeys(_FLOATS, "float64"))
+        medians = _latency(runs)
+        return frame.join(medians, on=list(CELL_KEYS)) if len(medians) else frame
 
     def _row(self, key, part, every, samples, described) -> dict:
         n, values = len(part), part["goodput_MBps"].to_numpy(dtype=float)
@@ -282,6 +290,17 @@ class Cells:
             row["percent_low"] = 100 * found.low / bus
             row["percent_high"] = 100 * found.high / bus
         return row
+
+
+def _latency(runs: pd.DataFrame) -> pd.DataFrame:
+    """Medians of the latency probe, by cell; no row without a probe."""
+    probed = valid(runs[runs["added_latency_us"].notna()])
+    return probed.groupby(list(CELL_KEYS), sort=False)[list(LATENCY_COLUMNS)].median()
+
+
+def with_latency(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells that have figures of a latency probe."""
+    return cells[cells.reindex(columns=["added_latency_us"])["added_latency_us"].notna()]
 
 
 def _bus(runs: pd.DataFrame, described: dict) -> float | None:

@@ -23,6 +23,7 @@ from netlab.charts.labels import (
     ceiling_line,
     hollow_points,
     label_lines,
+    legend_below,
     level_styles,
     line_with_bars,
     mtu_styles,
@@ -211,6 +212,7 @@ SPREAD, JITTER = 0.26, 0.16
 """Half the height or width that the dots of one row or position are spread over."""
 
 REPEATS_CAPTION = "One dot a run, a cross where it is flagged; lines: medians."
+LATENCY_CAPTION = "RTT within the window less RTT before the streams: medians of the rounds."
 COST_CAPTION = "Median of the rounds; bars from the least to the greatest."
 
 
@@ -290,6 +292,22 @@ def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
     ax.set(xlabel="CPU time, s/GB", xlim=(0, None))
     alt = f"Dots of the CPU seconds a GB of payload, one row a cell. {'; '.join(words)}."
     return describe(ax, alt, COST_CAPTION)
+
+
+@theme()
+def latency(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
+    """Draw the latency that the load of each cell adds, over its goodput."""
+    ax, words = ax or new_axes(SIZE_IN), []
+    for at, (key, cell) in enumerate(frame.groupby(list(CELL_KEYS), sort=False)):
+        (one,) = cell.itertuples()
+        added_ms = one.added_latency_us / 1e3
+        style = {**other_style(at), "linestyle": "none"}
+        ax.plot([one.goodput_MBps], [added_ms], **style, label=labels[key])
+        words.append(f"{labels[key]}: {added_ms:.3g} ms at {printed.number(one.goodput_MBps)} MB/s")
+    ax.set(xlabel="goodput, MB/s", ylabel="added latency, ms", xlim=(0, None), ylim=(0, None))
+    ax.set_title(arrows(str(frame["group"].iloc[0])))
+    legend_below(ax)
+    return describe(ax, f"Dots of added latency over goodput. {'; '.join(words)}.", LATENCY_CAPTION)
 
 
 def _rows(

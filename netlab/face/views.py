@@ -16,7 +16,7 @@ from netlab.charts import published as charts_published
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, View, made_by
 from netlab.report import compare as report_compare
-from netlab.report import explore, front, tables
+from netlab.report import explore, front, pages, tables
 from netlab.report import longpath as report_longpath
 from netlab.report import then_and_now as report_then_and_now
 
@@ -48,6 +48,10 @@ class ResultCharts(View):
     def drift(self) -> Chart:
         """Deviation of every valid run from its cell's mean, in the order of measuring."""
         return show(drawn.drift(self._subject.runs, study=self._subject.study))
+
+    def latency(self) -> Gallery:
+        """Latency that the load of each cell adds, over its goodput; empty without a probe."""
+        return Gallery.of(*pages.latency_charts(self._subject).values())
 
     def overhead(self) -> Chart:
         """Histogram of the time of runs outside warm-up and window."""
@@ -89,6 +93,7 @@ class ResultTables(View):
     unsupported = made_by(tables.unsupported)
     stability = made_by(tables.stability)
     noise = made_by(tables.noise)
+    latency = made_by(tables.latency)
     overhead = made_by(tables.overhead)
     provenance = made_by(tables.provenance)
 

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, empty, timelines
+from netlab.analysis.cells import CELL_KEYS, empty, timelines, with_latency
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.longpath import on_long_path, samples_of
 from netlab.analysis.measured import Measured, trend
@@ -19,7 +19,7 @@ from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, forest, measured
-from netlab.charts.chart import show
+from netlab.charts.chart import Chart, show
 from netlab.charts.live import sparkline
 from netlab.files.tables import Table, csv_of
 from netlab.files.writing import json_text, parse_json
@@ -57,7 +57,7 @@ def view_pages(m: Measured) -> list[Page]:
     if plain and (m.cells["bus_MBps"].notna() & ~empty(m.cells)).any():
         made.append(_ceiling(m))
     made.append(page("bottlenecks", *_groups(m, lambda g: tables.of_group(m, g, "bottleneck"))))
-    return [*made, *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
+    return [*made, *_latency(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
 
 
 def _groups(
@@ -86,6 +86,20 @@ def _ceiling(m: Measured) -> Page:
     if table is not None:
         sections.append(Section("Ceilings and their sources", table, name="sources"))
     return page("ceiling", *sections)
+
+
+def latency_charts(m: Measured) -> dict[str, Chart]:
+    """A chart of each group whose runs had a latency probe."""
+    probed = with_latency(m.cells)
+    labels = cells.row_labels(probed, m.study)
+    by_group = probed.groupby("group", sort=False)
+    return {group: show(cells.latency(part, labels)) for group, part in by_group}
+
+
+def _latency(m: Measured) -> list[Page]:
+    drawn = latency_charts(m)
+    table = Section("Every cell", tables.latency(m))
+    return [page("latency", *_groups(m, drawn.__getitem__, drawn), table)] if drawn else []
 
 
 def _effects(m: Measured) -> list[Page]:

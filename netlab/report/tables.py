@@ -12,7 +12,13 @@ import pandas as pd
 from netlab.analysis import conditions, measured, printed
 from netlab.analysis import effects as factor_effects
 from netlab.analysis import findings as statements
-from netlab.analysis.cells import FROM_BATCHES, empty, reached_percent
+from netlab.analysis.cells import (
+    FROM_BATCHES,
+    LATENCY_COLUMNS,
+    empty,
+    reached_percent,
+    with_latency,
+)
 from netlab.analysis.cells import LEAST as LEAST_ROUNDS
 from netlab.analysis.conditions import flag_counts
 from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER
@@ -332,6 +338,28 @@ def overhead(m: Measured) -> Table:
         heads={"median_s": "median, s", "max_s": "max, s", "above_limit": f"runs above {limit}"},
         formats={"median_s": ".3f", "max_s": ".3f"},
         note="Includes the gap to the next run of the block.",
+    )
+
+
+def latency(m: Measured) -> Table | Sentence:
+    """Round trips of the latency probe of each cell, and its goodput."""
+    probed = with_latency(m.cells)
+    labels = printed.tuning_labels(m.cells, m.study)
+    cells = [printed.where(cell, labels) for cell in probed.to_dict("records")]
+    columns = ["goodput_MBps", *LATENCY_COLUMNS]
+    frame = probed[["group"]].assign(cell=cells).join(probed.reindex(columns=columns))
+    return table_or(
+        "The study asked for no latency probe, or it had no answer.",
+        frame,
+        "Round trips beside the streams, medians over the valid runs",
+        heads={
+            **{"goodput_MBps": "MB/s", "rtt_idle_p50_us": "idle, µs"},
+            **{"rtt_loaded_p50_us": "loaded, µs", "rtt_loaded_p99_us": "loaded, 99 %, µs"},
+            **{"added_latency_us": "added, µs", "responsiveness_rpm": "round trips a minute"},
+        },
+        formats=dict.fromkeys(columns, printed.number),
+        note="Idle: before the streams connect. Loaded: within the window. Added: the difference "
+        "of the medians. Round trips a minute: 60 s over the mean within the window.",
     )
 
 

@@ -96,6 +96,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     then = then[then["factor"] == "tuning"].head(2)
     part = m.runs[m.runs["group"] == GROUP]
     labels = cells.row_labels(part, m.study)
+    part_cells = m.cells[m.cells["group"] == GROUP]
     cost = cpu_cost(m.runs, m.study)
     part_cost = cost[cost["group"] == GROUP]
     of_links = links(link_cells(fleet_runs(4, 3), 0.95))
@@ -138,6 +139,9 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "published.recovery": given(9000),
         "cells.repeats": given(part, labels),
         "cells.cost": given(part_cost, labels),
+        "cells.latency": given(
+            part_cells.assign(added_latency_us=900.0), cells.row_labels(part_cells, m.study)
+        ),
         "forest.knob_forest": given(screened().effects, 5.0),
         "experiments.slow_links": given(of_links),
         "published.ratio_forest": given(then, "a step", ["one", "two"]),
