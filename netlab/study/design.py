@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from itertools import chain
 from typing import Literal, Self
@@ -336,6 +337,10 @@ class Study(Model, title="A study"):
             raise ValueError("policy.spread: excludes CPU lists and follow_incoming_cpu")
         if group.records is not None and self.latency.probe != "none":
             raise ValueError(f"latency: a probe needs a window, and {where} has records")
+        least_ms = self.timing.seconds * 1e3 / self.latency.most
+        if self.latency.probe != "none" and self.latency.interval_ms < least_ms:
+            reason = f"a window of {self.timing.seconds:g} s needs {math.ceil(least_ms)} or more"
+            raise ValueError(f"latency.interval_ms: {reason}")
         if self.engine in ("plain", "blocking") and self.threads:
             raise ValueError(f"threads: the {self.engine} engine always has one per stream")
         if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):

@@ -147,6 +147,9 @@ class Latency(Sparse, title="`latency`"):
     interval_ms: int = key("Mean time between two probes, ms.", 10, 10, ge=1, le=1000)
     dscp: Dscp = key("DSCP code point of the probes.", 46, 0)
 
+    most: ClassVar[int] = 200_000
+    """Probes of a window; an agent stores 262,144 of a run."""
+
     @property
     def extra_s(self) -> float:
         """Time of a run that the probe takes beside the streams, s."""

@@ -194,7 +194,9 @@ def plan_html(changes: Iterable[Change]) -> str:
     spans = (
         f'<span style="color:{_COLOUR[k]}">{escape(text)}</span>' for k, text in _lines(changes)
     )
-    return '<pre class="netlab-tuning-plan" style="word-break:normal">' + "\n".join(spans) + "</pre>"
+    return (
+        '<pre class="netlab-tuning-plan" style="word-break:normal">' + "\n".join(spans) + "</pre>"
+    )
 
 
 # Settings of a host that need no tool to read: sysctls and files of the interface.

@@ -166,6 +166,16 @@ def test_a_peer_that_answers_nonsense_makes_no_figure(agent):
     assert result["latency"]["invalid"] == 4
 
 
+def test_an_answer_after_that_of_a_later_probe_is_reordered(agent):
+    with sink_of_the_test(agent) as (listener, sink):
+        *_, (_, gen) = (sink.recvfrom(2048) for _ in range(3))
+        for sequence in (2, 0, 1):
+            sink.sendto(datagram(ANSWER, sequence), gen)
+        take_all(listener)
+        idle = agent.receive()["latency"]["idle"]
+    assert (idle["received"], idle["reordered"], idle["duplicates"]) == (3, 2, 0)
+
+
 def test_a_path_without_answers_leaves_the_run_valid(agent):
     with sink_of_the_test(agent) as (listener, answers):
         answers.close()

@@ -428,6 +428,7 @@ def test_a_latency_probe_is_another_run_and_takes_its_time():
         ({"factors": {"batch_B": [1]}, "policy": {"batch_B": 2}}, "factor too"),
         ({"latency": {"probe": "udp"}, "factors": {"generator": ["iperf3"]}}, "own generator"),
         ({"latency": {"interval_ms": 0}}, "greater than or equal to 1"),
+        ({"latency": {"probe": "udp"}, "timing": {"seconds": 2500.0}}, "needs 13 or more"),
     ],
 )
 def test_a_policy_that_cannot_be_is_refused(changes, match):
