@@ -57,4 +57,4 @@ def test_a_loaded_path_adds_what_its_queue_allows(medians, queue_B):
 
 def test_a_longer_queue_adds_more(medians):
     small, large = medians["added_latency_us"]
-    assert large > 3 * small > 0
+    assert large > max(3 * small, 10_000)
