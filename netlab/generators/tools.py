@@ -15,8 +15,8 @@ from typing import Literal
 
 from netlab.errors import HostError
 from netlab.hosts.host import SILENCE_S, Host
-from netlab.results.imports import iperf_text, json_output, nuttcp
-from netlab.results.imports.records import Flow, Record, Runs, damaged, whole
+from netlab.results.imports.formats import FORMATS
+from netlab.results.imports.records import Flow, Record, damaged, whole
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,10 @@ def _filled(template: tuple[str, ...], transfer: TransferRequest) -> tuple[str, 
     return tuple(word.format_map(fields) for word in template)
 
 
-def _printed(parse: Callable[[str], Runs]) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
-    """A parser of :mod:`netlab.results.imports`, which needs no transfer."""
-    return lambda text, transfer: whole(parse(text))
+def _printed(name: str) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
+    """A format of :mod:`netlab.results.imports`, whose parser needs no transfer."""
+    (form,) = (each for each in FORMATS if each.name == name)
+    return lambda text, transfer: whole(form.parse(text))
 
 
 _NEPER = re.compile(r"^local_throughput=(\d{1,18})$", re.MULTILINE)
@@ -135,7 +136,7 @@ TOOLS = (
         congestion=("-C", "{congestion}"),
         sendfile=("-Z",),
         reads="server",
-        records=_printed(json_output.parse_iperf3),
+        records=_printed("iperf3 JSON"),
         reads_all=False,
         whole_seconds=True,
         stops_writes_since=(3, 16),
@@ -156,7 +157,7 @@ TOOLS = (
         server_rcvbuf=("-w", "{rcvbuf_B}"),
         congestion=("-Z", "{congestion}"),
         reads="server",
-        records=_printed(iperf_text.parse_iperf2),
+        records=_printed("iperf 2 text"),
         server_stays=True,
     ),
     # It has no option for congestion control: the route sets it.
@@ -175,7 +176,7 @@ TOOLS = (
         client_sndbuf=("-w{sndbuf_KiB}",),
         client_rcvbuf=("-ws{rcvbuf_KiB}",),
         reads="client",
-        records=_printed(nuttcp.parse_nuttcp),
+        records=_printed("nuttcp or ttcp lines"),
         sets_congestion=False,
     ),
     Tool(

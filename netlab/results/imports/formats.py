@@ -6,9 +6,11 @@ import codecs
 import hashlib
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from netlab.errors import BadInput
 from netlab.results.imports import iperf_text, json_output, nuttcp, other_tools
@@ -18,6 +20,7 @@ from netlab.results.imports.records import (
     Record,
     Runs,
     damaged,
+    documents,
     expect,
     printed_runs,
     whole,
@@ -45,35 +48,55 @@ def _json_with(key: str) -> Callable[[str], bool]:
 
 @dataclass(frozen=True)
 class Format:
-    """One tool's output: its name, whether a text is of it, complete or not, and its parser."""
+    """One tool's output: whether a text is of it, complete or not; its runs, and their records."""
 
     name: str
     fits: Callable[[str], object]
-    parse: Callable[[str], Runs]
+    parts: Callable[[str], Iterable[Any]]
+    """Of a text: one for each run, or the reason why it is none."""
+    record: Callable[[Any], Record]
+
+    def parse(self, text: str) -> Runs:
+        runs: list[Record | BadInput] = []
+        for part in self.parts(text):
+            try:
+                runs.append(part if isinstance(part, BadInput) else self.record(part))
+            except BadInput as error:
+                runs.append(error)
+        return tuple(runs)
 
 
-def _printed(name: str, fits: re.Pattern, run: Callable[[int], PrintedRun], *, code: str) -> Format:
-    return Format(name, fits.search, lambda text: printed_runs(text, run, code=code))
+def _printed(name: str, fits: re.Pattern, run: type[PrintedRun]) -> Format:
+    return Format(name, fits.search, partial(printed_runs, kind=run), run.record)
+
+
+def _one(name: str, fits: re.Pattern, record: Callable[[str], Record]) -> Format:
+    """A format whose texts have one run."""
+    return Format(name, fits.search, lambda text: [text], record)
 
 
 FORMATS = (
-    Format("iperf3 JSON", _is_iperf3, json_output.parse_iperf3),
-    Format("pScheduler JSON", _json_with('"throughput-bits"'), other_tools.parse_pscheduler),
-    Format("flent data file", _json_with('"SERIES_META"'), json_output.parse_flent),
-    _printed("iperf3 text", iperf_text.IPERF3_TEXT, iperf_text.Iperf3Run, code="E-IMPORT-101"),
-    Format("iperf 2 text", iperf_text.IPERF2.search, iperf_text.parse_iperf2),
-    _printed("iperf 2 CSV", iperf_text.IPERF2_CSV, iperf_text.CsvRun, code="E-IMPORT-114"),
-    Format("rapid statistics", nuttcp.RAPID.search, nuttcp.parse_rapid),
-    _printed("GenSink report", nuttcp.GENSINK, nuttcp.GenSinkRun, code="E-IMPORT-026"),
-    Format("nuttcp or ttcp lines", nuttcp.NUTTCP.search, nuttcp.parse_nuttcp),
-    Format("netperf text", other_tools.NETPERF.search, other_tools.parse_netperf),
-    Format("neper keys", other_tools.NEPER.search, other_tools.parse_neper),
-    _printed("ntttcp text", other_tools.NTTTCP, other_tools.NtttcpRun, code="E-IMPORT-147"),
-    Format("kperf text", other_tools.KPERF.search, other_tools.parse_kperf),
-    *(
-        Format(name, fits.search, other_tools.refusal(reason))
-        for name, (fits, reason) in other_tools.NAMED.items()
+    Format("iperf3 JSON", _is_iperf3, json_output.tests_of_iperf3, json_output.of_iperf3),
+    Format(
+        "pScheduler JSON", _json_with('"throughput-bits"'), documents, other_tools.of_pscheduler
     ),
+    Format("flent data file", _json_with('"SERIES_META"'), documents, json_output.of_flent),
+    _printed("iperf3 text", iperf_text.IPERF3_TEXT, iperf_text.Iperf3Run),
+    _printed("iperf 2 text", iperf_text.IPERF2, iperf_text.Iperf2Run),
+    _printed("iperf 2 CSV", iperf_text.IPERF2_CSV, iperf_text.CsvRun),
+    Format("rapid statistics", nuttcp.RAPID.search, nuttcp.runs_of_rapid, nuttcp.RapidRun.record),
+    _printed("GenSink report", nuttcp.GENSINK, nuttcp.GenSinkRun),
+    _printed("nuttcp or ttcp lines", nuttcp.NUTTCP, nuttcp.NuttcpRun),
+    Format(
+        "netperf text",
+        other_tools.NETPERF.search,
+        other_tools.runs_of_netperf,
+        other_tools.of_netperf,
+    ),
+    _one("neper keys", other_tools.NEPER, other_tools.of_neper),
+    _printed("ntttcp text", other_tools.NTTTCP, other_tools.NtttcpRun),
+    _one("kperf text", other_tools.KPERF, other_tools.of_kperf),
+    *(_one(name, *each) for name, each in other_tools.NAMED.items()),
 )
 
 
@@ -122,7 +145,6 @@ def _decompressed(content: bytes) -> bytes:
 
 
 def format_of(text: str) -> Format:
-    """The format of a text, found by its content."""
     for form in FORMATS:
         if form.fits(text):
             return form
@@ -164,7 +186,6 @@ def read_file(path: Path) -> ReadFile:
 
 
 def kind_of(path: Path) -> str:
-    """The name of a file's format."""
     try:
         return format_of(text_of(_content(path))).name
     except BadInput:

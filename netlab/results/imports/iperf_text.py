@@ -16,12 +16,10 @@ from netlab.results.imports.records import (
     Printed,
     PrintedRun,
     Record,
-    Runs,
     Sample,
     check_rate,
     damaged,
     expect,
-    printed_runs,
     sum_of,
     unix_s,
 )
@@ -70,22 +68,8 @@ IPERF2 = re.compile(
 )
 
 
-def parse_iperf2(text: str) -> Runs:
-    """Records of every run in a text."""
-    runs: list[_Iperf2Run] = []
-
-    def begin(number: int) -> _Iperf2Run:
-        # a server says once that it is one
-        runs.append(_Iperf2Run(number, serves=bool(runs) and runs[-1].serves))
-        return runs[-1]
-
-    return printed_runs(text, begin, code="E-IMPORT-027")
-
-
 @dataclass(frozen=True)
 class Line:
-    """One result line."""
-
     number: int
     start_s: Printed
     end_s: Printed
@@ -119,8 +103,8 @@ def _size_B(match: re.Match) -> int:
 
 
 @dataclass
-class _Iperf2Run(PrintedRun):
-    """One run while it is parsed; ``flows`` are the streams of a sum alone (``--sum-only``)."""
+class Iperf2Run(PrintedRun):
+    """``flows`` are the streams of a sum alone (``--sum-only``)."""
 
     is_server: bool | None = None
     serves: bool = False
@@ -137,6 +121,9 @@ class _Iperf2Run(PrintedRun):
     started_unix_s: float | None = None
     connect_rtt_us: list[int] = field(default_factory=list)
     wrong_sum: dict[str, object] = field(default_factory=dict)
+
+    def next(self, number: int) -> Iperf2Run:
+        return Iperf2Run(number, serves=self.serves)  # a server says once that it is one
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run.
@@ -322,7 +309,7 @@ IPERF2_CSV = re.compile(
 
 @dataclass
 class CsvRun(PrintedRun):
-    """One run while it is parsed: the rows of streams that ran at the same time."""
+    """The rows of streams that ran at the same time."""
 
     lines: dict[str, list[Line]] = field(default_factory=dict)
     ended_unix_s: float = 0.0
@@ -413,7 +400,7 @@ IPERF3_TEXT = re.compile(
 
 @dataclass
 class Iperf3Run(PrintedRun):
-    """One run while it is parsed. A stream is its role and its id."""
+    """A stream is its role and its id."""
 
     is_server: bool = False
     reverse: bool = False

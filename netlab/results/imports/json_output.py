@@ -15,11 +15,9 @@ from netlab.results.imports.records import (
     Flow,
     Printed,
     Record,
-    Runs,
     Sample,
     View,
     documents,
-    each_of,
     sum_of,
 )
 
@@ -29,11 +27,10 @@ LOST_SHARE = 0.01
 """Share of the bytes that the intervals may lack: iperf3 omits a short last interval."""
 
 
-def parse_iperf3(text: str) -> Runs:
+def tests_of_iperf3(text: str) -> list[View | BadInput]:
     """Every test of a text: of a client, of a server's log, or streamed as it went."""
     tests = _tests(documents(text))
-    began = [doc for doc in tests if isinstance(doc, BadInput) or not _never_started(doc)]
-    return each_of(began or tests, _record_of_iperf3)
+    return [d for d in tests if isinstance(d, BadInput) or not _never_started(d)] or tests
 
 
 def _tests(found: list[View | BadInput]) -> list[View | BadInput]:
@@ -71,7 +68,7 @@ def _never_started(doc: View) -> bool:
     return isinstance(start, dict) and start.get("connected") in empty and end in empty
 
 
-def _record_of_iperf3(doc: View) -> Record:
+def of_iperf3(doc: View) -> Record:
     never = "the test never started" if _never_started(doc) else ""
     if "error" in doc:
         why = f"the run failed: {doc.at('error').words()}"
@@ -105,12 +102,12 @@ def _record_of_iperf3(doc: View) -> Record:
     of_all = partial(_flow_of_iperf3, end, streams=streams, omit_s=omit_s, serves=is_server)
     flows = [of_all("", local_sends, samples[0], sink_samples)]
     flows += [of_all("_bidir_reverse", not local_sends, samples[1], None)] if both else []
-    mss_B, buffer_B = _known(start, "tcp_mss_default"), _known(start, "sock_bufsize")
+    mss_B, buffer_B = start.known("tcp_mss_default"), start.known("sock_bufsize")
     rtts, least = (_of_senders(end, key) for key in ("mean_rtt", "min_rtt"))
     cwnds = _last_cwnds(doc)
     sums = [end.at(f"sum_sent{part}") for part in ("", "_bidir_reverse")[: len(flows)]]
     again = [one.at("retransmits").count() if "retransmits" in one else None for one in sums]
-    paced = [_known(test, key) for key in ("target_bitrate", "fqrate")]
+    paced = [test.known(key) for key in ("target_bitrate", "fqrate")]
     cpu = end.at("cpu_utilization_percent") if "cpu_utilization_percent" in end else None
     names = [key for key in ("host_total", "remote_total") if cpu and key in cpu]
     return Record(
@@ -134,17 +131,12 @@ def _record_of_iperf3(doc: View) -> Record:
         rtt_us=fmean(rtts) if rtts else None,
         min_rtt_us=min(least) if least else None,
         cwnd_segments=fmean(cwnds) / mss_B if cwnds and mss_B else None,
-        sndbuf_B=_known(start, "sndbuf_actual") if buffer_B and (local_sends or both) else None,
-        rcvbuf_B=_known(start, "rcvbuf_actual") if buffer_B and not local_sends else None,
+        sndbuf_B=start.known("sndbuf_actual") if buffer_B and (local_sends or both) else None,
+        rcvbuf_B=start.known("rcvbuf_actual") if buffer_B and not local_sends else None,
         extras={"cpu_percent_of_one_core": {key: cpu.at(key).number() for key in names}}
         if cpu
         else {},
     )
-
-
-def _known(view: View, key: str) -> int | None:
-    """A count that iperf3 writes as 0 when it does not know it."""
-    return (view.at(key).count() or None) if key in view else None
 
 
 def _congestion(end: View) -> str | None:
@@ -269,12 +261,7 @@ ZONE_STEP_S = 900
 """Every time zone is a multiple of it from UTC."""
 
 
-def parse_flent(text: str) -> Runs:
-    """The record of a data file."""
-    return each_of(documents(text), _record_of_flent)
-
-
-def _record_of_flent(doc: View) -> Record:
+def of_flent(doc: View) -> Record:
     version = doc.at("version")
     versions = ", ".join(map(str, VERSIONS))
     reason = f"format {version.count()}, this netlab reads {versions}"

@@ -15,14 +15,11 @@ from netlab.results.imports.records import (
     Printed,
     PrintedRun,
     Record,
-    Runs,
     Sample,
     check_rate,
     damaged,
-    each_of,
     expect,
     one_flow,
-    printed_runs,
 )
 
 # nuttcp's lines: brief, verbose and ``-fparse``. MB and KB are 2^20 and 2^10 bytes, Mbps is 10^6
@@ -60,14 +57,9 @@ _IGNORED_REST = re.compile(
 NUTTCP = re.compile(r"^\s*#?(nu)?ttcp-[tr]:|^\s*megabytes=|^ *[\d.]+ MB /", re.MULTILINE)
 
 
-def parse_nuttcp(text: str) -> Runs:
-    """Records of every run in a text."""
-    return printed_runs(text, _NuttcpRun, code="E-IMPORT-067")
-
-
 @dataclass
-class _NuttcpRun(PrintedRun):
-    """One run while it is parsed; a total is its amount, time and rate."""
+class NuttcpRun(PrintedRun):
+    """A total is its amount, time and rate."""
 
     tool: str = "nuttcp"
     version: str | None = None
@@ -226,8 +218,6 @@ GENSINK = re.compile(r"^\s*throughput .*\bdata\b", re.MULTILINE)
 
 @dataclass
 class GenSinkRun(PrintedRun):
-    """The run of a report while it is parsed."""
-
     samples: list[Sample] = field(default_factory=list)
     data: Printed = NOTHING
     time_s: Printed = NOTHING
@@ -295,7 +285,7 @@ RAPID = re.compile(r"statistics for process:|(^|/)rapid +-|earliest start time o
 
 
 @dataclass
-class _RapidRun:
+class RapidRun:
     """One run while it is parsed: each process and then the totals, each figure with its line."""
 
     line: int
@@ -303,7 +293,6 @@ class _RapidRun:
     options: dict[str, int] = field(default_factory=dict)
 
     def take(self, kind: str, phrase: str, line: int) -> None:
-        """Parse a phrase of a kind."""
         if kind == "command":
             options = re.finditer(r" -([lSRn])(\d{1,15})(?=\s|$)", phrase)
             self.options.update({match[1]: int(match[2]) for match in options})
@@ -342,10 +331,10 @@ class _RapidRun:
         )
 
 
-def parse_rapid(text: str) -> Runs:
+def runs_of_rapid(text: str) -> list[RapidRun | BadInput]:
     """Every run of a text: after an error the next one begins behind ``Done!``."""
-    runs: list[_RapidRun | BadInput] = []
-    run: _RapidRun | None = None
+    runs: list[RapidRun | BadInput] = []
+    run: RapidRun | None = None
     at, end, line = 0, len(text.rstrip()), 1
     while at < end:
         match = _PHRASE.match(text, at)
@@ -356,7 +345,7 @@ def parse_rapid(text: str) -> Runs:
             if match is None:
                 rest = text[begin : min(end, begin + 50)]
                 raise damaged(line, f"not output of rapid: {rest!r}", code="E-IMPORT-080")
-            run = run or _RapidRun(line)
+            run = run or RapidRun(line)
             if kind != "done":
                 run.take(kind, match[kind], line)
             else:
@@ -373,7 +362,7 @@ def parse_rapid(text: str) -> Runs:
         reason = "the run is incomplete: Done! is missing at its end"
         runs.append(damaged(line, reason, code="E-IMPORT-081"))
     expect(runs, line, "nothing to import: only a receiver prints statistics", code="E-IMPORT-082")
-    return each_of(runs, _RapidRun.record)
+    return runs
 
 
 def _whole(figures: dict[str, tuple[int, Printed]]) -> list[Printed]:

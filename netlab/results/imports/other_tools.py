@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 from netlab.results.imports.records import (
     MAX_SECONDS,
@@ -15,13 +16,10 @@ from netlab.results.imports.records import (
     Printed,
     PrintedRun,
     Record,
-    Runs,
     Sample,
     View,
     check_rate,
     damaged,
-    documents,
-    each_of,
     expect,
     numbered,
     one_flow,
@@ -105,8 +103,7 @@ class _NetperfRun:
     samples: list[Sample] = field(default_factory=list)
 
 
-def parse_netperf(text: str) -> Runs:
-    """Every run of a text."""
+def runs_of_netperf(text: str) -> list[_NetperfRun]:
     runs: list[_NetperfRun] = []
     run = _NetperfRun(1, "")
     unit, begun = "", False
@@ -150,7 +147,7 @@ def parse_netperf(text: str) -> Runs:
             )
             end(run.line)
     end(run.line, missing=begun or not runs)
-    return each_of(runs, _of_keys)
+    return runs
 
 
 def _scale(unit: str) -> float:
@@ -163,7 +160,7 @@ def _unit(line: int, text: str) -> float:
     return _scale(text)
 
 
-def _of_keys(run: _NetperfRun) -> Record:
+def of_netperf(run: _NetperfRun) -> Record:
     """A run of netperf by its output selectors."""
     line, keys = run.line, run.keys
 
@@ -212,7 +209,7 @@ def _of_keys(run: _NetperfRun) -> Record:
 NEPER = re.compile(r"^(?:local_throughput|throughput_units|invalid_secret_count)=", re.MULTILINE)
 
 
-def parse_neper(text: str) -> Runs:
+def of_neper(text: str) -> Record:
     """The run of one end."""
     keys = dict(line.split("=", 1) for _, line in numbered(text) if re.match(r"\w+=", line))
     streamed = "throughput_units" in keys
@@ -237,7 +234,7 @@ def parse_neper(text: str) -> Runs:
     expect(possible, 1, f"{streams} streams cannot be", code="E-IMPORT-133")
     at: End = "receiver" if receives else "sender"
     facts = {"streams": streams, "client_sends": client != receives, "rounded": True}
-    return (_record("neper", 1, Printed.read(time), rate_Bps, at, {}, **facts),)
+    return _record("neper", 1, Printed.read(time), rate_Bps, at, {}, **facts)
 
 
 # ntttcp for Linux: exact bytes of the end that printed them. Only a sender counts connections.
@@ -256,8 +253,6 @@ NTTTCP = re.compile(r"NTTTCP for Linux|#####  Totals:  #####")
 
 @dataclass
 class NtttcpRun(PrintedRun):
-    """One run while it is parsed."""
-
     keys: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
@@ -300,7 +295,7 @@ _KPERF = re.compile(
 KPERF = re.compile(r"== (?:Source|Target) |^retrans,reord,ce,rtt,", re.MULTILINE)
 
 
-def parse_kperf(text: str) -> Runs:
+def of_kperf(text: str) -> Record:
     """The run of a text: sent at its source, received at its target, or the reverse."""
     moved: dict[tuple[str, str], list[int]] = {}
     side, time_us = "", 0
@@ -326,18 +321,13 @@ def parse_kperf(text: str) -> Runs:
     rate_Bps = Printed((read or sent or 0) / time_s.value, 1.0)
     at: End = "receiver" if read else "sender"
     amounts_B = {"receiver": read, "sender": sent}
-    return (_record("kperf", 1, time_s, rate_Bps, at, amounts_B, streams=streams),)
+    return _record("kperf", 1, time_s, rate_Bps, at, amounts_B, streams=streams)
 
 
 # pScheduler's throughput test: JSON of the tool that it ran, at the end that it asked.
 
 
-def parse_pscheduler(text: str) -> Runs:
-    """Every result of a text."""
-    return each_of(documents(text), _of_pscheduler)
-
-
-def _of_pscheduler(doc: View) -> Record:
+def of_pscheduler(doc: View) -> Record:
     result = doc.at("result") if "result" in doc else doc
     spec = doc
     for key in ("test", "spec"):
@@ -362,8 +352,8 @@ def _of_pscheduler(doc: View) -> Record:
         {},
         streams=min(MAX_STREAMS, max(1, streams)),
         samples=samples,
-        mss_B=result.at("mss-size").count() or None if "mss-size" in result else None,
-        path_mtu_B=result.at("mtu").count(0, 65536) or None if "mtu" in result else None,
+        mss_B=result.known("mss-size"),
+        path_mtu_B=result.known("mtu", 65536),
         pacing_MBps=spec.at("bandwidth").number() / 8e6 or None if "bandwidth" in spec else None,
         rounded=True,
     )
@@ -390,22 +380,20 @@ def _samples_of_pscheduler(result: View) -> Iterator[Sample]:
 
 # Formats that are named, and why they are not read.
 
+
+def _refuse(reason: str, _text: str) -> NoReturn:
+    raise damaged(1, reason, code="E-IMPORT-142")
+
+
 NAMED = {
     "sockperf text": (
         re.compile(r"^sockperf(?:\[\w+\])?: ", re.MULTILINE),
-        "sockperf measures latency and messages; it has no goodput of a stream",
+        partial(_refuse, "sockperf measures latency and messages; it has no goodput of a stream"),
     ),
     "crusader text": (
         re.compile(r"\bClient version \S+ running\b"),
-        "crusader loads a link to measure its latency; its totals are not of a run",
+        partial(
+            _refuse, "crusader loads a link to measure its latency; its totals are not of a run"
+        ),
     ),
 }
-
-
-def refusal(reason: str) -> Callable[[str], Runs]:
-    """A reader of a format that is named only."""
-
-    def parse(_: str) -> Runs:
-        raise damaged(1, reason, code="E-IMPORT-142")
-
-    return parse

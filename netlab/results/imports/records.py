@@ -7,7 +7,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -34,7 +34,6 @@ def damaged(line: int, reason: str, *, code: str) -> BadInput:
 
 
 def expect(condition: object, line: int, reason: str, *, code: str) -> None:
-    """Refuse a line unless a condition holds."""
     if not condition:
         raise damaged(line, reason, code=code)
 
@@ -100,7 +99,6 @@ class Record:
 
     @property
     def flows(self) -> tuple[Flow, ...]:
-        """Forward, and reverse where there is one."""
         return (self.forward,) if self.reverse is None else (self.forward, self.reverse)
 
 
@@ -121,23 +119,11 @@ def one_flow(
     """A run of one direction without a warm-up."""
     bytes_ = (window_B, sent_B, received_B)
     flow = Flow(streams or 0, window_s, goodput_MBps, measured_at, *bytes_, samples)
-    facts = {"wall_s": window_s} | facts
-    return Record(tool, line, flow, streams=streams, **facts)
+    return Record(tool, line, flow, streams=streams, wall_s=window_s, **facts)
 
 
 Runs = tuple[Record | BadInput, ...]
 """The runs of a text in their order, each read or refused with its reason."""
-
-
-def each_of(parts: Iterable[Any], record: Callable[[Any], Record]) -> Runs:
-    """The record of each part of a text, or the error of a part that has none."""
-    runs: list[Record | BadInput] = []
-    for part in parts:
-        try:
-            runs.append(part if isinstance(part, BadInput) else record(part))
-        except BadInput as error:
-            runs.append(error)
-    return tuple(runs)
 
 
 def whole(runs: Runs) -> tuple[Record, ...]:
@@ -237,12 +223,10 @@ class View:
         return self.first_line + self.text.count("\n", 0, at)
 
     def bad(self, reason: str, *, code: str) -> BadInput:
-        """Return an error about this part."""
         key = ".".join(str(part) for part in self.path)
         return damaged(self.line, f"{key}: {reason}" if key else reason, code=code)
 
     def expect(self, condition: object, reason: str, *, code: str) -> None:
-        """Refuse this part unless a condition holds."""
         if not condition:
             raise self.bad(reason, code=code)
 
@@ -250,7 +234,6 @@ class View:
         return isinstance(self.value, dict) and self.value.get(key) is not None
 
     def at(self, *keys: str) -> View:
-        """A part of an object."""
         view = self
         for key in keys:
             below = View(None, (*view.path, key), self.text, self.first_line)
@@ -262,14 +245,12 @@ class View:
         return view
 
     def items(self) -> Iterator[View]:
-        """The parts of a list."""
         if not isinstance(self.value, list):
             raise self.bad("is not a list", code="E-IMPORT-060")
         for index, value in enumerate(self.value):
             yield View(value, (*self.path, index), self.text, self.first_line)
 
     def number(self, least: float = 0.0, most: float = float(MAX_COUNT)) -> float:
-        """A finite number within bounds."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             raise self.bad("is not a number", code="E-IMPORT-061")
         if not least <= self.value <= most or not math.isfinite(self.value):
@@ -277,14 +258,17 @@ class View:
         return float(self.value)
 
     def count(self, least: int = 0, most: int = MAX_COUNT) -> int:
-        """A whole number within bounds."""
         number = self.number(least, most)
-        if number != int(number):
-            raise self.bad(f"{self.value} is not a whole number", code="E-IMPORT-063")
+        self.expect(
+            number == int(number), f"{self.value} is not a whole number", code="E-IMPORT-063"
+        )
         return self.value if isinstance(self.value, int) else int(number)
 
+    def known(self, key: str, most: int = MAX_COUNT) -> int | None:
+        """A count that may be missing, or 0 where the tool does not know it."""
+        return (self.at(key).count(0, most) or None) if key in self else None
+
     def words(self, limit: int = 200) -> str:
-        """A text of bounded length."""
         if not isinstance(self.value, str) or len(self.value) > limit:
             raise self.bad(f"is not a text of at most {limit} characters", code="E-IMPORT-064")
         return self.value
@@ -371,6 +355,9 @@ class PrintedRun(ABC):
     failed: BadInput | None = None
     """Why the run is refused; lines up to its end are still its own."""
 
+    def next(self, number: int) -> PrintedRun:
+        return type(self)(number)
+
     @abstractmethod
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run."""
@@ -380,8 +367,7 @@ class PrintedRun(ABC):
         """Parse a line, or refuse it."""
 
     @abstractmethod
-    def record(self) -> Record:
-        """The run after its last line."""
+    def record(self) -> Record: ...
 
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:
@@ -391,17 +377,16 @@ def numbered(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def printed_runs(text: str, begin: Callable[[int], PrintedRun], *, code: str) -> Runs:
-    """Every run of a text."""
+def printed_runs(text: str, kind: type[PrintedRun]) -> list[PrintedRun | BadInput]:
     runs: list[PrintedRun] = []
     for number, line in numbered(text):
         long = f"a line of {len(line)} characters"
         expect(len(line) <= MAX_LINE, number, long, code="E-IMPORT-146")
         if not runs or runs[-1].is_over_at(line):
-            runs.append(begin(number))
+            runs.append(runs[-1].next(number) if runs else kind(number))
         try:
             runs[-1].take(number, line)
         except BadInput as error:
             runs[-1].failed = runs[-1].failed or error
-    expect(runs, 1, "nothing to import", code=code)
-    return each_of((run.failed or run for run in runs), lambda run: run.record())
+    expect(runs, 1, "nothing to import", code="E-IMPORT-027")
+    return [run.failed or run for run in runs]

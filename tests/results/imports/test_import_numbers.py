@@ -9,7 +9,6 @@ from refusals import refused
 from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED, REFUSED
 
 from netlab.errors import BadInput
-from netlab.results.imports import iperf_text
 from netlab.results.imports.formats import parse, read_file, text_of
 from netlab.results.imports.records import Record
 
@@ -189,7 +188,7 @@ Server listening on TCP port 5001
 
 
 def test_an_iperf2_stream_that_connects_after_another_has_ended_is_of_the_same_run():
-    (record,) = iperf_text.parse_iperf2(IPERF2_LATE)
+    (record,) = parse(IPERF2_LATE)
     assert record.streams == 3
     assert record.forward.goodput_MBps == pytest.approx(200 * 1.048576)
 
@@ -199,7 +198,7 @@ def test_an_iperf2_server_that_served_two_clients_has_two_runs(first):
     later = IPERF2_LATE.partition("\n")[2]
     for stream in (3, 2, 1):
         later = later.replace(f"[  {stream}]", f"[  {stream + first - 1}]")
-    assert [run.streams for run in iperf_text.parse_iperf2(IPERF2_LATE + later)] == [3, 3]
+    assert [run.streams for run in parse(IPERF2_LATE + later)] == [3, 3]
 
 
 @pytest.mark.parametrize("text", [RAPID, " ".join(RAPID.split())], ids=["lines", "folded"])
