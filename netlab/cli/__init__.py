@@ -1,5 +1,6 @@
 """The ``netlab`` command."""
 
+from netlab.cli import experiments, fleet, results, studies
 from netlab.cli.main import main
 
-__all__ = ["main"]
+__all__ = ["experiments", "fleet", "main", "results", "studies"]

@@ -6,17 +6,17 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli.main import main
 from netlab.cli.options import (
     file_option,
-    guarded,
     load_measurable,
     load_study,
     note,
@@ -30,7 +30,6 @@ from netlab.files import paths
 from netlab.files.writing import new_directory, write_json
 
 if TYPE_CHECKING:
-    from netlab.experiment.progress import Progress
     from netlab.screen.design import ScreenRequest
     from netlab.survey.findings import Finding
 
@@ -42,7 +41,7 @@ CHART_S = 3.0
 """Part of the budget reserved for drawing."""
 
 
-@click.command("autotune")
+@main.command("autotune")
 @click.argument("path", default="lab")
 @click.option("--study", help="Study file or name. Default: two hosts of the lab.")
 @click.option(
@@ -88,7 +87,6 @@ CHART_S = 3.0
 )
 @results_option(place="autotune")
 @file_option("--chart", help="Draw the search into this .svg or .png.")
-@guarded
 def autotune_command(
     path: str,
     study: str | None,
@@ -157,7 +155,7 @@ def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code
 # ``netlab screen``: find the knobs of a tuning that matter, and the least set of them.
 
 
-@click.command("screen")
+@main.command("screen")
 @study_argument
 @click.option("--tuning", required=True, help="Tuning of the study, or one that netlab brings.")
 @click.option("--group", "group_name", help="Group to measure. Default: the study's only one.")
@@ -188,7 +186,6 @@ def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code
     "--output", help="YAML file for the least set. Default: TUNING-least.yml in --results."
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Show rows and time; measure nothing.")
-@guarded
 def screen_command(
     study: str, results: Path | None, output: Path | None, only_plan: bool, **asked: Any
 ) -> None:
@@ -215,24 +212,17 @@ def screen_command(
     if only_plan:
         _show_plan(ask)
         return
+    from netlab.experiment.progress import Progress
     from netlab.report.screen import to_text
     from netlab.screen.run import screen, write_files
 
     place = results or ask.directory
-    found = screen(ask, place, watch=_progress, say=note)
+    found = screen(ask, place, watch=partial(Progress, report=False), say=note)
     files = write_files(found, place, output)
     click.echo(f"{to_text(found)}\n")
     click.echo("\n".join(map(str, files)))
     if not found.concluded:
         raise NetlabError(f"the least set is not confirmed: {found.verdict}", code="E-CLI-026")
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    from netlab.experiment.progress import Progress
-
-    with Progress(report=False) as progress:
-        yield progress
 
 
 def _show_plan(ask: ScreenRequest) -> None:
@@ -267,7 +257,7 @@ def _show_plan(ask: ScreenRequest) -> None:
 COUNT = click.IntRange(1, 1000)
 
 
-@click.command("bench")
+@main.command("bench")
 @click.option("--quick", is_flag=True, help="Measure a few cells, in three rounds of one second.")
 @click.option("--peer", "peers", multiple=True, help="Name of a tool; repeatable. Default: all.")
 @click.option(
@@ -301,7 +291,6 @@ COUNT = click.IntRange(1, 1000)
 )
 @click.option("--seed", type=int, help="Seed of the shuffled order.")
 @results_option("--out", place="bench")
-@guarded
 def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **levels: Any) -> None:
     """Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.
 
@@ -354,17 +343,15 @@ def _now() -> str:
 RATES, EMULATOR = "rates", "emulator"
 OPTIONS = {
     RATES: {
-        "rates_Mbps": "--rate",
-        "mtus_B": "--mtu",
-        "seconds": "--seconds",
-        "repeats": "--repeats",
+        **{"rates_Mbps": "--rate", "mtus_B": "--mtu"},
+        **{"seconds": "--seconds", "repeats": "--repeats"},
     },
     EMULATOR: {"rtts_ms": "--rtt"},
 }
 """Options of each part, by the field of its plan."""
 
 
-@click.command("calibrate")
+@main.command("calibrate")
 @click.option("--quick", is_flag=True, help="Measure a few cells of each part, one short run each.")
 @click.option(
     "--only",
@@ -383,7 +370,6 @@ OPTIONS = {
     "--rtt", "rtts_ms", multiple=True, type=float, help="Emulated round trip, ms; repeatable."
 )
 @results_option("--out", place="calibration")
-@guarded
 def calibrate_command(quick: bool, only: str | None, results: Path | None, **levels: Any) -> None:
     """Measure lab paths of known rate, then the path emulator; exit code 1 if a cell is off.
 
@@ -395,12 +381,8 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
     has each part.
     """
     given, parts_asked = _given(levels), [only] if only else list(OPTIONS)
-    unused = [
-        option
-        for part in OPTIONS.keys() - parts_asked
-        for key, option in OPTIONS[part].items()
-        if key in given
-    ]
+    others = (OPTIONS[part] for part in OPTIONS.keys() - parts_asked)
+    unused = [option for keys in others for key, option in keys.items() if key in given]
     if unused:
         raise BadInput(
             f"--only {only} does not use {', '.join(unused)}; leave out one or the other",
@@ -467,7 +449,7 @@ HURRY = {"wait": 0, "retries": 0}
 MOST_WARNINGS = 2
 
 
-@click.command("measure")
+@main.command("measure")
 @click.argument("left")
 @click.argument("right", required=False)
 @click.option("--both", is_flag=True, help="Both directions at the same time.")
@@ -476,7 +458,6 @@ MOST_WARNINGS = 2
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON instead.")
 @click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
-@guarded
 def measure_command(as_json: bool, **asked: Any) -> None:
     """Measure the path between two hosts, and print its goodput and its limit in one line.
 

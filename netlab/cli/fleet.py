@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli.main import main
 from netlab.cli.options import (
     file_option,
-    guarded,
     load_measurable,
     note,
     options,
     results_option,
     site_option,
     study_argument,
+    text_option,
     timing_options,
 )
 from netlab.files import paths
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from netlab.fleet.records import Stores
 
 
-@click.group("fleet")
+@main.group("fleet")
 def fleet_group() -> None:
     """Measure one study over many pairs of hosts, side by side (see docs/fleet.md)."""
 
@@ -40,7 +41,6 @@ def fleet_group() -> None:
 @fleet_group.command("report")
 @click.argument("results", type=click.Path(path_type=Path))
 @site_option
-@guarded
 def report_command(results: Path, site: Path | None) -> None:
     """Write the report of the fleet in RESULTS, and print its path.
 
@@ -70,7 +70,6 @@ stores_options = options(
 @fleet_group.command("cells")
 @stores_options
 @click.option("--samples", is_flag=True, help="Quantiles of the interval samples instead.")
-@guarded
 def cells_command(
     results: tuple[Path, ...], study: str | None, confidence: float, samples: bool, **shown: Any
 ) -> None:
@@ -92,7 +91,6 @@ def cells_command(
 @stores_options
 @click.option("--by", required=True, help="campaign, study, or a factor such as tuning.")
 @click.option("--of", "levels", required=True, nargs=2, metavar="A B", help="Its two levels.")
-@guarded
 def compare_command(
     results: tuple[Path, ...],
     study: str | None,
@@ -152,10 +150,8 @@ _plan_options = options(
         type=click.Choice(FORMATS),
         help="Format of the inventory; recognised by default.",
     ),
-    click.option(
+    text_option(
         "--pairs",
-        default="",
-        show_default=False,
         metavar="RULE",
         help="all, ring, star=HOST, given, or A:B,C:D. Default: given if there are, else ring.",
     ),
@@ -198,7 +194,6 @@ def _planned(
 
 @fleet_group.command("plan")
 @_plan_options
-@guarded
 def plan_command(batch_s: float, **asked: Any) -> None:
     """Plan STUDY over pairs of hosts, and write the workflow; no host is reached.
 
@@ -244,12 +239,8 @@ def plan_command(batch_s: float, **asked: Any) -> None:
     help="Failures in a row after which a host is skipped for the rest of a pass.",
 )
 @click.option(
-    "--retry-s",
-    type=click.FloatRange(min=0),
-    default=20.0,
-    help="Time between passes, in seconds.",
+    "--retry-s", type=click.FloatRange(min=0), default=20.0, help="Time between passes, in seconds."
 )
-@guarded
 def run_command(at_once: int | None, **asked: Any) -> None:
     """Measure STUDY over pairs of hosts; a second call does only what is missing.
 
@@ -290,7 +281,6 @@ def _at_once(plan: FleetPlan, given: int | None) -> int:
 
 @fleet_group.command("status")
 @click.argument("results", type=click.Path(path_type=Path))
-@guarded
 def status_command(results: Path) -> None:
     """Show hosts and jobs of the fleet in RESULTS: done, running, failed, skipped.
 
@@ -310,7 +300,6 @@ def status_command(results: Path) -> None:
 @file_option("--csv", help="Write every cell of every link.")
 @file_option("--chart", help="Write a matrix of the hosts as SVG.")
 @click.option("--most", type=AT_LEAST_1, default=10, help="Lines.")
-@guarded
 def links_command(results: Path, csv: Path | None, chart: Path | None, most: int) -> None:
     """List the slowest links of the fleet in RESULTS, and the hosts whose links all differ.
 

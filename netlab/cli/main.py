@@ -8,37 +8,50 @@ from pathlib import Path
 
 import click
 
-from netlab.cli.experiments import (
-    autotune_command,
-    bench_command,
-    calibrate_command,
-    measure_command,
-    screen_command,
-)
-from netlab.cli.fleet import fleet_group
-from netlab.cli.options import end_on_signals, guarded, note
-from netlab.cli.results import (
-    bundle_command,
-    compare_command,
-    import_command,
-    publish_command,
-    rerun_command,
-    results_group,
-    verify_command,
-)
-from netlab.cli.studies import (
-    check_command,
-    hosts_group,
-    init_command,
-    lab_group,
-    report_command,
-    run_command,
-    study_command,
-    tune_group,
-)
+from netlab.cli.options import GuardedGroup, end_on_signals, note
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.writing import json_text
+
+
+def _show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version with its commit, and what the build left out."""
+    if not wanted or context.resilient_parsing:
+        return
+    from netlab import core
+    from netlab.version import version
+
+    click.echo(f"netlab, version {version()}")
+    if lack := core.bpf_missing():
+        click.echo(f"built without BPF congestion controls: {lack}")
+    context.exit()
+
+
+@click.group(
+    cls=GuardedGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+def main() -> None:
+    """Measure, tune and publish: reproducible throughput studies of a network path.
+
+    \b
+    Exit codes:
+      0        done
+      1        something failed: a command, a host, all runs of a cell, a bound
+      2        bad input; nothing was changed or measured
+      3        compare: a condition of --fail-if is met
+      4        measured or written, and below the quality gate; imported in part
+      128 + n  ended by signal n: 130 Ctrl-C, 129 SIGHUP, 143 SIGTERM
+    """
+    end_on_signals()
+
 
 # ``netlab guide``: a page of the documentation in the terminal.
 
@@ -46,9 +59,8 @@ OUTSIDE = ("PROTOCOL.md", "CONTRIBUTING.md")
 """Pages that do not lie in ``docs/``."""
 
 
-@click.command("guide")
+@main.command("guide")
 @click.argument("page", default="guide")
-@guarded
 def guide_command(page: str) -> None:
     """Show a PAGE of the documentation: guide, report, columns, study, ... Default: guide.
 
@@ -74,13 +86,12 @@ def guide_command(page: str) -> None:
 # ``netlab notebooks``: a copy of the notebooks to work in.
 
 
-@click.command("notebooks")
+@main.command("notebooks")
 @click.argument(
     "directory", type=click.Path(path_type=Path, file_okay=False), default=Path("notebooks")
 )
 @click.option("--force", is_flag=True, help="Replace notebooks that were changed.")
 @click.option("--keep", is_flag=True, help="Leave notebooks that are there, and copy the others.")
-@guarded
 def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
     """Copy the notebooks that come with netlab into DIRECTORY, and print it.
 
@@ -126,9 +137,8 @@ def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
 # ``netlab schema``: the JSON Schema of a study, or its reference.
 
 
-@click.command("schema")
+@main.command("schema")
 @click.option("--reference", is_flag=True, help="Print every key as Markdown instead.")
-@guarded
 def schema_command(reference: bool) -> None:
     """Print the JSON Schema of a study file, with a description and an example for each key.
 
@@ -138,58 +148,3 @@ def schema_command(reference: bool) -> None:
     from netlab.study.file import as_markdown, json_schema
 
     click.echo(as_markdown().rstrip("\n") if reference else json_text(json_schema()))
-
-
-def _show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    """Print the version with its commit, and what the build left out."""
-    if not wanted or context.resilient_parsing:
-        return
-    from netlab import core
-    from netlab.version import version
-
-    click.echo(f"netlab, version {version()}")
-    if lack := core.bpf_missing():
-        click.echo(f"built without BPF congestion controls: {lack}")
-    context.exit()
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_version,
-    help="Show the version and exit.",
-)
-def main() -> None:
-    """Measure, tune and publish: reproducible throughput studies of a network path.
-
-    \b
-    Exit codes:
-      0        done
-      1        something failed: a command, a host, all runs of a cell, a bound
-      2        bad input; nothing was changed or measured
-      3        compare: a condition of --fail-if is met
-      4        measured or written, and below the quality gate; imported in part
-      128 + n  ended by signal n: 130 Ctrl-C, 129 SIGHUP, 143 SIGTERM
-    """
-    end_on_signals()
-
-
-for command in (
-    *(measure_command, init_command, study_command, run_command, report_command, check_command),
-    *(tune_group, hosts_group, lab_group),
-    *(compare_command, notebooks_command, autotune_command, bench_command, screen_command),
-    *(calibrate_command, import_command, results_group),
-    *(
-        bundle_command,
-        publish_command,
-        verify_command,
-        rerun_command,
-        schema_command,
-        guide_command,
-    ),
-    fleet_group,
-):
-    main.add_command(command)

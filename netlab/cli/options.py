@@ -16,7 +16,7 @@ from functools import reduce, wraps
 from itertools import product
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,6 +36,11 @@ quick_option = click.option("--quick", is_flag=True, help="Take the short form o
 def options(*given: Callable) -> Callable:
     """One decorator that adds several options and arguments, in the order of the help."""
     return lambda function: reduce(lambda made, option: option(made), reversed(given), function)
+
+
+def text_option(*names: str, help: str, **more: Any) -> Callable:
+    """Add an option that is an empty text by default."""
+    return click.option(*names, default="", show_default=False, help=help, **more)
 
 
 def file_option(*names: str, help: str, **more: Any) -> Callable:
@@ -99,12 +104,9 @@ def results_option(*names: str, place: str = "STUDY") -> Callable:
     return directory_option("--results", *names, help=text)
 
 
-author_option = click.option(
-    "--author", default="", show_default=False, help="Name of the person who measured."
-)
+author_option = text_option("--author", help="Name of the person who measured.")
 site_option = directory_option(
-    "--site",
-    help="Directory of the report. Default: site in $NETLAB_HOME, in a checkout, or here.",
+    "--site", help="Directory of the report. Default: site in $NETLAB_HOME, in a checkout, or here."
 )
 
 
@@ -256,19 +258,12 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 _show_others = warnings.showwarning
 
 
-def _show(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Show a warning of netlab as one line, and any other as Python does."""
     if category.__module__.partition(".")[0] == "netlab":
         note(message)
     else:
-        _show_others(message, category, filename, lineno, file, line)
+        _show_others(message, category, *place, **more)
 
 
 def end_on_signals() -> None:
@@ -312,3 +307,15 @@ def guarded(function: Callable) -> Callable:
             sys.exit(1)
 
     return wrapped
+
+
+class GuardedCommand(click.Command):
+    def invoke(self, context: click.Context) -> Any:
+        return guarded(super().invoke)(context)
+
+
+class GuardedGroup(click.Group):
+    """A group whose commands, and those of its groups, are guarded."""
+
+    command_class = GuardedCommand
+    group_class = type

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli.main import main
 from netlab.cli.options import (
     BELOW_GATE,
     CONDITION_MET,
     asked_outer,
     author_option,
     file_option,
-    guarded,
     load_study,
     note,
     notebooks_of,
@@ -26,6 +26,7 @@ from netlab.cli.options import (
     quick_option,
     results_option,
     study_argument,
+    text_option,
     with_tunings,
 )
 from netlab.cli.studies import exit_code, gate_code, measure
@@ -47,7 +48,7 @@ HEADS = ("campaign", "started, UTC", "study", "digest", "runs", "valid", "supers
 given_argument = click.argument("results", metavar="RESULTS")
 
 
-@click.group("results")
+@main.group("results")
 def results_group() -> None:
     """List, show, prune and repair the campaigns of a directory of results.
 
@@ -57,7 +58,6 @@ def results_group() -> None:
 
 @results_group.command("list")
 @given_argument
-@guarded
 def list_command(results: str) -> None:
     """List the campaigns of RESULTS, oldest first.
 
@@ -76,7 +76,6 @@ def _columns(*rows: tuple[str, ...]) -> str:
 @results_group.command("show")
 @given_argument
 @click.argument("campaign", default="")
-@guarded
 def show_command(results: str, campaign: str) -> None:
     """Show one campaign of RESULTS; the latest unless CAMPAIGN names another."""
     from netlab.results import store
@@ -90,7 +89,6 @@ def show_command(results: str, campaign: str) -> None:
 @results_group.command("prune")
 @given_argument
 @click.option("--yes", is_flag=True, help="Remove without asking.")
-@guarded
 def prune_command(results: str, yes: bool) -> None:
     """Remove superseded records of RESULTS and their notebooks, never what counts.
 
@@ -114,7 +112,6 @@ def prune_command(results: str, yes: bool) -> None:
 
 @results_group.command("repair")
 @given_argument
-@guarded
 def repair_command(results: str) -> None:
     """Rename damaged files of RESULTS, so that what they held is measured again.
 
@@ -194,14 +191,9 @@ SHOWN = 10
 """Cells listed for a condition that is met."""
 
 
-@click.command("compare")
+@main.command("compare")
 @click.argument("results", nargs=-1, required=True, metavar="A [B]")
-@click.option(
-    "--by",
-    default="",
-    show_default=False,
-    help="Two levels of a factor within A, such as tuning=none,full.",
-)
+@text_option("--by", help="Two levels of a factor within A, such as tuning=none,full.")
 @click.option(
     "--same-within",
     type=float,
@@ -215,7 +207,6 @@ SHOWN = 10
     help="Exit with 3 if a cell meets this condition, such as 'slower > 5 %'; repeatable.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output.")
-@guarded
 def compare_command(
     results: tuple[str, ...], by: str, same_within: float, conditions: tuple[str, ...], form: str
 ) -> None:
@@ -311,7 +302,7 @@ def _moment(
     return moment
 
 
-@click.command("import")
+@main.command("import")
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
@@ -354,7 +345,6 @@ def _moment(
 )
 @click.option("--strict", is_flag=True, help="Import all runs of all files or none.")
 @results_option("--into")
-@guarded
 def import_command(
     files: tuple[Path, ...], results: Path | None, strict: bool, **options: Any
 ) -> None:
@@ -404,21 +394,14 @@ def import_command(
 # ``netlab bundle``: results and report in one file that others can verify and rerun.
 
 
-@click.command("bundle")
+@main.command("bundle")
 @study_argument
 @quick_option
 @results_option()
 @file_option("--out", help="ZIP file to write. Default: NAME.zip in the current directory.")
-@click.option(
-    "--license",
-    "licence",
-    default="",
-    show_default=False,
-    help="URL of the licence of the results.",
-)
+@text_option("--license", "licence", help="URL of the licence of the results.")
 @author_option
 @click.option("--redact", is_flag=True, help="Pseudonyms for hosts, addresses, MACs and users.")
-@guarded
 def bundle_command(
     study: str, quick: bool, results: Path | None, out: Path | None, **asked: Any
 ) -> None:
@@ -450,12 +433,11 @@ def bundle_command(
 # ``netlab publish``: reports below one index, on a branch of a git repository.
 
 
-@click.command("publish")
+@main.command("publish")
 @click.argument("sites", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "repository", required=True, help="Git repository: a URL or a directory.")
 @click.option("--branch", default="gh-pages", help="Branch of the site.")
 @click.option("--yes", is_flag=True, help="Push without asking about what the reports expose.")
-@guarded
 def publish_command(sites: tuple[Path, ...], repository: str, branch: str, yes: bool) -> None:
     """Add the reports of SITES to a branch of a git repository, and push it.
 
@@ -480,9 +462,8 @@ VERIFY_SHOWN = 50
 """Differences that are listed; all are counted."""
 
 
-@click.command("verify")
+@main.command("verify")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
-@guarded
 def verify_command(bundle: Path) -> None:
     """Check the files of BUNDLE by their digests, and recompute its figures from its records.
 
@@ -523,11 +504,10 @@ def _counted(found: Sequence[Deviation], noun: str) -> str:
 # ``netlab rerun``: measure the study of a bundle again.
 
 
-@click.command("rerun")
+@main.command("rerun")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
 @outer_option
 @results_option(place="NAME-rerun")
-@guarded
 def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> None:
     """Measure the study of BUNDLE again, and print the command that compares the two.
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli.main import main
 from netlab.cli.options import (
     BELOW_GATE,
     asked_outer,
     author_option,
     file_option,
-    guarded,
     load_measurable,
     load_study,
     note,
@@ -28,6 +28,7 @@ from netlab.cli.options import (
     results_option,
     site_option,
     study_argument,
+    text_option,
     timing_options,
 )
 from netlab.errors import BadInput, HostError, NetlabError
@@ -47,14 +48,13 @@ if TYPE_CHECKING:
 _HOST = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<address>\[[^\]]+\]|[^@:\[\]]+)(?::(?P<port>\d+))?")
 
 
-@click.command("init")
+@main.command("init")
 @click.argument("left")
 @click.argument("right")
 @file_option("-o", "--output", help="File to write; LEFT-RIGHT.yml by default.")
 @click.option("--data", nargs=2, metavar="ADDRESS ADDRESS", help="Data addresses of both ends.")
 @click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
 @click.option("--force", is_flag=True, help="Write over an existing file.")
-@guarded
 def init_command(left: str, right: str, identity_file: str | None, **asked: Any) -> None:
     """Look at two hosts, and write a study of the path between them.
 
@@ -92,11 +92,10 @@ def reached(text: str, identity_file: str | None) -> dict[str, str | int | None]
 # ``netlab check``: whether a study can run on its hosts.
 
 
-@click.command("check")
+@main.command("check")
 @study_argument
 @timing_options
 @results_option()
-@guarded
 def check_command(study: str, results: Path | None, **timing: Any) -> None:
     """Check that STUDY can run: hosts, keys, sudo, interfaces, MTUs, space, limits, ceilings.
 
@@ -117,12 +116,11 @@ def check_command(study: str, results: Path | None, **timing: Any) -> None:
 # ``netlab run``: measure a study.
 
 
-@click.command("run")
+@main.command("run")
 @study_argument
 @timing_options
 @outer_option
 @results_option()
-@guarded
 def run_command(study: str, results: Path | None, outer: dict[str, str], **timing: Any) -> None:
     """Measure every run of STUDY that has no valid record yet.
 
@@ -164,10 +162,7 @@ def summary(campaign: Campaign) -> str:
 
 
 def measure(
-    loaded: Study,
-    results: Path | None,
-    outer: Mapping[str, str],
-    shown: Progress | None = None,
+    loaded: Study, results: Path | None, outer: Mapping[str, str], shown: Progress | None = None
 ) -> Campaign:
     """Measure a study, and note what was measured, in a display of its own if there is none."""
     from netlab.notebooks.kernel import Kernel
@@ -209,20 +204,14 @@ def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
 # ``netlab report``: publish what a study has measured.
 
 
-@click.command("report")
+@main.command("report")
 @study_argument
 @quick_option
 @results_option()
 @site_option
 @author_option
-@click.option(
-    "--against",
-    default="",
-    show_default=False,
-    help="Add a page that compares with these other results.",
-)
+@text_option("--against", help="Add a page that compares with these other results.")
 @click.option("--single-file", is_flag=True, help="Also write the study's pages as one HTML file.")
-@guarded
 def report_command(
     study: str, quick: bool, results: Path | None, single_file: bool, **asked: Any
 ) -> None:
@@ -302,13 +291,12 @@ def publish_site(
 # ``netlab study``: a whole study, from the first run to the report.
 
 
-@click.command("study")
+@main.command("study")
 @study_argument
 @timing_options
 @outer_option
 @results_option()
 @site_option
-@guarded
 def study_command(
     study: str, results: Path | None, site: Path | None, outer: dict[str, str], **timing: Any
 ) -> None:
@@ -335,7 +323,7 @@ def study_command(
 # ``netlab lab``: the lab of network namespaces that comes with netlab.
 
 
-@click.group("lab")
+@main.group("lab")
 def lab_group() -> None:
     """Make, show and remove labs of network namespaces.
 
@@ -345,7 +333,6 @@ def lab_group() -> None:
 
 @lab_group.command("up")
 @click.argument("study", default="openlab-2003")
-@guarded
 def up_command(study: str) -> None:
     """Make the hosts and links of STUDY; they stay until `netlab lab down`."""
     loaded = load_study(study)
@@ -356,7 +343,6 @@ def up_command(study: str) -> None:
 
 @lab_group.command("down")
 @click.argument("lab_id", required=False)
-@guarded
 def down_command(lab_id: str | None) -> None:
     """Remove the lab LAB_ID, or all that no running netlab owns."""
     from netlab.lab.lab import down
@@ -366,7 +352,6 @@ def down_command(lab_id: str | None) -> None:
 
 
 @lab_group.command("status")
-@guarded
 def status_command() -> None:
     """List what the labs of this machine consist of."""
     from netlab.lab.lab import labs
@@ -377,7 +362,6 @@ def status_command() -> None:
 @lab_group.command("shell", context_settings={"ignore_unknown_options": True})
 @click.argument("host")
 @click.argument("argv", nargs=-1)
-@guarded
 def shell_command(host: str, argv: tuple[str, ...]) -> None:
     """Run a command, or a shell, on HOST of the lab that is up."""
     from netlab.lab.lab import labs
@@ -422,7 +406,7 @@ def _shown(lab: Lab) -> str:
 # ``netlab hosts``: what netlab leaves on the hosts of a study.
 
 
-@click.group("hosts")
+@main.group("hosts")
 def hosts_group() -> None:
     """Clean hosts."""
 
@@ -432,7 +416,6 @@ def hosts_group() -> None:
 @click.option(
     "--journals", is_flag=True, help="Also remove journals of settings that were not reverted."
 )
-@guarded
 def clean_command(study: str, journals: bool) -> None:
     """Remove the agent, its cache and its journals from every SSH host of STUDY.
 
@@ -462,7 +445,7 @@ def clean_command(study: str, journals: bool) -> None:
 # ``netlab tune``: changes of a study's tunings, and recovery after a dead netlab.
 
 
-@click.group("tune")
+@main.group("tune")
 def tune_group() -> None:
     """Show the changes of tunings; recover hosts."""
 
@@ -472,7 +455,6 @@ def tune_group() -> None:
 @click.option("--tuning", help="Only this tuning of the study.")
 @click.option("--path", "path_name", help="Only this path of the study.")
 @click.option("--commands", is_flag=True, help="Print shell commands instead of a diff.")
-@guarded
 def plan_command(study: str, tuning: str | None, path_name: str | None, commands: bool) -> None:
     """Show the changes of each tuning of STUDY on each host as a diff, without making them.
 
@@ -489,7 +471,6 @@ def plan_command(study: str, tuning: str | None, path_name: str | None, commands
 
 @tune_group.command("recover")
 @study_argument
-@guarded
 def recover_command(study: str) -> None:
     """Revert what a dead netlab left changed on the hosts of STUDY."""
     # a netlab that was killed together with its guard
