@@ -146,8 +146,9 @@ def compare(
         )
     pairs = [(sides[0][key], sides[1][key]) for key in common]
     level = min(one.level for one in asked)
+    every = [asked] * len(pairs)
     figures = compare_pairs(
-        pairs, level=level, asked=asked, same_within_percent=same_within_percent
+        pairs, level=level, asked=every, same_within_percent=same_within_percent
     )
     cells = pd.DataFrame.from_records(common, columns=list(keys))
     return Compared(
@@ -167,20 +168,25 @@ def compare_pairs(
     pairs: Sequence[tuple[pd.Series, pd.Series]],
     *,
     level: float = 0.95,
-    asked: tuple[Asked, Asked] = (Asked(), Asked()),
+    asked: Sequence[tuple[Asked, Asked]] = (),
     same_within_percent: float = SAME_WITHIN_PERCENT,
 ) -> list[dict]:
-    """Compare pairs of series as one family: their statements hold at once."""
+    """Compare pairs of series as one family: their statements hold at once.
+
+    ``asked`` has what is asked of each pair; without it the pairs need no precision.
+    """
     cell_level, rows = bonferroni(level, len(pairs) or 1), []
-    for pair, p_holm in zip(pairs, holm([p_of_ratio(*pair) for pair in pairs]), strict=True):
+    p_values = holm([p_of_ratio(*pair) for pair in pairs])
+    every = asked or [(Asked(), Asked())] * len(pairs)
+    for pair, p_holm, sides in zip(pairs, p_values, every, strict=True):
         both, paired = _compared(*pair, cell_level)
         goodputs, (n_a, n_b) = [values.to_numpy() for values in pair], map(len, pair)
-        halves = [half_width_percent(g, one.level) for g, one in zip(goodputs, asked, strict=True)]
+        halves = [half_width_percent(g, one.level) for g, one in zip(goodputs, sides, strict=True)]
         means = [math.exp(float(np.log(values).mean())) for values in goodputs]
         few = f"{n_a} and {n_b} valid runs, {COMMON_ROUNDS} of each are needed"
         few = "" if min(n_a, n_b) >= COMMON_ROUNDS else few
         ends = (math.nan, math.nan) if few else (both.low, both.high)
-        reason = few or imprecise(halves, asked)
+        reason = few or _imprecise(halves, sides)
         word = decide(both, p_holm, 1 - level, same_within_percent)
         word = CANNOT_TELL if reason else word
         why = reason or ("the interval is too wide" if word == CANNOT_TELL else "")
@@ -243,7 +249,7 @@ def _compared(before: pd.Series, after: pd.Series, level: float) -> tuple[Ratio,
     return ratio(before.to_numpy(), after.to_numpy(), level), False
 
 
-def imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:
+def _imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:
     """Reason why a cell is not ranked: a side is less precise than its study asked."""
     wide = [
         f"{name} is within ±{half:.1f} %, its study asks for {one.half_width_percent:g} %"

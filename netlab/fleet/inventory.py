@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check
 from netlab.files.writing import parse_json, write_text
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study import StudyHost
@@ -38,8 +38,7 @@ EVERY = ("all", "ungrouped")
 READ_S = 60.0
 
 SETTINGS = {
-    "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
-    "ANSIBLE_NOCOLOR": "true",
+    **dict.fromkeys(("ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED", "ANSIBLE_NOCOLOR"), "true"),
     "PYTHONSAFEPATH": "1",
 }
 
@@ -147,13 +146,7 @@ def from_ssh_config(path: Path) -> dict[str, Any]:
                 value=name,
                 code="E-FLEET-018",
             )
-        named = {
-            "address": settings.hostname,
-            "user": settings.user,
-            "port": settings.port,
-            "identity_file": settings.identity_file,
-        }
-        hosts[name] = {key: value for key, value in named.items() if value is not None}
+        hosts[name] = settings.said
     return {"hosts": hosts}
 
 
@@ -240,14 +233,9 @@ class Inventory(Model):
                 for name, host in chosen.items()
                 if (host.labels.get(label) == value if equals else selector in (name, *host.groups))
             }
-            if len(chosen) < 2:
-                groups = sorted({group for host in self.hosts.values() for group in host.groups})
-                raise BadInput(
-                    f"fewer than two hosts are left; groups are {', '.join(groups) or 'none'}",
-                    key="only",
-                    value=selector,
-                    code="E-FLEET-004",
-                )
+            groups = sorted({group for host in self.hosts.values() for group in host.groups})
+            text = f"fewer than two hosts are left; groups are {', '.join(groups) or 'none'}"
+            check(len(chosen) >= 2, "only", selector, text, "E-FLEET-004")
         pairs = tuple(pair for pair in self.pairs if set(pair) <= set(chosen))
         return Inventory(hosts=chosen, pairs=pairs)
 
@@ -283,16 +271,14 @@ def pairs_of(inventory: Inventory, rule: str = "") -> tuple[Pair, ...]:
     if rule == "ring":
         return ring(names)
     if rule == "given":
-        if not inventory.pairs:
-            raise BadInput("the inventory has no pairs", key="pairs", code="E-FLEET-019")
+        check(inventory.pairs, "pairs", None, "the inventory has no pairs", "E-FLEET-019")
         return inventory.pairs
     if head == "star":
         return tuple((_known(inventory, rest), other) for other in names if other != rest)
     if ":" in rule:
         return _listed(inventory, rule)
-    raise BadInput(
-        f"unknown rule; allowed: {', '.join(RULES)}", key="pairs", value=rule, code="E-FLEET-020"
-    )
+    text = f"unknown rule; allowed: {', '.join(RULES)}"
+    raise BadInput(text, key="pairs", value=rule, code="E-FLEET-020")
 
 
 def ring(names: Sequence[str]) -> tuple[Pair, ...]:
@@ -306,17 +292,14 @@ def _listed(inventory: Inventory, rule: str) -> tuple[Pair, ...]:
     for text in rule.split(","):
         one, _, other = text.partition(":")
         pair = (_known(inventory, one), _known(inventory, other))
-        if one == other or frozenset(pair) in pairs_by_ends:
-            raise BadInput(
-                "expected two hosts, each pair once", key="pairs", value=text, code="E-FLEET-021"
-            )
+        fine = one != other and frozenset(pair) not in pairs_by_ends
+        check(fine, "pairs", text, "expected two hosts, each pair once", "E-FLEET-021")
         pairs_by_ends[frozenset(pair)] = pair
     return tuple(pairs_by_ends.values())
 
 
 def _known(inventory: Inventory, name: str) -> str:
-    if name not in inventory.hosts:
-        raise BadInput("unknown host", key="pairs", value=name, code="E-FLEET-022")
+    check(name in inventory.hosts, "pairs", name, "unknown host", "E-FLEET-022")
     return name
 
 

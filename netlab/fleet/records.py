@@ -15,20 +15,12 @@ from netlab.analysis.cells import (
     CELL_KEYS,
     LATENCY_COLUMNS,
     Cells,
-    half_width_percent,
     nominal_level,
     usable,
     valid,
 )
-from netlab.analysis.compare import (
-    CANNOT_TELL,
-    FIGURES,
-    SAME_WITHIN_PERCENT,
-    Asked,
-    compare_pairs,
-    imprecise,
-)
-from netlab.errors import BadInput, NetlabError, require
+from netlab.analysis.compare import FIGURES, SAME_WITHIN_PERCENT, Asked, compare_pairs
+from netlab.errors import BadInput, NetlabError, check, require
 from netlab.fleet.plan import FleetPlan, pair_id
 from netlab.results import store as results_store
 from netlab.results.store import Store
@@ -63,11 +55,8 @@ def stores_below(directories: Iterable[Path]) -> Stores:
     for directory in directories:
         stores = sorted({file.parents[1] for file in directory.resolve().glob("**/runs/*.parquet")})
         if not stores:
-            raise BadInput(
-                "has no results of a study, and none below it",
-                where=str(directory),
-                code="E-FLEET-042",
-            )
+            text = "has no results of a study, and none below it"
+            raise BadInput(text, where=str(directory), code="E-FLEET-042")
         paths |= dict.fromkeys(stores)
     return Stores(tuple(map(Store, paths)))
 
@@ -104,10 +93,8 @@ class Stores:
 
     def cells(self, study: str | None = None, *, confidence: float = 0.95) -> pd.DataFrame:
         """Cells of a study, or of all, as :class:`netlab.analysis.cells.Cells` of each store."""
-        if not 0.5 < confidence < 1:
-            raise BadInput(
-                "must lie between 0.5 and 1", key="confidence", value=confidence, code="E-FLEET-045"
-            )
+        fine, text = 0.5 < confidence < 1, "must lie between 0.5 and 1"
+        check(fine, "confidence", confidence, text, "E-FLEET-045")
         frames = []
         for store, _, _, runs in self._runs(study):
             good = valid(runs)
@@ -183,17 +170,16 @@ class Stores:
             key: (cell, sides["B"][key]) for key, cell in sides["A"].items() if key in sides["B"]
         }
         if not pairs:
-            raise NetlabError(
-                f"no cell has valid runs of {by} {a} and of {by} {b}", code="E-FLEET-048"
-            )
+            text = f"no cell has valid runs of {by} {a} and of {by} {b}"
+            raise NetlabError(text, code="E-FLEET-048")
         figures = compare_pairs(
             [(one["goodput_MBps"], other["goodput_MBps"]) for one, other in pairs.values()],
+            asked=[(_narrowest(one), _narrowest(other)) for one, other in pairs.values()],
             level=confidence,
             same_within_percent=same_within_percent,
         )
         rows = [
-            dict(zip(keys, key, strict=True)) | _held(row, pair)
-            for (key, pair), row in zip(pairs.items(), figures, strict=True)
+            dict(zip(keys, key, strict=True)) | row for key, row in zip(pairs, figures, strict=True)
         ]
         return pd.DataFrame.from_records(rows, columns=[*keys, *FIGURES])
 
@@ -207,21 +193,9 @@ def _asked(file: Path) -> tuple[float, float]:
     return nominal_level(study), half
 
 
-def _held(row: dict, pair: tuple[pd.DataFrame, pd.DataFrame]) -> dict:
-    """A comparison of two cells, not ranked if one is less precise than its study asks."""
-    narrowest = [side["half_percent"].min() for side in pair]
-    asked = [
-        Asked(side["level"].max(), None if pd.isna(half) else float(half))
-        for side, half in zip(pair, narrowest, strict=True)
-    ]
-    halves = [
-        half_width_percent(side["goodput_MBps"].to_numpy(), one.level)
-        for side, one in zip(pair, asked, strict=True)
-    ]
-    row |= {"a_half_percent": halves[0], "b_half_percent": halves[1]}
-    if row["ranked"] and (reason := imprecise(halves, asked)):
-        row |= {"verdict": CANNOT_TELL, "ranked": False, "reason": reason}
-    return row
+def _narrowest(side: pd.DataFrame) -> Asked:
+    half = side["half_percent"].min()
+    return Asked(side["level"].max(), None if pd.isna(half) else float(half))
 
 
 def _samples(store: Store, runs: pd.DataFrame) -> pd.DataFrame:

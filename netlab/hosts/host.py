@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn, Protocol, Self
+from typing import Any, NoReturn, Protocol, Self
 from urllib.parse import quote
 
 from netlab.errors import HostError, printable
@@ -123,9 +123,7 @@ class LineProcess:
         argv: tuple[str, ...],
         max_answer_bytes: int = MAX_ANSWER_BYTES,
     ):
-        self.host = host
-        self.argv = argv
-        self._pipe = pipe
+        self.host, self.argv, self._pipe = host, argv, pipe
         self._max_answer_bytes = max_answer_bytes
         self._received = bytearray()
         self._searched = 0
@@ -214,7 +212,6 @@ class LineProcess:
         return self._exit_status
 
     def stderr_text(self) -> str:
-        """Return the last MiB that the process wrote to standard error."""
         return self._pipe.stderr_text()
 
     def _parsed(self, line: bytes) -> dict:
@@ -226,22 +223,15 @@ class LineProcess:
         self._fail(f"sent a line that is not an answer: {line[:120]!r}", code="E-HOST-010")
 
     def _fail(self, what: str, exit_status: int | None = None, *, code: str) -> NoReturn:
-        raise HostError(
-            self.host,
-            f"{os.path.basename(self.argv[0])} {what}",
-            command=self.argv,
-            exit_status=exit_status,
-            output=self._pipe.stderr_text(),
-            code=code,
-        )
+        message, output = f"{os.path.basename(self.argv[0])} {what}", self._pipe.stderr_text()
+        more: dict[str, Any] = {"command": self.argv, "exit_status": exit_status}
+        raise HostError(self.host, message, output=output, code=code, **more)
 
     def _fail_gone(self, what: str, *, code: str) -> NoReturn:
         status = self._pipe.exit_status(1.0)
         if lost := self._pipe.lost():
-            output = self._pipe.stderr_text()
-            raise HostError(
-                self.host, lost, command=self.argv, output=output, code="E-HOST-011"
-            ) from None
+            more: dict[str, Any] = {"command": self.argv, "output": self._pipe.stderr_text()}
+            raise HostError(self.host, lost, code="E-HOST-011", **more) from None
         if status in CANNOT_EXECUTE:
             what = (
                 "cannot be executed on this host: it was built for another machine, or its file "
@@ -349,27 +339,25 @@ class Host(ABC):
         deadline = time.monotonic() + timeout_s
         pipe = self._spawn(self._privileged(command) if sudo else command)
         try:
-            stdout = self._communicate(pipe, command, input, deadline, timeout_s)
+            if input is None:
+                pipe.close_input()
+            else:
+                # in a thread: a command may fill its output pipe before it has read all input
+                threading.Thread(target=_feed, args=(pipe, input), daemon=True).start()
+            stdout = self._communicate(pipe, command, deadline, timeout_s)
             status = pipe.exit_status(max(0.0, deadline - time.monotonic()))
             stderr = pipe.stderr_text()
             lost = pipe.lost()
         finally:
             pipe.kill()
         if lost:
-            raise HostError(
-                self.name, lost, command=shown(command), output=stderr, code="E-HOST-001"
-            )
+            raise self._error(command, lost, output=stderr, code="E-HOST-001")
         if status is None:
             raise self._timed_out(command, timeout_s, stderr)
         if check and status != 0:
-            raise HostError(
-                self.name,
-                "the command failed" if status > 0 else "the command was ended by a signal",
-                command=shown(command),
-                exit_status=status,
-                output=stderr or stdout,
-                code="E-HOST-002",
-            )
+            what = "the command failed" if status > 0 else "the command was ended by a signal"
+            output = stderr or stdout
+            raise self._error(command, what, exit_status=status, output=output, code="E-HOST-002")
         return Completed(command, stdout, stderr, status)
 
     def start(self, argv: Sequence[str], *, sudo: bool = False) -> LineProcess:
@@ -399,33 +387,19 @@ class Host(ABC):
                 else "would ask for a password; log in as root or allow this user NOPASSWD in "
                 "sudoers"
             )
-            raise HostError(
-                self.name, message, output=output, command=shown(command), code="E-HOST-003"
-            )
+            raise self._error(command, message, output=output, code="E-HOST-003")
         return ("sudo", "-n", "--", *command)
 
+    def _error(self, argv: tuple[str, ...], what: str, *, code: str, **more: Any) -> HostError:
+        return HostError(self.name, what, command=shown(argv), code=code, **more)
+
     def _timed_out(self, command: tuple[str, ...], timeout_s: float, stderr: str) -> HostError:
-        return HostError(
-            self.name,
-            f"did not end within {timeout_s:g} s",
-            command=shown(command),
-            output=stderr,
-            code="E-HOST-004",
-        )
+        what = f"did not end within {timeout_s:g} s"
+        return self._error(command, what, output=stderr, code="E-HOST-004")
 
     def _communicate(
-        self,
-        pipe: Pipe,
-        command: tuple[str, ...],
-        given: bytes | None,
-        deadline: float,
-        timeout_s: float,
+        self, pipe: Pipe, command: tuple[str, ...], deadline: float, timeout_s: float
     ) -> str:
-        if given is None:
-            pipe.close_input()
-        else:
-            # in a thread: a command may fill its output pipe before it has read all input
-            threading.Thread(target=_feed, args=(pipe, given), daemon=True).start()
         output = bytearray()
         while True:
             try:
@@ -437,7 +411,7 @@ class Host(ABC):
             output += chunk
             if len(output) > MAX_OUTPUT_BYTES:
                 message = f"printed over {MAX_OUTPUT_BYTES >> 20} MiB"
-                raise HostError(self.name, message, command=shown(command), code="E-HOST-005")
+                raise self._error(command, message, code="E-HOST-005")
 
 
 def shown(argv: Sequence[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ import fabric
 import paramiko
 
 from netlab.errors import BadInput, HostError, why
-from netlab.hosts.host import STDERR_KEPT_BYTES, Host, Pipe, shown
+from netlab.hosts.host import STDERR_KEPT_BYTES, Host, Pipe
 from netlab.hosts.known_hosts import KnownKeys, RevokedHostKey, UnknownHostKey
 
 CONNECT_TIMEOUT_S = 8.0
@@ -139,7 +139,6 @@ class Connection(fabric.Connection):
         self.connect_kwargs["transport_factory"] = transport
 
     def get_gateway(self) -> Connection | str | None:
-        """Return the last jump host or the proxy command that the SSH configuration names."""
         gateway = None
         for hop in self.ssh_config.get("proxyjump", "").split(",") if self.ssh_config else ():
             if hop and self.derive_shorthand(hop)["host"] != self.original_host:
@@ -292,10 +291,8 @@ class SshHost(Host):
     ):
         super().__init__(name)
         self.address, self.user, self.port = address, user, port
-        self.identity_file = identity_file
-        self.proxy_command = proxy_command
-        self.known_hosts = known_hosts
-        self.connect_timeout_s = connect_timeout_s
+        self.identity_file, self.known_hosts = identity_file, known_hosts
+        self.proxy_command, self.connect_timeout_s = proxy_command, connect_timeout_s
         self.keepalive_s, self.silence_s = keepalive_s, silence_s
         self._connection: Connection | None = None
         self._closing = threading.Event()
@@ -321,11 +318,8 @@ class SshHost(Host):
             raise HostError(self.name, reason, output=complaint, code=code) from problem
         self._connection = connection
         self._closing = threading.Event()
-        threading.Thread(
-            target=_watch,
-            args=(connection.transport, self._closing, self.keepalive_s, self.silence_s),
-            daemon=True,
-        ).start()
+        given = (connection.transport, self._closing, self.keepalive_s, self.silence_s)
+        threading.Thread(target=_watch, args=given, daemon=True).start()
 
     def close(self) -> None:
         if self._connection is None:
@@ -347,23 +341,20 @@ class SshHost(Host):
                     "netlab uses up to 6 at a time)"
                 )
             message = f"{what}: {problem or type(problem).__name__}"
-            raise HostError(self.name, message, command=shown(argv), code="E-HOST-023") from problem
+            raise self._error(argv, message, code="E-HOST-023") from problem
         return ChannelPipe(channel)
 
     def _made(self) -> Connection:
-        isolated = self.proxy_command is not None
         try:
             getpass.getuser()
         except (KeyError, OSError):  # a container's uid without an account; paramiko wants a name
             os.environ["LOGNAME"] = str(os.getuid())
-        keys: dict[str, object] = {
-            "banner_timeout": self.connect_timeout_s,
-            "auth_timeout": self.connect_timeout_s,
-        }
+        timeouts = ("banner_timeout", "auth_timeout")
+        keys: dict[str, object] = dict.fromkeys(timeouts, self.connect_timeout_s)
         if self.identity_file is not None:
             keys["key_filename"] = os.path.expanduser(self.identity_file)
         config = None
-        if isolated:
+        if self.proxy_command is not None:
             keys |= {"allow_agent": False, "look_for_keys": False}
             config = paramiko.SSHConfig()
         elif shutil.which("ssh"):
@@ -474,10 +465,8 @@ _HOST = re.compile(r"\s*host[\s=]+(?P<names>.*)", re.IGNORECASE)
 @dataclass(frozen=True)
 class SshAlias:
     line: int
-    hostname: str
-    user: str | None
-    port: int | None
-    identity_file: str | None
+    said: dict[str, str | int]
+    """Address, user, port and key, where they are named."""
     needs_proxy: bool
 
 
@@ -529,12 +518,8 @@ def _blocks_by_name(blocks: list[dict]) -> Callable[[str], list[dict]]:
 
 
 def _alias(said: dict, line: int) -> SshAlias:
-    keys = said.get("identityfile") or [None]
-    return SshAlias(
-        line=line,
-        hostname=said["hostname"],
-        user=said.get("user"),
-        port=int(said["port"]) if "port" in said else None,
-        identity_file=keys[0],
-        needs_proxy="proxycommand" in said or "proxyjump" in said,
-    )
+    named = {"address": said["hostname"], "user": said.get("user")}
+    named |= {"port": int(said["port"])} if "port" in said else {}
+    named |= {"identity_file": next(iter(said.get("identityfile", ())), None)}
+    named = {key: value for key, value in named.items() if value is not None}
+    return SshAlias(line, named, "proxycommand" in said or "proxyjump" in said)

@@ -178,5 +178,5 @@ def test_aliases_are_what_paramiko_finds(tmp_path_factory, lines):
     for name, alias in aliases(path).items():
         said = config.lookup(name)
         port, user = said.get("port"), said.get("user")
-        assert (alias.hostname, alias.user) == (said["hostname"], user)
-        assert alias.port == (None if port is None else int(port))
+        assert (alias.said["address"], alias.said.get("user")) == (said["hostname"], user)
+        assert alias.said.get("port") == (None if port is None else int(port))
