@@ -51,9 +51,8 @@ def pack(directory: Path, target: Path) -> Path:
                 with open(path, "rb") as source, archive.open(entry, "w") as sink:
                     shutil.copyfileobj(source, sink, CHUNK_B)
     except OSError as error:
-        raise NetlabError(
-            f"cannot write {target}: {error.strerror or error}", code="E-FILES-007"
-        ) from None
+        message = f"cannot write {target}: {error.strerror or error}"
+        raise NetlabError(message, code="E-FILES-007") from None
     return target
 
 
@@ -70,16 +69,14 @@ def unpack(
     All names are checked before the first file is written. Nothing is written outside of
     `directory`, and sizes are counted while unpacking, whatever the entries state.
     """
+    where = str(archive)
     try:
         with zipfile.ZipFile(archive) as opened:
             entries = opened.infolist()
             if len(entries) > most_files:
-                raise BadInput(
-                    f"has {len(entries)} files; {most_files} are allowed",
-                    where=str(archive),
-                    code="E-FILES-008",
-                )
-            _check_names(archive, entries)
+                message = f"has {len(entries)} files; {most_files} are allowed"
+                raise BadInput(message, where=where, code="E-FILES-008")
+            _check_names(where, entries)
             for entry in entries:
                 target = directory / entry.filename
                 if entry.is_dir():
@@ -90,39 +87,31 @@ def unpack(
                     while chunk := source.read(CHUNK_B):
                         most_B -= len(chunk)
                         if most_B < 0:
-                            raise BadInput(
-                                "is larger than allowed when unpacked",
-                                where=str(archive),
-                                code="E-FILES-013",
-                            )
+                            message = "is larger than allowed when unpacked"
+                            raise BadInput(message, where=where, code="E-FILES-013")
                         sink.write(chunk)
     except FileNotFoundError:
-        raise BadInput("no such file", where=str(archive), code="E-FILES-009") from None
+        raise BadInput("no such file", where=where, code="E-FILES-009") from None
     # zipfile raises RuntimeError for encrypted files, and for unknown versions and methods
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a bad offset
             error.filename = error.filename or str(directory)  # a write names no file
             raise
-        raise BadInput(
-            f"cannot be unpacked: {error or type(error).__name__}",
-            where=str(archive),
-            code="E-FILES-010",
-        ) from None
+        message = f"cannot be unpacked: {error or type(error).__name__}"
+        raise BadInput(message, where=where, code="E-FILES-010") from None
 
 
-def _check_names(archive: Path, entries: list[zipfile.ZipInfo]) -> None:
+def _check_names(where: str, entries: list[zipfile.ZipInfo]) -> None:
     seen: set[str] = set()
     for entry in entries:
         name = entry.filename
         if why := _unsafe(entry) or ("is there twice" if name in seen else ""):
-            raise BadInput(why, where=str(archive), key=name, code="E-FILES-011")
+            raise BadInput(why, where=where, key=name, code="E-FILES-011")
         seen.add(name)
     folders = {str(folder) for name in seen for folder in PurePosixPath(name).parents}
     folders |= {name.rstrip("/") for name in seen if name.endswith("/")}
     if both := sorted(seen & folders):
-        raise BadInput(
-            "is a file and a directory", where=str(archive), key=both[0], code="E-FILES-012"
-        )
+        raise BadInput("is a file and a directory", where=where, key=both[0], code="E-FILES-012")
 
 
 def _unsafe(entry: zipfile.ZipInfo) -> str:

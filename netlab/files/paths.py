@@ -17,6 +17,7 @@ NOTEBOOKS, FIRST_NOTEBOOK = "notebooks", "00-start-here.ipynb"
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _INSTALLED_DATA = Path(__file__).resolve().parents[1] / "_data"
+_LACKING = "the installation is incomplete: this is missing; install netlab again"
 
 
 def _from_environment(name: str) -> Path | None:
@@ -36,20 +37,15 @@ def data_dir() -> Path:
     directory = _from_environment(DATA)
     if directory is not None:
         if not directory.is_dir():
-            raise BadInput(
-                "is not a directory", where=DATA, value=os.environ[DATA], code="E-FILES-003"
-            )
+            value = os.environ[DATA]
+            raise BadInput("is not a directory", where=DATA, value=value, code="E-FILES-003")
         return directory.resolve()
     checkout = _checkout()
     if checkout is not None:
         return checkout / "data"
     if not _INSTALLED_DATA.is_dir():
-        raise BadInput(
-            "the installation is incomplete: the directory is missing; install netlab again, or "
-            f"set {DATA} to the data/ directory of a netlab checkout",
-            where=str(_INSTALLED_DATA),
-            code="E-FILES-004",
-        )
+        message = f"{_LACKING}, or set {DATA} to the data/ directory of a netlab checkout"
+        raise BadInput(message, where=str(_INSTALLED_DATA), code="E-FILES-004")
     return _INSTALLED_DATA
 
 
@@ -70,14 +66,12 @@ def _above_notebooks(here: Path) -> Path:
 
 
 def notebooks_dir() -> Path:
-    """Directory of the notebooks that come with netlab."""
     beside, inside = data_dir().parent / NOTEBOOKS, data_dir() / NOTEBOOKS
     own = (_checkout() or _INSTALLED_DATA) / NOTEBOOKS
     return next((place for place in (beside, inside) if (place / FIRST_NOTEBOOK).is_file()), own)
 
 
 def notebook(name: str) -> Path:
-    """One of netlab's own notebooks by file name."""
     path = notebooks_dir() / name
     if not path.is_file():
         raise BadInput("no such notebook", where=str(path.parent), key=name, code="E-FILES-005")
@@ -90,11 +84,7 @@ def own_file(name: str) -> Path:
     places = (root, root / "docs", root / "native")
     path = next((place / name for place in places if (place / name).is_file()), root / name)
     if not path.is_file():
-        raise BadInput(
-            "the installation is incomplete: the file is missing; install netlab again",
-            where=str(path),
-            code="E-FILES-014",
-        )
+        raise BadInput(_LACKING, where=str(path), code="E-FILES-014")
     return path
 
 
@@ -144,7 +134,6 @@ def is_stored(study: str | Path) -> bool:
 
 
 def results_root() -> Path:
-    """Directory that holds the results of every study."""
     in_data = _from_environment(DATA) is not None or _checkout() is not None
     if _from_environment(HOME) is None and in_data:
         return data_dir() / "results"
@@ -152,7 +141,6 @@ def results_root() -> Path:
 
 
 def results_dir(study_name: str) -> Path:
-    """Default directory for the results of a study."""
     return results_root() / study_name
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from netlab.errors import BadInput
+from netlab.errors import check
 from netlab.files.writing import write_text
 from netlab.units import arrows
 
@@ -76,16 +76,11 @@ class Table:
     data: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
-        if not self.caption.strip():
-            raise BadInput(
-                "must not be empty", key="caption", value=self.caption, code="E-FILES-001"
-            )
-        if isinstance(self.bold, pd.DataFrame) and self.bold.shape != self.frame.shape:
-            raise BadInput(
-                f"has shape {self.bold.shape}, the frame {self.frame.shape}",
-                key="bold",
-                code="E-FILES-002",
-            )
+        has_text = self.caption.strip()
+        check(has_text, "caption", self.caption, "must not be empty", "E-FILES-001")
+        if isinstance(self.bold, pd.DataFrame):
+            text = f"has shape {self.bold.shape}, the frame {self.frame.shape}"
+            check(self.bold.shape == self.frame.shape, "bold", None, text, "E-FILES-002")
 
     @property
     def title(self) -> str:
@@ -144,13 +139,9 @@ class Table:
             ]
             for row in zip(body, self._marks(), strict=True)
         ]
+        wide = r"\multicolumn{%d}{c}{%s}"
         heads = [
-            [
-                rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(head)}}}"
-                if span > 1
-                else latex_escape(head)
-                for _, span, head in row
-            ]
+            [wide % (s, latex_escape(h)) if s > 1 else latex_escape(h) for _, s, h in row]
             for row in self._head_rows()
         ]
         text = _template("table.tex.j2").render(
@@ -210,12 +201,8 @@ class Table:
             values = columns.get_level_values(level)
             spans += [[v] for v in values] if last else [list(same) for _, same in groupby(values)]
             starts = accumulate(map(len, spans), initial=0)
-            rows.append(
-                [
-                    (at, len(span), self._head(span[0]))
-                    for at, span in zip(starts, spans, strict=False)
-                ]
-            )
+            each = zip(starts, spans, strict=False)
+            rows.append([(at, len(span), self._head(span[0])) for at, span in each])
         return rows
 
     def _body(self, *, repeat: bool = False) -> list[list[str]]:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -74,18 +75,13 @@ class DatedDocument:
 
 
 def new_directory(parent: Path, started_at: str) -> Path:
-    """Make the directory of a run."""
     parent.mkdir(parents=True, exist_ok=True)
     stamp = started_at.replace(":", "")
-    number = 1
-    while True:
-        place = parent / (stamp if number == 1 else f"{stamp}-{number}")
-        try:
-            place.mkdir()
-        except FileExistsError:
-            number += 1
-        else:
-            return place
+    for ending in chain(("",), (f"-{number}" for number in count(2))):
+        with contextlib.suppress(FileExistsError):
+            (place := parent / f"{stamp}{ending}").mkdir()
+            break
+    return place
 
 
 def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]:
@@ -169,11 +165,6 @@ def write_json(path: Path, content: dict, *, durable: bool = False) -> Path:
 def json_text(content: object) -> str:
     """Format a JSON document, as :func:`write_json` does."""
     return json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
-
-
-def json_line(content: object) -> str:
-    """Format a JSON document as one line, newline included, with the values of `write_json`."""
-    return json.dumps(_plain(content), allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _plain(value: object) -> object:
@@ -292,7 +283,7 @@ def parse_json(
     """Parse a JSON document of a kind: an object by default."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
-        content = json.loads(decoded, parse_constant=_no_constant)
+        content = json.loads(decoded, parse_constant=no_constant)
         if _SURROGATE.search(decoded):  # half a character cannot be written again
             json.dumps(content, ensure_ascii=False).encode()
     except RecursionError:
@@ -330,5 +321,5 @@ def _is_deep(content: object) -> bool:
     return bool(level)
 
 
-def _no_constant(name: str) -> NoReturn:
+def no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")

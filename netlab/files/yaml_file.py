@@ -26,12 +26,7 @@ from netlab.errors import CODE, BadInput, Mistakes, shown
 # Validation errors of pydantic as netlab's errors: line, key, value and what is allowed.
 
 Place = tuple[str | int, ...]
-_NOUNS: dict[type, str] = {
-    list: "a list",
-    tuple: "a list",
-    dict: "a mapping",
-    type(None): "nothing",
-}
+_NOUNS = {(list, tuple): "a list", dict: "a mapping", type(None): "nothing"}
 
 
 def mistakes_of(
@@ -41,7 +36,6 @@ def mistakes_of(
     where: str,
     line: Callable[[Place], int] | None = None,
 ) -> list[BadInput]:
-    """List the mistakes in the order of the file."""
     problems: dict[tuple[Place, str], Any] = {}
     for problem in failure.errors(include_url=False):
         for one in _each(problem):
@@ -132,7 +126,7 @@ def _parameter(place: Place, content: Any) -> str:
 def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place, key: str) -> BadInput:
     kind, value = problem["type"], problem.get("input")
     keys = _keys(model, problem["loc"][:-1])
-    shape = next((noun for nouns, noun in _NOUNS.items() if isinstance(value, nouns)), None)
+    shape = next((noun for kinds, noun in _NOUNS.items() if isinstance(value, kinds)), None)
     if kind == "missing":
         field = keys.get(problem["loc"][-1])  # None for an item of a pair
         message = "required key is missing"
@@ -144,17 +138,14 @@ def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place, key: s
     if kind == "extra_forbidden":
         allowed = [*map(str, keys)]
         close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
-        nouns = (
-            f"did you mean {close[0]!r}?" if close else f"allowed: {', '.join(allowed) or 'none'}"
-        )
-        message = f"unknown key; {nouns}"
+        listed = f"allowed: {', '.join(allowed) or 'none'}"
+        message = f"unknown key; {f'did you mean {close[0]!r}?' if close else listed}"
         return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-020")
     message = problem["msg"].removeprefix("Value error, ")
-    if shape and kind != "value_error" and not CODE.fullmatch(kind):
+    code = kind if CODE.fullmatch(kind) else "E-YAML-022"
+    if shape and kind not in ("value_error", code):
         message += f" (found {shape})"
-    if CODE.fullmatch(kind):
-        return BadInput(message, where=at, key=key, value=scalar, code=kind)
-    return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-022")
+    return BadInput(message, where=at, key=key, value=scalar, code=code)
 
 
 def _place(loc: Place, content: object, *, missing: bool) -> Place:
@@ -259,7 +250,6 @@ class _Constructor(SafeConstructor):
         self.mistakes: list[BadInput] = []
 
     def note(self, node: Node, message: str, code: str) -> None:
-        """Record a mistake at the line of a node."""
         at = f"{self.where}:{node.start_mark.line + 1}"
         self.mistakes.append(BadInput(message, where=at, code=code))
 
@@ -390,14 +380,12 @@ def _text(path: Path | str) -> str:
 
 
 def _all(mistakes: list[BadInput], where: str) -> BadInput:
-    """One error for all mistakes of a file."""
     if len(mistakes) == 1:
         return mistakes[0]
     return Mistakes(mistakes[:MAX_LISTED], where=where, count=len(mistakes), code="E-YAML-023")
 
 
 def validated(model: type[ModelT], content: dict, where: str) -> ModelT:
-    """Build a model from parsed content."""
     try:
         return model.model_validate(content)
     except ValidationError as failure:

@@ -36,11 +36,8 @@ def declared(notebook: Path) -> frozenset[str]:
     try:
         return frozenset(name for source in sources for name in assigned(source))
     except SyntaxError:
-        raise BadInput(
-            "the cell tagged parameters is not plain Python",
-            where=str(notebook),
-            code="E-NOTEBOOKS-008",
-        ) from None
+        text = "the cell tagged parameters is not plain Python"
+        raise BadInput(text, where=str(notebook), code="E-NOTEBOOKS-008") from None
 
 
 def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:
@@ -101,9 +98,8 @@ def execute(
         message = error.evalue if kind is BadInput else f"{error.ename}: {error.evalue}"
         raise kind(f"{message} (notebook {notebook.name}, saved as {failed})") from None
     except OSError as error:
-        raise NetlabError(
-            f"cannot write {output}: {error.strerror or error}", code="E-NOTEBOOKS-001"
-        ) from None
+        text = f"cannot write {output}: {error.strerror or error}"
+        raise NetlabError(text, code="E-NOTEBOOKS-001") from None
     except KeyboardInterrupt:  # papermill takes it for the end, and the copy for a whole one
         partial.unlink(missing_ok=True)
         raise
@@ -125,11 +121,9 @@ def _refuse_silence(watch: SilenceWatch | None, notebook: Path, output: Path) ->
         return
     stacks = output.with_name(f"{output.stem}.silent.txt")
     stacks.write_text(watch.text)
-    raise SilentNotebook(
-        f"{notebook.name}: no progress for {watch.limit_s:g} s, so its kernel was ended; the "
-        f"stacks of its threads are in {stacks}",
-        code="E-NOTEBOOKS-016",
-    ) from None
+    reason = f"no progress for {watch.limit_s:g} s, so its kernel was ended"
+    text = f"{notebook.name}: {reason}; the stacks of its threads are in {stacks}"
+    raise SilentNotebook(text, code="E-NOTEBOOKS-016") from None
 
 
 def _complete(notebook: Path) -> bool:
@@ -159,13 +153,7 @@ class _Engine(NBClientEngine):
 
     @classmethod
     def execute_managed_notebook(
-        cls,
-        nb_man,
-        kernel_name,
-        *,
-        kernel: Kernel,
-        on_progress: Callable[[str], None],
-        **_settings: object,
+        cls, nb_man, kernel_name, *, kernel: Kernel, on_progress: Callable, **_settings: object
     ):
         client = _Client(nb_man, km=kernel.manager, kernel_name=kernel_name, timeout=None)
         client.kc = kernel.client
@@ -199,22 +187,15 @@ def check(namespace: MutableMapping[str, object], **kinds: type | tuple[type, ..
             for name in assigned(source) if source.startswith(INJECTED) else ():
                 check_known(name, kinds, "parameters")
     for name, kind in kinds.items():
+        at = {"where": "parameters", "key": name}
         if name not in namespace:
-            raise BadInput(
-                "the parameter is missing", where="parameters", key=name, code="E-NOTEBOOKS-003"
-            )
+            raise BadInput("the parameter is missing", **at, code="E-NOTEBOOKS-003")
         wanted = kind if isinstance(kind, tuple) else (kind,)
         value = namespace[name]
         allowed = (*wanted, int) if float in wanted else wanted
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in wanted):
             names = " or ".join("None" if k is type(None) else k.__name__ for k in wanted)
-            raise BadInput(
-                f"must be {names}",
-                where="parameters",
-                key=name,
-                value=value,
-                code="E-NOTEBOOKS-004",
-            )
+            raise BadInput(f"must be {names}", **at, value=value, code="E-NOTEBOOKS-004")
         if isinstance(value, list):
             namespace[name] = Parameter(name, value)
 

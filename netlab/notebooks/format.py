@@ -36,9 +36,8 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
         read_json(path)  # bounds; nbformat has none
         notebook = nbformat.read(path, as_version=4, capture_validation_error=invalid)
     except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=str(path), code="E-NOTEBOOKS-006"
-        ) from None
+        text = f"cannot be read: {error.strerror}"
+        raise BadInput(text, where=str(path), code="E-NOTEBOOKS-006") from None
     except Exception as error:  # nbformat trusts the shape of the JSON, and raises whatever follows
         invalid["ValidationError"] = error
     if invalid:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from queue import Empty
 from typing import Self
 
@@ -124,9 +123,8 @@ class Kernel:
         try:
             reply = run_sync(self._reply)(code)
         except TimeoutError:
-            raise NetlabError(
-                f"the kernel does not answer for {CODE_S:g} s", code="E-NOTEBOOKS-015"
-            ) from None
+            text = f"the kernel does not answer for {CODE_S:g} s"
+            raise NetlabError(text, code="E-NOTEBOOKS-015") from None
         if reply["content"]["status"] != "ok":
             reason = reply["content"].get("evalue", "")
             raise NetlabError(f"the kernel failed: {reason}", code="E-NOTEBOOKS-014")
@@ -137,11 +135,8 @@ class Kernel:
             code, silent=True, store_history=False, reply=True, timeout=CODE_S
         )
 
-    @contextmanager
-    def watched(self, limit_s: float | None) -> Iterator[SilenceWatch | None]:
+    def watched(self, limit_s: float | None) -> AbstractContextManager[SilenceWatch | None]:
         """End the kernel if a notebook sends no progress for `limit_s`; None for no limit."""
         if limit_s is None:
-            yield None
-            return
-        with SilenceWatch(self._pid, limit_s, INTERRUPT_S, self._stacks) as watch:
-            yield watch
+            return nullcontext()
+        return SilenceWatch(self._pid, limit_s, INTERRUPT_S, self._stacks)

@@ -12,7 +12,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check
 from netlab.files.yaml_file import validated, yaml_line
 from netlab.hosts.host import Host
 from netlab.hosts.path import close_hosts, open_all, together
@@ -110,10 +110,8 @@ def _end_with(survey: HostSurvey, address: str) -> FoundEnd:
     for interface in survey.interfaces:
         if address in {each.own for each in interface.addresses}:
             return FoundEnd(survey, interface, address)
-    raise NetlabError(
-        f"{survey.name}: no interface has the address {address}; it has {_listed(survey)}",
-        code="E-SURVEY-002",
-    )
+    text = f"{survey.name}: no interface has the address {address}; it has {_listed(survey)}"
+    raise NetlabError(text, code="E-SURVEY-002")
 
 
 def _listed(survey: HostSurvey) -> str:
@@ -320,20 +318,16 @@ def init_study(
         names = names[:30] + time.strftime(STAMP)
     file = output or Path(f"{names}.yml")
     if file.exists() and not force:
-        raise BadInput(
-            "exists; --force writes over it, -o FILE another one",
-            where=str(file),
-            code="E-SURVEY-003",
-        )
+        text = "exists; --force writes over it, -o FILE another one"
+        raise BadInput(text, where=str(file), code="E-SURVEY-003")
     paths = surveyed(reached, data)
     faults = findings(paths)
     name = file.stem if is_name(file.stem) else "-".join(reached)
     try:
         file.write_text(study_text(name, reached, paths, faults, short), encoding="utf-8")
     except OSError as error:
-        raise BadInput(
-            f"cannot be written: {error.strerror}", where=str(file), code="E-SURVEY-005"
-        ) from None
+        text = f"cannot be written: {error.strerror}"
+        raise BadInput(text, where=str(file), code="E-SURVEY-005") from None
     load(file)
     used = findings(paths[:1])
     return Written(file, paths, used, len(faults) - len(used))
@@ -347,11 +341,7 @@ def _named(hosts: Sequence[Mapping[str, Any]]) -> dict[str, StudyHost]:
         assert host.address is not None  # the model refuses an ssh host without one
         reached[name_of(host.address, [*reached])] = host
     left, right = reached.values()
-    if (left.address, left.port) == (right.address, right.port):
-        raise BadInput(
-            "are the same host: a path has two ends",
-            where="LEFT and RIGHT",
-            value=left.address,
-            code="E-SURVEY-004",
-        )
+    apart = (left.address, left.port) != (right.address, right.port)
+    text = "are the same host: a path has two ends"
+    check(apart, "LEFT and RIGHT", left.address, text, "E-SURVEY-004")
     return reached

@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any, Literal
 
 from netlab.errors import BadInput
+from netlab.files.writing import no_constant
 
 MAX_COUNT = 2**53
 MAX_SECONDS = 1e7
@@ -153,10 +154,6 @@ def unix_s(text: str, form: str) -> float | None:
 _NO_BLANK = re.compile(r"\S|\Z")
 
 
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number")
-
-
 def _after_blanks(text: str, at: int) -> int:
     match = _NO_BLANK.search(text, at)
     return len(text) if match is None else match.start()
@@ -174,7 +171,7 @@ MAX_DAMAGED = 100
 
 def documents(text: str) -> list[View | BadInput]:
     """All JSON objects of a text, or what is wrong with one; an echo between them is left out."""
-    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    decoder = json.JSONDecoder(parse_constant=no_constant)
     text = _NAN.sub("null", text)
     newlines = [newline.start() for newline in re.finditer("\n", text)]
     views: list[View | BadInput] = []
