@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check
 from netlab.generators.tools import TOOLS, missing
 from netlab.lab.link import queue_a_cpu
 from netlab.lab.topology import lab_pair
@@ -77,9 +77,7 @@ def find_tools(
     environment = os.environ if environment is None else environment
     names = [tool.name for tool in TOOLS]
     for name in wanted:
-        if name not in names:
-            message = f"there are {', '.join(names)}"
-            raise BadInput(message, key="peer", value=name, code="E-BENCH-002")
+        check(name in names, "peer", name, f"there are {', '.join(names)}", "E-BENCH-002")
     found = []
     for tool in TOOLS:
         if wanted and tool.name not in wanted:

@@ -289,13 +289,7 @@ def _rate(cell: KnownRate, tries: list[dict]) -> dict:
 
 class Calibration(CalibrationPart):
     NAME: ClassVar = trust.RATES
-    TABLES: ClassVar = (
-        CellTable(
-            "cells",
-            _rate,
-            ("runs", "failed"),
-        ),
-    )
+    TABLES: ClassVar = (CellTable("cells", _rate, ("runs", "failed")),)
     CONGESTION: ClassVar = RATES_CONGESTION
 
     @property
@@ -335,16 +329,8 @@ def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
 class EmulatorAccuracy(CalibrationPart):
     NAME: ClassVar = trust.EMULATOR
     TABLES: ClassVar = (
-        CellTable(
-            "round_trips",
-            _round_trip,
-            ("tries",),
-        ),
-        CellTable(
-            "rates",
-            _rate,
-            ("tries",),
-        ),
+        CellTable("round_trips", _round_trip, ("tries",)),
+        CellTable("rates", _rate, ("tries",)),
     )
     CONGESTION: ClassVar = EMULATOR_CONGESTION
 

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from netlab.congestion import mss_B
-from netlab.errors import BadInput
+from netlab.errors import check
 from netlab.lab.topology import lab_pair
 from netlab.study import Study
 from netlab.units import ETHERNET_HEADER_B
@@ -44,12 +44,10 @@ def study_of(cells: Sequence[Any], mtus_B: Iterable[int], title: str, congestion
 def check_levels(*limits: tuple[str, float, float, Sequence[float]]) -> None:
     """Refuse an option without a level, or with a level out of range."""
     for key, low, high, levels in limits:
-        if not levels:
-            raise BadInput("has no level", key=key, code="E-CALIBRATION-001")
+        check(levels, key, None, "has no level", "E-CALIBRATION-001")
+        text = f"is from {low:g} to {high:g}"
         for value in levels:
-            if not low <= value <= high:
-                limit = f"is from {low:g} to {high:g}"
-                raise BadInput(limit, key=key, value=value, code="E-CALIBRATION-002")
+            check(low <= value <= high, key, value, text, "E-CALIBRATION-002")
 
 
 # Calibrated rates and MTUs, and the goodput that TCP can reach with them.
@@ -87,7 +85,6 @@ class KnownRate:
 
     @property
     def within_percent(self) -> float:
-        """Permitted error."""
         return RATE_WITHIN_PERCENT
 
     def excess(self, sample: dict) -> float | None:
@@ -127,13 +124,9 @@ class RateCell(KnownRate):
         """The stream that fills the path; records of a quarter of the buffers."""
         buffer_B = max(RATE_BUFFER_B, round(self.rate_Mbps * 1e6 / 8 * RATE_BUFFER_S))
         window_s = max(plan.seconds, WINDOW_FRAMES / self.frames_per_s)
+        times, record_length_B = (plan.warmup_s, window_s), buffer_B // 4
         return Stream(
-            self.mtu_B,
-            buffer_B,
-            plan.warmup_s,
-            window_s,
-            RATES_CONGESTION,
-            record_length_B=buffer_B // 4,
+            self.mtu_B, buffer_B, *times, RATES_CONGESTION, record_length_B=record_length_B
         )
 
 
@@ -229,7 +222,6 @@ class RoundTrip:
 
     @property
     def bound_us(self) -> float:
-        """Permitted error of the mean, us."""
         return max(BOUND_US, 1e3 * self.rtt_ms * BOUND_PERCENT / 100)
 
     @property
@@ -246,7 +238,6 @@ class RoundTrip:
 
     @property
     def buffer_B(self) -> int:
-        """Socket buffers of the load."""
         on_its_way_B = self.load.paced_Mbps / 8 * 1e3 * self.rtt_ms
         return max(LOAD_BUFFER_B, round(LOAD_BUFFER_BDPS * on_its_way_B))
 
