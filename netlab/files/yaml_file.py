@@ -26,7 +26,7 @@ from netlab.errors import CODE, BadInput, Mistakes, shown
 # Validation errors of pydantic as netlab's errors: line, key, value and what is allowed.
 
 Place = tuple[str | int, ...]
-_NOUNS = {(list, tuple): "a list", dict: "a mapping", type(None): "nothing"}
+_NOUNS: dict[Any, str] = {(list, tuple): "a list", dict: "a mapping", type(None): "nothing"}
 
 
 def mistakes_of(

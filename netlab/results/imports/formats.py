@@ -119,10 +119,9 @@ def text_of(content: bytes) -> str:
         content = content.decode("utf-16", "replace").encode()
     content = content.removeprefix(codecs.BOM_UTF8)
     crusader = content.startswith(_CRUSADER)
-    reason = "raw data of crusader, which netlab does not read"
-    expect(not crusader, 1, reason, code="E-IMPORT-144")
+    expect(not crusader, 1, "raw data of crusader, which netlab does not read", "E-IMPORT-144")
     line = content.partition(b"\0")[0].count(b"\n") + 1
-    expect(b"\0" not in content, line, "zero byte; the file must be text", code="E-IMPORT-015")
+    expect(b"\0" not in content, line, "zero byte; the file must be text", "E-IMPORT-015")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -137,10 +136,10 @@ def _decompressed(content: bytes) -> bytes:
     except zlib.error as error:
         raise damaged(1, f"damaged gzip: {error}", code="E-IMPORT-017") from None
     large, line = inflate.unconsumed_tail, text.count(b"\n") + 1
-    expect(not large, 1, f"holds more than {MAX_TEXT_B} bytes of text", code="E-IMPORT-018")
-    expect(inflate.eof, line, "damaged gzip: unexpected end of file", code="E-IMPORT-019")
+    expect(not large, 1, f"holds more than {MAX_TEXT_B} bytes of text", "E-IMPORT-018")
+    expect(inflate.eof, line, "damaged gzip: unexpected end of file", "E-IMPORT-019")
     trailing = inflate.unused_data
-    expect(not trailing, line, "data after the compressed text", code="E-IMPORT-020")
+    expect(not trailing, line, "data after the compressed text", "E-IMPORT-020")
     return text
 
 

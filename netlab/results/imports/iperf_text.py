@@ -141,7 +141,7 @@ class Iperf2Run(PrintedRun):
     def take(self, number: int, line: str) -> None:
         for name, pattern in _OTHER_TESTS.items():
             goodput = not pattern.fullmatch(line)
-            expect(goodput, number, f"{name}; it has no goodput", code="E-IMPORT-113")
+            expect(goodput, number, f"{name}; it has no goodput", "E-IMPORT-113")
         if match := _RESULT.fullmatch(line):
             lines = self.lines.setdefault((match["star"], match["id"]), [])
             again = _RETRANSMITTED.fullmatch(match["more"] or "")
@@ -152,10 +152,10 @@ class Iperf2Run(PrintedRun):
             self._connected(number, match)
         elif match := _HEADER.fullmatch(line):
             tcp = match["protocol"] != "UDP"
-            expect(tcp, number, "UDP run; results are of TCP only", code="E-IMPORT-028")
+            expect(tcp, number, "UDP run; results are of TCP only", "E-IMPORT-028")
             role = match["role"].startswith("Server")
             reason = "output of both a client and a server in one run"
-            expect(self.is_server in (None, role), number, reason, code="E-IMPORT-029")
+            expect(self.is_server in (None, role), number, reason, "E-IMPORT-029")
             self.is_server = self.serves = role
         elif match := _WINDOW.fullmatch(line):
             if asked := _REQUESTED.search(match["more"]):
@@ -175,7 +175,7 @@ class Iperf2Run(PrintedRun):
 
     def _connected(self, number: int, match: re.Match) -> None:
         twice = f"stream {match['id']} is connected twice"
-        expect(match["id"] not in self.connected, number, twice, code="E-IMPORT-032")
+        expect(match["id"] not in self.connected, number, twice, "E-IMPORT-032")
         self.connected[match["id"]] = number
         self.silent.add(match["id"])
         self.reversed_run |= "(reverse)" in match["more"]
@@ -185,19 +185,19 @@ class Iperf2Run(PrintedRun):
         if started := _STARTED.search(match["more"]):
             self.started_unix_s = unix_s(started["t"], "%Y-%m-%d %H:%M:%S")
             dated = self.started_unix_s is not None
-            expect(dated, number, f"no date: {started['t']}", code="E-IMPORT-033")
+            expect(dated, number, f"no date: {started['t']}", "E-IMPORT-033")
 
     def record(self) -> Record:
-        expect(self.lines, self.first, "the run has no result line", code="E-IMPORT-034")
+        expect(self.lines, self.first, "the run has no result line", "E-IMPORT-034")
         self.is_server = self.serves or self.is_server
         stars = {star for star, name in self.lines if name != "SUM"}
         both = stars == {"", "*"}
         flows = [self._flow(star, both) for star in sorted(stars)]
         if not flows and self.flows:
             flows = [_flow_of([self.lines["", "SUM"]], self.flows)]
-        expect(flows, self.first, "the run has totals but no streams", code="E-IMPORT-035")
+        expect(flows, self.first, "the run has totals but no streams", "E-IMPORT-035")
         reason = "the two directions have different streams"
-        expect(flows[0].streams == flows[-1].streams, self.first, reason, code="E-IMPORT-036")
+        expect(flows[0].streams == flows[-1].streams, self.first, reason, "E-IMPORT-036")
         local_sends = self.reversed_run
         if not self.is_server:
             local_sends = both or not (self.reversed_run or "*" in stars)
@@ -207,15 +207,10 @@ class Iperf2Run(PrintedRun):
             else:
                 flows[index] = replace(flow, measured_at="receiver", received_B=flow.window_B)
         rtts = {"connect_rtt_us": self.connect_rtt_us} if self.connect_rtt_us else {}
-        return Record(
-            tool="iperf2",
-            line=self.first,
-            forward=flows[0],
-            reverse=flows[1] if both else None,
+        return Record.of(
+            *("iperf2", self.first, flows),
             client_sends=None if self.is_server is None else local_sends != self.is_server,
-            streams=flows[0].streams,
             started_unix_s=self.started_unix_s,
-            wall_s=max(flow.window_s for flow in flows),
             mss_B=self.mss_B,
             record_length_B=self.record_length_B,
             buffer_B=self.buffer_B,
@@ -243,7 +238,7 @@ class Iperf2Run(PrintedRun):
             name = min(strange, key=int)
             number = self.lines[star, name][0].number
             raise damaged(number, f"stream {name} was never connected", code="E-IMPORT-038")
-        expect(len(names) <= MAX_STREAMS, self.first, "too many streams", code="E-IMPORT-039")
+        expect(len(names) <= MAX_STREAMS, self.first, "too many streams", "E-IMPORT-039")
         flow = _flow_of([self.lines[star, name] for name in names], len(names))
         summed = self.lines.get(("", "SUM")) if not both else None
         # A server that ends with its last stream may omit the last sums, and some versions add them
@@ -276,21 +271,20 @@ def total_of(lines: list[Line]) -> tuple[Line, list[Line]]:
     """The total and the intervals of one stream, which must follow each other."""
     *intervals, total = lines
     number, whole = total.number, total.start_s.value <= total.start_s.error
-    reason = "the last line is an interval; the total is missing"
-    expect(whole, number, reason, code="E-IMPORT-041")
+    expect(whole, number, "the last line is an interval; the total is missing", "E-IMPORT-041")
     reached = sum_B = NOTHING
     for one in intervals:
         follows = one.start_s.agrees(reached.value, reached.error + 1e-3)
         reason = f"the interval does not begin at {reached.value} s"
-        expect(follows, one.number, reason, code="E-IMPORT-042")
+        expect(follows, one.number, reason, "E-IMPORT-042")
         reached, sum_B = one.end_s, sum_B + one.amount_B
     if intervals:
         fits = sum_B.value <= total.amount_B.value * 1.001 + sum_B.error + total.amount_B.error
-        expect(fits, number, "the intervals sum to more than the total", code="E-IMPORT-043")
+        expect(fits, number, "the intervals sum to more than the total", "E-IMPORT-043")
         longest_s = max(one.length_s for one in intervals)
         tail_s = total.end_s.value - reached.value
         ends = -total.end_s.error - reached.error - 1e-3 <= tail_s <= longest_s + 1e-3
-        expect(ends, number, "the intervals do not reach the total's end", code="E-IMPORT-044")
+        expect(ends, number, "the intervals do not reach the total's end", "E-IMPORT-044")
     return total, intervals
 
 
@@ -329,18 +323,18 @@ class CsvRun(PrintedRun):
         # in an unknown zone, for differences
         self.ended_unix_s = max(self.ended_unix_s, unix_s(match["stamp"], _STAMP) or 0.0)
         tcp = (match["more"] or "").count(",") <= 2
-        expect(tcp, number, "UDP run; results are of TCP only", code="E-IMPORT-116")
+        expect(tcp, number, "UDP run; results are of TCP only", "E-IMPORT-116")
         start, end = Printed.read(match["start"]), Printed.read(match["end"])
         amount, rate = Printed.read(match["amount"]), Printed.read(match["rate"], 1 / 8)
         check_rate(number, amount, end - start, rate)
         timed = not match["stamp"].startswith("1970") or not self.lines.keys() - {match["id"]}
-        expect(timed, number, "times of 1970 do not tell runs apart", code="E-IMPORT-119")
+        expect(timed, number, "times of 1970 do not tell runs apart", "E-IMPORT-119")
         self.lines.setdefault(match["id"], []).append(Line(number, start, end, amount, rate))
 
     def record(self) -> Record:
         summed = self.lines.pop("-1", [])[-1:]
         alone = summed and not self.lines
-        expect(not alone, self.first, "the run has a sum but no streams", code="E-IMPORT-117")
+        expect(not alone, self.first, "the run has a sum but no streams", "E-IMPORT-117")
         flow = _flow_of(list(self.lines.values()), len(self.lines))
         shortest_s = min(each[-1].length_s for each in self.lines.values())
         wrong = [  # unless it is of an interval: a server may end before its last sum
@@ -348,15 +342,8 @@ class CsvRun(PrintedRun):
             for one in summed
             if one.amount_B.value != flow.window_B and one.length_s >= shortest_s
         ]
-        return Record(
-            tool="iperf2",
-            line=self.first,
-            forward=flow,
-            streams=flow.streams,
-            wall_s=flow.window_s,
-            rounded=True,
-            extras=_wrong_sum(wrong[0]) if wrong else {},
-        )
+        extras = _wrong_sum(wrong[0]) if wrong else {}
+        return Record.of("iperf2", self.first, [flow], rounded=True, extras=extras)
 
 
 def _wrong_sum(line: Line) -> dict[str, object]:
@@ -449,19 +436,18 @@ class Iperf3Run(PrintedRun):
             if float(match["end"]) <= float(match["start"]):
                 return  # an interval of no length, whose rate is not a number
         rated = not match["rate"].endswith("nan")
-        expect(rated, number, "a rate that is not a number", code="E-IMPORT-105")
+        expect(rated, number, "a rate that is not a number", "E-IMPORT-105")
         line = line_of(number, match, more["retr"] if more else None)
         if end in ("", "(omitted)"):
             lines = self.omitted if end else self.intervals
             lines.setdefault(key, []).append(line)
         elif line.amount_B.value:
             first = self.totals.setdefault(end, {}).setdefault(key, line)
-            expect(first == line, number, "duplicate total", code="E-IMPORT-106")
+            expect(first == line, number, "duplicate total", "E-IMPORT-106")
 
     def record(self) -> Record:
         why = "the run has no total" if self.intervals else "the test never started"
-        ended = any(self.totals.values())
-        expect(ended, self.first, f"{why}: no bytes in all", code="E-IMPORT-107")
+        expect(any(self.totals.values()), self.first, f"{why}: no bytes in all", "E-IMPORT-107")
         roles = sorted({role for keys in self.totals.values() for role, _ in keys})
         # forward is from client to server
         roles.sort(key=lambda role: role in ("RX-C", "TX-S"))
@@ -473,23 +459,17 @@ class Iperf3Run(PrintedRun):
             for role in roles
         ]
         alike = len(flows) <= 2 and flows[0].streams == flows[-1].streams
-        reason = "the two directions have different streams"
-        expect(alike, self.first, reason, code="E-IMPORT-108")
-        both, facts = len(flows) > 1, self.facts
+        expect(alike, self.first, "the two directions have different streams", "E-IMPORT-108")
+        facts = self.facts
         started_unix_s = unix_s(facts.get("started", ""), "%d %b %Y %H:%M:%S")
         dated = "started" not in facts or started_unix_s is not None
-        expect(dated, self.first, f"no date: {facts.get('started')}", code="E-IMPORT-109")
-        return Record(
-            tool="iperf3",
+        expect(dated, self.first, f"no date: {facts.get('started')}", "E-IMPORT-109")
+        return Record.of(
+            *("iperf3", self.first, flows),
             version=facts.get("version"),
-            line=self.first,
-            forward=flows[0],
-            reverse=flows[1] if both else None,
-            client_sends=both or local_sends != self.is_server,
-            streams=flows[0].streams,
+            client_sends=len(flows) > 1 or local_sends != self.is_server,
             started_unix_s=started_unix_s,
             warmup_s=warmup_s,
-            wall_s=warmup_s + max(flow.window_s for flow in flows),
             mss_B=int(facts["mss_B"]) if "mss_B" in facts else None,
             record_length_B=int(facts.get("record_length_B", 0)) or None,
             congestion=facts.get("congestion"),
@@ -507,14 +487,13 @@ class Iperf3Run(PrintedRun):
         streams = received or self._streams("sender", [role])
         least = 1 if role else max(1, len(self.connected))
         reason = f"{len(self.connected)} connections, {len(streams)} totals"
-        expect(least <= len(streams) <= MAX_STREAMS, self.first, reason, code="E-IMPORT-110")
+        expect(least <= len(streams) <= MAX_STREAMS, self.first, reason, "E-IMPORT-110")
         amount = sum((one.amount_B for one in streams), NOTHING)
         rate_Bps = sum(one.rate_Bps.value for one in streams)
         window_s = max(one.end_s.value for one in streams)
         if summed := self.totals["receiver" if received else "sender"].get((role, "SUM")):
             agrees = summed.amount_B.agrees(amount.value, amount.error)
-            reason = "the sum is not the sum of the streams"
-            expect(agrees, summed.number, reason, code="E-IMPORT-111")
+            expect(agrees, summed.number, "the sum is not the sum of the streams", "E-IMPORT-111")
             rate_Bps, window_s = summed.rate_Bps.value, summed.end_s.value
         samples: list[Sample] = []
         local = self.totals.get("sender" if local_sends else "receiver", {})

@@ -73,14 +73,14 @@ def of_iperf3(doc: View) -> Record:
     if "error" in doc:
         why = f"the run failed: {doc.at('error').words()}"
         raise doc.at("error").bad(f"{never}; {why}" if never else why, code="E-IMPORT-045")
-    doc.expect(not never, never, code="E-IMPORT-112")
+    doc.expect(not never, never, "E-IMPORT-112")
     ended = "end" in doc and doc.at("end").value != {}
-    doc.expect(ended, "the test did not end: it has no totals", code="E-IMPORT-145")
+    doc.expect(ended, "the test did not end: it has no totals", "E-IMPORT-145")
     start, end = doc.at("start"), doc.at("end")
     test = start.at("test_start")
     protocol = test.at("protocol")
     reason = f"{protocol.words()} run; results are of TCP only"
-    protocol.expect(protocol.value == "TCP", reason, code="E-IMPORT-046")
+    protocol.expect(protocol.value == "TCP", reason, "E-IMPORT-046")
     streams = test.at("num_streams").count(1, MAX_STREAMS)
     both = "sum_sent_bidir_reverse" in end
     is_server = "accepted_connection" in start
@@ -88,8 +88,7 @@ def of_iperf3(doc: View) -> Record:
     connected = start.at("connected")
     sockets = [one.at("socket").count() for one in connected.items()]
     whole = len(sockets) == len(set(sockets)) == streams * (2 if both else 1)
-    reason = f"{len(sockets)} connections for {streams} streams"
-    connected.expect(whole, reason, code="E-IMPORT-047")
+    connected.expect(whole, f"{len(sockets)} connections for {streams} streams", "E-IMPORT-047")
     omit_s = test.at("omit").number(0, MAX_SECONDS)
 
     samples = _samples_of_iperf3(doc, sockets, omit_s, local_sends, both)
@@ -110,17 +109,13 @@ def of_iperf3(doc: View) -> Record:
     paced = [test.known(key) for key in ("target_bitrate", "fqrate")]
     cpu = end.at("cpu_utilization_percent") if "cpu_utilization_percent" in end else None
     names = [key for key in ("host_total", "remote_total") if cpu and key in cpu]
-    return Record(
-        tool="iperf3",
+    spent = {key: cpu.at(key).number() for key in names} if cpu else {}
+    return Record.of(
+        *("iperf3", doc.first_line, flows),
         version=start.at("version").words().removeprefix("iperf "),
-        line=doc.first_line,
-        forward=flows[0],
-        reverse=flows[1] if both else None,
         client_sends=local_sends != is_server,
-        streams=streams,
         started_unix_s=start.at("timestamp", "timesecs").number(0, MAX_UNIX_S),
         warmup_s=omit_s,
-        wall_s=omit_s + max(flow.window_s for flow in flows),
         path_mtu_B=_path_mtu(doc),
         mss_B=mss_B,
         record_length_B=test.at("blksize").count(1),
@@ -133,9 +128,7 @@ def of_iperf3(doc: View) -> Record:
         cwnd_segments=fmean(cwnds) / mss_B if cwnds and mss_B else None,
         sndbuf_B=start.known("sndbuf_actual") if buffer_B and (local_sends or both) else None,
         rcvbuf_B=start.known("rcvbuf_actual") if buffer_B and not local_sends else None,
-        extras={"cpu_percent_of_one_core": {key: cpu.at(key).number() for key in names}}
-        if cpu
-        else {},
+        extras={"cpu_percent_of_one_core": spent} if cpu else {},
     )
 
 
@@ -145,22 +138,18 @@ def _congestion(end: View) -> str | None:
 
 
 def _of_senders(end: View, key: str) -> list[float]:
-    streams = end.at("streams").items()
-    senders = [stream.at("sender") for stream in streams if "sender" in stream]
+    senders = [stream.at("sender") for stream in end.each("streams") if "sender" in stream]
     return [n for one in senders if key in one and (n := one.at(key).number()) > 0]
 
 
 def _last_cwnds(doc: View) -> list[float]:
-    last = list(doc.at("intervals").items())[-1:]
-    streams = [stream for one in last for stream in one.at("streams").items()]
+    streams = [stream for one in [*doc.each("intervals")][-1:] for stream in one.each("streams")]
     return [s.at("snd_cwnd").number() for s in streams if "snd_cwnd" in s]
 
 
 def _path_mtu(doc: View) -> int | None:
     """The path MTU of the last interval; None for a socket that only received."""
-    intervals = doc.at("intervals").items()
-    streams = [stream for interval in intervals for stream in interval.at("streams").items()]
-    mtus_B = [stream.at("pmtu").count(0, 65536) for stream in streams if "pmtu" in stream]
+    mtus_B = [stream.known("pmtu", 65536) for stream in doc.each("intervals", "streams")]
     return next(filter(None, reversed(mtus_B)), None)
 
 
@@ -171,27 +160,24 @@ def _samples_of_iperf3(
     samples: tuple[list[Sample], list[Sample]] = ([], [])
     numbers: tuple[dict[int, int], dict[int, int]] = ({}, {})
     last_s: dict[int, float] = {}
-    for interval in doc.at("intervals").items():
-        for stream in interval.at("streams").items():
-            socket = stream.at("socket").count()
-            reason = f"socket {socket} was never connected"
-            stream.at("socket").expect(socket in sockets, reason, code="E-IMPORT-048")
-            omitted = stream.at("omitted").value is True
-            sends = stream.at("sender").value is True if "sender" in stream else local_sends
-            way = 1 if sends != local_sends else 0
-            reason = "the direction differs from the run's"
-            stream.expect(both or not way, reason, code="E-IMPORT-049")
-            number = numbers[way].setdefault(socket, len(numbers[way]))
-            length_s = stream.at("seconds").number(0, MAX_SECONDS)
-            t_s = stream.at("end").number(0, MAX_SECONDS) + (0.0 if omitted else omit_s)
-            if length_s <= 0 and not stream.at("bytes").count():
-                continue
-            follows = length_s > 0 and t_s > last_s.get(socket, 0.0)
-            reason = "the interval does not follow the one before it"
-            stream.expect(follows, reason, code="E-IMPORT-050")
-            last_s[socket] = t_s
-            bytes_ = stream.at("bytes").count()
-            samples[way].append(Sample(number, t_s, length_s, bytes_, not omitted))
+    for stream in doc.each("intervals", "streams"):
+        socket = stream.at("socket").count()
+        reason = f"socket {socket} was never connected"
+        stream.at("socket").expect(socket in sockets, reason, "E-IMPORT-048")
+        omitted = stream.at("omitted").value is True
+        sends = stream.at("sender").value is True if "sender" in stream else local_sends
+        way = 1 if sends != local_sends else 0
+        stream.expect(both or not way, "the direction differs from the run's", "E-IMPORT-049")
+        number = numbers[way].setdefault(socket, len(numbers[way]))
+        length_s = stream.at("seconds").number(0, MAX_SECONDS)
+        t_s = stream.at("end").number(0, MAX_SECONDS) + (0.0 if omitted else omit_s)
+        bytes_ = stream.at("bytes").count()
+        if length_s <= 0 and not bytes_:
+            continue
+        follows = length_s > 0 and t_s > last_s.get(socket, 0.0)
+        stream.expect(follows, "the interval does not follow the one before it", "E-IMPORT-050")
+        last_s[socket] = t_s
+        samples[way].append(Sample(number, t_s, length_s, bytes_, not omitted))
     return tuple(samples[0]), tuple(samples[1])
 
 
@@ -210,21 +196,21 @@ def _flow_of_iperf3(
     sent_B, received_B = sent.at("bytes").count(), received.at("bytes").count()
     sender_only = received_B == 0 and sent_B and serves and local_sends
     reason = "the receiver's count is zero or missing"
-    received.at("bytes").expect(received_B or sender_only, reason, code="E-IMPORT-051")
+    received.at("bytes").expect(received_B or sender_only, reason, "E-IMPORT-051")
     counted, counted_B = (sent, sent_B) if sender_only else (received, received_B)
     window_s = counted.at("seconds").number(1e-6, MAX_SECONDS)
     rate = counted.at("bits_per_second")
     agrees = abs(rate.number() - 8 * counted_B / window_s) <= 1e-3 * rate.number() + 1
-    rate.expect(agrees, "bytes, seconds and bits_per_second do not agree", code="E-IMPORT-052")
+    rate.expect(agrees, "bytes, seconds and bits_per_second do not agree", "E-IMPORT-052")
     local, local_B = (sent, sent_B) if local_sends else (received, received_B)
     total = sum(sample.bytes for sample in samples if sample.in_window)
     fits = not samples or abs(total - local_B) <= LOST_SHARE * local_B
     reason = f"the intervals sum to {total} bytes, the total is {local_B}"
-    local.at("bytes").expect(fits, reason, code="E-IMPORT-053")
+    local.at("bytes").expect(fits, reason, "E-IMPORT-053")
     per_stream = _streams_total(end, part, local_sends)
     fits = abs(per_stream - local_B) <= LOST_SHARE * local_B
     reason = f"the streams sum to {per_stream} bytes, the total is {local_B}"
-    local.at("bytes").expect(fits, reason, code="E-IMPORT-054")
+    local.at("bytes").expect(fits, reason, "E-IMPORT-054")
     return Flow(
         streams=streams,
         window_s=window_s,
@@ -239,13 +225,9 @@ def _flow_of_iperf3(
 
 def _streams_total(end: View, part: str, local_sends: bool) -> int:
     """Bytes that the local ends of one direction's streams moved."""
-    role = "sender" if local_sends else "receiver"
-    ends = [stream.at(role) for stream in end.at("streams").items()]
-    return sum(
-        one.at("bytes").count()
-        for one in ends
-        if "sender" not in one or (one.at("sender").value is True) == local_sends
-    )
+    ends = [s.at("sender" if local_sends else "receiver") for s in end.each("streams")]
+    own = [e for e in ends if "sender" not in e or (e.at("sender").value is True) == local_sends]
+    return sum(one.at("bytes").count() for one in own)
 
 
 # flent's data file: JSON with one series per netperf stream, rates in 10^6 bit/s.
@@ -265,16 +247,16 @@ def of_flent(doc: View) -> Record:
     version = doc.at("version")
     versions = ", ".join(map(str, VERSIONS))
     reason = f"format {version.count()}, this netlab reads {versions}"
-    version.expect(version.count() in VERSIONS, reason, code="E-IMPORT-005")
+    version.expect(version.count() in VERSIONS, reason, "E-IMPORT-005")
     metadata = doc.at("metadata")
     series = metadata.at("SERIES_META")
-    series.expect(isinstance(series.value, dict), "is not an object", code="E-IMPORT-006")
+    series.expect(isinstance(series.value, dict), "is not an object", "E-IMPORT-006")
     raw = doc.at("raw_values")
     up = _streams_of_flent(series, raw, "TCP upload")
     down = _streams_of_flent(series, raw, "TCP download")
-    series.expect(up or down, "no TCP stream among the series", code="E-IMPORT-007")
+    series.expect(up or down, "no TCP stream among the series", "E-IMPORT-007")
     reason = f"{len(up)} streams up and {len(down)} down"
-    series.expect(len(up) == len(down) or not (up and down), reason, code="E-IMPORT-008")
+    series.expect(len(up) == len(down) or not (up and down), reason, "E-IMPORT-008")
     t0_unix_s = _t0(metadata.at("T0"), raw, [*up, *down])
     ways = ((up, "up"), (down, "down"))
     flows = [_flow_of_flent(doc, names, t0_unix_s, way) for names, way in ways if names]
@@ -284,16 +266,11 @@ def of_flent(doc: View) -> Record:
     senders = [series.at(name) for name in up]
     rtts = [one.at("TCPI_RTT").number() for one in senders if "TCPI_RTT" in one]
     congestion = {one.at("CONG_CONTROL").words(40) for one in both if "CONG_CONTROL" in one}
-    return Record(
-        tool="flent",
+    return Record.of(
+        *("flent", doc.first_line, flows),
         version=metadata.at("FLENT_VERSION").words(40),
-        line=doc.first_line,
-        forward=flows[0],
-        reverse=flows[1] if len(flows) > 1 else None,
         client_sends=bool(up),
-        streams=flows[0].streams,
         started_unix_s=t0_unix_s,
-        wall_s=max(flow.window_s for flow in flows),
         path_mtu_B=_same(both, "TCPI_PMTU"),
         mss_B=_same(both, "TCP_MSS"),
         record_length_B=_same(both, "SEND_SIZE"),
@@ -316,8 +293,7 @@ def _t0(began: View, raw: View, names: list[str]) -> float:
         first = [next(raw.at(name).items()) for name in names if raw.at(name).value]
         off_s = t0_unix_s - min((one.at("t").number() for one in first), default=t0_unix_s)
         t0_unix_s -= round(off_s / ZONE_STEP_S) * ZONE_STEP_S
-    plausible = 0 <= t0_unix_s <= MAX_UNIX_S
-    began.expect(plausible, "is not a time of a measurement", code="E-IMPORT-120")
+    began.expect(0 <= t0_unix_s <= MAX_UNIX_S, "is not a time of a measurement", "E-IMPORT-120")
     return t0_unix_s
 
 
@@ -343,10 +319,9 @@ def _streams_of_flent(series: View, raw: View, prefix: str) -> list[str]:
         runs = meta.at("RUNNER").words() in STREAM_RUNNERS if "RUNNER" in meta else name in raw
         if runs and (raw.at(name).value or "RUNNER" in meta):
             units = meta.at("UNITS")
-            mbits = units.words() == "Mbits/s"
-            units.expect(mbits, "a TCP stream is in Mbits/s", code="E-IMPORT-010")
+            units.expect(units.words() == "Mbits/s", "a TCP stream is in Mbits/s", "E-IMPORT-010")
             names.append(name)
-    series.expect(len(names) <= MAX_STREAMS, "too many streams", code="E-IMPORT-011")
+    series.expect(len(names) <= MAX_STREAMS, "too many streams", "E-IMPORT-011")
     return names
 
 
@@ -362,7 +337,7 @@ def _flow_of_flent(doc: View, names: list[str], t0_unix_s: float, way: str) -> F
     received: list[int | None] = []
     for stream, name in enumerate(names):
         meta = doc.at("metadata", "SERIES_META", name)
-        meta.expect("MEAN_VALUE" in meta, "the stream has no data", code="E-IMPORT-012")
+        meta.expect("MEAN_VALUE" in meta, "the stream has no data", "E-IMPORT-012")
         mean = meta.at("MEAN_VALUE")
         timed = [one for one in doc.at("raw_values", name).items() if "val" in one]
         lengths.append(_length_s(meta, timed))
@@ -374,13 +349,13 @@ def _flow_of_flent(doc: View, names: list[str], t0_unix_s: float, way: str) -> F
         shown = Printed.read(str(mean.number(0, 1e9)))
         both = [n * 8e-6 / lengths[-1] for n in (received[-1], sent[-1]) if n]
         agrees = not both or any(shown.agrees(one, 5e-3 * one / lengths[-1]) for one in both)
-        mean.expect(agrees, "bytes, time and mean rate do not agree", code="E-IMPORT-013")
+        mean.expect(agrees, "bytes, time and mean rate do not agree", "E-IMPORT-013")
         last_s = -MAX_SECONDS
         for one in timed:
             t_s = one.at("t").number(0, MAX_UNIX_S) - t0_unix_s
             length_s = one.at("dur").number(1e-6, MAX_SECONDS)
             bytes_ = one.at("val").number(0, 1e9) * length_s * 1e6 / 8
-            one.expect(t_s > last_s, "the samples are not in order of time", code="E-IMPORT-014")
+            one.expect(t_s > last_s, "the samples are not in order of time", "E-IMPORT-014")
             last_s = t_s
             samples.append(Sample(stream, t_s, length_s, round(bytes_)))
     received_B = sum_of(received) or None
@@ -400,9 +375,9 @@ def _length_s(meta: View, timed: list[View]) -> float:
     """Duration of a stream: netperf's, or from its first sample to its last."""
     if "ELAPSED_TIME" in meta:
         return meta.at("ELAPSED_TIME").number(1e-6, MAX_SECONDS)
-    meta.expect(timed, "the stream has no samples", code="E-IMPORT-121")
+    meta.expect(timed, "the stream has no samples", "E-IMPORT-121")
     first, last = (one.at("t").number(0, MAX_UNIX_S) for one in (timed[0], timed[-1]))
     length_s = last - first + timed[0].at("dur").number(1e-6, MAX_SECONDS)
     ordered = 0 < length_s <= MAX_SECONDS
-    timed[-1].expect(ordered, "the samples are not in order of time", code="E-IMPORT-122")
+    timed[-1].expect(ordered, "the samples are not in order of time", "E-IMPORT-122")
     return length_s

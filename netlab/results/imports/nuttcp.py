@@ -102,7 +102,7 @@ class NuttcpRun(PrintedRun):
         if so_far := match.groupdict().get("so_far"):
             sum_B = sum((one for _, one, _ in self.intervals), amount)
             agrees = Printed.read(so_far, _MB).agrees(sum_B.value, sum_B.error)
-            expect(agrees, number, "the running total is not the sum so far", code="E-IMPORT-143")
+            expect(agrees, number, "the running total is not the sum so far", "E-IMPORT-143")
         if not match["total"]:
             self.intervals.append((number, amount, time_s))
             return
@@ -116,18 +116,18 @@ class NuttcpRun(PrintedRun):
         self.ended = "rror" in rest
         self.tool = "nuttcp" if side["tool"] else "ttcp"
         if total := _TOTAL.fullmatch(rest):
-            expect(way not in self.totals, number, "duplicate total", code="E-IMPORT-068")
+            expect(way not in self.totals, number, "duplicate total", "E-IMPORT-068")
             whole = _total(number, total, _MB if total["unit"] == "MB" else 1, _KB)
             mbps = Printed.read(total["mbps"], _MBIT) if total["mbps"] else whole[2]
             agrees = mbps.agrees(whole[2].value, whole[2].error)
-            expect(agrees, number, "KB/sec and Mbps do not agree", code="E-IMPORT-069")
+            expect(agrees, number, "KB/sec and Mbps do not agree", "E-IMPORT-069")
             self.totals[way] = whole
         elif shape := _BUFLEN.fullmatch(rest):
             udp = shape["protocol"] == "udp"
-            expect(not udp, number, "UDP run; results are of TCP only", code="E-IMPORT-070")
+            expect(not udp, number, "UDP run; results are of TCP only", "E-IMPORT-070")
             streams = int(shape["nstream"] or 1)
             possible = 1 <= streams <= MAX_STREAMS and self.streams in (None, streams)
-            expect(possible, number, f"{streams} streams cannot be", code="E-IMPORT-071")
+            expect(possible, number, f"{streams} streams cannot be", "E-IMPORT-071")
             self.streams = streams
             self.buflen_B = int(shape["buflen"])
         elif not _IGNORED_REST.fullmatch(rest):
@@ -152,13 +152,12 @@ class NuttcpRun(PrintedRun):
         for number, some, some_s in self.intervals:
             t_s, sum_B = t_s + some_s, sum_B + some
             fits = sum_B.value <= amount.value * 1.001 + sum_B.error + amount.error
-            expect(fits, number, "the intervals sum to more than the total", code="E-IMPORT-074")
+            expect(fits, number, "the intervals sum to more than the total", "E-IMPORT-074")
             fits = t_s.value <= time_s.value * 1.001 + t_s.error + time_s.error
-            expect(fits, number, "the intervals are longer than the run", code="E-IMPORT-075")
+            expect(fits, number, "the intervals are longer than the run", "E-IMPORT-075")
             samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
         same = not (sent and received) or sent[0].agrees(amount.value, amount.error + 2**26)
-        reason = "bytes sent and bytes received do not agree"
-        expect(same, self.first, reason, code="E-IMPORT-076")
+        expect(same, self.first, "bytes sent and bytes received do not agree", "E-IMPORT-076")
         extras: dict[str, object] = {}
         if self.rtt_ms is not None:
             extras["connect_rtt_us"] = self.rtt_ms * 1e3
@@ -236,7 +235,7 @@ class GenSinkRun(PrintedRun):
         check_rate(number, now_B, now_s, self.average)
         step, step_s = now_B - self.data, now_s - self.time_s
         reason = "data or time decreases; they only grow within one report"
-        expect(step.value >= 0 and step_s.value >= 0, number, reason, code="E-IMPORT-025")
+        expect(step.value >= 0 and step_s.value >= 0, number, reason, "E-IMPORT-025")
         if step_s.value > 0:
             check_rate(number, step, step_s, Printed.read(match["throughput"], 1e6))
             self.samples.append(Sample(0, now_s.value, step_s.value, round(step.value)))
@@ -300,21 +299,19 @@ class RapidRun:
             name = "totals" if phrase == "totals:" else "process"
             self.parts.append({name: (line, NOTHING)})
         elif kind in _FIGURES:
-            outside = f"{phrase[:40]!r} is outside a process"
-            expect(self.parts, line, outside, code="E-IMPORT-083")
-            twice = f"{phrase[:40]!r}: duplicate"
-            expect(kind not in self.parts[-1], line, twice, code="E-IMPORT-084")
+            expect(self.parts, line, f"{phrase[:40]!r} is outside a process", "E-IMPORT-083")
+            expect(kind not in self.parts[-1], line, f"{phrase[:40]!r}: duplicate", "E-IMPORT-084")
             self.parts[-1][kind] = (line, Printed.read(re.findall(NUMBER, phrase)[0]))
 
     def record(self) -> Record:
         *processes, totals = self.parts
         whole = processes and "totals" in totals and not any("totals" in one for one in processes)
-        expect(whole, self.line, "no process, or no totals behind them", code="E-IMPORT-088")
+        expect(whole, self.line, "no process, or no totals behind them", "E-IMPORT-088")
         each = [_whole(one) for one in processes]
         amount, start, _, elapsed, rate = _whole(totals)
         over_B = abs(sum(one[0].value for one in each) - amount.value)
         reason = "the total is not the sum of the processes"
-        expect(over_B <= 0.5 * len(each), totals["amount"][0], reason, code="E-IMPORT-089")
+        expect(over_B <= 0.5 * len(each), totals["amount"][0], reason, "E-IMPORT-089")
         bytes_ = round(amount.value)
         return one_flow(
             "rapid",
@@ -361,7 +358,7 @@ def runs_of_rapid(text: str) -> list[RapidRun | BadInput]:
     if run is not None and run.parts:
         reason = "the run is incomplete: Done! is missing at its end"
         runs.append(damaged(line, reason, code="E-IMPORT-081"))
-    expect(runs, line, "nothing to import: only a receiver prints statistics", code="E-IMPORT-082")
+    expect(runs, line, "nothing to import: only a receiver prints statistics", "E-IMPORT-082")
     return runs
 
 
@@ -369,12 +366,12 @@ def _whole(figures: dict[str, tuple[int, Printed]]) -> list[Printed]:
     """The figures of a process or of the totals, which must agree."""
     first = next(iter(figures.values()))[0]
     for name in _FIGURES:
-        expect(name in figures, first, f"{name} is missing", code="E-IMPORT-085")
+        expect(name in figures, first, f"{name} is missing", "E-IMPORT-085")
     lines, values = zip(*(figures[name] for name in _FIGURES), strict=True)
     amount, start, stop, elapsed, rate = values
     ordered = start.value <= stop.value <= MAX_UNIX_S and amount.value < MAX_COUNT
-    expect(ordered, lines[1], "start and stop are not times of one run", code="E-IMPORT-086")
+    expect(ordered, lines[1], "start and stop are not times of one run", "E-IMPORT-086")
     late_s = abs(elapsed.value - (stop.value - start.value))
-    expect(late_s <= 0.002, lines[3], "the time is not stop less start", code="E-IMPORT-087")
+    expect(late_s <= 0.002, lines[3], "the time is not stop less start", "E-IMPORT-087")
     check_rate(lines[4], amount, elapsed, rate.scaled(1e6 / 8))
     return list(values)

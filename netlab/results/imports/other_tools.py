@@ -54,7 +54,7 @@ def _record(
     received_B = amounts_B.get("receiver")
     if received_B:
         at, counted, rate_Bps = "receiver", received_B, Printed(received_B / time_s.value, 0.0)
-    expect(rate_Bps.value, line, "the run moved nothing", code="E-IMPORT-123")
+    expect(rate_Bps.value, line, "the run moved nothing", "E-IMPORT-123")
     facts = {"rounded": counted is None} | facts
     return one_flow(
         *(tool, line, time_s.value, rate_Bps.value / 1e6, at),
@@ -155,8 +155,7 @@ def _scale(unit: str) -> float:
 
 
 def _unit(line: int, text: str) -> float:
-    reason = f"not a rate in bits or bytes: {text[:40]!r}"
-    expect(_scale(text), line, reason, code="E-IMPORT-125")
+    expect(_scale(text), line, f"not a rate in bits or bytes: {text[:40]!r}", "E-IMPORT-125")
     return _scale(text)
 
 
@@ -166,7 +165,7 @@ def of_netperf(run: _NetperfRun) -> Record:
 
     def number(key: str) -> Printed:
         numeric = re.fullmatch(NUMBER, keys.get(key, ""))
-        expect(numeric, line, f"{key} is not a number", code="E-IMPORT-126")
+        expect(numeric, line, f"{key} is not a number", "E-IMPORT-126")
         return Printed.read(keys[key])
 
     def count(key: str) -> int | None:
@@ -174,10 +173,10 @@ def of_netperf(run: _NetperfRun) -> Record:
 
     test, direction = run.test.upper().replace("_", " "), keys.get("DIRECTION", "")
     tcp = "UDP" not in (keys.get("PROTOCOL"), test[:3])
-    expect(tcp, line, "UDP run; results are of TCP only", code="E-IMPORT-127")
+    expect(tcp, line, "UDP run; results are of TCP only", "E-IMPORT-127")
     streams = "REQUEST" not in test and "|" not in direction
-    expect(streams, line, "request and response; it has no goodput", code="E-IMPORT-128")
-    expect(keys, line, "netperf printed no result", code="E-IMPORT-124")
+    expect(streams, line, "request and response; it has no goodput", "E-IMPORT-128")
+    expect(keys, line, "netperf printed no result", "E-IMPORT-124")
     sends: bool | None = None
     if re.match("Send|Rec", direction):
         sends = direction.startswith("Send")
@@ -212,26 +211,22 @@ NEPER = re.compile(r"^(?:local_throughput|throughput_units|invalid_secret_count)
 def of_neper(text: str) -> Record:
     """The run of one end."""
     keys = dict(line.split("=", 1) for _, line in numbered(text) if re.match(r"\w+=", line))
-    streamed = "throughput_units" in keys
-    expect(streamed, 1, "request and response; it has no goodput", code="E-IMPORT-129")
+    expect("throughput_units" in keys, 1, "request and response; it has no goodput", "E-IMPORT-129")
     rate, time, flows = (keys.get(k, "") for k in ("throughput", "total_run_time", "num_flows"))
     numeric = all(re.fullmatch(NUMBER, one) for one in (rate, time, flows)) and "." not in flows
-    reason = "throughput, total_run_time or num_flows is missing"
-    expect(numeric, 1, reason, code="E-IMPORT-130")
+    expect(numeric, 1, "throughput, total_run_time or num_flows is missing", "E-IMPORT-130")
     rate_Bps = Printed.read(rate).scaled(_unit(1, keys["throughput_units"]))
     if re.fullmatch(r"\d{1,18}", exact := keys.get("local_throughput", "")):
         agrees = rate_Bps.agrees(int(exact) / 8)
-        reason = "throughput and local_throughput do not agree"
-        expect(agrees, 1, reason, code="E-IMPORT-131")
+        expect(agrees, 1, "throughput and local_throughput do not agree", "E-IMPORT-131")
         rate_Bps = Printed(int(exact) / 8, 0.5)
     client, reads, writes = (
         keys.get(key) in ("1", "true") for key in ("client", "enable_read", "enable_write")
     )
-    expect(not (reads and writes), 1, "both directions in one rate", code="E-IMPORT-132")
+    expect(not (reads and writes), 1, "both directions in one rate", "E-IMPORT-132")
     receives = reads or not (client or writes)
     streams = int(flows)
-    possible = 1 <= streams <= MAX_STREAMS
-    expect(possible, 1, f"{streams} streams cannot be", code="E-IMPORT-133")
+    expect(1 <= streams <= MAX_STREAMS, 1, f"{streams} streams cannot be", "E-IMPORT-133")
     at: End = "receiver" if receives else "sender"
     facts = {"streams": streams, "client_sends": client != receives, "rounded": True}
     return _record("neper", 1, Printed.read(time), rate_Bps, at, {}, **facts)
@@ -268,13 +263,13 @@ class NtttcpRun(PrintedRun):
     def take(self, number: int, line: str) -> None:
         """Parse a line; what is not a figure may say anything."""
         whole = "interrupted" not in line
-        expect(whole, number, "the run failed: it was interrupted", code="E-IMPORT-134")
+        expect(whole, number, "the run failed: it was interrupted", "E-IMPORT-134")
         self.keys |= self._keys(line)
 
     def record(self) -> Record:
         keys = self.keys
         whole = keys.keys() >= {"time", "bytes", "rate"}
-        expect(whole, self.first, "the run has no totals", code="E-IMPORT-135")
+        expect(whole, self.first, "the run has no totals", "E-IMPORT-135")
         unit = keys["rate"].lstrip("0123456789. ")
         rate = Printed.read(keys["rate"].removesuffix(unit).strip()).scaled(RATES_BPS[unit])
         at: End = "sender" if "streams" in keys else "receiver"
@@ -311,10 +306,9 @@ def of_kperf(text: str) -> Record:
                 moved.setdefault((side, match["way"]), []).append(int(match["bytes"]))
     forward = moved.get(("Target", "R")), moved.get(("Source", "T"))
     reason = "no rate with its bytes and time; kperf's CSV has no time"
-    expect(time_us and any(forward), 1, reason, code="E-IMPORT-136")
+    expect(time_us and any(forward), 1, reason, "E-IMPORT-136")
     back = any(moved.get(each) for each in (("Source", "R"), ("Target", "T")))
-    reason = "both directions; netlab reads kperf's one way"
-    expect(not back, 1, reason, code="E-IMPORT-137")
+    expect(not back, 1, "both directions; netlab reads kperf's one way", "E-IMPORT-137")
     read, sent = (sum(each) if each else None for each in forward)
     streams = max(len(each) for each in forward if each)
     time_s = Printed(time_us / 1e6, 5e-7)
@@ -363,19 +357,17 @@ def _samples_of_pscheduler(result: View) -> Iterator[Sample]:
     """The intervals of each stream within the summary."""
     last_s: dict[int, float] = {}
     numbers: dict[int, int] = {}
-    for interval in result.at("intervals").items():
-        for stream in interval.at("streams").items():
-            if "omitted" in stream and stream.at("omitted").value is True:
-                continue
-            name = stream.at("stream-id").count()
-            start_s, end_s = (stream.at(key).number(0, MAX_SECONDS) for key in ("start", "end"))
-            follows = last_s.setdefault(name, -1.0) < end_s > start_s
-            reason = "the interval does not follow the one before it"
-            stream.expect(follows, reason, code="E-IMPORT-141")
-            last_s[name] = end_s
-            rate_Bps = stream.at("throughput-bits").number(0, 8e18) / 8
-            number, length_s = numbers.setdefault(name, len(numbers)), end_s - start_s
-            yield Sample(number, end_s, length_s, round(rate_Bps * length_s))
+    for stream in result.each("intervals", "streams"):
+        if "omitted" in stream and stream.at("omitted").value is True:
+            continue
+        name = stream.at("stream-id").count()
+        start_s, end_s = (stream.at(key).number(0, MAX_SECONDS) for key in ("start", "end"))
+        follows = last_s.setdefault(name, -1.0) < end_s > start_s
+        stream.expect(follows, "the interval does not follow the one before it", "E-IMPORT-141")
+        last_s[name] = end_s
+        rate_Bps = stream.at("throughput-bits").number(0, 8e18) / 8
+        number, length_s = numbers.setdefault(name, len(numbers)), end_s - start_s
+        yield Sample(number, end_s, length_s, round(rate_Bps * length_s))
 
 
 # Formats that are named, and why they are not read.

@@ -7,7 +7,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ def damaged(line: int, reason: str, *, code: str) -> BadInput:
     return BadInput(reason, where=f"line {line}", code=code)
 
 
-def expect(condition: object, line: int, reason: str, *, code: str) -> None:
+def expect(condition: object, line: int, reason: str, code: str) -> None:
     if not condition:
         raise damaged(line, reason, code=code)
 
@@ -98,6 +98,14 @@ class Record:
     rounded: bool = False
     extras: dict[str, object] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, tool: str, line: int, flows: Sequence[Flow], **facts: Any) -> Record:
+        """A run of one direction or of two, which begin and end together."""
+        facts.setdefault("streams", flows[0].streams)
+        wall_s = facts.get("warmup_s", 0.0) + max(flow.window_s for flow in flows)
+        reverse = flows[1] if len(flows) > 1 else None
+        return cls(tool, line, flows[0], reverse, wall_s=wall_s, **facts)
+
     @property
     def flows(self) -> tuple[Flow, ...]:
         return (self.forward,) if self.reverse is None else (self.forward, self.reverse)
@@ -120,7 +128,7 @@ def one_flow(
     """A run of one direction without a warm-up."""
     bytes_ = (window_B, sent_B, received_B)
     flow = Flow(streams or 0, window_s, goodput_MBps, measured_at, *bytes_, samples)
-    return Record(tool, line, flow, streams=streams, wall_s=window_s, **facts)
+    return Record.of(tool, line, [flow], streams=streams, **facts)
 
 
 Runs = tuple[Record | BadInput, ...]
@@ -223,7 +231,7 @@ class View:
         key = ".".join(str(part) for part in self.path)
         return damaged(self.line, f"{key}: {reason}" if key else reason, code=code)
 
-    def expect(self, condition: object, reason: str, *, code: str) -> None:
+    def expect(self, condition: object, reason: str, code: str) -> None:
         if not condition:
             raise self.bad(reason, code=code)
 
@@ -246,6 +254,11 @@ class View:
             raise self.bad("is not a list", code="E-IMPORT-060")
         for index, value in enumerate(self.value):
             yield View(value, (*self.path, index), self.text, self.first_line)
+
+    def each(self, key: str, *below: str) -> Iterator[View]:
+        """The parts of a list of this object, or of the lists in each of them."""
+        for item in self.at(key).items():
+            yield from item.each(*below) if below else (item,)
 
     def number(self, least: float = 0.0, most: float = float(MAX_COUNT)) -> float:
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
@@ -332,16 +345,16 @@ NOTHING = Printed(0.0, 0.0)
 def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed) -> None:
     """Refuse a line whose amount, time and rate disagree."""
     long = f"implausible time of {time_s.value} s"
-    expect(0 < time_s.value <= MAX_SECONDS, line, long, code="E-IMPORT-077")
+    expect(0 < time_s.value <= MAX_SECONDS, line, long, "E-IMPORT-077")
     plausible = 0 <= amount_B.value < MAX_COUNT and rate_Bps.value < MAX_RATE_BPS
-    expect(plausible, line, "implausible amount or rate", code="E-IMPORT-078")
+    expect(plausible, line, "implausible amount or rate", "E-IMPORT-078")
     # a time shorter than its rounding error does not bound the rate
     low = max(0.0, amount_B.value - amount_B.error) / (time_s.value + time_s.error)
     least_s = time_s.value - time_s.error
     high = (amount_B.value + amount_B.error) / least_s if least_s > 0 else math.inf
     slack = rate_Bps.error + 1e-3 * rate_Bps.value
     agree = low - slack <= rate_Bps.value <= high + slack
-    expect(agree, line, "amount, time and rate do not agree", code="E-IMPORT-079")
+    expect(agree, line, "amount, time and rate do not agree", "E-IMPORT-079")
 
 
 @dataclass
@@ -377,13 +390,12 @@ def numbered(text: str) -> Iterator[tuple[int, str]]:
 def printed_runs(text: str, kind: type[PrintedRun]) -> list[PrintedRun | BadInput]:
     runs: list[PrintedRun] = []
     for number, line in numbered(text):
-        long = f"a line of {len(line)} characters"
-        expect(len(line) <= MAX_LINE, number, long, code="E-IMPORT-146")
+        expect(len(line) <= MAX_LINE, number, f"a line of {len(line)} characters", "E-IMPORT-146")
         if not runs or runs[-1].is_over_at(line):
             runs.append(runs[-1].next(number) if runs else kind(number))
         try:
             runs[-1].take(number, line)
         except BadInput as error:
             runs[-1].failed = runs[-1].failed or error
-    expect(runs, 1, "nothing to import", code="E-IMPORT-027")
+    expect(runs, 1, "nothing to import", "E-IMPORT-027")
     return [run.failed or run for run in runs]
