@@ -88,12 +88,7 @@ CHART_S = 3.0
 @results_option(place="autotune")
 @file_option("--chart", help="Draw the search into this .svg or .png.")
 def autotune_command(
-    path: str,
-    study: str | None,
-    output: Path | None,
-    results: Path | None,
-    chart: Path | None,
-    **asked: Any,
+    path: str, study: str | None, output: Path | None, chart: Path | None, **asked: Any
 ) -> None:
     """Find the best record length, socket buffer, streams and engine of PATH.
 
@@ -112,7 +107,7 @@ def autotune_command(
     output. Files: the winner as keys of a study (YAML), and every run (JSON). Exit code 1 if the
     budget allows no conclusion.
     """
-    began_s = time.monotonic()
+    began_s, results = time.monotonic(), asked.pop("results")
     replaced = ("record_length_B", "buffer_B", "streams")
     given = {name: levels for name in replaced if (levels := asked.pop(name))}
     for key, file, endings in (("chart", chart, CHARTS), ("output", output, YAML)):
@@ -141,9 +136,8 @@ def autotune_command(
         drawn = search_panels(frame, conclusion(tuned))
         click.echo(save_chart(drawn.figure, chart, search_alt(frame)))
     if not concluded:
-        raise NetlabError(
-            f"no conclusion within {ask.seconds:g} s; every run is in {document}", code="E-CLI-002"
-        )
+        text = f"no conclusion within {ask.seconds:g} s; every run is in {document}"
+        raise NetlabError(text, code="E-CLI-002")
     click.echo(target)
 
 
@@ -384,10 +378,8 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
     others = (OPTIONS[part] for part in OPTIONS.keys() - parts_asked)
     unused = [option for keys in others for key, option in keys.items() if key in given]
     if unused:
-        raise BadInput(
-            f"--only {only} does not use {', '.join(unused)}; leave out one or the other",
-            code="E-CLI-003",
-        )
+        text = f"--only {only} does not use {', '.join(unused)}; leave out one or the other"
+        raise BadInput(text, code="E-CLI-003")
     from netlab.experiment.progress import Progress, RunDone
     from netlab.lab import emulator
     from netlab.qualify import calibration
@@ -497,12 +489,8 @@ def _study(
         file.write_text(LAB.format(name=file.stem, **levels, **timing), encoding="utf-8")
         return file, ()
     if right is None:
-        raise BadInput(
-            "is one host: name the other one, or write `netlab measure lab`",
-            key="LEFT",
-            value=left,
-            code="E-CLI-035",
-        )
+        text = "is one host: name the other one, or write `netlab measure lab`"
+        raise BadInput(text, key="LEFT", value=left, code="E-CLI-035")
     hosts = [reached(text, identity_file) for text in (left, right)]
     written = init_study(hosts, short=Short(streams, both))
     return written.file, written.findings

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from netlab.cli.options import GuardedGroup, end_on_signals, note
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
 from netlab.files.writing import json_text
 
@@ -69,9 +69,7 @@ def guide_command(page: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from netlab.files.paths import own_file
-
-    files = [*own_file("guide.md").parent.glob("*.md"), *map(own_file, OUTSIDE)]
+    files = [*paths.own_file("guide.md").parent.glob("*.md"), *map(paths.own_file, OUTSIDE)]
     pages = {file.stem.lower(): file for file in files}
     file = pages.get(page.lower().removesuffix(".md"))
     if file is None:
@@ -103,33 +101,24 @@ def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
     wanted = [*sorted(source.glob("*.ipynb")), *sorted(source.glob("images/*"))]
     if not wanted:
         raise NetlabError(f"{source} holds no notebooks; install netlab again", code="E-CLI-009")
-    if target.resolve() == source.resolve():
-        raise BadInput(
-            "the notebooks are there already",
-            key="DIRECTORY",
-            value=str(directory),
-            code="E-CLI-010",
-        )
+    elsewhere, text = target.resolve() != source.resolve(), "the notebooks are there already"
+    check(elsewhere, "DIRECTORY", str(directory), text, "E-CLI-010")
     names = [path.relative_to(source) for path in wanted]
-    if keep:
-        names = [name for name in names if not (target / name).exists()]
     there = [name for name in names if (target / name).exists()]
+    if keep:
+        names, there = [name for name in names if name not in there], []
     changed = [n for n in there if not filecmp.cmp(source / n, target / n, shallow=False)]
     if changed and not force:
-        raise BadInput(
-            f"holds {', '.join(map(str, changed))} with other content; name another directory, or "
-            "replace them with --force",
-            where=str(target),
-            code="E-CLI-011",
-        )
+        remedy = "name another directory, or replace them with --force"
+        text = f"holds {', '.join(map(str, changed))} with other content; {remedy}"
+        raise BadInput(text, where=str(target), code="E-CLI-011")
     try:
         for name in names:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, target / name)
     except OSError as error:
-        raise NetlabError(
-            f"cannot write {target}: {error.strerror or error}", code="E-CLI-012"
-        ) from None
+        text = f"cannot write {target}: {error.strerror or error}"
+        raise NetlabError(text, code="E-CLI-012") from None
     note(f"{len(names)} files; open {target / paths.FIRST_NOTEBOOK}")
     click.echo(target)
 

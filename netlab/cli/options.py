@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ timing_options = options(
 )
 
 
-def _outer(
-    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
-) -> dict[str, str]:
-    """Parse ``NAME=LEVEL`` pairs."""
+def _outer(_context: object, _option: object, value: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in value:
         name, _, level = text.partition("=")
@@ -177,10 +174,8 @@ def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
 def require_known(key: str, given: str | None, names: Iterable[str]) -> None:
     """Refuse a name that the study does not have; None means all."""
     known = list(names)
-    if given is not None and given not in known:
-        raise BadInput(
-            f"the study has the {key}s {', '.join(known)}", key=key, value=given, code="E-CLI-013"
-        )
+    text = f"the study has the {key}s {', '.join(known)}"
+    check(given is None or given in known, key, given, text, "E-CLI-013")
 
 
 # Limits of this process that netlab needs, and errors of the system in one sentence.
@@ -199,18 +194,14 @@ def check_limits() -> None:
     if unlimited != soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     if unlimited != hard < FILES:
-        raise NetlabError(
-            f"only {hard} open files are allowed, {FILES} are needed: raise the limit "
-            "(ulimit -Hn, LimitNOFILE, limits.conf)",
-            code="E-CLI-014",
-        )
+        remedy = "raise the limit (ulimit -Hn, LimitNOFILE, limits.conf)"
+        text = f"only {hard} open files are allowed, {FILES} are needed: {remedy}"
+        raise NetlabError(text, code="E-CLI-014")
     memory, _ = resource.getrlimit(resource.RLIMIT_AS)
     if memory != unlimited and memory < MEMORY_MIB << 20:
-        raise NetlabError(
-            f"the address space is limited to {memory >> 20} MiB, {MEMORY_MIB} MiB are needed: "
-            "raise the limit (ulimit -v)",
-            code="E-CLI-015",
-        )
+        limited = f"limited to {memory >> 20} MiB, {MEMORY_MIB} MiB are needed"
+        text = f"the address space is {limited}: raise the limit (ulimit -v)"
+        raise NetlabError(text, code="E-CLI-015")
 
 
 def explained(error: OSError | MemoryError) -> NetlabError:

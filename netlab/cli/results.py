@@ -30,7 +30,7 @@ from netlab.cli.options import (
     with_tunings,
 )
 from netlab.cli.studies import exit_code, gate_code, measure
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
 from netlab.files.writing import json_text, scratch
 
@@ -136,16 +136,10 @@ def _directory(given: str) -> Path:
 
 
 def _row(one: CampaignSummary) -> tuple[str, ...]:
-    return (
-        one.campaign,
-        one.started_at[:19].replace("T", " "),
-        one.study,
-        one.study_digest[:DIGEST_CHARS],
-        str(one.runs),
-        str(one.valid),
-        str(one.superseded),
-        _size(one.size_B),
-    )
+    study = (one.study, one.study_digest[:DIGEST_CHARS])
+    counts = map(str, (one.runs, one.valid, one.superseded))
+    started = one.started_at[:19].replace("T", " ")
+    return (one.campaign, started, *study, *counts, _size(one.size_B))
 
 
 def _size(size_B: int) -> str:
@@ -153,11 +147,8 @@ def _size(size_B: int) -> str:
 
 
 def _shown(directory: Path, one: CampaignSummary) -> Iterator[tuple[str, object]]:
-    yield "campaign", one.campaign
-    yield "results", directory
-    yield "started", one.started_at
-    yield "study", one.study
-    yield "study digest", one.study_digest
+    yield from (("campaign", one.campaign), ("results", directory), ("started", one.started_at))
+    yield from (("study", one.study), ("study digest", one.study_digest))
     yield "runs", f"{one.runs}, of which {one.valid} valid"
     yield "superseded", one.superseded
     yield "size", _size(one.size_B)
@@ -177,11 +168,8 @@ def _announced(plan: Pruning) -> str:
     if not plan.files:
         return f"{stays}Nothing to remove."
     files = "".join(f"  {file.relative_to(plan.directory)}\n" for file in plan.files)
-    head = (
-        f"{plan.records} superseded records in {len(plan.parts)} parts, "
-        f"{len(plan.files)} files, {_size(plan.size_B)}:"
-    )
-    return f"{head}\n{files}{stays}".rstrip("\n")
+    head = f"{plan.records} superseded records in {len(plan.parts)} parts, {len(plan.files)} files"
+    return f"{head}, {_size(plan.size_B)}:\n{files}{stays}".rstrip("\n")
 
 
 # ``netlab compare``: two campaigns, results or levels of a factor, cell by cell.
@@ -278,7 +266,7 @@ def _cell(row: dict) -> str:
 # ``netlab import``: add the output of other tools to the results.
 
 
-def _name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def _name(_context: object, _option: object, value: str | None) -> str | None:
     from netlab.study import is_name
 
     if value is None or is_name(value):
@@ -286,9 +274,7 @@ def _name(context: click.Context, parameter: click.Parameter, value: str | None)
     raise click.BadParameter("a name has letters, digits, '.', '_' and '-', and 48 of them at most")
 
 
-def _moment(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> datetime | str | None:
+def _moment(_context: object, _option: object, value: str | None) -> datetime | str | None:
     if value is None or value == "mtime":
         return value
     try:
@@ -360,18 +346,12 @@ def import_command(
     from netlab.study.file import write_study
 
     facts = Facts(**options)
-    if facts.sender == facts.receiver:
-        raise BadInput(
-            "sender and receiver are the same host", value=facts.sender, code="E-CLI-006"
-        )
+    apart, text = facts.sender != facts.receiver, "sender and receiver are the same host"
+    check(apart, "", facts.sender, text, "E-CLI-006")
     directory = results or paths.results_dir(facts.study)
     done = import_files(below(files), facts, directory, strict=strict)
-    rows = [
-        (str(one.path), one.kind, text)
-        for one in done.files
-        for text in [one.imported, *one.reasons]
-        if text
-    ]
+    told = ((one, text) for one in done.files for text in [one.imported, *one.reasons])
+    rows = [(str(one.path), one.kind, text) for one, text in told if text]
     if len(rows) > 1:
         click.echo(_columns(("file", "kind", "runs"), *rows), err=True)
     errors = done.refused()
@@ -523,9 +503,8 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
     with unpacked(bundle) as directory:
         changed = changed_files(directory)
         if changed:
-            raise NetlabError(
-                f"{bundle} was changed: {changed[0]}; `netlab verify` lists all", code="E-CLI-023"
-            )
+            text = f"{bundle} was changed: {changed[0]}; `netlab verify` lists all"
+            raise NetlabError(text, code="E-CLI-023")
         loaded = with_tunings(load_stored(directory / STUDY))
         levels = asked_outer(loaded, outer)
         target = results or paths.results_dir(f"{loaded.name}-rerun")

@@ -142,9 +142,8 @@ def runs_of_netperf(text: str) -> list[_NetperfRun]:
         elif (row := _CLASSIC.fullmatch(line)) and run.test:
             end(run.line)
             names = ("THROUGHPUT", "THROUGHPUT_UNITS", "ELAPSED_TIME", "LOCAL_SEND_SIZE")
-            run.keys = dict(
-                zip(names, (row["rate"], unit, row["time"], row["record"]), strict=True)
-            )
+            figures = (row["rate"], unit, row["time"], row["record"])
+            run.keys = dict(zip(names, figures, strict=True))
             end(run.line)
     end(run.line, missing=begun or not runs)
     return runs
