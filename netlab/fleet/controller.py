@@ -119,9 +119,8 @@ def controlling(directory: Path) -> Iterator[None]:
     with open(folder / LOCK, "a+b") as lock:
         holder = take(lock.fileno())
         if holder is not None:
-            raise NetlabError(
-                f"another controller runs the fleet in {folder}: {holder}", code="E-FLEET-033"
-            )
+            text = f"another controller runs the fleet in {folder}: {holder}"
+            raise NetlabError(text, code="E-FLEET-033")
         wait_for_jobs(folder)
         yield
 

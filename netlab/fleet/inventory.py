@@ -75,11 +75,8 @@ def from_ansible(path: Path, plugin: Literal["yaml", "ini"]) -> dict[str, Any]:
             )
     except (OSError, subprocess.SubprocessError) as error:
         reason = getattr(error, "stderr", None) or str(error)
-        raise BadInput(
-            f"is not an Ansible inventory: {' '.join(reason.split())[:500]}",
-            where=str(path),
-            code="E-FLEET-006",
-        ) from None
+        text = f"is not an Ansible inventory: {' '.join(reason.split())[:500]}"
+        raise BadInput(text, where=str(path), code="E-FLEET-006") from None
     groups = parse_json(done.stdout, str(path))
     variables = groups.pop("_meta")["hostvars"]
     members: dict[str, dict[str, None]] = {}
@@ -140,12 +137,8 @@ def from_ssh_config(path: Path) -> dict[str, Any]:
     hosts = {}
     for name, settings in resolved.items():
         if settings.needs_proxy:
-            raise BadInput(
-                "needs a proxy, which only ~/.ssh/config can give",
-                where=f"{path}:{settings.line}",
-                value=name,
-                code="E-FLEET-018",
-            )
+            text = "needs a proxy, which only ~/.ssh/config can give"
+            raise BadInput(text, where=f"{path}:{settings.line}", value=name, code="E-FLEET-018")
         hosts[name] = settings.said
     return {"hosts": hosts}
 

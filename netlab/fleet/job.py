@@ -142,10 +142,8 @@ def read_campaign(folder: Path) -> dict:
         content = read_json(folder / CAMPAIGN)
         return {key: content[key] for key in ("controller", "number", "skip_after")}
     except (OSError, ValueError, KeyError) as error:
-        raise NetlabError(
-            f"{folder / CAMPAIGN}: no campaign ({why(error)}); start one with `netlab fleet run`",
-            code="E-FLEET-029",
-        ) from None
+        text = f"{folder / CAMPAIGN}: no campaign ({why(error)}); start one with `netlab fleet run`"
+        raise NetlabError(text, code="E-FLEET-029") from None
 
 
 def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:

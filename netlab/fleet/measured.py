@@ -86,10 +86,8 @@ def outcome_of(runs: pd.DataFrame, measured: int, kept: int) -> JobOutcome:
     without = runs["goodput_MBps"].isna()
     if without.any():
         reason = runs.loc[without, "message"].iloc[0]
-        raise NetlabError(
-            f"{without.sum()} of {len(runs)} runs have no goodput, the first: {reason}",
-            code="E-FLEET-031",
-        )
+        text = f"{without.sum()} of {len(runs)} runs have no goodput, the first: {reason}"
+        raise NetlabError(text, code="E-FLEET-031")
     return JobOutcome(measured, kept, flagged=int((runs["flags"] != "").sum()))
 
 
