@@ -31,8 +31,6 @@ LAST_RACE = "last race"
 
 @dataclass(frozen=True)
 class Candidate:
-    """Record length, socket buffer, streams and engine of a run."""
-
     record_length_B: int
     buffer_B: int
     streams: int
@@ -52,7 +50,6 @@ class Candidate:
         return replace(self, **changed)
 
     def as_dict(self) -> dict[str, int | str]:
-        """Factor to level, as one flat row."""
         return {name: level for name, level in asdict(self).items() if level is not None}
 
     def label(self) -> str:

@@ -60,8 +60,6 @@ class Gap:
 
 
 class Race:
-    """The state of one race; a higher score is better."""
-
     def __init__(
         self,
         arms: Sequence[Candidate],

@@ -21,14 +21,12 @@ from netlab.errors import BadInput, check
 
 
 def is_number(value: object) -> bool:
-    """True for a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     return math.isfinite(value)
 
 
 def is_whole(value: object) -> bool:
-    """True for an integer."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

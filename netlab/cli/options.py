@@ -39,7 +39,6 @@ def options(*given: Callable) -> Callable:
 
 
 def text_option(*names: str, help: str, **more: Any) -> Callable:
-    """Add an option that is an empty text by default."""
     return click.option(*names, default="", show_default=False, help=help, **more)
 
 
@@ -172,7 +171,6 @@ def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def require_known(key: str, given: str | None, names: Iterable[str]) -> None:
-    """Refuse a name that the study does not have; None means all."""
     known = list(names)
     text = f"the study has the {key}s {', '.join(known)}"
     check(given is None or given in known, key, given, text, "E-CLI-013")

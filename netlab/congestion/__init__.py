@@ -29,7 +29,6 @@ class CcChoice:
 
     @property
     def module(self) -> str:
-        """The kernel's name of its module."""
         return f"tcp_{self.name}"
 
 

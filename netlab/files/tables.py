@@ -55,8 +55,6 @@ class Sentence:
 
 
 class Preformatted(Sentence):
-    """Text in the layout that a program prints."""
-
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.text)}</pre>"
 
@@ -227,7 +225,6 @@ class Table:
         return [[""] * self._index_width + list(row) for row in values]
 
     def _marks(self) -> list[list[Any]]:
-        """Bold cells, labels included."""
         if isinstance(self.bold, pd.DataFrame):
             return self._padded(self.bold.to_numpy())
         return self._padded([[name == self.bold for name in self.frame]] * len(self.frame))

@@ -67,8 +67,6 @@ _NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)(?:-(\d{1,9}))?")
 
 @dataclass(frozen=True)
 class DatedDocument:
-    """A JSON document of one run."""
-
     file: Path
     started_at: str
     content: dict
@@ -163,7 +161,6 @@ def write_json(path: Path, content: dict, *, durable: bool = False) -> Path:
 
 
 def json_text(content: object) -> str:
-    """Format a JSON document, as :func:`write_json` does."""
     return json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
 
 
@@ -280,7 +277,6 @@ class BadJson(BadInput, ValueError):
 def parse_json(
     text: str | bytes, where: str = "", *, kind: type = dict, code: str | None = None
 ) -> Any:
-    """Parse a JSON document of a kind: an object by default."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
         content = json.loads(decoded, parse_constant=no_constant)

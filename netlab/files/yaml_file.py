@@ -230,7 +230,6 @@ class Document(dict):
 
 
 def _child(node: Node, part: Key) -> tuple[int, Node] | None:
-    """Return line and value of a key or an index in a node; None if absent."""
     if isinstance(node, SequenceNode) and isinstance(part, int) and 0 <= part < len(node.value):
         return node.value[part].start_mark.line, node.value[part]
     if isinstance(node, MappingNode):
@@ -327,7 +326,6 @@ def _expanded(node: Node, sizes: dict[int, float], where: str) -> float:
 
 
 def read_yaml(path: Path | str) -> Document:
-    """Read a YAML 1.2 mapping of plain values."""
     where = str(path)
     text = _text(path)
     yaml = YAML(typ="safe", pure=True)

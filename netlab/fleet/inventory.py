@@ -44,7 +44,6 @@ SETTINGS = {
 
 
 def from_ansible(path: Path, plugin: Literal["yaml", "ini"]) -> dict[str, Any]:
-    """Hosts of an Ansible inventory, as netlab's own file has them."""
     if importlib.util.find_spec("ansible") is None:
         raise NetlabError(
             "an Ansible inventory needs ansible-core, which is not installed: "

@@ -66,7 +66,6 @@ def note_failure(folder: Path, host: str) -> None:
 
 
 def clear_failures(folder: Path, hosts: Iterable[str]) -> None:
-    """Set the failures of hosts to none."""
     for host in hosts:
         (folder / HOSTS / host).unlink(missing_ok=True)
 

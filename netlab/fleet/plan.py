@@ -56,7 +56,6 @@ def check_template(study: Study) -> None:
 def pair_study(
     study: Study, pair: Pair, hosts: tuple[FleetHost, FleetHost], ends: PairEnds
 ) -> Study:
-    """The study with the hosts of a pair in place of its own."""
     ((name, path),) = study.paths.items()
     roles = [end.host for end in path.ends]
     named = dict(zip(roles, pair, strict=True))
@@ -232,8 +231,6 @@ MOST = 100
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive jobs of a pair."""
-
     pair: Pair
     number: int
     visits: tuple[FleetVisit, ...]

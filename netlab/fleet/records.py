@@ -199,7 +199,6 @@ def _narrowest(side: pd.DataFrame) -> Asked:
 
 
 def _samples(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
-    """Interval samples of some runs of a store."""
     parts = [store.part("intervals", "")]
     for part, some in runs.groupby("part"):
         rows = store.part("intervals", str(part))

@@ -342,8 +342,6 @@ class LeaseRefused(HostError):
 
 @dataclass(frozen=True)
 class HostLease:
-    """A controller and its number, as a host records them."""
-
     controller: str
     number: int
 

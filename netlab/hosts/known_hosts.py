@@ -22,8 +22,6 @@ RSA_SIGNATURES = ("rsa-sha2-512", "rsa-sha2-256")
 
 
 class UnknownHostKey(paramiko.SSHException):
-    """The server presented a key that is not in a known_hosts file."""
-
     def __init__(self, hostname: str, key: paramiko.PKey, why: str = ""):
         self.hostname, self.key, self.why = hostname, key, why
         super().__init__(f"{hostname} presented an unknown {key.get_name()} key")

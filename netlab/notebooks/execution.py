@@ -149,8 +149,6 @@ class _Client(PapermillNotebookClient):
 
 
 class _Engine(NBClientEngine):
-    """Papermill's engine over a kernel that stays."""
-
     @classmethod
     def execute_managed_notebook(
         cls, nb_man, kernel_name, *, kernel: Kernel, on_progress: Callable, **_settings: object

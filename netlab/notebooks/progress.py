@@ -96,7 +96,6 @@ class SilenceWatch:
         self._thread.join()
 
     def progressed(self) -> None:
-        """Start the time anew."""
         self._last_progress_s = self._clock()
 
     def _watch(self) -> None:

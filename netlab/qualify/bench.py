@@ -38,8 +38,6 @@ Mode = Literal["same", "best"]
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to run a tool, as the options of a study."""
-
     record_length_B: int
     send: Send = "copy"
     receive: Receive = "copy"
@@ -109,7 +107,6 @@ class Matrix:
     seed: int = 2003
 
     def streams_of(self, contender: str) -> list[int]:
-        """Numbers of streams that a contender can run."""
         most = LIMITS[contender].streams if contender not in OWN else None
         return [count for count in self.streams if most is None or count <= most]
 

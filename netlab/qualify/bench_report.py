@@ -102,7 +102,6 @@ def samples_of(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def medians(samples: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell and contender."""
     rate, *others = "goodput_MBps", "cpu_s_per_GB", "steal_percent", "foreign_percent"
     frame = samples.astype(dict.fromkeys((rate, *others), float))
     frame.loc[frame[rate].isna(), others] = math.nan
@@ -250,7 +249,6 @@ class Conclusions:
 
     @classmethod
     def of(cls, study: Study, directory: Path) -> Conclusions:
-        """Conclusions from the store of a benchmark's rounds."""
         runs = Store(directory).runs()
         samples, provenance = samples_of(runs), json.loads(runs["provenance"].iloc[0])
         own = samples.loc[samples["contender"] == GENSINK, "error"]
@@ -271,7 +269,6 @@ class Conclusions:
         )
 
     def tables(self) -> dict[str, Table]:
-        """Tables by the name of their file."""
         captions = {
             "medians": "Goodput and CPU cost, medians over the rounds",
             "ratios": "Goodput of gensink over that of each other contender",
@@ -370,8 +367,6 @@ def _load(samples: pd.DataFrame) -> str:
 
 
 def _text(frame: pd.DataFrame) -> str:
-    """A frame as text, numbers to three or four digits."""
-
     def number(value: float) -> str:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 

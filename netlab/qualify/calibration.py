@@ -254,7 +254,6 @@ class CalibrationPart(ABC):
         return "\n".join([*(f"{t.caption}\n{_text(t)}\n" for t in tables), *self.notes])
 
     def as_json(self) -> dict:
-        """Settings, cells and every try as JSON values."""
         return {
             "settings": {**asdict(self.plan), "congestion": self.CONGESTION},
             **{name: frame.to_dict("records") for name, frame in self.frames.items()},
@@ -263,7 +262,6 @@ class CalibrationPart(ABC):
 
 
 def _text(table: Table) -> str:
-    """The rows of a table as text, its index as well, numbers in their formats."""
     frame = table.frame.reset_index()
     for name, form in trust.FORMATS.items():
         if name in frame:
@@ -454,7 +452,6 @@ class CalibrationDocument:
         return text if off else None
 
     def as_json(self) -> dict:
-        """The document as JSON values, with every run; unmeasured parts are left out."""
         return {
             "netlab_calibration": SCHEMA,
             "started_at": self.started_at,

@@ -42,7 +42,6 @@ def study_of(cells: Sequence[Any], mtus_B: Iterable[int], title: str, congestion
 
 
 def check_levels(*limits: tuple[str, float, float, Sequence[float]]) -> None:
-    """Refuse an option without a level, or with a level out of range."""
     for key, low, high, levels in limits:
         check(levels, key, None, "has no level", "E-CALIBRATION-001")
         text = f"is from {low:g} to {high:g}"

@@ -170,7 +170,6 @@ def _content(path: Path) -> bytes:
 
 
 def read_file(path: Path) -> ReadFile:
-    """Read and parse one file, which must have a run that can be read."""
     content, where = _content(path), str(path)
     try:
         text = text_of(content)

@@ -64,7 +64,6 @@ class Facts:
 
     @property
     def path_name(self) -> str:
-        """Name of the path."""
         return self.path or f"{self.sender}-{self.receiver}"[:48]
 
 
@@ -83,7 +82,6 @@ MOST_PACING_MBPS = 1e6
 
 
 def _place(row: Mapping[str, Any]) -> tuple:
-    """Values that all runs of a group of a study share."""
     levels = parse_json(row["factors"] or "{}", "factors")
     return (*(row[name] for name in ("path", "sender", "direction", "congestion")), *levels)
 
@@ -242,7 +240,6 @@ def _summary(values_ms: tuple[float, ...]) -> dict[str, float]:
 
 
 def interval_rows_of(run_id: str, record: Record) -> list[dict]:
-    """Rows of `INTERVAL_COLUMNS` for the samples that the tool gave."""
     return [
         {"run_id": run_id, "direction": name, **asdict(sample)}
         for name, flow in zip(("forward", "reverse"), record.flows, strict=False)
@@ -311,14 +308,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Imported:
-    """Result of an import."""
-
     block_id: str | None
     files: tuple[Outcome, ...]
 
     @property
     def run_ids(self) -> tuple[str, ...]:
-        """Ids of all new runs."""
         return tuple(run_id for one in self.files for run_id in one.run_ids)
 
     def refused(self) -> list[BadInput]:
@@ -419,7 +413,6 @@ def _check_way(record: Record, source: ReadFile, ways: dict[bool, Path]) -> None
 
 
 def _rounds(run_ids: Iterable[str]) -> dict[str, int]:
-    """Count the imported runs of each cell."""
     rounds: dict[str, int] = {}
     for run_id in run_ids:
         if run_id.startswith("imported@"):

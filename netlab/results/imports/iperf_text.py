@@ -347,7 +347,6 @@ class CsvRun(PrintedRun):
 
 
 def _wrong_sum(line: Line) -> dict[str, object]:
-    """What a run says of a sum that is not that of its streams."""
     return {"sum": f"the sum in line {line.number} is not that of the streams, which are taken"}
 
 

@@ -156,7 +156,6 @@ def _path_mtu(doc: View) -> int | None:
 def _samples_of_iperf3(
     doc: View, sockets: list[int], omit_s: float, local_sends: bool, both: bool
 ) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
-    """Interval samples of the forward and of the reverse direction."""
     samples: tuple[list[Sample], list[Sample]] = ([], [])
     numbers: tuple[dict[int, int], dict[int, int]] = ({}, {})
     last_s: dict[int, float] = {}
@@ -224,7 +223,6 @@ def _flow_of_iperf3(
 
 
 def _streams_total(end: View, part: str, local_sends: bool) -> int:
-    """Bytes that the local ends of one direction's streams moved."""
     ends = [s.at("sender" if local_sends else "receiver") for s in end.each("streams")]
     own = [e for e in ends if "sender" not in e or (e.at("sender").value is True) == local_sends]
     return sum(one.at("bytes").count() for one in own)
@@ -298,7 +296,6 @@ def _t0(began: View, raw: View, names: list[str]) -> float:
 
 
 def _pings(raw: View, version: int) -> dict[str, tuple[float, ...]]:
-    """The latencies that were measured beside the streams, by series."""
     pings = {}
     for name in raw.value if isinstance(raw.value, dict) else ():
         if name.startswith("Ping (ms)") and raw.at(name).value:

@@ -159,7 +159,6 @@ def _unit(line: int, text: str) -> float:
 
 
 def of_netperf(run: _NetperfRun) -> Record:
-    """A run of netperf by its output selectors."""
     line, keys = run.line, run.keys
 
     def number(key: str) -> Printed:
@@ -208,7 +207,6 @@ NEPER = re.compile(r"^(?:local_throughput|throughput_units|invalid_secret_count)
 
 
 def of_neper(text: str) -> Record:
-    """The run of one end."""
     keys = dict(line.split("=", 1) for _, line in numbered(text) if re.match(r"\w+=", line))
     expect("throughput_units" in keys, 1, "request and response; it has no goodput", "E-IMPORT-129")
     rate, time, flows = (keys.get(k, "") for k in ("throughput", "total_run_time", "num_flows"))
@@ -353,7 +351,6 @@ def of_pscheduler(doc: View) -> Record:
 
 
 def _samples_of_pscheduler(result: View) -> Iterator[Sample]:
-    """The intervals of each stream within the summary."""
     last_s: dict[int, float] = {}
     numbers: dict[int, int] = {}
     for stream in result.each("intervals", "streams"):
