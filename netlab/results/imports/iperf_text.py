@@ -113,12 +113,7 @@ class Iperf2Run(PrintedRun):
     reversed_run: bool = False
     lines: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
     flows: int = 0
-    mss_B: int | None = None
-    record_length_B: int | None = None
-    buffer_B: int = 0
     effective_B: int | None = None
-    congestion: str | None = None
-    started_unix_s: float | None = None
     connect_rtt_us: list[int] = field(default_factory=list)
     wrong_sum: dict[str, object] = field(default_factory=dict)
 
@@ -159,15 +154,15 @@ class Iperf2Run(PrintedRun):
             self.is_server = self.serves = role
         elif match := _WINDOW.fullmatch(line):
             if asked := _REQUESTED.search(match["more"]):
-                self.buffer_B, self.effective_B = _size_B(asked), _size_B(match)
+                self.facts["buffer_B"], self.effective_B = _size_B(asked), _size_B(match)
             elif "default" not in match["more"]:
-                self.buffer_B = self.effective_B = _size_B(match)
+                self.facts["buffer_B"] = self.effective_B = _size_B(match)
         elif match := _RECORD.fullmatch(line):
-            self.record_length_B = _size_B(match)
+            self.facts["record_length_B"] = _size_B(match)
         elif match := _CONGESTION.fullmatch(line):
-            self.congestion = match["name"]
+            self.facts["congestion"] = match["name"]
         elif match := _MSS_AFTER.fullmatch(line):
-            self.mss_B = self.mss_B or int(match["mss"])
+            self.facts["mss_B"] = self.facts.get("mss_B") or int(match["mss"])
         elif _FAILED.fullmatch(line) and not line.startswith("WARNING:"):
             raise damaged(number, f"the run failed: {line[:120]}", code="E-IMPORT-030")
         elif line.startswith("[") and not _BRACKETS.fullmatch(line):
@@ -180,12 +175,11 @@ class Iperf2Run(PrintedRun):
         self.silent.add(match["id"])
         self.reversed_run |= "(reverse)" in match["more"]
         if mss := _MSS_CONNECTED.search(match["more"]):
-            self.mss_B = int(mss["mss"])
+            self.facts["mss_B"] = int(mss["mss"])
             self.connect_rtt_us.append(int(mss["irtt"]))
         if started := _STARTED.search(match["more"]):
-            self.started_unix_s = unix_s(started["t"], "%Y-%m-%d %H:%M:%S")
-            dated = self.started_unix_s is not None
-            expect(dated, number, f"no date: {started['t']}", "E-IMPORT-033")
+            began = self.facts["started_unix_s"] = unix_s(started["t"], "%Y-%m-%d %H:%M:%S")
+            expect(began is not None, number, f"no date: {started['t']}", "E-IMPORT-033")
 
     def record(self) -> Record:
         expect(self.lines, self.first, "the run has no result line", "E-IMPORT-034")
@@ -210,16 +204,12 @@ class Iperf2Run(PrintedRun):
         return Record.of(
             *("iperf2", self.first, flows),
             client_sends=None if self.is_server is None else local_sends != self.is_server,
-            started_unix_s=self.started_unix_s,
-            mss_B=self.mss_B,
-            record_length_B=self.record_length_B,
-            buffer_B=self.buffer_B,
-            congestion=self.congestion,
             retransmits=self._retransmits(),
             sndbuf_B=self.effective_B if local_sends else None,
             rcvbuf_B=self.effective_B if not local_sends else None,
             rounded=True,
             extras=self.wrong_sum | rtts,
+            **{"buffer_B": 0} | self.facts,
         )
 
     def _retransmits(self) -> int | None:
@@ -394,7 +384,6 @@ class Iperf3Run(PrintedRun):
     omitted: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
     intervals: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
     totals: dict[str, dict[tuple[str, str], Line]] = field(default_factory=dict)
-    facts: dict[str, str] = field(default_factory=dict)
 
     def is_over_at(self, line: str) -> bool:
         line = _DATE3.sub("", line)

@@ -62,14 +62,10 @@ class NuttcpRun(PrintedRun):
     """A total is its amount, time and rate."""
 
     tool: str = "nuttcp"
-    version: str | None = None
     intervals: list[tuple[int, Printed, Printed]] = field(default_factory=list)
     brief: tuple[Printed, Printed, Printed] | None = None
     totals: dict[str, tuple[Printed, Printed, Printed]] = field(default_factory=dict)
     streams: int | None = None
-    buflen_B: int | None = None
-    mss_B: int | None = None
-    retransmits: int | None = None
     rtt_ms: float | None = None
     ended: bool = False
     sockets: set[str] = field(default_factory=set)
@@ -107,7 +103,7 @@ class NuttcpRun(PrintedRun):
             self.intervals.append((number, amount, time_s))
             return
         self.brief = whole
-        self.retransmits = int(match["retrans"]) if match["retrans"] else None
+        self.facts["retransmits"] = int(match["retrans"]) if match["retrans"] else None
         self.rtt_ms = float(match["rtt"]) if match["rtt"] else None
 
     def _take_side(self, number: int, side: re.Match) -> None:
@@ -129,17 +125,17 @@ class NuttcpRun(PrintedRun):
             possible = 1 <= streams <= MAX_STREAMS and self.streams in (None, streams)
             expect(possible, number, f"{streams} streams cannot be", "E-IMPORT-071")
             self.streams = streams
-            self.buflen_B = int(shape["buflen"])
+            self.facts["record_length_B"] = int(shape["buflen"])
         elif not _IGNORED_REST.fullmatch(rest):
             reason = "the run failed" if "rror" in rest else "not a line of nuttcp or ttcp"
             raise damaged(number, f"{reason}: {rest[:100]!r}", code="E-IMPORT-072")
         if version := re.match(r"v([\d.]+): socket", rest):
-            self.version = version[1]
+            self.facts["version"] = version[1]
         if connected := re.search(rf"with mss=(\d{{1,5}})(?:, RTT=({NUMBER}) ms)?$", rest):
-            self.mss_B = int(connected[1])
+            self.facts["mss_B"] = int(connected[1])
             self.rtt_ms = float(connected[2]) if connected[2] else None
         if again := re.fullmatch(r"retrans = (\d{1,12})", rest):
-            self.retransmits = int(again[1])
+            self.facts["retransmits"] = int(again[1])
 
     def record(self) -> Record:
         sent, received = self.totals.get("t"), self.totals.get("r")
@@ -175,12 +171,9 @@ class NuttcpRun(PrintedRun):
             sent_B=round(sent[0].value) if sent else None,
             received_B=round(amount.value) if at_receiver else None,
             samples=tuple(samples),
-            version=self.version,
-            mss_B=self.mss_B,
-            record_length_B=self.buflen_B,
-            retransmits=self.retransmits,
             rounded=self.tool == "nuttcp",
             extras=extras,
+            **self.facts,
         )
 
 

@@ -364,6 +364,8 @@ class PrintedRun(ABC):
     first: int
     failed: BadInput | None = None
     """Why the run is refused; lines up to its end are still its own."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Fields of its record that are known so far."""
 
     def next(self, number: int) -> PrintedRun:
         return type(self)(number)
