@@ -236,10 +236,7 @@ class Cells:
         check(fine, "confidence", self.confidence, text, "E-ANALYSIS-002")
 
     def __call__(
-        self,
-        runs: pd.DataFrame,
-        intervals: pd.DataFrame | None = None,
-        study: Study | None = None,
+        self, runs: pd.DataFrame, intervals: pd.DataFrame | None = None, study: Study | None = None
     ) -> pd.DataFrame:
         parts = _by_cell(valid(runs), "goodput_MBps", "bus_MBps", "run_id")
         everything = _by_cell(runs, "flags", "goodput_MBps", "sent_MBps", "bus_MBps")

@@ -129,11 +129,7 @@ def mean_ratio_of(logs: np.ndarray, confidence: float) -> Ratio:
 
 
 def effects(
-    runs: pd.DataFrame,
-    factor: str,
-    *,
-    levels: tuple | None = None,
-    confidence: float = 0.95,
+    runs: pd.DataFrame, factor: str, *, levels: tuple | None = None, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Effect of each step of a factor in every context where both of its levels were measured."""
     further = printed.names(runs) if factor not in FACTORS else []

@@ -196,11 +196,7 @@ STATEMENTS: tuple[tuple[str, str, Callable[[Material], Answers]], ...] = (
         "tables 2 to 6, 1 Stream, + Kernel Tuning against + Driver Tuning",
         lambda m: _tuning_lifts(m, m.tunings[-2:] if len(m.tunings) > 2 else ()),
     ),
-    (
-        "The smallest MTU is bound by the CPU",
-        "4.1.2: the CPU can not keep up",
-        _small_bound_by_cpu,
-    ),
+    ("The smallest MTU is bound by the CPU", "4.1.2: the CPU can not keep up", _small_bound_by_cpu),
     (
         "Jumbo frames, fully tuned, are bound by the bus",
         "1 and 6: the PCI-X limit",

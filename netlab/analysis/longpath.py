@@ -529,10 +529,8 @@ def samples_of(measured: Measured) -> LongPath:
     """Add the samples of its runs to a study of a long path."""
     store = Store(measured.results)
     if not traced(measured.results):
-        raise NetlabError(
-            f"{measured.results} holds no traces; the study needs trace: true",
-            code="E-ANALYSIS-010",
-        )
+        text = f"{measured.results} holds no traces; the study needs trace: true"
+        raise NetlabError(text, code="E-ANALYSIS-010")
     samples = measured.intervals
     at = measured.campaign
     intervals = store.rows("intervals", campaign=at) if samples is None else samples

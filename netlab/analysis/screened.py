@@ -144,14 +144,12 @@ def read_screen(path: Path) -> ScreenRecord:
     try:
         content = read_json(path)
         if content["netlab_screen"] != VERSION:
-            raise ValueError(
-                "written by another version of netlab; screen again: no valid run is repeated"
-            )
+            text = "written by another version of netlab; screen again: no valid run is repeated"
+            raise ValueError(text)
         return _record(content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise NetlabError(
-            f"{path} cannot be read as a screen: {why(error)}", code="E-ANALYSIS-041"
-        ) from None
+        text = f"{path} cannot be read as a screen: {why(error)}"
+        raise NetlabError(text, code="E-ANALYSIS-041") from None
 
 
 def _record(content: dict) -> ScreenRecord:

@@ -47,7 +47,7 @@ TABLES = {
             "calibration",
             "Goodput on paths of known rates, beside what TCP can carry there",
             ("rate_Mbps", "mtu_B"),
-        ),
+        )
     },
     EMULATOR: {
         "round_trips": CalibratedTable(

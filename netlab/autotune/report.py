@@ -204,9 +204,8 @@ def taken(study: Study, fragment: Path | str) -> Study:
     groups = {group["name"]: group for group in content["groups"]}
     own_groups = keys.pop("groups", [])
     if not isinstance(own_groups, list) or not all(isinstance(one, dict) for one in own_groups):
-        raise BadInput(
-            "must be a list of mappings", where=where, key="groups", code="E-AUTOTUNE-007"
-        )
+        text = "must be a list of mappings"
+        raise BadInput(text, where=where, key="groups", code="E-AUTOTUNE-007")
     had, new = list(content["streams"]), keys.get("streams")
     if isinstance(new, list):
         keys["streams"] = had + [n for n in new if type(n) is not int or n not in had]

@@ -60,11 +60,8 @@ class _Until:
     def poll(self, timeout_s: float) -> dict | None:
         left_s = self.end_s - self.now()
         if left_s <= 0:
-            raise RunError(
-                f"{self.host}: the run hung and was aborted",
-                reason="timeout",
-                code="E-AUTOTUNE-016",
-            )
+            text = f"{self.host}: the run hung and was aborted"
+            raise RunError(text, reason="timeout", code="E-AUTOTUNE-016")
         return self.channel.poll(min(timeout_s, left_s))
 
 
@@ -251,9 +248,8 @@ def autotune(
             wait_s = min(ask.study.noise.wait, WAIT_SHARE * ask.seconds)
             wait_until_quiet(LoadSpan.of(endpoints), ask.study.noise, wait_s, say=say)
         if now() + path.run_s > end_s:
-            raise NetlabError(
-                f"the hosts were ready only after {now() - began_s:.0f} s", code="E-AUTOTUNE-015"
-            )
+            text = f"the hosts were ready only after {now() - began_s:.0f} s"
+            raise NetlabError(text, code="E-AUTOTUNE-015")
         start = ask.start
         scouted = path.scout(start)
         levels, refused = factors(start, scouted, engines=ask.engines, given=ask.given)

@@ -163,11 +163,8 @@ def _check(code: int, err: Any) -> None:
     if code != lib.NL_OK:
         key = text_of(err.key)
         message = text_of(err.message)
-        raise CoreError(
-            f"{key}: {message}" if key else message,
-            reason=text_of(lib.nl_code_name(code)),
-            code="E-CORE-001",
-        )
+        text = f"{key}: {message}" if key else message
+        raise CoreError(text, reason=text_of(lib.nl_code_name(code)), code="E-CORE-001")
 
 
 def version() -> str:

@@ -263,9 +263,5 @@ def _require_congestions(study: Study, path: str, host: Host) -> None:
 
 def _known(kind: str, given: str | None, names: list[str]) -> None:
     if given is not None and given not in names:
-        raise BadInput(
-            f"the study has the {kind}s {', '.join(names)}",
-            key=kind,
-            value=given,
-            code="E-FACE-001",
-        )
+        text = f"the study has the {kind}s {', '.join(names)}"
+        raise BadInput(text, key=kind, value=given, code="E-FACE-001")

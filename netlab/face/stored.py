@@ -243,11 +243,8 @@ class StoredResults:
         found = self.runs
         for column in levels:
             if column not in found:
-                raise BadInput(
-                    f"the runs have no such column; factors are {', '.join(FACTORS)}",
-                    key=column,
-                    code="E-FACE-002",
-                )
+                text = f"the runs have no such column; factors are {', '.join(FACTORS)}"
+                raise BadInput(text, key=column, code="E-FACE-002")
         for column, wanted in levels.items():
             values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
             designed = self.cells[column].unique() if column in self.cells else []
@@ -255,11 +252,7 @@ class StoredResults:
             for value in values:
                 if value not in known:
                     listed = ", ".join(map(str, known[:12])) + ", ..." * (len(known) > 12)
-                    raise BadInput(
-                        f"no run has this value; there are {listed}",
-                        key=column,
-                        value=value,
-                        code="E-FACE-003",
-                    )
+                    text = f"no run has this value; there are {listed}"
+                    raise BadInput(text, key=column, value=value, code="E-FACE-003")
             found = found[found[column].isin(values)]
         return found

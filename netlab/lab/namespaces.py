@@ -18,11 +18,7 @@ TOOL_TIMEOUT_S = 20.0
 
 
 def shielded(
-    argv: Sequence[str],
-    *,
-    input: str = "",
-    busy: int | None = None,
-    search_path: str = SEARCH_PATH,
+    argv: Sequence[str], *, input: str = "", busy: int | None = None, search_path: str = SEARCH_PATH
 ) -> subprocess.CompletedProcess[str]:
     """Run a program; a Ctrl-C at the terminal interrupts netlab, which cleans up, and not it."""
     return subprocess.run(

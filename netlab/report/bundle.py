@@ -252,12 +252,8 @@ def bundle(
     `redact` replaces the words of a network, and leaves out notebooks of blocks and of the user.
     """
     if licence and not LICENCE.fullmatch(licence):
-        raise BadInput(
-            "is not a URL, such as https://spdx.org/licenses/CC-BY-4.0",
-            key="--license",
-            value=licence,
-            code="E-REPORT-008",
-        )
+        message = "is not a URL, such as https://spdx.org/licenses/CC-BY-4.0"
+        raise BadInput(message, key="--license", value=licence, code="E-REPORT-008")
     directory = directory.absolute()
     with scratch("bundle") as work:
         measured = load_measured(directory)
@@ -453,11 +449,8 @@ def unpacked(file: Path) -> Iterator[Path]:
         unpack(file, work)
         for name in (MANIFEST, METADATA, PROVENANCE, STUDY):
             if not (work / name).is_file():
-                raise BadInput(
-                    f"is not a bundle of netlab: {name} is missing",
-                    where=str(file),
-                    code="E-REPORT-009",
-                )
+                text = f"is not a bundle of netlab: {name} is missing"
+                raise BadInput(text, where=str(file), code="E-REPORT-009")
         yield work
 
 
@@ -468,9 +461,8 @@ def stated_versions(directory: Path) -> dict[str, str]:
         stated = read_json(file)["reported_with"]
         return {str(name): str(version) for name, version in stated.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(
-            f"cannot be read: {why(error)}", where=PROVENANCE, code="E-REPORT-010"
-        ) from None
+        text = f"cannot be read: {why(error)}"
+        raise BadInput(text, where=PROVENANCE, code="E-REPORT-010") from None
 
 
 def keep_records(directory: Path, target: Path) -> Path:
@@ -487,12 +479,11 @@ def keep_records(directory: Path, target: Path) -> Path:
     for name in names_in(source):
         there = target / name
         if not there.is_file() or digest_of(there) != digest_of(source / name):
-            raise BadInput(
+            text = (
                 f"exists and is not a copy of the bundle's results: {name} differs; remove it, or "
-                "name other results (--results)",
-                where=str(target),
-                code="E-REPORT-011",
+                "name other results (--results)"
             )
+            raise BadInput(text, where=str(target), code="E-REPORT-011")
     return target
 
 

@@ -11,10 +11,7 @@ from markupsafe import Markup
 from netlab.analysis import conditions, trust
 from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
-from netlab.analysis.trust import (
-    Concern,
-    counted,
-)
+from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
 from netlab.report.page import Page, Section, as_html, page, template
 from netlab.results.columns import FLAGS

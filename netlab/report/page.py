@@ -148,13 +148,7 @@ def page(name: str, *sections: Section) -> Page:
 
 
 def page_of(
-    file: str,
-    title: str,
-    short: str,
-    summary: str,
-    sections: Sequence[Section],
-    *,
-    part: str = "",
+    file: str, title: str, short: str, summary: str, sections: Sequence[Section], *, part: str = ""
 ) -> Page:
     """A page with a heading of level 1 and its sections."""
     name = anchor(title)
@@ -195,9 +189,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 def template(name: str) -> jinja2.Template:
     """A template of HTML; texts are escaped."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
     )
     environment.filters |= {"anchor": anchor, "as_html": as_html}
     return environment.get_template(name)
@@ -226,18 +218,16 @@ def replacing(target: Path) -> Iterator[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             work = stack.enter_context(scratch("site", beside=target))
         except OSError as error:
-            raise NetlabError(
-                f"cannot write a site beside {target}: {error.strerror}", code="E-REPORT-003"
-            ) from None
+            text = f"cannot write a site beside {target}: {error.strerror}"
+            raise NetlabError(text, code="E-REPORT-003") from None
         try:
             yield work
             (work / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
             work.chmod(0o755)
             _swap(work, target)
         except OSError as error:
-            raise NetlabError(
-                f"cannot write {target}: {error.strerror or error}", code="E-REPORT-004"
-            ) from None
+            text = f"cannot write {target}: {error.strerror or error}"
+            raise NetlabError(text, code="E-REPORT-004") from None
 
 
 def _check(target: Path) -> None:
@@ -248,17 +238,12 @@ def _check(target: Path) -> None:
         pass
     except NotADirectoryError:  # it, or a directory above it, which making it will say
         if target.parent.is_dir():
-            raise BadInput(
-                "not a directory", key="out_dir", value=str(target), code="E-REPORT-005"
-            ) from None
+            text = "not a directory"
+            raise BadInput(text, key="out_dir", value=str(target), code="E-REPORT-005") from None
     # looked for again, as another report may have replaced and removed what was listed
     if names and MARKER not in names and not (target / MARKER).is_file():
-        raise BadInput(
-            "contains files but is not a netlab site; choose another or empty it",
-            key="out_dir",
-            value=str(target),
-            code="E-REPORT-006",
-        )
+        text = "contains files but is not a netlab site; choose another or empty it"
+        raise BadInput(text, key="out_dir", value=str(target), code="E-REPORT-006")
 
 
 def _swap(work: Path, target: Path) -> None:

@@ -153,11 +153,8 @@ def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, 
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
         taken = {*files.values(), *OWN_FILES}
         if name in taken or name.startswith(SCREEN_PAGE):
-            raise BadInput(
-                "another page of the site has this name",
-                where=str(notebook.path),
-                code="E-REPORT-007",
-            )
+            text = "another page of the site has this name"
+            raise BadInput(text, where=str(notebook.path), code="E-REPORT-007")
         files[notebook] = name
     return files
 
@@ -383,9 +380,8 @@ def publish(
     directory = directory.absolute()
     frozen = study_file(directory)
     if not frozen.is_file():
-        raise NetlabError(
-            f"{directory} contains no results of a study; run it first", code="E-REPORT-001"
-        )
+        message = f"{directory} contains no results of a study; run it first"
+        raise NetlabError(message, code="E-REPORT-001")
     site = site.absolute()
     step("records", 0.0)
     with nullcontext(running) if running else Executions() as running:

@@ -122,10 +122,8 @@ def other_figures(
     done = _run((*wall, *python, RECOMPUTE, str(directory), str(work)), work)
     if done.returncode != 0:
         if os.strerror(errno.ENOSPC) in done.stderr:  # a lack of this machine, not of the bundle
-            raise NetlabError(
-                f"{work}: no space left; free some there, or name another directory in TMPDIR",
-                code="E-REPORT-014",
-            )
+            message = f"{work}: no space left; free some there, or name another directory in TMPDIR"
+            raise NetlabError(message, code="E-REPORT-014")
         reason = done.stderr.strip().rpartition("\n")[2]
         return [Deviation(RESULTS, "", "records of a report", f"not publishable: {reason}")]
     for name in done.stdout.splitlines():

@@ -12,15 +12,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis import cells
-from netlab.analysis.compare import (
-    CANNOT_TELL,
-    FASTER,
-    SAME,
-    SLOWER,
-    bonferroni,
-    decide,
-    holm,
-)
+from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, bonferroni, decide, holm
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, p_value, paired_ratio
 from netlab.analysis.screened import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
 from netlab.errors import BadInput, NetlabError, check, require

@@ -114,10 +114,7 @@ def sentence(found: pd.DataFrame) -> str:
 
 
 def claims_table(
-    found: pd.DataFrame,
-    *,
-    document: str | None = None,
-    verdict: Verdict | str | None = None,
+    found: pd.DataFrame, *, document: str | None = None, verdict: Verdict | str | None = None
 ) -> Table:
     frame, caption = found, "Claims"
     if document is not None:

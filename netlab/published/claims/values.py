@@ -364,9 +364,8 @@ def evaluate(expression: str | float, names: Mapping[str, Any]) -> Any:
             str(value)  # raises the error of an unknown name
         return value
     except TemplateError as error:
-        raise BadInput(
-            f"not a usable expression: {error}", value=expression, code="E-PUBLISHED-001"
-        ) from None
+        text = f"not a usable expression: {error}"
+        raise BadInput(text, value=expression, code="E-PUBLISHED-001") from None
 
 
 @cache
