@@ -25,11 +25,7 @@ CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 README = (ROOT / "README.md").read_text()
 
-CONDA_NAMES = {
-    "matplotlib": "matplotlib-base",
-    "ruamel-yaml": "ruamel.yaml",
-    "typst": "typst-py",
-}
+CONDA_NAMES = {"matplotlib": "matplotlib-base", "ruamel-yaml": "ruamel.yaml", "typst": "typst-py"}
 """Packages that conda-forge calls otherwise; matplotlib there also brings a Qt."""
 
 CONDA_ONLY = {"python", "pip", "c-compiler", "cmake", "ninja", "make"}

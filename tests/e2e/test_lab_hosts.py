@@ -251,7 +251,7 @@ def test_the_agent_lies_where_programs_run_or_where_the_study_says(host, tmp_pat
     places = f"{home}/netlab and /run/user/0/netlab-cache and /var/tmp/netlab-0"
     assert clean_host(host).startswith(f"removed {places}: ")
     assert host.run(("ls", "-A", "/var/tmp", "/run/user/0")).stdout.split() == [
-        *("/run/user/0:", "/var/tmp:"),
+        *("/run/user/0:", "/var/tmp:")
     ]
     host.agent_directory = str(tmp_path / "a place")  # as a study says
     pushed = push_agent(host, binary)

@@ -26,10 +26,7 @@ STUDY = lab_study(
             "link": {"rate_Mbps": 1000.0},
         },
         "tuned": {
-            "ends": [
-                {"host": "b", "address": "192.0.2.1"},
-                {"host": "c", "address": "192.0.2.77"},
-            ],
+            "ends": [{"host": "b", "address": "192.0.2.1"}, {"host": "c", "address": "192.0.2.77"}],
             "link": {
                 "interrupt_delay_us": 0.0,
                 "segmentation_offload": True,
@@ -41,10 +38,7 @@ STUDY = lab_study(
             "link": {"interrupt_delay_us": 0.0, "queues": 2},
         },
         "long": {
-            "ends": [
-                {"host": "a", "interface": "long0"},
-                {"host": "b", "interface": "long0"},
-            ],
+            "ends": [{"host": "a", "interface": "long0"}, {"host": "b", "interface": "long0"}],
             "link": {
                 "emulator": {
                     "with": "netlab",

@@ -39,8 +39,7 @@ def study(group: dict | None = None, **words) -> Study:
 
 
 @pytest.mark.parametrize(
-    ("printed", "there"),
-    [("netem\nrate\nseed\n", ALL), ("netem\nrate\n", NO_SEED), ("", NONE)],
+    ("printed", "there"), [("netem\nrate\nseed\n", ALL), ("netem\nrate\n", NO_SEED), ("", NONE)]
 )
 def test_features_are_probed_in_a_namespace_of_their_own(printed, there):
     ran: list[tuple[str, ...]] = []

@@ -6,13 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netlab.analysis.compare import (
-    CANNOT_TELL,
-    FASTER,
-    SAME,
-    SLOWER,
-    compare_pairs,
-)
+from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, compare_pairs
 
 FAMILIES, CELLS = 200, 12
 EVERY_OTHER = np.where(np.arange(CELLS) % 2, 1.3, 1.0)

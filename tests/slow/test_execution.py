@@ -138,19 +138,6 @@ def test_an_unknown_parameter_never_reaches_papermill(notebook, name):
     assert "\n" not in str(caught.value)
 
 
-CELL = '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "code"}]}'
-
-
-@pytest.mark.parametrize("content", ["text", "[]", '{"nbformat": 99, "cells": []}', CELL, "\xff"])
-def test_an_invalid_notebook_is_refused_in_one_line(tmp_path, content):
-    path = tmp_path / "n.ipynb"
-    path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(BadInput, match="is not a notebook") as caught:
-        declared(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def test_what_cannot_be_read_or_parsed_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "none.ipynb"):
         with pytest.raises(BadInput, match="cannot be read"):

@@ -142,5 +142,5 @@ def test_claims_are_chosen_by_document_and_verdict(tmp_path):
     assert len(wrong) == (found.frame["verdict"] == "contradicted").sum() > 0
     assert shown(found) and found.chart.alt and len(found.counts().frame) > 5
     assert {path.name for path in found.export(tmp_path).iterdir()} == {
-        *("claims.csv", "claims.tex", "claims-verdicts.csv", "claims-verdicts.tex"),
+        *("claims.csv", "claims.tex", "claims-verdicts.csv", "claims-verdicts.tex")
     }

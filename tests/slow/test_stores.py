@@ -17,14 +17,7 @@ from refusals import refused
 from scipy.stats import binom
 
 from netlab import study as studies
-from netlab.analysis.cells import (
-    CELL_COLUMNS,
-    CELL_KEYS,
-    Cells,
-    nominal_level,
-    valid,
-    window_rates,
-)
+from netlab.analysis.cells import CELL_COLUMNS, CELL_KEYS, Cells, nominal_level, valid, window_rates
 from netlab.analysis.compare import Asked, compare
 from netlab.errors import BadInput, NetlabError
 from netlab.fleet.records import Stores, stores_below

@@ -102,9 +102,7 @@ def study(two_machines: Machines) -> tuple[pd.DataFrame, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def tuned(
-    two_machines: Machines,
-) -> tuple[pd.DataFrame, list[str], dict[str, dict[str, set[str]]]]:
+def tuned(two_machines: Machines) -> tuple[pd.DataFrame, list[str], dict[str, dict[str, set[str]]]]:
     """A run on each card with every knob, and on the cables of host b frames that are dropped.
 
     Rows by path, settings of the card e1000e of each host during a run, and names of the drivers'

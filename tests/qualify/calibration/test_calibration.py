@@ -46,14 +46,26 @@ def cell_of(*runs: dict) -> dict:
     return row
 
 
-def test_tcp_can_carry_the_mss_of_every_frame():
-    # 1448 of 1514 bytes of 12.5 MB/s
-    assert RateCell(100.0, 1500).expected_MBps == pytest.approx(12.5 * 1448 / 1514)
-
-
-def test_the_bound_is_half_a_per_cent_and_one_from_ten_gigabit():
-    assert RateCell(1000.0, 9000).within_percent == 0.5
-    assert RateCell(10_000.0, 9000).within_percent == 1.0
+@pytest.mark.parametrize(
+    ("rate_Mbps", "mtu_B", "within_percent", "offloads", "window_s"),
+    [
+        (100.0, 576, 0.5, False, 2.0),
+        (1000.0, 9000, 0.5, False, 2.0),
+        (10_000.0, 9000, 1.0, False, 2.0),
+        (10_000.0, 1500, 1.0, True, 2.0),
+        # a thousand frames, however long they are
+        (10.0, 16114, 0.5, False, 16128 * 8 / 10e6 * 1000),
+    ],
+)
+def test_bound_offloads_and_window_follow_from_rate_and_mtu(
+    rate_Mbps, mtu_B, within_percent, offloads, window_s
+):
+    cell = RateCell(rate_Mbps, mtu_B)
+    assert (cell.within_percent, cell.offloads) == (within_percent, offloads)
+    assert cell.stream(RatePlan(seconds=2.0)).window_s == pytest.approx(window_s)
+    # the MSS of every frame
+    share = (mtu_B - 52) / (mtu_B + 14)
+    assert cell.expected_MBps == pytest.approx(rate_Mbps / 8 * share)
 
 
 def test_the_plan_covers_the_rates_and_mtus_asked_for():
@@ -61,18 +73,6 @@ def test_the_plan_covers_the_rates_and_mtus_asked_for():
     assert {cell.rate_Mbps for cell in cells} >= {10.0, 10_000.0}
     assert {cell.mtu_B for cell in cells} >= {576, 16114}
     assert len(QUICK.cells) < len(cells)
-
-
-def test_a_window_holds_a_thousand_frames_however_long_they_are():
-    slow = RateCell(10.0, 16114).stream(RatePlan(seconds=2.0))
-    assert slow.window_s == pytest.approx(16128 * 8 / 10e6 * 1000)
-    assert RateCell(1000.0, 1500).stream(RatePlan(seconds=2.0)).window_s == 2.0
-
-
-def test_offloads_are_on_only_at_high_frame_rates():
-    assert RateCell(10_000.0, 1500).offloads
-    assert not RateCell(10_000.0, 9000).offloads
-    assert not RateCell(100.0, 576).offloads
 
 
 def test_the_lab_has_one_path_a_rate_shaped_to_it():
