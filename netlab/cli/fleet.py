@@ -11,6 +11,7 @@ import click
 from netlab.cli.main import main
 from netlab.cli.options import (
     file_option,
+    in_columns,
     load_measurable,
     note,
     options,
@@ -286,13 +287,11 @@ def status_command(results: Path) -> None:
 
     RESULTS is a directory, or the name of a study. The log is fleet/events.jsonl in it.
     """
-    from rich.console import Console
-
-    from netlab.fleet.controller import fleet_status
+    from netlab.fleet.controller import HEADS, fleet_status
 
     status = fleet_status(_read(results))
-    wide = None if sys.stdout.isatty() else 200
-    Console(markup=False, width=wide).print(status.table())
+    click.echo(status.sentence)
+    click.echo(in_columns(HEADS, *(tuple(map(str, host)) for host in status.hosts)))
 
 
 @fleet_group.command("links")

@@ -106,6 +106,11 @@ site_option = directory_option(
 )
 
 
+def in_columns(*rows: tuple[str, ...]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)) for row in rows)
+
+
 def note(text: object) -> None:
     click.echo(f"netlab: {text}", err=True)
 

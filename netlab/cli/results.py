@@ -19,6 +19,7 @@ from netlab.cli.options import (
     asked_outer,
     author_option,
     file_option,
+    in_columns,
     load_study,
     note,
     notebooks_of,
@@ -65,12 +66,7 @@ def list_command(results: str) -> None:
     """
     from netlab.results.store import summaries
 
-    click.echo(_columns(HEADS, *map(_row, summaries(_directory(results)))))
-
-
-def _columns(*rows: tuple[str, ...]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)) for row in rows)
+    click.echo(in_columns(HEADS, *map(_row, summaries(_directory(results)))))
 
 
 @results_group.command("show")
@@ -353,7 +349,7 @@ def import_command(
     told = ((one, text) for one in done.files for text in [one.imported, *one.reasons])
     rows = [(str(one.path), one.kind, text) for one, text in told if text]
     if len(rows) > 1:
-        click.echo(_columns(("file", "kind", "runs"), *rows), err=True)
+        click.echo(in_columns(("file", "kind", "runs"), *rows), err=True)
     errors = done.refused()
     for one in done.files:
         if not (one.run_ids or one.errors):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from netlab.errors import NetlabError
 from netlab.files.writing import take, write_json
@@ -39,10 +39,6 @@ from netlab.fleet.plan import (
     require_engine,
     write_workflow,
 )
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
 
 LOCK, LOG = ".lock", "engine.log"
 LOG_LINES = 10
@@ -255,17 +251,6 @@ class FleetStatus:
 
         frame = pd.DataFrame(self.hosts, columns=[*HEADS]).set_index("host")
         return Table(frame, self.sentence)._repr_html_()
-
-    def table(self) -> Table:
-        from rich.table import Table
-
-        table = Table(title=self.sentence, title_justify="left", box=None, pad_edge=False)
-        for head in HEADS:
-            is_number = head in ("done", "running", "failed", "left")
-            table.add_column(head, justify="right" if is_number else "left", no_wrap=head == "host")
-        for host in self.hosts:
-            table.add_row(*map(str, host))
-        return table
 
 
 def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> FleetStatus:
