@@ -231,8 +231,6 @@ def compare_generators(
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """A study with the comparison of its generators."""
-
     measured: Measured
     frame: pd.DataFrame
     bound_percent: float

@@ -103,8 +103,6 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A comparison of two sides."""
-
     frame: pd.DataFrame
     keys: tuple[str, ...]
     only: pd.DataFrame

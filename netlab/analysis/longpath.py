@@ -388,8 +388,6 @@ def label_of(run: Mapping) -> str:
 
 @dataclass(frozen=True)
 class LongPath:
-    """A measured study with the samples of its runs."""
-
     measured: Measured
     intervals: pd.DataFrame
     traces: pd.DataFrame

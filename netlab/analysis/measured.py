@@ -219,8 +219,6 @@ def computed_once(analysis: Callable[[Measured], MadeT]) -> Callable[[Measured],
 
 @dataclass(frozen=True)
 class Measured:
-    """A study with its measurements."""
-
     study: Study
     runs: pd.DataFrame
     cells: pd.DataFrame

@@ -145,8 +145,6 @@ FACTORS = (*BASE, *MORE)
 
 @dataclass(frozen=True, eq=False)
 class ComparedSide:
-    """One side of a comparison."""
-
     label: str
     study: Study
     runs: pd.DataFrame

@@ -109,7 +109,6 @@ class CalibratedPart:
         return self.started_at[:10]
 
     def table(self, name: str) -> pd.DataFrame:
-        """One of its tables."""
         return pd.DataFrame.from_records(self.content[name])
 
 

@@ -99,8 +99,6 @@ def ethernet_goodput_Mbps(rate_Mbps: float, mtu_B: int) -> float:
 
 @dataclass(frozen=True)
 class WindowLaw:
-    """One congestion-avoidance law."""
-
     name: str
     source: str
     growth: Callable[[float], float]

@@ -79,7 +79,6 @@ class Tool:
     server_stays: bool = False
 
     def arguments(self, transfer: TransferRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Arguments of server and client."""
         snd, rcv = transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
         discards, no_copy = transfer.receive == "discard", transfer.send == "sendfile"
         server = self.server + self.server_rcvbuf * rcv + self.discard * discards

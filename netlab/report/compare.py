@@ -113,7 +113,6 @@ def verdict_counts(verdicts: pd.Series, bound_percent: float) -> str:
 
 
 def method(c: SidesCompared) -> Sentence:
-    """The method of the intervals."""
     found = c.compared
     paired = int(found.frame["paired"].sum())
     parts = [
@@ -170,7 +169,6 @@ def _every_cell(shown: pd.DataFrame, compared: pd.DataFrame, caption: str, note:
 
 
 def only(c: SidesCompared) -> Table | Sentence:
-    """Cells that only one side has."""
     heads = {**HEADS, "side": "only", "reason": "on the other side"}
     shown = _in_words(c.compared.only)
     return table_or("Both sides have every cell.", shown, "Cells of one side only", heads)
@@ -182,7 +180,6 @@ def tables(c: SidesCompared) -> Tables:
 
 
 def as_text(c: SidesCompared) -> str:
-    """The comparison for a terminal."""
     texts = []
     for one in tables(c).tables:
         if isinstance(one, Table):
@@ -205,7 +202,6 @@ def as_frame(c: SidesCompared) -> pd.DataFrame:
 
 
 def as_json(c: SidesCompared) -> dict:
-    """The comparison as JSON values."""
     found = c.compared
     factors = [name for name in (*BASE, *MORE) if name in found.keys]
     return {

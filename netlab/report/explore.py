@@ -92,7 +92,6 @@ def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Galle
 
 
 def levels(m: Measured) -> Table:
-    """Factors of the study that vary, with their levels."""
     found = printed.varying(m.cells, m.study)
     rows = [
         {"factor": printed.unit_of(name), "levels": ", ".join(map(level_text, known))}

@@ -355,7 +355,6 @@ def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "
 
 
 def document(m: Measured, site: Path, title: str, author: str = "") -> str:
-    """Typst source of the report."""
     started, found, program = (
         m.runs["started_at"],
         machines(m.runs, m.study),

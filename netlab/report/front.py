@@ -57,7 +57,6 @@ class Front:
 
 
 def front(m: Measured) -> Front:
-    """The first screen of a measured study."""
     first, shown = best(m), tiles(m)
     rest = tuple(sentence for sentence in headline(m) if sentence != first)
     pages = {

@@ -31,8 +31,6 @@ FOLD_ABOVE = 12
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the site."""
-
     file: str
     title: str
     short: str
@@ -75,7 +73,6 @@ def free(name: str, taken: Collection[str]) -> str:
 
 
 def as_html(shown: Markup | Shown) -> Markup:
-    """The HTML of a table, chart or sentence."""
     return shown if isinstance(shown, Markup) else Markup(shown._repr_html_())
 
 
@@ -143,7 +140,6 @@ OWN_FILES = tuple(f"{name}.html" for name in ("index", "report", *TITLES))
 
 
 def page(name: str, *sections: Section) -> Page:
-    """One of the pages of :data:`TITLES`."""
     return page_of(f"{name}.html", *TITLES[name], SUMMARIES[name], sections)
 
 

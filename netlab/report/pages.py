@@ -181,7 +181,6 @@ def addresses(m: Measured, group: str) -> pd.DataFrame:
 
 
 def run_pages(m: Measured, blocks: Mapping[str, str]) -> list[Page]:
-    """A page of runs for each group."""
     samples = None if m.intervals is None else timelines(m.intervals)
     by_run = {} if samples is None else dict(list(samples.groupby("run_id", sort=False)))
     return [_page(m, group, by_run, blocks) for group in m.groups]
@@ -233,7 +232,6 @@ def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str
 def _row(
     run: dict, line: pd.DataFrame | None, top: float, blocks: Mapping[str, str]
 ) -> tuple[str, tuple[object, ...]]:
-    """Id and cells of a run."""
     name = record_name(run["run_id"])
     block = blocks.get(run["block_id"])
     return name, (

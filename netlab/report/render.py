@@ -39,8 +39,6 @@ _LINK = re.compile(r'href="(?:\./)?([^":/?#]+)\.ipynb(#[^"]*)?"')
 
 @dataclass(frozen=True)
 class Rendered:
-    """A notebook as HTML."""
-
     title: str
     body: str
     failed: bool
@@ -138,7 +136,6 @@ def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
 
 
 def render(path: Path, pages: dict[str, str]) -> Rendered:
-    """Render an executed notebook."""
     notebook = read_notebook(path)
     body = sanitized(_exporter().from_notebook_node(notebook)[0])
 
@@ -183,8 +180,6 @@ def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 class PageWriter:
-    """Writes the pages of a site."""
-
     def __init__(self, site: Path, home: Page, pages: dict, **common: object):
         self._site = site
         code = script("site.js")
@@ -203,7 +198,6 @@ class PageWriter:
         }
 
     def write(self, name: str, form: str, **more: object) -> None:
-        """Write one page."""
         text = template(form).render({**self._common, **more, "here": name})
         (self._site / name).write_text(f"{text}\n", encoding="utf-8")
 

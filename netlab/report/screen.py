@@ -58,7 +58,6 @@ def tables(record: ScreenRecord) -> Tables:
 
 
 def chart(record: ScreenRecord, ax: Axes | None = None) -> Axes:
-    """Forest plot of the effects."""
     title = f"{record.tuning} on {record.path}"
     return knob_forest(record.effects, record.same_within_percent, title=title, ax=ax)
 
@@ -129,7 +128,6 @@ def method(record: ScreenRecord) -> str:
 
 
 def conclusion(record: ScreenRecord) -> list[str]:
-    """The least set, and its confirmation."""
     lines = []
     for confirmation in record.tries:
         lines.append(f"Least set: {', '.join(confirmation.knobs) or 'no knob'}.")

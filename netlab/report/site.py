@@ -355,8 +355,6 @@ NOTEBOOKS_SHARE = 0.8
 
 @dataclass(frozen=True)
 class PublishedReport:
-    """A report that was written."""
-
     index: Path
     concerns: tuple[Concern, ...]
     left_out: tuple[str, ...] = ()

@@ -71,7 +71,6 @@ def _printed(name: str, fits: re.Pattern, run: type[PrintedRun]) -> Format:
 
 
 def _one(name: str, fits: re.Pattern, record: Callable[[str], Record]) -> Format:
-    """A format whose texts have one run."""
     return Format(name, fits.search, lambda text: [text], record)
 
 
