@@ -59,7 +59,6 @@ class Controller:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; its exit code."""
         end = None if timeout is None else time.monotonic() + timeout
         while (code := self.returncode) is None:
             if end is not None and time.monotonic() > end:
@@ -73,7 +72,6 @@ class Controller:
         return self.stdout.read(), self.stderr.read()
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 

@@ -29,5 +29,4 @@ def lab_study(
 
 
 def bus(bandwidth_MBps: float) -> dict:
-    """A lab host on a bus."""
     return {"kind": "lab", "bus": {"bandwidth_MBps": bandwidth_MBps, "label": "test"}}

@@ -91,7 +91,6 @@ def short_study() -> studies.Study:
 
 
 def loaded(directory: Path) -> LongPath:
-    """A store of the short form, loaded."""
     study = short_study()
     store_of(directory, study)
     return samples_of(load_measured(directory, freeze(study, directory)))

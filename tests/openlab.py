@@ -27,5 +27,4 @@ def changed(*path_and_value):
 
 
 def study_with(*path_and_value) -> Study:
-    """The study with one value set."""
     return validated(Study, changed(*path_and_value), "my.yml")

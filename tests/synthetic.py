@@ -50,12 +50,10 @@ timing: {rounds: 1, seconds: 1.0, warmup_s: 0.2, interval_ms: 100}
 
 
 def openlab_file():
-    """The openlab study's YAML."""
     return data_dir() / "studies" / "openlab-2003.yml"
 
 
 def openlab():
-    """The openlab study."""
     return studies.load(openlab_file(), rounds=3)
 
 
@@ -113,7 +111,6 @@ LACKING = [{"host": "linux64-a", "knob": "net.ipv4.tcp_tw_recycle", "reason": "l
 
 
 def record(study, digest, block, run, rng, kind_and_goodput):
-    """One valid record of the runs table."""
     goodput, kind = kind_and_goodput
     group = run.group
     both = group.direction == "<->"

@@ -76,7 +76,6 @@ def locked(entries: list[dict]) -> set[tuple]:
 
 
 def parsed(requirements: list[str], marker: str = "") -> set[tuple]:
-    """The requirements as the lock has them."""
     found = [REQUIREMENT.fullmatch(requirement) for requirement in requirements]
     return {
         (one["name"], one["bound"], str(one["extras"].split(",")) if one["extras"] else "", marker)

@@ -6,7 +6,6 @@ import synthetic
 
 @pytest.fixture(scope="session")
 def openlab():
-    """The openlab study."""
     return synthetic.openlab()
 
 

@@ -26,7 +26,6 @@ from netlab.survey import init
 
 
 def netlab(*argv: str) -> Result:
-    """Run the command in this process."""
     return CliRunner().invoke(main, argv)
 
 

@@ -161,7 +161,6 @@ def stored(parent: Path, name: str) -> dict:
 
 
 def run_netlab(*argv: str, timeout_s: float = 120) -> subprocess.CompletedProcess:
-    """Run the netlab command from the checkout's root."""
     return subprocess.run(
         (*NETLAB, *argv),
         cwd=ROOT,

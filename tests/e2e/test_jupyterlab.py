@@ -60,7 +60,6 @@ def server(place):
 
 
 def until(condition, what: str):
-    """The first true value of a condition."""
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         if found := condition():

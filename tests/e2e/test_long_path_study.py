@@ -86,7 +86,6 @@ def machine() -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Store:
-    """The results of the study."""
     work = tmp_path_factory.mktemp("far")
     (work / "far.yml").write_text(yaml.safe_dump(content(), sort_keys=False))
     before = machine()

@@ -24,5 +24,4 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(home):
-    """Those results."""
     return netlab.Results("openlab-2003")

@@ -13,7 +13,6 @@ IMPORT_CPU_S = 0.3
 
 
 def run(code: str) -> str:
-    """Output of a new Python process."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

@@ -176,7 +176,6 @@ def test_results_show_chart_answer_and_tables(results):
 
 
 def change(name: str, old: str | None, new: str, **more) -> Change:
-    """A change of a sysctl."""
     knob = Knob(kind="sysctl", name=name, value=new, source="appendix <B>")
     return Change(knob=knob, interface=None, old=old, supported=old is not None, **more)
 

@@ -222,7 +222,6 @@ KEEP += "print(take(os.open({path!r}, os.O_RDWR | os.O_CREAT)), flush=True); inp
 
 
 def locked_by_another(path):
-    """A process that has the lock of a file."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     process = subprocess.Popen(
         [sys.executable, "-c", KEEP.format(root=root, path=str(path))],

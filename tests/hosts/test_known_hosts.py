@@ -21,7 +21,6 @@ def made(file: Path, kind: str = "ed25519") -> str:
 
 
 def presented(public: str) -> paramiko.PKey:
-    """A key as a server presents it."""
     return paramiko.Ed25519Key(msg=paramiko.Message(base64.b64decode(public.split()[1])))
 
 

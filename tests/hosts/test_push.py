@@ -40,7 +40,6 @@ def binary(tmp_path):
 
 
 def bare(tmp_path, *more: str) -> LocalHost:
-    """A host that has few programs."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("sh", "mkdir", "chmod", "uname", "df", "tail", "cut", "id", *more):

@@ -186,7 +186,6 @@ def test_a_mount_point_is_read_with_its_escapes(tmp_path):
 
 @pytest.fixture
 def state(tmp_path):
-    """The directory of a lab."""
     directory = tmp_path / "lab1"
     directory.mkdir()
     return directory

@@ -30,7 +30,6 @@ def asked(**words) -> Emulator:
 
 
 def study(group: dict | None = None, **words) -> Study:
-    """Two hosts and an emulated path."""
     ends = [{"host": "a"}, {"host": "b"}]
     made = lab_study(paths={"a-b": {"ends": ends, "link": {"emulator": words}}})
     content = made.model_dump()

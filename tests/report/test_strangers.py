@@ -34,7 +34,6 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(home, tmp_path_factory):
-    """A bundle, unpacked."""
     place = tmp_path_factory.mktemp("whole")
     bundle(home / "results" / "two-racks", place / "first.zip")
     unpack(place / "first.zip", place / "first")

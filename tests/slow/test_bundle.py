@@ -57,14 +57,12 @@ def results(home):
 
 @pytest.fixture(scope="module")
 def made(results, home):
-    """The bundle of these results."""
     bundle(results, home / "first.zip", author="A. Person")
     return home / "first.zip"
 
 
 @pytest.fixture(scope="module")
 def whole(made, tmp_path_factory):
-    """The bundle, unpacked."""
     place = tmp_path_factory.mktemp("whole")
     unpack(made, place)
     return place

@@ -31,7 +31,6 @@ def compared(measured):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Figures that were drawn, in their order."""
     figures = []
 
     def keep(drawn, alt, caption=""):

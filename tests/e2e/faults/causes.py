@@ -27,7 +27,6 @@ Result = tuple[int, str]
 
 
 def under_way(site: Site, **options) -> Started:
-    """A run whose data flow."""
     process = site.measure(**options)
     until(site.sending, 60)
     return process
@@ -242,7 +241,6 @@ def tune_and_guard_killed(site: Site) -> Result:
 
 
 def stopped(site: Site, kind: str) -> Result:
-    """Stop a process of a host for a while."""
     process = under_way(site)
     began = time.monotonic()
     pid = site.harm("a", kind, signal.SIGSTOP)

@@ -199,7 +199,6 @@ class Site:
         return process
 
     def measure(self, *, seconds: float = SECONDS, prefix: str = "") -> Started:
-        """Start a run of the study with one round."""
         results = ("--results", str(self.results))
         options = ("--rounds", "1", "--seconds", f"{seconds:g}")
         return self.start("run", str(self.study), *results, *options, prefix=prefix)
@@ -211,7 +210,6 @@ class Site:
         return process.returncode, out + complaint
 
     def finished(self, process: Started, timeout_s: float = 150) -> tuple[int, str]:
-        """Exit code and standard error."""
         _, complaint = process.communicate(timeout=timeout_s)
         return process.returncode, complaint
 
@@ -287,7 +285,6 @@ class Site:
             until(lambda ping=ping: "1 received" in run(*ping, check=False))
 
     def dump(self) -> dict[str, str]:
-        """Every setting of both hosts."""
         seen = {}
         for name in self.addresses:
             lines = run(*self.inside(name, "sysctl", "-a"), check=False).splitlines()
@@ -333,7 +330,6 @@ class Site:
         return self.state / "results"
 
     def rows(self) -> pd.DataFrame:
-        """The runs that count."""
         return Store(self.results).runs()
 
     def tables(self) -> dict[str, bytes]:
@@ -344,7 +340,6 @@ class Site:
 
 @contextlib.contextmanager
 def standing(state: Path, addresses: Addresses = ADDRESSES, study: str = STUDY) -> Iterator[Site]:
-    """A site that is up."""
     site = Site(state, addresses, study)
     try:
         site.up()

@@ -75,7 +75,6 @@ def die(site: Site, name: str) -> None:
 
 
 def fleet(site: Site, *words: str) -> tuple[str, str]:
-    """Output and complaint of a command, which succeeds."""
     process = site.start("fleet", *words)
     out, complaint = process.communicate(timeout=WAIT_S)
     assert process.returncode == 0, complaint

@@ -175,7 +175,6 @@ class Architectures(Site):
 
 @contextlib.contextmanager
 def architectures(state: Path, image: ArmImage) -> Iterator[Architectures]:
-    """A machine that is up, and a host beside it."""
     site = Architectures(state, image)
     try:
         site.up()

@@ -13,7 +13,6 @@ from .site import Machines, machines
 
 @pytest.fixture(scope="package")
 def two_machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    """A controller and two machines that are up."""
     with machines(tmp_path_factory.mktemp("vm"), image()) as site:
         yield site
 

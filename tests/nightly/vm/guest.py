@@ -93,7 +93,6 @@ class Guest:
         return f"{self.address} {key.with_suffix('.key.pub').read_text()}"
 
     def argv(self) -> list[str]:
-        """QEMU's command line."""
         own = f"nl_name={self.name} nl_number={self.number} nl_mgmt={self.address}"
         words = [*self.machine(), "-nodefaults", "-no-user-config", "-no-reboot", "-accel", "tcg"]
         words += ["-smp", str(self.processors), "-display", "none"]
@@ -110,7 +109,6 @@ class Guest:
         return ["qemu-system-x86_64", "-machine", "q35", "-cpu", "max", *memory]
 
     def disk_words(self) -> list[str]:
-        """QEMU's words for its disk."""
         if not self.has_disk:
             return []
         return ["-drive", f"file={self.disk},format=raw,if=virtio,cache=writeback"]
@@ -140,7 +138,6 @@ class Guest:
         return ["-netdev", f"{link},id={interface}", "-device", device]
 
     def start(self) -> None:
-        """Switch the power on."""
         log = self.state / f"{self.name}.qemu"
         with log.open("ab") as file:
             self.process = subprocess.Popen(
@@ -151,8 +148,6 @@ class Guest:
             )
 
     def wait(self) -> None:
-        """Wait until it takes logins."""
-
         def answers() -> bool:
             assert self.process.poll() is None, self.console()
             # one that boots says so; an attempt before waits for seconds
@@ -195,7 +190,6 @@ class Guest:
         self.sh(f"({script}) >/dev/null 2>&1 </dev/null &")
 
     def forget(self) -> None:
-        """Close the shared SSH connection."""
         self.ssh("", "-O", "exit")
 
     def ssh(
@@ -218,13 +212,11 @@ class Guest:
         return done.stdout
 
     def put(self, file: Path, place: str) -> None:
-        """Copy a program to the machine."""
         script = f"cat >{place} && chmod 755 {place}"
         with file.open("rb") as content:
             done = self.ssh(script, input=content)
         assert done.returncode == 0, done.stderr
 
     def stop(self) -> None:
-        """End it."""
         if self.process is not None:
             self.cut()

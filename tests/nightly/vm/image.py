@@ -142,7 +142,6 @@ def initramfs(package: Path, to: Path, fill: Callable[[Path], None]) -> Path:
 
 
 def copy(source: str | Path, to: Path) -> None:
-    """Copy a program."""
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, to)
     to.chmod(0o755)
@@ -191,6 +190,5 @@ def _unpacked(kernel: bytes) -> bytes:
 
 
 def _libraries(programs: Iterable[str]) -> set[str]:
-    """Shared libraries of programs, and their loader."""
     listed = subprocess.run(("ldd", *programs), capture_output=True, text=True, check=True).stdout
     return set(re.findall(r"(/\S+\.so\S*) \(0x", listed))

@@ -91,7 +91,6 @@ class Machines(Site):
         self.write_study([{"name": "big", "mtus_B": [9000], "knobs": KNOBS[:3]}])
 
     def up(self) -> None:
-        """Boot both machines."""
         self.make_controller()
         # sockets of dead processes give up soon, see lose_controller()
         run(*self.inside("ctl", "sysctl", "-qw", "net.ipv4.tcp_orphan_retries=1"))
@@ -158,7 +157,6 @@ class Machines(Site):
         return before is not None and self._sent_B > before + 50_000
 
     def under_way(self) -> Controller:
-        """A run whose data flow."""
         self._sent_B = None  # not what an earlier run sent
         process = self.measure()
         until(lambda: process.poll() is not None or self.sending(), STARTED_S, POLL_S)
@@ -177,7 +175,6 @@ class Machines(Site):
             return dict(zip(self.guests, texts, strict=True))
 
     def journals(self) -> list[str]:
-        """Names of the journals of both hosts."""
         script = "ls /run/netlab/tune-*.journal 2>/dev/null || true"
         return [f for guest in self.guests.values() for f in guest.sh(script).split()]
 
@@ -214,7 +211,6 @@ class Machines(Site):
 
 @contextlib.contextmanager
 def machines(state: Path, image: Image) -> Iterator[Machines]:
-    """Two machines that are up."""
     site = Machines(state, image)
     try:
         site.up()

@@ -60,14 +60,11 @@ def planned(**words: object) -> Topology:
 
 @dataclass(frozen=True)
 class GuestPath:
-    """A path that is up."""
-
     guest: Guest
     path: LabPath
 
     @property
     def address(self) -> str:
-        """IPv4 address of b."""
         return self.path.ends[1].addresses[0]
 
     def pings_ms(self, count: int = 10, interval_s: float = 0.1) -> list[float]:

@@ -59,7 +59,6 @@ def both(site: Machines) -> Result:
 
 
 def booted(site: Machines) -> None:
-    """Boot both machines."""
     for guest in site.guests.values():
         guest.start()
     for guest in site.guests.values():
@@ -82,7 +81,6 @@ def of_the_controller(site: Machines) -> Result:
 
 
 def of_all(site: Machines) -> Result:
-    """The controller and both hosts."""
     process = site.under_way()
     site.lose_controller(process)
     for guest in site.guests.values():

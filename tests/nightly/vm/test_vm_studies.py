@@ -122,12 +122,10 @@ def tuned(two_machines: Machines) -> tuple[pd.DataFrame, list[str], dict[str, di
 
 
 def counters(guest: Guest, card: str) -> set[str]:
-    """Names of a driver's counters."""
     return set(re.findall(r"^ *(\S.*?): \d+$", guest.sh(f"ethtool -S {card}"), re.MULTILINE))
 
 
 def available(site: Machines) -> list[str]:
-    """Available congestion controls of each host."""
     listed = "cat /proc/sys/net/ipv4/tcp_available_congestion_control"
     return [guest.sh(listed) for guest in site.guests.values()]
 

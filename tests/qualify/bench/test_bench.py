@@ -118,7 +118,6 @@ KEY = ("best", "on", 1500, 4)
 
 
 def heats(rates: dict[str, list[float]], contender: str = "gensink") -> pd.DataFrame:
-    """Samples of heats by the label of their variant."""
     cell = dict(zip(("mode", "offloads", "mtu_B", "streams"), KEY, strict=True))
     return pd.DataFrame(
         [
