@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import reduce, wraps
 from itertools import product
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.errors import BadInput, NetlabError, check
+from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 
 if TYPE_CHECKING:
@@ -173,12 +173,6 @@ def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
         found[name] = click.prompt(f"{name} of the hosts now", type=levels, err=True)
     chosen_outer(study, found)
     return found
-
-
-def require_known(key: str, given: str | None, names: Iterable[str]) -> None:
-    known = list(names)
-    text = f"the study has the {key}s {', '.join(known)}"
-    check(given is None or given in known, key, given, text, "E-CLI-013")
 
 
 # Limits of this process that netlab needs, and errors of the system in one sentence.

@@ -24,7 +24,6 @@ from netlab.cli.options import (
     notebooks_of,
     outer_option,
     quick_option,
-    require_known,
     results_option,
     site_option,
     study_argument,
@@ -461,8 +460,6 @@ def plan_command(study: str, tuning: str | None, path_name: str | None, commands
     Everything is read and planned before the first line is printed.
     """
     loaded = load_measurable(study)
-    require_known("tuning", tuning, (level.name for level in loaded.tunings))
-    require_known("path", path_name, loaded.paths)
     from netlab.face.parts import Changes, planned_changes
 
     planned = Changes(tuple(planned_changes(loaded, tuning, path_name)))
