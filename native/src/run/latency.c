@@ -56,7 +56,7 @@ uint64_t nl_stamp_ns(struct nl_clock_steps *steps, const struct nl_clocks *now, 
 	uint32_t before = steps->steps;
 
 	nl_clock_steps_follow(steps, now);
-	return steps->steps == before ? realtime_ns - (uint64_t)now->realtime_ahead_ns : 0;
+	return steps->steps == before && realtime_ns ? realtime_ns - (uint64_t)now->realtime_ahead_ns : 0;
 }
 
 /* Time that the kernel stamped; 0 without one. */
