@@ -123,7 +123,8 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 	return NL_OK;
 }
 
-static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_address *address, struct nl_err *err)
+static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_address *address,
+		      struct nl_err *err)
 {
 	const struct sockaddr *to = (const struct sockaddr *)&address->storage;
 	int on = 1;
