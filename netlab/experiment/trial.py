@@ -22,9 +22,15 @@ from netlab.lab.lab import Lab
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Emulated, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import LIMITS, flags_of, foreign_load
-from netlab.measure.latency import probe_fault
 from netlab.measure.ledger import audit, one_machine, with_controller
-from netlab.measure.record import RunSetting, interval_rows, record, trace_rows, with_upper_bound
+from netlab.measure.record import (
+    RunSetting,
+    interval_rows,
+    probe_fault,
+    record,
+    trace_rows,
+    with_upper_bound,
+)
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, Group, Noise, Study, Timing
 from netlab.study.groups import WARMUP_RTTS

@@ -11,7 +11,7 @@ from test_flags import MTU_B, foreign_traffic_run
 
 from netlab.measure.exchange import ACCEPT_MS, Direction
 from netlab.measure.flags import foreign_traffic
-from netlab.measure.latency import latency_columns, probe_fault
+from netlab.measure.record import latency_columns, probe_fault
 from netlab.results.columns import RUN_COLUMNS
 from netlab.study import Latency
 
