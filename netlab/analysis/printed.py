@@ -198,7 +198,7 @@ def where(cell: dict, labels: dict[str, str]) -> str:
     """The levels of a cell within its group: ``No Tuning, 1500 B, 4 Streams``."""
     text = f"{labels[cell['tuning']]}, {cell['mtu_B']} B, {stream_label(int(cell['streams']))}"
     levels = levels_of(cell["factors"])
-    return ", ".join((text, *(f"{name} {level_text(level)}" for name, level in levels.items())))
+    return ", ".join((text, *(level_label(*level, {}) for level in levels.items())))
 
 
 def missing(cells: pd.DataFrame) -> pd.DataFrame:
@@ -275,8 +275,8 @@ def without(frame: pd.DataFrame, name: str) -> pd.Series:
 
 
 def text_of(factors: str) -> str:
-    """The column ``factors`` for people: ``record_length_B 1024, send zerocopy``."""
-    return ", ".join(f"{name} {level_text(level)}" for name, level in levels_of(factors).items())
+    """The column ``factors`` for people: ``record length 1024 B, send zerocopy``."""
+    return ", ".join(level_label(*level, {}) for level in levels_of(factors).items())
 
 
 def shown_keys(frame: pd.DataFrame) -> list[str]:

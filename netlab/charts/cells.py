@@ -226,7 +226,7 @@ def row_labels(frame: pd.DataFrame, study: Study) -> dict[tuple, str]:
             "tuning": tunings[tuning],
             "mtu_B": f"{mtu_B} B",
             "streams": printed.stream_label(int(streams)),
-            **{n: f"{n} {level_text(level)}" for n, level in printed.levels_of(factors).items()},
+            **{n: printed.level_label(n, one, {}) for n, one in printed.levels_of(factors).items()},
         }
     names = dict.fromkeys(name for own in levels.values() for name in own)
     vary = [name for name in names if len({own.get(name) for own in levels.values()}) > 1]

@@ -141,4 +141,4 @@ def test_the_views_of_a_study_with_factors_show_bottlenecks_and_every_repeat(mea
     repeats = pages["repeats.html"].body
     assert repeats.count("<figure") == 1 and "send zerocopy" in repeats
     cells = measured.cells
-    assert all(f"record_length_B {size}" in repeats for size in (1024, 65536)) and len(cells) == 24
+    assert all(f"record length {size} B" in repeats for size in (1024, 65536)) and len(cells) == 24
