@@ -88,7 +88,12 @@ CHART_S = 3.0
 @results_option(place="autotune")
 @file_option("--chart", help="Draw the search into this .svg or .png.")
 def autotune_command(
-    path: str, study: str | None, output: Path | None, chart: Path | None, **asked: Any
+    path: str,
+    study: str | None,
+    output: Path | None,
+    results: Path | None,
+    chart: Path | None,
+    **asked: Any,
 ) -> None:
     """Find the best record length, socket buffer, streams and engine of PATH.
 
@@ -107,7 +112,7 @@ def autotune_command(
     output. Files: the winner as keys of a study (YAML), and every run (JSON). Exit code 1 if the
     budget allows no conclusion.
     """
-    began_s, results = time.monotonic(), asked.pop("results")
+    began_s = time.monotonic()
     replaced = ("record_length_B", "buffer_B", "streams")
     given = {name: levels for name in replaced if (levels := asked.pop(name))}
     for key, file, endings in (("chart", chart, CHARTS), ("output", output, YAML)):
