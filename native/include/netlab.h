@@ -150,6 +150,11 @@ struct nl_run_opts {
 	uint64_t latency_interval_ms; /* mean time between probes of the RTT; 0: none */
 	uint64_t latency_idle_ms;     /* probing before the streams connect, and after they ended */
 	uint64_t latency_dscp;
+	uint64_t udp;            /* datagrams of record_B beside each TCP connection, at pacing_Bps */
+	uint64_t gso;            /* gen: UDP_SEGMENT */
+	uint64_t gro;            /* sink: UDP_GRO */
+	uint64_t kernel_pacing;  /* gen: SO_MAX_PACING_RATE spaces the datagrams, beside the clock */
+	uint64_t fragment;       /* gen: datagrams may exceed the MTU */
 	uint64_t engine;  /* enum nl_engine_word */
 	uint64_t threads; /* epoll: 0: one per CPU that the process may use */
 	uint64_t send;    /* gen: enum nl_send_word */
@@ -302,6 +307,19 @@ struct nl_tcp {
 	uint64_t options; /* bits of linux/tcp.h TCPI_OPT_* */
 };
 
+/* The datagrams of a stream of a UDP run, over the whole run. */
+struct nl_udp {
+	uint64_t sent; /* of a sink, as the gen says at its end */
+	uint64_t skipped; /* gen: due, but its thread was too late or the send buffer full */
+	/* sink: */
+	uint64_t received, lost; /* their sum is sent */
+	uint64_t reordered, duplicates;
+	uint64_t invalid;            /* not of this stream, or too late to be told from a duplicate */
+	uint64_t bursts, burst_max;  /* runs of consecutive losses, and the longest */
+	uint64_t jitter_ns;          /* RFC 3550, mean of its estimates */
+	uint64_t socket_drops;       /* the receive buffer was full */
+};
+
 struct nl_stream_report {
 	uint32_t stream;
 	int32_t errnum; /* errno that ended the stream, or 0 */
@@ -317,9 +335,10 @@ struct nl_stream_report {
 	int32_t cpu, incoming_cpu; /* the thread's, -1: not pinned; the last packet's */
 	uint32_t moves;            /* moves of the thread to the CPU of its packets */
 	uint32_t napi_id;          /* receive queue of the last packet; 0: unknown */
-	uint64_t has_tcp, has_tcp_t1;
+	uint64_t has_tcp, has_tcp_t1, has_udp;
 	struct nl_tcp tcp;    /* after the end of data, before close */
 	struct nl_tcp tcp_t1; /* timed gen: at the end of the window */
+	struct nl_udp udp;
 	/* gen: at go, at the start of the window, in the last sample, and the most of all samples */
 	uint64_t cwnd_start_segments, cwnd_t0_segments, cwnd_segments, cwnd_max_segments;
 	char congestion[NL_NAME_MAX];
@@ -329,6 +348,7 @@ struct nl_rejected {
 	uint64_t too_short, magic, version, run, stream, token, twice, late;
 	uint64_t address; /* not the one of opts.from */
 	uint64_t evicted; /* made way for a newer connection */
+	uint64_t datagrams; /* of a UDP run, from elsewhere than its streams */
 };
 
 /* Behaviour of a run's threads. The rules of `auto` are in PROTOCOL.md; `plain` has none of it. */

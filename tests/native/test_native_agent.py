@@ -251,7 +251,7 @@ def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
     assert sink["total_bytes"] == 4000
     assert sink["rejected"] == {
         "short": 1, "magic": 1, "version": 1, "run": 1, "stream": 1, "token": 1, "twice": 1,
-        "late": 1, "address": 0, "evicted": 0,
+        "late": 1, "address": 0, "evicted": 0, "datagrams": 0,
     }  # fmt: skip
 
 

@@ -113,8 +113,8 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 		    {"queue_limit_packets", o->queue_packets}, OF(o, loss_ppb), OF(o, reorder_ppb),
 		    {"reorder_us", o->reorder_ns / 1000}, OF(o, seed), {"in_reads", c->reads},
 		    {"in_packets", c->packets}, {"in_data_packets", c->data_packets},
-		    {"in_bytes", c->bytes}, OF(c, out_writes), OF(c, out_packets),
-		    OF(c, out_bytes));
+		    {"in_datagrams", c->datagrams}, {"in_bytes", c->bytes}, OF(c, out_writes),
+		    OF(c, out_packets), OF(c, out_datagrams), OF(c, out_bytes));
 	PUT_OBJECT(j, "dropped", {"queue", c->dropped_queue}, {"loss", c->dropped_loss},
 		   {"forced", c->dropped_forced}, {"memory", c->dropped_memory},
 		   {"malformed", c->dropped_malformed}, {"refused", c->dropped_refused});

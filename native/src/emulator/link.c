@@ -247,6 +247,7 @@ static int read_frame(struct nl_link *link, struct nl_superpacket *sp, const uin
 	c->bytes += sp->ip_B + (uint64_t)(sp->segments - 1) * sp->head_B;
 	if (sp->data)
 		c->data_packets += sp->segments;
+	c->datagrams += sp->udp;
 	return 0;
 }
 
@@ -345,6 +346,7 @@ void nl_link_sent(struct nl_link *link, int refused)
 	} else {
 		link->count.out_writes++;
 		link->count.out_packets += piece.count;
+		link->count.out_datagrams += sp->udp;
 		for (uint32_t i = 0; i < piece.count; i++)
 			link->count.out_bytes += nl_superpacket_segment_B(sp, piece.first + i);
 	}

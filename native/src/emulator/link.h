@@ -69,6 +69,7 @@ struct nl_link_opts {
 struct nl_link_count {
 	uint64_t reads, packets, data_packets, bytes;     /* arrivals; IP bytes */
 	uint64_t out_writes, out_packets, out_bytes;      /* delivered */
+	uint64_t datagrams, out_datagrams;                /* packets of UDP */
 	uint64_t dropped_queue, dropped_loss, dropped_forced; /* packets */
 	uint64_t dropped_memory, dropped_malformed, dropped_refused;
 	uint64_t reordered;

@@ -96,6 +96,7 @@ enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const u
 		return NL_SUPERPACKET_CHECKSUM;
 	out->segments = 1;
 	out->data = (uint8_t)carries_data(ip, out->ip_B, transport_at, protocol);
+	out->udp = out->data && protocol == IPPROTO_UDP;
 	type = vnet.gso_type & ~VIRTIO_NET_HDR_GSO_ECN;
 	if (type == VIRTIO_NET_HDR_GSO_NONE)
 		return NL_SUPERPACKET_OK;

@@ -36,6 +36,7 @@ struct nl_superpacket {
 	uint16_t tcp_at; /* offset of the TCP header in the IP packet; of a super-packet only */
 	uint8_t version; /* 4 or 6 */
 	uint8_t data;    /* carries TCP or UDP payload */
+	uint8_t udp;     /* of UDP */
 };
 
 /* Parse frame: a virtio header and an IP packet. On failure *out is unusable. */

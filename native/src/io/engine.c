@@ -32,6 +32,8 @@ static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 	};
 	int few = opts->streams <= BLOCKING_BEST && opts->streams < SET_BEST_A_CPU * cpus_allowed();
 
+	if (opts->udp)
+		return opts->role == NL_GEN ? &nl_engine_udp_gen : &nl_engine_udp_sink;
 	if (opts->engine == NL_ENGINE_AUTO)
 		return few ? &nl_engine_blocking : &nl_engine_epoll;
 	return engine[opts->engine];
@@ -77,7 +79,7 @@ static struct nl_policy policy_of(const struct nl_run_opts *opts, const struct n
 		     (opts->receive == NL_RECEIVE_COPY || opts->receive == NL_RECEIVE_DISCARD) &&
 		     opts->streams < cpus_allowed();
 
-	if (opts->engine == NL_ENGINE_PLAIN)
+	if (opts->engine == NL_ENGINE_PLAIN || opts->udp)
 		return (struct nl_policy){.batch_B = UINT64_MAX, .yield_B = UINT64_MAX};
 	return (struct nl_policy){
 		.batch_B = opts->batch_B ? opts->batch_B : batch.stream_B,
@@ -109,6 +111,9 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 
 const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts)
 {
+	if (opts->udp)
+		return &nl_io_udp[opts->role == NL_GEN ? (opts->gso ? NL_UDP_GSO : NL_UDP_SEND)
+					       : (opts->gro ? NL_UDP_GRO : NL_UDP_RECEIVE)];
 	return opts->role == NL_GEN ? &nl_io_send[opts->send] : &nl_io_receive[opts->receive];
 }
 

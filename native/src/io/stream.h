@@ -4,6 +4,7 @@
  * any thread may read them. They only grow. */
 #pragma once
 
+#include "io/sequence.h"
 #include "netlab.h"
 
 #include <stdatomic.h>
@@ -17,6 +18,20 @@ struct nl_zc_pending {
 	uint32_t oldest, next;        /* the kernel's numbers of sends; they wrap */
 	uint32_t slot[NL_ZC_PENDING_MAX]; /* bytes + 1 of a send; 0: completed */
 };
+
+/* The datagrams of a stream of a UDP run, beside its TCP connection. */
+struct nl_flow {
+	int fd;        /* connected; -1: none yet */
+	uint16_t port; /* sink: of the gen's socket, from its hello */
+	struct nl_sequence sequence;
+	struct nl_jitter jitter;
+	/* Sink: what has not arrived by then is lost; 0: the gen still sends. It moves by the silence with each
+	 * arrival. Gen: the end of the wait for the kernel to send. */
+	uint64_t quiet_ns, silence_ns;
+};
+
+/* Fill the fields of a UDP run at its end. */
+void nl_flow_describe(const struct nl_flow *flow, const struct nl_run_opts *opts, struct nl_stream_report *out);
 
 enum nl_phase { NL_MOVING, NL_CLOSING, NL_ENDED };
 
@@ -37,7 +52,14 @@ struct nl_stream {
 	struct nl_zc_pending *zc_pending; /* zero-copy sends only */
 	uint64_t completed_bytes, copied_bytes; /* zero-copy sends; of these copied */
 	uint64_t mapped_bytes;                  /* zero-copy receives: mapped, not copied */
+	struct nl_flow *flow; /* its datagrams in a UDP run; else NULL */
 };
+
+/* The socket of the payload. */
+static inline int nl_stream_data_fd(const struct nl_stream *stream)
+{
+	return stream->flow ? stream->flow->fd : stream->fd;
+}
 
 /* The counters have one writer: a plain load and store, no locked instruction. */
 static inline void nl_stream_count(struct nl_stream *stream, uint64_t bytes)

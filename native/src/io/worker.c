@@ -18,9 +18,12 @@ static void describe(struct nl_transfer *transfer, const struct nl_stream *strea
 {
 	struct nl_stream_report *out = &transfer->report[stream->id];
 
-	nl_sock_describe(stream->fd, out);
-	nl_affinity_describe(stream->fd, out);
-	out->has_tcp = nl_tcpinfo_read(stream->fd, &out->tcp) == 0;
+	nl_sock_describe(nl_stream_data_fd(stream), out);
+	nl_affinity_describe(nl_stream_data_fd(stream), out);
+	if (stream->flow)
+		nl_flow_describe(stream->flow, transfer->opts, out);
+	else
+		out->has_tcp = nl_tcpinfo_read(stream->fd, &out->tcp) == 0;
 }
 
 static void end_stream(struct nl_worker *worker, struct nl_stream *stream, int described)
@@ -171,12 +174,12 @@ static void *work(void *argument)
 		sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
 	/* before memory is touched, so that it is allocated near its CPU */
 	worker->errnum = nl_affinity_apply(&transfer->affinity, worker->id,
-					   transfer->stream[worker->id].fd);
+					   nl_stream_data_fd(&transfer->stream[worker->id]));
 	worker->open = nl_worker_streams(worker);
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
 
-		nl_sockopts_describe(stream->fd, &transfer->report[stream->id]);
+		nl_sockopts_describe(nl_stream_data_fd(stream), &transfer->report[stream->id]);
 	}
 	errnum = prepare(worker);
 	pthread_mutex_lock(&transfer->lock);
@@ -231,7 +234,7 @@ void nl_workers_follow(struct nl_transfer *transfer, struct nl_worker *worker)
 	pthread_mutex_lock(&transfer->lock);
 	for (uint64_t i = 0; i < transfer->threads; i++) {
 		if (worker[i].ended || !nl_affinity_follow(&transfer->affinity, worker[i].thread,
-							   transfer->stream[worker[i].id].fd))
+							   nl_stream_data_fd(&transfer->stream[worker[i].id])))
 			continue;
 		for (uint64_t k = 0; k < nl_worker_streams(&worker[i]); k++)
 			transfer->report[nl_worker_stream(&worker[i], k)->id].moves++;

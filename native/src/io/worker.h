@@ -76,6 +76,7 @@ struct nl_engine {
 };
 
 extern const struct nl_engine nl_engine_blocking, nl_engine_epoll, nl_engine_plain;
+extern const struct nl_engine nl_engine_udp_gen, nl_engine_udp_sink;
 
 static inline uint64_t nl_worker_streams(const struct nl_worker *worker)
 {

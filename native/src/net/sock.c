@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -129,6 +130,8 @@ static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_ad
 	const struct sockaddr *to = (const struct sockaddr *)&address->storage;
 	int on = 1;
 
+	if (opts->udp) /* the streams' sockets have the same port */
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
 		return nl_fail_errno(err, errno, "SO_TIMESTAMPNS");
 	if (nl_sockopts_dscp(fd, opts->latency_dscp, address->storage.ss_family, err))
@@ -141,7 +144,8 @@ static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_ad
 	if (address->storage.ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	return bind(fd, to, address->len)
-		       ? nl_fail_option(err, "latency_interval_ms", errno, "bind %s UDP port", opts->address)
+		       ? nl_fail_option(err, opts->udp ? "udp" : "latency_interval_ms", errno, "bind %s UDP port",
+					opts->address)
 		       : NL_OK;
 }
 
@@ -162,6 +166,63 @@ int nl_sock_probe(const struct nl_run_opts *opts, uint32_t port, int *fd, struct
 		*fd = -1;
 	}
 	return code;
+}
+
+static int check_mtu(const struct nl_run_opts *opts, int fd, int family, struct nl_err *err)
+{
+	int v6 = family == AF_INET6, mtu_B = 0;
+	uint64_t packet_B = opts->record_B + (v6 ? 48 : 28); /* headers of IP and UDP */
+	socklen_t len = sizeof(mtu_B);
+
+	if (opts->fragment)
+		return NL_OK;
+	if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu_B, &len))
+		return nl_fail_errno(err, errno, "getsockopt IP_MTU");
+	if (packet_B > (uint64_t)mtu_B)
+		return nl_fail_option(err, "record_B", 0, "a packet of %" PRIu64 " B exceeds the MTU of %d B: send fewer "
+				      "bytes, or fragments", packet_B, mtu_B);
+	return NL_OK;
+}
+
+/* sin_port and sin6_port have the same offset */
+static uint16_t *port_of(struct nl_address *address)
+{
+	return &((struct sockaddr_in *)&address->storage)->sin_port;
+}
+
+int nl_sock_datagrams(const struct nl_run_opts *opts, int tcp, uint16_t *port, int *fd, struct nl_err *err)
+{
+	struct nl_address own = {.len = sizeof(own.storage)}, peer = {.len = sizeof(peer.storage)};
+	int gen = opts->role == NL_GEN, family;
+
+	if (getsockname(tcp, (struct sockaddr *)&own.storage, &own.len) ||
+	    getpeername(tcp, (struct sockaddr *)&peer.storage, &peer.len))
+		return nl_fail_errno(err, errno, "addresses of a connection");
+	family = own.storage.ss_family;
+	*fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
+		return nl_fail_errno(err, errno, "socket");
+	if (nl_sockopts_datagrams(*fd, opts, family, err))
+		return err->code;
+	*port_of(gen ? &own : &peer) = gen ? 0 : htons(*port);
+	if (bind(*fd, (const struct sockaddr *)&own.storage, own.len))
+		return nl_fail_option(err, "udp", errno, "bind UDP port %d", ntohs(*port_of(&own)));
+	if (connect(*fd, (const struct sockaddr *)&peer.storage, peer.len) ||
+	    getsockname(*fd, (struct sockaddr *)&own.storage, &own.len))
+		return nl_fail_option(err, "udp", errno, "connect a datagram socket");
+	if (!gen)
+		return NL_OK;
+	*port = ntohs(*port_of(&own));
+	return check_mtu(opts, *fd, family, err);
+}
+
+uint64_t nl_sock_drops(int fd)
+{
+	uint32_t memory[SK_MEMINFO_VARS] = {0};
+	socklen_t len = sizeof(memory);
+
+	getsockopt(fd, SOL_SOCKET, SO_MEMINFO, memory, &len);
+	return memory[SK_MEMINFO_DROPS];
 }
 
 int nl_sock_blocking(int fd)

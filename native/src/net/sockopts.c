@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -167,9 +168,39 @@ int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t
 			code = set_row(fd, &plain[i].row, (int)plain[i].value, err);
 	if (!code)
 		code = nl_sockopts_dscp(fd, opts->dscp, family, err);
-	if (!code)
+	if (!code && !opts->udp)
 		code = set_pacing(fd, opts->pacing_Bps, err);
 	return code ? code : nl_sockopts_congestion(fd, opts, stream, err);
+}
+
+int nl_sockopts_datagrams(int fd, const struct nl_run_opts *opts, int family, struct nl_err *err)
+{
+	/* headers of Ethernet, IP and UDP count as well */
+	uint64_t packet_B = opts->record_B + (family == AF_INET6 ? 62 : 42);
+	int fragment = opts->fragment ? IP_PMTUDISC_DONT : IP_PMTUDISC_DO, v6 = family == AF_INET6;
+	const struct {
+		struct row row;
+		int wanted, value;
+	} plain[] = {
+		{{"busy_poll_us", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, 1}, opts->busy_poll_us != 0,
+		 (int)opts->busy_poll_us},
+		{{"fragment", "IP_MTU_DISCOVER", IPPROTO_IP, IP_MTU_DISCOVER, 1}, !v6, fragment},
+		{{"fragment", "IPV6_MTU_DISCOVER", IPPROTO_IPV6, IPV6_MTU_DISCOVER, 1}, v6, fragment},
+		{{"gso", "UDP_SEGMENT", IPPROTO_UDP, UDP_SEGMENT, 1}, opts->gso != 0, (int)opts->record_B},
+		{{"gro", "UDP_GRO", IPPROTO_UDP, UDP_GRO, 1}, opts->gro != 0, 1},
+		{{"udp", "SO_REUSEADDR", SOL_SOCKET, SO_REUSEADDR, 1}, opts->role == NL_SINK, 1},
+		{{"udp", "SO_TIMESTAMPNS", SOL_SOCKET, SO_TIMESTAMPNS, 1}, opts->role == NL_SINK, 1},
+	};
+	int code = set_buffers(fd, opts, err);
+
+	for (size_t i = 0; !code && i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (plain[i].wanted)
+			code = set_row(fd, &plain[i].row, plain[i].value, err);
+	if (!code)
+		code = nl_sockopts_dscp(fd, opts->dscp, family, err);
+	if (!code && opts->kernel_pacing)
+		code = set_pacing(fd, opts->pacing_Bps / opts->record_B * packet_B + packet_B, err);
+	return code;
 }
 
 static uint64_t dscp_of(int fd)

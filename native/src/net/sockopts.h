@@ -11,6 +11,9 @@
 int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t stream,
 		    struct nl_err *err);
 
+/* Set the options of a datagram socket of a UDP run. */
+int nl_sockopts_datagrams(int fd, const struct nl_run_opts *opts, int family, struct nl_err *err);
+
 /* Set the stream's congestion control from the list. */
 int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stream,
 			   struct nl_err *err);

@@ -59,16 +59,18 @@ static void validate_hello(struct acceptor *a, uint32_t at)
 		[NL_HELLO_RUN] = &rejected->run,     [NL_HELLO_TOKEN] = &rejected->token,
 		[NL_HELLO_STREAM] = &rejected->stream,
 	};
-	uint32_t id = 0;
-	enum nl_hello_code code = nl_hello_check(a->pending[at].hello, run->opts.run,
-						 run->opts.token, run->opts.streams, &id);
+	struct nl_hello hello = {0};
+	enum nl_hello_code code = nl_hello_check(a->pending[at].hello, &run->opts, &hello);
+	struct nl_stream *stream = &run->transfer.stream[hello.stream];
 
 	if (code != NL_HELLO_OK) {
 		reject(a, at, why[code]);
-	} else if (run->transfer.stream[id].fd >= 0) {
+	} else if (stream->fd >= 0) {
 		reject(a, at, &rejected->twice);
 	} else {
-		run->transfer.stream[id].fd = a->pending[at].fd;
+		stream->fd = a->pending[at].fd;
+		if (stream->flow)
+			stream->flow->port = hello.port;
 		run->report.accepted++;
 		drop(a, at, 0);
 	}
@@ -203,7 +205,7 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	a->run = run;
 	/* at most half of the descriptors that all streams and their threads leave: another run of this
 	 * process may start meanwhile */
-	room = nl_fd_limit_room(run->opts.streams + 4 * run->report.threads) / 2;
+	room = nl_fd_limit_room(run->opts.streams * (1 + run->opts.udp) + 4 * run->report.threads) / 2;
 	a->limit = room < PENDING_MIN ? PENDING_MIN : room < PENDING_MAX ? (uint32_t)room : PENDING_MAX;
 	if (run->opts.from[0] && nl_address_parse(run->opts.from, 0, &a->from))
 		code = nl_fail_key(err, "from", "%s is not a numeric address", run->opts.from);
@@ -215,12 +217,16 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	close(run->listener);
 	run->listener = -1;
 	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++) {
-		if (run->transfer.stream[i].fd < 0)
+		struct nl_stream *stream = &run->transfer.stream[i];
+
+		if (stream->fd < 0)
 			continue;
 		/* streams arrive in any order, so the listener could not set their own */
-		code = nl_sockopts_congestion(run->transfer.stream[i].fd, &run->opts, i, err);
-		if (!code && run->blocking && nl_sock_blocking(run->transfer.stream[i].fd))
+		code = nl_sockopts_congestion(stream->fd, &run->opts, i, err);
+		if (!code && run->blocking && nl_sock_blocking(stream->fd))
 			code = nl_fail_errno(err, errno, "fcntl");
+		if (!code && stream->flow)
+			code = nl_sock_datagrams(&run->opts, stream->fd, &stream->flow->port, &stream->flow->fd, err);
 	}
 	return code;
 }

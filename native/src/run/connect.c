@@ -75,13 +75,16 @@ static int send_hello(struct nl_run *run, uint64_t id, int *done, struct nl_err 
 {
 	const struct nl_run_opts *opts = &run->opts;
 	struct nl_hello hello = {.run = opts->run, .stream = (uint32_t)id};
+	struct nl_stream *stream = &run->transfer.stream[id];
 	uint8_t bytes[NL_HELLO_B];
-	int fd = run->transfer.stream[id].fd, error = 0;
+	int fd = stream->fd, error = 0;
 	socklen_t len = sizeof(error);
 
 	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	if (error)
 		return nl_fail_errno(err, error, "connect to %s port %" PRIu64, opts->address, opts->port);
+	if (stream->flow && nl_sock_datagrams(opts, fd, &hello.port, &stream->flow->fd, err))
+		return err->code;
 	memcpy(hello.token, opts->token, sizeof(hello.token));
 	nl_hello_write(bytes, &hello);
 	/* an empty send buffer has room for 64 bytes */

@@ -148,7 +148,7 @@ static void at_t1(struct watch *watch, uint64_t t_ns)
 	for (uint64_t i = 0; i < run->opts.streams; i++) {
 		struct nl_stream_report *row = &run->report.per_stream[i];
 
-		row->has_tcp_t1 = nl_tcpinfo_read(run->transfer.stream[i].fd, &row->tcp_t1) == 0;
+		row->has_tcp_t1 = !run->opts.udp && nl_tcpinfo_read(run->transfer.stream[i].fd, &row->tcp_t1) == 0;
 	}
 }
 
@@ -200,7 +200,8 @@ static void at_end(struct watch *watch, uint64_t now)
 			watch->end_due_ns = now + NL_NS_PER_MS;
 			return;
 		}
-		nl_workers_shut(&run->transfer, SHUT_WR);
+		if (!run->opts.udp) /* whose threads never block, and say on the connection what they sent */
+			nl_workers_shut(&run->transfer, SHUT_WR);
 		watch->phase = DRAINING;
 		watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
 		return;

@@ -2,6 +2,7 @@
 
 #include "io/affinity.h"
 #include "base/error.h"
+#include "net/datagram.h"
 #include "net/sock.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 #define AT(field) offsetof(struct nl_run_opts, field)
 #define COUNT(field, initial, help, roles, required, min, max)                                     \
 	{#field, initial, help, NL_KIND_COUNT, roles, required, min, max, AT(field)}
-#define FLAG(field, help) {#field, "0", help, NL_KIND_FLAG, BOTH, 0, 0, 1, AT(field)}
+#define FLAG(field, help, roles) {#field, "0", help, NL_KIND_FLAG, roles, 0, 0, 1, AT(field)}
 #define LIMIT(field, help, roles)                                                                  \
 	{#field, "auto", help, NL_KIND_LIMIT, roles, 0, 1, UINT64_C(1) << 40, AT(field)}
 #define TEXT(kind, field, initial, help, roles)                                                    \
@@ -35,7 +36,7 @@ static const struct nl_option table[] = {
 	 NL_KIND_TOKEN, BOTH, BOTH, 0, 0, AT(token)},
 	COUNT(record_B, "65536", "bytes of one send or recv call", BOTH, BOTH, 1, 64 << 20),
 	COUNT(buffer_B, "0", "SO_SNDBUF and SO_RCVBUF; 0: the kernel's default", BOTH, 0, 0, 1 << 30),
-	FLAG(force_buffer, "exceed wmem_max and rmem_max"),
+	FLAG(force_buffer, "exceed wmem_max and rmem_max", BOTH),
 	TEXT(WORD, congestion, "-",
 	     "congestion control, or a list for the streams round robin; -: the default", BOTH),
 	COUNT(warmup_ms, "0", "time between start and window", BOTH, 0, 0, HOUR_MS),
@@ -50,19 +51,24 @@ static const struct nl_option table[] = {
 	COUNT(drain_ms, "5000", "timeout for streams to end after their time, or to make progress", BOTH, 0,
 	      1, HOUR_MS),
 	TEXT(INTERFACE, interface, "", "interface to meter", BOTH),
-	FLAG(trace, "TCP_INFO at every sample"),
+	FLAG(trace, "TCP_INFO at every sample", BOTH),
 	COUNT(latency_interval_ms, "0", "mean time between probes of the RTT, which the sink answers; 0: none", BOTH,
 	      0, 0, 1000),
 	COUNT(latency_idle_ms, "1000", "time of probing before the streams connect, and after they ended", BOTH, 0,
 	      0, 60 * 1000),
 	COUNT(latency_dscp, "0", "differentiated services code point of the probes", BOTH, 0, 0, 63),
+	FLAG(udp, "send datagrams of record_B at pacing_Bps, beside a TCP connection per stream", BOTH),
+	FLAG(gso, "the kernel cuts datagrams from larger sends: UDP_SEGMENT", NL_GEN),
+	FLAG(gro, "the kernel joins datagrams: UDP_GRO", NL_SINK),
+	FLAG(kernel_pacing, "the kernel spaces datagrams: SO_MAX_PACING_RATE, needs the qdisc fq", NL_GEN),
+	FLAG(fragment, "datagrams may exceed the MTU", NL_GEN),
 	TEXT(CPUS, cpus, "", "CPUs for the threads round robin, as 0,2-3", BOTH),
-	FLAG(follow_incoming_cpu, "pin each thread to the CPU of its packets"),
-	COUNT(pacing_Bps, "0", "SO_MAX_PACING_RATE per stream; 0: none", NL_GEN, 0, 0,
+	FLAG(follow_incoming_cpu, "pin each thread to the CPU of its packets", BOTH),
+	COUNT(pacing_Bps, "0", "SO_MAX_PACING_RATE per stream; 0: none; of udp its rate", NL_GEN, 0, 0,
 	      UINT64_C(1000000000000)),
 	COUNT(dscp, "0", "differentiated services code point of the packets", BOTH, 0, 0, 63),
 	COUNT(mss_B, "0", "TCP_MAXSEG; 0: the path's", BOTH, 0, 0, 32767),
-	FLAG(nodelay, "TCP_NODELAY"),
+	FLAG(nodelay, "TCP_NODELAY", BOTH),
 	COUNT(busy_poll_us, "0", "SO_BUSY_POLL; 0: the host's", BOTH, 0, 0, 1000000),
 	TEXT(ENGINE, engine, "auto", "auto, blocking (one thread per stream), epoll or plain", BOTH),
 	COUNT(threads, "0", "threads of epoll; 0: one per CPU", BOTH, 0, 0, 1024),
@@ -306,12 +312,37 @@ static int check_policy(const struct nl_run_opts *opts, struct nl_err *err)
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
 		if (given[i].value > given[i].max)
 			return nl_fail_key(err, given[i].name, "%s: out of range", given[i].name);
-		if (given[i].value && opts->engine == NL_ENGINE_PLAIN)
-			return nl_fail_key(err, given[i].name, "%s: the plain engine has none",
-					   given[i].name);
+		if (given[i].value && (opts->engine == NL_ENGINE_PLAIN || opts->udp))
+			return nl_fail_key(err, given[i].name, "%s: the %s engine has none", given[i].name,
+					   opts->udp ? "udp" : "plain");
 	}
 	if (opts->spread == NL_SWITCH_ON && (opts->cpus[0] || opts->follow_incoming_cpu))
 		return nl_fail_key(err, "spread", "spread excludes cpus and follow_incoming_cpu");
+	return NL_OK;
+}
+
+static int check_udp(const struct nl_run_opts *opts, struct nl_err *err)
+{
+	const struct {
+		const char *name;
+		int given, udp;
+	} row[] = {{"gso", opts->gso != 0, 1}, {"gro", opts->gro != 0, 1},
+		   {"kernel_pacing", opts->kernel_pacing != 0, 1}, {"fragment", opts->fragment != 0, 1},
+		   {"bytes", opts->window_ms == 0, 0}, {"trace", opts->trace != 0, 0},
+		   {"engine", opts->engine != NL_ENGINE_AUTO, 0}, {"send", opts->send != NL_SEND_COPY, 0},
+		   {"receive", opts->receive != NL_RECEIVE_COPY, 0}};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		if (row[i].given && row[i].udp != (int)opts->udp)
+			return nl_fail_key(err, row[i].name, row[i].udp ? "%s needs udp" : "udp has a window, and no %s",
+					   row[i].name);
+	if (opts->udp && (opts->record_B < NL_DATAGRAM_B || opts->record_B > NL_DATAGRAM_MAX_B))
+		return nl_fail_key(err, "record_B", "record_B: a datagram has %d to %d bytes", NL_DATAGRAM_B,
+				   NL_DATAGRAM_MAX_B);
+	if (opts->udp && opts->role == NL_GEN && !opts->pacing_Bps)
+		return nl_fail_key(err, "pacing_Bps", "pacing_Bps: udp needs a rate above 0");
+	if (opts->gso && opts->fragment)
+		return nl_fail_key(err, "gso", "gso and fragment exclude each other");
 	return NL_OK;
 }
 
@@ -342,6 +373,8 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 	code = check_engine(opts, err);
 	if (!code)
 		code = check_policy(opts, err);
+	if (!code)
+		code = check_udp(opts, err);
 	if (code)
 		return code;
 	if (opts->record_B > buffers_max_B / opts->streams)

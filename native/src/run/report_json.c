@@ -123,6 +123,18 @@ static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp
 		   OF(tcp, rcv_wscale), OF(tcp, options));
 }
 
+static void put_udp(struct nl_json *j, const struct nl_stream_report *row)
+{
+	const struct nl_udp *udp = &row->udp;
+
+	if (!row->has_udp)
+		nl_json_null(j, "udp");
+	else
+		PUT_OBJECT(j, "udp", OF(udp, sent), OF(udp, skipped), OF(udp, received), OF(udp, lost),
+			   OF(udp, reordered), OF(udp, duplicates), OF(udp, invalid), OF(udp, bursts),
+			   OF(udp, burst_max), OF(udp, jitter_ns), OF(udp, socket_drops));
+}
+
 static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 {
 	nl_json_open(j, NULL);
@@ -137,6 +149,7 @@ static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 	nl_json_known(j, "napi_id", row->napi_id != 0, row->napi_id);
 	nl_json_text(j, "congestion", row->congestion);
 	nl_json_i64(j, "errno", row->errnum);
+	put_udp(j, row);
 	put_tcp(j, "tcp", row->has_tcp ? &row->tcp : NULL);
 	put_tcp(j, "tcp_t1", row->has_tcp_t1 ? &row->tcp_t1 : NULL);
 	nl_json_close(j);
@@ -311,7 +324,8 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 		nl_json_u64(j, "accepted", r->accepted);
 		PUT_OBJECT(j, "rejected", {"short", no->too_short}, OF(no, magic), OF(no, version),
 			   OF(no, run), OF(no, stream), OF(no, token), OF(no, twice), OF(no, late),
-			   OF(no, address), OF(no, evicted));
+			   OF(no, address), OF(no, evicted),
+			   OF(no, datagrams));
 	} else {
 		nl_json_u64(j, "t_let_go_ns", r->t_let_go_ns);
 	}

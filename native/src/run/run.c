@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { PAGE_B = 4096, HUGE_PAGE_B = 2 << 20 };
@@ -52,6 +53,9 @@ void *nl_pages_map(uint64_t *len_B, int huge)
 /* the backlog has room for stray connections beside the streams */
 enum { BACKLOG_SPARE = 1024 };
 
+/* a receive buffer has fewer datagrams, unless a flood fills it as it is read */
+enum { READ_MOST = 65536 };
+
 static int open_buffers(struct nl_transfer *transfer, struct nl_err *err)
 {
 	const struct nl_io_method *method = transfer->method;
@@ -89,7 +93,8 @@ static int open_streams(struct nl_run *run, struct nl_err *err)
 
 	transfer->stream = aligned_alloc(NL_CACHE_LINE_B, n * sizeof(*transfer->stream));
 	transfer->report = run->report.per_stream = calloc(n, sizeof(*transfer->report));
-	if (!transfer->stream || !transfer->report)
+	run->flow = run->opts.udp ? calloc(n, sizeof(*run->flow)) : NULL;
+	if (!transfer->stream || !transfer->report || (run->opts.udp && !run->flow))
 		return nl_fail_errno(err, ENOMEM, "memory for %" PRIu64 " streams", n);
 	memset(transfer->stream, 0, n * sizeof(*transfer->stream));
 	for (uint64_t i = 0; i < n; i++) {
@@ -97,6 +102,9 @@ static int open_streams(struct nl_run *run, struct nl_err *err)
 
 		stream->fd = -1;
 		stream->id = (uint32_t)i;
+		stream->flow = run->flow ? &run->flow[i] : NULL;
+		if (stream->flow)
+			stream->flow->fd = -1;
 		stream->quit = &transfer->quit;
 		stream->stamped = run->opts.window_ms == 0;
 		stream->left = run->opts.bytes ? run->opts.bytes : UINT64_MAX;
@@ -122,7 +130,7 @@ static int choose(struct nl_run *run, struct nl_err *err)
 	snprintf(report->engine, sizeof(report->engine), "%s", choice.engine->name);
 	snprintf(report->method, sizeof(report->method), "%s", choice.method->name);
 	/* each thread may open an epoll set, a pipe and a file */
-	return nl_fd_limit_need(run->opts.streams + 4 * report->threads, err);
+	return nl_fd_limit_need(run->opts.streams * (1 + run->opts.udp) + 4 * report->threads, err);
 }
 
 /* Fail for an interface that cannot be metered. */
@@ -154,6 +162,8 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 	    nl_samples_open(&run->opts, &run->report, err) ||
 	    (run->opts.role == NL_SINK && nl_sock_listen(&run->opts, (int)run->opts.streams + BACKLOG_SPARE,
 							 &run->listener, &run->port, err)) ||
+	    (run->opts.role == NL_SINK && run->opts.udp && !run->opts.latency_interval_ms &&
+	     nl_sock_probe(&run->opts, run->port, &run->udp_port, err)) ||
 	    nl_latency_open(run, err))
 		return err->code;
 	return NL_OK;
@@ -171,7 +181,7 @@ int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_e
 		return nl_fail_errno(err, ENOMEM, "memory for a run");
 	run->opts = *opts;
 	run->transfer.opts = &run->opts;
-	run->listener = run->wake = run->transfer.file = -1;
+	run->listener = run->wake = run->udp_port = run->transfer.file = -1;
 	run->report.role = (int32_t)opts->role;
 	run->report.run = opts->run;
 	run->report.streams = opts->streams;
@@ -191,12 +201,27 @@ uint32_t nl_run_port(const struct nl_run *run)
 	return run->port;
 }
 
+/* What came to the port of a UDP run for none of its streams: dropped, or not read until now. */
+static uint64_t rejected_datagrams(int fd)
+{
+	uint64_t count = fd < 0 ? 0 : nl_sock_drops(fd);
+	char byte;
+
+	for (int i = 0; fd >= 0 && i < READ_MOST && recv(fd, &byte, 1, MSG_DONTWAIT) >= 0; i++)
+		count++;
+	return count;
+}
+
 static void close_streams(struct nl_run *run)
 {
 	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++) {
 		if (run->transfer.stream[i].fd >= 0)
 			close(run->transfer.stream[i].fd);
 		run->transfer.stream[i].fd = -1;
+		if (run->flow && run->flow[i].fd >= 0)
+			close(run->flow[i].fd);
+		if (run->flow)
+			run->flow[i].fd = -1;
 	}
 }
 
@@ -210,6 +235,8 @@ void nl_run_free(struct nl_run *run)
 		close(run->listener);
 	if (run->wake >= 0)
 		close(run->wake);
+	if (run->udp_port >= 0)
+		close(run->udp_port);
 	if (run->transfer.file >= 0)
 		close(run->transfer.file);
 	if (run->transfer.buffers)
@@ -218,6 +245,7 @@ void nl_run_free(struct nl_run *run)
 		free(run->transfer.stream[i].zc_pending);
 	nl_samples_free(&run->report);
 	free(run->report.per_stream);
+	free(run->flow);
 	free(run->transfer.stream);
 	pthread_cond_destroy(&run->transfer.changed);
 	pthread_mutex_destroy(&run->transfer.lock);
@@ -234,6 +262,7 @@ int nl_run_execute(struct nl_run *run, struct nl_err *err)
 		code = run->opts.role == NL_SINK ? nl_sink_accept(run, &why) : nl_gen_connect(run, &why);
 	if (!code && !atomic_load(&run->stop_requested))
 		code = nl_run_measure(run, deadline_ns, &why);
+	run->report.rejected.datagrams = rejected_datagrams(run->udp_port);
 	close_streams(run);
 	nl_latency_finish(run);
 	if (run->report.t_go_ns)

@@ -12,6 +12,8 @@ struct nl_run {
 	int listener; /* sink; -1 otherwise */
 	int wake;     /* eventfd: readable once the run has been asked to stop */
 	uint32_t port;
+	int udp_port; /* sink: reserves the port for the streams' sockets, and gets what is not theirs; or -1 */
+	struct nl_flow *flow; /* [streams] of a UDP run, or NULL */
 	atomic_int stop_requested;
 	struct nl_latency_probe *latency; /* NULL without the option */
 };

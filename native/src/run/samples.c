@@ -134,7 +134,7 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 			break;
 	}
 	report->sample_t_ns[k] = before + (after - before) / 2;
-	if (report->trace_rtt_us || (report->role == NL_GEN && k % tcp_each == 0))
+	if (report->trace_rtt_us || (report->role == NL_GEN && !stream->flow && k % tcp_each == 0))
 		take_tcp(report, stream, k);
 	return report->sample_t_ns[k];
 }

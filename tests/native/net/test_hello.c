@@ -3,27 +3,30 @@
 
 static const struct nl_hello sent = {.run = 0x0102030405060708, .stream = 3, .token = {9, 8, 7}};
 
-static enum nl_hello_code check(const uint8_t *bytes, uint32_t *stream)
+static enum nl_hello_code check(const uint8_t *bytes, uint64_t udp, struct nl_hello *out)
 {
-	return nl_hello_check(bytes, sent.run, sent.token, 4, stream);
+	struct nl_run_opts opts = {.run = sent.run, .streams = 4, .udp = udp};
+
+	memcpy(opts.token, sent.token, sizeof(opts.token));
+	return nl_hello_check(bytes, &opts, out);
 }
 
 TEST(the_layout_is_that_of_the_protocol_and_accepted)
 {
 	uint8_t bytes[NL_HELLO_B];
-	uint32_t stream = 99;
+	struct nl_hello out = {.stream = 99};
 
 	nl_hello_write(bytes, &sent);
 	CHECK(memcmp(bytes, "NLHELLO1\0\0\0\2\0\0\0\3\1\2\3\4\5\6\7\10\11\10\7", 27) == 0);
 	for (int i = 27; i < NL_HELLO_B; i++)
 		CHECK(bytes[i] == 0);
-	CHECK(check(bytes, &stream) == NL_HELLO_OK && stream == 3);
+	CHECK(check(bytes, 0, &out) == NL_HELLO_OK && out.stream == 3 && out.port == 0);
 }
 
 TEST(any_changed_byte_is_rejected_with_its_code)
 {
 	uint8_t bytes[NL_HELLO_B];
-	uint32_t stream = 99;
+	struct nl_hello out = {.stream = 99};
 
 	for (int i = 0; i < NL_HELLO_B; i++) {
 		enum nl_hello_code want = i < 8	   ? NL_HELLO_MAGIC
@@ -35,7 +38,21 @@ TEST(any_changed_byte_is_rejected_with_its_code)
 
 		nl_hello_write(bytes, &sent);
 		bytes[i] ^= 0x40;
-		CHECK(check(bytes, &stream) == want);
-		CHECK(stream == 99);
+		CHECK(check(bytes, 0, &out) == want);
+		CHECK(out.stream == 99);
 	}
+}
+
+TEST(a_udp_run_has_the_port_of_the_datagrams_and_no_other_run_does)
+{
+	struct nl_hello with = sent, out = {0};
+	uint8_t bytes[NL_HELLO_B];
+
+	nl_hello_write(bytes, &with);
+	CHECK(check(bytes, 1, &out) == NL_HELLO_MAGIC);
+	with.port = 0x1234;
+	nl_hello_write(bytes, &with);
+	CHECK(bytes[40] == 0x12 && bytes[41] == 0x34);
+	CHECK(check(bytes, 0, &out) == NL_HELLO_MAGIC);
+	CHECK(check(bytes, 1, &out) == NL_HELLO_OK && out.port == 0x1234);
 }

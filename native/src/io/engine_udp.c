@@ -1,0 +1,412 @@
+/* The engine of UDP runs: threads with several streams each, all at one rate.
+ *
+ * A stream has a TCP connection, which proves the token and releases it as ever; at the end the gen says on it
+ * how many datagrams it sent (u64, network byte order). A sink sends nothing by UDP. */
+#include "base/clock.h"
+#include "io/worker.h"
+#include "net/datagram.h"
+#include "net/sock.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	BATCH = 64,      /* datagrams, or messages, of a call */
+	BATCH_CALLS = 16, /* of a stream before the next one */
+	JOINED = 64,     /* datagrams that any kernel cuts from a message */
+	JOINED_BATCH = 16,
+	JOINED_B = 65535, /* of a message of datagrams that the kernel has joined */
+	/* A gen that had no CPU for longer skips what was due before: all at once would overflow buffers. */
+	CATCH_UP_NS = 10 * 1000 * 1000,
+	AHEAD_NS = 5 * 1000 * 1000, /* that the kernel gets what it paces */
+	BUSY_NS = 200 * 1000,       /* between two tries at a full send buffer */
+	ENDING_MS = 5,              /* between two looks at streams that are ending */
+	QUEUE_MS = 1000,            /* limit of the wait for what the kernel has not sent */
+	/* What has not arrived this long, and four round trips, after the gen has ended is lost. */
+	QUIET_MS = 250,
+	CONTROL_B = CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(int)),
+};
+
+/* -- the gen ------------------------------------------------------------------------------ */
+
+struct outgoing {
+	uint64_t each;     /* datagrams of a message */
+	double per_ns;     /* datagrams of a stream that become due */
+	uint64_t most;     /* of CATCH_UP_NS */
+	uint64_t ahead_ns;
+	uint64_t begin_ns; /* of the schedule; 0: not yet */
+	uint64_t next_ns;  /* time of the next turn */
+	struct mmsghdr message[BATCH];
+	struct iovec part[2 * BATCH]; /* header and payload of each datagram */
+	uint8_t header[BATCH][NL_DATAGRAM_B];
+};
+
+static int prepare_gen(struct nl_worker *worker)
+{
+	const struct nl_run_opts *opts = worker->transfer->opts;
+	uint64_t fit = opts->gso ? NL_DATAGRAM_MAX_B / opts->record_B : 1;
+	struct outgoing *out = calloc(1, sizeof(*out));
+
+	if (!out)
+		return ENOMEM;
+	worker->own = out;
+	out->each = fit < JOINED ? fit : JOINED;
+	out->per_ns = (double)opts->pacing_Bps / (double)opts->record_B / (double)NL_NS_PER_S;
+	out->ahead_ns = opts->kernel_pacing ? AHEAD_NS : 0;
+	out->most = (uint64_t)(out->per_ns * (double)(CATCH_UP_NS + out->ahead_ns)) + 1;
+	for (uint64_t i = 0; i < BATCH; i++) {
+		out->part[2 * i] = (struct iovec){out->header[i], NL_DATAGRAM_B};
+		out->part[2 * i + 1] = (struct iovec){worker->ctx.buffer, opts->record_B - NL_DATAGRAM_B};
+		out->message[i].msg_hdr.msg_iov = &out->part[2 * (i * out->each % BATCH)];
+	}
+	prctl(PR_SET_TIMERSLACK, 1UL); /* of this thread; by default 50 us */
+	return 0;
+}
+
+static int nap(struct nl_worker *worker)
+{
+	const struct outgoing *out = worker->own;
+	struct timespec at = nl_timespec(out->next_ns);
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	return 0;
+}
+
+/* Send n datagrams in one call; the number sent, or -1 with errno. */
+static int64_t send_batch(struct nl_worker *worker, const struct nl_stream *stream, uint64_t n)
+{
+	struct outgoing *out = worker->own;
+	uint64_t messages = (n + out->each - 1) / out->each;
+	struct nl_datagram datagram = {.sent_ns = (uint32_t)nl_now_ns()};
+	int64_t sent;
+
+	for (uint64_t i = 0; i < n; i++) {
+		datagram.sequence = stream->flow->sequence.count.sent + i;
+		nl_datagram_write(out->header[i], worker->transfer->opts->token, stream->id, &datagram);
+	}
+	for (uint64_t m = 0; m < messages; m++)
+		out->message[m].msg_hdr.msg_iovlen = 2 * (m + 1 < messages ? out->each : n - m * out->each);
+	sent = sendmmsg(stream->flow->fd, out->message, (unsigned int)messages, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return sent * (int64_t)out->each < (int64_t)n ? sent * (int64_t)out->each : (int64_t)n;
+}
+
+/* Send what is due of a stream, at most BATCH_CALLS batches. */
+static void send_due(struct nl_worker *worker, struct nl_stream *stream, uint64_t due)
+{
+	struct outgoing *out = worker->own;
+	struct nl_udp *count = &stream->flow->sequence.count;
+	uint64_t behind = due - count->sent - count->skipped;
+
+	if (behind > out->most) {
+		count->skipped += behind - out->most;
+		behind = out->most;
+	}
+	for (int call = 0; behind > 0 && call < BATCH_CALLS; call++) {
+		uint64_t n = behind < BATCH ? behind : BATCH;
+		int64_t sent = send_batch(worker, stream, n);
+
+		if (sent > 0) {
+			behind -= (uint64_t)sent;
+			count->sent += (uint64_t)sent;
+			nl_stream_sent(stream, (uint64_t)sent * worker->transfer->opts->record_B);
+		}
+		if (sent < 0 && errno != EAGAIN && errno != ENOBUFS && errno != EINTR) {
+			nl_worker_moved(worker, stream, errno);
+			return;
+		}
+		if (sent < (int64_t)n) {
+			out->next_ns = nl_now_ns() + BUSY_NS;
+			return;
+		}
+	}
+	if (behind > 0)
+		out->next_ns = 0;
+}
+
+/* Say how many datagrams there were, once the kernel has sent them: the connection does not wait for them. */
+static void end_gen(struct nl_worker *worker, struct nl_stream *stream, uint64_t now)
+{
+	uint64_t number = htobe64(stream->flow->sequence.count.sent);
+	int queued_B = 0, said;
+
+	if (!stream->flow->quiet_ns)
+		stream->flow->quiet_ns = now + QUEUE_MS * NL_NS_PER_MS;
+	if (now < stream->flow->quiet_ns && ioctl(stream->flow->fd, SIOCOUTQ, &queued_B) == 0 && queued_B > 0)
+		return;
+	said = send(stream->fd, &number, sizeof(number), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(number);
+	nl_worker_moved(worker, stream, said ? 0 : errno);
+}
+
+static void transfer_gen(struct nl_worker *worker)
+{
+	struct outgoing *out = worker->own;
+	uint64_t now = nl_now_ns(), due;
+	int over = nl_transfer_over(worker->transfer);
+
+	if (!out->begin_ns)
+		out->begin_ns = now;
+	due = (uint64_t)((double)(now + out->ahead_ns - out->begin_ns) * out->per_ns) + 1;
+	/* what the kernel paces is half sent by then; a look at the end at least that often */
+	out->next_ns = out->begin_ns + (uint64_t)((double)due / out->per_ns) - out->ahead_ns / 2;
+	out->next_ns = nl_sooner(out->next_ns, now + ENDING_MS * NL_NS_PER_MS);
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		if (!stream->t_first_ns)
+			stream->t_first_ns = now;
+		if (stream->phase == NL_CLOSING)
+			nl_worker_await_close(worker, stream);
+		else if (stream->phase == NL_MOVING && over)
+			end_gen(worker, stream, now);
+		else if (stream->phase == NL_MOVING)
+			send_due(worker, stream, due);
+	}
+}
+
+static void finish_gen(struct nl_worker *worker)
+{
+	free(worker->own);
+}
+
+/* -- the sink ------------------------------------------------------------------------------- */
+
+struct incoming {
+	int fd, ready;   /* an epoll set of the datagrams and the connection of each stream */
+	uint64_t ending; /* streams whose gen has ended */
+	unsigned int messages;
+	uint64_t message_B;
+	uint8_t *memory; /* [messages][message_B] */
+	struct epoll_event event[BATCH];
+	struct mmsghdr message[BATCH];
+	struct iovec part[BATCH];
+	_Alignas(struct cmsghdr) uint8_t control[BATCH][CONTROL_B];
+};
+
+/* An event's number: twice the stream's place in the thread, plus 1 for its connection. */
+static int watch(const struct incoming *in, int fd, uint64_t number)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = number};
+
+	return epoll_ctl(in->fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int prepare_sink(struct nl_worker *worker)
+{
+	const struct nl_run_opts *opts = worker->transfer->opts;
+	struct incoming *in = calloc(1, sizeof(*in));
+	int number_B = sizeof(uint64_t);
+
+	if (!in)
+		return ENOMEM;
+	worker->own = in;
+	in->messages = opts->gro ? JOINED_BATCH : BATCH;
+	in->message_B = opts->gro ? JOINED_B : opts->record_B + 1; /* so that a longer one shows */
+	in->memory = malloc(in->messages * in->message_B);
+	in->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!in->memory || in->fd < 0)
+		return errno;
+	for (unsigned int m = 0; m < in->messages; m++) {
+		in->part[m] = (struct iovec){in->memory + m * in->message_B, in->message_B};
+		in->message[m].msg_hdr = (struct msghdr){.msg_iov = &in->part[m], .msg_iovlen = 1,
+							 .msg_control = in->control[m]};
+	}
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
+		const struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		/* not ready before the whole number of datagrams has come, or the end */
+		setsockopt(stream->fd, SOL_SOCKET, SO_RCVLOWAT, &number_B, sizeof(number_B));
+		if (watch(in, stream->flow->fd, 2 * i) || watch(in, stream->fd, 2 * i + 1))
+			return errno;
+	}
+	return 0;
+}
+
+static int await_events(struct nl_worker *worker)
+{
+	struct incoming *in = worker->own;
+
+	in->ready = epoll_wait(in->fd, in->event, BATCH, in->ending ? ENDING_MS : -1);
+	return in->ready >= 0 || errno == EINTR ? 0 : errno;
+}
+
+/* What the kernel says of a message: ns of its arrival, and bytes of each datagram if it has joined several. */
+static void read_control(struct msghdr *message, uint32_t *arrived_ns, int *each_B)
+{
+	struct timespec t;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+			memcpy(&t, CMSG_DATA(c), sizeof(t));
+			*arrived_ns = (uint32_t)((uint64_t)t.tv_sec * NL_NS_PER_S + (uint64_t)t.tv_nsec);
+		} else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+			memcpy(each_B, CMSG_DATA(c), sizeof(*each_B));
+		}
+	}
+}
+
+/* Count the datagrams of a message; the number of those that are received. */
+static uint64_t take_message(const struct nl_run_opts *opts, const struct nl_stream *stream,
+			     struct mmsghdr *message)
+{
+	const uint8_t *bytes = message->msg_hdr.msg_iov->iov_base;
+	struct nl_flow *flow = stream->flow;
+	int left = (int)message->msg_len, each_B = left;
+	uint64_t received = 0;
+	uint32_t arrived_ns = 0;
+	struct nl_datagram datagram;
+
+	read_control(&message->msg_hdr, &arrived_ns, &each_B);
+	do { /* also for an empty one */
+		size_t len = (size_t)(left < each_B ? left : each_B);
+
+		if (len != opts->record_B || nl_datagram_parse(bytes, len, opts->token, stream->id, &datagram)) {
+			flow->sequence.count.invalid++;
+		} else if (nl_sequence_take(&flow->sequence, datagram.sequence)) {
+			received++;
+			nl_jitter_take(&flow->jitter, arrived_ns, datagram.sent_ns);
+		}
+		bytes += len;
+		left -= (int)len;
+	} while (left > 0);
+	return received;
+}
+
+/* Read what has arrived, at most BATCH_CALLS times; true if there was anything. */
+static int receive_some(struct nl_worker *worker, struct nl_stream *stream)
+{
+	const struct nl_run_opts *opts = worker->transfer->opts;
+	struct incoming *in = worker->own;
+	int n = (int)in->messages, any = 0;
+
+	for (int call = 0; n == (int)in->messages && call < BATCH_CALLS; call++) {
+		uint64_t received = 0;
+
+		for (unsigned int m = 0; m < in->messages; m++)
+			in->message[m].msg_hdr.msg_controllen = CONTROL_B;
+		n = recvmmsg(stream->flow->fd, in->message, in->messages, MSG_DONTWAIT, NULL);
+		for (int m = 0; m < n; m++)
+			received += take_message(opts, stream, &in->message[m]);
+		if (received)
+			nl_stream_received(stream, received * opts->record_B);
+		any |= n > 0;
+	}
+	return any;
+}
+
+static void end_sink(struct nl_worker *worker, struct nl_stream *stream, int errnum)
+{
+	struct incoming *in = worker->own;
+	struct nl_flow *flow = stream->flow;
+
+	if (!errnum && flow->quiet_ns && nl_sequence_end(&flow->sequence, flow->sequence.count.sent))
+		errnum = EPROTO; /* more datagrams than the gen says it sent */
+	in->ending -= flow->quiet_ns != 0;
+	epoll_ctl(in->fd, EPOLL_CTL_DEL, flow->fd, NULL);
+	epoll_ctl(in->fd, EPOLL_CTL_DEL, stream->fd, NULL);
+	nl_worker_moved(worker, stream, errnum);
+}
+
+/* Read the gen's number of datagrams, its last word on the connection. */
+static void read_number(struct nl_worker *worker, struct nl_stream *stream)
+{
+	struct incoming *in = worker->own;
+	struct nl_flow *flow = stream->flow;
+	struct nl_tcp tcp = {0};
+	uint64_t number;
+	ssize_t n = recv(stream->fd, &number, sizeof(number), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != (ssize_t)sizeof(number)) {
+		end_sink(worker, stream, nl_stream_quitting(stream) ? 0 : n < 0 ? errno : ECONNRESET);
+		return;
+	}
+	flow->sequence.count.sent = be64toh(number);
+	nl_tcpinfo_read(stream->fd, &tcp);
+	flow->silence_ns = nl_sooner(QUIET_MS * NL_NS_PER_MS + 4000 * tcp.rtt_us,
+				     worker->transfer->opts->drain_ms * NL_NS_PER_MS / 2);
+	flow->quiet_ns = nl_now_ns() + flow->silence_ns;
+	in->ending++;
+	epoll_ctl(in->fd, EPOLL_CTL_DEL, stream->fd, NULL);
+}
+
+static void end_if_quiet(struct nl_worker *worker, struct nl_stream *stream)
+{
+	const struct nl_udp *count = &stream->flow->sequence.count;
+
+	if (receive_some(worker, stream)) /* a thread without a CPU is not silence */
+		stream->flow->quiet_ns = nl_now_ns() + stream->flow->silence_ns;
+	if (count->received >= count->sent || nl_stream_quitting(stream) || nl_now_ns() >= stream->flow->quiet_ns)
+		end_sink(worker, stream, 0);
+}
+
+static void transfer_sink(struct nl_worker *worker)
+{
+	struct incoming *in = worker->own;
+
+	for (int i = 0; i < in->ready; i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, in->event[i].data.u64 / 2);
+
+		if (in->event[i].data.u64 % 2 && stream->phase == NL_MOVING)
+			read_number(worker, stream);
+		else if (stream->phase == NL_MOVING && !stream->flow->quiet_ns)
+			receive_some(worker, stream);
+	}
+	for (uint64_t i = 0; in->ending && i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		if (stream->phase == NL_MOVING && stream->flow->quiet_ns)
+			end_if_quiet(worker, stream);
+	}
+}
+
+static void finish_sink(struct nl_worker *worker)
+{
+	struct incoming *in = worker->own;
+
+	if (in && in->fd >= 0)
+		close(in->fd);
+	if (in)
+		free(in->memory);
+	free(in);
+}
+
+/* -- both ends --------------------------------------------------------------------------------- */
+
+void nl_flow_describe(const struct nl_flow *flow, const struct nl_run_opts *opts, struct nl_stream_report *out)
+{
+	out->has_udp = 1;
+	out->pacing_Bps = opts->pacing_Bps;
+	out->udp = flow->sequence.count;
+	if (opts->role == NL_GEN)
+		return;
+	out->udp.lost = out->udp.sent > out->udp.received ? out->udp.sent - out->udp.received : 0;
+	out->udp.jitter_ns = nl_jitter_ns(&flow->jitter);
+	out->udp.socket_drops = nl_sock_drops(flow->fd);
+}
+
+const struct nl_engine nl_engine_udp_gen = {
+	.name = "udp", .prepare = prepare_gen, .wait = nap, .transfer = transfer_gen, .finish = finish_gen,
+};
+
+const struct nl_engine nl_engine_udp_sink = {
+	.name = "udp", .prepare = prepare_sink, .wait = await_events, .transfer = transfer_sink,
+	.finish = finish_sink,
+};
+
+const struct nl_io_method nl_io_udp[] = {
+	[NL_UDP_SEND] = {.name = "sendmmsg", .buffer = NL_BUFFER_SHARED},
+	[NL_UDP_GSO] = {.name = "gso", .buffer = NL_BUFFER_SHARED},
+	[NL_UDP_RECEIVE] = {.name = "recvmmsg", .buffer = NL_BUFFER_NONE},
+	[NL_UDP_GRO] = {.name = "gro", .buffer = NL_BUFFER_NONE},
+};
