@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 KIB = 1 << 10
@@ -13,6 +14,8 @@ ETHERNET_HEADER_B = 14
 
 HEADERS_B = 52
 """IPv4 header and TCP header with timestamps: MTU less the MSS of a full segment."""
+
+IPV4_HEADER_B, UDP_HEADER_B = 20, 8
 
 HEADERS_MOST_B = 80
 """IPv6 header, TCP header with timestamps and a margin. A smaller MSS has another limit."""
@@ -36,6 +39,12 @@ def payload_share(mtu_B: float, mss_B: float) -> float:
     """Return the part of a full frame, as the kernel counts it, that is TCP payload."""
     frame_B = mss_B + HEADERS_B if mss_B < mtu_B - HEADERS_MOST_B else mtu_B
     return mss_B / (frame_B + ETHERNET_HEADER_B)
+
+
+def datagram_share(mtu_B: float, datagram_B: float) -> float:
+    """Return the part of a datagram's frames, over IPv4, that is its payload."""
+    frames = math.ceil((datagram_B + UDP_HEADER_B) / (mtu_B - IPV4_HEADER_B))
+    return datagram_B / (datagram_B + UDP_HEADER_B + frames * (IPV4_HEADER_B + ETHERNET_HEADER_B))
 
 
 def arrows(text: str) -> str:

@@ -20,9 +20,10 @@ from netlab.hosts.path import PathCheck, probe_path
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
 from netlab.measure.bottleneck import bottleneck
+from netlab.measure.datagrams import datagram_notes
 from netlab.measure.exchange import Emulated, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import LIMITS, flags_of, foreign_load
-from netlab.measure.ledger import audit, one_machine, with_controller
+from netlab.measure.ledger import audit, audit_path, one_machine, with_controller
 from netlab.measure.record import (
     RunSetting,
     interval_rows,
@@ -32,7 +33,7 @@ from netlab.measure.record import (
     with_upper_bound,
 )
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
-from netlab.study import OWN, Group, Noise, Study, Timing
+from netlab.study import OWN, UDP, Group, Noise, Study, Timing
 from netlab.study.groups import WARMUP_RTTS
 from netlab.study.schedule import Run, Visit, provenance_key
 from netlab.version import version
@@ -209,6 +210,7 @@ def setting_of(
     memory_source: str = "",
     hot_MBps: float | None = None,
     facts: Mapping[str, Mapping],
+    datagram_B: int | None = None,
 ) -> RunSetting:
     """Ceilings of a path, and whether one machine has both ends, from the ``facts`` of the hosts.
 
@@ -225,6 +227,7 @@ def setting_of(
         bus_source=bus.text() if bus else "",
         memory_source=memory_source,
         hot_MBps=hot_MBps,
+        datagram_B=datagram_B,
     )
 
 
@@ -260,6 +263,8 @@ def measured(
         result, emulated = emulation.around(group, run)
     drift = [line for endpoint in endpoints for line in endpoint.drift()]
     outcome, ledger = result.outcome, result.ledger
+    if emulated is not None and setting.whole_datagrams:  # it counts no fragments
+        audit_path(ledger, outcome, emulated)
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
     foreign = foreign_load(outcome, emulated)
@@ -346,6 +351,7 @@ class Trials:
             rtt_s=self.rtt_s,
             trace=study.trace,
             latency=study.latency,
+            udp=study.udp if group.generator == UDP else None,
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
         )
         outcome = measured(
@@ -358,6 +364,7 @@ class Trials:
                 memory_source=memory_source,
                 hot_MBps=self.copies.hot_MBps if "copy" in (study.send, study.receive) else None,
                 facts=self.facts,
+                datagram_B=group.record_length_B if group.generator == UDP else None,
             ),
             timing=study.timing,
             group=group,
@@ -372,7 +379,7 @@ class Trials:
         if any(not flow.sink.get("total_bytes", 1) for flow in flows):
             fault = self._packet_fault(sender, receiver)
             row["message"] = "; ".join(text for text in (fault, row["message"]) if text)
-        notes = (row["message"], probe_fault(flows))
+        notes = (row["message"], probe_fault(flows), datagram_notes(flows))
         row["message"] = "; ".join(text for text in notes if text)
         row["bottleneck"] = bottleneck(row)
         row["wall_s"] = time.monotonic() - started
@@ -400,7 +407,7 @@ class Trials:
     def _run(self, run: Run, sender: RunEnd, receiver: RunEnd, request: Request) -> TrialResult:
         """Measure with the generator of the run's group."""
         name, mtu_B = run.group.generator, self.mtu_B
-        if name == OWN:
+        if name in (OWN, UDP):
             return core_run(sender, receiver, request, mtu_B=mtu_B)
         cpus = self.facts[sender.host].get("cpus") or 1
         return run_trial(

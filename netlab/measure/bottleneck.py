@@ -11,7 +11,7 @@ The rules apply in a fixed order; the first one that holds decides:
 4. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
    (goodput times RTT, Little's law) fill the socket buffers. Where the study asked for that
    buffer and the kernel granted it, the verdict is ``window, asked for by the study``.
-5. ``loss``: segments were retransmitted or dropped, and no rule above explains the rate.
+5. ``loss``: segments were retransmitted, or datagrams lost, and no rule above explains the rate.
 6. ``unknown``: none of these, or the fields are missing.
 """
 
@@ -21,7 +21,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from netlab.units import HEADERS_B, payload_share
+from netlab.study import UDP
+from netlab.units import HEADERS_B, datagram_share, payload_share
 
 ASKED = "window, asked for by the study"
 VERDICTS = ("bus", "link", "pacing", "window", ASKED, "send buffer", "CPU", "loss", "unknown")
@@ -94,7 +95,10 @@ def evidence(row: Mapping) -> Evidence:
     mtu_B, mss_B = _number(row, "mtu_B"), _number(row, "mss_B")
     if math.isnan(mss_B):
         mss_B = mtu_B - HEADERS_B
-    payload = raw * payload_share(mtu_B, mss_B)
+    share_of_frames = payload_share(mtu_B, mss_B)
+    if row.get("generator") == UDP:
+        share_of_frames = datagram_share(mtu_B, _number(row, "record_length_B"))
+    payload = raw * share_of_frames
     share = goodput / payload if payload > 0 else math.nan
     # on PCI and PCI-X both directions share the bus
     own_each_way = kind == "link" or _number(row, "bus_shared") == 0
@@ -118,7 +122,9 @@ def evidence(row: Mapping) -> Evidence:
         window_bound_MBps=bound,
         window_fill=goodput / bound if bound > 0 else math.nan,
         rtt_ratio=rtt_s * 1e6 / least_us if least_us > 0 else math.nan,
-        lost_share=_number(row, "retransmits") * mss_B / sent_B if sent_B > 0 else math.nan,
+        lost_share=_number(row, "lost_percent") / 100
+        if row.get("generator") == UDP
+        else (_number(row, "retransmits") * mss_B / sent_B if sent_B > 0 else math.nan),
         rwnd_limited_share=_number(row, "rwnd_limited_share"),
         sndbuf_limited_share=_number(row, "sndbuf_limited_share"),
         busiest_core_percent=_number(row, "busiest_core_percent"),

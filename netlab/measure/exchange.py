@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from netlab.errors import HostError, RunError, shown
-from netlab.study import Latency, Policy, Socket
+from netlab.study import Latency, Policy, Socket, Udp
 
 TAIL_MS = 60
 """Extra time of a timed sender after the nominal window, so that it never ends inside it."""
@@ -96,7 +96,8 @@ class Request:
 
     With `bytes_per_stream` the run lasts until they have arrived on every stream; `warmup_ms`
     and `window_ms` are then 0. `engine`, `threads`, `send`, `receive`, `socket`, `policy` and
-    `latency` are as in a study; the CPUs of `socket` are ignored in favour of each side's own.
+    `latency` are as in a study; the CPUs of `socket` are ignored in favour of each side's own. With
+    `udp` the records are datagrams.
     """
 
     streams: int
@@ -117,6 +118,7 @@ class Request:
     socket: Socket = KERNELS_OWN
     policy: Policy = BY_THE_RULES
     latency: Latency = NO_PROBE
+    udp: Udp | None = None
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,16 @@ class RunOutcome:
 def meter_of(result: dict, part: str) -> dict:
     """A meter of an end, ``window`` or ``total``; empty without one."""
     return (result.get("meter") or {}).get(part) or {}
+
+
+def datagrams_of(result: dict) -> list[dict]:
+    """Counts of the datagrams of each stream of an end; empty for TCP."""
+    return [stream["udp"] for stream in result["per_stream"] if stream.get("udp")]
+
+
+def datagrams(name: str, *results: dict) -> int:
+    """One of these counts, of all streams of some ends."""
+    return sum(stream[name] for result in results for stream in datagrams_of(result))
 
 
 class _Inbox:
@@ -241,17 +253,20 @@ def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words
             "latency_idle_ms": round(1e3 * Latency.around_s),
             "latency_dscp": request.latency.dscp,
         }
+    if request.udp is not None:
+        names = ("gro",) if to is None else ("gso", "kernel_pacing", "fragment")
+        words |= {"udp": 1, **{name: int(getattr(request.udp, name)) for name in names}}
     if to is None:
         words["read_delay"] = switch(policy.read_delay)
     else:
         # a yield is for a sink on the same CPUs; elsewhere it only gives them to others
         remote = side.boot_id and to.boot_id and side.boot_id != to.boot_id
-        yields = policy.yield_B == "auto" and remote and request.engine != "plain"
+        yields = request.engine != "plain" and request.udp is None and policy.yield_B == "auto"
         words |= {
             "send": "" if request.send == "copy" else request.send,
             "pacing_Bps": round((socket.pacing_MBps or 0) * 1e6),
             "trace": int(request.trace),
-            "yield_B": "never" if yields else str(policy.yield_B),
+            "yield_B": "never" if remote and yields else str(policy.yield_B),
         }
     always: Words = {
         "buffer_B": side.sndbuf_B if to else side.rcvbuf_B,
@@ -346,6 +361,12 @@ class Emulated:
     def _grown(self, name: str) -> int:
         return sum(now[name] - then[name] for _, then, now in self._ways())
 
+    def datagrams(self) -> Iterator[tuple[int, int]]:
+        """Datagrams that reached the emulator and left it in the run, of each direction."""
+        for _, then, now in self._ways():
+            counts = (now[name] - then[name] for name in ("in_datagrams", "out_datagrams"))
+            yield next(counts), next(counts)
+
     def dropped(self, why: str | None = None) -> int:
         """Packets dropped in the run, for one reason or for all, both directions."""
         return sum(
@@ -411,6 +432,7 @@ class Emulated:
             "path_packets": self._grown("in_packets"),
             "path_B": self._grown("in_bytes"),
             "path_drops": self.dropped(),
+            "path_datagram_drops": sum(taken - left for taken, left in self.datagrams()),
             "path_queue_drops": self.dropped("queue"),
             "path_forced_drops": self.dropped("forced"),
             "forced_loss_s": forced,

@@ -1,6 +1,8 @@
 """The ledger: counts of a run's bytes at every place they passed, which must agree.
 
-Exact counts (what send() took, what the sink read, the sum of the intervals) must be equal.
+Exact counts (what send() took, what the sink read, the sum of the intervals) must be equal. A
+datagram is received or lost: at the sender's interface, in an emulated path, at the full buffer of
+the receiver's socket, or on a wire that counts nothing.
 TCP's own counts also hold the hello of each stream and the sequence numbers of SYN and FIN.
 Interface counts also hold headers, acknowledgements and whatever else used the interface.
 """
@@ -16,7 +18,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from netlab.errors import RunError
-from netlab.measure.exchange import Direction, RunOutcome, meter_of
+from netlab.measure.exchange import (
+    Direction,
+    Emulated,
+    RunOutcome,
+    datagrams,
+    datagrams_of,
+    meter_of,
+)
 from netlab.units import ETHERNET_HEADER_B
 
 HELLO_B = 64
@@ -49,16 +58,48 @@ def audit(flows: list[tuple[dict, dict]], *, mtu_B: int, both: bool) -> Ledger:
 
 def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
     sent = gen["total_bytes"]
+    lost_B = datagrams("lost", sink) * _datagram_B(gen)
     counts = {
-        "the sink read": sink["total_bytes"],
-        "its intervals sum to": sink["interval_sum_bytes"],
-        "its streams sum to": sum(s["bytes"] for s in sink["per_stream"]),
+        "the sink read": sink["total_bytes"] + lost_B,
+        "its intervals sum to": sink["interval_sum_bytes"] + lost_B,
+        "its streams sum to": sum(s["bytes"] for s in sink["per_stream"]) + lost_B,
         "the sender's intervals sum to": gen["interval_sum_bytes"],
     }
     for what, count in counts.items():
         if count != sent:
             ledger.error_B = max(ledger.error_B, abs(count - sent))
-            ledger.problems.append(f"{name}: send() took {sent} B, but {what} {count} B")
+            and_lost = f", {lost_B} B of them lost" if lost_B else ""
+            ledger.problems.append(f"{name}: send() took {sent} B, but {what} {count} B{and_lost}")
+    lost, dropped = datagrams("lost", sink), datagrams("socket_drops", sink)
+    if dropped > lost:
+        ledger.problems.append(f"{name}: {lost} datagrams lost, but {dropped} by the socket alone")
+
+
+def _datagram_B(gen: dict) -> int:
+    """Bytes of each datagram of a sender; 0 for TCP."""
+    return gen["total_bytes"] // (datagrams("sent", gen) or gen["total_bytes"] + 1)
+
+
+def audit_path(ledger: Ledger, outcome: RunOutcome, emulated: Emulated) -> None:
+    """Compare the datagrams of a run with those that its emulator took and delivered.
+
+    Not beside a latency probe, whose datagrams the emulator counts as well.
+    """
+    for flow, (taken, delivered) in zip(outcome.flows, emulated.datagrams(), strict=False):
+        if flow.gen.get("latency") or not datagrams_of(flow.sink):
+            continue
+        sent, dropped = datagrams("sent", flow.gen), datagrams("socket_drops", flow.sink)
+        interface = meter_of(flow.gen, "total").get("interface") or {}
+        if not 0 <= sent - taken <= interface.get("tx_dropped", 0):
+            ledger.problems.append(f"the emulator took {taken} of {sent} datagrams sent")
+        arrived = sum(datagrams(name, flow.sink) for name in ("received", "duplicates", "invalid"))
+        missing = delivered - arrived - dropped
+        # a socket counts what the kernel had joined as one drop
+        if missing < 0 or (missing > 0 and not (dropped and flow.sink["receive"] == "gro")):
+            ledger.problems.append(
+                f"the emulator delivered {delivered} datagrams, of which {arrived} were received "
+                f"and {dropped} dropped by the socket"
+            )
 
 
 def _tcp(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
@@ -122,7 +163,9 @@ def audit_interfaces(
 
 
 def _segment_B(gen: dict, mtu_B: int) -> int:
-    """The least payload that full segments of a sender carried, B."""
+    """The least payload that full segments or datagrams of a sender carried, B."""
+    if size_B := _datagram_B(gen):
+        return min(mtu_B - 60, size_B)
     sizes = [(s.get("tcp") or {}).get("mss_B") or mtu_B for s in gen["per_stream"]]
     return max(1, min([mtu_B - 60, *sizes]))
 

@@ -10,10 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from netlab.measure.datagrams import datagram_columns
 from netlab.measure.exchange import TRACED, Direction, Emulated, RunOutcome, meter_of
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
 from netlab.measure.ledger import Ledger, card_columns, transfer_of
-from netlab.units import HEADERS_B, payload_share
+from netlab.units import (
+    HEADERS_B,
+    IPV4_HEADER_B,
+    UDP_HEADER_B,
+    datagram_share,
+    payload_share,
+)
 
 CWND_COLUMNS = ("cwnd_start_segments", "cwnd_t0_segments", "cwnd_max_segments")
 
@@ -31,6 +38,13 @@ class RunSetting:
     bus_source: str = ""
     memory_source: str = ""
     hot_MBps: float | None = None
+    datagram_B: int | None = None
+
+    @property
+    def whole_datagrams(self) -> bool:
+        """True for a UDP run whose datagrams fit a packet each."""
+        headers_B = UDP_HEADER_B + IPV4_HEADER_B
+        return self.datagram_B is not None and self.datagram_B + headers_B <= self.mtu_B
 
 
 def goodput_MBps(sink: dict) -> float | None:
@@ -45,10 +59,12 @@ def ceiling(
 ) -> tuple[float | None, str | None]:
     """Most payload per second the path can carry, and what sets it.
 
-    Bus and link carry frames, so their payload share is MSS over MTU and Ethernet header; the
-    memory copy rate counts payload alone.
+    Bus and link carry frames, so their payload share is MSS over MTU and Ethernet header, or a
+    datagram over its frames; the memory copy rate counts payload alone.
     """
     share = payload_share(setting.mtu_B, mss_B or setting.mtu_B - HEADERS_B)
+    if setting.datagram_B:
+        share = datagram_share(setting.mtu_B, setting.datagram_B)
     ways = 2 if both else 1
     limits = []
     bus_MBps = bus_of_run(setting, both)
@@ -249,8 +265,9 @@ def record(
         "rtt_us": _mean(_tcp(senders, "rtt_us")),
         "min_rtt_us": _of_known(lambda values: float(min(values)), _tcp(senders, "min_rtt_us")),
         **latency_columns(flows),
+        **datagram_columns(flows),
         "cwnd_segments": _mean(_tcp(senders, "cwnd_segments")),
-        **{name: _mean([one.get(name) for one in senders]) for name in CWND_COLUMNS},
+        **{name: _mean([one.get(name) or None for one in senders]) for name in CWND_COLUMNS},
         "congestion_in_force": "+".join(congestion) or None,
         "window_scale": _of_known(min, _tcp(senders, "snd_wscale")),
         "mss_B": mss_B,

@@ -87,12 +87,12 @@ RUN_COLUMNS = _columns("""
     direction                string    -     -> or <->
     tuning                   string    -     tuning as a factor level
     mtu_B                    int64     B     MTU
-    streams                  int64     -     TCP streams in each direction
+    streams                  int64     -     TCP streams or flows of UDP in each direction
     factors                  string=   -     JSON: further factors of the study and their levels;
                                              empty without any
     round                    int64     -     round of the schedule, from 1
     seed                     int64     -     seed of the study
-    record_length_B          int64     B     bytes of one send() or recv()
+    record_length_B          int64     B     bytes of one send() or recv(); of UDP, of a datagram
     buffer_B                 int64     B     requested socket buffer; 0: none, the kernel sizes it
     buffer_clamp_sender_B    Int64?    B     limit of the send buffer by the tuning's wmem_max,
                                              applied to the socket
@@ -151,6 +151,17 @@ RUN_COLUMNS = _columns("""
     probe_loss_percent       float64?  %     probes of the window without an answer within 1 s
     probe_reordered          Int64?    -     probes of the window whose answer came after a later
                                              one's
+    sent_datagrams           Int64?    -     datagrams sent, whole run, all directions
+    received_datagrams       Int64?    -     datagrams received, each once, whole run
+    lost_percent             float64?  %     datagrams sent and not received, whole run
+    reordered                Int64?    -     datagrams received after a later one
+    duplicates               Int64?    -     further copies of received datagrams
+    jitter_us                float64?  us    interarrival jitter of RFC 3550, mean of its estimates
+                                             and of streams
+    socket_drops             Int64?    -     datagrams that the full buffer of the receiver's socket
+                                             dropped
+    loss_burst_mean          float64?  -     consecutive datagrams lost at a time, mean
+    loss_burst_max           Int64?    -     consecutive datagrams lost at a time, the most
     cwnd_segments            float64?  -     congestion window at the end, mean of streams
     cwnd_start_segments      float64?  -     congestion window at the start, likewise
     cwnd_t0_segments         float64?  -     congestion window as the window begins, likewise
@@ -216,6 +227,7 @@ RUN_COLUMNS = _columns("""
     path_packets             Int64?    -     packets that reached the emulator, both directions
     path_B                   Int64?    B     IP bytes that reached the emulator, both directions
     path_drops               Int64?    -     packets that the emulator dropped, for any reason
+    path_datagram_drops      Int64?    -     datagrams that the emulator dropped, for any reason
     path_queue_drops         Int64?    -     packets that the emulator dropped at a full queue
     path_forced_drops        Int64?    -     packets that the emulator dropped by a drop plan
     forced_loss_s            float64?  s     time of the last forced drop, from the common start

@@ -6,15 +6,16 @@ file, the key and the value.
 
 from netlab.study.base import QUICK, Noise, is_name, slug
 from netlab.study.design import Study
-from netlab.study.factors import Latency, Policy, Socket
+from netlab.study.factors import Latency, Policy, Socket, Udp
 from netlab.study.file import load, load_stored
-from netlab.study.groups import OWN, Group, Timing
+from netlab.study.groups import OWN, UDP, Group, Timing
 from netlab.study.hosts import Emulator, LabLink, StudyHost
 from netlab.study.tunings import Stack, TuningLevel
 
 __all__ = [
     "OWN",
     "QUICK",
+    "UDP",
     "Emulator",
     "Group",
     "LabLink",
@@ -27,6 +28,7 @@ __all__ = [
     "StudyHost",
     "Timing",
     "TuningLevel",
+    "Udp",
     "is_name",
     "load",
     "load_stored",

@@ -44,6 +44,7 @@ from netlab.study.factors import (
     Several,
     Socket,
     Threads,
+    Udp,
     link_levels,
     link_name,
     path_at,
@@ -52,6 +53,7 @@ from netlab.study.factors import (
 from netlab.study.groups import (
     LIMITS,
     OWN,
+    UDP,
     Group,
     Timing,
     check_factors,
@@ -74,6 +76,7 @@ from netlab.study.tunings import (
 )
 from netlab.tuning.knobs import key
 from netlab.tuning.profiles import AS_FOUND, Profile
+from netlab.units import IPV4_HEADER_B, UDP_HEADER_B
 
 
 def _check_once(label: str, values: tuple) -> None:
@@ -163,6 +166,7 @@ class Study(Model, title="A study"):
     latency: Latency = key(
         "A probe of the round trips beside the streams.", {"probe": "udp"}, Latency()
     )
+    udp: Udp = key("Options of the generator `udp`.", {"gso": True, "gro": True}, Udp())
     timing: Timing = key("Duration and number of runs.", {"rounds": 5, "seconds": 2.0}, Timing())
     precision: Precision | None = key(
         "Measure each cell until its interval is this narrow, in place of `timing.rounds`.",
@@ -345,6 +349,12 @@ class Study(Model, title="A study"):
             raise ValueError(f"threads: the {self.engine} engine always has one per stream")
         if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):
             raise ValueError(f"{where}: {why}")
+        if group.generator == UDP:
+            self._check_datagrams(group)
+            return
+        if not is_default(self, "udp"):
+            reason = f"is for the generator udp, and {where} takes {group.generator}"
+            raise ValueError(f"udp: {reason}")
         if group.generator == OWN:
             return
         for name in ("engine", "threads", "send", "socket", "policy", "latency"):
@@ -352,6 +362,24 @@ class Study(Model, title="A study"):
             if not (fits or is_default(self, name)):
                 reason = f"is for netlab's own generator, and {where} takes {group.generator}"
                 raise ValueError(f"{name}: {reason}")
+
+    def _check_datagrams(self, group: Group) -> None:
+        """Refuse options that datagrams do not have, a missing rate, and what exceeds the MTU."""
+        where = f"groups: {group.name}"
+        for name in ("engine", "send", "receive", "policy", "trace"):
+            if not is_default(self, name):
+                raise ValueError(f"{name}: is for TCP, and {where} takes udp")
+        if self.socket.mss_B or self.socket.nodelay:
+            raise ValueError(f"socket: mss_B and nodelay are for TCP, and {where} takes udp")
+        if self.socket.pacing_MBps is None:
+            raise ValueError(f"socket.pacing_MBps: {where} takes udp, which needs a rate")
+        if self.udp.gso and self.udp.fragment:
+            raise ValueError("udp: gso and fragment exclude each other")
+        packet_B = group.record_length_B + UDP_HEADER_B + IPV4_HEADER_B
+        least_B = min((mtu_B for _, mtu_B, _ in self.levels(group) if mtu_B), default=packet_B)
+        if packet_B > least_B and not self.udp.fragment:
+            reason = f"a packet of {packet_B} B exceeds the MTU of {least_B} B"
+            raise ValueError(f"{where}: record_length_B: {reason}; see `udp.fragment`")
 
     def combinations(self, group: Group) -> tuple[Combination, ...]:
         """Every combination of levels that a group measures, one a cell, in the study's order."""
@@ -434,7 +462,7 @@ class Study(Model, title="A study"):
         """Tools besides netlab that the groups of a path send with, in their order."""
         groups = [group for group in self.groups if group.path == path_of_link(path)]
         used = [group.generator for group in self.run_groups(groups)]
-        return tuple(name for name in dict.fromkeys(used) if name != OWN)
+        return tuple(name for name in dict.fromkeys(used) if name not in (OWN, UDP))
 
     def receiver(self, group: Group) -> str:
         """Name of the host at the other end of a group's path."""
@@ -487,7 +515,7 @@ class Study(Model, title="A study"):
         content = self.model_dump(mode="json", exclude={"profiles", "published", "report"})
         content["quick"] = None  # another study, named for this one
         # Studies that have none of these keep the digests they had before there were such keys.
-        for name in ("factors", "exclude", "outer", "policy", "latency"):
+        for name in ("factors", "exclude", "outer", "policy", "latency", "udp"):
             if not content[name]:
                 del content[name]
         for host in content["hosts"].values():

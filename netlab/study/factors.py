@@ -156,6 +156,20 @@ class Latency(Sparse, title="`latency`"):
         return 2 * self.around_s if self.probe == "udp" else 0.0
 
 
+class Udp(Sparse, title="`udp`"):
+    """Datagrams of the generator `udp`: of `record_length_B` each, at `socket.pacing_MBps`."""
+
+    gso: bool = key("The sender's kernel cuts datagrams from larger sends.", True, False)
+    gro: bool = key("The receiver's kernel joins datagrams.", True, False)
+    kernel_pacing: bool = key(
+        "The kernel spaces the datagrams; the sender's interface needs the qdisc `fq`.", True, False
+    )
+    fragment: bool = key("Datagrams may exceed the MTU.", True, False)
+
+    sizes_B: ClassVar[range] = range(18, 65_508)
+    """Sizes of a datagram's payload; the least is that of the smallest Ethernet frame."""
+
+
 Level = bool | int | float | str
 Levels = tuple[tuple[str, Level], ...]
 """Names of factors with one level of each, in the order of :class:`Factors`, outer ones last."""
@@ -197,6 +211,10 @@ class Factors(Sparse, title="`factors`"):
     read_delay: Several[Switch] | None = None
     sched_batch: Several[Switch] | None = None
     spread: Several[Switch] | None = None
+    gso: Several[bool] | None = None
+    gro: Several[bool] | None = None
+    kernel_pacing: Several[bool] | None = None
+    fragment: Several[bool] | None = None
     rtt_ms: Several[RoundTrip] | None = None
     rate_Mbps: Several[Rate] | None = key(
         "Levels of the rate of the path's emulator, else of its link.", [1000.0], None
@@ -232,6 +250,7 @@ OF_GROUP = ("record_length_B", "buffer_B", "receive_buffer_B", "congestion", "ge
 OF_STUDY = ("engine", "threads", "send", "receive", "force_buffer")
 OF_SOCKET = tuple(Socket.model_fields)
 OF_POLICY = tuple(Policy.model_fields)
+OF_UDP = tuple(Udp.model_fields)
 OF_EMULATOR = ("rtt_ms", "queue_B", "queue_packets", "loss", "jitter_ms")
 OF_LINK = (*OF_EMULATOR, *("rate_Mbps", "queues", "offloads", "interrupt_delay_us", "read_burst_B"))
 """Factors that are set between blocks."""

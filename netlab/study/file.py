@@ -24,6 +24,7 @@ from netlab.study.factors import (
     OF_POLICY,
     OF_SOCKET,
     OF_STUDY,
+    OF_UDP,
     crossed,
 )
 from netlab.study.groups import Group, Timing
@@ -260,8 +261,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = (
     *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Group", "Timing"),
     *("GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning", "Knob", "Choice"),
-    *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Latency", "Stack"),
-    *("WadStack", "Published", "ReportPages"),
+    *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Latency", "Udp"),
+    *("Stack", "WadStack", "Published", "ReportPages"),
 )
 """Models in the order of the reference."""
 _PLAIN = re.compile(r"[A-Za-z<~][^\n:#{}\[\],&*?|'\"%@`]*|-> ?[a-z ]*")
@@ -319,6 +320,7 @@ def _describe_levels(schema: dict[str, Any]) -> None:
         (OF_STUDY, "Study", "`{}` of the study"),
         (OF_SOCKET, "Socket", "`socket.{}`"),
         (OF_POLICY, "Policy", "`policy.{}`"),
+        (OF_UDP, "Udp", "`udp.{}`"),
         (OF_LINK, "LabLink", "`{}` of the path's link"),
         (OF_EMULATOR, "Emulator", "`{}` of the path's emulator"),
     ):

@@ -35,12 +35,14 @@ from netlab.study.factors import (
     OF_POLICY,
     OF_SOCKET,
     OF_STUDY,
+    OF_UDP,
     RESERVED,
     Combination,
     Excluded,
     Factors,
     Level,
     Levels,
+    Udp,
     crossed,
     left_out,
     level_text,
@@ -215,7 +217,10 @@ class Group(Model, title="`groups`"):
 # Limits of the other generators, checked when a study is loaded.
 
 OWN = "netlab"
-"""netlab's own generator; every other one is a tool installed on the hosts."""
+"""netlab's own generator over TCP."""
+
+UDP = "udp"
+"""netlab's own generator of datagrams; every further one is a tool installed on the hosts."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +248,11 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
     """Reason why a group's generator cannot make its runs; empty when it can."""
     if group.generator == OWN:
         return ""
+    if group.generator == UDP:
+        if group.record_length_B not in Udp.sizes_B:
+            least_B, most_B = Udp.sizes_B[0], Udp.sizes_B[-1]
+            return f"record_length_B: a datagram has {least_B} to {most_B} bytes"
+        return "congestion: udp has none" if congestion else ""
     name, limits = group.generator, LIMITS[group.generator]
     if limits.streams is not None and max(streams) > limits.streams:
         return f"{name} runs at most {limits.streams} streams, not {max(streams)}"
@@ -291,7 +301,7 @@ def group_at(group: Group, of_run: Levels) -> Group:
 def study_at(study: Study, group: Group, of_run: Levels) -> Study:
     """The study whose options and timing are those of a run of a group at some levels."""
     update: dict[str, Any] = {name: level for name, level in of_run if name in OF_STUDY}
-    for part, names in (("socket", OF_SOCKET), ("policy", OF_POLICY)):
+    for part, names in (("socket", OF_SOCKET), ("policy", OF_POLICY), ("udp", OF_UDP)):
         if options := {name: level for name, level in of_run if name in names}:
             update[part] = getattr(study, part).model_copy(update=options)
     if group.timing is not None:
@@ -352,6 +362,7 @@ def _check_options(study: Study) -> None:
         **{name: (study, (name,)) for name in OF_STUDY},
         **{name: (study.socket, ("socket", name)) for name in OF_SOCKET},
         **{name: (study.policy, ("policy", name)) for name in OF_POLICY},
+        **{name: (study.udp, ("udp", name)) for name in OF_UDP},
     }
     for name in sorted((stated | study.factors.given().keys()) & options.keys()):
         model, at = options[name]

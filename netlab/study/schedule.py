@@ -169,7 +169,7 @@ def visit(study: Study, block_id: str, round: int = 1) -> Visit:
 VISIT_S = 2.0
 """Time of a visit besides its runs: to connect to the hosts, tune and revert them, and to save."""
 
-OVERHEAD_S = {"netlab": 0.15, "iperf3": 1.0, "iperf2": 1.4, "nuttcp": 0.5, "neper": 1.0}
+OVERHEAD_S = {"netlab": 0.15, "udp": 0.5, "iperf3": 1.0, "iperf2": 1.4, "nuttcp": 0.5, "neper": 1.0}
 """Time of a run besides warm-up and window on a path without RTT: to start and end the generator,
 its margin, and half a second where it measures whole seconds only."""
 
@@ -237,7 +237,7 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "noise": study.noise.model_dump(mode="json", exclude={"retries"}),
         "context": {**context, "generators": context.get("generators", {}).get(used)},
     }
-    for name in ("policy", "latency"):
+    for name in ("policy", "latency", "udp"):
         if given := getattr(study, name).model_dump(mode="json"):
             content[name] = given
     if visit.outer:

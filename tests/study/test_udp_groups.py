@@ -1,0 +1,76 @@
+"""Groups of datagrams: crossed like any other, and refused with what UDP does not have."""
+
+from __future__ import annotations
+
+import pytest
+from test_factors import CONTEXT, crossed, runs_of
+
+from netlab.errors import BadInput
+from netlab.study import Udp
+from netlab.study.groups import combinations
+from netlab.study.schedule import provenance_key, rounds, run_s, visits
+
+GROUP = {"name": "one", "path": "cable", "sender": "left", "generator": "udp"}
+GROUP |= {"record_length_B": 1472}
+RATE = {"socket": {"pacing_MBps": 5.0}}
+
+
+def udp(group: dict | None = None, **changes):
+    return crossed(**{**RATE, "groups": [{**GROUP, **(group or {})}], **changes})
+
+
+def test_size_rate_and_options_are_factors():
+    levels = {"record_length_B": [18, 1472], "pacing_MBps": [1.0, 10.0], "gso": [False, True]}
+    group = {"record_length_B": 65536, "factors": levels}  # the group's own size is the default
+    study = udp(group, socket={}, streams=[1])
+    runs = runs_of(study)
+    assert len(runs) == 2 * 2 * 2 * 2
+    taken = {(r.group.record_length_B, r.study(study).socket.pacing_MBps) for r in runs}
+    assert taken == {(18, 1.0), (18, 10.0), (1472, 1.0), (1472, 10.0)}
+    assert {r.study(study).udp.gso for r in runs} == {False, True}
+    assert study.generators("cable") == ()
+
+
+def test_options_of_datagrams_are_another_run_and_study():
+    plain, joined = udp(), udp(udp={"gro": True})
+    assert plain.udp == Udp() and plain.digest() != joined.digest()
+    assert plain.digest() == udp(udp={"gro": False}).digest()
+    firsts = [(study, visits(study)[0]) for study in (plain, joined)]
+    assert len({provenance_key(s, v, v.runs[0], CONTEXT) for s, v in firsts}) == 2
+    assert run_s(plain, runs_of(plain)[0]) > run_s(plain)
+
+
+def test_a_group_of_tcp_stands_beside_one_of_datagrams():
+    tcp = {"name": "two", "path": "cable", "sender": "left"}
+    own = {**GROUP, "factors": {"pacing_MBps": [5.0], "gso": [True]}}
+    study = crossed(groups=[own, tcp])
+    assert [len([*combinations(study, group)]) for group in study.groups] == [4, 4]
+    assert len(rounds(study)) == 2
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "match"),
+    [
+        ({}, {"socket": {}}, "socket.pacing_MBps: .* needs a rate"),
+        ({"record_length_B": 17}, {}, "a datagram has 18 to 65507 bytes"),
+        ({"record_length_B": 65508}, {}, "a datagram has 18 to 65507 bytes"),
+        ({"record_length_B": 1473}, {}, "1501 B exceeds the MTU of 1500 B"),
+        ({}, {"udp": {"gso": True, "fragment": True}}, "gso and fragment"),
+        ({"congestion": "reno"}, {}, "congestion: udp has none"),
+        ({"records": 5}, {}, "only netlab sends an amount"),
+        ({}, {"engine": "epoll"}, "engine: is for TCP"),
+        ({}, {"trace": True}, "trace: is for TCP"),
+        ({}, {"policy": {"batch_B": 1}}, "policy: is for TCP"),
+        ({}, {"socket": {"pacing_MBps": 1.0, "nodelay": True}}, "nodelay are for TCP"),
+        ({"generator": "netlab"}, {"udp": {"gso": True}}, "is for the generator udp"),
+        ({"generator": "iperf3"}, {"udp": {"gro": True}}, "is for the generator udp"),
+        ({"factors": {"gso": [True]}}, {"udp": {"gso": True}}, "factor too"),
+    ],
+)
+def test_what_datagrams_cannot_be_is_refused(group, changes, match):
+    with pytest.raises(BadInput, match=match):
+        udp(group, **changes)
+
+
+def test_fragments_may_exceed_the_mtu():
+    assert udp({"record_length_B": 9000}, udp={"fragment": True}).udp.fragment
