@@ -148,6 +148,14 @@ LATENCY_COLUMNS = (
 )
 """Columns of a cell whose runs had a latency probe: medians over its valid runs."""
 
+DATAGRAM_COLUMNS = ("lost_percent", "jitter_us", "loss_burst_max")
+"""The same of a cell of UDP runs."""
+
+FURTHER = {"added_latency_us": LATENCY_COLUMNS, "lost_percent": DATAGRAM_COLUMNS}
+"""These columns, by the one that every run with them has."""
+
+FURTHER_COLUMNS = (*LATENCY_COLUMNS, *DATAGRAM_COLUMNS)
+
 
 def valid(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs without a flag and with a finite goodput."""
@@ -248,8 +256,10 @@ class Cells:
         frame = pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
         counts = {"mtu_B": "int64", "streams": "int64", "n_valid": "int64", "n_flagged": "int64"}
         frame = frame.astype({**counts, "table": "Int64"} | dict.fromkeys(_FLOATS, "float64"))
-        medians = _latency(runs)
-        return frame.join(medians, on=list(CELL_KEYS)) if len(medians) else frame
+        for known, names in FURTHER.items():
+            medians = _medians(runs[runs[known].notna()], names)
+            frame = frame.join(medians, on=list(CELL_KEYS)) if len(medians) else frame
+        return frame
 
     def _row(self, key, part, every, samples, described) -> dict:
         n, values = len(part), part["goodput_MBps"].to_numpy(dtype=float)
@@ -289,10 +299,9 @@ class Cells:
         return row
 
 
-def _latency(runs: pd.DataFrame) -> pd.DataFrame:
-    """Medians of the latency probe, by cell; no row without a probe."""
-    probed = valid(runs[runs["added_latency_us"].notna()])
-    return probed.groupby(list(CELL_KEYS), sort=False)[list(LATENCY_COLUMNS)].median()
+def _medians(runs: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Medians of columns over valid runs, by cell."""
+    return valid(runs).groupby(list(CELL_KEYS), sort=False)[list(names)].median()
 
 
 def with_latency(cells: pd.DataFrame) -> pd.DataFrame:

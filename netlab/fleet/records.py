@@ -13,7 +13,7 @@ from netlab import study as studies
 from netlab.analysis.cells import (
     CELL_COLUMNS,
     CELL_KEYS,
-    LATENCY_COLUMNS,
+    FURTHER_COLUMNS,
     Cells,
     nominal_level,
     usable,
@@ -29,7 +29,7 @@ STORE_KEYS = ("study", "source", "sender", "receiver")
 """Columns that say where a cell is from: stores are never pooled."""
 
 KEYS = (*STORE_KEYS, *CELL_KEYS)
-READ = {*KEYS, *CELL_COLUMNS, *LATENCY_COLUMNS} - {"source"}
+READ = {*KEYS, *CELL_COLUMNS, *FURTHER_COLUMNS} - {"source"}
 READ |= {"path", "direction", "campaign", "round", "sent_MBps"}
 """Columns of runs that are read."""
 
@@ -104,8 +104,8 @@ class Stores:
                 cells = Cells(confidence)(part, samples[samples["run_id"].isin(part["run_id"])])
                 frames.append(cells.assign(**dict(zip(STORE_KEYS, place, strict=True))))
         ordered = pd.concat(frames).sort_values(["study", "source"], kind="stable")
-        probed = [name for name in LATENCY_COLUMNS if name in ordered]
-        return ordered[[*STORE_KEYS, *CELL_COLUMNS, *probed]].reset_index(drop=True)
+        further = [name for name in FURTHER_COLUMNS if name in ordered]
+        return ordered[[*STORE_KEYS, *CELL_COLUMNS, *further]].reset_index(drop=True)
 
     def samples(self, study: str | None = None) -> pd.DataFrame:
         """Quantiles of the samples of each cell's valid runs; memory is that of one store.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import synthetic
 
-from netlab.analysis.cells import CELL_COLUMNS, LATENCY_COLUMNS, Cells
+from netlab.analysis.cells import CELL_COLUMNS, DATAGRAM_COLUMNS, LATENCY_COLUMNS, Cells
 from netlab.analysis.measured import Measured
 from netlab.report import pages, tables
 
@@ -30,6 +30,17 @@ def test_a_cell_has_the_medians_of_its_probe(m):
     median = m.runs.loc[m.runs["streams"] == 1, "round"].median()
     assert (m.cells.loc[with_probe, "added_latency_us"] == 1000 * median).all()
     assert m.cells.loc[~with_probe, list(LATENCY_COLUMNS)].isna().all(axis=None)
+
+
+def test_a_cell_of_datagrams_has_their_medians_and_no_latency():
+    def lost(row: dict) -> bool:
+        row |= {"lost_percent": 1.0 * row["round"], "jitter_us": 5.0, "loss_burst_max": 2}
+        return True
+
+    of_udp = synthetic.measured(change=lost)
+    assert {*DATAGRAM_COLUMNS} <= {*of_udp.cells.columns}
+    assert not {*LATENCY_COLUMNS} & {*of_udp.cells.columns}
+    assert (of_udp.cells["lost_percent"] == of_udp.runs["round"].median()).all()
 
 
 def test_table_and_page_have_the_cells_with_a_probe(m):
