@@ -29,6 +29,15 @@ def counts(result: dict, stream: int = 0) -> dict[str, int]:
     return {name: count for name, count in udp.items() if count and name != "jitter_ns"}
 
 
+def assert_accounted(sink: dict) -> None:
+    """What was lost is what the sockets dropped, and on a busy machine the queue before them."""
+    queue_drops = sink["meter"]["total"]["softnet"]["dropped"]
+    for stream in sink["per_stream"]:
+        udp = stream["udp"]
+        assert udp["sent"] == udp["received"] + udp["lost"]
+        assert 0 <= udp["lost"] - udp["socket_drops"] <= queue_drops
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 @pytest.mark.parametrize("joined", [{}, {"gso": 1}, {"gro": 1}, {"gso": 1, "gro": 1}])
 def test_every_datagram_is_received_lost_or_dropped_by_the_socket(agent, address, joined):
@@ -40,11 +49,12 @@ def test_every_datagram_is_received_lost_or_dropped_by_the_socket(agent, address
     for sent, received in zip(gen["per_stream"], sink["per_stream"], strict=True):
         udp = received["udp"]
         assert sent["udp"]["sent"] == udp["sent"] == sent["bytes"] / SIZE_B > 100
-        assert udp["received"] == received["bytes"] / SIZE_B == udp["sent"] - udp["lost"]
+        assert udp["received"] == received["bytes"] / SIZE_B
         assert udp["reordered"] == udp["duplicates"] == udp["invalid"] == 0
-        assert udp["socket_drops"] == udp["lost"] or "gro" in joined
         assert sent["tcp"] is sent["tcp_t1"] is received["tcp"] is None
         assert sent["pacing_Bps"] == FAST["pacing_Bps"] and sent["mss_B"] == 0
+    if "gro" not in joined:  # it counts a drop of several as one
+        assert_accounted(sink)
     assert sink["rejected"]["datagrams"] == 0
     assert sink["interval_sum_bytes"] == sink["total_bytes"]
 
@@ -71,8 +81,9 @@ def test_a_full_receive_buffer_drops_what_the_sink_counts(agent):
     sink, gen = agent.transfer(**UDP | small, sink={"buffer_B": 4096})
     udp = sink["per_stream"][0]["udp"]
     assert sink["status"] == gen["status"] == "ok", (sink["message"], gen["message"])
-    assert udp["lost"] == udp["socket_drops"] > 0 and udp["burst_max"] >= 1
-    assert udp["sent"] == gen["per_stream"][0]["udp"]["sent"] == udp["received"] + udp["lost"]
+    assert_accounted(sink)
+    assert udp["socket_drops"] > 0 and 1 <= udp["burst_max"] <= udp["lost"]
+    assert udp["sent"] == gen["per_stream"][0]["udp"]["sent"]
 
 
 def test_a_probe_of_the_latency_shares_the_port(agent):
