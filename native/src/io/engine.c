@@ -112,8 +112,7 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts)
 {
 	if (opts->udp)
-		return &nl_io_udp[opts->role == NL_GEN ? (opts->gso ? NL_UDP_GSO : NL_UDP_SEND)
-					       : (opts->gro ? NL_UDP_GRO : NL_UDP_RECEIVE)];
+		return opts->role == NL_GEN ? &nl_io_udp_send[opts->gso] : &nl_io_udp_receive[opts->gro];
 	return opts->role == NL_GEN ? &nl_io_send[opts->send] : &nl_io_receive[opts->receive];
 }
 

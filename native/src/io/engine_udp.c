@@ -192,14 +192,6 @@ struct incoming {
 	_Alignas(struct cmsghdr) uint8_t control[BATCH][CONTROL_B];
 };
 
-/* An event's number: twice the stream's place in the thread, plus 1 for its connection. */
-static int watch(const struct incoming *in, int fd, uint64_t number)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = number};
-
-	return epoll_ctl(in->fd, EPOLL_CTL_ADD, fd, &event);
-}
-
 static int prepare_sink(struct nl_worker *worker)
 {
 	const struct nl_run_opts *opts = worker->transfer->opts;
@@ -222,10 +214,13 @@ static int prepare_sink(struct nl_worker *worker)
 	}
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
 		const struct nl_stream *stream = nl_worker_stream(worker, i);
+		/* twice the stream's place in the thread, plus 1 for its connection */
+		struct epoll_event of_data = {EPOLLIN, {.u64 = 2 * i}}, of_end = {EPOLLIN, {.u64 = 2 * i + 1}};
 
 		/* not ready before the whole number of datagrams has come, or the end */
 		setsockopt(stream->fd, SOL_SOCKET, SO_RCVLOWAT, &number_B, sizeof(number_B));
-		if (watch(in, stream->flow->fd, 2 * i) || watch(in, stream->fd, 2 * i + 1))
+		if (epoll_ctl(in->fd, EPOLL_CTL_ADD, stream->flow->fd, &of_data) ||
+		    epoll_ctl(in->fd, EPOLL_CTL_ADD, stream->fd, &of_end))
 			return errno;
 	}
 	return 0;
@@ -404,9 +399,6 @@ const struct nl_engine nl_engine_udp_sink = {
 	.finish = finish_sink,
 };
 
-const struct nl_io_method nl_io_udp[] = {
-	[NL_UDP_SEND] = {.name = "sendmmsg", .buffer = NL_BUFFER_SHARED},
-	[NL_UDP_GSO] = {.name = "gso", .buffer = NL_BUFFER_SHARED},
-	[NL_UDP_RECEIVE] = {.name = "recvmmsg", .buffer = NL_BUFFER_NONE},
-	[NL_UDP_GRO] = {.name = "gro", .buffer = NL_BUFFER_NONE},
-};
+const struct nl_io_method nl_io_udp_send[] = {{.name = "sendmmsg", .buffer = NL_BUFFER_SHARED},
+					      {.name = "gso", .buffer = NL_BUFFER_SHARED}};
+const struct nl_io_method nl_io_udp_receive[] = {{.name = "recvmmsg"}, {.name = "gro"}};

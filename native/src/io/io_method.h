@@ -59,6 +59,5 @@ const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts);
 /* The methods of each role, by the option's enum. */
 extern const struct nl_io_method nl_io_send[], nl_io_receive[];
 
-/* Of UDP; the engines move the datagrams. */
-enum { NL_UDP_SEND, NL_UDP_GSO, NL_UDP_RECEIVE, NL_UDP_GRO };
-extern const struct nl_io_method nl_io_udp[];
+/* Of UDP, by gso and gro; the engines move the datagrams. */
+extern const struct nl_io_method nl_io_udp_send[], nl_io_udp_receive[];
