@@ -21,11 +21,18 @@
 #include <unistd.h>
 
 enum {
-	BATCH = 64,      /* datagrams, or messages, of a call */
-	BATCH_CALLS = 16, /* of a stream before the next one */
-	JOINED = 64,     /* datagrams that any kernel cuts from a message */
-	JOINED_BATCH = 16,
-	JOINED_B = 65535, /* of a message of datagrams that the kernel has joined */
+	BATCH = 64,          /* datagrams, or messages, of a call */
+	BATCH_B = 1 << 18,   /* and bytes, so that they stay in the cache */
+	BATCH_CALLS = 16,    /* of a stream before the next one */
+	JOINED = 128,        /* datagrams that a kernel cuts from a message, */
+	JOINED_BEFORE = 64,  /* and before Linux 6.9 */
+	JOINED_B = 65535,    /* of a message of datagrams that the kernel has joined */
+	JOINED_MESSAGES = 4, /* of them in a call */
+	/* Between two turns at least: a wake-up costs as much as many datagrams, and a sleeping sink is not woken by
+	 * each. What arrives meanwhile may take so much of a receive buffer; a packet PACKET_B beside twice its own. */
+	SPAN_NS = 50 * 1000,
+	PART_OF_BUFFER = 8,
+	PACKET_B = 768,
 	/* A gen that had no CPU for longer skips what was due before: all at once would overflow buffers. */
 	CATCH_UP_NS = 10 * 1000 * 1000,
 	AHEAD_NS = 5 * 1000 * 1000, /* that the kernel gets what it paces */
@@ -40,34 +47,41 @@ enum {
 /* -- the gen ------------------------------------------------------------------------------ */
 
 struct outgoing {
-	uint64_t each;     /* datagrams of a message */
+	uint64_t each, batch; /* datagrams of a message, and of a call */
 	double per_ns;     /* datagrams of a stream that become due */
 	uint64_t most;     /* of CATCH_UP_NS */
 	uint64_t ahead_ns;
 	uint64_t begin_ns; /* of the schedule; 0: not yet */
 	uint64_t next_ns;  /* time of the next turn */
 	struct mmsghdr message[BATCH];
-	struct iovec part[2 * BATCH]; /* header and payload of each datagram */
-	uint8_t header[BATCH][NL_DATAGRAM_B];
+	struct iovec part[BATCH]; /* of each message */
+	uint8_t *memory;          /* [batch][record_B] */
 };
 
 static int prepare_gen(struct nl_worker *worker)
 {
 	const struct nl_run_opts *opts = worker->transfer->opts;
 	uint64_t fit = opts->gso ? NL_DATAGRAM_MAX_B / opts->record_B : 1;
+	uint64_t messages;
 	struct outgoing *out = calloc(1, sizeof(*out));
 
 	if (!out)
 		return ENOMEM;
 	worker->own = out;
 	out->each = fit < JOINED ? fit : JOINED;
+	messages = nl_sooner(BATCH, BATCH_B / opts->record_B) / out->each;
+	out->batch = out->each * (messages ? messages : 1);
+	out->memory = malloc(out->batch * opts->record_B);
+	if (!out->memory)
+		return ENOMEM;
 	out->per_ns = (double)opts->pacing_Bps / (double)opts->record_B / (double)NL_NS_PER_S;
 	out->ahead_ns = opts->kernel_pacing ? AHEAD_NS : 0;
 	out->most = (uint64_t)(out->per_ns * (double)(CATCH_UP_NS + out->ahead_ns)) + 1;
-	for (uint64_t i = 0; i < BATCH; i++) {
-		out->part[2 * i] = (struct iovec){out->header[i], NL_DATAGRAM_B};
-		out->part[2 * i + 1] = (struct iovec){worker->ctx.buffer, opts->record_B - NL_DATAGRAM_B};
-		out->message[i].msg_hdr.msg_iov = &out->part[2 * (i * out->each % BATCH)];
+	for (uint64_t i = 0; i < out->batch; i++)
+		memcpy(out->memory + i * opts->record_B, worker->ctx.buffer, opts->record_B);
+	for (uint64_t m = 0; m < out->batch / out->each; m++) {
+		out->part[m].iov_base = out->memory + m * out->each * opts->record_B;
+		out->message[m].msg_hdr = (struct msghdr){.msg_iov = &out->part[m], .msg_iovlen = 1};
 	}
 	prctl(PR_SET_TIMERSLACK, 1UL); /* of this thread; by default 50 us */
 	return 0;
@@ -86,16 +100,16 @@ static int nap(struct nl_worker *worker)
 static int64_t send_batch(struct nl_worker *worker, const struct nl_stream *stream, uint64_t n)
 {
 	struct outgoing *out = worker->own;
-	uint64_t messages = (n + out->each - 1) / out->each;
+	uint64_t messages = (n + out->each - 1) / out->each, record_B = worker->transfer->opts->record_B;
 	struct nl_datagram datagram = {.sent_ns = (uint32_t)nl_now_ns()};
 	int64_t sent;
 
 	for (uint64_t i = 0; i < n; i++) {
 		datagram.sequence = stream->flow->sequence.count.sent + i;
-		nl_datagram_write(out->header[i], worker->transfer->opts->token, stream->id, &datagram);
+		nl_datagram_write(out->memory + i * record_B, worker->transfer->opts->token, stream->id, &datagram);
 	}
 	for (uint64_t m = 0; m < messages; m++)
-		out->message[m].msg_hdr.msg_iovlen = 2 * (m + 1 < messages ? out->each : n - m * out->each);
+		out->part[m].iov_len = record_B * (m + 1 < messages ? out->each : n - m * out->each);
 	sent = sendmmsg(stream->flow->fd, out->message, (unsigned int)messages, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return sent * (int64_t)out->each < (int64_t)n ? sent * (int64_t)out->each : (int64_t)n;
 }
@@ -112,13 +126,17 @@ static void send_due(struct nl_worker *worker, struct nl_stream *stream, uint64_
 		behind = out->most;
 	}
 	for (int call = 0; behind > 0 && call < BATCH_CALLS; call++) {
-		uint64_t n = behind < BATCH ? behind : BATCH;
+		uint64_t n = behind < out->batch ? behind : out->batch;
 		int64_t sent = send_batch(worker, stream, n);
 
 		if (sent > 0) {
 			behind -= (uint64_t)sent;
 			count->sent += (uint64_t)sent;
 			nl_stream_sent(stream, (uint64_t)sent * worker->transfer->opts->record_B);
+		}
+		if (sent < 0 && errno == EINVAL && out->each > JOINED_BEFORE) {
+			out->each = out->batch = JOINED_BEFORE; /* of one message */
+			continue;
 		}
 		if (sent < 0 && errno != EAGAIN && errno != ENOBUFS && errno != EINTR) {
 			nl_worker_moved(worker, stream, errno);
@@ -158,6 +176,7 @@ static void transfer_gen(struct nl_worker *worker)
 	due = (uint64_t)((double)(now + out->ahead_ns - out->begin_ns) * out->per_ns) + 1;
 	/* what the kernel paces is half sent by then; a look at the end at least that often */
 	out->next_ns = out->begin_ns + (uint64_t)((double)due / out->per_ns) - out->ahead_ns / 2;
+	out->next_ns = out->next_ns < now + SPAN_NS ? now + SPAN_NS : out->next_ns;
 	out->next_ns = nl_sooner(out->next_ns, now + ENDING_MS * NL_NS_PER_MS);
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
@@ -175,7 +194,11 @@ static void transfer_gen(struct nl_worker *worker)
 
 static void finish_gen(struct nl_worker *worker)
 {
-	free(worker->own);
+	struct outgoing *out = worker->own;
+
+	if (out)
+		free(out->memory);
+	free(out);
 }
 
 /* -- the sink ------------------------------------------------------------------------------- */
@@ -183,6 +206,7 @@ static void finish_gen(struct nl_worker *worker)
 struct incoming {
 	int fd, ready;   /* an epoll set of the datagrams and the connection of each stream */
 	uint64_t ending; /* streams whose gen has ended */
+	int nap;         /* there was something in the last turn, and not much */
 	unsigned int messages;
 	uint64_t message_B;
 	uint8_t *memory; /* [messages][message_B] */
@@ -196,12 +220,12 @@ static int prepare_sink(struct nl_worker *worker)
 {
 	const struct nl_run_opts *opts = worker->transfer->opts;
 	struct incoming *in = calloc(1, sizeof(*in));
-	int number_B = sizeof(uint64_t);
+	int number_B = sizeof(uint64_t), rcvbuf_B = 0;
 
 	if (!in)
 		return ENOMEM;
 	worker->own = in;
-	in->messages = opts->gro ? JOINED_BATCH : BATCH;
+	in->messages = opts->gro ? JOINED_MESSAGES : BATCH;
 	in->message_B = opts->gro ? JOINED_B : opts->record_B + 1; /* so that a longer one shows */
 	in->memory = malloc(in->messages * in->message_B);
 	in->fd = epoll_create1(EPOLL_CLOEXEC);
@@ -217,12 +241,15 @@ static int prepare_sink(struct nl_worker *worker)
 		/* twice the stream's place in the thread, plus 1 for its connection */
 		struct epoll_event of_data = {EPOLLIN, {.u64 = 2 * i}}, of_end = {EPOLLIN, {.u64 = 2 * i + 1}};
 
+		getsockopt(stream->flow->fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf_B, &(socklen_t){sizeof(rcvbuf_B)});
+		stream->flow->much_B = (uint64_t)rcvbuf_B / PART_OF_BUFFER;
 		/* not ready before the whole number of datagrams has come, or the end */
 		setsockopt(stream->fd, SOL_SOCKET, SO_RCVLOWAT, &number_B, sizeof(number_B));
 		if (epoll_ctl(in->fd, EPOLL_CTL_ADD, stream->flow->fd, &of_data) ||
 		    epoll_ctl(in->fd, EPOLL_CTL_ADD, stream->fd, &of_end))
 			return errno;
 	}
+	prctl(PR_SET_TIMERSLACK, 1UL); /* of this thread; by default 50 us */
 	return 0;
 }
 
@@ -230,7 +257,10 @@ static int await_events(struct nl_worker *worker)
 {
 	struct incoming *in = worker->own;
 
-	in->ready = epoll_wait(in->fd, in->event, BATCH, in->ending ? ENDING_MS : -1);
+	if (in->nap)
+		nanosleep(&(struct timespec){.tv_nsec = SPAN_NS}, NULL);
+	in->ready = epoll_wait(in->fd, in->event, BATCH, in->nap ? 0 : in->ending ? ENDING_MS : -1);
+	in->nap = 0;
 	return in->ready >= 0 || errno == EINTR ? 0 : errno;
 }
 
@@ -276,12 +306,13 @@ static uint64_t take_message(const struct nl_run_opts *opts, const struct nl_str
 	return received;
 }
 
-/* Read what has arrived, at most BATCH_CALLS times; true if there was anything. */
-static int receive_some(struct nl_worker *worker, struct nl_stream *stream)
+/* Read what has arrived, at most BATCH_CALLS times; how much of the receive buffer it took. */
+static uint64_t receive_some(struct nl_worker *worker, struct nl_stream *stream)
 {
 	const struct nl_run_opts *opts = worker->transfer->opts;
 	struct incoming *in = worker->own;
-	int n = (int)in->messages, any = 0;
+	int n = (int)in->messages;
+	uint64_t took_B = 0;
 
 	for (int call = 0; n == (int)in->messages && call < BATCH_CALLS; call++) {
 		uint64_t received = 0;
@@ -289,13 +320,14 @@ static int receive_some(struct nl_worker *worker, struct nl_stream *stream)
 		for (unsigned int m = 0; m < in->messages; m++)
 			in->message[m].msg_hdr.msg_controllen = CONTROL_B;
 		n = recvmmsg(stream->flow->fd, in->message, in->messages, MSG_DONTWAIT, NULL);
-		for (int m = 0; m < n; m++)
+		for (int m = 0; m < n; m++) {
+			took_B += 2 * in->message[m].msg_len + PACKET_B;
 			received += take_message(opts, stream, &in->message[m]);
+		}
 		if (received)
 			nl_stream_received(stream, received * opts->record_B);
-		any |= n > 0;
 	}
-	return any;
+	return took_B;
 }
 
 static void end_sink(struct nl_worker *worker, struct nl_stream *stream, int errnum)
@@ -348,6 +380,7 @@ static void end_if_quiet(struct nl_worker *worker, struct nl_stream *stream)
 static void transfer_sink(struct nl_worker *worker)
 {
 	struct incoming *in = worker->own;
+	int much = 0;
 
 	for (int i = 0; i < in->ready; i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, in->event[i].data.u64 / 2);
@@ -355,8 +388,9 @@ static void transfer_sink(struct nl_worker *worker)
 		if (in->event[i].data.u64 % 2 && stream->phase == NL_MOVING)
 			read_number(worker, stream);
 		else if (stream->phase == NL_MOVING && !stream->flow->quiet_ns)
-			receive_some(worker, stream);
+			much |= receive_some(worker, stream) > stream->flow->much_B;
 	}
+	in->nap = in->ready > 0 && !much;
 	for (uint64_t i = 0; in->ending && i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
 
