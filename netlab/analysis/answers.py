@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.cells import usable, valid
+from netlab.analysis.cells import Interval, usable, valid
 from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs
-from netlab.analysis.effects import CANNOT_TELL
+from netlab.analysis.effects import (
+    CANNOT_TELL,
+    STEP,
+    Ratio,
+    mean_difference,
+    mean_ratio,
+    steps,
+)
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath import on_long_path
 from netlab.analysis.measured import Measured, computed_once
@@ -28,8 +35,8 @@ DIRECTIONS = {"->": "in one direction", "<->": "both directions together"}
 
 @computed_once
 def headline(m: Measured) -> tuple[str, ...]:
-    """Sentences: measurement, machines, best results, limits, and findings on cells of 2003."""
-    sentences = [_design(m), _machines(m), best(m), _limits(m)]
+    """Sentences: measurement, machines, best results, limits, a trade-off, findings of 2003."""
+    sentences = [_design(m), _machines(m), best(m), _limits(m), *trade_offs(m)[:1]]
     if len(comparable(m)):
         sentences.append(_findings(m))
     return tuple(sentences)
@@ -177,6 +184,50 @@ def _findings(m: Measured) -> str:
     lines = "; ".join(text[0].lower() + text[1:] for text in held[:3])
     named = f" Among those that hold: {lines}." if held else ""
     return f"Of {len(frame)} findings of 2003, {listed(parts)}.{named}"
+
+
+def factor_levels(m: Measured) -> dict[str, tuple | None]:
+    """Levels of every factor in the order of their steps; None: ascending."""
+    varying = printed.varying(m.cells, m.study)
+    more = {name: tuple(varying.get(name, ())) for name in printed.names(m.runs, m.study)}
+    tunings = tuple(level.name for level in m.study.tunings)
+    return {"streams": None, "mtu_B": None, "tuning": tunings, "direction": None, **more}
+
+
+@computed_once
+def trade_offs(m: Measured) -> tuple[str, ...]:
+    """A sentence a step that gains goodput and costs latency beyond doubt; the dearest first."""
+    labels, level = printed.tuning_labels(m.cells, m.study), m.study.confidence
+    columns = ("goodput_MBps", "added_latency_us")
+    probed = m.runs[m.runs["added_latency_us"].notna()]
+    pairs: dict[tuple, list] = {}
+    for factor, levels in factor_levels(m).items():
+        # both directions together carry more than one of them, at no other setting
+        for step, *sides in steps(probed, factor, levels, columns) if factor != "direction" else ():
+            pairs.setdefault(tuple(step[key] for key in STEP), []).append(sides)
+    costs = []
+    for (factor, *ends), cases in pairs.items():
+        gain, added_us = _changes(cases, level)
+        if gain.ratio < 1:
+            ends, cases = ends[::-1], [side[::-1] for side in cases]
+            gain, added_us = _changes(cases, level)
+        if gain.low > 1 and added_us.low > 1:  # the resolution of an RTT is 1 us
+            costs.append((added_us, gain, printed.step_text(factor, ends, labels), len(cases)))
+    return tuple(
+        f"The step of {step} gains goodput, {printed.ratio_text(*astuple(gain))}, and costs "
+        f"{printed.with_interval(*(us / 1e3 for us in astuple(added_us)))} ms of latency under "
+        f"load ({counted(cases, 'case')}, {100 * level:g} % intervals)."
+        for added_us, gain, step, cases in sorted(costs, key=lambda cost: -cost[0].mean)
+    )
+
+
+def _changes(cases: list, level: float) -> tuple[Ratio, Interval]:
+    """Change of goodput and of added latency over all cases of a step."""
+    goodputs, latencies = (
+        [tuple(side[name] for side in sides) for sides in cases]
+        for name in ("goodput_MBps", "added_latency_us")
+    )
+    return mean_ratio(goodputs, level), mean_difference(latencies, level)
 
 
 # Agreement of a study's generators on one path, cell by cell; a cell here is without the generator.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -132,6 +132,22 @@ def effects(
     runs: pd.DataFrame, factor: str, *, levels: tuple | None = None, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Effect of each step of a factor in every context where both of its levels were measured."""
+    rows = []
+    for named, *sides in steps(runs, factor, levels):
+        before, after = (side["goodput_MBps"] for side in sides)
+        ratio = paired_ratio(before, after, confidence)
+        ends = {"ratio": ratio.ratio, "low": ratio.low, "high": ratio.high}
+        rows.append(named | ends | {"n_from": len(before), "n_to": len(after)})
+    return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
+
+
+def steps(
+    runs: pd.DataFrame,
+    factor: str,
+    levels: tuple | None = None,
+    values: Sequence[str] = ("goodput_MBps",),
+) -> Iterator[tuple[dict, pd.DataFrame, pd.DataFrame]]:
+    """Yield name and context of each step of a factor, and the runs on both sides, by round."""
     further = printed.names(runs) if factor not in FACTORS else []
     require(factor, (*FACTORS, *further), key="factor", code="E-ANALYSIS-006")
     if further:
@@ -146,22 +162,14 @@ def effects(
             levels = tuple(sorted(levels))
     within = () if factor in ("direction", "sender") else ("group",)
     context = [*within, *(c for c in CONTEXT if c != factor)]
-    rows = []
     # Without the other columns: splitting all of them takes ten times as long.
-    needed = good[list(dict.fromkeys([*context, factor, "round", "goodput_MBps"]))]
+    needed = good[list(dict.fromkeys([*context, factor, "round", *values]))]
     for key, part in needed.groupby(context, sort=False):
-        goodputs = part.set_index("round")
-        by_level = {level: v["goodput_MBps"] for level, v in goodputs.groupby(factor)}
-        present = [level for level in levels if level in by_level]
-        for a, b in pairwise(present):
-            ratio = paired_ratio(by_level[a], by_level[b], confidence)
-            rows.append(
-                dict(zip(context, key, strict=True))
-                | {"factor": factor, "from_level": level_text(a), "to_level": level_text(b)}
-                | {"ratio": ratio.ratio, "low": ratio.low, "high": ratio.high}
-                | {"n_from": len(by_level[a]), "n_to": len(by_level[b])}
-            )
-    return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
+        by_level = dict(list(part.set_index("round").groupby(factor)))
+        for a, b in pairwise(level for level in levels if level in by_level):
+            step = (factor, level_text(a), level_text(b))
+            named = dict(zip((*context, *STEP), (*key, *step), strict=True))
+            yield named, by_level[a], by_level[b]
 
 
 def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
@@ -206,31 +214,44 @@ def without_rounds(runs: pd.DataFrame) -> pd.Series:
     return pd.Series(np.exp(logs - effect[place]), index=runs.index)
 
 
-def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float = 0.95) -> Ratio:
+Pair = tuple[pd.Series, pd.Series]
+
+
+def mean_ratio(pairs: Sequence[Pair], confidence: float = 0.95) -> Ratio:
     """Geometric mean of the ratios of pairs; the interval is of the runs, not between contexts."""
     if not pairs:
         raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")
-    alone = [ratio(a.to_numpy(), b.to_numpy()).ratio for a, b in pairs]
-    centre = float(np.mean(np.log(alone)))
-    cells = [values for pair in pairs for values in pair]
-    logs = np.log(np.concatenate([values.to_numpy(dtype=float) for values in cells]))
-    cell = np.repeat(np.arange(len(cells)), [len(values) for values in cells])
+    for a, b in pairs:  # both sides have values, and logarithms
+        ratio(a.to_numpy(), b.to_numpy())
+    logs = [(np.log(a.astype(float)), np.log(b.astype(float))) for a, b in pairs]
+    mean = mean_difference(logs, confidence)
+    with np.errstate(over="ignore"):
+        return Ratio(*(float(np.exp(value)) for value in (mean.mean, mean.low, mean.high)))
+
+
+def mean_difference(pairs: Sequence[Pair], confidence: float = 0.95) -> cells.Interval:
+    """Mean of the differences of pairs, with the interval of :func:`mean_ratio`."""
+    sides = [values for pair in pairs for values in pair]
+    values = np.concatenate([side.to_numpy(dtype=float) for side in sides])
+    cell = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
     rounds, place = np.unique(
-        np.concatenate([values.index.to_numpy() for values in cells]), return_inverse=True
+        np.concatenate([side.index.to_numpy() for side in sides]), return_inverse=True
     )
-    if min(map(len, cells)) < 2 or len(rounds) < 2:
-        return Ratio(math.exp(centre), math.nan, math.nan)
     weights = np.tile([-1.0, 1.0], len(pairs)) / len(pairs)
-    error, degrees = _standard_error(logs, cell, place, weights)
-    return Ratio.of(centre, error, degrees, confidence)
+    centre = float(weights @ (np.bincount(cell, values) / np.bincount(cell)))
+    if min(map(len, sides)) < 2 or len(rounds) < 2:
+        return cells.Interval(centre, math.nan, math.nan)
+    error, degrees = _standard_error(values, cell, place, weights)
+    half = float(cells.t_quantile(degrees, 0.5 + confidence / 2)) * error if error else 0.0
+    return cells.Interval(centre, centre - half, centre + half)
 
 
 def _standard_error(
-    logs: np.ndarray, cell: np.ndarray, place: np.ndarray, weights: np.ndarray
+    values: np.ndarray, cell: np.ndarray, place: np.ndarray, weights: np.ndarray
 ) -> tuple[float, float]:
     """Standard error of a weighted sum of the cells' means, and its degrees of freedom."""
     count = np.bincount(cell)
-    residual = logs - (np.bincount(cell, logs) / count)[cell]
+    residual = values - (np.bincount(cell, values) / count)[cell]
     share = (cell[:, None] == cell) / count[cell]  # what each value has in each fitted one
     pull = (weights / count)[cell]
     variance, designs = 0.0, []

@@ -305,6 +305,23 @@ def level_label(name: str, level: object, tunings: Mapping[str, str]) -> str:
     return f"{stem} {text} {unit}" if comma else f"{stem} {text}"
 
 
+def ratio_text(
+    value: float, low: float, high: float, digits: int = 2, before: str = "×", after: str = ""
+) -> str:
+    """``×1.20 (1.10 to 1.31)``; a dash without a value."""
+    if math.isnan(value):
+        return MISSING
+    ends = "" if math.isnan(low) else f" ({low:.{digits}f} to {high:.{digits}f})"
+    return f"{before}{value:.{digits}f}{after}{ends}"
+
+
+def step_text(factor: str, step: Iterable[str], tunings: Mapping[str, str]) -> str:
+    """``queue from 62500 to 250000 B``, ``tuning from defaults to full`` of two levels' texts."""
+    stem, _, unit = unit_of(factor).partition(", ")
+    before, after = (arrows(tunings.get(level, level)) for level in step)
+    return f"{stem} from {before} to {after}{' ' + unit if unit else ''}"
+
+
 def at_text(at: Mapping[str, object], tunings: Mapping[str, str]) -> str:
     """The single levels of some factors, for readers."""
     single = {name: level for name, level in at.items() if not isinstance(level, list | tuple)}

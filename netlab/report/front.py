@@ -27,7 +27,7 @@ from netlab.report.explore import has_factors
 from netlab.report.gate import banner, box
 from netlab.report.page import page_name
 from netlab.report.tables import Sentence
-from netlab.units import arrows, listed
+from netlab.units import listed
 
 __all__ = ["Answer", "Front", "answer", "banner", "front", "panel", "picture"]
 
@@ -104,12 +104,9 @@ def strongest(m: Measured) -> Sentence:
     logs = steps["ratio"].map(math.log).abs()
     row = steps.loc[logs.idxmax()]
     labels = printed.tuning_labels(m.cells, m.study)
-    name, _, unit = printed.unit_of(row["factor"]).partition(", ")
-    ends = [arrows(labels.get(row[end], str(row[end]))) for end in ("from_level", "to_level")]
-    return Sentence(
-        f"The strongest step is {name} from {ends[0]} to {ends[1]}{' ' + unit if unit else ''}: "
-        f"goodput {tables.ratio_text(row['ratio'], row['low'], row['high'])}, all else equal."
-    )
+    step = printed.step_text(row["factor"], row[["from_level", "to_level"]], labels)
+    effect = printed.ratio_text(*row[["ratio", "low", "high"]])
+    return Sentence(f"The strongest step is {step}: goodput {effect}, all else equal.")
 
 
 def then_and_now(m: Measured) -> Sentence:

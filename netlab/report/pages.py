@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import printed
+from netlab.analysis.answers import trade_offs
 from netlab.analysis.cells import CELL_KEYS, empty, timelines, with_latency
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.longpath import on_long_path, samples_of
@@ -27,7 +28,7 @@ from netlab.report import longpath as longpath_tables
 from netlab.report import tables
 from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
-from netlab.report.front import panel
+from netlab.report.front import Answer, panel
 from netlab.report.gate import method_page, reading_page
 from netlab.report.page import (
     Page,
@@ -97,9 +98,17 @@ def latency_charts(m: Measured) -> dict[str, Chart]:
 
 
 def _latency(m: Measured) -> list[Page]:
-    drawn = latency_charts(m)
-    table = Section("Every cell", tables.latency(m))
-    return [page("latency", *_groups(m, drawn.__getitem__, drawn), table)] if drawn else []
+    if not (drawn := latency_charts(m)):
+        return []
+    none = "No step of a factor gains goodput and costs latency, both beyond their intervals."
+    return [
+        page(
+            "latency",
+            *_groups(m, drawn.__getitem__, drawn),
+            Section("Goodput against latency", Answer(trade_offs(m) or (none,))),
+            Section("Every cell", tables.latency(m)),
+        )
+    ]
 
 
 def _effects(m: Measured) -> list[Page]:
@@ -151,7 +160,7 @@ def trended(frame: pd.DataFrame, title: str) -> tuple[Section, Section]:
             "of": row.campaign,
             "cells": row.cells,
             "in both": row.common,
-            "to the one before": tables.ratio_text(row.ratio, row.low, row.high),
+            "to the one before": printed.ratio_text(row.ratio, row.low, row.high),
             "step": "yes" if row.step else "–",
         }
         for row in frame.itertuples()

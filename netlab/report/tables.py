@@ -12,6 +12,7 @@ import pandas as pd
 from netlab.analysis import conditions, measured, printed
 from netlab.analysis import effects as factor_effects
 from netlab.analysis import findings as statements
+from netlab.analysis.answers import factor_levels
 from netlab.analysis.cells import (
     FROM_BATCHES,
     LATENCY_COLUMNS,
@@ -178,11 +179,7 @@ def missing(m: Measured) -> Table | Sentence:
 def steps(m: Measured) -> pd.DataFrame:
     """Pooled effect of each step of each factor, as numbers."""
     parts = []
-    more = printed.names(m.runs, m.study)
-    for factor in (*FACTORS, *(name for name in more if name not in FACTORS)):
-        levels = tuple(level.name for level in m.study.tunings) if factor == "tuning" else None
-        if factor in more:
-            levels = tuple(printed.varying(m.cells, m.study).get(factor, ()))
+    for factor, levels in factor_levels(m).items():
         frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
         parts.append(factor_effects.pooled(frame, m.study.confidence))
     return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
@@ -194,12 +191,13 @@ def effects(m: Measured) -> Table | Sentence:
     if frame.empty:
         return Sentence("No factor varies between comparable runs of this study.")
     labels = printed.tuning_labels(m.cells, m.study)
+    ratios = frame[["ratio", "low", "high"]].to_numpy()
     shown = pd.DataFrame(
         {
             "factor": [FACTORS.get(name) or printed.unit_of(name) for name in frame["factor"]],
             "from": [labels.get(v, v) for v in frame["from_level"]],
             "to": [labels.get(v, v) for v in frame["to_level"]],
-            "ratio": [ratio_text(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
+            "ratio": [printed.ratio_text(*row) for row in ratios],
             "cases": frame["contexts"],
             **{word: frame[word] for word in (FASTER, SLOWER, CANNOT_TELL)},
         }
@@ -210,16 +208,6 @@ def effects(m: Measured) -> Table | Sentence:
         "interval lies on that side of 1; cannot tell: it contains 1, or there is none."
     )
     return Table(shown, "Effect of each step of a factor on goodput", note=note, data=frame)
-
-
-def ratio_text(
-    value: float, low: float, high: float, digits: int = 2, before: str = "×", after: str = ""
-) -> str:
-    """``×1.20 (1.10 to 1.31)``; a dash without a value."""
-    if math.isnan(value):
-        return printed.MISSING
-    ends = "" if math.isnan(low) else f" ({low:.{digits}f} to {high:.{digits}f})"
-    return f"{before}{value:.{digits}f}{after}{ends}"
 
 
 def findings(m: Measured) -> Table:
@@ -236,7 +224,7 @@ def target(m: Measured) -> Table | Sentence:
             "group": row["group"],
             "target": f"{row['target']:g} {row['unit']}",
             "best cell": row["best_cell"],
-            "reached": ratio_text(
+            "reached": printed.ratio_text(
                 *(row["reached"], row["low"], row["high"]),
                 *(1 if row["unit"].startswith("%") else 2, "", f" {row['unit']}"),
             ),

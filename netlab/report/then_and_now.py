@@ -223,7 +223,7 @@ def steps(m: Measured) -> Table | Sentence:
             "cases": row["cases"],
             "published": f"×{row['then_ratio']:.2f}",
             "said": row["said"],
-            "measured": measured_tables.ratio_text(
+            "measured": printed.ratio_text(
                 *(row[name] for name in ("now_ratio", "now_low", "now_high"))
             ),
             "finding": row["verdict"],

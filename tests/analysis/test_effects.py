@@ -8,10 +8,11 @@ import pytest
 import synthetic
 
 from netlab import study as studies
-from netlab.analysis.cells import CELL_KEYS
+from netlab.analysis.cells import CELL_KEYS, mean_interval
 from netlab.analysis.effects import (
     Ratio,
     effects,
+    mean_difference,
     mean_ratio,
     paired_ratio,
     pooled,
@@ -190,3 +191,10 @@ def test_drift_of_the_machine_is_taken_out_of_cells_that_have_not_all_rounds(six
     lone = six_rounds[six_rounds["round"] == first]
     assert without_rounds(lone).to_numpy() == pytest.approx(lone["goodput_MBps"].to_numpy())
     assert without_rounds(six_rounds.head(0)).empty
+
+
+def test_a_mean_difference_is_of_the_rounds_and_has_the_interval_of_pairs():
+    before, after = by_round(10.0, 20.0, 30.0), by_round(14.0, 26.0, 35.0)
+    found, (mean, half) = mean_difference([(before, after)]), mean_interval(after - before, 0.95)
+    assert (found.mean, found.half_width) == pytest.approx((mean, half))
+    assert math.isnan(mean_difference([(by_round(1.0), by_round(2.0))]).low)

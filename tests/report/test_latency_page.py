@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import synthetic
 
+from netlab.analysis.answers import headline, trade_offs
 from netlab.analysis.cells import CELL_COLUMNS, DATAGRAM_COLUMNS, LATENCY_COLUMNS, Cells
 from netlab.analysis.measured import Measured
 from netlab.report import pages, tables
@@ -48,7 +51,8 @@ def test_table_and_page_have_the_cells_with_a_probe(m):
     assert len(table.frame) == (m.cells["streams"] == 1).sum()
     assert "added, µs" in table._repr_html_()
     (page,) = pages._latency(m)
-    assert page.file == "latency.html" and len(page.contents) == len(m.groups) + 1
+    assert page.file == "latency.html" and len(page.contents) == len(m.groups) + 2
+    assert "No step of a factor gains goodput" in page.body
     charts = pages.latency_charts(m)
     assert [*charts] == list(m.groups)
     assert all("ms at" in chart.alt for chart in charts.values())
@@ -59,3 +63,34 @@ def test_a_study_without_a_probe_shows_nothing_of_it():
     assert tuple(Cells()(plain.runs).columns) == CELL_COLUMNS
     assert pages._latency(plain) == [] and pages.latency_charts(plain) == {}
     assert "no latency probe" in repr(tables.latency(plain))
+
+
+def costs(dear: str, added_ms: dict[str, float], drift_ms: float = 0.0) -> Measured:
+    """Runs of a dear tuning gain goodput; each tuning adds its latency, the dear one's drifts."""
+
+    def change(row: dict) -> bool:
+        noise, is_dear = 1 + row["round"] / 100, row["tuning"] == dear
+        row["goodput_MBps"] = (200.0 if is_dear else 100.0) * noise
+        added = added_ms[row["tuning"]] * noise + is_dear * drift_ms * (row["round"] - 2)
+        row["added_latency_us"] = 1e3 * added
+        return row["streams"] == 1
+
+    return synthetic.measured(change=change)
+
+
+def test_a_step_that_gains_goodput_and_costs_latency_is_a_finding_with_both_intervals():
+    m = costs("full", {"none": 5.0, "kernel": 5.0, "full": 30.0})
+    (said,) = trade_offs(m)
+    step = "The step of tuning from Kernel Tuning to Driver Tuning gains goodput, ×2.00 (2.00 to 2"
+    assert said.startswith(step) and re.search(r"costs 25\.5 ± 0\.\d+ ms of latency under", said)
+    assert said in headline(m) and said in pages._latency(m)[0].body
+
+
+def test_the_step_is_named_in_the_direction_that_gains():
+    (said,) = trade_offs(costs("none", {"none": 30.0, "kernel": 5.0, "full": 5.0}))
+    assert "tuning from Kernel Tuning to No Tuning gains" in said
+
+
+@pytest.mark.parametrize(("full_ms", "drift_ms"), [(5.0, 0.0), (4.0, 0.0), (6.0, 20.0)])
+def test_a_gain_without_a_cost_beyond_its_interval_is_none(full_ms, drift_ms):
+    assert trade_offs(costs("full", {"none": 5.0, "kernel": 5.0, "full": full_ms}, drift_ms)) == ()
