@@ -281,7 +281,8 @@ def measured(
         largest,
         ledger.surplus,
     )
-    row |= {"flags": ",".join(flags), "message": "; ".join(flags.values())}
+    notes = filter(None, [*flags.values(), result.columns.get("message")])
+    row |= {"flags": ",".join(flags), "message": "; ".join(notes)}
     return Measurement(outcome, row, intervals, emulated)
 
 

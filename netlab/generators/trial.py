@@ -117,8 +117,6 @@ def flow_of(
     step_s: float,
     gen_meter: dict,
     sink_meter: dict,
-    *,
-    has_intervals: bool = True,
 ) -> Direction:
     """One direction of a run as :func:`netlab.measure.record.record` takes it.
 
@@ -126,7 +124,7 @@ def flow_of(
     """
     sent, got = answers.sender, answers.receiver
     read_B, window_B = got.forward.received_B, got.forward.window_B or 0
-    if not has_intervals:
+    if not got.forward.samples:
         t_s, counts = np.array([0.0, got.forward.window_s]), np.array([[0, window_B]])
         opens, closes = 0, 1
     else:
@@ -329,22 +327,23 @@ def run_trial(
         total["process"] = {"user_us": both_us, "system_us": 0}
         if name in with_controller:
             total["controller_us"] = 1e6 * own_s / len(with_controller)
-    flows, ledger = [], Ledger(error_B=None)
+    flows, notes, ledger = [], [], Ledger(error_B=None)
     for way, near, far in zip(open_ways, sent, got, strict=True):
         answers = parse_answers(tool, near.text, far.text, way.transfer)
         ends = meters[way.sender.host], meters[way.receiver.host]
-        step_s, has_intervals = way.transfer.interval_s, tool.has_intervals
-        flow = flow_of(answers, request, step_s, *ends, has_intervals=has_intervals)
+        flow = flow_of(answers, request, way.transfer.interval_s, *ends)
         error_B, problems = audit_counts(flow, answers, tool)
         if error_B is not None:
             ledger.error_B = max(error_B, ledger.error_B or 0)
         ledger.problems += problems
         flows.append(flow)
+        notes.append(answers.receiver.forward.note)
     audit_interfaces(
         ledger, [(flow.gen, flow.sink) for flow in flows], mtu_B=mtu_B, both=request.both
     )
     outcome = RunOutcome(tuple(flows), started_unix_ns, time.monotonic() - started)
     columns = {"engine": tool.name, "warmup_s": flows[0].sink["window"]["t0_ns"] / 1e9}
+    columns["message"] = "; ".join(filter(None, notes))
     called = dict(zip(("server", "client"), open_ways[0].lines, strict=True))
     lacks = {"sender_lacks_B": ledger.error_B} if ledger.error_B and not tool.reads_all else {}
     provenance = {"name": tool.name, "versions": dict(versions), **called, **lacks}

@@ -1,5 +1,6 @@
 """The output of a tool's two ends becomes a run in the format of netlab's own."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,16 @@ def test_a_thread_of_iperf3_stopped_in_a_write_does_not_count_its_last_record():
     assert audited(client, 131_073) == (262_145, [said])
     (problem,) = audited(client.replace("iperf 3.21+", "iperf 3.12"))[1]
     assert "but the receiver read" in problem
+
+
+def test_without_usable_intervals_the_window_is_the_whole_transfer():
+    client, server = printed("iperf3")
+    lacking = re.sub(r'("omitted":\s*false,\s*"sender":\s*false)', r'\1, "bytes": 1', server)
+    answers = parse_answers(tool_named("iperf3"), client, lacking, transfer())
+    assert answers.receiver.forward.note.endswith("of the bytes are left out")
+    sink = flow_of(answers, request(), 0.1, METER, METER).sink
+    assert sink["window"]["t0_ns"] == 0
+    assert sink["window"]["bytes"] == sink["total_bytes"] == flow("iperf3").sink["total_bytes"]
 
 
 def test_a_value_that_a_tool_does_not_report_is_missing():

@@ -83,7 +83,7 @@ def sink_of(name: str, client: str, server: str, streams: int) -> dict:
     """The sink's end of a run without intervals."""
     asked = transfer(streams)
     answers = parse_answers(BY_NAME[name], client, server, asked)
-    return flow_of(answers, REQUEST, asked.interval_s, METER, METER, has_intervals=False).sink
+    return flow_of(answers, REQUEST, asked.interval_s, METER, METER).sink
 
 
 def test_counts_of_a_sender_are_refused():

@@ -147,7 +147,7 @@ def row_of(
     if above := _above_link(rates, mtu_B, facts.link_Mbps):
         flags["implausible"] = above
     named = f"{record.tool} {record.version}" if record.version else record.tool
-    sums = [str(record.extras["sum"])] if "sum" in record.extras else []
+    notes = [flow.note for flow in flows if flow.note]
     samples = [sample for flow in flows for sample in flow.samples]
     interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
     if (interval_sum_B or 0) > 2 * MAX_COUNT:
@@ -205,7 +205,7 @@ def row_of(
         **{name: getattr(record, name) for name in AS_REPORTED},
         **{f"ping_{part}_ms": value for part, value in latency_ms.get(ping, {}).items()},
         flags=",".join(flags),
-        message="; ".join([*(flags.values() or [f"imported from {named}"]), *sums]),
+        message="; ".join([*(flags.values() or [f"imported from {named}"]), *notes]),
         unsupported="[]",
         knobs="{}",
         provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),

@@ -115,7 +115,6 @@ class Iperf2Run(PrintedRun):
     flows: int = 0
     effective_B: int | None = None
     connect_rtt_us: list[int] = field(default_factory=list)
-    wrong_sum: dict[str, object] = field(default_factory=dict)
 
     def next(self, number: int) -> Iperf2Run:
         return Iperf2Run(number, serves=self.serves)  # a server says once that it is one
@@ -208,7 +207,7 @@ class Iperf2Run(PrintedRun):
             sndbuf_B=self.effective_B if local_sends else None,
             rcvbuf_B=self.effective_B if not local_sends else None,
             rounded=True,
-            extras=self.wrong_sum | rtts,
+            extras=rtts,
             **{"buffer_B": 0} | self.facts,
         )
 
@@ -239,7 +238,7 @@ class Iperf2Run(PrintedRun):
                 total, _ = total_of(summed)
                 goodput_MBps = total.rate_Bps.value / 1e6
                 return replace(flow, goodput_MBps=goodput_MBps, window_s=total.end_s.value)
-            self.wrong_sum = _wrong_sum(summed[-1])
+            return replace(flow, note=_wrong_sum(summed[-1]))
         return flow
 
 
@@ -332,12 +331,12 @@ class CsvRun(PrintedRun):
             for one in summed
             if one.amount_B.value != flow.window_B and one.length_s >= shortest_s
         ]
-        extras = _wrong_sum(wrong[0]) if wrong else {}
-        return Record.of("iperf2", self.first, [flow], rounded=True, extras=extras)
+        flow = replace(flow, note=_wrong_sum(wrong[0])) if wrong else flow
+        return Record.of("iperf2", self.first, [flow], rounded=True)
 
 
-def _wrong_sum(line: Line) -> dict[str, object]:
-    return {"sum": f"the sum in line {line.number} is not that of the streams, which are taken"}
+def _wrong_sum(line: Line) -> str:
+    return f"the sum in line {line.number} is not that of the streams, which are taken"
 
 
 # Text that iperf3 prints for people, a client's or a server's: rounded as iperf 2's lines are.

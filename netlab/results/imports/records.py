@@ -55,7 +55,8 @@ class Flow:
     """One direction of a run: the bytes moved within the measured window of ``window_s``.
 
     ``sent_B`` and ``received_B`` are of the whole run and None if the tool does not print them;
-    ``window_B`` is the count behind the goodput, at the end named by ``measured_at``.
+    ``window_B`` is the count behind the goodput, at the end named by ``measured_at``. ``note`` says
+    which figures contradict these and are left out.
     """
 
     streams: int
@@ -66,6 +67,7 @@ class Flow:
     sent_B: int | None = None
     received_B: int | None = None
     samples: tuple[Sample, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True)
