@@ -304,9 +304,13 @@ def _medians(runs: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return valid(runs).groupby(list(CELL_KEYS), sort=False)[list(names)].median()
 
 
-def with_latency(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells that have figures of a latency probe."""
-    return cells[cells.reindex(columns=["added_latency_us"])["added_latency_us"].notna()]
+def with_latency(cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Cells with figures of a latency probe; those of a disturbed cell are of runs that ended."""
+    keys, names = list(CELL_KEYS), list(LATENCY_COLUMNS)
+    of_ended = cells[keys].join(ended(runs).groupby(keys)[names].median(), on=keys)[names]
+    shown = of_ended.where(cells["disturbed"] != "", cells.reindex(columns=names))
+    frame = cells.drop(columns=names, errors="ignore").join(shown)
+    return frame[frame["added_latency_us"].notna()]
 
 
 def _bus(runs: pd.DataFrame, described: dict) -> float | None:

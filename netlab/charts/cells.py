@@ -208,6 +208,9 @@ MOST_ROWS = 40
 """Cells of one chart; a study with more has several."""
 
 ROW_IN = 0.27
+NAME_IN, MOST_NAMES = 0.2, 8
+"""Height of a line of a legend, and the most of them in one column."""
+
 SPREAD, JITTER = 0.26, 0.16
 """Half the height or width that the dots of one row or position are spread over."""
 
@@ -297,17 +300,23 @@ def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
 @theme()
 def latency(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw the latency that the load of each cell adds, over its goodput."""
-    ax, words = ax or new_axes(SIZE_IN), []
+    columns = 1 + (len(frame) > MOST_NAMES)
+    height_in = SIZE_IN[1] + NAME_IN * len(frame) / columns
+    ax, words = ax or new_axes((SIZE_IN[0], height_in)), []
     for at, (key, cell) in enumerate(frame.groupby(list(CELL_KEYS), sort=False)):
         (one,) = cell.itertuples()
-        added_ms = one.added_latency_us / 1e3
-        style = {**other_style(at), "linestyle": "none"}
-        ax.plot([one.goodput_MBps], [added_ms], **style, label=labels[key])
-        words.append(f"{labels[key]}: {added_ms:.3g} ms at {printed.number(one.goodput_MBps)} MB/s")
+        added_ms, style = one.added_latency_us / 1e3, {**other_style(at), "linestyle": "none"}
+        if one.disturbed:
+            place = (ax, [one.disturbed_MBps], [added_ms])
+            hollow_points(*place, label=labels[key], style=style, alone=True)
+        else:
+            ax.plot([one.goodput_MBps], [added_ms], **style, label=labels[key])
+        words.append(f"{labels[key]}: {added_ms:.3g} ms at {printed.texts(cell)[0]} MB/s")
     ax.set(xlabel="goodput, MB/s", ylabel="added latency, ms", xlim=(0, None), ylim=(0, None))
     ax.set_title(arrows(str(frame["group"].iloc[0])))
-    legend_below(ax)
-    return describe(ax, f"Dots of added latency over goodput. {'; '.join(words)}.", LATENCY_CAPTION)
+    legend_below(ax, ncols=columns)
+    alt = f"Dots of added latency over goodput. {'; '.join(words)}."
+    return describe(ax, alt, " ".join([LATENCY_CAPTION, *printed.cell_notes(frame, HOLLOW)]))
 
 
 def _rows(

@@ -434,10 +434,10 @@ OTHERS: tuple[str, ...] = ("#6b3e26", "#c2559d", "#4a6fa5", "#7d7d00", "#007a5e"
 
 
 def line_style(i: int, colours: Sequence[str] = PALETTE) -> dict[str, Any]:
-    """Keyword arguments for the ``i``-th line of a chart (cycles after six)."""
+    """Keyword arguments for the ``i``-th line of a chart; each pass takes other markers."""
     return {
         "color": colours[i % len(colours)],
-        "marker": MARKERS[i % len(MARKERS)],
+        "marker": MARKERS[(i + i // len(colours)) % len(MARKERS)],
         "linestyle": DASHES[i % len(DASHES)],
         "markeredgecolor": "white",
         "markeredgewidth": 0.7,
@@ -470,7 +470,7 @@ def side_style(side: str) -> dict[str, Any]:
 
 
 def other_style(i: int) -> dict[str, Any]:
-    """Style of the ``i``-th line besides MTUs, tunings and sides (cycles after six)."""
+    """Style of the ``i``-th line besides MTUs, tunings and sides."""
     return line_style(i, OTHERS)
 
 

@@ -91,7 +91,7 @@ def _ceiling(m: Measured) -> Page:
 
 def latency_charts(m: Measured) -> dict[str, Chart]:
     """A chart of each group whose runs had a latency probe."""
-    probed = with_latency(m.cells)
+    probed = with_latency(m.cells, m.runs)
     labels = cells.row_labels(probed, m.study)
     by_group = probed.groupby("group", sort=False)
     return {group: show(cells.latency(part, labels)) for group, part in by_group}

@@ -331,24 +331,34 @@ def overhead(m: Measured) -> Table:
 
 def latency(m: Measured) -> Table | Sentence:
     """Round trips of the latency probe of each cell, and its goodput."""
-    probed = with_latency(m.cells)
+    probed = with_latency(m.cells, m.runs)
+    if probed.empty:
+        return Sentence("The study asked for no latency probe, or it had no answer.")
     labels = printed.tuning_labels(m.cells, m.study)
     cells = [printed.where(cell, labels) for cell in probed.to_dict("records")]
-    columns = ["goodput_MBps", *LATENCY_COLUMNS]
-    frame = probed[["group"]].assign(cell=cells).join(probed.reindex(columns=columns))
-    return table_or(
-        "The study asked for no latency probe, or it had no answer.",
-        frame,
+    rates = probed["goodput_MBps"].fillna(probed["disturbed_MBps"])
+    frame = (
+        probed[["group"]].assign(cell=cells, goodput_MBps=rates).join(probed[[*LATENCY_COLUMNS]])
+    )
+    texts = frame.iloc[:, 2:].map(printed.number)
+    marked = texts.where(probed["disturbed"] == "", f"{HOLLOW} " + texts)
+    return Table(
+        frame.assign(**marked),
         "Round trips beside the streams, medians over the valid runs",
         heads={
             **{"goodput_MBps": "MB/s", "rtt_idle_p50_us": "idle, µs"},
             **{"rtt_loaded_p50_us": "loaded, µs", "rtt_loaded_p99_us": "loaded, 99 %, µs"},
             **{"added_latency_us": "added, µs", "responsiveness_rpm": "round trips a minute"},
         },
-        formats=dict.fromkeys(columns, printed.number),
-        note="Idle: before the streams connect. Loaded: within the window. Added: the difference "
-        "of the medians. Round trips a minute: 60 s over the mean within the window.",
+        note=" ".join([LATENCY_NOTE, *printed.cell_notes(probed)]),
+        data=frame,
     )
+
+
+LATENCY_NOTE = (
+    "Idle: before the streams connect. Loaded: within the window. Added: the difference of the "
+    "medians. Round trips a minute: 60 s over the mean within the window."
+)
 
 
 # Tables of the cards' own counters and of shared receive queues.

@@ -8,9 +8,21 @@ import pytest
 import synthetic
 
 from netlab.analysis.answers import headline, trade_offs
-from netlab.analysis.cells import CELL_COLUMNS, DATAGRAM_COLUMNS, LATENCY_COLUMNS, Cells
+from netlab.analysis.cells import (
+    CELL_COLUMNS,
+    DATAGRAM_COLUMNS,
+    LATENCY_COLUMNS,
+    Cells,
+    with_latency,
+)
 from netlab.analysis.measured import Measured
+from netlab.charts import cells
+from netlab.charts.chart import show
+from netlab.charts.labels import HOLLOW_COLOUR
 from netlab.report import pages, tables
+from netlab.units import arrows
+
+GROUP = "Linux64 -> Linux64"
 
 
 def probed(row: dict) -> bool:
@@ -63,6 +75,27 @@ def test_a_study_without_a_probe_shows_nothing_of_it():
     assert tuple(Cells()(plain.runs).columns) == CELL_COLUMNS
     assert pages._latency(plain) == [] and pages.latency_charts(plain) == {}
     assert "no latency probe" in repr(tables.latency(plain))
+
+
+def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_table():
+    def disturbed(row: dict) -> bool:
+        if row["streams"] == 1 or row["tuning"] == "full":
+            row["flags"] = "interference"
+        return probed(row) and row["streams"] in (1, 4) and row["group"] == GROUP
+
+    m = synthetic.measured(change=disturbed)
+    (group,) = pages.latency_charts(m)
+    frame = with_latency(m.cells, m.runs)
+    ax = cells.latency(frame, cells.row_labels(frame, m.study))
+    marks = [line for line in ax.get_lines() if line.get_markerfacecolor() == "none"]
+    assert len(marks) == len(ax.get_lines()) == 7
+    assert {line.get_markeredgecolor() for line in marks} == {HOLLOW_COLOUR}
+    assert "not a result (interference: 7 cells)" in show(ax).caption
+    table = tables.latency(m)
+    assert table.frame["added_latency_us"].eq("○ 2000").all()
+    assert table.data["goodput_MBps"].notna().all() and "not a result" in table.note
+    (page,) = pages._latency(m)
+    assert arrows(group) in page.body
 
 
 def costs(dear: str, added_ms: dict[str, float], drift_ms: float = 0.0) -> Measured:

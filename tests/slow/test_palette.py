@@ -100,4 +100,5 @@ def test_lines_differ_in_grey_by_marker_and_dash_and_text_has_contrast():
     styles = [line_style(i) for i in range(6)]
     assert len({s["marker"] for s in styles}) == 6
     assert len({str(s["linestyle"]) for s in styles}) == 6
-    assert line_style(6) == line_style(0)
+    more = [line_style(i) for i in range(36)]
+    assert len({(s["color"], s["marker"]) for s in more}) == 36 and line_style(36) == more[0]
