@@ -57,7 +57,7 @@ def _design(m: Measured) -> str:
     frames = f"MTU {listed(mtus)} B" if mtus else "an unknown MTU"
     return (
         f"{counted(len(m.cells), 'cell')} in {counted(len(m.groups), 'group')} of host pairs: "
-        f"{tunings}, {frames}, {span(m.cells['streams'], 'TCP stream')}; "
+        f"{tunings}, {frames}, {span(m.cells['streams'], 'stream')}; "
         f"{counted(len(m.runs), 'run')} of {m.study.timing.seconds:g} s in up to "
         f"{counted(int(m.runs['round'].max()), 'round')}, measured on {when}."
     )
@@ -201,9 +201,10 @@ def trade_offs(m: Measured) -> tuple[str, ...]:
     columns = ("goodput_MBps", "added_latency_us")
     probed = m.runs[m.runs["added_latency_us"].notna()]
     pairs: dict[tuple, list] = {}
-    for factor, levels in factor_levels(m).items():
-        # both directions together carry more than one of them, at no other setting
-        for step, *sides in steps(probed, factor, levels, columns) if factor != "direction" else ():
+    known = factor_levels(m)
+    # both directions together carry more than one of them, at no other setting
+    for factor in ("streams", "mtu_B", "tuning", *printed.names(probed)):
+        for step, *sides in steps(probed, factor, known[factor], columns):
             pairs.setdefault(tuple(step[key] for key in STEP), []).append(sides)
     costs = []
     for (factor, *ends), cases in pairs.items():

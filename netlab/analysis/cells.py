@@ -142,6 +142,9 @@ CELL_COLUMNS = (
     *("disturbed_MBps", "disturbed", "missing_because"),
 )
 
+LATENCY, DATAGRAMS = "added_latency_us", "lost_percent"
+"""Column that every run with a latency probe, or of UDP, has."""
+
 LATENCY_COLUMNS = (
     *("rtt_idle_p50_us", "rtt_loaded_p50_us", "rtt_loaded_p99_us"),
     *("added_latency_us", "responsiveness_rpm"),
@@ -151,8 +154,7 @@ LATENCY_COLUMNS = (
 DATAGRAM_COLUMNS = ("lost_percent", "jitter_us", "loss_burst_max")
 """The same of a cell of UDP runs."""
 
-FURTHER = {"added_latency_us": LATENCY_COLUMNS, "lost_percent": DATAGRAM_COLUMNS}
-"""These columns, by the one that every run with them has."""
+FURTHER = {LATENCY: LATENCY_COLUMNS, DATAGRAMS: DATAGRAM_COLUMNS}
 
 FURTHER_COLUMNS = (*LATENCY_COLUMNS, *DATAGRAM_COLUMNS)
 
@@ -304,13 +306,13 @@ def _medians(runs: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return valid(runs).groupby(list(CELL_KEYS), sort=False)[list(names)].median()
 
 
-def with_latency(cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Cells with figures of a latency probe; those of a disturbed cell are of runs that ended."""
-    keys, names = list(CELL_KEYS), list(LATENCY_COLUMNS)
+def with_further(kind: str, cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Cells with further figures of a kind; those of a disturbed cell are of runs that ended."""
+    keys, names = list(CELL_KEYS), list(FURTHER[kind])
     of_ended = cells[keys].join(ended(runs).groupby(keys)[names].median(), on=keys)[names]
     shown = of_ended.where(cells["disturbed"] != "", cells.reindex(columns=names))
     frame = cells.drop(columns=names, errors="ignore").join(shown)
-    return frame[frame["added_latency_us"].notna()]
+    return frame[frame[kind].notna()]
 
 
 def _bus(runs: pd.DataFrame, described: dict) -> float | None:

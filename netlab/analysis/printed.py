@@ -226,7 +226,7 @@ ALWAYS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
 UNITS = {"MBps": "MB/s", "Mbps": "Mb/s", "Gbps": "Gb/s", "us": "us", "ms": "ms", "B": "B"}
 WORDS = {
     "mtu_B": "MTU, B",
-    "streams": "TCP streams",
+    "streams": "streams",
     "record_length_B": "record length, B",
     "buffer_B": "socket buffer, B",
     "rtt_ms": "RTT, ms",

@@ -86,7 +86,7 @@ def over_streams(
         stream_axis(ax, sorted(part["streams"].unique()))
         _finish(ax, part, y, study, title)
         label_lines(ax)
-    alt = f"Line chart of {axis_label(part, y, study)} over TCP streams, {group}"
+    alt = f"Line chart of {axis_label(part, y, study)} over streams, {group}"
     return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
 
 
@@ -216,6 +216,7 @@ SPREAD, JITTER = 0.26, 0.16
 
 REPEATS_CAPTION = "One dot a run, a cross where it is flagged; lines: medians."
 LATENCY_CAPTION = "RTT within the window less RTT before the streams: medians of the rounds."
+LOSS_CAPTION = "Datagrams sent and not received, of the whole run: medians of the rounds."
 COST_CAPTION = "Median of the rounds; bars from the least to the greatest."
 
 
@@ -300,23 +301,42 @@ def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
 @theme()
 def latency(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw the latency that the load of each cell adds, over its goodput."""
+    added_ms = frame.assign(shown=frame["added_latency_us"] / 1e3)
+    return _over_goodput(added_ms, labels, ax, "added latency", "ms", LATENCY_CAPTION)
+
+
+@theme()
+def loss(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
+    """Draw the part of the datagrams that each cell loses, over its goodput."""
+    lost_percent = frame.assign(shown=frame["lost_percent"])
+    return _over_goodput(lost_percent, labels, ax, "loss of datagrams", "%", LOSS_CAPTION)
+
+
+def _over_goodput(
+    frame: pd.DataFrame,
+    labels: Mapping[tuple, str],
+    ax: Axes | None,
+    *words_of: str,
+) -> Axes:
+    """Draw the figure ``shown`` of each cell over its goodput, given its name, unit and caption."""
+    name, unit, caption = words_of
     columns = 1 + (len(frame) > MOST_NAMES)
     height_in = SIZE_IN[1] + NAME_IN * len(frame) / columns
     ax, words = ax or new_axes((SIZE_IN[0], height_in)), []
     for at, (key, cell) in enumerate(frame.groupby(list(CELL_KEYS), sort=False)):
         (one,) = cell.itertuples()
-        added_ms, style = one.added_latency_us / 1e3, {**other_style(at), "linestyle": "none"}
+        style = {**other_style(at), "linestyle": "none"}
         if one.disturbed:
-            place = (ax, [one.disturbed_MBps], [added_ms])
+            place = (ax, [one.disturbed_MBps], [one.shown])
             hollow_points(*place, label=labels[key], style=style, alone=True)
         else:
-            ax.plot([one.goodput_MBps], [added_ms], **style, label=labels[key])
-        words.append(f"{labels[key]}: {added_ms:.3g} ms at {printed.texts(cell)[0]} MB/s")
-    ax.set(xlabel="goodput, MB/s", ylabel="added latency, ms", xlim=(0, None), ylim=(0, None))
+            ax.plot([one.goodput_MBps], [one.shown], **style, label=labels[key], clip_on=False)
+        words.append(f"{labels[key]}: {one.shown:.3g} {unit} at {printed.texts(cell)[0]} MB/s")
+    ax.set(xlabel="goodput, MB/s", ylabel=f"{name}, {unit}", xlim=(0, None), ylim=(0, None))
     ax.set_title(arrows(str(frame["group"].iloc[0])))
     legend_below(ax, ncols=columns)
-    alt = f"Dots of added latency over goodput. {'; '.join(words)}."
-    return describe(ax, alt, " ".join([LATENCY_CAPTION, *printed.cell_notes(frame, HOLLOW)]))
+    alt = f"Dots of {name} over goodput. {'; '.join(words)}."
+    return describe(ax, alt, " ".join([caption, *printed.cell_notes(frame, HOLLOW)]))
 
 
 def _rows(
@@ -370,7 +390,7 @@ def ceiling(
                 va="center", color=HOLLOW_COLOUR)  # fmt: skip
     ax.tick_params(axis="y", rotation=0, length=0)
     ax.tick_params(axis="x", length=0)
-    ax.set(xlabel="TCP streams", title=printed.caption(cells, group))
+    ax.set(xlabel="streams", title=printed.caption(cells, group))
 
     def text(value: float, other: float) -> str:
         if math.isnan(value):
@@ -403,7 +423,7 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
             name = f"MTU {mtu_B} B" if count == streams[0] else "_"
             _dots(ax, cell, at, style, name, upright=True)
         ax.set_xticks(range(len(streams)), [str(n) for n in streams])
-        ax.set(xlabel="TCP streams", title=label)
+        ax.set(xlabel="streams", title=label)
         words.append(f"{label}: {valid_runs(of_tuning).sum()} valid runs of {len(of_tuning)}")
     axes[0][0].set(ylabel="goodput, MB/s", ylim=(0, None))
     legend: dict[str, Any] = {}

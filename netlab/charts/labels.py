@@ -341,6 +341,7 @@ def hollow_points(
     (points,) = ax.plot(
         x[some], values[some], linestyle="none", marker=style["marker"], markerfacecolor="none",
         color=HOLLOW_COLOUR, markeredgewidth=1.2, label=label if alone else "_hollow",
+        clip_on=False,
     )  # fmt: skip
     points.netlab_name = f"{label}, disturbed".lstrip(", ")  # type: ignore[attr-defined]
 
@@ -363,7 +364,7 @@ def stream_axis(ax: Axes, streams: list[int]) -> None:
         ax.set_xscale("log")
         ax.minorticks_off()
     ax.set_xticks(streams, [str(count) for count in streams])
-    ax.set_xlabel("TCP streams")
+    ax.set_xlabel("streams")
 
 
 def ratio_axis(ax: Axes, reach: tuple[float, float]) -> None:

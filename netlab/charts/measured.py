@@ -180,7 +180,7 @@ def whole_panels(
                 colour = {"color": styles[mtu_B]["color"]}
                 name = f"MTU {mtu_B} B, published"
                 ax.plot(points["streams"], points["then_percent"], label=name, **PUBLISHED | colour)
-        ax.set_xlabel("TCP streams" if y == len(down) - 1 else "")
+        ax.set_xlabel("streams" if y == len(down) - 1 else "")
         ax.set_title(across[column] if y == 0 else "", fontsize=9)
         if x == 0:
             ax.set_ylabel(down[row], fontsize=9)
@@ -338,7 +338,7 @@ def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = Non
         words.append(f"{name}: {', '.join(map(str, counts))} streams")
     ax.set_xticks(range(len(streams)), [str(count) for count in streams])
     ax.set_xlim(-0.5, len(streams) - 0.5)
-    ax.set(xlabel="TCP streams", title=arrows(title))
+    ax.set(xlabel="streams", title=arrows(title))
     return describe(ax, f"Dots of the cells of {title}. {'; '.join(words)}.")
 
 

@@ -129,7 +129,7 @@ def show(drawn: Axes, alt: str | None = None, caption: str = "") -> Chart:
     --------
     >>> import netlab
     >>> netlab.show(netlab.Results("openlab-2003").plot("Linux64 -> Linux64", tuning="full"))
-    Chart: Line chart of goodput, MB/s over TCP streams, Linux64 → Linux64. ...
+    Chart: Line chart of goodput, MB/s over streams, Linux64 → Linux64. ...
     """
     from netlab.charts import chart
 

@@ -307,7 +307,7 @@ class Results(StoredResults):
         >>> results = netlab.Results("openlab-2003")
         >>> table = results.table("mtu_B", "streams", group="Linux64 -> Linux64", tuning="full")
         >>> table.frame.index.tolist(), table.frame.columns.tolist()[:2]
-        (['1500', '9000', '16114'], ['TCP streams 1', 'TCP streams 4'])
+        (['1500', '9000', '16114'], ['streams 1', 'streams 4'])
         """
         from netlab.report.explore import of_two
 
@@ -359,7 +359,7 @@ class Results(StoredResults):
         >>> results = netlab.Results("openlab-2003")
         >>> ax = results.plot("Linux64 -> Linux64", y="percent_of_bus")
         >>> ax.get_xlabel(), ax.get_ylabel()
-        ('TCP streams', 'goodput, % of bus')
+        ('streams', 'goodput, % of bus')
         """
         from netlab.charts.cells import over_factor, over_streams
 
@@ -400,7 +400,7 @@ class Results(StoredResults):
         >>> import netlab
         >>> explorer = netlab.Results("openlab-2003").explore()
         >>> explorer.title
-        'openlab-2003-quick: goodput over TCP streams, a line for each MTU, in 15 views'
+        'openlab-2003-quick: goodput over streams, a line for each MTU, in 15 views'
         >>> [len(levels) for levels in explorer.choices.values()]
         [5, 3]
         >>> explorer.views[0].title, len(explorer.views[0].runs)

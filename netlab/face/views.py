@@ -8,6 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from netlab.analysis import answers, then_and_now
+from netlab.analysis.cells import DATAGRAMS, LATENCY
 from netlab.analysis.longpath import LongPath, samples_of
 from netlab.analysis.measured import Measured
 from netlab.charts import forest, longpath
@@ -51,7 +52,11 @@ class ResultCharts(View):
 
     def latency(self) -> Gallery:
         """Latency that the load of each cell adds, over its goodput; empty without a probe."""
-        return Gallery.of(*pages.latency_charts(self._subject).values())
+        return Gallery.of(*pages.charts_of(LATENCY, self._subject).values())
+
+    def loss(self) -> Gallery:
+        """Part of the datagrams that each cell loses, over its goodput; empty without UDP."""
+        return Gallery.of(*pages.charts_of(DATAGRAMS, self._subject).values())
 
     def overhead(self) -> Chart:
         """Histogram of the time of runs outside warm-up and window."""
@@ -94,6 +99,7 @@ class ResultTables(View):
     stability = made_by(tables.stability)
     noise = made_by(tables.noise)
     latency = made_by(tables.latency)
+    datagrams = made_by(tables.datagrams)
     overhead = made_by(tables.overhead)
     provenance = made_by(tables.provenance)
 

@@ -12,7 +12,14 @@ from markupsafe import Markup
 
 from netlab.analysis import printed
 from netlab.analysis.answers import trade_offs
-from netlab.analysis.cells import CELL_KEYS, empty, timelines, with_latency
+from netlab.analysis.cells import (
+    CELL_KEYS,
+    DATAGRAMS,
+    LATENCY,
+    empty,
+    timelines,
+    with_further,
+)
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.longpath import on_long_path, samples_of
 from netlab.analysis.measured import Measured, trend
@@ -58,7 +65,7 @@ def view_pages(m: Measured) -> list[Page]:
     if plain and (m.cells["bus_MBps"].notna() & ~empty(m.cells)).any():
         made.append(_ceiling(m))
     made.append(page("bottlenecks", *_groups(m, lambda g: tables.of_group(m, g, "bottleneck"))))
-    return [*made, *_latency(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
+    return [*made, *_latency(m), *_datagrams(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
 
 
 def _groups(
@@ -89,16 +96,19 @@ def _ceiling(m: Measured) -> Page:
     return page("ceiling", *sections)
 
 
-def latency_charts(m: Measured) -> dict[str, Chart]:
-    """A chart of each group whose runs had a latency probe."""
-    probed = with_latency(m.cells, m.runs)
-    labels = cells.row_labels(probed, m.study)
-    by_group = probed.groupby("group", sort=False)
-    return {group: show(cells.latency(part, labels)) for group, part in by_group}
+def charts_of(kind: str, m: Measured) -> dict[str, Chart]:
+    """A chart of each group whose runs have further figures of a kind."""
+    frame = with_further(kind, m.cells, m.runs)
+    draw, labels = _DRAWN[kind], cells.row_labels(frame, m.study)
+    by_group = frame.groupby("group", sort=False)
+    return {group: show(draw(part, labels)) for group, part in by_group}
+
+
+_DRAWN = {LATENCY: cells.latency, DATAGRAMS: cells.loss}
 
 
 def _latency(m: Measured) -> list[Page]:
-    if not (drawn := latency_charts(m)):
+    if not (drawn := charts_of(LATENCY, m)):
         return []
     none = "No step of a factor gains goodput and costs latency, both beyond their intervals."
     return [
@@ -109,6 +119,12 @@ def _latency(m: Measured) -> list[Page]:
             Section("Every cell", tables.latency(m)),
         )
     ]
+
+
+def _datagrams(m: Measured) -> list[Page]:
+    drawn = charts_of(DATAGRAMS, m)
+    table = Section("Every cell", tables.datagrams(m))
+    return [page("datagrams", *_groups(m, drawn.__getitem__, drawn), table)] if drawn else []
 
 
 def _effects(m: Measured) -> list[Page]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,12 @@ from netlab.analysis import effects as factor_effects
 from netlab.analysis import findings as statements
 from netlab.analysis.answers import factor_levels
 from netlab.analysis.cells import (
+    DATAGRAMS,
     FROM_BATCHES,
-    LATENCY_COLUMNS,
+    LATENCY,
     empty,
     reached_percent,
-    with_latency,
+    with_further,
 )
 from netlab.analysis.cells import LEAST as LEAST_ROUNDS
 from netlab.analysis.conditions import flag_counts
@@ -331,34 +333,50 @@ def overhead(m: Measured) -> Table:
 
 def latency(m: Measured) -> Table | Sentence:
     """Round trips of the latency probe of each cell, and its goodput."""
-    probed = with_latency(m.cells, m.runs)
-    if probed.empty:
-        return Sentence("The study asked for no latency probe, or it had no answer.")
-    labels = printed.tuning_labels(m.cells, m.study)
-    cells = [printed.where(cell, labels) for cell in probed.to_dict("records")]
-    rates = probed["goodput_MBps"].fillna(probed["disturbed_MBps"])
-    frame = (
-        probed[["group"]].assign(cell=cells, goodput_MBps=rates).join(probed[[*LATENCY_COLUMNS]])
+    return _further(
+        *(m, LATENCY, "The study asked for no latency probe, or it had no answer."),
+        "Round trips beside the streams, medians over the valid runs",
+        {
+            **{"rtt_idle_p50_us": "idle, µs", "rtt_loaded_p50_us": "loaded, µs"},
+            **{"rtt_loaded_p99_us": "loaded, 99 %, µs", "added_latency_us": "added, µs"},
+            "responsiveness_rpm": "round trips a minute",
+        },
+        "Idle: before the streams connect. Loaded: within the window. Added: the difference of the "
+        "medians. Round trips a minute: 60 s over the mean within the window.",
     )
+
+
+def datagrams(m: Measured) -> Table | Sentence:
+    """Loss, jitter and bursts of loss of each cell of UDP, and its goodput."""
+    return _further(
+        *(m, DATAGRAMS, "No run of the study sent datagrams."),
+        "Loss and jitter of datagrams, medians over the valid runs",
+        {"lost_percent": "lost, %", "jitter_us": "jitter, µs", "loss_burst_max": "longest burst"},
+        "Lost: sent and not received, of the whole run. Jitter: interarrival jitter of RFC 3550. "
+        "Longest burst: datagrams lost in a row.",
+    )
+
+
+def _further(
+    m: Measured, kind: str, without: str, title: str, heads: Mapping[str, str], note: str
+) -> Table | Sentence:
+    """Further figures of a kind, by cell; disturbed ones are marked."""
+    known = with_further(kind, m.cells, m.runs)
+    if known.empty:
+        return Sentence(without)
+    labels = printed.tuning_labels(m.cells, m.study)
+    named = [printed.where(cell, labels) for cell in known.to_dict("records")]
+    rates = known["goodput_MBps"].fillna(known["disturbed_MBps"])
+    frame = known[["group"]].assign(cell=named, goodput_MBps=rates).join(known[[*heads]])
     texts = frame.iloc[:, 2:].map(printed.number)
-    marked = texts.where(probed["disturbed"] == "", f"{HOLLOW} " + texts)
+    marked = texts.where(known["disturbed"] == "", f"{HOLLOW} " + texts)
     return Table(
         frame.assign(**marked),
-        "Round trips beside the streams, medians over the valid runs",
-        heads={
-            **{"goodput_MBps": "MB/s", "rtt_idle_p50_us": "idle, µs"},
-            **{"rtt_loaded_p50_us": "loaded, µs", "rtt_loaded_p99_us": "loaded, 99 %, µs"},
-            **{"added_latency_us": "added, µs", "responsiveness_rpm": "round trips a minute"},
-        },
-        note=" ".join([LATENCY_NOTE, *printed.cell_notes(probed)]),
+        title,
+        heads={"goodput_MBps": "MB/s", **heads},
+        note=" ".join([note, *printed.cell_notes(known)]),
         data=frame,
     )
-
-
-LATENCY_NOTE = (
-    "Idle: before the streams connect. Loaded: within the window. Added: the difference of the "
-    "medians. Round trips a minute: 60 s over the mean within the window."
-)
 
 
 # Tables of the cards' own counters and of shared receive queues.

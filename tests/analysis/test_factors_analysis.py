@@ -9,6 +9,7 @@ from lab_study import lab_study
 from refusals import refused
 
 from netlab.analysis import printed
+from netlab.analysis.answers import trade_offs
 from netlab.analysis.cells import CELL_KEYS, Cells
 from netlab.analysis.compare import compare
 from netlab.analysis.effects import effects
@@ -65,6 +66,10 @@ def test_cells_are_apart_by_every_factor(measured, study):
     missing = printed.expanded(cells[cells["n_valid"] == 0])
     assert len(cells) == 24 and set(missing["kernel"]) == {"up"} and len(missing) == 12
     assert set(missing["missing_because"]) == {"not measured"}
+
+
+def test_a_cost_in_latency_is_sought_only_where_it_was_measured(measured):
+    assert trade_offs(measured) == ()
 
 
 def test_any_two_factors_make_a_table(measured):

@@ -29,7 +29,7 @@ def test_five_sentences_state_design_machines_best_limits_and_findings(openlab):
     assert "140 cells in 5 groups" in design
     assert f"420 runs of {openlab.timing.seconds:g} s in up to 3 rounds" in design
     assert "3 tunings (No Tuning, Kernel Tuning and Driver Tuning)" in design
-    assert "MTU 1500, 9000 and 16114 B, 1 to 20 TCP streams" in design
+    assert "MTU 1500, 9000 and 16114 B, 1 to 20 streams" in design
     assert "measured on 2026-01-05" in design
     assert "emulated lab, not hardware" in machine and "Linux 6.12.0" in machine
     one = m.cells[m.cells["direction"] == "->"]["goodput_MBps"].max()

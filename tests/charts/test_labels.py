@@ -119,7 +119,7 @@ def test_every_mark_of_a_line_has_a_hover_text_with_its_value(m):
     cells = m.cells.set_index(["group", "tuning", "mtu_B", "streams"])
     value = cells.loc[(GROUP, "none", 9000, 4), "goodput_MBps"]
     assert len(titles) == 28
-    assert any(f"TCP streams 4: {value:.5g} (" in text and "MB/s" in text for text in titles)
+    assert any(f"streams 4: {value:.5g} (" in text and "MB/s" in text for text in titles)
 
 
 def test_a_heat_map_carries_its_fields(m):

@@ -17,6 +17,7 @@ from netlab import __version__, core
 from netlab.errors import CoreError
 
 OPTIONS = core.options()
+OF_UDP = ("udp", "gso", "gro", "kernel_pacing", "fragment")
 NUMBERS = [o for o in OPTIONS.values() if o.maximum > 0]
 
 
@@ -24,6 +25,9 @@ def setting(name: str, value: object) -> tuple[str, dict[str, object]]:
     """A role that has the option, and settings that are right but for it."""
     role = sorted(OPTIONS[name].roles)[0]
     base: dict[str, object] = {"gen": {"to": "::1", "port": 5}, "sink": {"bind": "::1"}}[role]
+    if name in OF_UDP:
+        base |= {"udp": 1, "window_ms": 100, "record_B": 1000}
+        base |= {"pacing_Bps": 10**6} if role == "gen" else {}
     return role, {**base, name: value}
 
 

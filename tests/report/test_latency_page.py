@@ -1,4 +1,4 @@
-"""Latency under load in cells, table, chart and report: there if the study had a probe."""
+"""Latency under load and loss of datagrams: in cells, table, chart and report if measured."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from netlab.analysis.answers import headline, trade_offs
 from netlab.analysis.cells import (
     CELL_COLUMNS,
     DATAGRAM_COLUMNS,
+    DATAGRAMS,
+    LATENCY,
     LATENCY_COLUMNS,
     Cells,
-    with_latency,
+    with_further,
 )
 from netlab.analysis.measured import Measured
 from netlab.charts import cells
@@ -56,6 +58,13 @@ def test_a_cell_of_datagrams_has_their_medians_and_no_latency():
     assert {*DATAGRAM_COLUMNS} <= {*of_udp.cells.columns}
     assert not {*LATENCY_COLUMNS} & {*of_udp.cells.columns}
     assert (of_udp.cells["lost_percent"] == of_udp.runs["round"].median()).all()
+    (page,) = pages._datagrams(of_udp)
+    assert page.file == "datagrams.html" and len(page.contents) == len(of_udp.groups) + 1
+    table, charts = tables.datagrams(of_udp), pages.charts_of(DATAGRAMS, of_udp)
+    assert len(table.frame) == len(of_udp.cells) and table.data["jitter_us"].eq(5).all()
+    assert [*charts] == list(of_udp.groups)
+    assert all("loss of datagrams over goodput" in chart.alt for chart in charts.values())
+    assert pages._latency(of_udp) == []
 
 
 def test_table_and_page_have_the_cells_with_a_probe(m):
@@ -65,7 +74,7 @@ def test_table_and_page_have_the_cells_with_a_probe(m):
     (page,) = pages._latency(m)
     assert page.file == "latency.html" and len(page.contents) == len(m.groups) + 2
     assert "No step of a factor gains goodput" in page.body
-    charts = pages.latency_charts(m)
+    charts = pages.charts_of(LATENCY, m)
     assert [*charts] == list(m.groups)
     assert all("ms at" in chart.alt for chart in charts.values())
 
@@ -73,8 +82,12 @@ def test_table_and_page_have_the_cells_with_a_probe(m):
 def test_a_study_without_a_probe_shows_nothing_of_it():
     plain = synthetic.measured()
     assert tuple(Cells()(plain.runs).columns) == CELL_COLUMNS
-    assert pages._latency(plain) == [] and pages.latency_charts(plain) == {}
+    assert (
+        pages._latency(plain) == pages._datagrams(plain) == []
+        and pages.charts_of(LATENCY, plain) == {}
+    )
     assert "no latency probe" in repr(tables.latency(plain))
+    assert "sent datagrams" in repr(tables.datagrams(plain))
 
 
 def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_table():
@@ -84,8 +97,8 @@ def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_tabl
         return probed(row) and row["streams"] in (1, 4) and row["group"] == GROUP
 
     m = synthetic.measured(change=disturbed)
-    (group,) = pages.latency_charts(m)
-    frame = with_latency(m.cells, m.runs)
+    (group,) = pages.charts_of(LATENCY, m)
+    frame = with_further(LATENCY, m.cells, m.runs)
     ax = cells.latency(frame, cells.row_labels(frame, m.study))
     marks = [line for line in ax.get_lines() if line.get_markerfacecolor() == "none"]
     assert len(marks) == len(ax.get_lines()) == 7

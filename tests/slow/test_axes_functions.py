@@ -97,6 +97,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     part = m.runs[m.runs["group"] == GROUP]
     labels = cells.row_labels(part, m.study)
     part_cells = m.cells[m.cells["group"] == GROUP]
+    of_cells = cells.row_labels(part_cells, m.study)
     cost = cpu_cost(m.runs, m.study)
     part_cost = cost[cost["group"] == GROUP]
     of_links = links(link_cells(fleet_runs(4, 3), 0.95))
@@ -139,9 +140,8 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "published.recovery": given(9000),
         "cells.repeats": given(part, labels),
         "cells.cost": given(part_cost, labels),
-        "cells.latency": given(
-            part_cells.assign(added_latency_us=900.0), cells.row_labels(part_cells, m.study)
-        ),
+        "cells.latency": given(part_cells.assign(added_latency_us=900.0), of_cells),
+        "cells.loss": given(part_cells.assign(lost_percent=2.0), of_cells),
         "forest.knob_forest": given(screened().effects, 5.0),
         "experiments.slow_links": given(of_links),
         "published.ratio_forest": given(then, "a step", ["one", "two"]),

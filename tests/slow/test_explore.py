@@ -42,7 +42,7 @@ def test_all_views_are_in_the_document_and_one_is_open(m, explorer):
     text = explorer._repr_html_()
     assert text == explore(m, at={"group": "Linux64 -> Linux64"})._repr_html_()
     assert repr(explorer).startswith("openlab-2003")
-    assert "Linux64 → Linux64, Kernel Tuning: MTU, B by TCP streams" in repr(explorer)
+    assert "Linux64 → Linux64, Kernel Tuning: MTU, B by streams" in repr(explorer)
     assert len(re.findall(r'<details class="view f0-\d"', text)) == 3
     assert text.count('f0-0" open') == 1 and len(re.findall(r'f0-\d" open', text)) == 1
     assert text.count('<img role="img"') == 3

@@ -40,7 +40,7 @@ def test_a_panel_has_a_line_a_mtu_the_bus_and_a_second_reading(cells, study):
         assert all(not a.overlaps(b) for a, b in combinations(boxes, 2))
         assert all(box.x1 <= ax.get_window_extent().x1 + 1 for box in boxes), "left of the scale"
         assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "4", "12", "20"]
-        assert ax.get_ylim() == first.get_ylim() and ax.get_xlabel() == "TCP streams"
+        assert ax.get_ylim() == first.get_ylim() and ax.get_xlabel() == "streams"
     assert first.get_ylabel() == "goodput, MB/s" and not first.child_axes
     assert last.child_axes[0].get_ylabel() == "% of bus" and not fig.legends
     chart = show(fig)

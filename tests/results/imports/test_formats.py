@@ -119,7 +119,9 @@ def test_iperf3_intervals_that_lack_bytes_are_left_out_and_the_totals_stay():
     flow = one(json.dumps(lacking(DOCUMENT, 0.4))).forward
     assert re.fullmatch(r"intervals without (19|2\d) % of the bytes are left out", flow.note)
     assert replace(flow, samples=WHOLE.samples, note="") == WHOLE and not flow.samples
-    refused_for(json.dumps(lacking(DOCUMENT, -0.4)), "sum to more than the total")
+    refused_for(json.dumps(lacking(DOCUMENT, -0.4)), "more than the total")
+    cut = {**DOCUMENT, "intervals": DOCUMENT["intervals"][:-1]}
+    refused_for(json.dumps(cut), "the intervals end after")
 
 
 def test_iperf3_intervals_are_of_the_receiver_if_its_own_sum_to_its_total():
