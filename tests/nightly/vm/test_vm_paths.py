@@ -102,30 +102,38 @@ ip -4 neigh show dev {end.interface} | while read address _ mac _; do {keep} || 
 
     def stream(self, window_s: float = 3.0, warmup_s: float = 1.0) -> tuple[float, list[float]]:
         """A TCP stream from a to b: its goodput, bit/s, and round trips of pings beside it, ms."""
-        options = {"token": f"{WORK}/token", "port": PORT, "congestion": "reno"}
-        options |= {"buffer_B": 300_000, "force_buffer": 1}
+        options = {"congestion": "reno", "buffer_B": 300_000, "tail_ms": 1000}
         options |= {"warmup_ms": round(warmup_s * 1e3), "window_ms": round(window_s * 1e3)}
-        words = ("--json", *(f"--{key}={value}" for key, value in options.items()))
-        address = self.address
-        sink = inside(SIDES["b"], (GENSINK, "sink", "--bind", address, *words))
-        gen = inside(SIDES["a"], (GENSINK, "gen", "--to", address, *words, "--tail_ms", "1000"))
-        pings = int(window_s / 0.1)
+        pings = f"sleep {warmup_s + 0.5:g}; {self._ping(int(window_s / 0.1), 0.1)}"
+        printed, _, result = self.run(pings, **options)
+        window = result["window"]
+        seconds = (window["t1_ns"] - window["t0_ns"]) / 1e9
+        return window["bytes"] * 8 / seconds, _round_trips_ms(printed)
+
+    def run(self, beside: str = ":", **options: object) -> tuple[str, dict, dict]:
+        """A run of gensink from a to b: what is printed beside it, and both results."""
+        options = {"token": f"{WORK}/token", "port": PORT, "force_buffer": 1, **options}
+        known, ends = core.options(), []
+        for role, name, way in (("sink", SIDES["b"], "--bind"), ("gen", SIDES["a"], "--to")):
+            mine = (f"--{k}={v}" for k, v in options.items() if role in known[k].roles)
+            ends.append(
+                shlex.join(inside(name, (GENSINK, role, way, self.address, "--json", *mine)))
+            )
+        sink, gen = ends
         printed = _sh(
             self.guest,
             f"echo {TOKEN} >{WORK}/token; : >{WORK}/sink.log; "
-            f"{shlex.join(sink)} >{WORK}/sink 2>{WORK}/sink.log & "
+            f"{sink} >{WORK}/sink 2>{WORK}/sink.log & "
             f"until grep -q listening {WORK}/sink.log; do usleep 10000; done; "
-            f"{shlex.join(gen)} >{WORK}/gen 2>&1 & sleep {warmup_s + 0.5:g}; "
-            f"{self._ping(pings, 0.1)}; wait; tail -n 1 {WORK}/gen; tail -n 1 {WORK}/sink",
+            f"{gen} >{WORK}/gen 2>&1 & {beside}; "
+            f"wait; tail -n 1 {WORK}/gen; tail -n 1 {WORK}/sink",
         )
         gen_result, result = (json.loads(line) for line in printed.splitlines()[-2:])
         assert result["status"] == gen_result["status"] == "ok", (
             result["message"],
             gen_result["message"],
         )
-        window = result["window"]
-        seconds = (window["t1_ns"] - window["t0_ns"]) / 1e9
-        return window["bytes"] * 8 / seconds, _round_trips_ms(printed)
+        return printed, gen_result, result
 
     def dropped(self) -> dict[str, int]:
         """Packets from a to b that were dropped at the queue, and at random."""
@@ -208,6 +216,18 @@ def test_the_probe_finds_netem_and_a_rate_but_no_seeds(guest):
     """Linux 6.1 and iproute2 6.1."""
     there = emulator.probed(lambda argv: run_in(guest, argv))
     assert there == KernelFeatures(netem=True, rate=True, seed=False)
+
+
+@pytest.mark.parametrize("joined", [{}, {"gso": 1, "gro": 1}], ids=["alone", "joined"])
+def test_datagrams_beyond_what_a_machine_can_send_are_accounted_for(guest, joined):
+    """Linux 6.1 cuts 64 datagrams from a message, later ones 128."""
+    options = {"udp": 1, "record_B": 64, "pacing_Bps": 50_000_000, "buffer_B": 4_000_000}
+    with emulated_path(guest, rate_Mbps=1000.0, queue_packets=100_000) as path:
+        _, gen, sink = path.run(window_ms=1000, **options, **joined)
+    sent, received = (end["per_stream"][0]["udp"] for end in (gen, sink))
+    assert sent["sent"] == received["received"] + received["lost"], received
+    assert received["received"] > 1000 and sent["skipped"] > 1000
+    assert gen["send"] == ("gso" if joined else "sendmmsg")
 
 
 def test_a_stream_gets_the_rate_and_the_queue_no_more_than_its_length(guest):
