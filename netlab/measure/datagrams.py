@@ -39,6 +39,8 @@ def _notes(flow: Direction) -> Iterator[str]:
     if skipped > SKIPPED_SHARE * due:
         why = "for want of a CPU, or of room in its send buffer"
         yield f"udp: the sender skipped {100 * skipped / due:.1f} % of its datagrams, {why}"
+    if not datagrams("received", flow.sink):
+        yield "udp: no datagram arrived; UDP to the port of the receiver may be filtered"
     if strays := flow.sink["rejected"]["datagrams"]:
         yield f"udp: {strays} datagrams came from elsewhere than the sender's sockets"
     if invalid := datagrams("invalid", flow.sink):

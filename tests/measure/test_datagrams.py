@@ -72,6 +72,7 @@ def test_nothing_received_has_no_jitter_and_nothing_sent_no_loss():
         ({"skipped": SENT // 200}, ""),
         ({"skipped": SENT}, "udp: the sender skipped 50.0 % of its datagrams"),
         ({"invalid": 3}, "udp: 6 datagrams were not of their stream"),
+        ({"received": 0, "lost": SENT}, "udp: no datagram arrived"),
     ],
 )
 def test_notes_say_what_the_figures_do_not(counts, note):
