@@ -96,7 +96,8 @@ def evidence(row: Mapping) -> Evidence:
     if math.isnan(mss_B):
         mss_B = mtu_B - HEADERS_B
     share_of_frames = payload_share(mtu_B, mss_B)
-    if row.get("generator") == UDP:
+    of_udp = str(row.get("generator")).endswith(UDP)  # also of an imported run, as iperf3-udp
+    if of_udp:
         share_of_frames = datagram_share(mtu_B, _number(row, "record_length_B"))
     payload = raw * share_of_frames
     share = goodput / payload if payload > 0 else math.nan
@@ -123,7 +124,7 @@ def evidence(row: Mapping) -> Evidence:
         window_fill=goodput / bound if bound > 0 else math.nan,
         rtt_ratio=rtt_s * 1e6 / least_us if least_us > 0 else math.nan,
         lost_share=_number(row, "lost_percent") / 100
-        if row.get("generator") == UDP
+        if of_udp
         else (_number(row, "retransmits") * mss_B / sent_B if sent_B > 0 else math.nan),
         rwnd_limited_share=_number(row, "rwnd_limited_share"),
         sndbuf_limited_share=_number(row, "sndbuf_limited_share"),

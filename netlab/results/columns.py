@@ -103,7 +103,8 @@ RUN_COLUMNS = _columns("""
                                              host as found, in the kernel
     congestion_source        string?   -     source of the congestion control: kernel, module or
                                              BPF, with version
-    generator                string    -     program that sent and received: netlab or another tool
+    generator                string    -     program that sent and received: netlab or another
+                                             tool; of datagrams udp, or of an imported run TOOL-udp
     generator_version        string?   -     version of the other tool at both ends
     records                  Int64?    -     records sent on each stream, if the run has an amount
                                              in place of a duration

@@ -75,7 +75,12 @@ def test_every_recorded_file_becomes_a_row(tmp_path):
     assert list(runs["order"]) == list(range(len(ACCEPTED)))
     assert (runs["goodput_MBps"].isna() == runs["sent_MBps"].notna()).all()
     assert (runs["goodput_MBps"].isna() == runs["flags"].eq("sender_only")).all()
-    assert (runs["direction"] == "<->").sum() == 6
+    assert (runs["direction"] == "<->").sum() == 7
+    udp = runs[runs["generator"].str.endswith("-udp")]
+    assert len(udp) == sum("-udp" in name for name in ACCEPTED) == udp["lost_percent"].notna().sum()
+    assert runs["lost_percent"].notna().sum() == len(udp) and set(udp["congestion"]) == {""}
+    assert udp["lost_percent"].max() == pytest.approx(100 * 67689 / 112459)
+    assert udp["group"].str.contains("udp").all() and not any(udp["message"].str.contains("left"))
 
 
 BAD_FILES = [RECORDED / "iperf3-tcp.json", RECORDED / "iperf3-killed.json"]
@@ -108,9 +113,9 @@ def test_what_can_be_read_of_a_directory_is_imported_and_every_file_is_listed(tm
 
 def test_what_can_be_read_of_a_file_is_imported_and_every_other_run_is_named(tmp_path):
     log = tmp_path / "log.json"
-    good, udp = (RECORDED / name for name in ("iperf3-tcp.json", "iperf3-udp.json"))
+    good, bad = BAD_FILES
     other = (RECORDED / "iperf3-reverse.json").read_text()
-    log.write_text(good.read_text() + udp.read_text() + other)
+    log.write_text(good.read_text() + bad.read_text() + other)
     into = ("--into", tmp_path / "out")
     assert run(log, *HOSTS, *into, "--strict").exit_code == 2
     result = run(log, *HOSTS, *into)
@@ -118,7 +123,7 @@ def test_what_can_be_read_of_a_file_is_imported_and_every_other_run_is_named(tmp
     cells = [
         re.split("  +", line.strip(), maxsplit=2)[2] for line in result.stderr.splitlines()[1:4]
     ]
-    assert cells[0] == "1" and "UDP run" in cells[1] and "direction of the data" in cells[2]
+    assert cells[0] == "1" and "run failed" in cells[1] and "direction of the data" in cells[2]
     result = run(log, *HOSTS[:2], "--sender", HOSTS[5], "--receiver", HOSTS[3], *into)
     assert result.exit_code == 4 and len(result.stdout.splitlines()) == 1
     assert list(Store(tmp_path / "out").runs()["sender"]) == [HOSTS[3], HOSTS[5]]

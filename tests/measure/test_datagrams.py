@@ -149,6 +149,8 @@ def test_the_ceiling_of_a_link_is_in_payload_of_datagrams():
     [(29.5, 0.0, "link"), (20.0, 0.0, "pacing"), (15.0, 25.0, "loss"), (15.0, 0.0, "unknown")],
 )
 def test_the_bottleneck_of_datagrams_is_link_rate_or_loss(goodput_MBps, lost_percent, verdict):
-    row = {"generator": "udp", "record_length_B": 18, "mtu_B": 1500, "link_MBps": 100.0}
+    row = {"record_length_B": 18, "mtu_B": 1500, "link_MBps": 100.0}
     row |= {"goodput_MBps": goodput_MBps, "pacing_MBps": 20.0 if goodput_MBps < 25 else 40.0}
-    assert bottleneck({**row, "lost_percent": lost_percent, "direction": "->"}) == verdict
+    row |= {"lost_percent": lost_percent, "direction": "->"}
+    assert bottleneck(row | {"generator": "udp"}) == verdict
+    assert bottleneck(row | {"generator": "iperf3-udp"}) == verdict

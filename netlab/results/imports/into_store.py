@@ -22,9 +22,9 @@ from netlab.files.writing import parse_json, take
 from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
 from netlab.results.imports.formats import ReadFile, kind_of, read_file
-from netlab.results.imports.records import MAX_COUNT, Record, sum_of
+from netlab.results.imports.records import MAX_COUNT, Datagrams, Record, sum_of
 from netlab.results.store import Store
-from netlab.units import payload_share
+from netlab.units import datagram_share, payload_share
 from netlab.version import version
 
 UNKNOWN = "unknown"
@@ -89,7 +89,7 @@ def _place(row: Mapping[str, Any]) -> tuple:
 def _group(base: str, row: Mapping[str, Any], groups: dict[str, tuple]) -> str:
     """A name that no group of another place has."""
     numbered = (f"{base[:50]}-{number}" for number in count(2))
-    names = chain((base, f"{base}-{row['congestion']}"[:MAX_GROUP]), numbered)
+    names = chain((base, f"{base}-{row['congestion']}"[:MAX_GROUP].rstrip("-")), numbered)
     return next(name for name in names if groups.setdefault(name, _place(row)) == _place(row))
 
 
@@ -120,6 +120,9 @@ def row_of(
     started_unix_s, started_from = _started(record, source, facts, where)
     ends = [flow.measured_at or fact("measured_at", None, needed=True) for flow in flows]
     facts_known = {name: fact(name, getattr(record, name)) for name in MAY_BE_UNKNOWN}
+    generator = record.tool
+    if record.datagrams:
+        generator, facts_known["congestion"] = f"{record.tool}-udp", ""
     unknown = [name for name, value in facts_known.items() if value is None]
     unknown += ["tuning"] if facts.tuning == UNKNOWN else []
     pacing_MBps = record.pacing_MBps
@@ -130,11 +133,12 @@ def row_of(
     direction = "->" if record.reverse is None else "<->"
     place = {
         **{"path": facts.path_name, "sender": facts.sender, "direction": direction},
-        **{"congestion": facts_known["congestion"] or UNKNOWN, "factors": factors},
+        **{"congestion": UNKNOWN if "congestion" in unknown else facts_known["congestion"]},
+        "factors": factors,
     }
     sender_only = "sender" in ends  # has more than the receiver has read
     suffixes = "-sent" * sender_only + "-paced" * bool(paced)
-    group = _group(f"{facts.group or record.tool}{suffixes}", place, groups)
+    group = _group(f"{facts.group or generator}{suffixes}", place, groups)
     cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}{paced}"
     number = round_of[cell] = round_of.get(cell, 0) + 1
     rates = [flow.goodput_MBps for flow in flows]
@@ -144,7 +148,10 @@ def row_of(
     flags = {}
     if sender_only:
         flags["sender_only"] = FLAGS["sender_only"]
-    if above := _above_link(rates, mtu_B, facts.link_Mbps):
+    full_share = payload_share(mtu_B, mtu_B - 40)
+    if record.datagrams:
+        full_share = datagram_share(mtu_B, facts_known["record_length_B"] or mtu_B - 28)
+    if above := _above_link(rates, full_share, facts.link_Mbps):
         flags["implausible"] = above
     named = f"{record.tool} {record.version}" if record.version else record.tool
     notes = [flow.note for flow in flows if flow.note]
@@ -187,7 +194,7 @@ def row_of(
         record_length_B=facts_known["record_length_B"] or 0,
         buffer_B=facts_known["buffer_B"] or 0,
         pacing_MBps=None if pacing_MBps is None else pacing_MBps * streams,
-        generator=record.tool,
+        generator=generator,
         generator_version=record.version,
         engine=record.tool,
         started_at=pd.Timestamp(round(started_unix_s * 1e6), unit="us", tz="UTC"),
@@ -203,6 +210,7 @@ def row_of(
         interval_sum_B=interval_sum_B,
         window_B=None if sender_only else sum_of([flow.window_B for flow in flows]),
         **{name: getattr(record, name) for name in AS_REPORTED},
+        **_datagram_columns(record),
         **{f"ping_{part}_ms": value for part, value in latency_ms.get(ping, {}).items()},
         flags=",".join(flags),
         message="; ".join([*(flags.values() or [f"imported from {named}"]), *notes]),
@@ -210,6 +218,19 @@ def row_of(
         knobs="{}",
         provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
     )
+
+
+def _datagram_columns(record: Record) -> dict[str, float | int | None]:
+    """Counts of the whole run, so without a warm-up; loss as the receiver saw it."""
+    all_ = record.datagrams or Datagrams()
+    seen = (all_.received or 0) + (all_.lost or 0)
+    counts = {"sent_datagrams": all_.sent, "received_datagrams": all_.received}
+    return {
+        **({} if record.warmup_s else counts),
+        "lost_percent": 100 * (all_.lost or 0) / seen if seen else None,
+        "reordered": all_.reordered,
+        "jitter_us": all_.jitter_us,
+    }
 
 
 def _moved_B(record: Record, ends: list[str], end: str) -> int | None:
@@ -226,9 +247,9 @@ ROUNDED = 1.001
 """Factor within which a printed rate is that of its bytes and time."""
 
 
-def _above_link(rates: list[float], mtu_B: int, link_Mbps: float | None) -> str:
+def _above_link(rates: list[float], full_share: float, link_Mbps: float | None) -> str:
     """Why a run cannot be right: more payload than full frames carry; empty if it can."""
-    most = math.inf if link_Mbps is None else link_Mbps / 8 * payload_share(mtu_B, mtu_B - 40)
+    most = math.inf if link_Mbps is None else link_Mbps / 8 * full_share
     if max(rates) <= most * ROUNDED:
         return ""
     return f"{max(rates):.1f} MB/s, and the link carries {most:.1f} MB/s of payload at most"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from netlab.results.imports.records import (
     BINARY,
@@ -12,6 +13,7 @@ from netlab.results.imports.records import (
     MAX_STREAMS,
     NOTHING,
     NUMBER,
+    Datagrams,
     Flow,
     Printed,
     PrintedRun,
@@ -19,6 +21,7 @@ from netlab.results.imports.records import (
     Sample,
     check_rate,
     damaged,
+    datagrams_of,
     expect,
     sum_of,
     unix_s,
@@ -51,9 +54,23 @@ _MSS_AFTER = re.compile(r"\[ *\d+\] MSS size (?P<mss>\d{1,5}) bytes.*")
 _MSS_CONNECTED = re.compile(r"icwnd/mss/irtt=\d+/(?P<mss>\d{1,6})/(?P<irtt>\d{1,12})\)")
 _RETRANSMITTED = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12})(?: +\S+/\S+ us .*)?")
 """Fields added by ``-e`` at the sender: writes, errors, retransmitted segments, window, RTT."""
+_DATAGRAMS = re.compile(
+    rf" +(?P<jitter>{NUMBER}) ms +(?P<lost>\d{{1,12}})/ *(?P<sent>\d{{1,12}}) \(.*"
+)
+_LATE = re.compile(
+    rf"\[ *\*?(?P<id>\d{{1,6}}|SUM)\] +{NUMBER} ?- *{NUMBER} +sec +"
+    r"(?P<late>\d{1,12}) datagrams received out-of-order"
+)
+_SENT = re.compile(r"\[ *\*?(?P<id>\d{1,6})\] Sent (?P<sent>\d{1,12}) datagrams")
+_REPORT = re.compile(r"\[ *(?P<id>\d{1,6})\] Server Report:")
+_SENDING = re.compile(
+    rf"Sending (?P<size>\d{{1,5}}) byte datagrams, IPG target: (?P<gap>{NUMBER}) us .*"
+)
 _STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
 _PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
-_BRACKETS = re.compile(r"\[(?: ID|SUM-cnt|FD\d+| CT)\] .*|\[[\w.-]+@.*")
+_BRACKETS = re.compile(
+    r"\[(?: ID|SUM-cnt|FD\d+| CT)\] .*|\[[\w.-]+@.*|\[SUM-\d+\] Sent .*|\[ *\d+\] WARNING: .*"
+)
 """Lines in brackets that are not a result: heads, sums of both directions, times, prompts."""
 _OTHER_TESTS = {
     "bounceback or burst test": re.compile(r"Bounce-back test .*|Bursting: .*|.* \(bb\b.*"),
@@ -76,6 +93,7 @@ class Line:
     amount_B: Printed
     rate_Bps: Printed
     retransmits: int | None = None
+    datagrams: Datagrams | None = None
 
     @property
     def length_s(self) -> float:
@@ -95,6 +113,8 @@ def line_of(number: int, match: re.Match, segments: str | None) -> Line:
     amount = Printed.read(match["amount"], BINARY[match["unit"]])
     rate = Printed.read(match["rate"], scale)
     check_rate(number, amount, end - start, rate)
+    if of_udp := _DATAGRAMS.match(match["more"] or ""):
+        return Line(number, start, end, amount, rate, None, datagrams_of(number, of_udp))
     return Line(number, start, end, amount, rate, int(segments) if segments else None)
 
 
@@ -108,6 +128,7 @@ class Iperf2Run(PrintedRun):
 
     is_server: bool | None = None
     serves: bool = False
+    udp: bool = False
     connected: dict[str, int] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     reversed_run: bool = False
@@ -115,9 +136,13 @@ class Iperf2Run(PrintedRun):
     flows: int = 0
     effective_B: int | None = None
     connect_rtt_us: list[int] = field(default_factory=list)
+    sent: dict[str, int] = field(default_factory=dict)
+    late: dict[str, int] = field(default_factory=dict)
+    reports: dict[str, list[Line]] = field(default_factory=dict)
 
     def next(self, number: int) -> Iperf2Run:
-        return Iperf2Run(number, serves=self.serves)  # a server says once that it is one
+        # a server says once that it is one
+        return Iperf2Run(number, serves=self.serves, udp=self.udp and self.serves)
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run.
@@ -138,6 +163,7 @@ class Iperf2Run(PrintedRun):
             expect(goodput, number, f"{name}; it has no goodput", "E-IMPORT-113")
         if match := _RESULT.fullmatch(line):
             lines = self.lines.setdefault((match["star"], match["id"]), [])
+            lines = self.reports.get(match["id"], lines)
             again = _RETRANSMITTED.fullmatch(match["more"] or "")
             lines.append(line_of(number, match, again["segments"] if again else None))
             self.silent.discard(match["id"])
@@ -145,24 +171,33 @@ class Iperf2Run(PrintedRun):
         elif match := _CONNECTED.fullmatch(line):
             self._connected(number, match)
         elif match := _HEADER.fullmatch(line):
-            tcp = match["protocol"] != "UDP"
-            expect(tcp, number, "UDP run; results are of TCP only", "E-IMPORT-028")
             role = match["role"].startswith("Server")
             reason = "output of both a client and a server in one run"
             expect(self.is_server in (None, role), number, reason, "E-IMPORT-029")
             self.is_server = self.serves = role
+            self.udp = match["protocol"] == "UDP"
         elif match := _WINDOW.fullmatch(line):
             if asked := _REQUESTED.search(match["more"]):
                 self.facts["buffer_B"], self.effective_B = _size_B(asked), _size_B(match)
             elif "default" not in match["more"]:
                 self.facts["buffer_B"] = self.effective_B = _size_B(match)
-        elif match := _RECORD.fullmatch(line):
+        elif (match := _RECORD.fullmatch(line)) and not self.udp:
             self.facts["record_length_B"] = _size_B(match)
+        elif match := _SENDING.fullmatch(line):
+            self.facts["record_length_B"] = int(match["size"])
+            gap_us = float(match["gap"])
+            self.facts["pacing_MBps"] = int(match["size"]) / gap_us if gap_us else None
+        elif match := _SENT.fullmatch(line):
+            self.sent[match["id"]] = int(match["sent"])
+        elif match := _LATE.fullmatch(line):
+            self.late[match["id"]] = int(match["late"])  # the last is of the whole run
+        elif match := _REPORT.fullmatch(line):
+            self.reports[match["id"]] = []
         elif match := _CONGESTION.fullmatch(line):
             self.facts["congestion"] = match["name"]
         elif match := _MSS_AFTER.fullmatch(line):
             self.facts["mss_B"] = self.facts.get("mss_B") or int(match["mss"])
-        elif _FAILED.fullmatch(line) and not line.startswith("WARNING:"):
+        elif _FAILED.fullmatch(line) and "WARNING:" not in line:
             raise damaged(number, f"the run failed: {line[:120]}", code="E-IMPORT-030")
         elif line.startswith("[") and not _BRACKETS.fullmatch(line):
             raise damaged(number, f"not a line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
@@ -196,9 +231,11 @@ class Iperf2Run(PrintedRun):
             local_sends = both or not (self.reversed_run or "*" in stars)
         for index, flow in enumerate(flows):
             if local_sends == (index == 0):
-                flows[index] = replace(flow, measured_at="sender", sent_B=flow.window_B)
+                flows[index] = self._sent(flow)
             else:
-                flows[index] = replace(flow, measured_at="receiver", received_B=flow.window_B)
+                flows[index] = self._received(flow)
+        counted = not self.udp or all(flow.datagrams for flow in flows)
+        expect(counted, self.first, "a UDP run without its datagrams", "E-IMPORT-070")
         rtts = {"connect_rtt_us": self.connect_rtt_us} if self.connect_rtt_us else {}
         return Record.of(
             *("iperf2", self.first, flows),
@@ -210,6 +247,24 @@ class Iperf2Run(PrintedRun):
             extras=rtts,
             **{"buffer_B": 0} | self.facts,
         )
+
+    def _sent(self, flow: Flow) -> Flow:
+        """The flow of a sender; of datagrams the receiver's, if it reported all streams."""
+        ends: dict[str, Any] = {"measured_at": "sender", "sent_B": flow.window_B}
+        count = sum_of(self.sent.values())
+        reports = [lines for lines in self.reports.values() if lines]
+        if len(reports) == flow.streams:
+            flow = self._received(_flow_of(reports, flow.streams))
+            ends["measured_at"] = "receiver"
+        if self.sent:
+            flow = replace(flow, datagrams=replace(flow.datagrams or Datagrams(), sent=count))
+        return replace(flow, **ends)
+
+    def _received(self, flow: Flow) -> Flow:
+        late = sum(number for name, number in self.late.items() if name != "SUM")
+        datagrams = flow.datagrams and replace(flow.datagrams, reordered=late)
+        ends: dict[str, Any] = {"measured_at": "receiver", "received_B": flow.window_B}
+        return replace(flow, **ends, datagrams=datagrams)
 
     def _retransmits(self) -> int | None:
         """Segments retransmitted by all streams; None unless each total has a count."""
@@ -252,6 +307,7 @@ def _flow_of(lines: list[list[Line]], streams: int) -> Flow:
         goodput_MBps=sum(total.rate_Bps.value for total in totals) / 1e6,
         measured_at=None,
         window_B=round(sum(total.amount_B.value for total in totals)),
+        datagrams=Datagrams.total(total.datagrams for total in totals),
         samples=tuple(one.sample(n) for n, (_, intervals) in enumerate(each) for one in intervals),
     )
 
@@ -357,7 +413,8 @@ _FACTS = {
     "started": re.compile(r"Time: \w{3}, (\d\d \w{3} \d{4} \d\d:\d\d:\d\d) (?:GMT|UTC)"),
     "congestion": re.compile(r"snd_tcp_congestion ([\w-]{1,40})"),
     "pacing": re.compile(
-        r".*\biperf3 .*(?: -b *|--bitrate[ =]|--fq-rate[ =])(\d{1,12}[KMGT]?)\b.*"
+        r"(?:.*\biperf3 .*(?: -b *|--bitrate[ =]|--fq-rate[ =])|Target Bitrate: )"
+        r"(\d{1,12}[KMGT]?)\b.*"
     ),
 }
 _FAILED3 = re.compile(r"iperf3: (?:error|interrupt) - (?P<why>.*)")
@@ -383,9 +440,15 @@ class Iperf3Run(PrintedRun):
     omitted: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
     intervals: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
     totals: dict[str, dict[tuple[str, str], Line]] = field(default_factory=dict)
+    late: int = 0
+    udp: bool = False
+    answered: bool = False
+    """True within the server's output that a client prints behind its own."""
 
     def is_over_at(self, line: str) -> bool:
         line = _DATE3.sub("", line)
+        if self.answered:
+            return False
         if self.totals and self.is_server and _FAILED3.fullmatch(line):
             return not line.endswith(_STOPPED)  # a server prints its totals last
         began = self.connected or self.intervals or self.totals or self.failed
@@ -394,6 +457,10 @@ class Iperf3Run(PrintedRun):
     def take(self, number: int, line: str) -> None:
         """Parse a line, or refuse it; what is not a result may say anything."""
         line = _DATE3.sub("", line)
+        if line in ("Server output:", "iperf Done."):
+            self.answered = line == "Server output:"
+        if self.answered:
+            return
         for name, pattern in _FACTS.items():
             if fact := pattern.fullmatch(line):
                 self.facts[name] = fact[1]
@@ -406,10 +473,11 @@ class Iperf3Run(PrintedRun):
             if failed["why"] != _STOPPED or (self.is_server and not self.totals):
                 began = "the run failed" if self.intervals else "the test never started"
                 raise damaged(number, f"{began}: {failed['why'][:120]}", code="E-IMPORT-102")
-        elif "Datagrams" in line or "protocol: UDP" in line:
-            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-103")
-        elif line.startswith("[") and "Interval" not in line:
+        elif late := _LATE.fullmatch(line):
+            self.late += int(late["late"])
+        elif line.startswith("[") and not re.search(r"Interval|statistics not available", line):
             raise damaged(number, f"not a line of iperf3: {line[:60]!r}", code="E-IMPORT-104")
+        self.udp |= "Datagrams" in line or "protocol: UDP" in line
         self.is_server |= line.startswith("Accepted connection from")
         self.reverse |= line.startswith("Reverse mode")
 
@@ -417,11 +485,10 @@ class Iperf3Run(PrintedRun):
         more = _MORE.match(match["more"])
         ends = re.search(r"sender|receiver|\(omitted\)", match["more"])
         end, key = ends[0] if ends else "", (match["role"] or "", match["id"])
-        if match["rate"].endswith("nan") or not float(match["amount"]):
-            if end not in ("", "(omitted)"):
-                self.totals.setdefault(end, {})
-            if float(match["end"]) <= float(match["start"]):
-                return  # an interval of no length, whose rate is not a number
+        if end not in ("", "(omitted)"):
+            self.totals.setdefault(end, {})
+        if float(match["end"]) <= float(match["start"]):
+            return  # of no length; its rate may be no number
         rated = not match["rate"].endswith("nan")
         expect(rated, number, "a rate that is not a number", "E-IMPORT-105")
         line = line_of(number, match, more["retr"] if more else None)
@@ -447,6 +514,8 @@ class Iperf3Run(PrintedRun):
         ]
         alike = len(flows) <= 2 and flows[0].streams == flows[-1].streams
         expect(alike, self.first, "the two directions have different streams", "E-IMPORT-108")
+        counted = not self.udp or all(flow.datagrams for flow in flows)
+        expect(counted, self.first, "a UDP run without its datagrams", "E-IMPORT-103")
         facts = self.facts
         started_unix_s = unix_s(facts.get("started", ""), "%d %b %Y %H:%M:%S")
         dated = "started" not in facts or started_unix_s is not None
@@ -492,7 +561,16 @@ class Iperf3Run(PrintedRun):
             omitted = self.omitted.get((role, name), [])
             samples += [one.sample(stream, in_window=False) for one in omitted]
             samples += [one.sample(stream, warmup_s) for one in each]
-        sent = sum((one.amount_B for one in self._streams("sender", [role])), NOTHING)
+        senders = self._streams("sender", [role])
+        sent = sum((one.amount_B for one in senders), NOTHING)
+        datagrams = Datagrams.total(one.datagrams for one in streams)
+        if datagrams:
+            given = Datagrams.total(one.datagrams for one in senders) or datagrams
+            late = None if local_sends else self.late
+            datagrams = replace(datagrams, sent=given.sent, reordered=late)
+            datagrams = datagrams if received else Datagrams(given.sent)
+            # those of the sender have datagrams that were not received
+            samples = [] if received and local_sends else samples
         whole = warmup_s == 0
         return Flow(
             streams=len(streams),
@@ -503,6 +581,7 @@ class Iperf3Run(PrintedRun):
             sent_B=round(sent.value) or None if whole else None,
             received_B=round(amount.value) if received and whole else None,
             samples=tuple(samples),
+            datagrams=datagrams,
         )
 
 

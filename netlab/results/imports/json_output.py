@@ -12,6 +12,7 @@ from netlab.results.imports.records import (
     MAX_SECONDS,
     MAX_STREAMS,
     MAX_UNIX_S,
+    Datagrams,
     Flow,
     Printed,
     Record,
@@ -82,8 +83,8 @@ def of_iperf3(doc: View) -> Record:
     start, end = doc.at("start"), doc.at("end")
     test = start.at("test_start")
     protocol = test.at("protocol")
-    reason = f"{protocol.words()} run; results are of TCP only"
-    protocol.expect(protocol.value == "TCP", reason, "E-IMPORT-046")
+    reason = f"{protocol.words()} run; results are of TCP and UDP only"
+    protocol.expect(protocol.value in ("TCP", "UDP"), reason, "E-IMPORT-046")
     streams = test.at("num_streams").count(1, MAX_STREAMS)
     both = "sum_sent_bidir_reverse" in end
     is_server = "accepted_connection" in start
@@ -205,6 +206,7 @@ def _flow_of_iperf3(
     agrees = abs(rate.number() - 8 * counted_B / window_s) <= 1e-3 * rate.number() + 1
     rate.expect(agrees, "bytes, seconds and bits_per_second do not agree", "E-IMPORT-052")
     local, local_B = (sent, sent_B) if local_sends else (received, received_B)
+    datagrams = _datagrams(end, sent, received, local_sends) if "packets" in received else None
     lost, end_s = _lost_share(samples, local_B), max((s.t_s for s in samples), default=0.0)
     all_s = omit_s + window_s
     ends = not samples or end_s > all_s - max(s.interval_s for s in samples) / 2
@@ -213,11 +215,15 @@ def _flow_of_iperf3(
     local.at("bytes").expect(fits, reason, "E-IMPORT-053")
     if sink_samples and abs(_lost_share(sink_samples, received_B)) <= LOST_SHARE:
         samples, lost = sink_samples, 0.0
+    elif datagrams and local_sends and not sender_only:
+        samples, lost = (), 0.0  # with datagrams that were not received
     note = f"intervals without {100 * lost:.2g} % of the bytes are left out"
     note = note if lost > LOST_SHARE else ""
     per_stream = _streams_total(end, part, local_sends)
-    fits = abs(per_stream - local_B) <= LOST_SHARE * local_B
-    reason = f"the streams sum to {per_stream} bytes, the total is {local_B}"
+    # of UDP each stream has the sender's bytes, also at the receiver
+    total_B = sent_B if datagrams else local_B
+    fits = abs(per_stream - total_B) <= LOST_SHARE * total_B
+    reason = f"the streams sum to {per_stream} bytes, the total is {total_B}"
     local.at("bytes").expect(fits, reason, "E-IMPORT-054")
     return Flow(
         streams=streams,
@@ -229,7 +235,21 @@ def _flow_of_iperf3(
         received_B=None if omit_s else received_B or None,
         samples=() if note else samples,
         note=note,
+        datagrams=datagrams,
     )
+
+
+def _datagrams(end: View, sent: View, received: View, local_sends: bool) -> Datagrams:
+    """The datagrams of a direction; an end has 0 bytes where it does not know the other's."""
+    if not received.at("bytes").value:
+        return Datagrams(sent.at("packets").count())
+    most = received.at("packets").count()
+    count = sent.at("packets").count() if sent.at("bytes").value else most
+    lost = received.at("lost_packets").count(0, most)
+    streams = [] if local_sends else [one.at("udp") for one in end.each("streams")]
+    late = [s.at("out_of_order").count() for s in streams if s.at("sender").value is False]
+    jitter_us = 1e3 * received.at("jitter_ms").number()
+    return Datagrams(count, most - lost, lost, jitter_us, sum_of(late))
 
 
 def _lost_share(samples: tuple[Sample, ...], total_B: int) -> float:
@@ -239,7 +259,8 @@ def _lost_share(samples: tuple[Sample, ...], total_B: int) -> float:
 
 
 def _streams_total(end: View, part: str, local_sends: bool) -> int:
-    ends = [s.at("sender" if local_sends else "receiver") for s in end.each("streams")]
+    name = "sender" if local_sends else "receiver"
+    ends = [s.at("udp" if "udp" in s else name) for s in end.each("streams")]
     own = [e for e in ends if "sender" not in e or (e.at("sender").value is True) == local_sends]
     return sum(one.at("bytes").count() for one in own)
 

@@ -12,12 +12,14 @@ from netlab.results.imports.records import (
     MAX_UNIX_S,
     NOTHING,
     NUMBER,
+    Datagrams,
     Printed,
     PrintedRun,
     Record,
     Sample,
     check_rate,
     damaged,
+    datagrams_of,
     expect,
     one_flow,
 )
@@ -30,12 +32,14 @@ _MB, _KB, _MBIT = 2**20, 2**10, 1e6 / 8
 _BRIEF = re.compile(
     rf"(?P<amount>{NUMBER}) MB / +(?P<time>{NUMBER}) sec = +(?P<rate>{NUMBER}) Mbps"
     rf"(?P<total> \d+ %TX \d+ %RX)?(?: +(?P<retrans>\d{{1,12}}) retrans)?"
+    rf"(?: +(?P<lost>\d{{1,12}}) / +(?P<sent>\d{{1,12}}) ~?drop/pkt +{NUMBER} ~?%loss)?"
     rf"(?: (?P<rtt>{NUMBER}) msRTT)?"
     rf"(?: Tot: +(?P<so_far>{NUMBER}) MB / +(?P<so_far_s>{NUMBER}) sec = +{NUMBER} Mbps.*)?"
 )
 _PARSED = re.compile(
     rf"megabytes=(?P<amount>{NUMBER}) real_sec(?P<total>onds)?=(?P<time>{NUMBER}) "
     rf"rate_Mbps=(?P<rate>{NUMBER})(?: tx_cpu=\d+ rx_cpu=\d+)?(?: retrans=(?P<retrans>\d{{1,12}}))?"
+    rf"(?: drop=(?P<lost>\d{{1,12}}) pkt=(?P<sent>\d{{1,12}}) data_loss={NUMBER})?"
     rf"(?: rtt_ms=(?P<rtt>{NUMBER}))?"
 )
 _SIDE = re.compile(r"#?(?P<tool>nu)?ttcp-(?P<side>[tr]): (?P<rest>.*)")
@@ -47,6 +51,8 @@ _BUFLEN = re.compile(
     r"buflen=(?P<buflen>\d{1,10}), (?:nbuf=\d+, )?(?:nstream=(?P<nstream>\d{1,6}), )?"
     r"(?:align=\S+, )?port=\d+ +(?P<protocol>tcp|udp)(?: +-> \S+)?"
 )
+_DROPPED = re.compile(rf"(?P<lost>\d{{1,12}}) / (?P<sent>\d{{1,12}}) drop/pkt {NUMBER}% data loss")
+_RATE_LIMIT = re.compile(rf"rate limit = (?P<rate>{NUMBER}) Mbps \(aggregate\), \d+ pps")
 _IGNORED_REST = re.compile(
     r"socket|connect|Info: .*|accept from \S+|time limit = .*|interval reporting every .*"
     r"|(?:available )?send window .*|\d+ I/O calls, .*|[\d.]+user .*|buffer address .*"
@@ -69,6 +75,7 @@ class NuttcpRun(PrintedRun):
     rtt_ms: float | None = None
     ended: bool = False
     sockets: set[str] = field(default_factory=set)
+    datagrams: Datagrams | None = None
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run: this one has its totals."""
@@ -85,9 +92,6 @@ class NuttcpRun(PrintedRun):
             self._take_brief(number, match)
         elif side := _SIDE.fullmatch(line):
             self._take_side(number, side)
-        elif "drop" in line and "pkt" in line:
-            self.ended = "%TX" in line
-            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-065")
         else:
             reason = f"not a line of nuttcp or ttcp: {line[:60]!r}"
             raise damaged(number, reason, code="E-IMPORT-066")
@@ -103,6 +107,8 @@ class NuttcpRun(PrintedRun):
             self.intervals.append((number, amount, time_s))
             return
         self.brief = whole
+        if match["lost"]:
+            self.datagrams = datagrams_of(number, match)
         self.facts["retransmits"] = int(match["retrans"]) if match["retrans"] else None
         self.rtt_ms = float(match["rtt"]) if match["rtt"] else None
 
@@ -119,13 +125,17 @@ class NuttcpRun(PrintedRun):
             expect(agrees, number, "KB/sec and Mbps do not agree", "E-IMPORT-069")
             self.totals[way] = whole
         elif shape := _BUFLEN.fullmatch(rest):
-            udp = shape["protocol"] == "udp"
-            expect(not udp, number, "UDP run; results are of TCP only", "E-IMPORT-070")
+            if shape["protocol"] == "udp":
+                self.datagrams = self.datagrams or Datagrams()
             streams = int(shape["nstream"] or 1)
             possible = 1 <= streams <= MAX_STREAMS and self.streams in (None, streams)
             expect(possible, number, f"{streams} streams cannot be", "E-IMPORT-071")
             self.streams = streams
             self.facts["record_length_B"] = int(shape["buflen"])
+        elif dropped := _DROPPED.fullmatch(rest):
+            self.datagrams = datagrams_of(number, dropped)
+        elif limit := _RATE_LIMIT.fullmatch(rest):
+            self.facts["pacing_MBps"] = float(limit["rate"]) / 8
         elif not _IGNORED_REST.fullmatch(rest):
             reason = "the run failed" if "rror" in rest else "not a line of nuttcp or ttcp"
             raise damaged(number, f"{reason}: {rest[:100]!r}", code="E-IMPORT-072")
@@ -152,7 +162,8 @@ class NuttcpRun(PrintedRun):
             fits = t_s.value <= time_s.value * 1.001 + t_s.error + time_s.error
             expect(fits, number, "the intervals are longer than the run", "E-IMPORT-075")
             samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
-        same = not (sent and received) or sent[0].agrees(amount.value, amount.error + 2**26)
+        compared = sent if received and not self.datagrams else None
+        same = not compared or compared[0].agrees(amount.value, amount.error + 2**26)
         expect(same, self.first, "bytes sent and bytes received do not agree", "E-IMPORT-076")
         extras: dict[str, object] = {}
         if self.rtt_ms is not None:
@@ -171,6 +182,7 @@ class NuttcpRun(PrintedRun):
             sent_B=round(sent[0].value) if sent else None,
             received_B=round(amount.value) if at_receiver else None,
             samples=tuple(samples),
+            datagrams=self.datagrams,
             rounded=self.tool == "nuttcp",
             extras=extras,
             **self.facts,

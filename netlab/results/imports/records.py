@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
+from statistics import fmean
 from typing import Any, Literal
 
 from netlab.errors import BadInput
@@ -51,6 +52,43 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Datagrams:
+    """Datagrams of a stream or of several; None is unknown.
+
+    A receiver counts up to the last that it received: ``lost`` and ``received`` are those, and
+    ``sent`` too where the sender's count is unknown.
+    """
+
+    sent: int | None = None
+    received: int | None = None
+    lost: int | None = None
+    jitter_us: float | None = None
+    reordered: int | None = None
+
+    @classmethod
+    def total(cls, parts: Iterable[Datagrams | None]) -> Datagrams | None:
+        """The sums of counts, and the mean of jitter; None if a part is of TCP."""
+        each = list(parts)
+        whole = [one for one in each if one]
+        if not whole or len(whole) < len(each):
+            return None
+        names = ("sent", "received", "lost", "reordered")
+        jitters_us = [one.jitter_us for one in whole if one.jitter_us is not None]
+        return cls(
+            **{name: sum_of([getattr(one, name) for one in whole]) for name in names},
+            jitter_us=fmean(jitters_us) if jitters_us else None,
+        )
+
+
+def datagrams_of(line: int, match: re.Match) -> Datagrams:
+    """What a receiver printed: lost datagrams of those sent, and jitter in ms."""
+    lost, sent = int(match["lost"]), int(match["sent"])
+    expect(lost <= sent, line, f"{lost} datagrams lost of {sent}", "E-IMPORT-028")
+    jitter_ms = match.groupdict().get("jitter")
+    return Datagrams(sent, sent - lost, lost, 1e3 * float(jitter_ms) if jitter_ms else None)
+
+
+@dataclass(frozen=True)
 class Flow:
     """One direction of a run: the bytes moved within the measured window of ``window_s``.
 
@@ -68,6 +106,7 @@ class Flow:
     received_B: int | None = None
     samples: tuple[Sample, ...] = ()
     note: str = ""
+    datagrams: Datagrams | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +151,11 @@ class Record:
     def flows(self) -> tuple[Flow, ...]:
         return (self.forward,) if self.reverse is None else (self.forward, self.reverse)
 
+    @property
+    def datagrams(self) -> Datagrams | None:
+        """Those of all directions; None of TCP."""
+        return Datagrams.total(flow.datagrams for flow in self.flows)
+
 
 def one_flow(
     tool: str,
@@ -125,11 +169,12 @@ def one_flow(
     sent_B: int | None = None,
     received_B: int | None = None,
     samples: tuple[Sample, ...] = (),
+    datagrams: Datagrams | None = None,
     **facts: Any,
 ) -> Record:
     """A run of one direction without a warm-up."""
     bytes_ = (window_B, sent_B, received_B)
-    flow = Flow(streams or 0, window_s, goodput_MBps, measured_at, *bytes_, samples)
+    flow = Flow(streams or 0, window_s, goodput_MBps, measured_at, *bytes_, samples, "", datagrams)
     return Record.of(tool, line, [flow], streams=streams, **facts)
 
 

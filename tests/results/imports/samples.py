@@ -6,9 +6,8 @@ from pathlib import Path
 RECORDED = Path(__file__).parent / "recorded"
 
 REFUSED = {
-    *("iperf3-udp.json", "iperf3-refused.json", "iperf3-killed.json", "iperf3-text-udp.txt"),
-    *("iperf3-text-refused.txt", "iperf2-udp.txt", "iperf2-refused.txt", "nuttcp-udp.txt"),
-    *("nuttcp-refused.txt", "flent-no-data.flent.gz"),
+    *("iperf3-refused.json", "iperf3-killed.json", "iperf3-text-refused.txt"),
+    *("iperf2-udp.txt", "iperf2-refused.txt", "nuttcp-refused.txt", "flent-no-data.flent.gz"),
 }
 
 ACCEPTED = sorted(

@@ -28,7 +28,7 @@ from results.imports.samples import (
 
 from netlab.errors import BadInput
 from netlab.results.imports.formats import FORMATS, format_of, parse, text_of
-from netlab.results.imports.records import Record
+from netlab.results.imports.records import Datagrams, Record
 
 
 def recorded(name: str) -> str:
@@ -171,6 +171,24 @@ def test_pacing_is_read_from_json_and_from_the_command():
     assert one(text).pacing_MBps == 50
 
 
+def test_iperf3_udp_of_a_sender_alone_and_of_a_damaged_receiver():
+    udp = recorded("iperf3-udp-server.json")
+    for key in ("packets", "lost_packets", "jitter_ms"):
+        total = udp.rindex(f'"{key}"', 0, udp.index('"cpu_utilization'))
+        refused_for(udp[:total] + udp[total:].replace(":\t", ":\t-", 1), "out of bounds")
+    refused_for(udp.replace('"lost_packets":\t17', '"lost_packets":\t894'), "out of bounds")
+    alone = recorded("iperf3-text-udp.txt").replace(" receiver", " late")
+    record = one("\n".join(line for line in alone.splitlines() if not line.endswith("late")))
+    assert (record.forward.measured_at, record.datagrams) == ("sender", Datagrams(sent=4))
+    refused_for(recorded("iperf3-text-udp.txt").replace(" 0/4 (0%)", ""), "without its datagrams")
+
+
+def test_an_iperf3_text_with_the_servers_output_is_one_run():
+    text = recorded("iperf3-text-udp-threads.txt")
+    assert "Accepted connection" in text and one(text).datagrams.lost == 17
+    assert len(parse(text + text)) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "words"),
     [
@@ -204,6 +222,30 @@ def test_iperf2_csv_has_its_streams_by_their_times():
         text.replace("1053032508,3048971714", "953032508,2759430000"), "more than the total"
     )
     refused_for(text.splitlines()[0] + ",0.1,1,2,3,0", "UDP")
+
+
+DUPLEX = """\
+Client connecting to 127.0.0.1, UDP port 5400
+Sending 1470 byte datagrams, IPG target: 1121.52 us (kalman adjust)
+[  1] local 127.0.0.1 port 42165 connected with 127.0.0.1 port 5400 (full-duplex) (no-udp-fin)
+[ *1] 0.0000-1.0016 sec  1.25 MBytes  10.5 Mbits/sec   0.002 ms 0/894 (0%)
+[  1] 0.0000-1.0016 sec  1.25 MBytes  10.5 Mbits/sec
+[  1] Sent 896 datagrams
+[SUM] 0.0000-1.0016 sec  2.51 MBytes  21.0 Mbits/sec 1790    1787 pps
+"""
+
+
+def test_iperf2_datagrams_that_no_receiver_reported_are_the_senders():
+    both = one(DUPLEX)
+    assert [flow.measured_at for flow in both.flows] == ["sender", "receiver"]
+    assert both.forward.datagrams == Datagrams(sent=896)
+    assert both.reverse.datagrams == Datagrams(894, 894, 0, 2, 0)
+    assert both.pacing_MBps == pytest.approx(1470 / 1121.52)
+    report = recorded("iperf2-udp-report.txt")
+    part = one(report.partition("[  1] Server Report")[0])  # the other one's came too late
+    assert (part.forward.measured_at, part.datagrams) == ("sender", Datagrams(sent=1792))
+    refused_for(report.replace("17/895", "896/895"), "896 datagrams lost of 895")
+    refused_for(DUPLEX.replace(" 0/894 (0%)", ""), "without its datagrams")
 
 
 def test_iperf2_sums_full_duplex_and_server_logs_are_of_the_end_that_counted():
@@ -330,11 +372,9 @@ CSV = recorded("iperf2-csv.txt")
 SHORT = recorded("nuttcp-tcp.txt")
 MIXED = {
     "failed JSON": (JSON, recorded("iperf3-killed.json"), "run failed"),
-    "UDP JSON": (JSON, recorded("iperf3-udp.json"), "UDP"),
     "refused JSON": (JSON, JSON.replace('"protocol":\t"TCP"', '"protocol":\t"SCTP"'), "SCTP"),
     "cut JSON": (JSON, JSON[: len(JSON) // 2] + "\n", "not JSON"),
     "stream": (streamed(), streamed().replace('{"event": "end"', '{"event" "end"'), "not JSON"),
-    "UDP log": (LOG, LOG.replace("local", "protocol: UDP local", 1), "UDP"),
     "failed log": (
         LOG,
         "Accepted connection from 10.0.0.1, port 1\niperf3: error - no route\n",
@@ -342,10 +382,14 @@ MIXED = {
     ),
     "scanned log": (LOG, "iperf3: error - unable to receive cookie\n", "cookie"),
     "cut log": (LOG, LOG.partition("[  5]   0.00-2")[0].rpartition("- -")[0], "no total"),
-    "UDP iperf 2": (recorded("iperf2-tcp.txt"), recorded("iperf2-udp.txt"), "UDP"),
+    "unheard iperf 2": (recorded("iperf2-tcp.txt"), recorded("iperf2-udp.txt"), "failed"),
     "failed iperf 2": (recorded("iperf2-tcp.txt"), recorded("iperf2-refused.txt"), "failed"),
     "CSV": (CSV, CSV.replace("1053032508,3048971714", "1053032508,3048971714,0,0,0,0"), "UDP"),
-    "UDP nuttcp": (SHORT, recorded("nuttcp-udp.txt"), "UDP"),
+    "wrong UDP": (
+        SHORT,
+        recorded("nuttcp-udp.txt").replace("0 / 153", "154 / 153"),
+        "154 datagrams",
+    ),
     "failed nuttcp": (SHORT, recorded("nuttcp-refused.txt"), "failed"),
     "wrong nuttcp": (SHORT, re.sub(r"=( +)\d+", r"=\g<1>1", SHORT), "do not agree"),
     "UDP netperf": (CLASSIC, CLASSIC.replace("TCP STREAM", "UDP STREAM"), "UDP"),
