@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pandas as pd
 
@@ -200,7 +201,12 @@ def run_visit(
     lease: HostLease | None = None,
     wait_s: float = 0.0,
     progress: Callable[[RunDone], None] = lambda run: None,
+    choose: Callable[[dict, Callable[[Run], dict]], None] | None = None,
 ) -> VisitResult:
+    """Measure the runs of a visit in their order, or those that `choose` measures of its cells.
+
+    `choose` gets the provenance context, and what measures one run and returns its record.
+    """
     with ExitStack() as stack:
         endpoints = stack.enter_context(open_endpoints(study, visit.link, lab=lab, lease=lease))
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
@@ -220,8 +226,13 @@ def run_visit(
         if span is not None:
             waited_s = wait_until_quiet(span, study.noise, wait_s, say=note)
             announce(f"{WAITED}{waited_s:.3f}")
+        take = partial(results.measure, trials, progress)
         try:
-            results.measure_all(trials, visit.runs, progress)
+            if choose is not None:
+                choose(context, take)
+            else:
+                for run in visit.runs:
+                    take(run)
         finally:
             results.save()
         result = VisitResult(results.runs(), results.samples("intervals"))
@@ -240,33 +251,32 @@ class _Results:
         self._rows: list[dict] = []
         self._samples: dict[str, list[dict]] = {table: [] for table in SAMPLES}
         self._saved_at, self._saved = time.monotonic(), 0
+        self._failures = 0
+        self._most = MAX_FAILURES * len({run.group.generator for run in visit.runs})
 
-    def measure_all(
-        self, trials: Trials, todo: Sequence[Run], progress: Callable[[RunDone], None]
-    ) -> None:
-        """Measure in schedule order; record failed runs, stop at a lost host or tuning."""
-        failures, most = 0, MAX_FAILURES * len({run.group.generator for run in todo})
-        for run in todo:
-            try:
-                row, samples = trials.measured(run)
-                failures = 0
-            except HostError as error:
-                self._add(trials.failed_row(run, "lost_host", str(error)))
-                raise
-            except TuningError as error:
-                self._add(trials.failed_row(run, "failed", str(error)))
-                raise
-            except RunError as error:
-                failures += 1
-                self._add(trials.failed_row(run, "failed", str(error)))
-                if failures == most:
-                    text = f"{failures} consecutive runs failed: {error}"
-                    visit_id = self.visit.visit_id
-                    raise NetlabError(f"visit {visit_id}: {text}", code="E-RUN-001") from error
-                progress(RunDone(run.run_id, flags="failed"))
-            else:
-                self._add(row, **samples)
-                progress(RunDone.of(row))
+    def measure(self, trials: Trials, progress: Callable[[RunDone], None], run: Run) -> dict:
+        """Measure a run and return its record; stop at a lost host or tuning, or many failures."""
+        try:
+            row, samples = trials.measured(run)
+        except HostError as error:
+            self._add(trials.failed_row(run, "lost_host", str(error)))
+            raise
+        except TuningError as error:
+            self._add(trials.failed_row(run, "failed", str(error)))
+            raise
+        except RunError as error:
+            self._failures += 1
+            self._add(row := trials.failed_row(run, "failed", str(error)))
+            if self._failures == self._most:
+                text = f"{self._failures} consecutive runs failed: {error}"
+                visit_id = self.visit.visit_id
+                raise NetlabError(f"visit {visit_id}: {text}", code="E-RUN-001") from error
+            progress(RunDone(run.run_id, flags="failed"))
+        else:
+            self._failures = 0
+            self._add(row, **samples)
+            progress(RunDone.of(row))
+        return row
 
     def _add(self, row: dict, **samples: list[dict]) -> None:
         self._rows.append(row)

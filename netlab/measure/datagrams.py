@@ -22,6 +22,7 @@ def datagram_columns(flows: Sequence[Direction]) -> dict[str, float | int | None
     jitters_us = [stream["jitter_ns"] / 1e3 for stream in each if stream["received"] > 1]
     return {
         "sent_datagrams": sent,
+        "skipped_datagrams": datagrams("skipped", *gens),
         "received_datagrams": received,
         "lost_percent": 100 * (1 - received / sent) if sent else None,
         "reordered": datagrams("reordered", *sinks),

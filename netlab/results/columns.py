@@ -153,6 +153,7 @@ RUN_COLUMNS = _columns("""
     probe_reordered          Int64?    -     probes of the window whose answer came after a later
                                              one's
     sent_datagrams           Int64?    -     datagrams sent, whole run, all directions
+    skipped_datagrams        Int64?    -     datagrams due that the sender could not send in time
     received_datagrams       Int64?    -     datagrams received, each once, whole run
     lost_percent             float64?  %     datagrams sent and not received, whole run
     reordered                Int64?    -     datagrams received after a later one

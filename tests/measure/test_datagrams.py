@@ -48,10 +48,12 @@ def test_both_agents_are_asked_for_datagrams_at_a_rate():
 
 
 def test_the_columns_are_of_all_streams_and_directions():
-    row = datagram_columns([flow(**LOSSES, jitter_ns=2000), flow(jitter_ns=4000, reordered=1)])
+    flows = [flow(**LOSSES, jitter_ns=2000, skipped=7), flow(jitter_ns=4000, reordered=1)]
+    row = datagram_columns(flows)
     assert row["sent_datagrams"] == 4 * SENT and row["received_datagrams"] == 4 * SENT - 600
     assert row["lost_percent"] == pytest.approx(100 * 600 / (4 * SENT))
     assert (row["reordered"], row["duplicates"], row["socket_drops"]) == (2, 0, 100)
+    assert row["skipped_datagrams"] == 14
     assert (row["jitter_us"], row["loss_burst_mean"], row["loss_burst_max"]) == (3.0, 3.0, 40)
     assert row.keys() < {column.name for column in RUN_COLUMNS}
 
