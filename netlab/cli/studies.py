@@ -200,6 +200,47 @@ def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
         )
 
 
+# ``netlab mlrsearch``: the highest rates of datagrams without loss, or with little.
+
+
+@main.command("mlrsearch")
+@study_argument
+@click.option(
+    "--loss",
+    "loss_percent",
+    multiple=True,
+    type=float,
+    default=(0.0, 0.5),
+    help="Goal loss ratio, per cent; repeatable.",
+)
+@click.option(
+    "--width", "width_percent", default=0.5, help="Goal width of the bounds, per cent of the upper."
+)
+@click.option("--trial", "trial_s", default=1.0, help="Goal final trial duration, s.")
+@click.option("--duration-sum", "duration_sum_s", default=21.0, help="Goal duration sum, s.")
+@click.option("--exceed", "exceed_percent", default=50.0, help="Goal exceed ratio, per cent.")
+@results_option(place="STUDY/mlrsearch")
+def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
+    """Find the highest rate without loss, and with little, of each cell of datagrams of STUDY.
+
+    MLRsearch (draft-ietf-bmwg-mlrsearch) varies the load below the study's `socket.pacing_MBps`.
+    Each trial is a run, stored like those of a study; a second call repeats no valid one. A flagged
+    trial is measured again `noise.retries` times. Bounds that a sender or a receiver that does not
+    keep up sets are not reported as the path's. The table is bounds.csv in --results; in its
+    default place it is a page of the study's report. Exit code 1 if a search could not end.
+    """
+    loaded = load_measurable(study)
+    from netlab.analysis.bounds import DOCUMENT, FOLDER, bounds_text
+    from netlab.autotune.mlrsearch import Goals, mlrsearch
+
+    place = results or paths.results_dir(loaded.name) / FOLDER
+    bounds = mlrsearch(loaded, Goals(**goals), place, say=note)
+    click.echo(f"{bounds_text(bounds)}\n{place / DOCUMENT}")
+    if ended := int((bounds["message"] != "").sum()):
+        text = f"{ended} of {len(bounds)} goals have no bounds; see above"
+        raise NetlabError(text, code="E-CLI-036")
+
+
 # ``netlab report``: publish what a study has measured.
 
 

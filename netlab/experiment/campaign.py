@@ -69,6 +69,14 @@ class CampaignRecord:
         self._parts.add(name)
         return name
 
+    def adopt(self, part: str, run_id: str) -> None:
+        """Count a record of an earlier campaign among those of this one."""
+        runs = self.log.adopted.get(part, ())
+        if results_store.campaign_of(part) != self.log.campaign and run_id not in runs:
+            adopted = {**self.log.adopted, part: (*runs, run_id)}
+            self.log = replace(self.log, adopted=adopted)
+            results_store.write_log(self.directory, self.log)
+
     def note_look(self, look: dict[str, int]) -> None:
         """Add a look to the log; one after the same round takes its place."""
         before = tuple(one for one in self.log.looks if one["round"] != look["round"])

@@ -473,6 +473,88 @@ class Study:
         place = paths.given_path(results) if str(results) else ask.directory
         return screening(ask, place, progress=progress)
 
+    def mlrsearch(
+        self,
+        *,
+        loss: Sequence[float] = (0.0, 0.5),
+        width: float = 0.5,
+        trial_s: float = 1.0,
+        duration_sum_s: float = 21.0,
+        exceed: float = 50.0,
+        results: str | Path = "",
+        progress: bool = True,
+    ) -> pd.DataFrame:
+        """Find the highest rate without loss, and with little, of each cell of datagrams.
+
+        MLRsearch (draft-ietf-bmwg-mlrsearch) varies the load below the study's
+        ``socket.pacing_MBps``. Each trial is a stored run; a valid one is not repeated.
+
+        Parameters
+        ----------
+        loss : sequence of float
+            Goal loss ratios, per cent.
+        width : float
+            Goal width of the bounds, per cent of the upper.
+        trial_s, duration_sum_s : float
+            Goal final trial duration, and goal duration sum, s.
+        exceed : float
+            Goal exceed ratio, per cent.
+        results : path-like
+            Directory of the trials and of ``bounds.csv``, see
+            :func:`netlab.files.paths.given_path`; empty for ``mlrsearch`` below the study's
+            results, where its report finds it.
+        progress : bool
+            Whether to print each trial.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a cell and goal: ``group``, ``cell``, ``streams``, ``record_length_B``,
+            ``loss_percent``; relevant bounds and conditional throughput, ``lower``, ``upper`` and
+            ``throughput``, each in ``_MBps`` of payload and in datagrams ``_per_s``, of one
+            direction; ``limit`` (path, sender, receiver, highest rate), ``trials``, ``trials_s``,
+            the goal's ``trial_s``, ``duration_sum_s`` and ``exceed_percent``; ``message``, the
+            reason of a search without bounds. Rates that are not the path's are NaN.
+
+        Raises
+        ------
+        BadInput
+            A goal cannot be met, or no group of the study sends datagrams.
+        NetlabError
+            MLRsearch is not installed, or a visit failed; what was measured before is kept.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> host, link = {"kind": "lab"}, {"rate_Mbps": 8, "queue_packets": 10}
+        >>> study = netlab.Study({
+        ...     "netlab": 1,
+        ...     "name": "two-hosts",
+        ...     "title": "Two hosts and a link",
+        ...     "hosts": {"left": host, "right": host},
+        ...     "paths": {"link": {
+        ...         "ends": [{"host": "left"}, {"host": "right"}], "link": {"emulator": link}
+        ...     }},
+        ...     "groups": [{
+        ...         "name": "one", "path": "link", "sender": "left", "generator": "udp",
+        ...         "record_length_B": 1000
+        ...     }],
+        ...     "streams": [1],
+        ...     "socket": {"pacing_MBps": 2},
+        ...     "noise": {"steal_percent": 100, "foreign_cpu_percent": 100},
+        ... })
+        >>> bounds = study.mlrsearch(loss=[0.5], width=5, duration_sum_s=1, progress=False)
+        >>> bounds[["cell", "loss_percent"]]
+                               cell  loss_percent
+        0  link@as-found@found@one@1           0.5
+        """
+        from netlab.analysis.bounds import FOLDER
+        from netlab.autotune.mlrsearch import Goals, mlrsearch
+
+        goals = Goals(tuple(loss), width, trial_s, duration_sum_s, exceed)
+        place = self._directory(results) / ("" if str(results) else FOLDER)
+        return mlrsearch(self.design, goals, place, say=print if progress else lambda line: None)
+
     def _directory(self, results: str | Path) -> Path:
         return paths.given_path(results) if str(results) else paths.results_dir(self.name)
 

@@ -21,6 +21,8 @@ import pandas as pd
 
 from netlab import __version__, core
 from netlab.analysis import trust
+from netlab.analysis.bounds import DOCUMENT as BOUNDS
+from netlab.analysis.bounds import FOLDER as SEARCHES
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.screened import DOCUMENT
 from netlab.analysis.screened import FOLDER as SCREENS
@@ -309,11 +311,12 @@ def bundle(
 
 
 def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
-    """Copy records, campaigns and screens, and of each block the notebook of the last visit."""
+    """Copy records, campaigns, screens, searches, and the notebook of each block's last visit."""
     wanted = [f"{table}/*.parquet" for table in TABLES]
     wanted += [f"{store.FOLDER}/*/{STUDY}", f"{store.FOLDER}/*/campaign.json"]
     of_screens = [f"{SCREENS}/*/*/{pattern}" for pattern in wanted]  # stores of their campaigns
-    wanted += [STUDY, f"{SCREENS}/*/{DOCUMENT}", *of_screens]
+    of_searches = [f"{SEARCHES}/{pattern}" for pattern in (*wanted, BOUNDS)]
+    wanted += [STUDY, f"{SCREENS}/*/{DOCUMENT}", *of_screens, *of_searches]
     for pattern in wanted:
         for source in m.results.glob(pattern):
             _copy(source, target / source.relative_to(m.results))

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from netlab.analysis import printed
 from netlab.analysis.answers import trade_offs
+from netlab.analysis.bounds import bounds_table, stored_bounds
 from netlab.analysis.cells import (
     CELL_KEYS,
     DATAGRAMS,
@@ -332,7 +333,11 @@ LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow
 
 def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
-    made = [_tables(m), *view_pages(m), *screen_pages(m.results), _precision(m)]
+    searched = stored_bounds(m.results)
+    rates = (
+        [] if searched is None else [page("mlrsearch", Section("Bounds", bounds_table(searched)))]
+    )
+    made = [_tables(m), *view_pages(m), *rates, *screen_pages(m.results), _precision(m)]
     if len(comparable(m)):
         made.append(page("findings", Section("Verdicts", tables.findings(m))))
     return [*made, reading_page(), method_page(m), _provenance(m)]

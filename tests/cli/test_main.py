@@ -36,7 +36,7 @@ def test_every_command_is_there():
         *("measure", "init", "study", "run", "report", "check", "tune", "lab"),
         *("notebooks", "guide"),
         *("compare", "results"),
-        *("autotune", "screen", "bench", "calibrate", "hosts", "import"),
+        *("autotune", "mlrsearch", "screen", "bench", "calibrate", "hosts", "import"),
         *("bundle", "publish", "verify", "rerun", "schema", "fleet"),
     }
 

@@ -12,7 +12,7 @@ import netlab.face
 from netlab.face import stored
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-ON_A_LAB = {"Study.changes", "Study.run", "Study.measure", "Study.screen"}
+ON_A_LAB = {"Study.changes", "Study.run", "Study.measure", "Study.screen", "Study.mlrsearch"}
 """Examples that make hosts."""
 MODULES = tuple(
     importlib.import_module(f"netlab.face.{module.name}")

@@ -1,4 +1,4 @@
-"""A stored screen is a page of its study's report, an attribute of its results, and bundled."""
+"""A stored screen or search is a page of its study's report, and bundled."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import json
 import re
 import shutil
 
+import pandas as pd
 import pytest
 import synthetic
 from screened import screened
 
 import netlab
+from netlab.analysis.bounds import BOUND_COLUMNS
+from netlab.files.tables import csv_of
+from netlab.files.writing import write_text
 from netlab.report.bundle import _copy_results
 from netlab.report.screen import PAGE
 from netlab.report.site import build_site
@@ -29,6 +33,8 @@ def results(tmp_path_factory):
     effects = directory / "screens" / "mine" / "effects" / "runs"
     effects.mkdir(parents=True)
     (effects / "one.parquet").write_bytes(b"PAR1")
+    row = dict.fromkeys(BOUND_COLUMNS, 0.25) | {"cell": "far@one", "limit": "path", "message": ""}
+    write_text(directory / "mlrsearch" / "bounds.csv", csv_of(pd.DataFrame([row])))
     return netlab.Results(directory)
 
 
@@ -58,9 +64,15 @@ def test_the_page_has_effects_least_set_and_tuning_and_one_that_cannot_be_read_i
     assert "written by another version" in (site / f"{PAGE}old.html").read_text()
 
 
+def test_the_bounds_of_a_search_are_a_page(site):
+    page = (site / "mlrsearch.html").read_text()
+    assert "far@one" in page and 'href="mlrsearch.html"' in (site / "index.html").read_text()
+
+
 def test_results_and_their_bundle_have_the_screen(results, tmp_path):
     (found,) = results.screens.values()
     assert found.least_set == ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
     _copy_results(results.measured, tmp_path, blocks=True)
     names = {p.relative_to(tmp_path).as_posix() for p in tmp_path.glob("screens/**/*.*")}
+    assert (tmp_path / "mlrsearch" / "bounds.csv").is_file()
     assert names == {"screens/mine/screen.json", "screens/mine/effects/runs/one.parquet"}

@@ -1,0 +1,54 @@
+"""Bounds of the rates that paths carry without loss, or with little, as a search stored them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from netlab.files.tables import Table
+
+FOLDER, DOCUMENT = "mlrsearch", "bounds.csv"
+"""A search of a study is in ``mlrsearch/`` below its results, with the records of its trials."""
+
+RATES = ("lower", "upper", "throughput")
+BOUND_COLUMNS = (
+    *("group", "cell", "streams", "record_length_B", "loss_percent"),
+    *(f"{name}_MBps" for name in RATES),
+    *(f"{name}_per_s" for name in RATES),
+    *("limit", "trials", "trials_s", "trial_s", "duration_sum_s", "exceed_percent", "message"),
+)
+HEADS = {
+    "record_length_B": "B",
+    "loss_percent": "goal, % lost",
+    **{f"{name}_MBps": f"{name}, MB/s" for name in RATES},
+    "throughput_per_s": "datagrams/s",
+}
+NOTE = (
+    "Payload of one direction, 10⁶ B/s: bounds of the load, and what arrives of the lower one. "
+    "Without an upper bound the limit is not the path: the sender, the receiver, or the highest "
+    "rate of the search."
+)
+
+
+def bounds_table(bounds: pd.DataFrame) -> Table:
+    frame = bounds[["cell", *HEADS, "limit", "trials"]].rename(columns=HEADS)
+    formats = {name: ".4g" for name in HEADS.values() if name != "B"}
+    formats |= {"datagrams/s": ",.0f"}
+    return Table(frame, "Rates by MLRsearch", formats=formats, note=NOTE, data=bounds)
+
+
+def stored_bounds(results: Path) -> pd.DataFrame | None:
+    """Bounds of a study's search below its results; None without one."""
+    file = results / FOLDER / DOCUMENT
+    return pd.read_csv(file) if file.is_file() else None
+
+
+def bounds_text(bounds: pd.DataFrame) -> str:
+    """The bounds for a terminal: a table, and what the figures do not say."""
+    table = bounds_table(bounds)
+    heads, body = table.texts()
+    widths = [max(map(len, column)) for column in zip(*heads, *body, strict=True)]
+    lines = ["  ".join(map(str.rjust, row, widths)) for row in (*heads, *body)]
+    cells = zip(bounds["cell"], bounds["message"].fillna(""), strict=True)
+    return "\n".join([*lines, *dict.fromkeys(f"{cell}: {text}" for cell, text in cells if text)])

@@ -1,0 +1,317 @@
+"""The highest rates of datagrams without loss, or with little: MLRsearch over recorded runs.
+
+MLRsearch (draft-ietf-bmwg-mlrsearch, and the library of FD.io that this takes) chooses the load
+and the length of each trial from the results of those before. A trial is a run of a cell at one
+level of the factor ``pacing_MBps``. The choice depends on results alone, so that a search over
+stored trials asks for the same ones: it goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from netlab.analysis.bounds import BOUND_COLUMNS, DOCUMENT, RATES
+from netlab.errors import NetlabError, check
+from netlab.experiment.campaign import CampaignRecord, check_study, exclusive, open_record
+from netlab.experiment.endpoint import host_facts, study_lab
+from netlab.experiment.visit import run_visit
+from netlab.files.tables import csv_of
+from netlab.files.writing import write_text
+from netlab.study import UDP, Study
+from netlab.study.factors import id_part
+from netlab.study.groups import GroupTiming
+from netlab.study.schedule import Run, Visit, provenance_key, rounds
+
+SHORT_S = 1.0
+"""Trials begin with this length, or that of the goal if it is less."""
+
+LEAST_SHARE = 1e-3
+"""Lowest load of a search, as a share of the highest, which is the rate of the study."""
+
+NO_LIMIT = 1e9
+"""Time limit of a search, s: the library's; an interrupted search goes on."""
+
+PATH, RECEIVER, SENDER, HIGHEST = "path", "receiver", "sender", "highest rate"
+
+
+@dataclass(frozen=True)
+class Goals:
+    """Search goals, one for each loss ratio; the words are MLRsearch's."""
+
+    loss_percent: tuple[float, ...] = (0.0, 0.5)
+    width_percent: float = 0.5
+    trial_s: float = 1.0
+    duration_sum_s: float = 21.0
+    exceed_percent: float = 50.0
+
+    def __post_init__(self) -> None:
+        ratios, trial_s, sum_s = self.loss_percent, self.trial_s, self.duration_sum_s
+        fine = ratios and all(0 <= ratio < 100 for ratio in ratios)
+        check(fine, "loss", ratios, "are from 0 to below 100 per cent", "E-AUTOTUNE-018")
+        of_shares = {"width": (self.width_percent, 0.01), "exceed": (self.exceed_percent, 0.0)}
+        for key, (percent, least) in of_shares.items():
+            text = f"is from {least:g} to below 100 per cent"
+            check(least <= percent < 100, key, percent, text, "E-AUTOTUNE-019")
+        check(0.05 <= trial_s <= 3600, "trial", trial_s, "is from 0.05 to 3600 s", "E-AUTOTUNE-020")
+        text = f"is {trial_s:g} s at least, the length of one trial"
+        check(trial_s <= sum_s, "duration_sum", sum_s, text, "E-AUTOTUNE-021")
+
+    def config(self, most_per_s: float) -> Any:
+        from MLRsearch import Config, SearchGoal
+
+        config = Config()
+        config.min_load, config.max_load = LEAST_SHARE * most_per_s, most_per_s
+        config.search_duration_max, config.warmup_duration = NO_LIMIT, None
+        config.goals = [
+            SearchGoal(
+                loss_ratio=percent / 100,
+                exceed_ratio=self.exceed_percent / 100,
+                relative_width=self.width_percent / 100,
+                initial_trial_duration=min(SHORT_S, self.trial_s),
+                final_trial_duration=self.trial_s,
+                duration_sum=self.duration_sum_s,
+                fail_fast=False,
+            )
+            for percent in dict.fromkeys(self.loss_percent)
+        ]
+        return config
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A valid trial: its load in datagrams a second of one direction, and its record."""
+
+    per_s: float
+    seconds: float
+    record: dict
+
+    @property
+    def unsent(self) -> int:
+        return int(self.record["skipped_datagrams"])
+
+    @property
+    def lost(self) -> int:
+        return int(self.record["sent_datagrams"] - self.record["received_datagrams"])
+
+    def is_bad(self, lost: int, loss_ratio: float) -> bool:
+        return lost > loss_ratio * self.record["sent_datagrams"]
+
+
+def limit_of(trials: Iterable[Trial], loss_ratio: float, exceed_ratio: float) -> str:
+    """What made a load an upper bound: the path, or else an end that did not keep up.
+
+    A load that the sender did not offer says nothing of the path, nor does what the receiver's
+    socket dropped.
+    """
+    trials = list(trials)
+    total_s = sum(trial.seconds for trial in trials)
+    for limit in (PATH, RECEIVER):
+        socket = limit == PATH
+        bad_s = sum(
+            trial.seconds
+            for trial in trials
+            if trial.is_bad(trial.lost - socket * int(trial.record["socket_drops"]), loss_ratio)
+        )
+        if bad_s > exceed_ratio * total_s:
+            return limit
+    return SENDER
+
+
+class Disturbed(NetlabError):
+    """A trial is flagged as often as it may be measured again."""
+
+
+class CellSearch:
+    """The search of one cell: measures what MLRsearch asks for, and rates its bounds."""
+
+    def __init__(self, study: Study, run: Run, goals: Goals, take: Callable[[Run], dict]):
+        self.study, self.run, self.goals, self.take = study, run, goals, take
+        self.trials: list[Trial] = []
+        self._times: Counter[float] = Counter()
+
+    def measure(self, intended_duration: float, intended_load: float) -> Any:
+        """Measure a trial; the name and the words are those of the library."""
+        from MLRsearch import MeasurementResult
+
+        run = self._trial(intended_duration, intended_load)
+        for _ in range(1 + self.study.noise.retries):
+            record = self.take(run)
+            if not record["flags"]:
+                break
+        else:
+            text = f"{run.run_id} is flagged {record['flags']}: {record['message']}; search again"
+            raise Disturbed(f"{text}: no valid trial is repeated", code="E-AUTOTUNE-022")
+        self.trials.append(trial := Trial(intended_load, intended_duration, record))
+        sent = int(record["sent_datagrams"])
+        return MeasurementResult(
+            intended_duration=intended_duration,
+            intended_load=intended_load,
+            offered_count=sent,
+            loss_count=trial.lost,
+            intended_count=sent + trial.unsent,
+        )
+
+    def _trial(self, seconds: float, per_s: float) -> Run:
+        """The run of a trial: without a warm-up, as the datagrams of the whole run count."""
+        run = self.run
+        each_MBps = float(f"{per_s * run.group.record_length_B / run.streams / 1e6:.6g}")
+        self._times[each_MBps] += 1
+        number, level = self._times[each_MBps], (("pacing_MBps", each_MBps),)
+        times = {"seconds": round(seconds, 3), "warmup_s": 0.0}
+        timing = (run.group.timing or GroupTiming()).model_copy(update=times)
+        return replace(
+            run,
+            run_id=f"{run.cell_id}{id_part(level, '@')}@{number}",
+            order=run.order * 1000 + len(self.trials),
+            group=run.group.model_copy(update={"timing": timing}),
+            round=number,
+            levels=(*run.levels, *level),
+        )
+
+    def rows(self) -> Iterator[dict]:
+        """Search, and return a row for each goal; without bounds if the search is disturbed."""
+        from MLRsearch import MultipleLossRatioSearch
+
+        run, goals, message = self.run, self.goals, ""
+        each_MBps = run.study(self.study).socket.pacing_MBps or 0.0
+        config = goals.config(each_MBps * run.streams * 1e6 / run.group.record_length_B)
+        try:
+            results = MultipleLossRatioSearch(config=config).search(measurer=self)
+        except Disturbed as error:
+            results, message = {}, str(error)
+        for goal in config.goals:
+            yield {
+                "group": run.group.name,
+                "cell": run.cell_id,
+                "streams": run.streams,
+                "record_length_B": run.group.record_length_B,
+                "loss_percent": 100 * goal.loss_ratio,
+                **(self._bounds(goal, results[goal]) if results else {}),
+                "trials": len(self.trials),
+                "trials_s": sum(trial.seconds for trial in self.trials),
+                "trial_s": goals.trial_s,
+                "duration_sum_s": goals.duration_sum_s,
+                "exceed_percent": goals.exceed_percent,
+                "message": message,
+            }
+
+    def _bounds(self, goal: Any, result: Any) -> dict[str, float | str]:
+        """Rates of a goal; those that are not the path's are left out."""
+        bounds = (result.relevant_lower_bound, result.relevant_upper_bound)
+        lower, upper = (math.nan if bound is None else float(bound) for bound in bounds)
+        throughput = result.conditional_throughput
+        limit, rates = (
+            HIGHEST,
+            [lower, upper, math.nan if throughput is None else float(throughput)],
+        )
+        if not math.isnan(upper):
+            of_upper = (trial for trial in self.trials if math.isclose(trial.per_s, upper))
+            limit = limit_of(of_upper, goal.loss_ratio, goal.exceed_ratio)
+        if limit != PATH:
+            rates[1:] = math.nan, math.nan
+        size_MB = self.run.group.record_length_B / 1e6
+        MBps = {f"{name}_MBps": rate * size_MB for name, rate in zip(RATES, rates, strict=True)}
+        return {
+            **MBps,
+            **dict(zip((f"{n}_per_s" for n in RATES), rates, strict=True)),
+            "limit": limit,
+        }
+
+
+# A whole search: every cell of datagrams of a study, each trial a record of a campaign.
+
+
+def require_library() -> None:
+    if importlib.util.find_spec("MLRsearch") is None:
+        raise NetlabError(
+            "the search is MLRsearch's, which is not installed: pip install 'netlab[mlrsearch]', "
+            "or `uv sync --extra mlrsearch` in a checkout",
+            code="E-AUTOTUNE-023",
+        )
+
+
+def searched(study: Study) -> tuple[Visit, ...]:
+    """The blocks of a study with their cells of datagrams, each cell once."""
+    each = [
+        visit.only({run.run_id for run in visit.runs if run.group.generator == UDP})
+        for visit in rounds(study)[0]
+    ]
+    runs = list(chain.from_iterable(visit.runs for visit in each))
+    text = "no group of it sends datagrams: a search takes `generator: udp`"
+    check(runs, "study", study.name, text, "E-AUTOTUNE-024")
+    text = "is what a search varies: give the highest rate in `socket.pacing_MBps`"
+    levels = {name for run in runs for name, _ in run.levels}
+    check("pacing_MBps" not in levels, "factors.pacing_MBps", None, text, "E-AUTOTUNE-025")
+    text = "a search does not take factors that a person sets; leave them out"
+    check(not study.outer, "outer", ", ".join(study.outer), text, "E-AUTOTUNE-026")
+    return tuple(visit for visit in each if visit.runs)
+
+
+@dataclass
+class BlockSearch:
+    """Searches the cells of a block while its visit is measured."""
+
+    study: Study
+    visit: Visit
+    goals: Goals
+    record: CampaignRecord
+    say: Callable[[str], None]
+    rows: list[dict] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        records = self.record.store.records(self.visit.block_id)
+        good = records[records["flags"] == ""].to_dict("records")
+        self._valid = {(one["provenance_key"], one["run_id"]): one for one in good}
+
+    def __call__(self, context: dict, measure: Callable[[Run], dict]) -> None:
+        for run in self.visit.runs:
+            take = partial(self._taken, context, measure)
+            search = CellSearch(self.study, run, self.goals, take)
+            self.rows += search.rows()
+
+    def _taken(self, context: dict, measure: Callable[[Run], dict], run: Run) -> dict:
+        """The record of a trial: the stored one, if it was made under the same conditions."""
+        key = provenance_key(self.study, self.visit, run, context)
+        stored = self._valid.get((key, run.run_id))
+        if stored is not None:
+            self.record.adopt(stored["part"], run.run_id)
+            return stored
+        record = measure(run)
+        counts = record["flags"]
+        if not counts:
+            trial = Trial(0.0, 0.0, record)
+            counts = f"{trial.lost} of {record['sent_datagrams']} datagrams lost"
+            counts += f", {trial.unsent} not sent" if trial.unsent else ""
+        seconds = run.study(self.study).timing.seconds
+        self.say(f"{run.run_id}, {seconds:g} s: {counts}")
+        return record
+
+
+def mlrsearch(
+    study: Study, goals: Goals, directory: Path, *, say: Callable[[str], None]
+) -> pd.DataFrame:
+    """Search every cell of datagrams, and write the bounds; a valid trial is not repeated."""
+    require_library()
+    visits, rows = searched(study), []
+    with exclusive(directory), study_lab(study) as lab:
+        check_study(study, directory)
+        record = open_record(study, directory, host_facts(study, lab=lab), lab)
+        for visit in visits:
+            search = BlockSearch(study, visit, goals, record, say)
+            part, campaign = record.new_part(visit), record.log.campaign
+            more: dict[str, Any] = {"campaign": campaign, "lab": lab, "wait_s": study.noise.wait}
+            run_visit(study, visit, record.store, part, choose=search, **more)
+            rows += search.rows
+            bounds = pd.DataFrame(rows, columns=list(BOUND_COLUMNS))
+            write_text(directory / DOCUMENT, csv_of(bounds))
+    return bounds
