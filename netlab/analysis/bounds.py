@@ -12,12 +12,6 @@ FOLDER, DOCUMENT = "mlrsearch", "bounds.csv"
 """A search of a study is in ``mlrsearch/`` below its results, with the records of its trials."""
 
 RATES = ("lower", "upper", "throughput")
-BOUND_COLUMNS = (
-    *("group", "cell", "streams", "record_length_B", "loss_percent"),
-    *(f"{name}_MBps" for name in RATES),
-    *(f"{name}_per_s" for name in RATES),
-    *("limit", "trials", "trials_s", "trial_s", "duration_sum_s", "exceed_percent", "message"),
-)
 HEADS = {
     "record_length_B": "B",
     "loss_percent": "goal, % lost",
@@ -42,13 +36,3 @@ def stored_bounds(results: Path) -> pd.DataFrame | None:
     """Bounds of a study's search below its results; None without one."""
     file = results / FOLDER / DOCUMENT
     return pd.read_csv(file) if file.is_file() else None
-
-
-def bounds_text(bounds: pd.DataFrame) -> str:
-    """The bounds for a terminal: a table, and what the figures do not say."""
-    table = bounds_table(bounds)
-    heads, body = table.texts()
-    widths = [max(map(len, column)) for column in zip(*heads, *body, strict=True)]
-    lines = ["  ".join(map(str.rjust, row, widths)) for row in (*heads, *body)]
-    cells = zip(bounds["cell"], bounds["message"].fillna(""), strict=True)
-    return "\n".join([*lines, *dict.fromkeys(f"{cell}: {text}" for cell, text in cells if text)])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -20,8 +20,8 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis.bounds import BOUND_COLUMNS, DOCUMENT, RATES
-from netlab.errors import NetlabError, check
+from netlab.analysis.bounds import DOCUMENT, RATES
+from netlab.errors import BadInput, NetlabError, check
 from netlab.experiment.campaign import CampaignRecord, check_study, exclusive, open_record
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.visit import run_visit
@@ -32,15 +32,11 @@ from netlab.study.factors import id_part
 from netlab.study.groups import GroupTiming
 from netlab.study.schedule import Run, Visit, provenance_key, rounds
 
-SHORT_S = 1.0
-"""Trials begin with this length, or that of the goal if it is less."""
+SHORT_S, LEAST_SHARE, MOST_S = 1.0, 1e-3, 1e9
+"""Length of the first trials; lowest load, as a share of the highest, which the study gives; and a
+time limit that no search reaches, as an interrupted one goes on."""
 
-LEAST_SHARE = 1e-3
-"""Lowest load of a search, as a share of the highest, which is the rate of the study."""
-
-NO_LIMIT = 1e9
-"""Time limit of a search, s: the library's; an interrupted search goes on."""
-
+COUNTS = ("sent_datagrams", "received_datagrams", "skipped_datagrams", "socket_drops")
 PATH, RECEIVER, SENDER, HIGHEST = "path", "receiver", "sender", "highest rate"
 
 
@@ -54,75 +50,53 @@ class Goals:
     duration_sum_s: float = 21.0
     exceed_percent: float = 50.0
 
-    def __post_init__(self) -> None:
-        ratios, trial_s, sum_s = self.loss_percent, self.trial_s, self.duration_sum_s
-        fine = ratios and all(0 <= ratio < 100 for ratio in ratios)
-        check(fine, "loss", ratios, "are from 0 to below 100 per cent", "E-AUTOTUNE-018")
-        of_shares = {"width": (self.width_percent, 0.01), "exceed": (self.exceed_percent, 0.0)}
-        for key, (percent, least) in of_shares.items():
-            text = f"is from {least:g} to below 100 per cent"
-            check(least <= percent < 100, key, percent, text, "E-AUTOTUNE-019")
-        check(0.05 <= trial_s <= 3600, "trial", trial_s, "is from 0.05 to 3600 s", "E-AUTOTUNE-020")
-        text = f"is {trial_s:g} s at least, the length of one trial"
-        check(trial_s <= sum_s, "duration_sum", sum_s, text, "E-AUTOTUNE-021")
-
     def config(self, most_per_s: float) -> Any:
+        """The library's configuration; it validates what a goal of it can be."""
         from MLRsearch import Config, SearchGoal
 
+        shares = {"exceed_ratio": self.exceed_percent, "relative_width": self.width_percent}
         config = Config()
         config.min_load, config.max_load = LEAST_SHARE * most_per_s, most_per_s
-        config.search_duration_max, config.warmup_duration = NO_LIMIT, None
-        config.goals = [
-            SearchGoal(
-                loss_ratio=percent / 100,
-                exceed_ratio=self.exceed_percent / 100,
-                relative_width=self.width_percent / 100,
-                initial_trial_duration=min(SHORT_S, self.trial_s),
-                final_trial_duration=self.trial_s,
-                duration_sum=self.duration_sum_s,
-                fail_fast=False,
-            )
-            for percent in dict.fromkeys(self.loss_percent)
-        ]
+        config.search_duration_max, config.warmup_duration = MOST_S, None
+        try:
+            config.goals = [
+                SearchGoal(
+                    loss_ratio=percent / 100,
+                    initial_trial_duration=min(SHORT_S, self.trial_s),
+                    final_trial_duration=self.trial_s,
+                    duration_sum=self.duration_sum_s,
+                    fail_fast=False,
+                    **{name: percent / 100 for name, percent in shares.items()},
+                )
+                for percent in dict.fromkeys(self.loss_percent)
+            ]
+        except ValueError as error:
+            reason, _, _ = str(error).partition(": ")
+            raise BadInput(f"not a goal of MLRsearch: {reason}", code="E-AUTOTUNE-018") from None
         return config
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A valid trial: its load in datagrams a second of one direction, and its record."""
+    """A valid trial: its load in datagrams a second of one direction, and its counts."""
 
     per_s: float
     seconds: float
-    record: dict
-
-    @property
-    def unsent(self) -> int:
-        return int(self.record["skipped_datagrams"])
-
-    @property
-    def lost(self) -> int:
-        return int(self.record["sent_datagrams"] - self.record["received_datagrams"])
-
-    def is_bad(self, lost: int, loss_ratio: float) -> bool:
-        return lost > loss_ratio * self.record["sent_datagrams"]
+    sent: int
+    lost: int
+    of_socket: int
 
 
-def limit_of(trials: Iterable[Trial], loss_ratio: float, exceed_ratio: float) -> str:
+def limit_of(trials: Sequence[Trial], goal: Any) -> str:
     """What made a load an upper bound: the path, or else an end that did not keep up.
 
     A load that the sender did not offer says nothing of the path, nor does what the receiver's
     socket dropped.
     """
-    trials = list(trials)
-    total_s = sum(trial.seconds for trial in trials)
-    for limit in (PATH, RECEIVER):
-        socket = limit == PATH
-        bad_s = sum(
-            trial.seconds
-            for trial in trials
-            if trial.is_bad(trial.lost - socket * int(trial.record["socket_drops"]), loss_ratio)
-        )
-        if bad_s > exceed_ratio * total_s:
+    most_s = goal.exceed_ratio * sum(trial.seconds for trial in trials)
+    for limit, kept in ((PATH, 1), (RECEIVER, 0)):
+        bad = (t for t in trials if t.lost - kept * t.of_socket > goal.loss_ratio * t.sent)
+        if sum(trial.seconds for trial in bad) > most_s:
             return limit
     return SENDER
 
@@ -151,14 +125,15 @@ class CellSearch:
         else:
             text = f"{run.run_id} is flagged {record['flags']}: {record['message']}; search again"
             raise Disturbed(f"{text}: no valid trial is repeated", code="E-AUTOTUNE-022")
-        self.trials.append(trial := Trial(intended_load, intended_duration, record))
-        sent = int(record["sent_datagrams"])
+        sent, received, unsent, of_socket = (int(record[name]) for name in COUNTS)
+        trial = Trial(intended_load, intended_duration, sent, sent - received, of_socket)
+        self.trials.append(trial)
         return MeasurementResult(
             intended_duration=intended_duration,
             intended_load=intended_load,
             offered_count=sent,
-            loss_count=trial.lost,
-            intended_count=sent + trial.unsent,
+            forwarding_count=received,
+            intended_count=sent + unsent,
         )
 
     def _trial(self, seconds: float, per_s: float) -> Run:
@@ -183,49 +158,41 @@ class CellSearch:
         from MLRsearch import MultipleLossRatioSearch
 
         run, goals, message = self.run, self.goals, ""
-        each_MBps = run.study(self.study).socket.pacing_MBps or 0.0
-        config = goals.config(each_MBps * run.streams * 1e6 / run.group.record_length_B)
+        each_MBps, size_B = (
+            run.study(self.study).socket.pacing_MBps or 0.0,
+            run.group.record_length_B,
+        )
+        config = goals.config(each_MBps * run.streams * 1e6 / size_B)
         try:
             results = MultipleLossRatioSearch(config=config).search(measurer=self)
         except Disturbed as error:
             results, message = {}, str(error)
         for goal in config.goals:
+            limit, per_s = self._bounds(goal, results[goal]) if results else ("", {})
+            rates = {name: per_s.get(name, math.nan) for name in RATES}
             yield {
                 "group": run.group.name,
                 "cell": run.cell_id,
                 "streams": run.streams,
-                "record_length_B": run.group.record_length_B,
+                "record_length_B": size_B,
                 "loss_percent": 100 * goal.loss_ratio,
-                **(self._bounds(goal, results[goal]) if results else {}),
+                **{f"{name}_MBps": rate * size_B / 1e6 for name, rate in rates.items()},
+                **{f"{name}_per_s": rate for name, rate in rates.items()},
+                "limit": limit,
                 "trials": len(self.trials),
                 "trials_s": sum(trial.seconds for trial in self.trials),
-                "trial_s": goals.trial_s,
-                "duration_sum_s": goals.duration_sum_s,
-                "exceed_percent": goals.exceed_percent,
+                **{name: value for name, value in vars(goals).items() if name != "loss_percent"},
                 "message": message,
             }
 
-    def _bounds(self, goal: Any, result: Any) -> dict[str, float | str]:
-        """Rates of a goal; those that are not the path's are left out."""
-        bounds = (result.relevant_lower_bound, result.relevant_upper_bound)
-        lower, upper = (math.nan if bound is None else float(bound) for bound in bounds)
-        throughput = result.conditional_throughput
-        limit, rates = (
-            HIGHEST,
-            [lower, upper, math.nan if throughput is None else float(throughput)],
-        )
-        if not math.isnan(upper):
-            of_upper = (trial for trial in self.trials if math.isclose(trial.per_s, upper))
-            limit = limit_of(of_upper, goal.loss_ratio, goal.exceed_ratio)
-        if limit != PATH:
-            rates[1:] = math.nan, math.nan
-        size_MB = self.run.group.record_length_B / 1e6
-        MBps = {f"{name}_MBps": rate * size_MB for name, rate in zip(RATES, rates, strict=True)}
-        return {
-            **MBps,
-            **dict(zip((f"{n}_per_s" for n in RATES), rates, strict=True)),
-            "limit": limit,
-        }
+    def _bounds(self, goal: Any, result: Any) -> tuple[str, dict[str, float]]:
+        """The limit of a goal's rate, and its bounds without those that are not the path's."""
+        each = (result.relevant_lower_bound, result.relevant_upper_bound)
+        loads = zip(RATES, (*each, result.conditional_throughput), strict=True)
+        rates = {name: float(load) for name, load in loads if load is not None}
+        of_upper = [t for t in self.trials if math.isclose(t.per_s, rates.get("upper", 0.0))]
+        limit = limit_of(of_upper, goal) if of_upper else HIGHEST
+        return limit, {n: rate for n, rate in rates.items() if limit == PATH or n == "lower"}
 
 
 # A whole search: every cell of datagrams of a study, each trial a record of a campaign.
@@ -276,8 +243,7 @@ class BlockSearch:
     def __call__(self, context: dict, measure: Callable[[Run], dict]) -> None:
         for run in self.visit.runs:
             take = partial(self._taken, context, measure)
-            search = CellSearch(self.study, run, self.goals, take)
-            self.rows += search.rows()
+            self.rows += CellSearch(self.study, run, self.goals, take).rows()
 
     def _taken(self, context: dict, measure: Callable[[Run], dict], run: Run) -> dict:
         """The record of a trial: the stored one, if it was made under the same conditions."""
@@ -287,13 +253,8 @@ class BlockSearch:
             self.record.adopt(stored["part"], run.run_id)
             return stored
         record = measure(run)
-        counts = record["flags"]
-        if not counts:
-            trial = Trial(0.0, 0.0, record)
-            counts = f"{trial.lost} of {record['sent_datagrams']} datagrams lost"
-            counts += f", {trial.unsent} not sent" if trial.unsent else ""
-        seconds = run.study(self.study).timing.seconds
-        self.say(f"{run.run_id}, {seconds:g} s: {counts}")
+        text = record["flags"] or ", ".join(f"{name} {record[name]}" for name in COUNTS)
+        self.say(f"{run.run_id}, {run.study(self.study).timing.seconds:g} s: {text}")
         return record
 
 
@@ -302,6 +263,7 @@ def mlrsearch(
 ) -> pd.DataFrame:
     """Search every cell of datagrams, and write the bounds; a valid trial is not repeated."""
     require_library()
+    goals.config(1.0)  # refuse wrong goals before a host is reached
     visits, rows = searched(study), []
     with exclusive(directory), study_lab(study) as lab:
         check_study(study, directory)
@@ -312,6 +274,6 @@ def mlrsearch(
             more: dict[str, Any] = {"campaign": campaign, "lab": lab, "wait_s": study.noise.wait}
             run_visit(study, visit, record.store, part, choose=search, **more)
             rows += search.rows
-            bounds = pd.DataFrame(rows, columns=list(BOUND_COLUMNS))
+            bounds = pd.DataFrame(rows)
             write_text(directory / DOCUMENT, csv_of(bounds))
     return bounds

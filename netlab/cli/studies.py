@@ -18,6 +18,7 @@ from netlab.cli.options import (
     asked_outer,
     author_option,
     file_option,
+    in_columns,
     load_measurable,
     load_study,
     note,
@@ -206,19 +207,12 @@ def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
 @main.command("mlrsearch")
 @study_argument
 @click.option(
-    "--loss",
-    "loss_percent",
-    multiple=True,
-    type=float,
-    default=(0.0, 0.5),
-    help="Goal loss ratio, per cent; repeatable.",
+    "--loss", "loss_percent", multiple=True, default=(0.0, 0.5), help="Goal loss ratio, %."
 )
-@click.option(
-    "--width", "width_percent", default=0.5, help="Goal width of the bounds, per cent of the upper."
-)
+@click.option("--width", "width_percent", default=0.5, help="Goal width, % of the upper bound.")
 @click.option("--trial", "trial_s", default=1.0, help="Goal final trial duration, s.")
 @click.option("--duration-sum", "duration_sum_s", default=21.0, help="Goal duration sum, s.")
-@click.option("--exceed", "exceed_percent", default=50.0, help="Goal exceed ratio, per cent.")
+@click.option("--exceed", "exceed_percent", default=50.0, help="Goal exceed ratio, %.")
 @results_option(place="STUDY/mlrsearch")
 def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
     """Find the highest rate without loss, and with little, of each cell of datagrams of STUDY.
@@ -230,15 +224,15 @@ def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
     default place it is a page of the study's report. Exit code 1 if a search could not end.
     """
     loaded = load_measurable(study)
-    from netlab.analysis.bounds import DOCUMENT, FOLDER, bounds_text
+    from netlab.analysis.bounds import DOCUMENT, FOLDER, bounds_table
     from netlab.autotune.mlrsearch import Goals, mlrsearch
 
     place = results or paths.results_dir(loaded.name) / FOLDER
     bounds = mlrsearch(loaded, Goals(**goals), place, say=note)
-    click.echo(f"{bounds_text(bounds)}\n{place / DOCUMENT}")
-    if ended := int((bounds["message"] != "").sum()):
-        text = f"{ended} of {len(bounds)} goals have no bounds; see above"
-        raise NetlabError(text, code="E-CLI-036")
+    heads, rows = bounds_table(bounds).texts()
+    click.echo(f"{in_columns(*map(tuple, heads + rows))}\n{place / DOCUMENT}")
+    if ended := [text for text in bounds["message"].unique() if text]:
+        raise NetlabError(f"{len(ended)} searches ended: {ended[0]}", code="E-CLI-036")
 
 
 # ``netlab report``: publish what a study has measured.

@@ -493,16 +493,13 @@ class Study:
         ----------
         loss : sequence of float
             Goal loss ratios, per cent.
-        width : float
-            Goal width of the bounds, per cent of the upper.
+        width, exceed : float
+            Goal width of the bounds, per cent of the upper, and goal exceed ratio, per cent.
         trial_s, duration_sum_s : float
             Goal final trial duration, and goal duration sum, s.
-        exceed : float
-            Goal exceed ratio, per cent.
         results : path-like
-            Directory of the trials and of ``bounds.csv``, see
-            :func:`netlab.files.paths.given_path`; empty for ``mlrsearch`` below the study's
-            results, where its report finds it.
+            Directory of trials and ``bounds.csv``, as :meth:`run` takes it; empty for ``mlrsearch``
+            below the study's results, where its report finds it.
         progress : bool
             Whether to print each trial.
 
@@ -510,11 +507,10 @@ class Study:
         -------
         pandas.DataFrame
             One row a cell and goal: ``group``, ``cell``, ``streams``, ``record_length_B``,
-            ``loss_percent``; relevant bounds and conditional throughput, ``lower``, ``upper`` and
-            ``throughput``, each in ``_MBps`` of payload and in datagrams ``_per_s``, of one
-            direction; ``limit`` (path, sender, receiver, highest rate), ``trials``, ``trials_s``,
-            the goal's ``trial_s``, ``duration_sum_s`` and ``exceed_percent``; ``message``, the
-            reason of a search without bounds. Rates that are not the path's are NaN.
+            ``loss_percent``; relevant bounds ``lower`` and ``upper`` and conditional
+            ``throughput``, each in ``_MBps`` of payload and datagrams ``_per_s``, of one direction;
+            ``limit`` (path, sender, receiver or highest rate), ``trials``, ``trials_s``, the goal,
+            and ``message``: why there are no bounds. Rates that are not the path's are NaN.
 
         Raises
         ------
@@ -526,27 +522,23 @@ class Study:
         Examples
         --------
         >>> import netlab
-        >>> host, link = {"kind": "lab"}, {"rate_Mbps": 8, "queue_packets": 10}
+        >>> host, link = {"kind": "lab"}, {"emulator": {"rate_Mbps": 8, "queue_packets": 30}}
+        >>> ends = [{"host": "left"}, {"host": "right"}]
         >>> study = netlab.Study({
         ...     "netlab": 1,
         ...     "name": "two-hosts",
         ...     "title": "Two hosts and a link",
         ...     "hosts": {"left": host, "right": host},
-        ...     "paths": {"link": {
-        ...         "ends": [{"host": "left"}, {"host": "right"}], "link": {"emulator": link}
-        ...     }},
-        ...     "groups": [{
-        ...         "name": "one", "path": "link", "sender": "left", "generator": "udp",
-        ...         "record_length_B": 1000
-        ...     }],
+        ...     "paths": {"link": {"ends": ends, "link": link}},
+        ...     "groups": [{"name": "one", "path": "link", "sender": "left", "generator": "udp"}],
+        ...     "factors": {"record_length_B": [1000]},
         ...     "streams": [1],
         ...     "socket": {"pacing_MBps": 2},
         ...     "noise": {"steal_percent": 100, "foreign_cpu_percent": 100},
         ... })
         >>> bounds = study.mlrsearch(loss=[0.5], width=5, duration_sum_s=1, progress=False)
-        >>> bounds[["cell", "loss_percent"]]
-                               cell  loss_percent
-        0  link@as-found@found@one@1           0.5
+        >>> bounds[["record_length_B", "loss_percent"]].to_numpy().tolist()
+        [[1000.0, 0.5]]
         """
         from netlab.analysis.bounds import FOLDER
         from netlab.autotune.mlrsearch import Goals, mlrsearch

@@ -12,7 +12,7 @@ import synthetic
 from screened import screened
 
 import netlab
-from netlab.analysis.bounds import BOUND_COLUMNS
+from netlab.analysis.bounds import HEADS
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.report.bundle import _copy_results
@@ -33,7 +33,7 @@ def results(tmp_path_factory):
     effects = directory / "screens" / "mine" / "effects" / "runs"
     effects.mkdir(parents=True)
     (effects / "one.parquet").write_bytes(b"PAR1")
-    row = dict.fromkeys(BOUND_COLUMNS, 0.25) | {"cell": "far@one", "limit": "path", "message": ""}
+    row = {"cell": "far@one", **dict.fromkeys(HEADS, 0.25), "limit": "path", "trials": 9}
     write_text(directory / "mlrsearch" / "bounds.csv", csv_of(pd.DataFrame([row])))
     return netlab.Results(directory)
 
