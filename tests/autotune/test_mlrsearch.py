@@ -33,13 +33,15 @@ class SimulatedCell:
     receiver: float = math.inf
     flags: dict[int, str] = field(default_factory=dict)
     bursts: frozenset[int] = frozenset()
+    stalls: frozenset[int] = frozenset()
     taken: list[Run] = field(default_factory=list)
 
     def take(self, run: Run) -> dict:
         self.taken.append(run)
         (_, each_MBps), seconds = run.levels[-1], run.study(STUDY).timing.seconds
         due = each_MBps * run.streams * 1e6 / SIZE_B
-        sent, number = min(due, self.sender), len(self.taken)
+        number = len(self.taken)
+        sent = min(due * (0.9 if number in self.stalls else 1.0), self.sender)
         carried = min(sent, self.path) * (0.99 if number in self.bursts else 1.0)
         received = min(carried, self.receiver)
         return {
@@ -134,6 +136,13 @@ def test_a_flagged_trial_is_measured_again_and_then_ends_the_search_of_its_cell(
     assert frame["lower_MBps"].isna().all() and (frame["trials"] == 1).all()
     assert frame["message"].str.contains("is flagged interference: foreign CPU load").all()
     assert frame.columns.tolist() == pd.DataFrame(search(once)).columns.tolist()
+
+
+def test_a_sender_that_stalled_for_a_moment_is_not_a_limit():
+    path = 0.37 * MOST_PER_S
+    stalled = SimulatedCell(path=path, stalls=frozenset(range(1, 200, 2)))
+    assert search(stalled) == search(steady := SimulatedCell(path=path))
+    assert len(stalled.taken) == 2 * len(steady.taken)
 
 
 def test_the_same_results_lead_to_the_same_trials():
