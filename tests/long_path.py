@@ -81,6 +81,7 @@ def intervals_of(
             "interval_s": STEP_S,
             "bytes": np.round(np.asarray(rates_Mbps) * 1e6 / 8 * STEP_S).astype(int),
             "in_window": t_s - STEP_S >= warmup_s - 1e-9,
+            **dict.fromkeys(("rtt_p50_us", "rtt_p99_us"), np.nan),
         }
     )
 

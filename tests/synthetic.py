@@ -204,7 +204,7 @@ def intervals_of(runs, study, *, seed=2, noise=0.02):
     for run in runs[runs["goodput_MBps"].notna()].to_dict("records"):
         rows += samples(run, study, rng, noise)
     columns = [c.name for c in INTERVAL_COLUMNS]
-    return frame_of([dict(zip(columns, row, strict=True)) for row in rows], INTERVAL_COLUMNS)
+    return frame_of([dict(zip(columns, row, strict=False)) for row in rows], INTERVAL_COLUMNS)
 
 
 def store_of(directory, study, runs=None):

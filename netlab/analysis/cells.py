@@ -198,16 +198,19 @@ def window_rates(intervals: pd.DataFrame) -> np.ndarray:
 
 
 def timelines(intervals: pd.DataFrame) -> pd.DataFrame:
-    """Sum the samples of all streams of a run, sample by sample."""
+    """Sum the samples of all streams of a run, sample by sample; of RTTs the larger direction's."""
     stream = ["run_id", "direction", "stream"]
     timed = intervals[intervals["interval_s"] > 0].sort_values([*stream, "t_s"])
     sample, rate_MBps = timed.groupby(stream).cumcount(), timed["bytes"] / timed["interval_s"] / 1e6
     frame = timed.assign(sample=sample, goodput_MBps=rate_MBps, n=1)
+    rtts = [name for name in ("rtt_p50_us", "rtt_p99_us") if name in timed]
     summed = frame.groupby(["run_id", "sample"], as_index=False).agg(
         {"t_s": "mean", "goodput_MBps": "sum", "in_window": "all", "n": "sum"}
+        | dict.fromkeys(rtts, "max")
     )
     whole = summed["n"] == summed.groupby("run_id")["n"].transform("max")
-    return summed.loc[whole, ["run_id", "t_s", "goodput_MBps", "in_window"]].reset_index(drop=True)
+    columns = ["run_id", "t_s", "goodput_MBps", "in_window", *rtts]
+    return summed.loc[whole, columns].reset_index(drop=True)
 
 
 def batch_interval(rates: np.ndarray, confidence: float) -> Interval:

@@ -379,3 +379,23 @@ def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
         f"{printed.number(reach.min())} to {printed.number(reach.max())} MB/s."
     )
     return describe(ax, alt, "Grey: the measured window.")
+
+
+@theme()
+def under_load(line: pd.DataFrame, run_id: str, title: str = "") -> Panels:
+    """Draw the goodput of a run over time, and below it the round trips of its latency probe."""
+    fig, axes = plt.subplots(
+        2, 1, figsize=(WIDTH_IN, 3.6), sharex=True, height_ratios=(2, 1.2), squeeze=False
+    )
+    above, below = axes[:, 0]
+    samples(line, run_id, ax=above).set(xlabel="", title=arrows(title or run_id))
+    known, words = line[line["rtt_p50_us"].notna()], []
+    for i, (name, label) in enumerate({"rtt_p99_us": "99 %", "rtt_p50_us": "median"}.items(), 1):
+        style = {**other_style(i), "markersize": 3.5}
+        below.plot(known["t_s"], known[name] / 1e3, label=label, **style)
+        words.append(f"{label} {printed.reach(known[name] / 1e3)} ms")
+    below.set(xlabel="s", ylabel="RTT, ms", ylim=(0, None))
+    label_lines(below)
+    alt = f"Lines of goodput and RTT of {run_id} over {len(known)} samples: {'; '.join(words)}."
+    caption = "RTT of the latency probes sent in each interval. Grey: the measured window."
+    return Panels(describe(fig, alt, caption), axes)

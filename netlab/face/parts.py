@@ -22,6 +22,7 @@ from netlab.tuning.plan import plan_html, plan_text
 from netlab.units import arrows
 
 if TYPE_CHECKING:
+    from netlab.charts.chart import Panels
     from netlab.charts.forest import Axes
     from netlab.hosts.host import Host
     from netlab.tuning.plan import Change
@@ -54,7 +55,7 @@ class ChartedTable(ABC):
     """A part that shows a chart above its table; matplotlib is loaded when it is shown."""
 
     @abstractmethod
-    def _chart(self) -> Axes | None:
+    def _chart(self) -> Axes | Panels | None:
         """The chart; None without anything to draw."""
 
     @abstractmethod
@@ -148,12 +149,14 @@ class Run(ChartedTable):
         frame = pd.DataFrame(rows, columns=["column", "value"])
         return Table(frame, f"Run {self.record['run_id']}")
 
-    def _chart(self) -> Axes | None:
-        from netlab.charts.measured import samples
+    def _chart(self) -> Axes | Panels | None:
+        from netlab.charts.measured import samples, under_load
 
         if self.samples.empty:
             return None
-        return samples(timelines(self.samples), self.record["run_id"])
+        has_probe = self.samples["rtt_p50_us"].notna().any()
+        draw = under_load if has_probe else samples
+        return draw(timelines(self.samples), self.record["run_id"])
 
 
 def _text(value: object) -> str:

@@ -174,13 +174,13 @@ class StoredResults:
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
-        """Interval samples of all runs: bytes of each stream, sample by sample.
+        """Interval samples of all runs: bytes of each stream and round trips, sample by sample.
 
         Examples
         --------
         >>> import netlab
         >>> samples = netlab.Results("openlab-2003").intervals
-        >>> samples.columns.tolist()
+        >>> samples.columns.tolist()[:7]
         ['run_id', 'direction', 'stream', 't_s', 'interval_s', 'bytes', 'in_window']
         """
         return Store(self.directory).rows("intervals", campaign=self.measured.campaign)

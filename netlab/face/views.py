@@ -52,11 +52,11 @@ class ResultCharts(View):
 
     def latency(self) -> Gallery:
         """Latency that the load of each cell adds, over its goodput; empty without a probe."""
-        return Gallery.of(*pages.charts_of(LATENCY, self._subject).values())
+        return sum(pages.charts_of(LATENCY, self._subject).values(), Gallery())
 
     def loss(self) -> Gallery:
         """Part of the datagrams that each cell loses, over its goodput; empty without UDP."""
-        return Gallery.of(*pages.charts_of(DATAGRAMS, self._subject).values())
+        return sum(pages.charts_of(DATAGRAMS, self._subject).values(), Gallery())
 
     def overhead(self) -> Chart:
         """Histogram of the time of runs outside warm-up and window."""

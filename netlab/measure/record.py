@@ -337,9 +337,10 @@ def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
             continue
         window = flow.sink.get("window") or {"t0_ns": 0, "t1_ns": 0}
         inside = (t_ns[:-1] >= window["t0_ns"]) & (t_ns[1:] <= window["t1_ns"])
-        t_s = (t_ns[1:] - flow.sink["t_go_ns"]) / 1e9
-        columns = {"t_s": t_s, "interval_s": np.diff(t_ns) / 1e9}
+        edges_s = (t_ns - flow.sink["t_go_ns"]) / 1e9
+        columns = {"t_s": edges_s[1:], "interval_s": np.diff(t_ns) / 1e9}
         columns |= {"bytes": np.diff(counts, axis=1), "in_window": inside}
+        columns |= _rtts_over(flow.gen, edges_s)
         parts.append(_by_stream(run_id, name, len(counts), **columns))
     return parts
 
@@ -399,6 +400,21 @@ def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]
         "responsiveness_rpm": rpm,
         "probe_loss_percent": 100 * (1 - loaded_us.size / sent) if sent else None,
         "probe_reordered": reordered,
+    }
+
+
+def _rtts_over(gen: dict, edges_s: np.ndarray) -> dict[str, np.ndarray]:
+    """Percentiles of the probes sent between each two times since the start; NaN without any."""
+    parts = [np.empty(0)] * (len(edges_s) - 1)
+    if probe := gen.get("latency"):
+        phases = [probe[name] for name in ("warmup", "loaded")]
+        t_ns = np.array([t for phase in phases for t in phase["t_ns"]], np.int64)
+        rtt_us = np.array([rtt for phase in phases for rtt in phase["rtt_us"]], float)
+        t_s, known = (t_ns - gen["t_go_ns"]) / 1e9, ~np.isnan(rtt_us)
+        parts = np.split(rtt_us[known], np.searchsorted(t_s[known], edges_s))[1:-1]
+    return {
+        f"rtt_p{percent}_us": np.array([_percentile(part, percent) for part in parts], float)
+        for percent in (50, 99)
     }
 
 

@@ -18,7 +18,9 @@ from netlab.analysis.cells import (
     DATAGRAMS,
     LATENCY,
     empty,
+    ended,
     timelines,
+    valid,
     with_further,
 )
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
@@ -28,7 +30,7 @@ from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, forest, measured
-from netlab.charts.chart import Chart, show
+from netlab.charts.chart import Gallery, Panels, show
 from netlab.charts.live import sparkline
 from netlab.files.tables import Table, csv_of
 from netlab.files.writing import json_text, parse_json
@@ -97,15 +99,38 @@ def _ceiling(m: Measured) -> Page:
     return page("ceiling", *sections)
 
 
-def charts_of(kind: str, m: Measured) -> dict[str, Chart]:
-    """A chart of each group whose runs have further figures of a kind."""
-    frame = with_further(kind, m.cells, m.runs)
-    draw, labels = _DRAWN[kind], cells.row_labels(frame, m.study)
-    by_group = frame.groupby("group", sort=False)
-    return {group: show(draw(part, labels)) for group, part in by_group}
+MOST_OVER_TIME = 6
+"""Cells of a group whose latency is drawn over time."""
 
 
-_DRAWN = {LATENCY: cells.latency, DATAGRAMS: cells.loss}
+def charts_of(kind: str, m: Measured) -> dict[str, Gallery]:
+    """Charts of each group whose runs have further figures of a kind: latency also over time."""
+    frame, drawn = with_further(kind, m.cells, m.runs), {}
+    labels = cells.row_labels(frame, m.study)
+    for group, part in frame.groupby("group", sort=False):
+        if kind == LATENCY:
+            charts = [cells.latency(part, labels), *_under_load(m, part, labels)]
+        else:
+            charts = [cells.loss(part, labels)]
+        drawn[group] = Gallery.of(*charts)
+    return drawn
+
+
+def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) -> list[Panels]:
+    """The median runs of the cells with the most added latency."""
+    if m.intervals is None:
+        return []
+    of_cell, drawn = ended(m.runs).groupby(list(CELL_KEYS)), []
+    for cell in probed.nlargest(MOST_OVER_TIME, "added_latency_us").to_dict("records"):
+        key = tuple(cell[name] for name in CELL_KEYS)
+        runs = of_cell.get_group(key)
+        runs = runs if cell["disturbed"] else valid(runs)
+        distance_us = (runs["added_latency_us"] - cell["added_latency_us"]).abs()
+        run_id = runs.loc[distance_us.idxmin(), "run_id"]
+        line = timelines(m.intervals[m.intervals["run_id"] == run_id])
+        if line["rtt_p50_us"].notna().any():
+            drawn.append(measured.under_load(line, run_id, labels[key]))
+    return drawn
 
 
 def _latency(m: Measured) -> list[Page]:

@@ -258,6 +258,9 @@ INTERVAL_COLUMNS = _columns("""
     interval_s float64   s     length of the interval
     bytes      int64     B     bytes read by the sink in the interval
     in_window  bool      -     true if the interval is within the measured window
+    rtt_p50_us float64?  us    median RTT of the latency probes that were sent in the interval, by
+                               the sender's time since its start; of all streams
+    rtt_p99_us float64?  us    99th percentile of the same
 """)
 
 TRACE_COLUMNS = _columns("""

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from scripted import result
 from test_exchange import asked, request
 from test_flags import MTU_B, foreign_traffic_run
 
+from netlab.analysis.cells import timelines
 from netlab.measure.exchange import ACCEPT_MS, Direction
 from netlab.measure.flags import foreign_traffic
-from netlab.measure.record import latency_columns, probe_fault
-from netlab.results.columns import RUN_COLUMNS
+from netlab.measure.record import interval_rows, latency_columns, probe_fault
+from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
+from netlab.results.frames import checked, joined
 from netlab.study import Latency
 
+GO_NS = result("gen")["t_go_ns"]
 
-def phase(*rtt_us: int | None, reordered: int = 0) -> dict:
+
+def phase(*rtt_us: int | None, reordered: int = 0, from_ms: int = 0) -> dict:
+    """Probes every 10 ms from a time after the start of :func:`scripted.result`."""
     received = sum(value is not None for value in rtt_us)
     counts = {"sent": len(rtt_us), "received": received, "reordered": reordered, "duplicates": 0}
-    return {**counts, "rtt_us": list(rtt_us)}
+    t_ns = [GO_NS + (from_ms + 10 * n) * 1_000_000 for n in range(len(rtt_us))]
+    return {**counts, "t_ns": t_ns, "rtt_us": list(rtt_us)}
 
 
 def flow(*, clock_steps: int = 0, **phases: dict) -> Direction:
-    empty = dict.fromkeys(("idle", "loaded", "after"), phase())
+    empty = dict.fromkeys(("idle", "warmup", "loaded", "after"), phase())
     probe = {"interval_ms": 10, "sent": 9, "clock_steps": clock_steps, **empty, **phases}
     return Direction({**result("gen"), "latency": probe}, result("sink"))
 
@@ -61,6 +68,39 @@ def test_a_path_without_answers_has_a_note_and_no_figure():
     assert "no answer" in probe_fault(silent)
     assert "clock was set" in probe_fault([flow(clock_steps=1)])
     assert probe_fault([flow(idle=phase(5))]) == ""
+
+
+def intervals_of(*flows: Direction) -> pd.DataFrame:
+    """Intervals of the first stream of each direction, by the tenth of a second they end at."""
+    frame = checked(joined(interval_rows("r", flows), INTERVAL_COLUMNS), INTERVAL_COLUMNS)
+    first = frame[frame["stream"] == 0]
+    assert len(frame) == 2 * len(first), "all streams have the same round trips"
+    return first.set_index((10 * first["t_s"]).round().astype(int))
+
+
+def test_an_interval_has_the_percentiles_of_the_probes_sent_in_it():
+    warmup, loaded = phase(100, from_ms=250), phase(*[1000] * 9, None, 3000, from_ms=300)
+    gen_first = flow(warmup=warmup, loaded=loaded)
+    gen_first.gen["t_go_ns"] += 5_000_000_000  # the clocks of both hosts have nothing in common
+    for name in ("warmup", "loaded"):
+        times = gen_first.gen["latency"][name]["t_ns"]
+        times[:] = [t_ns + 5_000_000_000 for t_ns in times]
+    frame = intervals_of(gen_first)
+    known = frame[frame["rtt_p50_us"].notna()]
+    assert known["rtt_p50_us"].to_dict() == {3: 100, 4: 1000, 5: 3000}
+    assert known["rtt_p99_us"].to_dict() == {3: 100, 4: 1000, 5: 3000}
+    assert known["in_window"].tolist() == [False, True, True]
+
+
+def test_intervals_of_a_run_without_a_probe_have_no_round_trips():
+    frame = intervals_of(Direction(result("gen"), result("sink")))
+    assert len(frame) and frame[["rtt_p50_us", "rtt_p99_us"]].isna().all(axis=None)
+
+
+def test_over_two_directions_a_sample_has_the_larger_round_trip():
+    flows = [flow(loaded=phase(rtt_us, from_ms=410)) for rtt_us in (10, 20)]
+    line = timelines(joined(interval_rows("r", flows), INTERVAL_COLUMNS)).set_index("t_s")
+    assert line["rtt_p50_us"].dropna().to_dict() == {0.5: 20}
 
 
 def test_both_agents_are_asked_for_the_probe_and_have_time_for_it():

@@ -38,11 +38,17 @@ def test_every_phase_has_its_probes_and_streams_are_as_ever(agent, address):
     latency = gen["latency"]
     # the time between the phases belongs to none of them
     least_us: list[int] = []
-    phases = [latency[name] for name in ("idle", "loaded", "after")]
-    assert sum(phase["sent"] for phase in phases) < latency["sent"] <= 2 + 3000 / 5
+    phases = [latency[name] for name in ("idle", "warmup", "loaded", "after")]
+    assert sum(phase["sent"] for phase in phases) <= latency["sent"] <= 2 + 3000 / 5
+    times = [t_ns for phase in phases for t_ns in phase["t_ns"]]
+    assert times == sorted(times) and gen["t_go_ns"] <= min(
+        latency["warmup"]["t_ns"], default=1 << 63
+    )
+    window = gen["window"]
+    assert all(window["t0_ns"] <= t_ns < window["t1_ns"] for t_ns in latency["loaded"]["t_ns"])
     # a thread without a processor skips probes
-    for phase, most_ms in zip(phases, (300, 500, 300), strict=True):
-        assert 0 < phase["sent"] <= most_ms / 5 + 200
+    for phase, least, most_ms in zip(phases, (1, 0, 1, 1), (300, 100, 500, 300), strict=True):
+        assert least <= phase["sent"] == len(phase["t_ns"]) <= most_ms / 5 + 200
         known = [rtt_us for rtt_us in phase["rtt_us"] if rtt_us is not None]
         assert len(phase["rtt_us"]) == phase["sent"] and len(known) == phase["received"]
         assert phase["duplicates"] == 0

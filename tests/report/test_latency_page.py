@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 import synthetic
@@ -63,7 +64,8 @@ def test_a_cell_of_datagrams_has_their_medians_and_no_latency():
     table, charts = tables.datagrams(of_udp), pages.charts_of(DATAGRAMS, of_udp)
     assert len(table.frame) == len(of_udp.cells) and table.data["jitter_us"].eq(5).all()
     assert [*charts] == list(of_udp.groups)
-    assert all("loss of datagrams over goodput" in chart.alt for chart in charts.values())
+    texts = [chart.alt for gallery in charts.values() for chart in gallery.charts]
+    assert all("loss of datagrams over goodput" in text for text in texts)
     assert pages._latency(of_udp) == []
 
 
@@ -76,7 +78,7 @@ def test_table_and_page_have_the_cells_with_a_probe(m):
     assert "No step of a factor gains goodput" in page.body
     charts = pages.charts_of(LATENCY, m)
     assert [*charts] == list(m.groups)
-    assert all("ms at" in chart.alt for chart in charts.values())
+    assert all("ms at" in gallery.charts[0].alt for gallery in charts.values())
 
 
 def test_a_study_without_a_probe_shows_nothing_of_it():
@@ -109,6 +111,21 @@ def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_tabl
     assert table.data["goodput_MBps"].notna().all() and "not a result" in table.note
     (page,) = pages._latency(m)
     assert arrows(group) in page.body
+
+
+def test_the_cells_with_the_most_latency_have_their_median_run_over_time():
+    m = synthetic.measured(change=lambda row: probed(row) and row["group"] == GROUP)
+    intervals = synthetic.intervals_of(m.runs, m.study)
+    rtts = {"rtt_p50_us": 1000 * intervals["t_s"], "rtt_p99_us": 9000.0}
+    with_rtts = replace(m, intervals=intervals.assign(**rtts))
+    (gallery,) = pages.charts_of(LATENCY, with_rtts).values()
+    over_time = gallery.charts[1:]
+    assert len(over_time) == pages.MOST_OVER_TIME
+    median = m.runs.loc[m.runs["round"] == m.runs["round"].median(), "run_id"]
+    assert all(any(f" {run_id} " in chart.alt for run_id in median) for chart in over_time)
+    assert all("99 % 9.00 ms; median" in chart.alt for chart in over_time)
+    without = replace(m, intervals=intervals)
+    assert [len(part.charts) for part in pages.charts_of(LATENCY, without).values()] == [1]
 
 
 def costs(dear: str, added_ms: dict[str, float], drift_ms: float = 0.0) -> Measured:

@@ -301,6 +301,7 @@ WRITER = """
         return checked(pd.DataFrame({
             "run_id": [f"run-{mark}"] * 60_000, "direction": "forward", "stream": mark, "t_s": t_s,
             "interval_s": 0.1, "bytes": mark, "in_window": True,
+            "rtt_p50_us": 1.0, "rtt_p99_us": 2.0,
         }), INTERVAL_COLUMNS)
 
     # The frames are checked before the fork, so that a child does little but write.

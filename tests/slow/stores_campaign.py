@@ -85,6 +85,7 @@ def samples_of(runs: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
         "interval_s": lengths,
         "bytes": (rates * lengths * noise).astype(np.int64),
         "in_window": place >= WARMUP * per_stream,
+        **dict.fromkeys(("rtt_p50_us", "rtt_p99_us"), np.nan),
     }
     return pd.DataFrame(columns).astype({"run_id": "string", "direction": "string"})
 

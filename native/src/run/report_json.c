@@ -241,7 +241,7 @@ static void put_meters(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
-/* The probes that were sent at [from_ns, until_ns); a sum first, then the RTTs in their order. */
+/* The probes that were sent at [from_ns, until_ns); sums first, then the time and RTT of each. */
 static void put_phase(struct nl_json *j, const char *key, const struct nl_latency *l, uint64_t from_ns,
 		      uint64_t until_ns)
 {
@@ -257,6 +257,10 @@ static void put_phase(struct nl_json *j, const char *key, const struct nl_latenc
 	nl_json_open(j, key);
 	PUT_MEMBERS(j, {"sent", end - first}, {"received", received}, {"reordered", reordered},
 		    {"duplicates", duplicates});
+	nl_json_array(j, "t_ns");
+	for (uint64_t i = first; i < end; i++)
+		nl_json_u64(j, NULL, l->row[i].t_ns);
+	nl_json_array_end(j);
 	nl_json_array(j, "rtt_us");
 	for (uint64_t i = first; i < end; i++)
 		nl_json_known(j, NULL, l->row[i].rtt_us != UINT32_MAX, l->row[i].rtt_us);
@@ -277,6 +281,7 @@ static void put_latency(struct nl_json *j, const struct nl_report *r)
 		    OF(l, invalid), OF(l, clock_steps));
 	if (r->role == NL_GEN) {
 		put_phase(j, "idle", l, 0, l->t_idle_end_ns);
+		put_phase(j, "warmup", l, r->t_go_ns, r->window_t0_ns);
 		put_phase(j, "loaded", l, r->window_t0_ns, r->window_t1_ns);
 		put_phase(j, "after", l, l->t_after_ns ? l->t_after_ns : UINT64_MAX, UINT64_MAX);
 	}
