@@ -27,16 +27,16 @@ from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.visit import run_visit
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
-from netlab.study import UDP, Study
+from netlab.study import Study
 from netlab.study.factors import id_part
-from netlab.study.groups import GroupTiming
+from netlab.study.groups import GroupTiming, sends_datagrams
 from netlab.study.schedule import Run, Visit, provenance_key, rounds
 
 SHORT_S, LEAST_SHARE, MOST_S = 1.0, 1e-3, 1e9
 """Length of the first trials; lowest load, as a share of the highest, which the study gives; and a
 time limit that no search reaches, as an interrupted one goes on."""
 
-COUNTS = ("sent_datagrams", "received_datagrams", "skipped_datagrams", "socket_drops")
+COUNTS = ("sent_datagrams", "skipped_datagrams", "socket_drops")
 PATH, RECEIVER, SENDER, HIGHEST = "path", "receiver", "sender", "highest rate"
 
 
@@ -128,7 +128,10 @@ class CellSearch:
             text = f"{run.run_id} is flagged {record['flags']}: {record['message']}"
             remedy = "search again, which repeats no valid trial, or give a lower highest rate"
             raise Disturbed(f"{text}; {remedy}", code="E-AUTOTUNE-022")
-        sent, received, unsent, of_socket = (int(record[name]) for name in COUNTS)
+        counts = (record.get(name) for name in COUNTS)
+        sent, unsent, of_socket = (0 if n is None or pd.isna(n) else int(n) for n in counts)
+        # another tool's sender may count a last one that its receiver does not take for one
+        received = round(sent * (1 - record["lost_percent"] / 100))
         trial = Trial(intended_load, intended_duration, sent, sent - received, of_socket)
         self.trials.append(trial)
         return MeasurementResult(
@@ -213,7 +216,7 @@ def require_library() -> None:
 def searched(study: Study) -> tuple[Visit, ...]:
     """The blocks of a study with their cells of datagrams, each cell once."""
     each = [
-        visit.only({run.run_id for run in visit.runs if run.group.generator == UDP})
+        visit.only({run.run_id for run in visit.runs if sends_datagrams(run.group.generator)})
         for visit in rounds(study)[0]
     ]
     runs = list(chain.from_iterable(visit.runs for visit in each))
@@ -256,7 +259,8 @@ class BlockSearch:
             self.record.adopt(stored["part"], run.run_id)
             return stored
         record = measure(run)
-        text = record["flags"] or ", ".join(f"{name} {record[name]}" for name in COUNTS)
+        told = (*COUNTS, "lost_percent")
+        text = record["flags"] or ", ".join(f"{name} {record.get(name)}" for name in told)
         self.say(f"{run.run_id}, {run.study(self.study).timing.seconds:g} s: {text}")
         return record
 

@@ -382,7 +382,7 @@ def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
 
 
 @theme()
-def under_load(line: pd.DataFrame, run_id: str, title: str = "") -> Panels:
+def under_load_panels(line: pd.DataFrame, run_id: str, title: str = "") -> Panels:
     """Draw the goodput of a run over time, and below it the round trips of its latency probe."""
     fig, axes = plt.subplots(
         2, 1, figsize=(WIDTH_IN, 3.6), sharex=True, height_ratios=(2, 1.2), squeeze=False

@@ -34,7 +34,7 @@ from netlab.measure.record import (
 )
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing
-from netlab.study.groups import WARMUP_RTTS
+from netlab.study.groups import WARMUP_RTTS, sends_datagrams
 from netlab.study.schedule import Run, Visit, provenance_key
 from netlab.version import version
 
@@ -263,7 +263,8 @@ def measured(
         result, emulated = emulation.around(group, run)
     drift = [line for endpoint in endpoints for line in endpoint.drift()]
     outcome, ledger = result.outcome, result.ledger
-    if emulated is not None and setting.whole_datagrams:  # it counts no fragments
+    # it counts no fragments, and the greetings of other tools
+    if emulated is not None and setting.whole_datagrams and group.generator == UDP:
         audit_path(ledger, outcome, emulated)
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
@@ -352,7 +353,7 @@ class Trials:
             rtt_s=self.rtt_s,
             trace=study.trace,
             latency=study.latency,
-            udp=study.udp if group.generator == UDP else None,
+            udp=study.udp if sends_datagrams(group.generator) else None,
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
         )
         outcome = measured(
@@ -365,7 +366,7 @@ class Trials:
                 memory_source=memory_source,
                 hot_MBps=self.copies.hot_MBps if "copy" in (study.send, study.receive) else None,
                 facts=self.facts,
-                datagram_B=group.record_length_B if group.generator == UDP else None,
+                datagram_B=group.record_length_B if sends_datagrams(group.generator) else None,
             ),
             timing=study.timing,
             group=group,

@@ -150,12 +150,12 @@ class Run(ChartedTable):
         return Table(frame, f"Run {self.record['run_id']}")
 
     def _chart(self) -> Axes | Panels | None:
-        from netlab.charts.measured import samples, under_load
+        from netlab.charts.measured import samples, under_load_panels
 
         if self.samples.empty:
             return None
         has_probe = self.samples["rtt_p50_us"].notna().any()
-        draw = under_load if has_probe else samples
+        draw = under_load_panels if has_probe else samples
         return draw(timelines(self.samples), self.record["run_id"])
 
 

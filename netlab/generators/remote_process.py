@@ -36,7 +36,8 @@ export PATH LC_ALL
 hex=$(printf %04X "$port")
 printed() { head -c "$most" out | base64 | tr -d '\n'; }
 say() { printf '{"event":"%s"%s}\n' "$1" "$2"; }
-listens() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ":$hex 0*:0000 0A "; }
+# 0A: a TCP socket that listens; 07: one of UDP that is not connected
+listens() { cat /proc/net/tcp* /proc/net/udp* 2>/dev/null | grep -q ":$hex 0*:0000 0[A7] "; }
 if [ "$port" != 0 ] && listens; then say taken; exit 0; fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/netlab-tool.XXXXXX") && cd "$dir" || exit 1
 tool= watch=

@@ -34,6 +34,8 @@ class TransferRequest:
     rcvbuf_B: int = 0
     send: str = "copy"
     receive: str = "copy"
+    pacing_bps: int = 0
+    joined: bool = False
 
     def fields(self) -> dict[str, object]:
         return {
@@ -50,6 +52,7 @@ class TransferRequest:
 class Tool:
     """A tool: its options, its output, and its capabilities.
 
+    ``joined`` are the client's options that have the kernels cut and join datagrams.
     ``variable`` names the environment variable that may name its program. ``sendfile`` is the
     client's option to send without a copy, ``discard`` the server's to receive without one.
     """
@@ -70,6 +73,7 @@ class Tool:
     congestion: tuple[str, ...] = ()
     sendfile: tuple[str, ...] = ()
     discard: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
     sets_congestion: bool = True
     has_intervals: bool = True
     whole_seconds: bool = False
@@ -83,6 +87,7 @@ class Tool:
         discards, no_copy = transfer.receive == "discard", transfer.send == "sendfile"
         server = self.server + self.server_rcvbuf * rcv + self.discard * discards
         client = self.client_sndbuf * snd + self.client_rcvbuf * rcv + self.sendfile * no_copy
+        client += self.joined * transfer.joined
         client += self.congestion * bool(transfer.congestion) + self.client
         return _filled(server, transfer), _filled(client, transfer)
 
@@ -121,7 +126,7 @@ _IPERF = (
     *("-c", "{address}", "-p", "{port}", "-P", "{streams}", "-t", "{seconds}"),
     *("-l", "{record_length_B}"),
 )
-TOOLS = (
+TOOLS: tuple[Tool, ...] = (
     Tool(
         name="iperf3",
         program="iperf3",
@@ -200,6 +205,19 @@ TOOLS = (
         has_intervals=False,
         whole_seconds=True,
         client_counts=False,
+    ),
+)
+
+_IPERF3, _IPERF2, *_ = TOOLS
+_OF_UDP = ("-u", "-b", "{pacing_bps}")
+TOOLS += (
+    replace(_IPERF3, name="iperf3-udp", client=(*_OF_UDP, *_IPERF3.client), joined=("--gsro",)),
+    replace(
+        _IPERF2,
+        name="iperf2-udp",
+        server=("-u", *_IPERF2.server),
+        client=(*_OF_UDP, *_IPERF2.client),
+        reads_all=False,
     ),
 )
 

@@ -18,10 +18,10 @@ from netlab.errors import BadInput, RunError
 from netlab.generators.remote_process import LISTEN_S, Exit, RemoteProcess, difference, snapshot
 from netlab.generators.tools import Tool, TransferRequest, congestion_route
 from netlab.hosts.host import Host
-from netlab.measure.exchange import Direction, Request, RunEnd, RunOutcome
+from netlab.measure.exchange import Direction, Request, RunEnd, RunOutcome, datagrams
 from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.measure.record import own_us
-from netlab.results.imports.records import Record, Sample
+from netlab.results.imports.records import Datagrams, Record, Sample
 
 # Parse the output of a tool's two ends into the format of the agents' answers.
 #
@@ -144,6 +144,9 @@ def flow_of(
     common = {"status": "ok", "code": None, "message": None, "streams": request.streams}
     common["t_go_ns"] = 0
     stream = {"stream": 0, "t_end_ns": 0, "sndbuf_B": sent.sndbuf_B, "tcp": tcp}
+    stream["pacing_Bps"] = round((request.socket.pacing_MBps or 0) * 1e6) * request.streams
+    if sent.forward.datagrams:
+        stream["udp"] = {"sent": sent.forward.datagrams.sent}
     gen = {
         **common,
         "total_bytes": sent.forward.sent_B,
@@ -211,6 +214,9 @@ END_S = 8.0
 
 FLOW_B, FLOW_S, POLL_S = 65_536, 5.0, 0.02
 """Data flow once a receiving interface has counted this much; polling timeout and interval."""
+
+START_S = 0.01
+"""Time until a sender of datagrams sends at its rate: less is not counted as skipped."""
 
 SKEW_S = 0.4
 """Largest delay between the starts of the two clients of a run in both directions."""
@@ -283,6 +289,8 @@ def run_trial(
                 rcvbuf_B=to.rcvbuf_B,
                 send=request.send,
                 receive=request.receive,
+                pacing_bps=round((request.socket.pacing_MBps or 0) * 8e6),
+                joined=request.udp is not None and request.udp.gso,
             )
             open_ways.append(_served(stack, tool, hosts, of, to, transfer, draw))
         # The clients' hosts are ready first, so that only the tool is metered.
@@ -327,7 +335,7 @@ def run_trial(
         total["process"] = {"user_us": both_us, "system_us": 0}
         if name in with_controller:
             total["controller_us"] = 1e6 * own_s / len(with_controller)
-    flows, notes, ledger = [], [], Ledger(error_B=None)
+    flows, notes, counts, ledger = [], [], [], Ledger(error_B=None)
     for way, near, far in zip(open_ways, sent, got, strict=True):
         answers = parse_answers(tool, near.text, far.text, way.transfer)
         ends = meters[way.sender.host], meters[way.receiver.host]
@@ -338,12 +346,19 @@ def run_trial(
         ledger.problems += problems
         flows.append(flow)
         notes.append(answers.receiver.forward.note)
+        if counted := answers.receiver.forward.datagrams:
+            due = way.transfer.pacing_bps * way.transfer.streams * (seconds - START_S) / 8
+            gave = datagrams("sent", flow.gen)
+            skipped = max(0, round(due / request.record_length_B) - gave)
+            counts.append(replace(counted, sent=gave, skipped=skipped))
     audit_interfaces(
         ledger, [(flow.gen, flow.sink) for flow in flows], mtu_B=mtu_B, both=request.both
     )
     outcome = RunOutcome(tuple(flows), started_unix_ns, time.monotonic() - started)
     columns = {"engine": tool.name, "warmup_s": flows[0].sink["window"]["t0_ns"] / 1e9}
     columns["message"] = "; ".join(filter(None, notes))
+    if whole := Datagrams.total(counts):
+        columns |= whole.columns()
     called = dict(zip(("server", "client"), open_ways[0].lines, strict=True))
     lacks = {"sender_lacks_B": ledger.error_B} if ledger.error_B and not tool.reads_all else {}
     provenance = {"name": tool.name, "versions": dict(versions), **called, **lacks}

@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from netlab.study import UDP
+from netlab.study.groups import sends_datagrams
 from netlab.units import HEADERS_B, datagram_share, payload_share
 
 ASKED = "window, asked for by the study"
@@ -96,7 +96,7 @@ def evidence(row: Mapping) -> Evidence:
     if math.isnan(mss_B):
         mss_B = mtu_B - HEADERS_B
     share_of_frames = payload_share(mtu_B, mss_B)
-    of_udp = str(row.get("generator")).endswith(UDP)  # also of an imported run, as iperf3-udp
+    of_udp = sends_datagrams(str(row.get("generator")))
     if of_udp:
         share_of_frames = datagram_share(mtu_B, _number(row, "record_length_B"))
     payload = raw * share_of_frames

@@ -109,10 +109,9 @@ def charts_of(kind: str, m: Measured) -> dict[str, Gallery]:
     labels = cells.row_labels(frame, m.study)
     for group, part in frame.groupby("group", sort=False):
         if kind == LATENCY:
-            charts = [cells.latency(part, labels), *_under_load(m, part, labels)]
+            drawn[group] = Gallery.of(cells.latency(part, labels), *_under_load(m, part, labels))
         else:
-            charts = [cells.loss(part, labels)]
-        drawn[group] = Gallery.of(*charts)
+            drawn[group] = Gallery.of(cells.loss(part, labels))
     return drawn
 
 
@@ -129,7 +128,7 @@ def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) 
         run_id = runs.loc[distance_us.idxmin(), "run_id"]
         line = timelines(m.intervals[m.intervals["run_id"] == run_id])
         if line["rtt_p50_us"].notna().any():
-            drawn.append(measured.under_load(line, run_id, labels[key]))
+            drawn.append(measured.under_load_panels(line, run_id, labels[key]))
     return drawn
 
 

@@ -31,7 +31,9 @@ Streams = Annotated[int, Field(ge=1, le=10_000)]
 Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}(\+[a-z0-9_-]{1,31}){0,7}$")]
 """A congestion control; several joined by ``+`` are dealt to the streams of a run in turn."""
 StackName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}$")]
-Generator = Literal["netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper"]
+Generator = Literal[
+    "netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper", "iperf3-udp", "iperf2-udp"
+]
 RecordLength = Annotated[int, Field(ge=1, le=64 * 1024 * 1024)]
 Buffer = Annotated[int, Field(ge=0, le=2**30)]
 T = TypeVar("T")

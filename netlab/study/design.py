@@ -60,6 +60,7 @@ from netlab.study.groups import (
     combinations,
     group_at,
     refusal,
+    sends_datagrams,
     study_at,
 )
 from netlab.study.hosts import Path, StudyHost
@@ -349,7 +350,7 @@ class Study(Model, title="A study"):
             raise ValueError(f"threads: the {self.engine} engine always has one per stream")
         if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):
             raise ValueError(f"{where}: {why}")
-        if group.generator == UDP:
+        if sends_datagrams(group.generator):
             self._check_datagrams(group)
             return
         if not is_default(self, "udp"):
@@ -373,6 +374,14 @@ class Study(Model, title="A study"):
             raise ValueError(f"socket: mss_B and nodelay are for TCP, and {where} takes udp")
         if self.socket.pacing_MBps is None:
             raise ValueError(f"socket.pacing_MBps: {where} takes udp, which needs a rate")
+        pacing = Socket(pacing_MBps=self.socket.pacing_MBps)
+        joined = Udp(gso=self.udp.gso, gro=self.udp.gso and group.generator == "iperf3-udp")
+        if group.generator != UDP and (self.socket != pacing or self.udp != joined):
+            raise ValueError(
+                f"{where} takes {group.generator}, which has a rate alone, and iperf3 gso with gro"
+            )
+        if group.generator != UDP and self.latency.probe != "none":
+            raise ValueError(f"latency: {where} takes {group.generator}, which has no probe")
         if self.udp.gso and self.udp.fragment:
             raise ValueError("udp: gso and fragment exclude each other")
         packet_B = group.record_length_B + UDP_HEADER_B + IPV4_HEADER_B

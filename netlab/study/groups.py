@@ -223,6 +223,11 @@ UDP = "udp"
 """netlab's own generator of datagrams; every further one is a tool installed on the hosts."""
 
 
+def sends_datagrams(generator: str) -> bool:
+    """True for netlab's own generator of datagrams, and a tool's, as iperf3-udp."""
+    return generator.endswith(UDP)
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of one tool."""
@@ -241,6 +246,8 @@ LIMITS = {
     "iperf2": Limits(),
     "nuttcp": Limits(streams=128),
     "neper": Limits(sets_buffers=False),
+    "iperf3-udp": Limits(streams=128, buffer_at_each_end=False),
+    "iperf2-udp": Limits(),
 }
 
 
@@ -248,11 +255,14 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
     """Reason why a group's generator cannot make its runs; empty when it can."""
     if group.generator == OWN:
         return ""
-    if group.generator == UDP:
+    if sends_datagrams(group.generator):
         if group.record_length_B not in Udp.sizes_B:
             least_B, most_B = Udp.sizes_B[0], Udp.sizes_B[-1]
             return f"record_length_B: a datagram has {least_B} to {most_B} bytes"
-        return "congestion: udp has none" if congestion else ""
+        if congestion:
+            return "congestion: udp has none"
+    if group.generator == UDP:
+        return ""
     name, limits = group.generator, LIMITS[group.generator]
     if limits.streams is not None and max(streams) > limits.streams:
         return f"{name} runs at most {limits.streams} streams, not {max(streams)}"

@@ -169,7 +169,10 @@ def visit(study: Study, block_id: str, round: int = 1) -> Visit:
 VISIT_S = 2.0
 """Time of a visit besides its runs: to connect to the hosts, tune and revert them, and to save."""
 
-OVERHEAD_S = {"netlab": 0.15, "udp": 0.5, "iperf3": 1.0, "iperf2": 1.4, "nuttcp": 0.5, "neper": 1.0}
+OVERHEAD_S = {
+    **{"netlab": 0.15, "udp": 0.5, "iperf3": 1.0, "iperf2": 1.4, "nuttcp": 0.5, "neper": 1.0},
+    **{"iperf3-udp": 1.0, "iperf2-udp": 1.4},
+}
 """Time of a run besides warm-up and window on a path without RTT: to start and end the generator,
 its margin, and half a second where it measures whole seconds only."""
 

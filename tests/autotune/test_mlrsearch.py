@@ -47,7 +47,7 @@ class SimulatedCell:
         return {
             "sent_datagrams": round(sent * seconds),
             "skipped_datagrams": round(due * seconds) - round(sent * seconds),
-            "received_datagrams": round(received * seconds),
+            "lost_percent": 100 * (1 - round(received * seconds) / round(sent * seconds)),
             "socket_drops": round(carried * seconds) - round(received * seconds),
             "flags": self.flags.get(number, ""),
             "message": "foreign CPU load 40 %" if number in self.flags else "",

@@ -151,6 +151,9 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "measured.trend": given(trend),
         "experiments.search_panels": given(table(tuned())),
         "experiments.ratio_panels": given(pd.DataFrame([bench])),
+        "measured.under_load_panels": given(
+            line.assign(rtt_p50_us=900.0, rtt_p99_us=2000.0), run_id
+        ),
         "measured.whole_panels": given(m.cells, study=m.study),
         "measured.panels": given(m.cells, GROUP, study=m.study),
         "cells.repeat_panels": given(part, GROUP, study=m.study),

@@ -210,7 +210,7 @@ def row_of(
         interval_sum_B=interval_sum_B,
         window_B=None if sender_only else sum_of([flow.window_B for flow in flows]),
         **{name: getattr(record, name) for name in AS_REPORTED},
-        **_datagram_columns(record),
+        **(record.datagrams or Datagrams()).columns(whole=not record.warmup_s),
         **{f"ping_{part}_ms": value for part, value in latency_ms.get(ping, {}).items()},
         flags=",".join(flags),
         message="; ".join([*(flags.values() or [f"imported from {named}"]), *notes]),
@@ -218,19 +218,6 @@ def row_of(
         knobs="{}",
         provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
     )
-
-
-def _datagram_columns(record: Record) -> dict[str, float | int | None]:
-    """Counts of the whole run, so without a warm-up; loss as the receiver saw it."""
-    all_ = record.datagrams or Datagrams()
-    seen = (all_.received or 0) + (all_.lost or 0)
-    counts = {"sent_datagrams": all_.sent, "received_datagrams": all_.received}
-    return {
-        **({} if record.warmup_s else counts),
-        "lost_percent": 100 * (all_.lost or 0) / seen if seen else None,
-        "reordered": all_.reordered,
-        "jitter_us": all_.jitter_us,
-    }
 
 
 def _moved_B(record: Record, ends: list[str], end: str) -> int | None:

@@ -64,6 +64,22 @@ class Datagrams:
     lost: int | None = None
     jitter_us: float | None = None
     reordered: int | None = None
+    skipped: int | None = None
+
+    def columns(self, *, whole: bool = True) -> dict[str, float | int | None]:
+        """Columns of a run; counts of the whole run only; loss as the receiver saw it."""
+        seen = (self.received or 0) + (self.lost or 0)
+        counts = {
+            "sent_datagrams": self.sent,
+            "skipped_datagrams": self.skipped,
+            "received_datagrams": self.received,
+        }
+        return {
+            **(counts if whole else {}),
+            "lost_percent": 100 * (self.lost or 0) / seen if seen else None,
+            "reordered": self.reordered,
+            "jitter_us": self.jitter_us,
+        }
 
     @classmethod
     def total(cls, parts: Iterable[Datagrams | None]) -> Datagrams | None:
@@ -72,7 +88,7 @@ class Datagrams:
         whole = [one for one in each if one]
         if not whole or len(whole) < len(each):
             return None
-        names = ("sent", "received", "lost", "reordered")
+        names = ("sent", "received", "lost", "reordered", "skipped")
         jitters_us = [one.jitter_us for one in whole if one.jitter_us is not None]
         return cls(
             **{name: sum_of([getattr(one, name) for one in whole]) for name in names},
