@@ -162,8 +162,9 @@ class Iperf2Run(PrintedRun):
             goodput = not pattern.fullmatch(line)
             expect(goodput, number, f"{name}; it has no goodput", "E-IMPORT-113")
         if match := _RESULT.fullmatch(line):
-            lines = self.lines.setdefault((match["star"], match["id"]), [])
-            lines = self.reports.get(match["id"], lines)
+            lines = self.reports.get(match["id"])
+            if lines is None:
+                lines = self.lines.setdefault((match["star"], match["id"]), [])
             again = _RETRANSMITTED.fullmatch(match["more"] or "")
             lines.append(line_of(number, match, again["segments"] if again else None))
             self.silent.discard(match["id"])
