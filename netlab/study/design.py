@@ -375,7 +375,8 @@ class Study(Model, title="A study"):
         if self.socket.pacing_MBps is None:
             raise ValueError(f"socket.pacing_MBps: {where} takes udp, which needs a rate")
         pacing = Socket(pacing_MBps=self.socket.pacing_MBps)
-        joined = Udp(gso=self.udp.gso, gro=self.udp.gso and group.generator == "iperf3-udp")
+        both = self.udp.gso and group.generator == "iperf3-udp"
+        joined = Udp(gso=both, gro=both)
         if group.generator != UDP and (self.socket != pacing or self.udp != joined):
             raise ValueError(
                 f"{where} takes {group.generator}, which has a rate alone, and iperf3 gso with gro"

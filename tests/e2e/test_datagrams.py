@@ -65,6 +65,22 @@ def test_random_loss_and_order_are_those_of_the_emulator(tmp_path):
         assert row.pacing_MBps == pytest.approx(0.8)
 
 
+def test_other_tools_measure_the_same_path(tmp_path):
+    tools = ["udp", "iperf3-udp", "iperf2-udp"]
+    factors = {"record_length_B": [1472], "pacing_MBps": [0.5, 4.0]}
+    emulator = {"rtt_ms": 2.0, "rate_Mbps": RATE_MBPS, "queue_packets": QUEUE_PACKETS}
+    content = study("tools", emulator, factors=factors, streams=[1])
+    (group,) = content["groups"]
+    content["groups"] = [{**group, "name": name, "generator": name} for name in tools]
+    runs = measured(tmp_path, content)
+    assert sorted(runs["generator"]) == sorted(2 * tools)
+    most_MBps = RATE_MBPS / 8 * datagram_share(1500, 1472)
+    for row in runs.itertuples():
+        assert row.sent_datagrams >= row.received_datagrams > 0
+        assert row.goodput_MBps < 1.05 * most_MBps and row.skipped_datagrams >= 0
+        assert row.pacing_MBps < most_MBps or row.lost_percent > 10
+
+
 @pytest.mark.parametrize("gso", [False, True])
 def test_above_the_rate_of_a_link_its_queue_drops_the_difference(tmp_path, gso):
     """An emulator is never early: by any time it has delivered at most what the rate carries."""

@@ -31,6 +31,14 @@ def test_size_rate_and_options_are_factors():
     assert study.generators("cable") == ()
 
 
+def test_other_tools_send_datagrams_too():
+    levels = {"generator": ["udp", "iperf3-udp", "iperf2-udp"]}
+    group = {name: value for name, value in GROUP.items() if name != "generator"}
+    study = crossed(**RATE, groups=[{**group, "factors": levels}])
+    assert study.generators("cable") == ("iperf3-udp", "iperf2-udp")
+    assert udp({"generator": "iperf3-udp"}, udp={"gso": True, "gro": True}).udp.gro
+
+
 def test_options_of_datagrams_are_another_run_and_study():
     plain, joined = udp(), udp(udp={"gro": True})
     assert plain.udp == Udp() and plain.digest() != joined.digest()
@@ -65,6 +73,11 @@ def test_a_group_of_tcp_stands_beside_one_of_datagrams():
         ({"generator": "netlab"}, {"udp": {"gso": True}}, "is for the generator udp"),
         ({"generator": "iperf3"}, {"udp": {"gro": True}}, "is for the generator udp"),
         ({"factors": {"gso": [True]}}, {"udp": {"gso": True}}, "factor too"),
+        ({"generator": "iperf3-udp"}, {"udp": {"gso": True}}, "iperf3 gso with gro"),
+        ({"generator": "iperf2-udp"}, {"udp": {"gso": True, "gro": True}}, "has a rate alone"),
+        ({"generator": "iperf2-udp"}, {"socket": {"pacing_MBps": 1, "dscp": 8}}, "a rate alone"),
+        ({"generator": "iperf3-udp"}, {"latency": {"probe": "udp"}}, "which has no probe"),
+        ({"generator": "iperf3-udp"}, {"socket": {}}, "needs a rate"),
     ],
 )
 def test_what_datagrams_cannot_be_is_refused(group, changes, match):
