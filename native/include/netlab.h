@@ -148,6 +148,7 @@ struct nl_run_opts {
 	uint64_t pacing_Bps;          /* gen: per stream; 0: unlimited */
 	uint64_t dscp, mss_B, nodelay, busy_poll_us; /* 0: the kernel's default */
 	uint64_t latency_interval_ms; /* mean time between probes of the RTT; 0: none */
+	uint64_t latency_probe;       /* NL_PROBE_UDP | NL_PROBE_TCP */
 	uint64_t latency_idle_ms;     /* probing before the streams connect, and after they ended */
 	uint64_t latency_dscp;
 	uint64_t udp;            /* datagrams of record_B beside each TCP connection, at pacing_Bps */
@@ -361,8 +362,10 @@ struct nl_policy {
 	int32_t reserved;    /* 0 */
 };
 
-/* The latency probe: a gen sends datagrams beside its streams, which the sink answers. */
+/* The latency probe: a gen sends questions beside its streams, which the sink answers. */
 #define NL_PROBES_MAX 262144
+#define NL_PROBE_UDP 1
+#define NL_PROBE_TCP 2
 #define NL_PROBE_LOST_NS 1000000000
 
 struct nl_probe_row {
@@ -417,7 +420,7 @@ struct nl_report {
 	struct nl_meter_span meter_window, meter_total;
 	struct nl_others others; /* from before the warm-up to after the window */
 	struct nl_card card;     /* of the metered interface, the same time */
-	struct nl_latency latency;
+	struct nl_latency latency[2]; /* datagrams, TCP */
 };
 
 struct nl_run; /* one sink or gen */

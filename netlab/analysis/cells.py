@@ -142,8 +142,8 @@ CELL_COLUMNS = (
     *("disturbed_MBps", "disturbed", "missing_because"),
 )
 
-LATENCY, DATAGRAMS = "added_latency_us", "lost_percent"
-"""Column that every run with a latency probe, or of UDP, has."""
+LATENCY, OVER_TCP, DATAGRAMS = "added_latency_us", "tcp_rtt_loaded_p50_us", "lost_percent"
+"""Column that every run with a latency probe, with one over TCP, or of UDP, has."""
 
 LATENCY_COLUMNS = (
     *("rtt_idle_p50_us", "rtt_loaded_p50_us", "rtt_loaded_p99_us"),
@@ -151,12 +151,15 @@ LATENCY_COLUMNS = (
 )
 """Columns of a cell whose runs had a latency probe: medians over its valid runs."""
 
+OVER_TCP_COLUMNS = ("tcp_rtt_idle_p50_us", "tcp_rtt_loaded_p50_us", "tcp_rtt_loaded_p99_us")
+"""The same of a probe over TCP."""
+
 DATAGRAM_COLUMNS = ("lost_percent", "jitter_us", "loss_burst_max")
 """The same of a cell of UDP runs."""
 
-FURTHER = {LATENCY: LATENCY_COLUMNS, DATAGRAMS: DATAGRAM_COLUMNS}
+FURTHER = {LATENCY: LATENCY_COLUMNS, OVER_TCP: OVER_TCP_COLUMNS, DATAGRAMS: DATAGRAM_COLUMNS}
 
-FURTHER_COLUMNS = (*LATENCY_COLUMNS, *DATAGRAM_COLUMNS)
+FURTHER_COLUMNS = (*LATENCY_COLUMNS, *OVER_TCP_COLUMNS, *DATAGRAM_COLUMNS)
 
 
 def valid(runs: pd.DataFrame) -> pd.DataFrame:

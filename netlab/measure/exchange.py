@@ -17,6 +17,9 @@ from netlab.study import Latency, Policy, Socket, Udp
 TAIL_MS = 60
 """Extra time of a timed sender after the nominal window, so that it never ends inside it."""
 
+PROBES = {"udp": 1, "tcp": 2, "both": 3}
+"""Option `latency_probe` of a run's agents."""
+
 ACCEPT_MS = 5000
 GRACE_S = 5.0
 FIXED_BYTES_S = 7200.0
@@ -247,8 +250,9 @@ def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words
         "sched_batch": switch(policy.sched_batch),
         "spread": switch(policy.spread),
     }
-    if request.latency.probe == "udp":
+    if request.latency.probe != "none":
         words |= {
+            "latency_probe": PROBES[request.latency.probe],
             "latency_interval_ms": request.latency.interval_ms,
             "latency_idle_ms": round(1e3 * Latency.around_s),
             "latency_dscp": request.latency.dscp,

@@ -103,13 +103,20 @@ SLACK_PACKETS = 64
 PROBE_FRAME_B = 56 + 48 + 14
 """Datagram of the latency probe, with headers of UDP, IPv6 and Ethernet."""
 
+PROBE_FRAMES = {"latency": 2, "latency_tcp": 4}
+"""Frames of a probe: question and answer, over TCP each with an acknowledgement."""
+
 
 def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
     """Foreign traffic of the interface and direction with most, in per cent of the run's own."""
     forward, *reverse = outcome.flows
     results = [forward.gen, *(flow.sink for flow in reverse)]
     back = [forward.sink, *(flow.gen for flow in reverse)]
-    probes = 2 * sum((flow.gen.get("latency") or {}).get("sent", 0) for flow in outcome.flows)
+    probes = sum(
+        frames * (flow.gen.get(way) or {}).get("sent", 0)
+        for flow in outcome.flows
+        for way, frames in PROBE_FRAMES.items()
+    )
     shares = []
     both = [_interface(forward.gen), _interface(forward.sink)]
     ends = zip(both, both[::-1], (results, back), (back, results), strict=True)

@@ -86,7 +86,7 @@ def audit_path(ledger: Ledger, outcome: RunOutcome, emulated: Emulated) -> None:
     Not beside a latency probe, whose datagrams the emulator counts as well.
     """
     for flow, (taken, delivered) in zip(outcome.flows, emulated.datagrams(), strict=False):
-        if flow.gen.get("latency") or not datagrams_of(flow.sink):
+        if flow.gen.get("latency") or flow.gen.get("latency_tcp") or not datagrams_of(flow.sink):
             continue
         sent, dropped = datagrams("sent", flow.gen), datagrams("socket_drops", flow.sink)
         interface = meter_of(flow.gen, "total").get("interface") or {}

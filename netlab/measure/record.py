@@ -374,14 +374,22 @@ def _percentile(rtts_us: np.ndarray, percent: float) -> float | None:
     return float(np.percentile(rtts_us, percent)) if rtts_us.size else None
 
 
-def _probes(flows: Sequence[Direction]) -> list[dict]:
-    return [probe for flow in flows if (probe := flow.gen.get("latency"))]
+def _probes(flows: Sequence[Direction], way: str) -> list[dict]:
+    return [probe for flow in flows if (probe := flow.gen.get(way))]
 
 
 def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]:
     """Columns of the probe; empty without one, and the RTTs without an answer."""
-    if not (probes := _probes(flows)):
-        return {}
+    over_tcp: dict[str, float | int | None] = {}
+    if probes := _probes(flows, "latency_tcp"):
+        idle_us, loaded_us = (_phase(probes, name)[0] for name in ("idle", "loaded"))
+        over_tcp = {
+            "tcp_rtt_idle_p50_us": _percentile(idle_us, 50),
+            "tcp_rtt_loaded_p50_us": _percentile(loaded_us, 50),
+            "tcp_rtt_loaded_p99_us": _percentile(loaded_us, 99),
+        }
+    if not (probes := _probes(flows, "latency")):
+        return over_tcp
     idle_us, after_us = (_phase(probes, name)[0] for name in ("idle", "after"))
     loaded_us, sent, reordered = _phase(probes, "loaded")
     added_us = None
@@ -400,6 +408,7 @@ def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]
         "responsiveness_rpm": rpm,
         "probe_loss_percent": 100 * (1 - loaded_us.size / sent) if sent else None,
         "probe_reordered": reordered,
+        **over_tcp,
     }
 
 
@@ -420,10 +429,12 @@ def _rtts_over(gen: dict, edges_s: np.ndarray) -> dict[str, np.ndarray]:
 
 def probe_fault(flows: Sequence[Direction]) -> str:
     """Reason why the figures of the probe are missing or incomplete; empty without one."""
-    probes = _probes(flows)
-    if any(probe["clock_steps"] for probe in probes):
-        return "latency probe: the clock was set, and probes of that time have no RTT"
     names = ("idle", "loaded", "after")
-    if any(not any(probe[name]["received"] for name in names) for probe in probes):
-        return "latency probe: no answer; UDP to the port of the receiver may be filtered"
+    for way in ("latency", "latency_tcp"):
+        probes = _probes(flows, way)
+        if any(probe["clock_steps"] for probe in probes):
+            return "latency probe: the clock was set, and probes of that time have no RTT"
+        if any(not any(probe[name]["received"] for name in names) for probe in probes):
+            filtered = "; UDP to the port of the receiver may be filtered"
+            return f"latency probe: no answer{filtered if way == 'latency' else ' over TCP'}"
     return ""

@@ -32,7 +32,7 @@ from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, forest, measured
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.charts.live import sparkline
-from netlab.files.tables import Table, csv_of
+from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
@@ -133,8 +133,10 @@ def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) 
 
 
 def _latency(m: Measured) -> list[Page]:
-    if not (drawn := charts_of(LATENCY, m)):
-        return []
+    drawn, over_tcp = charts_of(LATENCY, m), tables.latency_over_tcp(m)
+    last = [] if isinstance(over_tcp, Sentence) else [Section("Over TCP", over_tcp)]
+    if not drawn:
+        return [page("latency", *last)] if last else []
     none = "No step of a factor gains goodput and costs latency, both beyond their intervals."
     return [
         page(
@@ -142,6 +144,7 @@ def _latency(m: Measured) -> list[Page]:
             *_groups(m, drawn.__getitem__, drawn),
             Section("Goodput against latency", Answer(trade_offs(m) or (none,))),
             Section("Every cell", tables.latency(m)),
+            *last,
         )
     ]
 

@@ -18,6 +18,7 @@ from netlab.analysis.cells import (
     DATAGRAMS,
     FROM_BATCHES,
     LATENCY,
+    OVER_TCP,
     empty,
     reached_percent,
     with_further,
@@ -343,6 +344,19 @@ def latency(m: Measured) -> Table | Sentence:
         },
         "Idle: before the streams connect. Loaded: within the window. Added: the difference of the "
         "medians. Round trips a minute: 60 s over the mean within the window.",
+    )
+
+
+def latency_over_tcp(m: Measured) -> Table | Sentence:
+    """Round trips of the probe over TCP of each cell, and its goodput."""
+    return _further(
+        *(m, OVER_TCP, "The study asked for no latency probe over TCP, or it had no answer."),
+        "Round trips over a TCP connection beside the streams, medians over the valid runs",
+        {
+            **{"tcp_rtt_idle_p50_us": "idle, µs", "tcp_rtt_loaded_p50_us": "loaded, µs"},
+            "tcp_rtt_loaded_p99_us": "loaded, 99 %, µs",
+        },
+        "With the streams' congestion control; waiting for lost segments is part of them.",
     )
 
 

@@ -152,6 +152,10 @@ RUN_COLUMNS = _columns("""
     probe_loss_percent       float64?  %     probes of the window without an answer within 1 s
     probe_reordered          Int64?    -     probes of the window whose answer came after a later
                                              one's
+    tcp_rtt_idle_p50_us      float64?  us    median RTT of the latency probe over TCP before the
+                                             streams
+    tcp_rtt_loaded_p50_us    float64?  us    median RTT of the same within the window
+    tcp_rtt_loaded_p99_us    float64?  us    99th percentile of the same
     sent_datagrams           Int64?    -     datagrams sent, whole run, all directions
     skipped_datagrams        Int64?    -     datagrams due that the sender could not send in time
     received_datagrams       Int64?    -     datagrams received, each once, whole run

@@ -141,8 +141,11 @@ class Latency(Sparse, title="`latency`"):
     around_s: ClassVar[float] = 1.0
     """Time of probing before the streams, and again after them, s."""
 
-    probe: Literal["udp", "none"] = key(
-        "`udp`: datagrams to the UDP port of the receiver's TCP port.", "udp", "none"
+    probe: Literal["udp", "tcp", "both", "none"] = key(
+        "`udp`: datagrams to the UDP port of the receiver's TCP port; `tcp`: over a connection of "
+        "its own, with the streams' congestion control; or `both`.",
+        "udp",
+        "none",
     )
     interval_ms: int = key("Mean time between two probes, ms.", 10, 10, ge=1, le=1000)
     dscp: Dscp = key("DSCP code point of the probes.", 46, 0)
@@ -153,7 +156,7 @@ class Latency(Sparse, title="`latency`"):
     @property
     def extra_s(self) -> float:
         """Time of a run that the probe takes beside the streams, s."""
-        return 2 * self.around_s if self.probe == "udp" else 0.0
+        return 2 * self.around_s if self.probe != "none" else 0.0
 
 
 class Udp(Sparse, title="`udp`"):

@@ -103,26 +103,44 @@ def test_over_two_directions_a_sample_has_the_larger_round_trip():
     assert line["rtt_p50_us"].dropna().to_dict() == {0.5: 20}
 
 
+def test_a_probe_over_tcp_has_columns_and_notes_of_its_own():
+    trips = flow(idle=phase(90, 110), loaded=phase(1000, 2000, None)).gen["latency"]
+    over_tcp = Direction({**result("gen"), "latency_tcp": trips}, result("sink"))
+    row = latency_columns([over_tcp])
+    assert (row.pop("tcp_rtt_idle_p50_us"), row.pop("tcp_rtt_loaded_p50_us")) == (100, 1500)
+    assert 1500 < row.pop("tcp_rtt_loaded_p99_us") < 2000
+    assert row == {} and probe_fault([over_tcp]) == ""
+    silent = Direction({**result("gen"), "latency_tcp": flow().gen["latency"]}, result("sink"))
+    assert probe_fault([silent]) == "latency probe: no answer over TCP"
+    both = Direction(flow(loaded=phase(10)).gen | {"latency_tcp": trips}, result("sink"))
+    assert latency_columns([both])["rtt_loaded_p50_us"] == 10
+    assert {*latency_columns([both])} < {column.name for column in RUN_COLUMNS}
+
+
 def test_both_agents_are_asked_for_the_probe_and_have_time_for_it():
-    sink, gen = asked(request(latency=Latency(probe="udp", interval_ms=20, dscp=46)))
+    sink, gen = asked(request(latency=Latency(probe="both", interval_ms=20, dscp=46)))
     for words in (sink, gen):
         probe = {name: words[name] for name in words if name.startswith("latency_")}
+        assert probe.pop("latency_probe") == 3
         assert probe == {"latency_interval_ms": 20, "latency_idle_ms": 1000, "latency_dscp": 46}
     assert sink["accept_ms"] == ACCEPT_MS + 2000
+    for probe, ways in (("udp", 1), ("tcp", 2)):
+        assert asked(request(latency=Latency(probe=probe)))[0]["latency_probe"] == ways
     for words in asked():
         assert not any(name.startswith("latency_") for name in words)
 
 
-def test_probes_are_no_foreign_traffic():
+@pytest.mark.parametrize(("way", "frames"), [("latency", 1), ("latency_tcp", 2)])
+def test_probes_are_no_foreign_traffic(way, frames):
     outcome = foreign_traffic_run()
     (one,) = outcome.flows
     meters = [end["meter"]["total"]["interface"] for end in (one.gen, one.sink)]
     probes = 4000
     for meter in meters:
-        for way in ("rx", "tx"):
-            meter[f"{way}_packets"] += probes
-            meter[f"{way}_bytes"] += probes * 98
-    gen = {**one.gen, "latency": {"sent": probes}}
+        for side in ("rx", "tx"):
+            meter[f"{side}_packets"] += frames * probes
+            meter[f"{side}_bytes"] += frames * probes * 98
+    gen = {**one.gen, way: {"sent": probes}}
     assert foreign_traffic(outcome, mtu_B=MTU_B) > 1
     counted = replace(outcome, flows=(replace(one, gen=gen),))
     assert foreign_traffic(counted, mtu_B=MTU_B) == 0

@@ -112,7 +112,8 @@ def test_a_sanitized_agent_moves_20_streams_both_ways(
 ):
     binary = sanitized / "gensink"
     agent = start_agent(*FIXED_LAYOUT, binary, "agent")
-    shared = {"streams": 20, "trace": 1, "interval_ms": 10, "engine": engine}
+    shared = {"streams": 20, "trace": 1, "interval_ms": 10, "engine": engine, "from": "127.0.0.1"}
+    shared |= {"latency_interval_ms": 5, "latency_probe": 3, "latency_idle_ms": 100}
     ends = [agent.sink(run=i, interface="lo", receive=receive, **shared) for i in (1, 2)]
     for i, (port, token) in enumerate(ends, start=1):
         # a long tail: the end of the sink's window may come late under a sanitizer
@@ -122,6 +123,7 @@ def test_a_sanitized_agent_moves_20_streams_both_ways(
         sink, gen = results["sink_result", i], results["gen_result", i]
         assert (sink["status"], gen["status"]) == ("ok", "ok")
         assert sink["total_bytes"] == gen["total_bytes"] == sink["interval_sum_bytes"] > 0
+        assert gen["latency"]["sent"] and gen["latency_tcp"]["sent"]
     agent.ask("meter interface=lo")
     agent.ask("sink run=1 bind=nonsense")
     agent.sink(run=4, accept_ms=60_000)

@@ -30,12 +30,25 @@ def udp(address: str = "127.0.0.1") -> socket.socket:
     return made
 
 
+WAYS = {"latency": 1, "latency_tcp": 2}
+
+
+@pytest.mark.parametrize("by", [1, 2, 3])
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_every_phase_has_its_probes_and_streams_are_as_ever(agent, address):
-    ends = {**PROBE, "bind": address, "to": address, "from": address}
+def test_every_phase_has_its_probes_and_streams_are_as_ever(agent, address, by):
+    ends = {**PROBE, "latency_probe": by, "bind": address, "to": address, "from": address}
     sink, gen = agent.transfer(**ends, window_ms=500, warmup_ms=100)
     assert (sink["status"], gen["status"]) == ("ok", "ok")
-    latency = gen["latency"]
+    assert sink["accepted"] == 1 and not any(sink["rejected"].values())
+    for way, bit in WAYS.items():
+        if by & bit:
+            check_phases(sink, gen, way)
+        else:
+            assert sink[way] is gen[way] is None
+
+
+def check_phases(sink: dict, gen: dict, way: str) -> None:
+    latency = gen[way]
     # the time between the phases belongs to none of them
     least_us: list[int] = []
     phases = [latency[name] for name in ("idle", "warmup", "loaded", "after")]
@@ -54,14 +67,14 @@ def test_every_phase_has_its_probes_and_streams_are_as_ever(agent, address):
         assert phase["duplicates"] == 0
         least_us.extend(known)
     assert min(least_us) < 5000
-    assert sink["latency"]["answered"] >= sum(phase["received"] for phase in phases)
-    assert (sink["latency"]["foreign"], sink["latency"]["invalid"]) == (0, 0)
+    assert sink[way]["answered"] >= sum(phase["received"] for phase in phases)
+    assert (sink[way]["foreign"], sink[way]["invalid"]) == (0, 0)
     assert latency["invalid"] == latency["clock_steps"] == 0
 
 
 def test_a_run_without_the_option_has_none(agent):
     sink, gen = agent.transfer()
-    assert sink["latency"] is gen["latency"] is None
+    assert all(end[way] is None for way in WAYS for end in (sink, gen))
 
 
 @pytest.mark.parametrize(
@@ -199,3 +212,71 @@ def test_a_stop_ends_a_probe_in_its_idle_phase(agent):
     agent.say("stop run=1")
     results = [agent.receive() for _ in range(2)]
     assert {result["status"] for result in results} == {"stopped"}
+
+
+# Over a TCP connection of its own.
+
+
+def test_a_udp_run_may_have_a_probe_over_tcp(agent):
+    of_udp = {"udp": 1, "record_B": 1000}
+    sink, gen = agent.transfer(
+        **PROBE, **of_udp, latency_probe=2, window_ms=300, gen={"pacing_Bps": 10**6}
+    )
+    assert gen["latency_tcp"]["loaded"]["received"] > 0 and sink["total_bytes"] > 0
+
+
+def test_the_sink_answers_on_one_connection_until_it_makes_no_sense(agent):
+    port, _ = agent.sink(**PROBE, latency_probe=2, token=TOKEN, accept_ms=30_000, window_ms=300)
+    sink = ("127.0.0.1", port)
+    with contextlib.ExitStack() as stack:
+        probe, another, stream = (
+            stack.enter_context(socket.create_connection(sink, timeout=30)) for _ in range(3)
+        )
+        probe.sendall(hello(RUN, 1, TOKEN))
+        for sequence in (7, 8):
+            question = datagram(QUESTION, sequence)
+            for part in (question[:9], question[9:]):
+                probe.sendall(part)
+            answer = probe.recv(56, socket.MSG_WAITALL)
+            *_, kind, _, run, token, number, held_ns = struct.unpack(LAYOUT, answer)
+            assert (kind, run, token.hex(), number) == (ANSWER, RUN, TOKEN, sequence)
+        assert held_ns < 30e9  # unknown, of what came before the sink had read the hello
+        another.sendall(hello(RUN, 1, TOKEN))
+        assert another.recv(1) == b""
+        probe.sendall(b"x" * 56 + datagram(QUESTION, 9))
+        stream.sendall(hello(RUN, 0, TOKEN))
+        assert stream.recv(1) == b"G"
+        time.sleep(0.5)
+        stream.close()
+        result = agent.receive()
+    assert result["rejected"]["twice"] == 1
+    assert (result["latency_tcp"]["answered"], result["latency_tcp"]["invalid"]) == (2, 1)
+
+
+def test_a_run_outlives_the_connection_of_its_probe(agent):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        options = {**PROBE, "latency_probe": 2, "connect_ms": 20_000}
+        agent.gen(listener.getsockname()[1], TOKEN, **options)
+        probe, _ = listener.accept()
+        with probe:
+            assert probe.recv(64, socket.MSG_WAITALL) == hello(RUN, 1, TOKEN)
+            *_, kind, zero, run, token, sequence, held_ns = struct.unpack(
+                LAYOUT, probe.recv(56, socket.MSG_WAITALL)
+            )
+            assert (kind, zero, run, token.hex()) == (QUESTION, 0, RUN, TOKEN)
+            assert (sequence, held_ns) == (0, 0)
+            probe.sendall(datagram(ANSWER, 0))
+        take_all(listener)
+        result = agent.receive()
+    assert result["status"] == "ok", result["message"]
+    idle = result["latency_tcp"]["idle"]
+    assert idle["received"] == 1 and idle["rtt_us"][0] is not None
+    assert not any(result["latency_tcp"][name]["received"] for name in ("loaded", "after"))
+
+
+def test_without_a_sink_a_probe_over_tcp_fails_as_a_stream_does(agent):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    agent.gen(port, TOKEN, **PROBE, latency_probe=2)
+    answer = agent.receive()
+    assert (answer["event"], answer["code"]) == ("error", "refused"), answer

@@ -113,6 +113,20 @@ def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_tabl
     assert arrows(group) in page.body
 
 
+def test_a_probe_over_tcp_has_a_table_of_its_own():
+    def over_tcp(row: dict) -> bool:
+        row |= {"tcp_rtt_idle_p50_us": 100.0, "tcp_rtt_loaded_p50_us": 3000.0}
+        row["tcp_rtt_loaded_p99_us"] = 5000.0
+        return row["group"] == GROUP
+
+    m = synthetic.measured(change=over_tcp)
+    assert set(m.cells["tcp_rtt_loaded_p50_us"].dropna()) == {3000}
+    (page,) = pages._latency(m)
+    assert [title for _, title in page.contents] == ["Over TCP"]
+    both = synthetic.measured(change=lambda row: over_tcp(row) and probed(row))
+    assert "Over TCP" in [title for _, title in pages._latency(both)[0].contents]
+
+
 def test_the_cells_with_the_most_latency_have_their_median_run_over_time():
     m = synthetic.measured(change=lambda row: probed(row) and row["group"] == GROUP)
     intervals = synthetic.intervals_of(m.runs, m.study)

@@ -57,7 +57,7 @@ enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], const struct nl_
 	if (nl_token_differs(in + AT_TOKEN, opts->token))
 		return NL_HELLO_TOKEN;
 	id = be32toh(id);
-	if (id >= opts->streams)
+	if (id >= opts->streams + (opts->latency_interval_ms && opts->latency_probe & NL_PROBE_TCP))
 		return NL_HELLO_STREAM;
 	*out = (struct nl_hello){.run = opts->run, .stream = id, .port = be16toh(port)};
 	memcpy(out->token, opts->token, NL_TOKEN_B);

@@ -17,7 +17,7 @@ enum nl_hello_code {
 
 struct nl_hello {
 	uint64_t run;
-	uint32_t stream;
+	uint32_t stream; /* the number of streams: the connection of the latency probe */
 	uint16_t port; /* of the gen's datagrams; 0: none */
 	uint8_t token[NL_TOKEN_B];
 };

@@ -65,6 +65,11 @@ static void validate_hello(struct acceptor *a, uint32_t at)
 
 	if (code != NL_HELLO_OK) {
 		reject(a, at, why[code]);
+	} else if (hello.stream == run->opts.streams) {
+		if (nl_latency_take(run, a->pending[at].fd))
+			reject(a, at, &rejected->twice);
+		else
+			drop(a, at, 0);
 	} else if (stream->fd >= 0) {
 		reject(a, at, &rejected->twice);
 	} else {

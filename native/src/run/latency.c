@@ -1,18 +1,23 @@
 /* The latency probe of a run: what the path does to others while the streams fill it.
  *
- * A gen sends datagrams at a mean interval, each at a random time of its own interval, so that they
+ * A gen sends questions at a mean interval, each at a random time of its own interval, so that they
  * coincide with nothing periodic; a sink answers those of its run. Arrivals are stamped by the kernel, so
- * that a busy processor does not add to them: RTT = arrival of the answer - sending - time at the sink. */
+ * that a busy processor does not add to them: RTT = arrival of the answer - sending - time at the sink.
+ * Questions go as datagrams, over a TCP connection of their own, or both. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/prng.h"
 #include "meter/meter_poll.h"
+#include "net/hello.h"
 #include "net/probe.h"
 #include "net/sock.h"
+#include "net/sockopts.h"
 #include "run/run.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +25,31 @@
 #include <unistd.h>
 
 enum {
-	READ_BATCH = 256, /* datagrams between two checks for the end, so that a flood does not delay it */
+	READ_BATCH = 256, /* reads between two checks for the end, so that a flood does not delay it */
 	DONE_COPIES = 3,  /* one may be lost */
 	SPARE = 16,
 	SPARE_MS = 2000,
 	CONTROL_B = 128,
 };
 
+enum { UDP, TCP, CHANNELS };
+
+/* One way of asking, with the questions' schedule of a gen. */
+struct channel {
+	struct nl_latency *report;
+	_Atomic int fd; /* -1: not asked for, or of a sink's TCP not yet connected */
+	int is_stream, is_over; /* over: the connection is closed or broken */
+	uint64_t due, due_ns;   /* number and time of the next interval's question */
+	uint64_t last_answered;
+	uint64_t latest_ns;     /* stream: the last byte is delivered when all before it have arrived */
+	uint32_t have, left;    /* stream: read of `in`, and not sent of `out` */
+	uint8_t in[NL_PROBE_B + 1], out[NL_PROBE_B];
+};
+
 struct nl_latency_probe {
 	struct nl_run *run;
-	struct nl_latency *report;
-	int fd;
-	int ending; /* eventfd: readable once end_ns is set */
+	struct channel channel[CHANNELS];
+	int notice; /* eventfd: readable once end_ns or a channel's fd is set */
 	int started, done; /* done: the gen asks no more */
 	pthread_t thread;
 	_Atomic uint64_t end_ns; /* 0: not yet; a gen sends until then, a sink answers until then */
@@ -39,11 +57,9 @@ struct nl_latency_probe {
 	struct nl_clock_steps steps;
 	struct nl_prng prng;
 	uint64_t capacity, first_ns;
-	uint64_t due, due_ns; /* number and time of the next interval's probe */
-	uint64_t last_answered;
 };
 
-/* A datagram that has arrived. */
+/* A question or an answer that has arrived. */
 struct arrival {
 	struct sockaddr_storage from;
 	socklen_t from_len;
@@ -70,74 +86,115 @@ static uint64_t stamp_of(struct msghdr *message)
 	return (uint64_t)t.tv_sec * NL_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* The next datagram of the run; others are counted. 0: none has arrived. */
-static int receive(struct nl_latency_probe *p, int *budget, struct arrival *out)
+static int is_open(const struct channel *c)
 {
-	uint8_t bytes[NL_PROBE_B + 1];
-	_Alignas(struct cmsghdr) uint8_t control[CONTROL_B];
-	struct iovec vector = {bytes, sizeof(bytes)};
+	return atomic_load(&c->fd) >= 0 && !c->is_over;
+}
 
-	while ((*budget)-- > 0) {
+/* The next question or answer of the run; others are counted. 0: none has arrived. */
+static int receive(struct nl_latency_probe *p, struct channel *c, int *budget, struct arrival *out)
+{
+	_Alignas(struct cmsghdr) uint8_t control[CONTROL_B];
+
+	while (is_open(c) && (*budget)-- > 0) {
+		struct iovec vector = {c->in + c->have, (c->is_stream ? NL_PROBE_B : sizeof(c->in)) - c->have};
 		struct msghdr message = {.msg_name = &out->from, .msg_namelen = sizeof(out->from),
 					 .msg_iov = &vector, .msg_iovlen = 1,
 					 .msg_control = control, .msg_controllen = sizeof(control)};
-		ssize_t n = recvmsg(p->fd, &message, MSG_DONTWAIT);
+		ssize_t n = recvmsg(atomic_load(&c->fd), &message, MSG_DONTWAIT);
 		struct nl_clocks now;
 
 		if (n < 0 && errno == EAGAIN)
 			return 0;
+		if (c->is_stream && n <= 0) {
+			c->is_over = p->done = 1;
+			return 0;
+		}
 		if (n < 0) /* an ICMP error, as of a port without a sink: that probe is lost */
 			continue;
+		nl_clocks_read(&now);
+		out->t_ns = nl_stamp_ns(&p->steps, &now, stamp_of(&message));
+		c->report->clock_steps = p->steps.steps;
 		out->from_len = message.msg_namelen;
-		if (p->from.len && !nl_address_same_host(&out->from, &p->from.storage)) {
-			p->report->foreign++;
-		} else if (nl_probe_parse(bytes, (size_t)n, &p->run->opts, &out->probe)) {
-			p->report->invalid++;
+		if (c->is_stream) {
+			c->latest_ns = out->t_ns && out->t_ns < c->latest_ns ? c->latest_ns : out->t_ns;
+			out->t_ns = c->latest_ns;
+			c->have += (uint32_t)n;
+			if (c->have < NL_PROBE_B)
+				continue;
+			c->have = 0;
+			n = NL_PROBE_B;
+		}
+		if (!c->is_stream && p->from.len && !nl_address_same_host(&out->from, &p->from.storage)) {
+			c->report->foreign++;
+		} else if (nl_probe_parse(c->in, (size_t)n, &p->run->opts, &out->probe)) {
+			c->report->invalid++;
+			c->is_over = c->is_stream; /* nobody knows where the next one begins */
 		} else {
-			nl_clocks_read(&now);
-			out->t_ns = nl_stamp_ns(&p->steps, &now, stamp_of(&message));
-			p->report->clock_steps = p->steps.steps;
 			return 1;
 		}
 	}
 	return 0;
 }
 
-/* Sleep until a datagram arrives, due_ns (0: never), or the end is set. */
+/* Send, on a stream after the rest of what went before. 1: sent; what the kernel refuses is lost. */
+static int put(struct channel *c, const struct nl_run_opts *opts, const struct nl_probe *probe,
+	       const struct arrival *to)
+{
+	enum { NOW = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int fd = atomic_load(&c->fd);
+	ssize_t n;
+
+	if (c->left) {
+		n = send(fd, c->out + NL_PROBE_B - c->left, c->left, NOW);
+		c->left -= n > 0 ? (uint32_t)n : 0;
+		if (c->left)
+			return 0;
+	}
+	nl_probe_write(c->out, opts, probe);
+	n = to && !c->is_stream
+		    ? sendto(fd, c->out, NL_PROBE_B, NOW, (const struct sockaddr *)&to->from, to->from_len)
+		    : send(fd, c->out, NL_PROBE_B, NOW);
+	c->left = n > 0 ? NL_PROBE_B - (uint32_t)n : 0;
+	return n > 0;
+}
+
+/* Sleep until something arrives, due_ns (0: never), or there is a notice. */
 static void wait_until(struct nl_latency_probe *p, uint64_t due_ns)
 {
-	struct pollfd fds[] = {
-		{.fd = p->fd, .events = POLLIN},
+	struct pollfd fds[2 + CHANNELS] = {
 		{.fd = p->run->wake, .events = POLLIN},
-		{.fd = atomic_load(&p->end_ns) ? -1 : p->ending, .events = POLLIN},
+		{.fd = p->notice, .events = POLLIN},
 	};
-	uint64_t now = nl_now_ns();
+	uint64_t now = nl_now_ns(), count;
 	struct timespec left = nl_timespec(due_ns > now ? due_ns - now : 0);
 
+	for (int i = 0; i < CHANNELS; i++) {
+		struct channel *c = &p->channel[i];
+
+		fds[2 + i] = (struct pollfd){.fd = is_open(c) ? atomic_load(&c->fd) : -1, .events = POLLIN};
+	}
 	ppoll(fds, sizeof(fds) / sizeof(fds[0]), due_ns ? &left : NULL, NULL);
+	(void)!read(p->notice, &count, sizeof(count));
 }
 
 /* -- the sink's thread ----------------------------------------------------------------- */
 
-static void answer(struct nl_latency_probe *p, struct arrival *question)
+static void answer(struct nl_latency_probe *p, struct channel *c, struct arrival *question)
 {
 	struct nl_probe *probe = &question->probe;
-	uint8_t bytes[NL_PROBE_B];
 
 	if (probe->kind == NL_PROBE_DONE) {
 		p->done = 1;
 		return;
 	}
 	if (probe->kind != NL_PROBE_QUESTION) {
-		p->report->invalid++;
+		c->report->invalid++;
 		return;
 	}
 	probe->kind = NL_PROBE_ANSWER;
 	probe->held_ns = question->t_ns ? nl_now_ns() - question->t_ns : UINT64_MAX;
-	nl_probe_write(bytes, &p->run->opts, probe);
-	if (sendto(p->fd, bytes, sizeof(bytes), MSG_DONTWAIT, (struct sockaddr *)&question->from,
-		   question->from_len) == (ssize_t)sizeof(bytes))
-		p->report->count++;
+	c->report->count += (uint64_t)put(c, &p->run->opts, probe, question);
 }
 
 static void *answer_probes(void *argument)
@@ -146,55 +203,53 @@ static void *answer_probes(void *argument)
 
 	while (!atomic_load(&p->run->stop_requested)) {
 		uint64_t end_ns = atomic_load(&p->end_ns);
-		int budget = READ_BATCH;
+		uint64_t answered = p->channel[UDP].report->count + p->channel[TCP].report->count;
 		struct arrival question;
 
 		/* without a question there is nobody who would say that it is done */
-		if (end_ns && (p->done || !p->report->count || nl_now_ns() >= end_ns))
+		if (end_ns && (p->done || !answered || nl_now_ns() >= end_ns))
 			break;
 		wait_until(p, end_ns);
-		while (receive(p, &budget, &question))
-			answer(p, &question);
+		for (int i = 0; i < CHANNELS; i++)
+			for (int budget = READ_BATCH; receive(p, &p->channel[i], &budget, &question);)
+				answer(p, &p->channel[i], &question);
 	}
 	return NULL;
 }
 
 /* -- the gen's thread -------------------------------------------------------------------- */
 
-static void plan(struct nl_latency_probe *p, uint64_t now)
+static void plan(struct nl_latency_probe *p, struct channel *c, uint64_t now)
 {
-	uint64_t interval_ns = p->report->interval_ms * NL_NS_PER_MS;
+	uint64_t interval_ns = c->report->interval_ms * NL_NS_PER_MS;
 	uint64_t current = (now - p->first_ns) / interval_ns;
 
 	/* a thread that came late skips intervals: a burst would measure itself */
-	p->due = p->due < current ? current : p->due + 1;
-	p->due_ns = p->first_ns + p->due * interval_ns + nl_prng_below(&p->prng, interval_ns);
+	c->due = c->due < current ? current : c->due + 1;
+	c->due_ns = p->first_ns + c->due * interval_ns + nl_prng_below(&p->prng, interval_ns);
 }
 
-static void send_probe(struct nl_latency_probe *p, enum nl_probe_kind kind)
+static void send_probe(struct nl_latency_probe *p, struct channel *c, enum nl_probe_kind kind)
 {
-	struct nl_probe question = {.kind = kind, .sequence = p->report->count};
-	uint8_t bytes[NL_PROBE_B];
+	struct nl_probe question = {.kind = kind, .sequence = c->report->count};
 
-	nl_probe_write(bytes, &p->run->opts, &question);
 	if (kind == NL_PROBE_QUESTION)
-		p->report->row[p->report->count++] =
+		c->report->row[c->report->count++] =
 			(struct nl_probe_row){.t_ns = nl_now_ns(), .rtt_us = UINT32_MAX};
-	/* what the kernel refuses is lost as well */
-	(void)!send(p->fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_NOSIGNAL);
+	put(c, &p->run->opts, &question, NULL);
 }
 
-static void record(struct nl_latency_probe *p, const struct arrival *arrival)
+static void record(struct channel *c, const struct arrival *arrival)
 {
 	const struct nl_probe *probe = &arrival->probe;
 	struct nl_probe_row *row;
 	uint64_t after_ns;
 
-	if (probe->kind != NL_PROBE_ANSWER || probe->sequence >= p->report->count) {
-		p->report->invalid++;
+	if (probe->kind != NL_PROBE_ANSWER || probe->sequence >= c->report->count) {
+		c->report->invalid++;
 		return;
 	}
-	row = &p->report->row[probe->sequence];
+	row = &c->report->row[probe->sequence];
 	if (row->rtt_us != UINT32_MAX) {
 		row->duplicates += row->duplicates < UINT16_MAX;
 		return;
@@ -203,22 +258,24 @@ static void record(struct nl_latency_probe *p, const struct arrival *arrival)
 		return;
 	after_ns = arrival->t_ns - row->t_ns;
 	if (arrival->t_ns < row->t_ns || probe->held_ns > after_ns) {
-		p->report->invalid++;
+		c->report->invalid++;
 		return;
 	}
 	if (after_ns - probe->held_ns > NL_PROBE_LOST_NS)
 		return;
 	row->rtt_us = (uint32_t)((after_ns - probe->held_ns + 500) / 1000);
-	row->reordered = probe->sequence < p->last_answered;
+	row->reordered = probe->sequence < c->last_answered;
 	if (!row->reordered)
-		p->last_answered = probe->sequence;
+		c->last_answered = probe->sequence;
 }
 
 /* True if an answer may still arrive in time. */
-static int is_waiting(const struct nl_latency_probe *p, uint64_t now)
+static int is_waiting(const struct channel *c, uint64_t now)
 {
-	for (uint64_t i = p->report->count; i-- > 0 && p->report->row[i].t_ns + NL_PROBE_LOST_NS > now;)
-		if (p->report->row[i].rtt_us == UINT32_MAX)
+	if (!is_open(c))
+		return 0;
+	for (uint64_t i = c->report->count; i-- > 0 && c->report->row[i].t_ns + NL_PROBE_LOST_NS > now;)
+		if (c->report->row[i].rtt_us == UINT32_MAX)
 			return 1;
 	return 0;
 }
@@ -230,29 +287,107 @@ static void *send_probes(void *argument)
 
 	for (;;) {
 		uint64_t now = nl_now_ns(), end_ns = atomic_load(&p->end_ns);
-		int budget = READ_BATCH, over = end_ns && now >= end_ns;
+		uint64_t due_ns = now + p->run->opts.latency_interval_ms * NL_NS_PER_MS;
+		int over = end_ns && now >= end_ns;
 
-		if (atomic_load(&p->run->stop_requested) || (over && !is_waiting(p, now)))
+		if (atomic_load(&p->run->stop_requested) ||
+		    (over && !is_waiting(&p->channel[UDP], now) && !is_waiting(&p->channel[TCP], now)))
 			break;
-		if (!over && now >= p->due_ns) {
-			if (p->report->count < p->capacity)
-				send_probe(p, NL_PROBE_QUESTION);
-			plan(p, now);
+		for (int i = 0; !over && i < CHANNELS; i++) {
+			struct channel *c = &p->channel[i];
+
+			if (!is_open(c))
+				continue;
+			if (now >= c->due_ns) {
+				if (c->report->count < p->capacity)
+					send_probe(p, c, NL_PROBE_QUESTION);
+				plan(p, c, now);
+			}
+			due_ns = c->due_ns < due_ns ? c->due_ns : due_ns;
 		}
-		wait_until(p, over ? now + p->report->interval_ms * NL_NS_PER_MS : p->due_ns);
-		while (receive(p, &budget, &arrival))
-			record(p, &arrival);
+		wait_until(p, due_ns);
+		for (int i = 0; i < CHANNELS; i++)
+			for (int budget = READ_BATCH; receive(p, &p->channel[i], &budget, &arrival);)
+				record(&p->channel[i], &arrival);
 	}
-	for (int i = 0; i < DONE_COPIES; i++)
-		send_probe(p, NL_PROBE_DONE);
+	for (int i = 0; i < DONE_COPIES * CHANNELS; i++)
+		if (is_open(&p->channel[i % CHANNELS]))
+			send_probe(p, &p->channel[i % CHANNELS], NL_PROBE_DONE);
 	return NULL;
+}
+
+/* -- the TCP connection ------------------------------------------------------------------------ */
+
+static int set_stream(int fd, struct nl_err *err)
+{
+	int on = 1;
+
+	/* a question does not wait for the acknowledgement of the one before */
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
+		return nl_fail_errno(err, errno, "options of the latency probe's connection");
+	return NL_OK;
+}
+
+int nl_latency_take(struct nl_run *run, int fd)
+{
+	struct nl_latency_probe *p = run->latency;
+	struct nl_err ignored;
+	int family, none = -1;
+	socklen_t len = sizeof(family);
+
+	getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
+	/* without an option the run is as good, and its probes are not: they have no RTT */
+	if (nl_sockopts_congestion(fd, &run->opts, 0, &ignored) || set_stream(fd, &ignored) ||
+	    nl_sockopts_dscp(fd, run->opts.latency_dscp, family, &ignored))
+		return -1;
+	if (!atomic_compare_exchange_strong(&p->channel[TCP].fd, &none, fd))
+		return -1;
+	(void)!write(p->notice, &(uint64_t){1}, sizeof(uint64_t));
+	return 0;
+}
+
+/* Connect as stream 0 would, and say hello as the stream after the last. */
+static int connect_stream(struct nl_latency_probe *p, struct nl_err *err)
+{
+	struct nl_run_opts opts = p->run->opts;
+	struct nl_hello hello = {.run = opts.run, .stream = (uint32_t)opts.streams, .port = (uint16_t)opts.udp};
+	struct pollfd fds[] = {{.events = POLLOUT}, {.fd = p->run->wake, .events = POLLIN}};
+	uint8_t bytes[NL_HELLO_B];
+	struct nl_address to;
+	int fd, ready;
+
+	opts.dscp = opts.latency_dscp ? opts.latency_dscp : opts.dscp;
+	opts.pacing_Bps = 0;
+	if (nl_address_parse(opts.address, opts.port, &to))
+		return nl_fail_key(err, "to", "%s is not a numeric address", opts.address);
+	if (nl_sock_new(&opts, &to, 0, &fd, err))
+		return err->code;
+	atomic_store(&p->channel[TCP].fd, fd);
+	if (set_stream(fd, err) || (opts.from[0] && nl_sock_bind_from(fd, &opts, err)))
+		return err->code;
+	if (connect(fd, (const struct sockaddr *)&to.storage, to.len) && errno != EINPROGRESS)
+		return nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts.address, opts.port);
+	fds[0].fd = fd;
+	ready = poll(fds, 2, nl_poll_ms(nl_now_ns() + opts.connect_ms * NL_NS_PER_MS));
+	if (atomic_load(&p->run->stop_requested))
+		return NL_OK;
+	if (!ready)
+		return nl_fail(err, NL_TIMEOUT, "%s port %" PRIu64 " did not answer within %" PRIu64 " ms", opts.address,
+			       opts.port, opts.connect_ms);
+	memcpy(hello.token, opts.token, sizeof(hello.token));
+	nl_hello_write(bytes, &hello);
+	return send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) == (ssize_t)sizeof(bytes)
+		       ? NL_OK
+		       : nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts.address, opts.port);
 }
 
 /* -- both ends ------------------------------------------------------------------------------- */
 
-/* Number of intervals that a run may last, and memory for as many rows. */
-static int open_rows(struct nl_latency_probe *p, const struct nl_run_opts *opts, struct nl_err *err)
+/* Number of intervals that a run may last, and memory for as many rows of a channel. */
+static int open_rows(struct nl_latency_probe *p, struct channel *c, struct nl_err *err)
 {
+	const struct nl_run_opts *opts = &p->run->opts;
 	uint64_t most_ms = 2 * opts->latency_idle_ms + opts->connect_ms + opts->warmup_ms + opts->window_ms +
 			   opts->tail_ms + opts->drain_ms + SPARE_MS;
 
@@ -261,8 +396,8 @@ static int open_rows(struct nl_latency_probe *p, const struct nl_run_opts *opts,
 		return nl_fail_with(err, NL_LIMIT, "latency_interval_ms", 0,
 				    "more than %d probes: make latency_interval_ms %" PRIu64 " or more", NL_PROBES_MAX,
 				    most_ms / (NL_PROBES_MAX - SPARE) + 1);
-	p->report->row = calloc(p->capacity, sizeof(*p->report->row));
-	return p->report->row ? NL_OK : nl_fail_errno(err, ENOMEM, "memory for %" PRIu64 " probes", p->capacity);
+	c->report->row = calloc(p->capacity, sizeof(*c->report->row));
+	return c->report->row ? NL_OK : nl_fail_errno(err, ENOMEM, "memory for %" PRIu64 " probes", p->capacity);
 }
 
 int nl_latency_open(struct nl_run *run, struct nl_err *err)
@@ -270,6 +405,7 @@ int nl_latency_open(struct nl_run *run, struct nl_err *err)
 	const struct nl_run_opts *opts = &run->opts;
 	uint32_t port = opts->role == NL_SINK ? run->port : (uint32_t)opts->port;
 	struct nl_latency_probe *p;
+	int fd = -1;
 
 	if (!opts->latency_interval_ms)
 		return NL_OK;
@@ -277,17 +413,27 @@ int nl_latency_open(struct nl_run *run, struct nl_err *err)
 	if (!p)
 		return nl_fail_errno(err, ENOMEM, "memory for the latency probe");
 	p->run = run;
-	p->report = &run->report.latency;
-	p->report->interval_ms = opts->latency_interval_ms;
-	p->fd = -1;
-	p->ending = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (p->ending < 0)
+	p->channel[TCP].is_stream = 1;
+	for (int i = 0; i < CHANNELS; i++) {
+		struct channel *c = &p->channel[i];
+
+		c->report = &run->report.latency[i];
+		atomic_init(&c->fd, -1);
+		if (!(opts->latency_probe & (1U << i)))
+			continue;
+		c->report->interval_ms = opts->latency_interval_ms;
+		if (opts->role == NL_GEN && open_rows(p, c, err))
+			return err->code;
+	}
+	p->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->notice < 0)
 		return nl_fail_errno(err, errno, "eventfd");
 	if (opts->role == NL_SINK && nl_address_parse(opts->from, 0, &p->from))
 		return nl_fail_key(err, "from", "%s is not a numeric address", opts->from);
-	if (opts->role == NL_GEN && open_rows(p, opts, err))
+	if (p->channel[UDP].report->interval_ms && nl_sock_probe(opts, port, &fd, err))
 		return err->code;
-	return nl_sock_probe(opts, port, &p->fd, err);
+	atomic_store(&p->channel[UDP].fd, fd);
+	return NL_OK;
 }
 
 int nl_latency_start(struct nl_run *run, struct nl_err *err)
@@ -299,9 +445,11 @@ int nl_latency_start(struct nl_run *run, struct nl_err *err)
 
 	if (!p)
 		return NL_OK;
+	if (gen && p->channel[TCP].report->interval_ms && connect_stream(p, err))
+		return err->code;
 	nl_clocks_read(&p->steps.last);
 	nl_prng_seed(&p->prng, run->opts.run);
-	p->first_ns = p->due_ns = nl_now_ns();
+	p->first_ns = nl_now_ns();
 	end_ns = p->first_ns + run->opts.latency_idle_ms * NL_NS_PER_MS;
 	errnum = pthread_create(&p->thread, NULL, gen ? send_probes : answer_probes, p);
 	if (errnum)
@@ -309,7 +457,8 @@ int nl_latency_start(struct nl_run *run, struct nl_err *err)
 	p->started = 1;
 	while (gen && nl_now_ns() < end_ns && !atomic_load(&run->stop_requested))
 		poll(&wake, 1, nl_poll_ms(end_ns));
-	p->report->t_idle_end_ns = nl_now_ns();
+	for (int i = 0; i < CHANNELS; i++)
+		p->channel[i].report->t_idle_end_ns = nl_now_ns();
 	return NL_OK;
 }
 
@@ -325,11 +474,11 @@ void nl_latency_finish(struct nl_run *run)
 		end_ns = now + opts->latency_idle_ms * NL_NS_PER_MS;
 		if (opts->role == NL_SINK)
 			end_ns += NL_PROBE_LOST_NS + opts->drain_ms * NL_NS_PER_MS;
-		else
-			p->report->t_after_ns = now;
+		for (int i = 0; i < CHANNELS; i++)
+			p->channel[i].report->t_after_ns = now;
 	}
 	atomic_store(&p->end_ns, end_ns);
-	(void)!write(p->ending, &(uint64_t){1}, sizeof(uint64_t));
+	(void)!write(p->notice, &(uint64_t){1}, sizeof(uint64_t));
 	pthread_join(p->thread, NULL);
 	p->started = 0;
 }
@@ -340,10 +489,14 @@ void nl_latency_free(struct nl_run *run)
 
 	if (!p)
 		return;
-	if (p->fd >= 0)
-		close(p->fd);
-	if (p->ending >= 0)
-		close(p->ending);
-	free(run->report.latency.row);
+	for (int i = 0; i < CHANNELS; i++) {
+		int fd = p->channel[i].report ? atomic_load(&p->channel[i].fd) : -1;
+
+		if (fd >= 0)
+			close(fd);
+		free(run->report.latency[i].row);
+	}
+	if (p->notice > 0)
+		close(p->notice);
 	free(p);
 }

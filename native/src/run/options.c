@@ -54,6 +54,7 @@ static const struct nl_option table[] = {
 	FLAG(trace, "TCP_INFO at every sample", BOTH),
 	COUNT(latency_interval_ms, "0", "mean time between probes of the RTT, which the sink answers; 0: none", BOTH,
 	      0, 0, 1000),
+	COUNT(latency_probe, "1", "1: probes are datagrams, 2: go over a TCP connection, 3: both", BOTH, 0, 1, 3),
 	COUNT(latency_idle_ms, "1000", "time of probing before the streams connect, and after they ended", BOTH, 0,
 	      0, 60 * 1000),
 	COUNT(latency_dscp, "0", "differentiated services code point of the probes", BOTH, 0, 0, 63),

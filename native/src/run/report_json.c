@@ -268,15 +268,13 @@ static void put_phase(struct nl_json *j, const char *key, const struct nl_latenc
 	nl_json_close(j);
 }
 
-static void put_latency(struct nl_json *j, const struct nl_report *r)
+static void put_latency(struct nl_json *j, const char *key, const struct nl_report *r, const struct nl_latency *l)
 {
-	const struct nl_latency *l = &r->latency;
-
 	if (!l->interval_ms) {
-		nl_json_null(j, "latency");
+		nl_json_null(j, key);
 		return;
 	}
-	nl_json_open(j, "latency");
+	nl_json_open(j, key);
 	PUT_MEMBERS(j, OF(l, interval_ms), {r->role == NL_GEN ? "sent" : "answered", l->count}, OF(l, foreign),
 		    OF(l, invalid), OF(l, clock_steps));
 	if (r->role == NL_GEN) {
@@ -349,7 +347,8 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 	put_meters(j, r);
 	nl_json_others(j, &r->others);
 	nl_json_card(j, &r->card);
-	put_latency(j, r);
+	put_latency(j, "latency", r, &r->latency[0]);
+	put_latency(j, "latency_tcp", r, &r->latency[1]);
 	nl_json_close(j);
 }
 

@@ -35,11 +35,14 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 
 /* -- latency probe: a thread of each end, beside the streams ------------------------- */
 
-/* Open the socket, of a sink at its port, and the memory of all probes. NL_OK without the option. */
+/* Open the datagram socket, of a sink at its port, and the memory of all probes. NL_OK without the option. */
 int nl_latency_open(struct nl_run *run, struct nl_err *err);
 
-/* Start the thread; of a gen also wait until the idle phase is over or the run is stopped. */
+/* Connect, and start the thread; of a gen also wait until the idle phase is over or the run is stopped. */
 int nl_latency_start(struct nl_run *run, struct nl_err *err);
+
+/* Sink: take over the connection of the gen's probe. 0, or -1: there is one, or it lacks an option; close it. */
+int nl_latency_take(struct nl_run *run, int fd);
 
 /* Of a run that ended well: probe the path after its streams, or answer until the gen is done. Then join the
  * thread. */

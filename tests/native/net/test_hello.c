@@ -43,6 +43,22 @@ TEST(any_changed_byte_is_rejected_with_its_code)
 	}
 }
 
+TEST(the_probe_over_tcp_is_the_stream_after_the_last_if_it_was_asked_for)
+{
+	struct nl_run_opts opts = {.run = sent.run, .streams = 4, .latency_probe = 3};
+	struct nl_hello with = sent, out = {0};
+	uint8_t bytes[NL_HELLO_B];
+
+	memcpy(opts.token, sent.token, sizeof(opts.token));
+	with.stream = 4;
+	nl_hello_write(bytes, &with);
+	CHECK(nl_hello_check(bytes, &opts, &out) == NL_HELLO_STREAM);
+	opts.latency_interval_ms = 10;
+	CHECK(nl_hello_check(bytes, &opts, &out) == NL_HELLO_OK && out.stream == 4);
+	opts.latency_probe = 1;
+	CHECK(nl_hello_check(bytes, &opts, &out) == NL_HELLO_STREAM);
+}
+
 TEST(a_udp_run_has_the_port_of_the_datagrams_and_no_other_run_does)
 {
 	struct nl_hello with = sent, out = {0};
