@@ -107,7 +107,8 @@ static int receive(struct nl_latency_probe *p, struct channel *c, int *budget, s
 		if (n < 0 && errno == EAGAIN)
 			return 0;
 		if (c->is_stream && n <= 0) {
-			c->is_over = p->done = 1;
+			c->is_over = 1;
+			p->done |= !p->channel[UDP].report->interval_ms;
 			return 0;
 		}
 		if (n < 0) /* an ICMP error, as of a port without a sink: that probe is lost */

@@ -162,9 +162,9 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 	    nl_samples_open(&run->opts, &run->report, err) ||
 	    (run->opts.role == NL_SINK && nl_sock_listen(&run->opts, (int)run->opts.streams + BACKLOG_SPARE,
 							 &run->listener, &run->port, err)) ||
-	    (run->opts.role == NL_SINK && run->opts.udp && !run->opts.latency_interval_ms &&
-	     nl_sock_probe(&run->opts, run->port, &run->udp_port, err)) ||
-	    nl_latency_open(run, err))
+	    nl_latency_open(run, err) ||
+	    (run->opts.role == NL_SINK && run->opts.udp && !run->report.latency[0].interval_ms &&
+	     nl_sock_probe(&run->opts, run->port, &run->udp_port, err)))
 		return err->code;
 	return NL_OK;
 }
