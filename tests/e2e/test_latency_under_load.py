@@ -22,7 +22,7 @@ def content() -> dict:
         "paths": {"far": {"ends": ends, "link": {"emulator": emulator}}},
         "groups": [{"name": "one way", "path": "far", "sender": "left"}],
         **{"factors": {"queue_B": [*QUEUES_MS]}, "streams": [1], "congestion": "cubic"},
-        "latency": {"probe": "udp", "interval_ms": 5},
+        "latency": {"probe": "both", "interval_ms": 5},
         "timing": {"rounds": 3, "seconds": 1.5, "warmup_s": 1.5},
         "noise": ANY_NOISE,
     }
@@ -45,6 +45,8 @@ def medians(tmp_path_factory):
 def test_an_idle_path_has_its_own_rtt(medians, queue_B):
     for phase in ("idle", "after"):
         assert RTT_MS <= medians.loc[queue_B, f"rtt_{phase}_p50_us"] / 1e3 <= RTT_MS + 1
+    # a thread without a processor may add two intervals: the kernel joins what it did not read
+    assert RTT_MS <= medians.loc[queue_B, "tcp_rtt_idle_p50_us"] / 1e3 <= RTT_MS + 11
 
 
 @pytest.mark.parametrize("queue_B", QUEUES_MS)
@@ -52,6 +54,8 @@ def test_a_loaded_path_adds_what_its_queue_allows(medians, queue_B):
     row, full_ms = medians.loc[queue_B], QUEUES_MS[queue_B]
     assert RTT_MS <= row["rtt_loaded_p50_us"] / 1e3 <= RTT_MS + full_ms + 2
     assert row["rtt_loaded_p50_us"] <= row["rtt_loaded_p99_us"] <= row["rtt_loaded_max_us"]
+    # no upper bound: a question of TCP may wait for the window after a loss
+    assert RTT_MS <= row["tcp_rtt_loaded_p50_us"] / 1e3 <= row["tcp_rtt_loaded_p99_us"] / 1e3
     assert 60e6 / row["rtt_loaded_max_us"] <= row["responsiveness_rpm"] <= 60e6 / (RTT_MS * 1e3)
 
 
