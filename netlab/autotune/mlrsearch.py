@@ -118,14 +118,16 @@ class CellSearch:
         from MLRsearch import MeasurementResult
 
         run = self._trial(intended_duration, intended_load)
+        record: dict = {}
         for _ in range(1 + self.study.noise.retries):
-            record = self.take(run)
+            last = self.take(run)
+            record = record if last["flags"] else last
             # a sender that lacked a CPU for a moment is a disturbance too, one that does so each
             # time is the sender's limit
-            if not record["flags"] and not record["skipped_datagrams"]:
+            if record and not record["skipped_datagrams"]:
                 break
-        if record["flags"]:
-            text = f"{run.run_id} is flagged {record['flags']}: {record['message']}"
+        if not record:
+            text = f"{run.run_id} is flagged {last['flags']}: {last['message']}"
             remedy = "search again, which repeats no valid trial, or give a lower highest rate"
             raise Disturbed(f"{text}; {remedy}", code="E-AUTOTUNE-022")
         counts = (record.get(name) for name in COUNTS)
