@@ -29,7 +29,7 @@ from netlab.qualify.bench_report import (
 from netlab.study import OWN as NETLAB
 from netlab.study import Study
 from netlab.study.factors import Engine, Receive, Send
-from netlab.study.groups import LIMITS
+from netlab.study.groups import LIMITS, sends_datagrams
 from netlab.units import KIB, MIB, size
 
 Mode = Literal["same", "best"]
@@ -73,11 +73,12 @@ def find_tools(
 ) -> list[str]:
     """Names of the external tools that are installed on this machine."""
     environment = os.environ if environment is None else environment
-    names = [tool.name for tool in TOOLS]
+    tools = [tool for tool in TOOLS if not sends_datagrams(tool.name)]
+    names = [tool.name for tool in tools]
     for name in wanted:
         check(name in names, "peer", name, f"there are {', '.join(names)}", "E-BENCH-002")
     found = []
-    for tool in TOOLS:
+    for tool in tools:
         if wanted and tool.name not in wanted:
             continue
         given = environment.get(tool.variable)

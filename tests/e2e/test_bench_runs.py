@@ -63,7 +63,8 @@ def test_calibrate_measures_core_and_emulator_and_leaves_nothing(tmp_path, machi
     idle, loaded = document["emulator"]["round_trips"]
     assert [one["load"] for one in (idle, loaded)] == ["idle", "loaded"]
     for one in (idle, loaded):
-        assert one["tries"] == 3 and one["pings"] == 120 and one["late_us"] > 0
+        # on a busy machine an answer may come after the end of its ping
+        assert one["tries"] == 3 and 110 <= one["pings"] <= 120 and one["late_us"] > 0
         assert one["least_us"] <= one["deviation_us"] <= one["greatest_us"]
         # other work makes a round trip longer, and none shorter
         assert one["mean_ms"] > 9.8
