@@ -28,14 +28,14 @@ def main(inode: str, change: str) -> None:
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     pid, most = int(sys.stdin.readline()), 0
-    while True:
+    while True:  # it goes on between two looks only, so that a late look misses nothing
+        os.kill(pid, signal.SIGSTOP)
         now = entries(inode)
         if (now and change == "set") or (now < most and change == "reverted"):
             break
         most = now
-        os.kill(pid, 0)
+        os.kill(pid, signal.SIGCONT)
         time.sleep(0.0001)
-    os.kill(pid, signal.SIGSTOP)
 
 
 main(*sys.argv[1:])
