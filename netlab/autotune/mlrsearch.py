@@ -88,14 +88,14 @@ class Trial:
 
 
 def limit_of(trials: Sequence[Trial], goal: Any) -> str:
-    """What made a load an upper bound: the path, or else an end that did not keep up.
+    """The cause that made a load an upper bound: the path, or else an end that did not keep up.
 
     A load that the sender did not offer says nothing of the path, nor does what the receiver's
     socket dropped.
     """
     most_s = goal.exceed_ratio * sum(trial.seconds for trial in trials)
-    for limit, kept in ((PATH, 1), (RECEIVER, 0)):
-        bad = (t for t in trials if t.lost - kept * t.of_socket > goal.loss_ratio * t.sent)
+    for limit, less in ((PATH, 1), (RECEIVER, 0)):
+        bad = (t for t in trials if t.lost - less * t.of_socket > goal.loss_ratio * t.sent)
         if sum(trial.seconds for trial in bad) > most_s:
             return limit
     return SENDER
@@ -261,8 +261,8 @@ class BlockSearch:
             self.record.adopt(stored["part"], run.run_id)
             return stored
         record = measure(run)
-        told = (*COUNTS, "lost_percent")
-        text = record["flags"] or ", ".join(f"{name} {record.get(name)}" for name in told)
+        shown = (*COUNTS, "lost_percent")
+        text = record["flags"] or ", ".join(f"{name} {record.get(name)}" for name in shown)
         self.say(f"{run.run_id}, {run.study(self.study).timing.seconds:g} s: {text}")
         return record
 

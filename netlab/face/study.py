@@ -517,7 +517,7 @@ class Study:
         BadInput
             A goal cannot be met, or no group of the study sends datagrams.
         NetlabError
-            MLRsearch is not installed, or a visit failed; what was measured before is kept.
+            MLRsearch is not installed, or a visit failed; earlier trials stay.
 
         Examples
         --------

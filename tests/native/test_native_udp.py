@@ -30,7 +30,7 @@ def counts(result: dict, stream: int = 0) -> dict[str, int]:
 
 
 def assert_accounted(sink: dict) -> None:
-    """What was lost is what the sockets dropped, and on a busy machine the queue before them."""
+    """The sockets dropped the lost ones, and on a busy machine the queue before them."""
     queue_drops = sink["meter"]["total"]["softnet"]["dropped"]
     for stream in sink["per_stream"]:
         udp = stream["udp"]

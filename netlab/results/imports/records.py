@@ -97,7 +97,7 @@ class Datagrams:
 
 
 def datagrams_of(line: int, match: re.Match) -> Datagrams:
-    """What a receiver printed: lost datagrams of those sent, and jitter in ms."""
+    """The counts that a receiver printed: lost datagrams of those sent, and jitter in ms."""
     lost, sent = int(match["lost"]), int(match["sent"])
     expect(lost <= sent, line, f"{lost} datagrams lost of {sent}", "E-IMPORT-028")
     jitter_ms = match.groupdict().get("jitter")
