@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -72,14 +73,15 @@ uint64_t nl_stamp_ns(struct nl_clock_steps *steps, const struct nl_clocks *now, 
 	uint32_t before = steps->steps;
 
 	nl_clock_steps_follow(steps, now);
-	return steps->steps == before && realtime_ns ? realtime_ns - (uint64_t)now->realtime_ahead_ns : 0;
+	return steps->steps == before ? realtime_ns - (uint64_t)now->realtime_ahead_ns : 0;
 }
 
-/* Time that the kernel stamped; 0 without one. */
+/* Time that the kernel stamped, or the present: it begins to stamp some time after it is asked to. */
 static uint64_t stamp_of(struct msghdr *message)
 {
-	struct timespec t = {0};
+	struct timespec t;
 
+	clock_gettime(CLOCK_REALTIME, &t);
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS)
 			memcpy(&t, CMSG_DATA(c), sizeof(t));

@@ -52,8 +52,8 @@ void nl_latency_free(struct nl_run *run);
 
 struct nl_clock_steps;
 
-/* The time of CLOCK_MONOTONIC at which the kernel stamped a datagram with CLOCK_REALTIME; 0 without a stamp, or
- * if that clock was set since the last reading. Pure. */
+/* The time of CLOCK_MONOTONIC at which the kernel stamped a datagram with CLOCK_REALTIME; 0 if that clock
+ * was set since the last reading. Pure. */
 uint64_t nl_stamp_ns(struct nl_clock_steps *steps, const struct nl_clocks *now, uint64_t realtime_ns);
 
 /* -- options from requests; the table is nl_options() --------------------------------- */
