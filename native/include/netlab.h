@@ -302,7 +302,7 @@ struct nl_tcp {
 	uint64_t retransmits, lost, reordering;
 	uint64_t busy_us, rwnd_limited_us, sndbuf_limited_us;
 	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retransmitted;
-	uint64_t segs_out, segs_in;
+	uint64_t segs_out, segs_in, delivered_ce;
 	uint64_t delivery_rate_Bps, rcv_space_B;
 	uint64_t snd_wscale, rcv_wscale; /* shifts of the peer's window and of the own one */
 	uint64_t options; /* bits of linux/tcp.h TCPI_OPT_* */

@@ -43,6 +43,7 @@ class EmulatorSettings:
     rate_bps: int
     queue_B: int
     queue_packets: int
+    mark_above_B: int
     loss_ppb: int
     jitter_us: int
     reorder_ppb: int
@@ -57,6 +58,7 @@ class EmulatorSettings:
             rate_bps=round((emulator.rate_Mbps or 0) * 1e6),
             queue_B=emulator.queue_B or 0,
             queue_packets=emulator.queue_packets or 0,
+            mark_above_B=emulator.mark_above_B or 0,
             loss_ppb=round(emulator.loss * 1e9),
             jitter_us=round(emulator.jitter_ms * 1000),
             reorder_ppb=round(emulator.reorder * 1e9),
@@ -219,6 +221,7 @@ def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
         "netem takes no seed here (Linux 6.6 and iproute2 6.6 do)": random and not there.seed,
         "its queue cannot be bounded in bytes and in packets at once": emulator.queue_B
         and emulator.queue_packets,
+        "netem marks no packets by its queue": emulator.mark_above_B,
         "what netem reorders passes the rate by": emulator.reorder and rate,
         "netem reorders by sending at once what others wait for: that takes a delay each way": (
             emulator.reorder and not all(emulator.each_way_ms)

@@ -438,6 +438,7 @@ class Emulated:
             "path_drops": self.dropped(),
             "path_datagram_drops": sum(taken - left for taken, left in self.datagrams()),
             "path_queue_drops": self.dropped("queue"),
+            "path_marked": self._grown("marked"),
             "path_forced_drops": self.dropped("forced"),
             "forced_loss_s": forced,
             "path_queue_max_B": max(now["max_queue_B"] for _, _, now in ways),

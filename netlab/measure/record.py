@@ -272,6 +272,7 @@ def record(
         "window_scale": _of_known(min, _tcp(senders, "snd_wscale")),
         "mss_B": mss_B,
         "retransmits": _of_known(sum, _tcp(senders, "retransmits")),
+        "delivered_ce": _of_known(sum, _tcp(senders, "delivered_ce")),
         "busy_share": _share(senders, "busy_us", window_us),
         "rwnd_limited_share": _share(senders, "rwnd_limited_us", busy_us),
         "sndbuf_limited_share": _share(senders, "sndbuf_limited_us", busy_us),

@@ -177,6 +177,8 @@ RUN_COLUMNS = _columns("""
     window_scale             Int64?    -     shift of the receiver's window, the least of streams
     mss_B                    float64?  B     sender's maximum segment size, mean of streams
     retransmits              Int64?    -     retransmitted segments, all streams
+    delivered_ce             Int64?    -     segments acknowledged with a mark of congestion (ECN), as
+                                             the senders' kernels count them, all streams
     busy_share               float64?  1     share of time with data in flight or waiting, mean of
                                              streams
     rwnd_limited_share       float64?  1     share of the busy time limited by the receiver's
@@ -235,6 +237,7 @@ RUN_COLUMNS = _columns("""
     path_drops               Int64?    -     packets that the emulator dropped, for any reason
     path_datagram_drops      Int64?    -     datagrams that the emulator dropped, for any reason
     path_queue_drops         Int64?    -     packets that the emulator dropped at a full queue
+    path_marked              Int64?    -     packets that the emulator marked (ECN) and did not drop
     path_forced_drops        Int64?    -     packets that the emulator dropped by a drop plan
     forced_loss_s            float64?  s     time of the last forced drop, from the common start
     path_queue_max_B         Int64?    B     maximum queue of either direction

@@ -224,6 +224,7 @@ class Factors(Sparse, title="`factors`"):
     )
     queue_B: Several[QueueBytes] | None = None
     queue_packets: Several[QueuePackets] | None = None
+    mark_above_B: Several[QueueBytes] | None = None
     loss: Several[Probability] | None = None
     jitter_ms: Several[Jitter] | None = None
     queues: Several[Queues] | None = None
@@ -254,7 +255,7 @@ OF_STUDY = ("engine", "threads", "send", "receive", "force_buffer")
 OF_SOCKET = tuple(Socket.model_fields)
 OF_POLICY = tuple(Policy.model_fields)
 OF_UDP = tuple(Udp.model_fields)
-OF_EMULATOR = ("rtt_ms", "queue_B", "queue_packets", "loss", "jitter_ms")
+OF_EMULATOR = ("rtt_ms", "queue_B", "queue_packets", "mark_above_B", "loss", "jitter_ms")
 OF_LINK = (*OF_EMULATOR, *("rate_Mbps", "queues", "offloads", "interrupt_delay_us", "read_burst_B"))
 """Factors that are set between blocks."""
 

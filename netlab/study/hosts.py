@@ -167,6 +167,9 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     queue_packets: QueuePackets | None = key(
         "Queue before the rate, each way, packets.", 1000, None
     )
+    mark_above_B: QueueBytes | None = key(
+        "Packets that meet a longer queue are marked (ECN).", 125000, None
+    )
     loss: Probability = key("Probability that a packet is lost.", 0.0001, 0.0)
     jitter_ms: Jitter = key("Uniform variation of the delay, either way.", 0.5, 0.0)
     reorder: Probability = key("Probability that a packet is delayed by `reorder_ms`.", 0.001, 0.0)
@@ -177,7 +180,7 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     def _is_one_path(self) -> Self:
         if self.rtt_ms is not None and self.delay_ms is not None:
             raise ValueError("rtt_ms and delay_ms set the same delay: give one")
-        if (self.queue_B or self.queue_packets) and self.rate_Mbps is None:
+        if (self.queue_B or self.queue_packets or self.mark_above_B) and self.rate_Mbps is None:
             raise ValueError("a queue needs a rate_Mbps to wait for")
         if self.with_ == "netem" and self.queue_B and self.queue_packets:
             raise ValueError("netem bounds a queue in bytes or in packets: give one")

@@ -11,17 +11,26 @@ from tests.e2e.conftest import ANY_NOISE, measured_through, run_netlab
 RTT_MS, RATE_MBPS = 20.0, 100.0
 QUEUES_MS = {125_000: 10, 1_250_000: 100}
 """Bytes of a queue with tail drop, and the time that the rate needs for them."""
+MARKED, MARK_ABOVE_B = 0, 62_500
+"""Key of the cell whose long queue marks packets (ECN), and from where on."""
 
 
 def content() -> dict:
     emulator = {"with": "netlab", "rtt_ms": RTT_MS, "rate_Mbps": RATE_MBPS}
     ends = [{"host": "left"}, {"host": "right"}]
+    way = {"path": "far", "sender": "left"}
+    marked = {"queue_B": [max(QUEUES_MS)], "mark_above_B": [MARK_ABOVE_B]}
+    ecn = {"kind": "sysctl", "name": "net.ipv4.tcp_ecn", "value": 1}
     return {
         **{"netlab": 1, "name": "queues", "title": "Latency under load"},
         "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
         "paths": {"far": {"ends": ends, "link": {"emulator": emulator}}},
-        "groups": [{"name": "one way", "path": "far", "sender": "left"}],
-        **{"factors": {"queue_B": [*QUEUES_MS]}, "streams": [1], "congestion": "cubic"},
+        "groups": [
+            {**way, "name": "tail drop", "factors": {"queue_B": [*QUEUES_MS]}},
+            {**way, "name": "marked", "factors": marked},
+        ],
+        "tunings": [{"name": "ecn", "knobs": [ecn]}],
+        **{"streams": [1], "congestion": "cubic"},
         "latency": {"probe": "both", "interval_ms": 5},
         "timing": {"rounds": 3, "seconds": 1.5, "warmup_s": 1.5},
         "noise": ANY_NOISE,
@@ -37,7 +46,8 @@ def medians(tmp_path_factory):
     measured_through(run_netlab("run", str(work / "queues.yml"), "--results", results))
     runs = Store(work / "r").runs()
     assert not runs["flags"].str.contains("failed|lost_host").any(), runs["message"].tolist()
-    runs["queue_B"] = runs["factors"].str.extract(r"(\d+)").astype(int)
+    runs["queue_B"] = runs["factors"].str.extract(r"queue_B\D+(\d+)").astype(int)
+    runs.loc[runs["group"] == "marked", "queue_B"] = MARKED
     return runs.groupby("queue_B").median(numeric_only=True)
 
 
@@ -60,5 +70,13 @@ def test_a_loaded_path_adds_what_its_queue_allows(medians, queue_B):
 
 
 def test_a_longer_queue_adds_more(medians):
-    small, large = medians["added_latency_us"]
+    small, large = medians.loc[[*QUEUES_MS], "added_latency_us"]
     assert large > max(3 * small, 10_000)
+
+
+def test_marks_hold_the_queue_where_they_begin_and_cost_no_packet(medians):
+    marked, dropped = medians.loc[MARKED], medians.loc[max(QUEUES_MS)]
+    assert marked["path_marked"] > 0 and marked["delivered_ce"] > 0
+    assert marked["path_queue_drops"] == marked["retransmits"] == 0
+    assert marked["added_latency_us"] < dropped["added_latency_us"] / 2
+    assert (medians.loc[[*QUEUES_MS], ["path_marked", "delivered_ce"]] == 0).all(axis=None)

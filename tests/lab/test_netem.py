@@ -211,11 +211,11 @@ def test_the_word_survives_a_file():
 
 def test_a_round_trip_is_halved_and_units_are_converted():
     given = {"rtt_ms": 183.2, "rate_Mbps": 2500.0, "queue_B": 4_000_000, "loss": 1e-6, "seed": 7}
-    given |= {"jitter_ms": 0.5, "reorder": 0.01, "reorder_ms": 2.0}
+    given |= {"mark_above_B": 9000, "jitter_ms": 0.5, "reorder": 0.01, "reorder_ms": 2.0}
     there, back = EmulatorSettings.of(asked(**given)).requests()
     assert there == (
         "set direction=ab delay_us=91600 rate_bps=2500000000 queue_B=4000000 queue_packets=0 "
-        "loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 seed=14"
+        "mark_above_B=9000 loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 seed=14"
     )
     assert back == there.replace("=ab", "=ba").replace("seed=14", "seed=15")
 

@@ -382,7 +382,7 @@ def report(t_ns: int = 0, **changes) -> dict:
         "in_datagrams": 0,
         "out_datagrams": 0,
         "dropped": dict.fromkeys(("queue", "loss", "forced", "memory", "malformed", "refused"), 0),
-        "forced_ns": None,
+        **{"forced_ns": None, "marked": 0},
         "max_queue_B": 0,
         "max_queue_packets": 0,
         "lateness": {"max_ns": 0, "late": 0, "below_us": BELOW_US, "count": [0] * 12},
@@ -408,14 +408,14 @@ def between(before: dict, after: dict, forward: str = "ab") -> Emulated:
 
 def test_counts_are_of_the_run_alone_and_of_both_directions():
     before = report(in_packets=100, in_bytes=1000)
-    after = report(in_packets=150, in_bytes=9000, in_datagrams=9, out_datagrams=7, max_queue_B=77)
+    after = report(in_packets=150, in_bytes=9000, in_datagrams=9, out_datagrams=7, max_queue_B=77, marked=2)
     before["directions"][0]["dropped"]["queue"] = 3
     after["directions"][0]["dropped"].update(queue=5, loss=1)
     after["directions"][1]["dropped"]["refused"] = 1
     after["directions"][1]["max_queue_B"] = 99
     columns = between(before, after).columns(FLOWS)
     assert columns["path_packets"] == 100 and columns["path_B"] == 16_000
-    assert columns["path_datagram_drops"] == 4
+    assert columns["path_datagram_drops"] == columns["path_marked"] == 4
     assert columns["path_drops"] == 4 and columns["path_queue_drops"] == 2
     assert columns["path_queue_max_B"] == 99 and columns["path_rtt_us"] == 10_000
     assert columns["path_forced_drops"] == 0 and columns["forced_loss_s"] is None

@@ -51,6 +51,7 @@ BAD = {
     f"{LINK}.emulator.reorder": (math.inf,),
     f"{LINK}.emulator.queue_B": (0,),
     f"{LINK}.emulator.queue_packets": (True,),
+    f"{LINK}.emulator.mark_above_B": (0,),
     f"{LINK}.emulator.seed": (-1,),
     f"{LINK}.emulator.colour": ("red",),
     "timing.second": (3,),

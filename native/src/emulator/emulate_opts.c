@@ -19,6 +19,7 @@ static const struct {
 	{"jitter_us", US, 0, 2000000, offsetof(struct nl_link_opts, jitter_ns)},
 	{"queue_B", 1, 0, UINT64_C(1) << 30, offsetof(struct nl_link_opts, queue_B)},
 	{"queue_packets", 1, 0, 1000000, offsetof(struct nl_link_opts, queue_packets)},
+	{"mark_above_B", 1, 0, UINT64_C(1) << 30, offsetof(struct nl_link_opts, mark_above_B)},
 	{"loss_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, loss_ppb)},
 	{"reorder_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, reorder_ppb)},
 	{"reorder_us", US, 0, 10000000, offsetof(struct nl_link_opts, reorder_ns)},
@@ -80,7 +81,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	    nl_request_number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
 	    nl_request_only_known(request, err))
 		return err->code;
-	if ((changed.queue_B || changed.queue_packets) && !changed.rate_bps)
+	if ((changed.queue_B || changed.queue_packets || changed.mark_above_B) && !changed.rate_bps)
 		return nl_fail_key(err, "rate_bps", "a queue limit needs rate_bps");
 	opts[*link] = changed;
 	return NL_OK;

@@ -263,8 +263,9 @@ void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
 	/* the same block as from nl_link_room */
 	unsigned char *block = nl_pkt_ring_room(&link->ring, HEAD_B + NL_FRAME_MAX_B);
 	struct nl_superpacket sp;
-	uint64_t bytes, packets;
+	uint64_t bytes, packets, dropped;
 	uint32_t pieces;
+	int marked;
 
 	if (read_frame(link, &sp, block + HEAD_B, len))
 		return;
@@ -276,7 +277,11 @@ void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
 		return;
 	}
 	memcpy(block, &sp, sizeof(sp));
+	marked = link->opts.mark_above_B && bytes > link->opts.mark_above_B && nl_superpacket_mark(block + HEAD_B);
+	dropped = nl_link_dropped(link);
 	pieces = admit(link, now_ns, &sp, block);
+	if (marked)
+		link->count.marked += sp.segments - (nl_link_dropped(link) - dropped);
 	if (!pieces)
 		return;
 	nl_pkt_ring_keep(&link->ring, HEAD_B + len, pieces);

@@ -61,6 +61,7 @@ struct nl_link_opts {
 	uint64_t jitter_ns;     /* uniform within +- this; the delay is never below 0 */
 	uint64_t queue_B;       /* tail drop above this many queued bytes; 0: no limit */
 	uint64_t queue_packets; /* the same in packets; includes those in transmission */
+	uint64_t mark_above_B;  /* a packet that meets more queued bytes is marked (ECN); 0: none */
 	uint64_t loss_ppb, reorder_ppb;
 	uint64_t reorder_ns; /* additional delay of a reordered packet */
 	uint64_t seed;
@@ -72,7 +73,7 @@ struct nl_link_count {
 	uint64_t datagrams, out_datagrams;                /* packets of UDP */
 	uint64_t dropped_queue, dropped_loss, dropped_forced; /* packets */
 	uint64_t dropped_memory, dropped_malformed, dropped_refused;
-	uint64_t reordered;
+	uint64_t reordered, marked;
 	uint64_t max_queue_B, max_queue_packets;
 };
 

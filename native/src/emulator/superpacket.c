@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum {
+	CE = 3, IPV4_CHECK_AT = 10,
 	IPV4_MIN_B = 20, IPV6_B = 40, TCP_MIN_B = 20, UDP_B = 8,
 	TCP_SEQ_AT = 4, TCP_FLAGS_AT = 13, TCP_CHECK_AT = 16,
 	FIN = 0x01, PSH = 0x08, CWR = 0x80,
@@ -40,6 +41,19 @@ static uint32_t fold(uint32_t sum)
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
 	return sum;
+}
+
+int nl_superpacket_mark(uint8_t *frame)
+{
+	uint8_t *ip = frame + NL_VNET_B;
+	unsigned int shift = ip[0] >> 4 == 4 ? 0 : 4, field = ip[1] >> shift & CE;
+
+	if (field == 0 || field == CE)
+		return 0;
+	ip[1] |= (uint8_t)(CE << shift);
+	if (ip[0] >> 4 == 4) /* the header's checksum grows as its word does (RFC 1624) */
+		put16(ip + IPV4_CHECK_AT, ~fold((uint16_t)~get16(ip + IPV4_CHECK_AT) + CE - field));
+	return 1;
 }
 
 /* Bytes of TCP or UDP payload of a single packet; 0 for anything else, fragments included. */
@@ -146,11 +160,11 @@ static void patch_ip(const struct nl_superpacket *sp, uint8_t *ip, uint32_t ip_B
 	}
 	put16(ip + 2, ip_B);
 	put16(ip + 4, get16(ip + 4) + first);
-	put16(ip + 10, 0);
+	put16(ip + IPV4_CHECK_AT, 0);
 	header_B = (ip[0] & 15u) * 4;
 	for (uint32_t i = 0; i < header_B; i += 2)
 		sum += get16(ip + i);
-	put16(ip + 10, ~fold(sum));
+	put16(ip + IPV4_CHECK_AT, ~fold(sum));
 }
 
 int nl_superpacket_piece(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t first,

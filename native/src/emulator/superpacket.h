@@ -43,6 +43,10 @@ struct nl_superpacket {
 enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const uint8_t *frame,
 					     size_t len);
 
+/* Mark an IP packet that was read, with all its segments, as one that met congestion (CE of RFC 3168), if
+ * its sender takes such marks. 1: marked now. */
+int nl_superpacket_mark(uint8_t *frame);
+
 /* Bytes of segment i as an IP packet of its own. */
 uint32_t nl_superpacket_segment_B(const struct nl_superpacket *sp, uint32_t i);
 

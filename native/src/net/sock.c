@@ -287,7 +287,7 @@ void nl_tcpinfo_parse(const void *info, size_t len, struct nl_tcp *out)
 		.sndbuf_limited_us = k.sndbuf_limited,
 		.bytes_acked = k.bytes_acked, .bytes_received = k.bytes_received,
 		.bytes_sent = k.bytes_sent, .bytes_retransmitted = k.bytes_retrans,
-		.segs_out = k.segs_out, .segs_in = k.segs_in,
+		.segs_out = k.segs_out, .segs_in = k.segs_in, .delivered_ce = k.delivered_ce,
 		.delivery_rate_Bps = k.delivery_rate, .rcv_space_B = k.rcv_space,
 		.snd_wscale = k.snd_wscale, .rcv_wscale = k.rcv_wscale, .options = k.options,
 	};

@@ -119,7 +119,7 @@ static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp
 		   OF(tcp, busy_us), OF(tcp, rwnd_limited_us), OF(tcp, sndbuf_limited_us),
 		   OF(tcp, bytes_acked), OF(tcp, bytes_received), OF(tcp, bytes_sent),
 		   OF(tcp, bytes_retransmitted), OF(tcp, segs_out), OF(tcp, segs_in),
-		   OF(tcp, delivery_rate_Bps), OF(tcp, rcv_space_B), OF(tcp, snd_wscale),
+		   OF(tcp, delivered_ce), OF(tcp, delivery_rate_Bps), OF(tcp, rcv_space_B), OF(tcp, snd_wscale),
 		   OF(tcp, rcv_wscale), OF(tcp, options));
 }
 

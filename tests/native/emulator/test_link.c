@@ -48,6 +48,16 @@ static void arrive(uint64_t now_ns, unsigned n, uint32_t number)
 	nl_link_arrive(&link, now_ns, make(room, n, number));
 }
 
+/* The same from a sender that takes marks of congestion. */
+static void arrive_marking(uint64_t now_ns, unsigned n, uint32_t number)
+{
+	uint8_t *room = nl_link_room(&link);
+	size_t len = make(room, n, number);
+
+	room[NL_VNET_B + 1] = 2;
+	nl_link_arrive(&link, now_ns, len);
+}
+
 /* Remove the first piece; returns its due time. */
 static uint64_t take(void)
 {
@@ -145,6 +155,17 @@ TEST(the_tail_is_dropped_at_the_queue_limit)
 		CHECK(link.count.dropped_queue == 39);
 		nl_link_close(&link);
 	}
+}
+
+LINK(packets_that_meet_a_long_queue_are_marked)
+{
+	opened(&(struct nl_link_opts){.rate_bps = 100000000, .queue_packets = 50, .mark_above_B = 4 * MTU_B});
+	arrive(MS, 4, 0);
+	arrive(MS, 1, 0); /* meets no more than may be queued */
+	arrive(MS, 44, 0); /* of a sender that takes no marks */
+	CHECK(link.count.marked == 0);
+	arrive_marking(MS, 4, 0);
+	CHECK(link.count.marked == 1 && link.count.dropped_queue == 3);
 }
 
 static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)

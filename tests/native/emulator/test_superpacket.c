@@ -85,6 +85,26 @@ static size_t make(int version, unsigned gso_B, unsigned payload_B)
 	return NL_VNET_B + ip_B;
 }
 
+TEST(a_mark_is_for_those_that_take_it_and_leaves_the_checksum_right)
+{
+	static const int taken[4] = {0, 1, 1, 0}; /* not ECT, ECT(1), ECT(0), marked before */
+
+	for (unsigned field = 0; field < 4; field++) {
+		uint8_t *ip = frame + NL_VNET_B;
+
+		make(4, 1000, 3500);
+		ip[1] = (uint8_t)(0xb8 | field);
+		put16(ip + 10, 0);
+		put16(ip + 10, ~sum16(ip, IP4_B, 0) & 0xffff);
+		CHECK(nl_superpacket_mark(frame) == taken[field]);
+		CHECK(ip[1] == (0xb8 | (field ? 3 : 0)) && sum16(ip, IP4_B, 0) == 0xffff);
+		make(6, 1000, 3500);
+		ip[1] = (uint8_t)(0x8f | field << 4);
+		CHECK(nl_superpacket_mark(frame) == taken[field]);
+		CHECK(ip[0] == 0x60 && ip[1] == (0x8f | (field ? 3 : 0) << 4));
+	}
+}
+
 static void check_segments(int version)
 {
 	unsigned ip_header_B = version == 4 ? IP4_B : IP6_B, at = 0;
