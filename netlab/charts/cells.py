@@ -14,7 +14,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, disturbed, valid
+from netlab.analysis.cells import CELL_KEYS, DATAGRAMS, LATENCY, OVER_TCP, disturbed, valid
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
 from netlab.charts.labels import (
@@ -306,11 +306,23 @@ def latency(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None
 
 
 @theme()
+def latency_over_tcp(
+    frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None
+) -> Axes:
+    """Draw the latency that the load adds to a TCP connection beside it, over goodput."""
+    added_us = frame["tcp_rtt_loaded_p50_us"] - frame["tcp_rtt_idle_p50_us"]
+    words = ("added latency over TCP", "ms", LATENCY_CAPTION)
+    return _over_goodput(frame.assign(shown=added_us / 1e3), labels, ax, *words)
+
+
+@theme()
 def loss(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw the part of the datagrams that each cell loses, over its goodput."""
     lost_percent = frame.assign(shown=frame["lost_percent"])
     return _over_goodput(lost_percent, labels, ax, "loss of datagrams", "%", LOSS_CAPTION)
 
+
+FURTHER_CHARTS = {LATENCY: latency, OVER_TCP: latency_over_tcp, DATAGRAMS: loss}
 
 def _over_goodput(
     frame: pd.DataFrame,

@@ -227,6 +227,11 @@ class Results(StoredResults):
         return self._front.strongest(self.measured)
 
     @property
+    def trade_offs(self) -> Answer:
+        """The steps that gain goodput and cost latency, both beyond their intervals."""
+        return self._front.trade_offs(self.measured)
+
+    @property
     def gate(self) -> Banner:
         """The quality gate: passed, or each concern and what to do about it."""
         return self._front.banner(self.measured)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import chain
 
 import pandas as pd
 
 from netlab.analysis import answers, then_and_now
-from netlab.analysis.cells import DATAGRAMS, LATENCY
+from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP
 from netlab.analysis.longpath import LongPath, samples_of
 from netlab.analysis.measured import Measured
 from netlab.charts import forest, longpath
@@ -52,7 +53,8 @@ class ResultCharts(View):
 
     def latency(self) -> Gallery:
         """Latency that the load of each cell adds, over its goodput; empty without a probe."""
-        return sum(pages.charts_of(LATENCY, self._subject).values(), Gallery())
+        drawn = (pages.charts_of(kind, self._subject).values() for kind in (LATENCY, OVER_TCP))
+        return sum(chain(*drawn), Gallery())
 
     def loss(self) -> Gallery:
         """Part of the datagrams that each cell loses, over its goodput; empty without UDP."""
@@ -99,6 +101,7 @@ class ResultTables(View):
     stability = made_by(tables.stability)
     noise = made_by(tables.noise)
     latency = made_by(tables.latency)
+    latency_over_tcp = made_by(tables.latency_over_tcp)
     datagrams = made_by(tables.datagrams)
     overhead = made_by(tables.overhead)
     provenance = made_by(tables.provenance)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from netlab.analysis import printed
+from netlab.analysis import answers, printed
 from netlab.analysis import then_and_now as published_effects
 from netlab.analysis.answers import Agreement, Tile, best, headline, tiles
 from netlab.analysis.effects import CANNOT_TELL
@@ -107,6 +107,12 @@ def strongest(m: Measured) -> Sentence:
     step = printed.step_text(row["factor"], row[["from_level", "to_level"]], labels)
     effect = printed.ratio_text(*row[["ratio", "low", "high"]])
     return Sentence(f"The strongest step is {step}: goodput {effect}, all else equal.")
+
+
+def trade_offs(m: Measured) -> Answer:
+    """The steps that gain goodput and cost latency."""
+    none = "No step of a factor gains goodput and costs latency, both beyond their intervals."
+    return Answer(answers.trade_offs(m) or (none,))
 
 
 def then_and_now(m: Measured) -> Sentence:

@@ -11,12 +11,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import printed
-from netlab.analysis.answers import trade_offs
 from netlab.analysis.bounds import bounds_table, stored_bounds
 from netlab.analysis.cells import (
     CELL_KEYS,
     DATAGRAMS,
     LATENCY,
+    OVER_TCP,
     empty,
     ended,
     timelines,
@@ -32,13 +32,13 @@ from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, forest, measured
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.charts.live import sparkline
-from netlab.files.tables import Sentence, Table, csv_of
+from netlab.files.tables import Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
 from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
-from netlab.report.front import Answer, panel
+from netlab.report.front import panel, trade_offs
 from netlab.report.gate import method_page, reading_page
 from netlab.report.page import (
     Page,
@@ -104,14 +104,12 @@ MOST_OVER_TIME = 6
 
 
 def charts_of(kind: str, m: Measured) -> dict[str, Gallery]:
-    """Charts of each group whose runs have further figures of a kind: latency also over time."""
+    """Charts of each group whose runs have further figures of a kind: RTT also over time."""
     frame, drawn = with_further(kind, m.cells, m.runs), {}
     labels = cells.row_labels(frame, m.study)
     for group, part in frame.groupby("group", sort=False):
-        if kind == LATENCY:
-            drawn[group] = Gallery.of(cells.latency(part, labels), *_under_load(m, part, labels))
-        else:
-            drawn[group] = Gallery.of(cells.loss(part, labels))
+        over_time = _under_load(m, part, labels) if kind == LATENCY else []
+        drawn[group] = Gallery.of(cells.FURTHER_CHARTS[kind](part, labels), *over_time)
     return drawn
 
 
@@ -133,20 +131,18 @@ def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) 
 
 
 def _latency(m: Measured) -> list[Page]:
-    drawn, over_tcp = charts_of(LATENCY, m), tables.latency_over_tcp(m)
-    last = [] if isinstance(over_tcp, Sentence) else [Section("Over TCP", over_tcp)]
-    if not drawn:
-        return [page("latency", *last)] if last else []
-    none = "No step of a factor gains goodput and costs latency, both beyond their intervals."
-    return [
-        page(
-            "latency",
+    drawn, over_tcp = charts_of(LATENCY, m), charts_of(OVER_TCP, m)
+    sections = []
+    if drawn:
+        sections = [
             *_groups(m, drawn.__getitem__, drawn),
-            Section("Goodput against latency", Answer(trade_offs(m) or (none,))),
+            Section("Goodput against latency", trade_offs(m)),
             Section("Every cell", tables.latency(m)),
-            *last,
-        )
-    ]
+        ]
+    if over_tcp:
+        charts = as_html(sum(over_tcp.values(), Gallery()))
+        sections.append(Section("Over TCP", charts + as_html(tables.latency_over_tcp(m))))
+    return [page("latency", *sections)] if sections else []
 
 
 def _datagrams(m: Measured) -> list[Page]:

@@ -15,6 +15,7 @@ from netlab.analysis.cells import (
     DATAGRAMS,
     LATENCY,
     LATENCY_COLUMNS,
+    OVER_TCP,
     Cells,
     with_further,
 )
@@ -113,7 +114,7 @@ def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_tabl
     assert arrows(group) in page.body
 
 
-def test_a_probe_over_tcp_has_a_table_of_its_own():
+def test_a_probe_over_tcp_has_a_chart_and_a_table_of_its_own():
     def over_tcp(row: dict) -> bool:
         row |= {"tcp_rtt_idle_p50_us": 100.0, "tcp_rtt_loaded_p50_us": 3000.0}
         row["tcp_rtt_loaded_p99_us"] = 5000.0
@@ -123,6 +124,9 @@ def test_a_probe_over_tcp_has_a_table_of_its_own():
     assert set(m.cells["tcp_rtt_loaded_p50_us"].dropna()) == {3000}
     (page,) = pages._latency(m)
     assert [title for _, title in page.contents] == ["Over TCP"]
+    (gallery,) = pages.charts_of(OVER_TCP, m).values()
+    assert "added latency over TCP over goodput" in gallery.charts[0].alt
+    assert ": 2.9 ms at" in gallery.charts[0].alt and gallery.charts[0].alt in page.body
     both = synthetic.measured(change=lambda row: over_tcp(row) and probed(row))
     assert "Over TCP" in [title for _, title in pages._latency(both)[0].contents]
 

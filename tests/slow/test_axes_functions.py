@@ -141,6 +141,9 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "cells.repeats": given(part, labels),
         "cells.cost": given(part_cost, labels),
         "cells.latency": given(part_cells.assign(added_latency_us=900.0), of_cells),
+        "cells.latency_over_tcp": given(
+            part_cells.assign(tcp_rtt_idle_p50_us=100.0, tcp_rtt_loaded_p50_us=900.0), of_cells
+        ),
         "cells.loss": given(part_cells.assign(lost_percent=2.0), of_cells),
         "forest.knob_forest": given(screened().effects, 5.0),
         "experiments.slow_links": given(of_links),
