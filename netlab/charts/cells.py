@@ -324,6 +324,7 @@ def loss(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
 
 FURTHER_CHARTS = {LATENCY: latency, OVER_TCP: latency_over_tcp, DATAGRAMS: loss}
 
+
 def _over_goodput(
     frame: pd.DataFrame,
     labels: Mapping[tuple, str],

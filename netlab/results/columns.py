@@ -177,8 +177,8 @@ RUN_COLUMNS = _columns("""
     window_scale             Int64?    -     shift of the receiver's window, the least of streams
     mss_B                    float64?  B     sender's maximum segment size, mean of streams
     retransmits              Int64?    -     retransmitted segments, all streams
-    delivered_ce             Int64?    -     segments acknowledged with a mark of congestion (ECN), as
-                                             the senders' kernels count them, all streams
+    delivered_ce             Int64?    -     segments acknowledged with a mark of congestion (ECN),
+                                             as the senders' kernels count them, all streams
     busy_share               float64?  1     share of time with data in flight or waiting, mean of
                                              streams
     rwnd_limited_share       float64?  1     share of the busy time limited by the receiver's
