@@ -86,7 +86,7 @@ def test_a_short_fuzz_of_the_bytes_that_any_host_can_send(tmp_path):
     program = tmp_path / "fuzz_hello"
     flags = ("-g", "-O1", "-std=c11", "-D_GNU_SOURCE", "-fsanitize=fuzzer,address,undefined")
     include = [f"-I{folder}" for folder in (NATIVE / "include", NATIVE / "src", HERE)]
-    sources = (HERE / "net" / "fuzz_hello.c", NATIVE / "src" / "net" / "hello.c")
+    sources = (HERE / "net" / "fuzz_hello.c", NATIVE / "src" / "net" / "wire.c")
     subprocess.run((CLANG, *flags, *include, *sources, "-o", program), check=True)
     fuzz(program, "hello", 3, tmp_path)
 

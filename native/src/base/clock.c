@@ -4,22 +4,22 @@
 #include <limits.h>
 #include <sys/resource.h>
 
-static uint64_t read_ns(clockid_t clock)
+uint64_t nl_clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
 	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * NL_NS_PER_S + (uint64_t)t.tv_nsec;
+	return nl_timespec_ns(t);
 }
 
 uint64_t nl_now_ns(void)
 {
-	return read_ns(CLOCK_MONOTONIC);
+	return nl_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t nl_thread_cpu_ns(void)
 {
-	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+	return nl_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void nl_process_cpu_us(uint64_t us[2])

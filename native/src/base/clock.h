@@ -15,6 +15,14 @@ static inline struct timespec nl_timespec(uint64_t t_ns)
 				 .tv_nsec = (long)(t_ns % NL_NS_PER_S)};
 }
 
+static inline uint64_t nl_timespec_ns(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * NL_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* The time of any clock. */
+uint64_t nl_clock_ns(clockid_t clock);
+
 /* CPU time of the calling thread so far. */
 uint64_t nl_thread_cpu_ns(void);
 

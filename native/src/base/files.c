@@ -7,6 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+void nl_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
 long nl_read_all(int fd, char *to, size_t len)
 {
 	size_t done = 0;

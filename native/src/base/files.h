@@ -10,6 +10,9 @@ long nl_file_read(const char *path, char *buf, size_t cap);
 /* Read up to len bytes, fewer at the end only. The number, or -1 with errno. */
 long nl_read_all(int fd, char *to, size_t len);
 
+/* Close a descriptor, unless it is negative, and set it to -1. errno stays. */
+void nl_close(int *fd);
+
 /* Write all bytes. 0, or -1 with errno. */
 int nl_write_all(int fd, const char *from, size_t len);
 

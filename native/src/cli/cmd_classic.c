@@ -4,6 +4,7 @@
  * closes. Start several copies for several streams. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/request.h"
 #include "base/process.h"
 #include "cli/cli.h"
@@ -67,21 +68,15 @@ static int join_sink(struct classic *classic, struct nl_err *err)
 {
 	int *fd = &classic->stream->fd, error = 0, code;
 	socklen_t len = sizeof(error);
-	struct nl_address to;
 
-	nl_address_parse(classic->opts.address, classic->opts.port, &to);
-	code = nl_sock_new(&classic->opts, &to, 0, fd, err);
+	code = nl_sock_connect(&classic->opts, 0, fd, err);
 	if (code)
 		return code;
-	if (connect(*fd, (struct sockaddr *)&to.storage, to.len))
-		error = errno;
-	if (error == EINPROGRESS && wait_ready(classic, *fd, POLLOUT)) {
-		close(*fd);
-		*fd = -1;
+	if (wait_ready(classic, *fd, POLLOUT)) {
+		nl_close(fd);
 		return NL_OK;
 	}
-	if (error == EINPROGRESS)
-		getsockopt(*fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	getsockopt(*fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	return error ? nl_fail_errno(err, error, "connect to %s port %u", classic->opts.address,
 				     (unsigned)classic->opts.port)
 		     : NL_OK;
@@ -199,8 +194,7 @@ int nl_classic_main(const char *name, int argc, char **argv)
 		code = run(&classic, &err);
 	else
 		code = nl_fail_errno(&err, ENOMEM, "memory for a record");
-	if (classic.stream->fd >= 0)
-		close(classic.stream->fd);
+	nl_close(&classic.stream->fd);
 	close(classic.signals);
 	free(record);
 	free(classic.stream);

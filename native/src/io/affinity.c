@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/request.h"
+#include "net/sockopts.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -68,8 +69,7 @@ static int incoming_cpu(int fd)
 	int cpu = -1;
 	socklen_t len = sizeof(cpu);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &len))
-		return -1;
+	getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &len); /* -1 if the kernel refuses */
 	return cpu < 0 || cpu > NL_CPU_NUMBER_MAX ? -1 : cpu;
 }
 
@@ -187,13 +187,12 @@ int nl_affinity_follow(const struct nl_affinity *affinity, pthread_t thread, int
 
 void nl_affinity_describe(int fd, struct nl_stream_report *out)
 {
-	socklen_t len = sizeof(out->napi_id);
 	struct set set = own_set();
 
 	out->cpu = single(&set);
 	out->incoming_cpu = incoming_cpu(fd);
-	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &out->napi_id, &len))
-		out->napi_id = 0; /* the kernel or the device has no number */
+	/* 0: the kernel or the device has no number */
+	out->napi_id = (uint32_t)nl_sockopts_number(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID);
 }
 
 int nl_cpulist_parse(const char *text, uint16_t *cpu, size_t cap, size_t *count)

@@ -1,6 +1,7 @@
 #include "io/engine.h"
 
 #include "base/error.h"
+#include "base/files.h"
 #include "io/affinity.h"
 #include "io/io_method.h"
 #include "io/worker.h"
@@ -133,12 +134,10 @@ void nl_io_ctx_close(struct nl_io_ctx *ctx)
 {
 	if (ctx->map)
 		munmap(ctx->map, ctx->map_B);
-	if (ctx->pipe_out >= 0)
-		close(ctx->pipe_out);
-	if (ctx->pipe_in >= 0)
-		close(ctx->pipe_in);
+	nl_close(&ctx->pipe_out);
+	nl_close(&ctx->pipe_in);
 	if (ctx->owns_file)
-		close(ctx->file);
+		nl_close(&ctx->file);
 	*ctx = (struct nl_io_ctx){.file = -1, .pipe_out = -1, .pipe_in = -1};
 }
 

@@ -1,13 +1,13 @@
 /* The epoll engine: one level-triggered set per thread. A stream left with data pending is reported
  * again after the others. */
 #include "base/clock.h"
+#include "base/files.h"
 #include "io/worker.h"
 #include "io/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 enum { EVENTS = 256 };
 
@@ -180,10 +180,9 @@ static void finish(struct nl_worker *worker)
 {
 	struct set *set = worker->own;
 
-	if (set && set->fd >= 0)
-		close(set->fd);
+	if (set)
+		nl_close(&set->fd);
 	free(set);
-	worker->own = NULL;
 }
 
 const struct nl_engine nl_engine_epoll = {

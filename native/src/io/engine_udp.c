@@ -3,9 +3,11 @@
  * A stream has a TCP connection, which proves the token and releases it as ever; at the end the gen says on it
  * how many datagrams it sent (u64, network byte order). A sink sends nothing by UDP. */
 #include "base/clock.h"
+#include "base/files.h"
 #include "io/worker.h"
-#include "net/datagram.h"
 #include "net/sock.h"
+#include "net/sockopts.h"
+#include "net/wire.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -18,7 +20,6 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum {
 	BATCH = 64,          /* datagrams, or messages, of a call */
@@ -55,25 +56,22 @@ struct outgoing {
 	uint64_t next_ns;  /* time of the next turn */
 	struct mmsghdr message[BATCH];
 	struct iovec part[BATCH]; /* of each message */
-	uint8_t *memory;          /* [batch][record_B] */
+	uint8_t memory[];         /* [batch][record_B] */
 };
 
 static int prepare_gen(struct nl_worker *worker)
 {
 	const struct nl_run_opts *opts = worker->transfer->opts;
-	uint64_t fit = opts->gso ? NL_DATAGRAM_MAX_B / opts->record_B : 1;
-	uint64_t messages;
-	struct outgoing *out = calloc(1, sizeof(*out));
+	uint64_t each = nl_sooner(opts->gso ? NL_DATAGRAM_MAX_B / opts->record_B : 1, JOINED);
+	uint64_t messages = nl_sooner(BATCH, BATCH_B / opts->record_B) / each;
+	uint64_t batch = each * (messages ? messages : 1);
+	struct outgoing *out = calloc(1, sizeof(*out) + batch * opts->record_B);
 
 	if (!out)
 		return ENOMEM;
 	worker->own = out;
-	out->each = fit < JOINED ? fit : JOINED;
-	messages = nl_sooner(BATCH, BATCH_B / opts->record_B) / out->each;
-	out->batch = out->each * (messages ? messages : 1);
-	out->memory = malloc(out->batch * opts->record_B);
-	if (!out->memory)
-		return ENOMEM;
+	out->each = each;
+	out->batch = batch;
 	out->per_ns = (double)opts->pacing_Bps / (double)opts->record_B / (double)NL_NS_PER_S;
 	out->ahead_ns = opts->kernel_pacing ? AHEAD_NS : 0;
 	out->most = (uint64_t)(out->per_ns * (double)(CATCH_UP_NS + out->ahead_ns)) + 1;
@@ -194,11 +192,7 @@ static void transfer_gen(struct nl_worker *worker)
 
 static void finish_gen(struct nl_worker *worker)
 {
-	struct outgoing *out = worker->own;
-
-	if (out)
-		free(out->memory);
-	free(out);
+	free(worker->own);
 }
 
 /* -- the sink ------------------------------------------------------------------------------- */
@@ -208,31 +202,30 @@ struct incoming {
 	uint64_t ending; /* streams whose gen has ended */
 	int nap;         /* there was something in the last turn, and not much */
 	unsigned int messages;
-	uint64_t message_B;
-	uint8_t *memory; /* [messages][message_B] */
 	struct epoll_event event[BATCH];
 	struct mmsghdr message[BATCH];
 	struct iovec part[BATCH];
 	_Alignas(struct cmsghdr) uint8_t control[BATCH][CONTROL_B];
+	uint8_t memory[]; /* of the messages */
 };
 
 static int prepare_sink(struct nl_worker *worker)
 {
 	const struct nl_run_opts *opts = worker->transfer->opts;
-	struct incoming *in = calloc(1, sizeof(*in));
-	int number_B = sizeof(uint64_t), rcvbuf_B = 0;
+	unsigned int messages = opts->gro ? JOINED_MESSAGES : BATCH;
+	uint64_t message_B = opts->gro ? JOINED_B : opts->record_B + 1; /* so that a longer one shows */
+	struct incoming *in = calloc(1, sizeof(*in) + messages * message_B);
+	int number_B = sizeof(uint64_t);
 
 	if (!in)
 		return ENOMEM;
 	worker->own = in;
-	in->messages = opts->gro ? JOINED_MESSAGES : BATCH;
-	in->message_B = opts->gro ? JOINED_B : opts->record_B + 1; /* so that a longer one shows */
-	in->memory = malloc(in->messages * in->message_B);
+	in->messages = messages;
 	in->fd = epoll_create1(EPOLL_CLOEXEC);
-	if (!in->memory || in->fd < 0)
+	if (in->fd < 0)
 		return errno;
-	for (unsigned int m = 0; m < in->messages; m++) {
-		in->part[m] = (struct iovec){in->memory + m * in->message_B, in->message_B};
+	for (unsigned int m = 0; m < messages; m++) {
+		in->part[m] = (struct iovec){in->memory + m * message_B, message_B};
 		in->message[m].msg_hdr = (struct msghdr){.msg_iov = &in->part[m], .msg_iovlen = 1,
 							 .msg_control = in->control[m]};
 	}
@@ -241,8 +234,7 @@ static int prepare_sink(struct nl_worker *worker)
 		/* twice the stream's place in the thread, plus 1 for its connection */
 		struct epoll_event of_data = {EPOLLIN, {.u64 = 2 * i}}, of_end = {EPOLLIN, {.u64 = 2 * i + 1}};
 
-		getsockopt(stream->flow->fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf_B, &(socklen_t){sizeof(rcvbuf_B)});
-		stream->flow->much_B = (uint64_t)rcvbuf_B / PART_OF_BUFFER;
+		stream->flow->much_B = nl_sockopts_number(stream->flow->fd, SOL_SOCKET, SO_RCVBUF) / PART_OF_BUFFER;
 		/* not ready before the whole number of datagrams has come, or the end */
 		setsockopt(stream->fd, SOL_SOCKET, SO_RCVLOWAT, &number_B, sizeof(number_B));
 		if (epoll_ctl(in->fd, EPOLL_CTL_ADD, stream->flow->fd, &of_data) ||
@@ -272,7 +264,7 @@ static void read_control(struct msghdr *message, uint32_t *arrived_ns, int *each
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
 			memcpy(&t, CMSG_DATA(c), sizeof(t));
-			*arrived_ns = (uint32_t)((uint64_t)t.tv_sec * NL_NS_PER_S + (uint64_t)t.tv_nsec);
+			*arrived_ns = (uint32_t)nl_timespec_ns(t);
 		} else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
 			memcpy(each_B, CMSG_DATA(c), sizeof(*each_B));
 		}
@@ -403,10 +395,8 @@ static void finish_sink(struct nl_worker *worker)
 {
 	struct incoming *in = worker->own;
 
-	if (in && in->fd >= 0)
-		close(in->fd);
 	if (in)
-		free(in->memory);
+		nl_close(&in->fd);
 	free(in);
 }
 

@@ -1,4 +1,5 @@
 /* The receive methods. */
+#include "base/files.h"
 #include "io/io_method.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static int map_received(int fd, void *map, uint64_t map_B, struct kernel_zerocop
 static int probe_zerocopy(const char **what)
 {
 	size_t page_B = (size_t)sysconf(_SC_PAGESIZE);
-	int failed = -1, errnum, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int failed = -1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct kernel_zerocopy result;
 	void *map;
 
@@ -79,12 +80,9 @@ static int probe_zerocopy(const char **what)
 	if (map != MAP_FAILED) {
 		*what = "getsockopt TCP_ZEROCOPY_RECEIVE";
 		failed = map_received(fd, map, page_B, &result);
-	}
-	errnum = errno;
-	if (map != MAP_FAILED)
 		munmap(map, page_B);
-	close(fd);
-	errno = errnum;
+	}
+	nl_close(&fd);
 	return failed;
 }
 

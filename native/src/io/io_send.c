@@ -1,4 +1,5 @@
 /* The send methods. */
+#include "base/files.h"
 #include "io/io_method.h"
 #include "io/stream.h"
 
@@ -36,27 +37,21 @@ enum { REAP_SENDS = 32 };
 
 static int probe_zerocopy(const char **what)
 {
-	int on = 1, failed, errnum, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int failed, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	*what = "setsockopt SO_ZEROCOPY";
-	if (fd < 0)
-		return -1;
-	failed = setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on));
-	errnum = errno;
-	close(fd);
-	errno = errnum;
-	return failed;
+	failed = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &(int){1}, sizeof(int));
+	nl_close(&fd);
+	return -failed;
 }
 
 static int attach_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
 {
-	int on = 1;
-
 	(void)ctx;
 	stream->zc_pending = calloc(1, sizeof(*stream->zc_pending));
 	if (!stream->zc_pending)
 		return ENOMEM;
-	return setsockopt(stream->fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)) ? errno : 0;
+	return setsockopt(stream->fd, SOL_SOCKET, SO_ZEROCOPY, &(int){1}, sizeof(int)) ? errno : 0;
 }
 
 /* Read one message of the error queue; -1 if it is empty. */
@@ -115,10 +110,7 @@ static int probe_memfd(const char **what)
 	int fd = memfd_create("netlab", MFD_CLOEXEC);
 
 	*what = "memfd_create";
-	if (fd < 0)
-		return -1;
-	close(fd);
-	return 0;
+	return fd < 0 ? -1 : close(fd);
 }
 
 static ssize_t send_file(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)

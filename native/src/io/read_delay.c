@@ -1,6 +1,7 @@
 #include "io/read_delay.h"
 
 #include "base/clock.h"
+#include "net/sockopts.h"
 
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -34,15 +35,11 @@ void nl_read_delay_begin(struct nl_read_delay *delay, int fd)
 static void update(struct nl_read_delay *delay, uint64_t bytes)
 {
 	uint64_t now_ns = nl_now_ns();
-	int rcvbuf_B;
-	socklen_t len = sizeof(rcvbuf_B);
 
 	if (now_ns - delay->t_ns < UPDATE_NS)
 		return;
-	if (getsockopt(delay->fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf_B, &len))
-		rcvbuf_B = 0;
 	delay->wait_ns = nl_read_delay_ns(bytes - delay->bytes, now_ns - delay->t_ns,
-					  (uint64_t)rcvbuf_B);
+					  nl_sockopts_number(delay->fd, SOL_SOCKET, SO_RCVBUF));
 	delay->t_ns = now_ns;
 	delay->bytes = bytes;
 }

@@ -9,21 +9,13 @@
 
 enum { ATTEMPTS = 5, CLOSE_NS = 2000 }; /* three readings take far less, unless preempted */
 
-static int64_t read_ns(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * (int64_t)NL_NS_PER_S + t.tv_nsec;
-}
-
 void nl_clocks_read(struct nl_clocks *out)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
-		int64_t first = read_ns(CLOCK_MONOTONIC);
-		int64_t real = read_ns(CLOCK_REALTIME);
-		int64_t raw = read_ns(CLOCK_MONOTONIC_RAW);
-		int64_t last = read_ns(CLOCK_MONOTONIC);
+		int64_t first = (int64_t)nl_clock_ns(CLOCK_MONOTONIC);
+		int64_t real = (int64_t)nl_clock_ns(CLOCK_REALTIME);
+		int64_t raw = (int64_t)nl_clock_ns(CLOCK_MONOTONIC_RAW);
+		int64_t last = (int64_t)nl_clock_ns(CLOCK_MONOTONIC);
 		uint64_t unsure_ns = (uint64_t)(last - first);
 
 		if (i > 0 && unsure_ns >= out->unsure_ns)

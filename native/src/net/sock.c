@@ -1,6 +1,7 @@
 #include "net/sock.h"
 
 #include "base/error.h"
+#include "base/files.h"
 #include "net/sockopts.h"
 
 #include <arpa/inet.h>
@@ -47,6 +48,12 @@ int nl_address_parse(const char *text, uint64_t port, struct nl_address *out)
 	return 0;
 }
 
+/* sin_port and sin6_port have the same offset */
+static uint16_t *port_of(struct nl_address *address)
+{
+	return &((struct sockaddr_in *)&address->storage)->sin_port;
+}
+
 int nl_address_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	if (a->ss_family != b->ss_family)
@@ -58,54 +65,58 @@ int nl_address_same_host(const struct sockaddr_storage *a, const struct sockaddr
 		      &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
 }
 
-int nl_sock_bind_from(int fd, const struct nl_run_opts *opts, struct nl_err *err)
+static int bind_from(int fd, const struct nl_run_opts *opts, struct nl_err *err)
 {
 	struct nl_address address;
-	int on = 1;
 
 	if (nl_address_parse(opts->from, 0, &address))
 		return nl_fail_key(err, "from", "%s is not a numeric address", opts->from);
 	/* Choose the port at connect, so that streams to several sinks may share one. */
-	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){1}, sizeof(int));
 	if (bind(fd, (struct sockaddr *)&address.storage, address.len))
 		return nl_fail_errno(err, errno, "bind %s", opts->from);
 	return NL_OK;
 }
 
-int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, uint64_t stream,
-		int *fd, struct nl_err *err)
+static int new_socket(int family, int type, int *fd, struct nl_err *err)
 {
-	int family = address->storage.ss_family, code;
+	*fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return *fd < 0 ? nl_fail_errno(err, errno, "socket") : NL_OK;
+}
 
-	*fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*fd < 0)
-		return nl_fail_errno(err, errno, "socket");
-	code = nl_sockopts_set(*fd, opts, family, stream, err);
-	if (code) {
-		close(*fd);
-		*fd = -1;
-	}
-	return code;
+int nl_sock_connect(const struct nl_run_opts *opts, uint64_t stream, int *fd, struct nl_err *err)
+{
+	struct nl_address to;
+
+	if (nl_address_parse(opts->address, opts->port, &to))
+		return nl_fail_key(err, "to", "%s is not a numeric address", opts->address);
+	if (new_socket(to.storage.ss_family, SOCK_STREAM, fd, err) ||
+	    nl_sockopts_set(*fd, opts, to.storage.ss_family, stream, err) ||
+	    (opts->from[0] && bind_from(*fd, opts, err)))
+		return err->code;
+	if (connect(*fd, (const struct sockaddr *)&to.storage, to.len) && errno != EINPROGRESS)
+		return nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts->address, opts->port);
+	return NL_OK;
 }
 
 int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_t *port,
 		   struct nl_err *err)
 {
 	struct nl_address address;
-	int code, on = 1;
+	int code;
 
 	if (nl_address_parse(opts->address, opts->port, &address))
 		return nl_fail_key(err, "bind", "%s is not a numeric address", opts->address);
-	code = nl_sock_new(opts, &address, 0, fd, err);
-	if (code)
-		return code;
+	if (new_socket(address.storage.ss_family, SOCK_STREAM, fd, err))
+		return err->code;
+	code = nl_sockopts_set(*fd, opts, address.storage.ss_family, 0, err);
 	/* report an unsupported option of any stream here; the listener keeps stream 0's */
 	for (uint64_t i = nl_sockopts_congestions(opts); !code && i-- > 0;)
 		code = nl_sockopts_congestion(*fd, opts, i, err);
 	/* allow the next run to bind the same port despite TIME_WAIT */
-	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	if (address.storage.ss_family == AF_INET6)
-		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
 	if (code)
 		; /* err is filled */
 	else if (bind(*fd, (struct sockaddr *)&address.storage, address.len))
@@ -114,35 +125,30 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 		code = nl_fail_errno(err, errno, "listen on %s port %" PRIu64, opts->address, opts->port);
 	else if (getsockname(*fd, (struct sockaddr *)&address.storage, &address.len))
 		code = nl_fail_errno(err, errno, "getsockname");
-	if (code) {
-		close(*fd);
-		*fd = -1;
-		return code;
-	}
-	/* sin_port and sin6_port have the same offset */
-	*port = ntohs(((struct sockaddr_in *)&address.storage)->sin_port);
-	return NL_OK;
+	if (code)
+		nl_close(fd);
+	*port = ntohs(*port_of(&address));
+	return code;
 }
 
 static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_address *address,
 		      struct nl_err *err)
 {
 	const struct sockaddr *to = (const struct sockaddr *)&address->storage;
-	int on = 1;
 
 	if (opts->udp) /* the streams' sockets have the same port */
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &(int){1}, sizeof(int)))
 		return nl_fail_errno(err, errno, "SO_TIMESTAMPNS");
 	if (nl_sockopts_dscp(fd, opts->latency_dscp, address->storage.ss_family, err))
 		return err->code;
 	if (opts->role == NL_GEN) {
-		if (opts->from[0] && nl_sock_bind_from(fd, opts, err))
+		if (opts->from[0] && bind_from(fd, opts, err))
 			return err->code;
 		return connect(fd, to, address->len) ? nl_fail_errno(err, errno, "connect to %s", opts->address) : NL_OK;
 	}
 	if (address->storage.ss_family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
 	return bind(fd, to, address->len)
 		       ? nl_fail_option(err, opts->udp ? "udp" : "latency_interval_ms", errno, "bind %s UDP port",
 					opts->address)
@@ -152,20 +158,13 @@ static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_ad
 int nl_sock_probe(const struct nl_run_opts *opts, uint32_t port, int *fd, struct nl_err *err)
 {
 	struct nl_address address;
-	int code;
 
 	if (nl_address_parse(opts->address, port, &address))
 		return nl_fail_key(err, opts->role == NL_GEN ? "to" : "bind", "%s is not a numeric address",
 				   opts->address);
-	*fd = socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*fd < 0)
-		return nl_fail_errno(err, errno, "socket");
-	code = open_probe(*fd, opts, &address, err);
-	if (code) {
-		close(*fd);
-		*fd = -1;
-	}
-	return code;
+	if (new_socket(address.storage.ss_family, SOCK_DGRAM, fd, err))
+		return err->code;
+	return open_probe(*fd, opts, &address, err);
 }
 
 static int check_mtu(const struct nl_run_opts *opts, int fd, int family, struct nl_err *err)
@@ -184,12 +183,6 @@ static int check_mtu(const struct nl_run_opts *opts, int fd, int family, struct 
 	return NL_OK;
 }
 
-/* sin_port and sin6_port have the same offset */
-static uint16_t *port_of(struct nl_address *address)
-{
-	return &((struct sockaddr_in *)&address->storage)->sin_port;
-}
-
 int nl_sock_datagrams(const struct nl_run_opts *opts, int tcp, uint16_t *port, int *fd, struct nl_err *err)
 {
 	struct nl_address own = {.len = sizeof(own.storage)}, peer = {.len = sizeof(peer.storage)};
@@ -199,10 +192,7 @@ int nl_sock_datagrams(const struct nl_run_opts *opts, int tcp, uint16_t *port, i
 	    getpeername(tcp, (struct sockaddr *)&peer.storage, &peer.len))
 		return nl_fail_errno(err, errno, "addresses of a connection");
 	family = own.storage.ss_family;
-	*fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*fd < 0)
-		return nl_fail_errno(err, errno, "socket");
-	if (nl_sockopts_datagrams(*fd, opts, family, err))
+	if (new_socket(family, SOCK_DGRAM, fd, err) || nl_sockopts_datagrams(*fd, opts, family, err))
 		return err->code;
 	*port_of(gen ? &own : &peer) = gen ? 0 : htons(*port);
 	if (bind(*fd, (const struct sockaddr *)&own.storage, own.len))
@@ -234,15 +224,10 @@ int nl_sock_blocking(int fd)
 
 void nl_sock_describe(int fd, struct nl_stream_report *out)
 {
-	int size = 0;
-	socklen_t len = sizeof(size);
+	socklen_t len = sizeof(out->congestion) - 1;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, &len) == 0)
-		out->sndbuf_B = (uint64_t)size;
-	len = sizeof(size);
-	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len) == 0)
-		out->rcvbuf_B = (uint64_t)size;
-	len = sizeof(out->congestion) - 1;
+	out->sndbuf_B = nl_sockopts_number(fd, SOL_SOCKET, SO_SNDBUF);
+	out->rcvbuf_B = nl_sockopts_number(fd, SOL_SOCKET, SO_RCVBUF);
 	memset(out->congestion, 0, sizeof(out->congestion));
 	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, out->congestion, &len))
 		out->congestion[0] = '\0';

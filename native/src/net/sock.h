@@ -18,20 +18,18 @@ int nl_address_parse(const char *text, uint64_t port, struct nl_address *out);
 /* True if family and address are equal; the ports may differ. */
 int nl_address_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
-/* Bind a gen's socket to opts->from before it connects; the kernel chooses the port. */
-int nl_sock_bind_from(int fd, const struct nl_run_opts *opts, struct nl_err *err);
+/* A socket with the options of the run and that stream, nonblocking and close-on-exec, that begins to
+ * connect to the sink, bound to opts->from unless it is empty; the kernel chooses the port. The caller closes
+ * *fd also after an error, unless it is negative. */
+int nl_sock_connect(const struct nl_run_opts *opts, uint64_t stream, int *fd, struct nl_err *err);
 
-/* A socket of the address's family with the options of the run and that stream;
- * nonblocking, close-on-exec. */
-int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, uint64_t stream,
-		int *fd, struct nl_err *err);
-
-/* nl_sock_new, bound and listening; *port receives the bound port. */
+/* The same, bound to the sink's address and listening; *port receives the bound port. */
 int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_t *port,
 		   struct nl_err *err);
 
 /* A datagram socket with arrival times of the kernel: of a gen connected to the sink, of a sink bound to
- * port, which may be in use; of a UDP run the streams' sockets are bound to it as well. */
+ * port, which may be in use; of a UDP run the streams' sockets are bound to it as well. *fd is the caller's,
+ * as above. */
 int nl_sock_probe(const struct nl_run_opts *opts, uint32_t port, int *fd, struct nl_err *err);
 
 /* A socket for the datagrams of a stream, connected to the same peer as its TCP connection. *port is that of

@@ -24,5 +24,8 @@ uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts);
 /* Set the code point of the packets; 0: none. An error names the option dscp. */
 int nl_sockopts_dscp(int fd, uint64_t dscp, int family, struct nl_err *err);
 
+/* The value of an option that is one number; 0 without it. */
+uint64_t nl_sockopts_number(int fd, int level, int name);
+
 /* Read a connected socket's pacing_Bps, dscp, mss_B, nodelay and busy_poll_us. */
 void nl_sockopts_describe(int fd, struct nl_stream_report *out);

@@ -6,9 +6,10 @@
 #include "base/process.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "net/hello.h"
+#include "base/files.h"
 #include "net/sock.h"
 #include "net/sockopts.h"
+#include "net/wire.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -219,8 +220,7 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	while (a->count)
 		reject(a, 0, &run->report.rejected.late);
 	free(a);
-	close(run->listener);
-	run->listener = -1;
+	nl_close(&run->listener);
 	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++) {
 		struct nl_stream *stream = &run->transfer.stream[i];
 

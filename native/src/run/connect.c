@@ -2,16 +2,15 @@
  * before the data. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "net/hello.h"
+#include "base/files.h"
 #include "net/sock.h"
+#include "net/wire.h"
 #include "run/run.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* More at once would overflow the sink's backlog and delay a retry by one second. */
 enum { CONNECTING_MAX = 128 };
@@ -71,42 +70,40 @@ static int wait_for_some(struct waiting *w, struct nl_err *err)
 	return code;
 }
 
-static int send_hello(struct nl_run *run, uint64_t id, int *done, struct nl_err *err)
+int nl_gen_hello(const struct nl_run_opts *opts, int fd, uint64_t id, struct nl_flow *flow, struct nl_err *err)
 {
-	const struct nl_run_opts *opts = &run->opts;
-	struct nl_hello hello = {.run = opts->run, .stream = (uint32_t)id};
-	struct nl_stream *stream = &run->transfer.stream[id];
+	/* the connection of a UDP run's latency probe has no datagrams, but its hello has a port */
+	struct nl_hello hello = {.stream = (uint32_t)id, .port = (uint16_t)opts->udp};
 	uint8_t bytes[NL_HELLO_B];
-	int fd = stream->fd, error = 0;
+	int error = 0;
 	socklen_t len = sizeof(error);
 
 	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	if (error)
 		return nl_fail_errno(err, error, "connect to %s port %" PRIu64, opts->address, opts->port);
-	if (stream->flow && nl_sock_datagrams(opts, fd, &hello.port, &stream->flow->fd, err))
+	if (flow && nl_sock_datagrams(opts, fd, &hello.port, &flow->fd, err))
 		return err->code;
-	memcpy(hello.token, opts->token, sizeof(hello.token));
-	nl_hello_write(bytes, &hello);
+	nl_hello_write(bytes, opts, &hello);
 	/* an empty send buffer has room for 64 bytes */
 	if (send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) != (ssize_t)sizeof(bytes))
 		return nl_fail_errno(err, errno, "hello of stream %" PRIu64, id);
-	*done = 1;
 	return NL_OK;
 }
 
-static int open_stream(struct waiting *w, const struct nl_address *to, uint64_t id, struct nl_err *err)
+static int send_hello(struct nl_run *run, uint64_t id, int *done, struct nl_err *err)
 {
-	const struct nl_run_opts *opts = &w->run->opts;
-	struct nl_stream *stream = &w->run->transfer.stream[id];
-	int code = nl_sock_new(opts, to, id, &stream->fd, err);
+	const struct nl_stream *stream = &run->transfer.stream[id];
+	int code = nl_gen_hello(&run->opts, stream->fd, id, stream->flow, err);
 
-	if (!code && opts->from[0])
-		code = nl_sock_bind_from(stream->fd, opts, err);
-	if (code)
-		return code;
-	if (connect(stream->fd, (const struct sockaddr *)&to->storage, to->len) && errno != EINPROGRESS)
-		return nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts->address, opts->port);
-	return watch_fd(w, stream->fd, EPOLLOUT, id, err);
+	*done = !code;
+	return code;
+}
+
+static int open_stream(struct waiting *w, uint64_t id, struct nl_err *err)
+{
+	int *fd = &w->run->transfer.stream[id].fd, code = nl_sock_connect(&w->run->opts, id, fd, err);
+
+	return code ? code : watch_fd(w, *fd, EPOLLOUT, id, err);
 }
 
 int nl_gen_connect(struct nl_run *run, struct nl_err *err)
@@ -114,21 +111,16 @@ int nl_gen_connect(struct nl_run *run, struct nl_err *err)
 	struct waiting w = {.run = run, .what = "answer", .take = send_hello,
 			    .deadline_ns = nl_now_ns() + run->opts.connect_ms * NL_NS_PER_MS};
 	uint64_t opened = 0;
-	struct nl_address to;
-	int code;
+	int code = begin(&w, err);
 
-	if (nl_address_parse(run->opts.address, run->opts.port, &to))
-		return nl_fail_key(err, "to", "%s is not a numeric address", run->opts.address);
-	code = begin(&w, err);
 	while (!code && w.left > 0 && !atomic_load(&run->stop_requested)) {
 		while (!code && opened < run->opts.streams &&
 		       opened + w.left - run->opts.streams < CONNECTING_MAX)
-			code = open_stream(&w, &to, opened++, err);
+			code = open_stream(&w, opened++, err);
 		if (!code)
 			code = wait_for_some(&w, err);
 	}
-	if (w.set >= 0)
-		close(w.set);
+	nl_close(&w.set);
 	return code;
 }
 
@@ -162,7 +154,6 @@ int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 	while (!code && w.left > 0 && !atomic_load(&run->stop_requested))
 		code = wait_for_some(&w, err);
 	run->report.t_let_go_ns = nl_now_ns();
-	if (w.set >= 0)
-		close(w.set);
+	nl_close(&w.set);
 	return code;
 }

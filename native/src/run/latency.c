@@ -6,12 +6,12 @@
  * Questions go as datagrams, over a TCP connection of their own, or both. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/prng.h"
 #include "meter/meter_poll.h"
-#include "net/hello.h"
-#include "net/probe.h"
 #include "net/sock.h"
 #include "net/sockopts.h"
+#include "net/wire.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -79,13 +79,12 @@ uint64_t nl_stamp_ns(struct nl_clock_steps *steps, const struct nl_clocks *now, 
 /* Time that the kernel stamped, or the present: it begins to stamp some time after it is asked to. */
 static uint64_t stamp_of(struct msghdr *message)
 {
-	struct timespec t;
+	struct timespec t = nl_timespec(nl_clock_ns(CLOCK_REALTIME));
 
-	clock_gettime(CLOCK_REALTIME, &t);
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS)
 			memcpy(&t, CMSG_DATA(c), sizeof(t));
-	return (uint64_t)t.tv_sec * NL_NS_PER_S + (uint64_t)t.tv_nsec;
+	return nl_timespec_ns(t);
 }
 
 static int is_open(const struct channel *c)
@@ -323,11 +322,9 @@ static void *send_probes(void *argument)
 
 static int set_stream(int fd, struct nl_err *err)
 {
-	int on = 1;
-
 	/* a question does not wait for the acknowledgement of the one before */
-	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &(int){1}, sizeof(int)))
 		return nl_fail_errno(err, errno, "options of the latency probe's connection");
 	return NL_OK;
 }
@@ -335,16 +332,13 @@ static int set_stream(int fd, struct nl_err *err)
 int nl_latency_take(struct nl_run *run, int fd)
 {
 	struct nl_latency_probe *p = run->latency;
+	int family = (int)nl_sockopts_number(fd, SOL_SOCKET, SO_DOMAIN), none = -1;
 	struct nl_err ignored;
-	int family, none = -1;
-	socklen_t len = sizeof(family);
 
-	getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
 	/* without an option the run is as good, and its probes are not: they have no RTT */
 	if (nl_sockopts_congestion(fd, &run->opts, 0, &ignored) || set_stream(fd, &ignored) ||
-	    nl_sockopts_dscp(fd, run->opts.latency_dscp, family, &ignored))
-		return -1;
-	if (!atomic_compare_exchange_strong(&p->channel[TCP].fd, &none, fd))
+	    nl_sockopts_dscp(fd, run->opts.latency_dscp, family, &ignored) ||
+	    !atomic_compare_exchange_strong(&p->channel[TCP].fd, &none, fd))
 		return -1;
 	(void)!write(p->notice, &(uint64_t){1}, sizeof(uint64_t));
 	return 0;
@@ -354,35 +348,22 @@ int nl_latency_take(struct nl_run *run, int fd)
 static int connect_stream(struct nl_latency_probe *p, struct nl_err *err)
 {
 	struct nl_run_opts opts = p->run->opts;
-	struct nl_hello hello = {.run = opts.run, .stream = (uint32_t)opts.streams, .port = (uint16_t)opts.udp};
-	struct pollfd fds[] = {{.events = POLLOUT}, {.fd = p->run->wake, .events = POLLIN}};
-	uint8_t bytes[NL_HELLO_B];
-	struct nl_address to;
-	int fd, ready;
+	struct pollfd fds[] = {{.fd = -1, .events = POLLOUT}, {.fd = p->run->wake, .events = POLLIN}};
+	int code, ready;
 
 	opts.dscp = opts.latency_dscp ? opts.latency_dscp : opts.dscp;
 	opts.pacing_Bps = 0;
-	if (nl_address_parse(opts.address, opts.port, &to))
-		return nl_fail_key(err, "to", "%s is not a numeric address", opts.address);
-	if (nl_sock_new(&opts, &to, 0, &fd, err))
+	code = nl_sock_connect(&opts, 0, &fds[0].fd, err);
+	atomic_store(&p->channel[TCP].fd, fds[0].fd);
+	if (code || set_stream(fds[0].fd, err))
 		return err->code;
-	atomic_store(&p->channel[TCP].fd, fd);
-	if (set_stream(fd, err) || (opts.from[0] && nl_sock_bind_from(fd, &opts, err)))
-		return err->code;
-	if (connect(fd, (const struct sockaddr *)&to.storage, to.len) && errno != EINPROGRESS)
-		return nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts.address, opts.port);
-	fds[0].fd = fd;
 	ready = poll(fds, 2, nl_poll_ms(nl_now_ns() + opts.connect_ms * NL_NS_PER_MS));
 	if (atomic_load(&p->run->stop_requested))
 		return NL_OK;
 	if (!ready)
 		return nl_fail(err, NL_TIMEOUT, "%s port %" PRIu64 " did not answer within %" PRIu64 " ms", opts.address,
 			       opts.port, opts.connect_ms);
-	memcpy(hello.token, opts.token, sizeof(hello.token));
-	nl_hello_write(bytes, &hello);
-	return send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) == (ssize_t)sizeof(bytes)
-		       ? NL_OK
-		       : nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts.address, opts.port);
+	return nl_gen_hello(&opts, fds[0].fd, opts.streams, NULL, err);
 }
 
 /* -- both ends ------------------------------------------------------------------------------- */
@@ -408,7 +389,7 @@ int nl_latency_open(struct nl_run *run, struct nl_err *err)
 	const struct nl_run_opts *opts = &run->opts;
 	uint32_t port = opts->role == NL_SINK ? run->port : (uint32_t)opts->port;
 	struct nl_latency_probe *p;
-	int fd = -1;
+	int fd = -1, code = NL_OK;
 
 	if (!opts->latency_interval_ms)
 		return NL_OK;
@@ -417,26 +398,27 @@ int nl_latency_open(struct nl_run *run, struct nl_err *err)
 		return nl_fail_errno(err, ENOMEM, "memory for the latency probe");
 	p->run = run;
 	p->channel[TCP].is_stream = 1;
+	p->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->notice < 0)
+		code = nl_fail_errno(err, errno, "eventfd");
 	for (int i = 0; i < CHANNELS; i++) {
 		struct channel *c = &p->channel[i];
 
 		c->report = &run->report.latency[i];
 		atomic_init(&c->fd, -1);
-		if (!(opts->latency_probe & (1U << i)))
-			continue;
-		c->report->interval_ms = opts->latency_interval_ms;
-		if (opts->role == NL_GEN && open_rows(p, c, err))
-			return err->code;
+		if (opts->latency_probe & (1U << i))
+			c->report->interval_ms = opts->latency_interval_ms;
+		if (!code && opts->role == NL_GEN && c->report->interval_ms)
+			code = open_rows(p, c, err);
 	}
-	p->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (p->notice < 0)
-		return nl_fail_errno(err, errno, "eventfd");
+	if (code)
+		return code;
 	if (opts->role == NL_SINK && nl_address_parse(opts->from, 0, &p->from))
 		return nl_fail_key(err, "from", "%s is not a numeric address", opts->from);
-	if (p->channel[UDP].report->interval_ms && nl_sock_probe(opts, port, &fd, err))
-		return err->code;
+	if (p->channel[UDP].report->interval_ms)
+		code = nl_sock_probe(opts, port, &fd, err);
 	atomic_store(&p->channel[UDP].fd, fd);
-	return NL_OK;
+	return code;
 }
 
 int nl_latency_start(struct nl_run *run, struct nl_err *err)
@@ -493,13 +475,11 @@ void nl_latency_free(struct nl_run *run)
 	if (!p)
 		return;
 	for (int i = 0; i < CHANNELS; i++) {
-		int fd = p->channel[i].report ? atomic_load(&p->channel[i].fd) : -1;
+		int fd = atomic_load(&p->channel[i].fd);
 
-		if (fd >= 0)
-			close(fd);
+		nl_close(&fd);
 		free(run->report.latency[i].row);
 	}
-	if (p->notice > 0)
-		close(p->notice);
+	nl_close(&p->notice);
 	free(p);
 }

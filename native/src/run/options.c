@@ -2,8 +2,8 @@
 
 #include "io/affinity.h"
 #include "base/error.h"
-#include "net/datagram.h"
 #include "net/sock.h"
+#include "net/wire.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -200,7 +200,9 @@ static int set_word(const struct nl_option *option, const char *text, uint64_t *
 static int set(struct nl_run_opts *opts, const struct nl_option *option, const char *text,
 	       struct nl_err *err)
 {
-	int (*check)(const struct nl_option *, const char *, struct nl_err *) = NULL;
+	static int (*const check[])(const struct nl_option *, const char *, struct nl_err *) = {
+		[NL_KIND_ADDRESS] = check_address, [NL_KIND_WORD] = check_names,
+		[NL_KIND_INTERFACE] = check_name, [NL_KIND_CPUS] = check_cpus};
 	void *field = (char *)opts + option->offset;
 	uint64_t *number = field;
 	uint8_t token[NL_TOKEN_B];
@@ -223,24 +225,16 @@ static int set(struct nl_run_opts *opts, const struct nl_option *option, const c
 		memcpy(field, token, sizeof(token));
 		return NL_OK;
 	case NL_KIND_ADDRESS:
-		check = check_address;
-		break;
 	case NL_KIND_WORD:
-		check = check_names;
-		break;
 	case NL_KIND_INTERFACE:
-		check = check_name;
-		break;
 	case NL_KIND_CPUS:
-		check = check_cpus;
-		break;
+		if (check[option->kind](option, text, err))
+			return NL_BAD_REQUEST;
+		memcpy(field, text, strlen(text) + 1);
+		return NL_OK;
 	default:
 		return set_word(option, text, field, err);
 	}
-	if (check(option, text, err))
-		return NL_BAD_REQUEST;
-	memcpy(field, text, strlen(text) + 1);
-	return NL_OK;
 }
 
 void nl_run_opts_init(struct nl_run_opts *opts, int role)

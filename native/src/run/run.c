@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/process.h"
 #include "io/engine.h"
 #include "io/worker.h"
@@ -215,13 +216,9 @@ static uint64_t rejected_datagrams(int fd)
 static void close_streams(struct nl_run *run)
 {
 	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++) {
-		if (run->transfer.stream[i].fd >= 0)
-			close(run->transfer.stream[i].fd);
-		run->transfer.stream[i].fd = -1;
-		if (run->flow && run->flow[i].fd >= 0)
-			close(run->flow[i].fd);
+		nl_close(&run->transfer.stream[i].fd);
 		if (run->flow)
-			run->flow[i].fd = -1;
+			nl_close(&run->flow[i].fd);
 	}
 }
 
@@ -231,14 +228,10 @@ void nl_run_free(struct nl_run *run)
 		return;
 	nl_latency_free(run);
 	close_streams(run);
-	if (run->listener >= 0)
-		close(run->listener);
-	if (run->wake >= 0)
-		close(run->wake);
-	if (run->udp_port >= 0)
-		close(run->udp_port);
-	if (run->transfer.file >= 0)
-		close(run->transfer.file);
+	nl_close(&run->listener);
+	nl_close(&run->wake);
+	nl_close(&run->udp_port);
+	nl_close(&run->transfer.file);
 	if (run->transfer.buffers)
 		munmap(run->transfer.buffers, run->transfer.buffers_B);
 	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++)

@@ -23,6 +23,10 @@ struct nl_run {
 int nl_sink_accept(struct nl_run *run, struct nl_err *err);
 int nl_gen_connect(struct nl_run *run, struct nl_err *err);
 
+/* Send the hello of stream id over fd, or fail with the reason that fd has not connected. flow: of a UDP run's
+ * stream, which gets its socket; else NULL. */
+int nl_gen_hello(const struct nl_run_opts *opts, int fd, uint64_t id, struct nl_flow *flow, struct nl_err *err);
+
 /* Sink: send G on every stream. Gen: wait for it on every stream. */
 int nl_sink_go(struct nl_run *run, struct nl_err *err);
 int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);

@@ -1,6 +1,6 @@
 #include "fuzz.h"
 #include "io/sequence.h"
-#include "net/datagram.h"
+#include "net/wire.h"
 
 /* The first byte of the input is the length of each datagram in it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

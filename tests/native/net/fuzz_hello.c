@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "net/hello.h"
+#include "net/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (nl_hello_check(data, &opts, &hello) != NL_HELLO_OK)
 		return 0;
 	/* an accepted hello equals the one that would be written */
-	nl_hello_write(again, &hello);
+	nl_hello_write(again, &opts, &hello);
 	want(hello.stream < 100 && memcmp(again, data, len) == 0);
 	return 0;
 }

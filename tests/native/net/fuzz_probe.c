@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "net/probe.h"
+#include "net/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

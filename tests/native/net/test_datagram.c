@@ -1,5 +1,5 @@
 #include "check.h"
-#include "net/datagram.h"
+#include "net/wire.h"
 
 static const uint8_t token[NL_TOKEN_B] = {9, 8, 7, 6, 5};
 static const struct nl_datagram sent = {.sequence = 0x0102030405060708, .sent_ns = 0x0a0b0c0d};

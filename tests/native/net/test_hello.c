@@ -1,13 +1,14 @@
 #include "check.h"
-#include "net/hello.h"
+#include "net/wire.h"
 
-static const struct nl_hello sent = {.run = 0x0102030405060708, .stream = 3, .token = {9, 8, 7}};
+static const struct nl_run_opts run = {.run = 0x0102030405060708, .streams = 4, .token = {9, 8, 7}};
+static const struct nl_hello sent = {.stream = 3};
 
 static enum nl_hello_code check(const uint8_t *bytes, uint64_t udp, struct nl_hello *out)
 {
-	struct nl_run_opts opts = {.run = sent.run, .streams = 4, .udp = udp};
+	struct nl_run_opts opts = run;
 
-	memcpy(opts.token, sent.token, sizeof(opts.token));
+	opts.udp = udp;
 	return nl_hello_check(bytes, &opts, out);
 }
 
@@ -16,7 +17,7 @@ TEST(the_layout_is_that_of_the_protocol_and_accepted)
 	uint8_t bytes[NL_HELLO_B];
 	struct nl_hello out = {.stream = 99};
 
-	nl_hello_write(bytes, &sent);
+	nl_hello_write(bytes, &run, &sent);
 	CHECK(memcmp(bytes, "NLHELLO1\0\0\0\2\0\0\0\3\1\2\3\4\5\6\7\10\11\10\7", 27) == 0);
 	for (int i = 27; i < NL_HELLO_B; i++)
 		CHECK(bytes[i] == 0);
@@ -36,7 +37,7 @@ TEST(any_changed_byte_is_rejected_with_its_code)
 					  : i < 40 ? NL_HELLO_TOKEN
 						   : NL_HELLO_MAGIC;
 
-		nl_hello_write(bytes, &sent);
+		nl_hello_write(bytes, &run, &sent);
 		bytes[i] ^= 0x40;
 		CHECK(check(bytes, 0, &out) == want);
 		CHECK(out.stream == 99);
@@ -45,13 +46,12 @@ TEST(any_changed_byte_is_rejected_with_its_code)
 
 TEST(the_probe_over_tcp_is_the_stream_after_the_last_if_it_was_asked_for)
 {
-	struct nl_run_opts opts = {.run = sent.run, .streams = 4, .latency_probe = 3};
-	struct nl_hello with = sent, out = {0};
+	struct nl_hello with = {.stream = 4}, out = {0};
+	struct nl_run_opts opts = run;
 	uint8_t bytes[NL_HELLO_B];
 
-	memcpy(opts.token, sent.token, sizeof(opts.token));
-	with.stream = 4;
-	nl_hello_write(bytes, &with);
+	opts.latency_probe = 3;
+	nl_hello_write(bytes, &run, &with);
 	CHECK(nl_hello_check(bytes, &opts, &out) == NL_HELLO_STREAM);
 	opts.latency_interval_ms = 10;
 	CHECK(nl_hello_check(bytes, &opts, &out) == NL_HELLO_OK && out.stream == 4);
@@ -64,10 +64,10 @@ TEST(a_udp_run_has_the_port_of_the_datagrams_and_no_other_run_does)
 	struct nl_hello with = sent, out = {0};
 	uint8_t bytes[NL_HELLO_B];
 
-	nl_hello_write(bytes, &with);
+	nl_hello_write(bytes, &run, &with);
 	CHECK(check(bytes, 1, &out) == NL_HELLO_MAGIC);
 	with.port = 0x1234;
-	nl_hello_write(bytes, &with);
+	nl_hello_write(bytes, &run, &with);
 	CHECK(bytes[40] == 0x12 && bytes[41] == 0x34);
 	CHECK(check(bytes, 0, &out) == NL_HELLO_MAGIC);
 	CHECK(check(bytes, 1, &out) == NL_HELLO_OK && out.port == 0x1234);

@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "meter/meter_poll.h"
-#include "net/probe.h"
+#include "net/wire.h"
 #include "run/run.h"
 
 static const struct nl_run_opts opts = {.run = 0x0102030405060708, .token = {9, 8, 7}};
