@@ -383,9 +383,6 @@ def ratio_axis(ax: Axes, reach: tuple[float, float]) -> None:
     ax.grid(axis="x", visible=True)
 
 
-# Theme of all netlab figures: fonts, sizes, spines and grid.
-
-
 # Colours, markers and dashes by meaning: an MTU, a tuning, then or now, or something else.
 #
 # Lines differ in colour, marker and dash at once, so a chart stays readable in grey print and with
@@ -495,42 +492,17 @@ def text_colour(colour: ColorType) -> str:
 CHART_SIZE_IN = (6.4, 3.9)
 SMALL_CHART_SIZE_IN = (3.7, 3.0)
 
-_RC: dict[str, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "netlab",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
-    "font.size": 10,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.8,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 5.5,
-    "figure.figsize": CHART_SIZE_IN,
-    "figure.constrained_layout.use": True,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-}
+_RC = mpl.rc_params_from_file(
+    Path(__file__).with_name("netlab.mplstyle"), use_default_template=False
+)
 
 
 @contextmanager
 def theme() -> Iterator[None]:
     """Context and decorator with netlab's theme; global settings stay unchanged."""
-    base = {**sns.plotting_context("notebook"), **sns.axes_style("ticks")}
+    base: dict = {**sns.plotting_context("notebook"), **sns.axes_style("ticks")}
     colours = {"axes.prop_cycle": rcsetup.cycler(color=PALETTE), "patch.facecolor": PALETTE[0]}
-    with mpl.rc_context(base | colours | _RC):
+    with mpl.rc_context(base | colours | dict(_RC)):
         yield
 
 
