@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli import options
 from netlab.cli.main import main
-from netlab.cli.options import (
-    file_option,
-    load_measurable,
-    load_study,
-    note,
-    results_option,
-    study_argument,
-    timing_options,
-)
 from netlab.cli.studies import exit_code, measure, reached
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
@@ -51,7 +43,7 @@ CHART_S = 3.0
     default="goodput",
     help="Highest goodput, or least CPU time per byte of both hosts.",
 )
-@click.option("--seconds", type=float, default=120.0, help="Budget of the search.")
+@click.option("--seconds", default=120.0, help="Budget of the search.")
 @click.option(
     "--direction",
     type=click.Choice(["->", "<->"]),
@@ -81,12 +73,12 @@ CHART_S = 3.0
     "--noisy", is_flag=True, help="Use runs with steal, foreign load or a late emulator too."
 )
 @click.option("--seed", type=int, help="Seed of the shuffled order. Default: the study's.")
-@file_option(
+@options.file_option(
     "--output",
     help="YAML file for the winner, JSON beside it. Default: STUDY-PATH.yml in --results.",
 )
-@results_option(place="autotune")
-@file_option("--chart", help="Draw the search into this .svg or .png.")
+@options.results_option(place="autotune")
+@options.file_option("--chart", help="Draw the search into this .svg or .png.")
 def autotune_command(
     path: str,
     study: str | None,
@@ -119,7 +111,7 @@ def autotune_command(
         _check_ending(key, file, endings, code="E-CLI-001")
     from netlab.autotune.request import SearchRequest, default_study
 
-    loaded = default_study() if study is None else load_measurable(study)
+    loaded = default_study() if study is None else options.load_measurable(study)
     ask = SearchRequest(study=loaded, path=path, given=given, **asked)
     # Import what takes long after the options are validated.
     from netlab.autotune.report import as_json, conclusion, table, to_text, write_fragment
@@ -129,7 +121,7 @@ def autotune_command(
     if chart is not None:
         from netlab.charts.experiments import save_chart, search_alt, search_panels
     closing_s = CLOSING_S + (CHART_S if chart is not None else 0.0)
-    tuned = autotune(ask, began_s=began_s, closing_s=closing_s, say=note)
+    tuned = autotune(ask, began_s=began_s, closing_s=closing_s, say=options.note)
     target = output or (results or paths.results_dir("autotune")) / f"{loaded.name}-{path}.yml"
     document = write_json(target.with_suffix(".json"), as_json(tuned))
     concluded = tuned.outcome.verdict != NO_CONCLUSION
@@ -155,7 +147,7 @@ def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code
 
 
 @main.command("screen")
-@study_argument
+@options.study_argument
 @click.option("--tuning", required=True, help="Tuning of the study, or one that netlab brings.")
 @click.option("--group", "group_name", help="Group to measure. Default: the study's only one.")
 @click.option("--streams", type=int, help="TCP streams. Default: the group's first.")
@@ -167,21 +159,14 @@ def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code
     help="Rows to measure; auto: full for up to 4 knobs, else folded.",
 )
 @click.option(
-    "--same-within",
-    "same_within_percent",
-    type=float,
-    default=5.0,
-    help="Bound of 'the same', per cent.",
+    "--same-within", "same_within_percent", default=5.0, help="Bound of 'the same', per cent."
 )
 @click.option(
-    "--confirm-rounds",
-    type=int,
-    default=10,
-    help="Rounds that compare the least set with the whole tuning.",
+    "--confirm-rounds", default=10, help="Rounds that compare the least set with the whole tuning."
 )
-@timing_options
-@results_option(place="STUDY/screens/TUNING")
-@file_option(
+@options.timing_options
+@options.results_option(place="STUDY/screens/TUNING")
+@options.file_option(
     "--output", help="YAML file for the least set. Default: TUNING-least.yml in --results."
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Show rows and time; measure nothing.")
@@ -207,7 +192,7 @@ def screen_command(
 
     own = {field.name for field in fields(ScreenRequest)}
     timing = {name: asked.pop(name) for name in list(asked) if name not in own}
-    ask = ScreenRequest(study=load_study(study, **timing), **asked)
+    ask = ScreenRequest(study=options.load_study(study, **timing), **asked)
     if only_plan:
         _show_plan(ask)
         return
@@ -216,10 +201,9 @@ def screen_command(
     from netlab.screen.run import screen, write_files
 
     place = results or ask.directory
-    found = screen(ask, place, watch=partial(Progress, report=False), say=note)
-    files = write_files(found, place, output)
-    click.echo(f"{to_text(found)}\n")
-    click.echo("\n".join(map(str, files)))
+    found = screen(ask, place, watch=partial(Progress, report=False), say=options.note)
+    files = map(str, write_files(found, place, output))
+    click.echo("\n".join([f"{to_text(found)}\n", *files]))
     if not found.concluded:
         raise NetlabError(f"the least set is not confirmed: {found.verdict}", code="E-CLI-026")
 
@@ -289,7 +273,7 @@ COUNT = click.IntRange(1, 1000)
     help="Pairs of queues of the links. Default: one for each CPU.",
 )
 @click.option("--seed", type=int, help="Seed of the shuffled order.")
-@results_option("--out", place="bench")
+@options.results_option("--out", place="bench")
 def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **levels: Any) -> None:
     """Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.
 
@@ -368,7 +352,7 @@ OPTIONS = {
 @click.option(
     "--rtt", "rtts_ms", multiple=True, type=float, help="Emulated round trip, ms; repeatable."
 )
-@results_option("--out", place="calibration")
+@options.results_option("--out", place="calibration")
 def calibrate_command(quick: bool, only: str | None, results: Path | None, **levels: Any) -> None:
     """Measure lab paths of known rate, then the path emulator; exit code 1 if a cell is off.
 
@@ -470,14 +454,10 @@ def measure_command(as_json: bool, **asked: Any) -> None:
     hurried = load({**read_yaml(file), "noise": HURRY}, rounds=ROUNDS)
     campaign = measure(hurried, None, {})
     answer = {**_answer(campaign.directory, found), "study": str(file)}
-    if as_json:
-        click.echo(json.dumps(answer))
-        sys.exit(exit_code(campaign))
-    click.echo(_line(answer))
-    for text, remedy in answer["warnings"]:
-        click.echo(f"  {text}: {remedy}")
+    click.echo(json.dumps(answer) if as_json else _in_words(answer))
     code = exit_code(campaign)
-    click.echo(file)
+    if not as_json:
+        click.echo(file)
     sys.exit(code)
 
 
@@ -547,7 +527,7 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def _line(answer: dict[str, Any]) -> str:
+def _in_words(answer: dict[str, Any]) -> str:
     from netlab.analysis.printed import with_interval
     from netlab.units import arrows
 
@@ -561,4 +541,5 @@ def _line(answer: dict[str, Any]) -> str:
         f"limit {answer['because']}",
     ]
     disturbed = "; disturbed, without an interval" if answer["disturbed"] else ""
-    return f"{arrows(answer['group'])}: {', '.join(parts)}{disturbed}"
+    head = f"{arrows(answer['group'])}: {', '.join(parts)}{disturbed}"
+    return "\n".join([head, *(f"  {text}: {remedy}" for text, remedy in answer["warnings"])])

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli import options
 from netlab.cli.main import main
-from netlab.cli.options import (
-    file_option,
-    in_columns,
-    load_measurable,
-    note,
-    options,
-    results_option,
-    site_option,
-    study_argument,
-    text_option,
-    timing_options,
-)
 from netlab.files import paths
 from netlab.files.writing import write_text
 
@@ -41,7 +30,7 @@ def fleet_group() -> None:
 
 @fleet_group.command("report")
 @click.argument("results", type=click.Path(path_type=Path))
-@site_option
+@options.site_option
 def report_command(results: Path, site: Path | None) -> None:
     """Write the report of the fleet in RESULTS, and print its path.
 
@@ -59,11 +48,11 @@ def report_command(results: Path, site: Path | None) -> None:
 LEVEL = click.FloatRange(min=0.5, max=1, min_open=True, max_open=True)
 AT_LEAST_1 = click.IntRange(min=1)
 
-stores_options = options(
+stores_options = options.together(
     click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path)),
     click.option("--study", help="Only this study; by default all."),
     click.option("--confidence", type=LEVEL, default=0.95, help="Level of intervals."),
-    file_option("--csv", help="Write all rows."),
+    options.file_option("--csv", help="Write all rows."),
     click.option("--most", type=AT_LEAST_1, default=20, help="Rows printed."),
 )
 
@@ -127,7 +116,7 @@ def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) 
     head = found[[*shown, *figures]].head(most)
     click.echo(head.to_string(index=False, float_format="%.4g"))
     if len(found) > most:
-        note(f"{most} of {len(found)} rows")
+        options.note(f"{most} of {len(found)} rows")
     if csv is not None:
         from netlab.files.tables import csv_of
 
@@ -137,10 +126,10 @@ def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) 
 FORMATS = ("netlab", "ansible", "ini", "ssh")
 
 
-_plan_options = options(
-    study_argument,
-    timing_options,
-    file_option(
+_plan_options = options.together(
+    options.study_argument,
+    options.timing_options,
+    options.file_option(
         "--inventory",
         required=True,
         help="Hosts: netlab's YAML, an Ansible inventory, or an SSH configuration.",
@@ -151,7 +140,7 @@ _plan_options = options(
         type=click.Choice(FORMATS),
         help="Format of the inventory; recognised by default.",
     ),
-    text_option(
+    options.text_option(
         "--pairs",
         metavar="RULE",
         help="all, ring, star=HOST, given, or A:B,C:D. Default: given if there are, else ring.",
@@ -168,7 +157,7 @@ _plan_options = options(
         default=60.0,
         help="Jobs of a pair in one round that take less together share a process, in seconds.",
     ),
-    results_option(),
+    options.results_option(),
 )
 
 
@@ -181,7 +170,7 @@ def _planned(
     results: Path | None,
     **timing: Any,
 ) -> FleetPlan:
-    loaded = load_measurable(study, **timing)
+    loaded = options.load_measurable(study, **timing)
     from netlab.fleet.controller import controlling
     from netlab.fleet.inventory import load_inventory, pairs_of
     from netlab.fleet.plan import make_plan
@@ -215,7 +204,7 @@ def plan_command(batch_s: float, **asked: Any) -> None:
     turns = max(matches, -(-len(plan.pairs) // at_once))
     least_s = sum(visit.seconds for visit in plan.visits) * turns
     bound = "at least" if plan.study().precision is None else "up to"
-    note(
+    options.note(
         f"{len(plan.pairs)} pairs of {len(plan.hosts)} hosts in {matches} rounds without a common "
         f"host; {len(plan.jobs)} jobs of {runs} runs, {len(left)} jobs left; {bound} "
         f"{least_s / 60:.0f} min of measuring"
@@ -259,20 +248,20 @@ def run_command(at_once: int | None, **asked: Any) -> None:
 
     from netlab.fleet.controller import FleetOptions, fleet_status, run_fleet
 
-    options = FleetOptions(_at_once(plan, at_once), **given)
+    chosen = FleetOptions(_at_once(plan, at_once), **given)
     console = Console(stderr=True, markup=False, highlight=False)
     # Without a thread of its own: the engine is forked meanwhile.
     with Live(console=console, auto_refresh=False, transient=True) as line:
         done = run_fleet(
             plan,
-            options,
+            chosen,
             say=lambda text: console.print(f"netlab: {text}", soft_wrap=True),
             watch=lambda: line.update(Text(fleet_status(plan).sentence), refresh=True),
         )
     click.echo(plan.directory)
-    note(f"{done} of {len(plan.jobs)} jobs have a result")
+    options.note(f"{done} of {len(plan.jobs)} jobs have a result")
     if done < len(plan.jobs):
-        note("`netlab fleet status` has the reasons; run again to go on")
+        options.note("`netlab fleet status` has the reasons; run again to go on")
         sys.exit(1)
 
 
@@ -287,17 +276,18 @@ def status_command(results: Path) -> None:
 
     RESULTS is a directory, or the name of a study. The log is fleet/events.jsonl in it.
     """
-    from netlab.fleet.controller import HEADS, fleet_status
+    from netlab.face.fleet import Fleet
+    from netlab.fleet.controller import HEADS
 
-    status = fleet_status(_read(results))
+    status = Fleet(results).status
     click.echo(status.sentence)
-    click.echo(in_columns(HEADS, *(tuple(map(str, host)) for host in status.hosts)))
+    click.echo(options.in_columns(HEADS, *(tuple(map(str, host)) for host in status.hosts)))
 
 
 @fleet_group.command("links")
 @click.argument("results", type=click.Path(path_type=Path))
-@file_option("--csv", help="Write every cell of every link.")
-@file_option("--chart", help="Write a matrix of the hosts as SVG.")
+@options.file_option("--csv", help="Write every cell of every link.")
+@options.file_option("--chart", help="Write a matrix of the hosts as SVG.")
 @click.option("--most", type=AT_LEAST_1, default=10, help="Lines.")
 def links_command(results: Path, csv: Path | None, chart: Path | None, most: int) -> None:
     """List the slowest links of the fleet in RESULTS, and the hosts whose links all differ.
@@ -306,19 +296,17 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
     link that is slower than its other direction by 10 % or more. A host is named if its links, as
     sender or as receiver, are slower or faster than those of others (at least 4 links).
     """
-    from netlab.analysis.cells import nominal_level
-    from netlab.analysis.fleet import asymmetric, link_cells, links, outlying_hosts
-    from netlab.fleet.records import fleet_runs
+    from netlab.analysis.fleet import asymmetric
+    from netlab.face.fleet import Fleet
 
-    plan = _read(results)
-    cells = link_cells(fleet_runs(plan), nominal_level(plan.study()))
-    found = links(cells)
+    fleet = Fleet(results)
+    found = fleet.links
     marks = asymmetric(found)
     click.echo("   goodput  link (% of the median of all links)")
     for row, marked in zip(found.head(most).itertuples(), marks, strict=False):
         star = " *" if marked else ""
         click.echo(f"{100 * row.share:8.1f} %  {row.sender} -> {row.receiver}{star}")
-    for host in outlying_hosts(found).itertuples():
+    for host in fleet.outlying.itertuples():
         click.echo(
             f"host {host.host} {host.role} at {100 * host.share:.1f} % of the others "
             f"({host.links} links, p {host.p:.2g})"
@@ -326,17 +314,8 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
     if csv is not None:
         from netlab.files.tables import csv_of
 
-        csv.write_text(csv_of(cells, float_format="%.6g"), "utf-8")
+        csv.write_text(csv_of(fleet.cells, float_format="%.6g"), "utf-8")
     if chart is not None:
         from netlab.charts.chart import show
-        from netlab.charts.experiments import host_matrix
 
-        write_text(chart, show(host_matrix(found)).svg)
-
-
-def _read(results: Path) -> FleetPlan:
-    """The plan in a directory, or in the results of a study by its name."""
-    from netlab.fleet.plan import read_plan
-
-    here = paths.given_path(results)
-    return read_plan(here if here.is_dir() else paths.results_dir(str(results)))
+        write_text(chart, show(fleet.plot()).svg)

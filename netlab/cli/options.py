@@ -33,7 +33,7 @@ study_argument = click.argument("study")
 quick_option = click.option("--quick", is_flag=True, help="Take the short form of the study.")
 
 
-def options(*given: Callable) -> Callable:
+def together(*given: Callable) -> Callable:
     """One decorator that adds several options and arguments, in the order of the help."""
     return lambda function: reduce(lambda made, option: option(made), reversed(given), function)
 
@@ -47,7 +47,7 @@ def file_option(*names: str, help: str, **more: Any) -> Callable:
     return click.option(*names, type=kind, help=help, **more)
 
 
-timing_options = options(
+timing_options = together(
     quick_option,
     click.option("--rounds", type=int, help="Rounds, in place of the study's precision."),
     click.option(

@@ -12,24 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli import options
 from netlab.cli.main import main
-from netlab.cli.options import (
-    BELOW_GATE,
-    CONDITION_MET,
-    asked_outer,
-    author_option,
-    file_option,
-    in_columns,
-    load_study,
-    note,
-    notebooks_of,
-    outer_option,
-    quick_option,
-    results_option,
-    study_argument,
-    text_option,
-    with_tunings,
-)
 from netlab.cli.studies import exit_code, gate_code, measure
 from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
@@ -66,7 +50,7 @@ def list_command(results: str) -> None:
     """
     from netlab.results.store import summaries
 
-    click.echo(in_columns(HEADS, *map(_row, summaries(_directory(results)))))
+    click.echo(options.in_columns(HEADS, *map(_row, summaries(_directory(results)))))
 
 
 @results_group.command("show")
@@ -100,10 +84,10 @@ def prune_command(results: str, yes: bool) -> None:
         if not plan.files:
             return
         if not yes and not click.confirm("Remove them?", err=True):
-            note("no file was removed")
+            options.note("no file was removed")
             return
         prune(plan)
-    note(f"{plan.records} superseded records removed")
+    options.note(f"{plan.records} superseded records removed")
 
 
 @results_group.command("repair")
@@ -177,7 +161,7 @@ SHOWN = 10
 
 @main.command("compare")
 @click.argument("results", nargs=-1, required=True, metavar="A [B]")
-@text_option("--by", help="Two levels of a factor within A, such as tuning=none,full.")
+@options.text_option("--by", help="Two levels of a factor within A, such as tuning=none,full.")
 @click.option(
     "--same-within",
     type=float,
@@ -216,13 +200,13 @@ def compare_command(
 
         shown, rest = folded(found.differences)
         for row in shown.to_dict("records"):
-            note(f"{row['item']}: A {row['a']}, B {row['b']}")
+            options.note(f"{row['item']}: A {row['a']}, B {row['b']}")
         if rest:
-            note(rest)
+            options.note(rest)
         if found.differences.empty:
-            note("no recorded condition differs besides goodput")
+            options.note("no recorded condition differs besides goodput")
     if _met(found, parsed):
-        sys.exit(CONDITION_MET)
+        sys.exit(options.CONDITION_MET)
 
 
 def _output(found: SidesCompared, form: str) -> str:
@@ -241,7 +225,7 @@ def _met(found: SidesCompared, conditions: list[Condition]) -> bool:
     met = [(each.text, each.met_by(found.compared)) for each in conditions]
     met = [(text, cells) for text, cells in met if len(cells)]
     for text, cells in met:
-        note(f"{text}: {len(cells)} cells")
+        options.note(f"{text}: {len(cells)} cells")
         for row in cells.head(SHOWN).to_dict("records"):
             click.echo(f"  {_cell(row)}", err=True)
         if len(cells) > SHOWN:
@@ -326,9 +310,9 @@ def _moment(_context: object, _option: object, value: str | None) -> datetime | 
     help="Rate of the link, 10^6 bit/s: a run beyond it is flagged implausible.",
 )
 @click.option("--strict", is_flag=True, help="Import all runs of all files or none.")
-@results_option("--into")
+@options.results_option("--into")
 def import_command(
-    files: tuple[Path, ...], results: Path | None, strict: bool, **options: Any
+    files: tuple[Path, ...], results: Path | None, strict: bool, **given: Any
 ) -> None:
     """Import what other tools printed, such as iperf3, iperf 2, netperf, nuttcp or flent.
 
@@ -341,7 +325,7 @@ def import_command(
     from netlab.results.store import Store
     from netlab.study.file import write_study
 
-    facts = Facts(**options)
+    facts = Facts(**given)
     apart, text = facts.sender != facts.receiver, "sender and receiver are the same host"
     check(apart, "", facts.sender, text, "E-CLI-006")
     directory = results or paths.results_dir(facts.study)
@@ -349,7 +333,7 @@ def import_command(
     told = ((one, text) for one in done.files for text in [one.imported, *one.reasons])
     rows = [(str(one.path), one.kind, text) for one, text in told if text]
     if len(rows) > 1:
-        click.echo(in_columns(("file", "kind", "runs"), *rows), err=True)
+        click.echo(options.in_columns(("file", "kind", "runs"), *rows), err=True)
     errors = done.refused()
     for one in done.files:
         if not (one.run_ids or one.errors):
@@ -358,25 +342,25 @@ def import_command(
         try:
             write_study(Store(directory).runs(), directory)
         except BadInput as error:  # such as a path whose name other hosts have
-            note(f"no study was written: {error.with_code()}")
+            options.note(f"no study was written: {error.with_code()}")
             errors.append(error)
-    note(f"{len(done.run_ids)} runs imported into {directory}")
+    options.note(f"{len(done.run_ids)} runs imported into {directory}")
     for run_id in done.run_ids:
         click.echo(run_id)
     if errors:
-        sys.exit(BELOW_GATE)
+        sys.exit(options.BELOW_GATE)
 
 
 # ``netlab bundle``: results and report in one file that others can verify and rerun.
 
 
 @main.command("bundle")
-@study_argument
-@quick_option
-@results_option()
-@file_option("--out", help="ZIP file to write. Default: NAME.zip in the current directory.")
-@text_option("--license", "licence", help="URL of the licence of the results.")
-@author_option
+@options.study_argument
+@options.quick_option
+@options.results_option()
+@options.file_option("--out", help="ZIP file to write. Default: NAME.zip in the current directory.")
+@options.text_option("--license", "licence", help="URL of the licence of the results.")
+@options.author_option
 @click.option("--redact", is_flag=True, help="Pseudonyms for hosts, addresses, MACs and users.")
 def bundle_command(
     study: str, quick: bool, results: Path | None, out: Path | None, **asked: Any
@@ -389,7 +373,7 @@ def bundle_command(
     hosts, MAC addresses and users in all of it, before the report is made. Exit code 4: the file
     is written, and its report is below the quality gate, see `netlab report`.
     """
-    loaded = load_study(study, quick=quick, results=results)
+    loaded = options.load_study(study, quick=quick, results=results)
     from netlab.experiment.progress import Progress
     from netlab.report.bundle import bundle
 
@@ -398,7 +382,7 @@ def bundle_command(
     with Progress() as progress:
         concerns = bundle(
             *(directory, target, progress.step),
-            notebooks=notebooks_of(loaded, study),
+            notebooks=options.notebooks_of(loaded, study),
             say=partial(click.echo, err=True),
             **asked,
         )
@@ -425,7 +409,7 @@ def publish_command(sites: tuple[Path, ...], repository: str, branch: str, yes: 
     from netlab.report.publication import publish_sites
 
     def agreed(exposed: str) -> bool:
-        note(exposed)
+        options.note(exposed)
         return yes or click.confirm("Push them?", err=True)
 
     pushed = publish_sites(sites, repository, branch, agreed)
@@ -453,7 +437,7 @@ def verify_command(bundle: Path) -> None:
 
     with unpacked(bundle) as directory, scratch("verify") as work:
         for version in other_versions(directory):
-            note(version)
+            options.note(version)
         changed = changed_files(directory)
         _list(changed)
         if changed:
@@ -482,8 +466,8 @@ def _counted(found: Sequence[Deviation], noun: str) -> str:
 
 @main.command("rerun")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
-@outer_option
-@results_option(place="NAME-rerun")
+@options.outer_option
+@options.results_option(place="NAME-rerun")
 def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> None:
     """Measure the study of BUNDLE again, and print the command that compares the two.
 
@@ -501,8 +485,8 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
         if changed:
             text = f"{bundle} was changed: {changed[0]}; `netlab verify` lists all"
             raise NetlabError(text, code="E-CLI-023")
-        loaded = with_tunings(load_stored(directory / STUDY))
-        levels = asked_outer(loaded, outer)
+        loaded = options.with_tunings(load_stored(directory / STUDY))
+        levels = options.asked_outer(loaded, outer)
         target = results or paths.results_dir(f"{loaded.name}-rerun")
         before = keep_records(directory, target.with_name(f"{target.name}-bundle"))
     from netlab.experiment.progress import Progress

@@ -12,25 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli import options
 from netlab.cli.main import main
-from netlab.cli.options import (
-    BELOW_GATE,
-    asked_outer,
-    author_option,
-    file_option,
-    in_columns,
-    load_measurable,
-    load_study,
-    note,
-    notebooks_of,
-    outer_option,
-    quick_option,
-    results_option,
-    site_option,
-    study_argument,
-    text_option,
-    timing_options,
-)
 from netlab.errors import BadInput, HostError, NetlabError
 from netlab.files import paths
 
@@ -51,7 +34,7 @@ _HOST = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<address>\[[^\]]+\]|[^@:\[\]]+)(?::
 @main.command("init")
 @click.argument("left")
 @click.argument("right")
-@file_option("-o", "--output", help="File to write; LEFT-RIGHT.yml by default.")
+@options.file_option("-o", "--output", help="File to write; LEFT-RIGHT.yml by default.")
 @click.option("--data", nargs=2, metavar="ADDRESS ADDRESS", help="Data addresses of both ends.")
 @click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
 @click.option("--force", is_flag=True, help="Write over an existing file.")
@@ -93,16 +76,16 @@ def reached(text: str, identity_file: str | None) -> dict[str, str | int | None]
 
 
 @main.command("check")
-@study_argument
-@timing_options
-@results_option()
+@options.study_argument
+@options.timing_options
+@options.results_option()
 def check_command(study: str, results: Path | None, **timing: Any) -> None:
     """Check that STUDY can run: hosts, keys, sudo, interfaces, MTUs, space, limits, ceilings.
 
     Nothing stays changed. All is checked before the first line is printed. Exit code 1 if a check
     failed, 2 if the study cannot be used.
     """
-    loaded = load_measurable(study, **timing)
+    loaded = options.load_measurable(study, **timing)
     from netlab.experiment.preflight import preflight
 
     findings = list(dict.fromkeys(preflight(loaded, results)))  # a host may be on several paths
@@ -117,18 +100,18 @@ def check_command(study: str, results: Path | None, **timing: Any) -> None:
 
 
 @main.command("run")
-@study_argument
-@timing_options
-@outer_option
-@results_option()
+@options.study_argument
+@options.timing_options
+@options.outer_option
+@options.results_option()
 def run_command(study: str, results: Path | None, outer: dict[str, str], **timing: Any) -> None:
     """Measure every run of STUDY that has no valid record yet.
 
     Print the directory of the results. STUDY is the name of a study or the path of its file. Exit
     code 1: all runs of a cell failed; 4: measured, and a cell has only disturbed runs, or none yet.
     """
-    loaded = load_measurable(study, **timing)
-    campaign = measure(loaded, results, asked_outer(loaded, outer))
+    loaded = options.load_measurable(study, **timing)
+    campaign = measure(loaded, results, options.asked_outer(loaded, outer))
     code = exit_code(campaign)
     click.echo(campaign.directory)
     sys.exit(code)
@@ -143,13 +126,13 @@ def exit_code(campaign: Campaign) -> int:
     if not without:
         return 0
     have = "s have" if len(without) > 1 else " has"
-    note(f"{len(without)} cell{have} no valid run, the first is {without[0]}")
+    options.note(f"{len(without)} cell{have} no valid run, the first is {without[0]}")
     from netlab.analysis.cells import empty
     from netlab.analysis.measured import load_measured
 
     cells = load_measured(campaign.directory).cells
     failed = empty(cells) & (cells["n_flagged"] > 0)
-    return 1 if failed.any() else BELOW_GATE
+    return 1 if failed.any() else options.BELOW_GATE
 
 
 def summary(campaign: Campaign) -> str:
@@ -205,7 +188,7 @@ def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
 
 
 @main.command("mlrsearch")
-@study_argument
+@options.study_argument
 @click.option(
     "--loss", "loss_percent", multiple=True, default=(0.0, 0.5), help="Goal loss ratio, %."
 )
@@ -213,7 +196,7 @@ def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
 @click.option("--trial", "trial_s", default=1.0, help="Goal final trial duration, s.")
 @click.option("--duration-sum", "duration_sum_s", default=21.0, help="Goal duration sum, s.")
 @click.option("--exceed", "exceed_percent", default=50.0, help="Goal exceed ratio, %.")
-@results_option(place="STUDY/mlrsearch")
+@options.results_option(place="STUDY/mlrsearch")
 def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
     """Find the highest rate without loss, and with little, of each cell of datagrams of STUDY.
 
@@ -223,14 +206,14 @@ def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
     keep up sets are not reported as the path's. The table is bounds.csv in --results; in its
     default place it is a page of the study's report. Exit code 1 if a search could not end.
     """
-    loaded = load_measurable(study)
+    loaded = options.load_measurable(study)
     from netlab.analysis.bounds import DOCUMENT, FOLDER, bounds_table
     from netlab.autotune.mlrsearch import Goals, mlrsearch
 
     place = results or paths.results_dir(loaded.name) / FOLDER
-    bounds = mlrsearch(loaded, Goals(**goals), place, say=note)
+    bounds = mlrsearch(loaded, Goals(**goals), place, say=options.note)
     heads, rows = bounds_table(bounds).texts()
-    click.echo(f"{in_columns(*map(tuple, heads + rows))}\n{place / DOCUMENT}")
+    click.echo(f"{options.in_columns(*map(tuple, heads + rows))}\n{place / DOCUMENT}")
     if ended := [text for text in bounds["message"].unique() if text]:
         raise NetlabError(f"{len(ended)} searches ended: {ended[0]}", code="E-CLI-036")
 
@@ -239,12 +222,12 @@ def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
 
 
 @main.command("report")
-@study_argument
-@quick_option
-@results_option()
-@site_option
-@author_option
-@text_option("--against", help="Add a page that compares with these other results.")
+@options.study_argument
+@options.quick_option
+@options.results_option()
+@options.site_option
+@options.author_option
+@options.text_option("--against", help="Add a page that compares with these other results.")
 @click.option("--single-file", is_flag=True, help="Also write the study's pages as one HTML file.")
 def report_command(
     study: str, quick: bool, results: Path | None, single_file: bool, **asked: Any
@@ -257,8 +240,8 @@ def report_command(
     with a banner: below the quality gate, cells are empty, disturbed or less precise than asked, or
     more than 5 % of the runs are flagged.
     """
-    loaded = load_study(study, quick=quick, results=results)
-    notebooks = notebooks_of(loaded, study)
+    loaded = options.load_study(study, quick=quick, results=results)
+    notebooks = options.notebooks_of(loaded, study)
     from netlab.experiment.progress import Progress
 
     with Progress() as progress:
@@ -282,8 +265,8 @@ def gate_code(found: Iterable[Concern]) -> int:
 
     concerns = [concern for concern in found if concern.kind != SHORT]
     for concern in concerns:
-        note(f"below the quality gate: {in_words(concern)}")
-    return BELOW_GATE if concerns else 0
+        options.note(f"below the quality gate: {in_words(concern)}")
+    return options.BELOW_GATE if concerns else 0
 
 
 def publish_site(
@@ -326,11 +309,11 @@ def publish_site(
 
 
 @main.command("study")
-@study_argument
-@timing_options
-@outer_option
-@results_option()
-@site_option
+@options.study_argument
+@options.timing_options
+@options.outer_option
+@options.results_option()
+@options.site_option
 def study_command(
     study: str, results: Path | None, site: Path | None, outer: dict[str, str], **timing: Any
 ) -> None:
@@ -340,8 +323,8 @@ def study_command(
     Exit code 4: the report is written, with a banner: below the quality gate, see `netlab report`,
     or all runs of a cell failed.
     """
-    loaded = load_measurable(study, **timing)
-    notebooks, outer = notebooks_of(loaded, study), asked_outer(loaded, outer)
+    loaded = options.load_measurable(study, **timing)
+    notebooks, outer = options.notebooks_of(loaded, study), options.asked_outer(loaded, outer)
     from netlab.experiment.progress import Progress
 
     with Progress() as progress:
@@ -351,7 +334,7 @@ def study_command(
         )
     below, without = gate_code(published.concerns), exit_code(campaign)
     click.echo(published.index)
-    sys.exit(BELOW_GATE if below or without else 0)
+    sys.exit(options.BELOW_GATE if below or without else 0)
 
 
 # ``netlab lab``: the lab of network namespaces that comes with netlab.
@@ -369,7 +352,7 @@ def lab_group() -> None:
 @click.argument("study", default="openlab-2003")
 def up_command(study: str) -> None:
     """Make the hosts and links of STUDY; they stay until `netlab lab down`."""
-    loaded = load_study(study)
+    loaded = options.load_study(study)
     from netlab.lab.lab import Lab, find
 
     click.echo(_shown(find(loaded) or Lab.up(loaded)))
@@ -446,7 +429,7 @@ def hosts_group() -> None:
 
 
 @hosts_group.command("clean")
-@study_argument
+@options.study_argument
 @click.option(
     "--journals", is_flag=True, help="Also remove journals of settings that were not reverted."
 )
@@ -457,7 +440,7 @@ def clean_command(study: str, journals: bool) -> None:
     that the next run need not copy it. Prints what was found. Hosts of the lab have nothing of
     their own. Every host is tried; exit code 1 if one failed.
     """
-    loaded = load_study(study)
+    loaded = options.load_study(study)
     from netlab.experiment.endpoint import host_of
     from netlab.hosts.agent import clean_host
 
@@ -469,7 +452,7 @@ def clean_command(study: str, journals: bool) -> None:
                 click.echo(f"{name}: {clean_host(host, journals=journals)}")
         except HostError as error:
             failed += 1
-            note(error.with_code())
+            options.note(error.with_code())
     if not names:
         click.echo("all hosts are of the lab: `netlab lab down` removes it")
     if failed:
@@ -485,7 +468,7 @@ def tune_group() -> None:
 
 
 @tune_group.command("plan")
-@study_argument
+@options.study_argument
 @click.option("--tuning", help="Only this tuning of the study.")
 @click.option("--path", "path_name", help="Only this path of the study.")
 @click.option("--commands", is_flag=True, help="Print shell commands instead of a diff.")
@@ -494,7 +477,7 @@ def plan_command(study: str, tuning: str | None, path_name: str | None, commands
 
     Everything is read and planned before the first line is printed.
     """
-    loaded = load_measurable(study)
+    loaded = options.load_measurable(study)
     from netlab.face.parts import Changes, planned_changes
 
     planned = Changes(tuple(planned_changes(loaded, tuning, path_name)))
@@ -502,13 +485,13 @@ def plan_command(study: str, tuning: str | None, path_name: str | None, commands
 
 
 @tune_group.command("recover")
-@study_argument
+@options.study_argument
 def recover_command(study: str) -> None:
     """Revert what a dead netlab left changed on the hosts of STUDY."""
     # a netlab that was killed together with its guard
     from netlab.experiment.endpoint import open_endpoints, study_lab
 
-    loaded = load_study(study)
+    loaded = options.load_study(study)
     with study_lab(loaded) as lab:
         for path in loaded.paths:
             with open_endpoints(loaded, loaded.first_link(path), lab=lab) as endpoints:
