@@ -363,60 +363,54 @@ def document(m: Measured, site: Path, title: str, author: str = "") -> str:
     first, last = started.min(), started.max().floor("us").to_pydatetime().astimezone(UTC)
     facts = [
         *([("Author", author)] if author else []),
-        ("Measured with", program),
+        ("Measured with", program := f"netlab {__version__}"),
         ("Measured", f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"),
         ("Hosts", ", ".join(m.study.hosts)),
         ("Machine", ", ".join([*found.fact("CPU"), *found.fact("kernel")]) or "not recorded"),
         ("Study digest", ", ".join(sorted(map(str, m.runs["study_digest"].unique())))),
     ]
-    return (
-        markup()
-        .get_template("report.typ.j2")
-        .render(
-            title=title,
-            author=author,
-            program=program,
-            last=last,
-            description=m.study.description,
-            facts=facts,
-            front=front(m),
-            opening=_figures(site, "index"),
-            concerns=gate(m),
-            method=METHOD,
-            chapters=_chapters(m, site),
-            most_rows=MOST_ROWS,
-        )
+    template = markup().get_template("report.typ.j2")
+    return template.render(
+        title=title,
+        author=author,
+        program=program,
+        last=last,
+        description=m.study.description,
+        facts=facts,
+        front=front(m),
+        opening=_figures(site, "index"),
+        concerns=gate(m),
+        method=METHOD,
+        chapters=_chapters(m, site),
+        most_rows=MOST_ROWS,
     )
 
 
 def _chapters(m: Measured, site: Path) -> list[tuple[str, Sequence[object]]]:
     """Heading and content of each part after the method: tables, sentences, figures."""
-    drawn = {
-        stem: [(TITLES[stem][0], figures)] if (figures := _figures(site, stem)) else []
-        for stem in ("streams", "ceiling", "repeats", "cost", "trend")
-    }
+
+    def drawn(*stems: str) -> list[tuple[str, Sequence[object]]]:
+        each = ((stem, _figures(site, stem)) for stem in stems)
+        return [(TITLES[stem][0], figures) for stem, figures in each if figures]
+
     measured = (
         longpath.opening(samples_of(m)) if on_long_path(m) else tables.stack(m, "both").tables
     )
-    disturbing = (tables.flagged, tables.noise, tables.counters, tables.queues)
-    facts = tables.provenance(m)
+    disturbing = (
+        *(tables.flagged, tables.noise, tables.counters, tables.queues),
+        *(tables.unsupported, tables.missing),
+    )
     of_2003 = [("Findings of 2003", (tables.findings(m), tables.target(m)))]
     return [
         ("Measured tables", measured),
-        *drawn["streams"],
-        *drawn["ceiling"],
+        *drawn("streams", "ceiling"),
         ("Bottlenecks", tables.stack(m, "bottleneck").tables),
         (TITLES["effects"][0], [*_figures(site, "effects"), tables.effects(m)]),
-        *drawn["repeats"],
-        *drawn["cost"],
-        *drawn["trend"],
+        *drawn("repeats", "cost", "trend"),
         ("Precision and order effects", (*tables.precision(m).tables, tables.stability(m))),
         *(of_2003 if len(comparable(m)) else []),
-        (
-            "Flags, noise and knobs",
-            [shown(m) for shown in (*disturbing, tables.unsupported, tables.missing)],
-        ),
-        ("Provenance", facts.tables),
+        ("Flags, noise and knobs", [shown(m) for shown in disturbing]),
+        ("Provenance", tables.provenance(m).tables),
     ]
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from netlab.analysis import answers, printed
 from netlab.analysis import then_and_now as published_effects
-from netlab.analysis.answers import Agreement, Tile, best, headline, tiles
+from netlab.analysis.answers import Agreement, best, headline, tiles
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath import LongPath, on_long_path, samples_of
@@ -29,7 +29,7 @@ from netlab.report.page import page_name
 from netlab.report.tables import Sentence
 from netlab.units import listed
 
-__all__ = ["Answer", "Front", "answer", "banner", "front", "panel", "picture"]
+__all__ = ["Answer", "answer", "banner", "front", "panel", "picture"]
 
 
 @dataclass(frozen=True)
@@ -45,26 +45,16 @@ class Answer:
         return "\n".join(self.sentences)
 
 
-@dataclass(frozen=True)
-class Front:
-    """First screen of the index besides its chart, :func:`picture`."""
-
-    answer: str
-    tiles: tuple[Tile, ...]
-    sentences: tuple[str, ...]
-    box: list[tuple[str, str]]
-    pages: Mapping[str, str] = field(default_factory=dict)
-
-
-def front(m: Measured) -> Front:
+def front(m: Measured) -> dict[str, Any]:
+    """First screen of the index besides its chart, :func:`picture`; `pages` are links of items."""
     first, shown = best(m), tiles(m)
-    rest = tuple(sentence for sentence in headline(m) if sentence != first)
+    rest = [sentence for sentence in headline(m) if sentence != first]
     pages = {
         tile.what: f"{page_name(tile.cell['group'])}#{printed.cell_address(tile.cell)}"
         for tile in shown
         if tile.cell
     }
-    return Front(first, shown, rest, box(m), pages)
+    return {"answer": first, "tiles": shown, "sentences": rest, "box": box(m), "pages": pages}
 
 
 def answer(m: Measured) -> Answer:

@@ -116,16 +116,7 @@ def write_index(directory: Path) -> None:
     studies.sort(key=lambda reports: reports[-1].last, reverse=True)
     page = page_of(INDEX, "Reports", "Reports", "", [_study(reports) for reports in studies])
     page = Exporter(directory, directory, png=False).page(page)
-    writer = PageWriter(
-        directory,
-        page,
-        {"": {"": [page]}},
-        site_title="Reports",
-        description="",
-        built_at="",
-        concerns=(),
-    )
-    writer.write_chain([page], None)
+    PageWriter(directory, page, {"": {"": [page]}}, site_title="Reports").write_chain([page])
     write_text(directory / ".nojekyll", "")
 
 

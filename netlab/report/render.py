@@ -194,6 +194,9 @@ class PageWriter:
             "contents": (),
             "before": None,
             "after": None,
+            "description": "",
+            "built_at": "",
+            "concerns": (),
             **common,
         }
 
@@ -201,7 +204,7 @@ class PageWriter:
         text = template(form).render({**self._common, **more, "here": name})
         (self._site / name).write_text(f"{text}\n", encoding="utf-8")
 
-    def write_chain(self, order: Sequence[Page], before: Page | None) -> None:
+    def write_chain(self, order: Sequence[Page], before: Page | None = None) -> None:
         """Write pages that lead to each other, the first of them back to `before`."""
         for place, page in enumerate(order):
             self.write(

@@ -104,7 +104,7 @@ def build_site(
             about = calibration_pages(measured, calibrations) if calibrations is not None else []
             if about:
                 own += map(exporter.page, about)
-                first = replace(first, pages={**first.pages, CALIBRATION: about[0].file})
+                first["pages"][CALIBRATION] = about[0].file
             picture_page = exporter.page(replace(INDEX, body=as_html(picture(measured))))
             runs = [exporter.page(page) for page in run_pages(measured, blocks)]
             write_records(measured, work)
@@ -226,16 +226,10 @@ def build_fleet_site(
     with replacing(target) as work:
         exporter = Exporter(work, target, png=png)
         home, *pages = map(exporter.page, _fleet_pages(found))
-        writer = PageWriter(
-            work,
-            home,
-            {"": {"": [home, *pages]}},
-            site_title=found.title,
-            description=found.description,
-            built_at=built_at,
-            concerns=(),
-        )
-        writer.write_chain([home, *pages], None)
+        about = {"description": found.description, "built_at": built_at}
+        every = {"": {"": [home, *pages]}}
+        writer = PageWriter(work, home, every, site_title=found.title, **about)
+        writer.write_chain([home, *pages])
     return target / "index.html"
 
 

@@ -45,9 +45,9 @@ def test_without_a_bus_the_whole_study_is_in_megabytes_per_second(tmp_path):
 
 def test_three_figures_answer_a_study_and_the_best_one_leads_to_its_runs():
     first = front.front(synthetic.measured(synthetic.openlab()))
-    best, limit, held = first.tiles
-    assert best.value in first.answer and best.of.split(", ")[1] in first.answer
-    assert first.pages[best.what].startswith("runs-linux64-both-linux64.html#")
+    best, limit, held = first["tiles"]
+    assert best.value in first["answer"] and best.of.split(", ")[1] in first["answer"]
+    assert first["pages"][best.what].startswith("runs-linux64-both-linux64.html#")
     assert re.fullmatch(r"in \d+ of \d+ cells with a valid run", limit.of)
     assert held.what == "Findings of 2003 that hold" and held.value.endswith(" of 11")
 
