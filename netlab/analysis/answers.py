@@ -11,14 +11,7 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.cells import Interval, usable, valid
 from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs
-from netlab.analysis.effects import (
-    CANNOT_TELL,
-    STEP,
-    Ratio,
-    mean_difference,
-    mean_ratio,
-    steps,
-)
+from netlab.analysis.effects import CANNOT_TELL, STEP, Ratio, mean_difference, mean_ratio, steps
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath import on_long_path
 from netlab.analysis.measured import Measured, computed_once

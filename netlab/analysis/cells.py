@@ -265,7 +265,8 @@ class Cells:
         counts = {"mtu_B": "int64", "streams": "int64", "n_valid": "int64", "n_flagged": "int64"}
         frame = frame.astype({**counts, "table": "Int64"} | dict.fromkeys(_FLOATS, "float64"))
         for known, names in FURTHER.items():
-            medians = _medians(runs[runs[known].notna()], names)
+            of_cells = valid(runs[runs[known].notna()]).groupby(list(CELL_KEYS), sort=False)
+            medians = of_cells[list(names)].median()
             frame = frame.join(medians, on=list(CELL_KEYS)) if len(medians) else frame
         return frame
 
@@ -305,11 +306,6 @@ class Cells:
             row["percent_low"] = 100 * found.low / bus
             row["percent_high"] = 100 * found.high / bus
         return row
-
-
-def _medians(runs: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """Medians of columns over valid runs, by cell."""
-    return valid(runs).groupby(list(CELL_KEYS), sort=False)[list(names)].median()
 
 
 def with_further(kind: str, cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:

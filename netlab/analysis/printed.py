@@ -202,9 +202,7 @@ def where(cell: dict, labels: dict[str, str]) -> str:
 
 
 def missing(cells: pd.DataFrame) -> pd.DataFrame:
-    columns = ["group", "tuning", "mtu_B", "streams", "disturbed_MBps", "missing_because"]
-    if (cells["factors"] != "").any():
-        columns.insert(4, "factors")
+    columns = [*shown_keys(cells), "disturbed_MBps", "missing_because"]
     return cells.loc[cells["n_valid"] == 0, columns].reset_index(drop=True)
 
 
@@ -408,21 +406,11 @@ def of_two(
     return part[part[first].notna()]
 
 
-def table(
-    cells: pd.DataFrame,
-    rows: str,
-    columns: str,
-    *,
-    at: Mapping[str, object] | None = None,
-    quantity: str = "goodput",
-    study: Study | None = None,
-) -> pd.DataFrame:
-    part = of_two(cells, rows, columns, at, study)
-    pairs = zip(part[rows], part[columns], strict=True)
-    laid = dict(zip(pairs, texts(part, quantity), strict=True))
+def table(part: pd.DataFrame, rows: str, columns: str, quantity: str, study: Study) -> pd.DataFrame:
+    """Cells of :func:`of_two` as texts."""
     index, heads = (ordered(name, part[name], study) for name in (rows, columns))
-    body = [[laid.get((row, head), "") for head in heads] for row in index]
-    frame = pd.DataFrame(body, dtype=object)
+    laid = part.assign(text=texts(part, quantity)).pivot(index=rows, columns=columns, values="text")
+    frame = laid.reindex(index=index, columns=heads).astype(object).fillna("")
     labels, stem = tuning_labels(part, study), unit_of(columns).partition(",")[0]
     named = [labels[row] if rows == "tuning" else level_text(row) for row in index]
     frame.index = pd.Index(named, name=unit_of(rows))

@@ -326,10 +326,7 @@ FURTHER_CHARTS = {LATENCY: latency, OVER_TCP: latency_over_tcp, DATAGRAMS: loss}
 
 
 def _over_goodput(
-    frame: pd.DataFrame,
-    labels: Mapping[tuple, str],
-    ax: Axes | None,
-    *words_of: str,
+    frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None, *words_of: str
 ) -> Axes:
     """Draw the figure ``shown`` of each cell over its goodput, given its name, unit and caption."""
     name, unit, caption = words_of

@@ -20,7 +20,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
 from netlab.charts.labels import annotate, data_of, figure_of, mark, theme
-from netlab.errors import BadInput
+from netlab.errors import check
 from netlab.units import arrows
 
 # A figure of several axes, as figure-level functions return it.
@@ -106,12 +106,16 @@ class Gallery:
         return "\n".join(map(repr, self.charts))
 
 
-def save_svg(fig: Figure, path: str | Path, alt: str) -> Path:
-    """Write a figure as an SVG file with its alt text; the same figure gives the same bytes."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(_svg(fig, alt), encoding="utf-8")
-    return target
+def save(drawn: Panels, path: Path) -> Path:
+    """Write panels as SVG or PNG, by the suffix, with their alt text; closes the figure."""
+    fig, (alt, _) = drawn.figure, _DESCRIBED[drawn.figure]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix.lower() == ".svg":
+        path.write_text(_svg(fig, alt), encoding="utf-8")
+    else:
+        fig.savefig(path, format="png", dpi=150, metadata={"Description": alt})
+    plt.close(fig)
+    return path
 
 
 _TAG = re.compile(r"<metadata>.*?</metadata>\s*|<[^>]*>\s*", re.DOTALL)
@@ -122,8 +126,7 @@ _IDLE = re.compile(
 
 
 def _svg(fig: Figure, alt: str, caption: str = "") -> str:
-    if not alt.strip():
-        raise BadInput("a figure needs alt text", key="alt", value=alt, code="E-CHARTS-008")
+    check(alt.strip(), "alt", alt, "a figure needs alt text", "E-CHARTS-008")
     alt = arrows(alt)
     _with_arrows(fig)
     buffer = io.StringIO()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,7 +15,7 @@ from matplotlib.lines import Line2D
 
 from netlab.analysis.compare import CANNOT_TELL
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric
-from netlab.charts.chart import Panels, describe, save_svg
+from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import (
     RATIO,
     Scale,
@@ -29,7 +28,7 @@ from netlab.charts.forest import (
     reach_of,
 )
 from netlab.charts.labels import CEILING_COLOUR, OTHERS, mtu_styles, new_axes, other_style, theme
-from netlab.errors import BadInput
+from netlab.errors import check
 
 # Chart of a search: loss of each candidate against the best of its race, and its outcome.
 
@@ -44,10 +43,8 @@ FATES: Styles = {
 @theme()
 def search_panels(search: pd.DataFrame, caption: str = "") -> Panels:
     """Draw the races of a search, a row a candidate, with the interval that decided."""
-    if search.empty:
-        raise BadInput(
-            "no race was run, so there is nothing to draw", key="search", code="E-CHARTS-001"
-        )
+    text = "no race was run, so there is nothing to draw"
+    check(len(search), "search", None, text, "E-CHARTS-001")
     races = {
         f"{stage}. {part['factor'].iloc[0]}": _race(part) for stage, part in search.groupby("stage")
     }
@@ -107,17 +104,6 @@ def search_alt(search: pd.DataFrame) -> str:
     return f"Races of a search and who was dropped. {'; '.join(parts)}."
 
 
-def save_chart(figure: Figure, path: Path, alt: str) -> Path:
-    """Write a figure as SVG or PNG, by its suffix, with its alt text; closes the figure."""
-    if path.suffix.lower() == ".svg":
-        save_svg(figure, path, alt)
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, format="png", dpi=150, metadata={"Description": alt})
-    plt.close(figure)
-    return path
-
-
 # Chart of a benchmark: goodput of gensink over that of every other contender, cell by cell.
 
 TITLES = {"same": "Same settings", "best": "Each at its best"}
@@ -127,8 +113,7 @@ TITLES = {"same": "Same settings", "best": "Each at its best"}
 def ratio_panels(ratios: pd.DataFrame) -> Panels:
     """Draw the ratios with their intervals, a panel a mode, a row a cell."""
     marks = _marks(ratios)
-    if marks.empty:
-        raise BadInput("no cell has a ratio to draw", key="ratios", code="E-CHARTS-002")
+    check(len(marks), "ratios", None, "no cell has a ratio to draw", "E-CHARTS-002")
     modes = [mode for mode in TITLES if (marks["mode"] == mode).any()]
     styles = {name: other_style(i) for i, name in enumerate(sorted(marks["series"].unique()))}
     size = (3.6 * len(modes) + 1.6, height_in(marks, styles))
@@ -237,8 +222,7 @@ NAMED = 3
 @theme()
 def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Heat map of the links of a fleet."""
-    if links.empty:
-        raise BadInput("no link has a valid run", key="links", code="E-CHARTS-010")
+    check(len(links), "links", None, "no link has a valid run", "E-CHARTS-010")
     names = sorted({*links["sender"], *links["receiver"]})
     rows, columns = links["sender"].map(names.index), links["receiver"].map(names.index)
     values = np.full((len(names), len(names)), np.nan)
@@ -289,8 +273,7 @@ ROLES = (("sender", "sends", -0.16), ("receiver", "receives", 0.16))
 
 @theme()
 def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    if links.empty:
-        raise BadInput("no link has a valid run", key="links", code="E-CHARTS-011")
+    check(len(links), "links", None, "no link has a valid run", "E-CHARTS-011")
     both = pd.concat([links.assign(host=links[column]) for column, *_ in ROLES])
     medians = both.groupby("host", observed=True)["share"].median().sort_values()
     names = list(medians.index[:MOST])
@@ -323,8 +306,7 @@ def _link_axes(names: list[str], ax: Axes | None) -> Axes:
 
 @theme()
 def slow_links(links: pd.DataFrame, *, most: int = 20, ax: Axes | None = None) -> Axes:
-    if links.empty:
-        raise BadInput("no link has a valid run", key="links", code="E-CHARTS-012")
+    check(len(links), "links", None, "no link has a valid run", "E-CHARTS-012")
     shown = links.sort_values("share").head(most)
     names = list(shown["sender"] + " → " + shown["receiver"])
     ax = _link_axes(names, ax)

@@ -305,14 +305,12 @@ def generator_forest(
     )
 
 
-def knob_forest(
-    effects: pd.DataFrame, bound: float, *, title: str = "", ax: Axes | None = None
-) -> Axes:
+def knob_forest(effects: pd.DataFrame, bound: float, *, title: str, ax: Axes | None = None) -> Axes:
     """Draw the effect of every knob with its interval, largest first; pairs below."""
     sizes = effects.assign(pair=effects["with_knob"] != "", size=-effects["ratio"])
     rows = effects.loc[sizes.sort_values(["pair", "size"], kind="stable").index]
     names = (rows["knob"] + (" × " + rows["with_knob"]).where(rows["with_knob"] != "", "")).tolist()
-    title, about = title or "Effect of each knob", "effect of each knob on goodput in per cent"
+    about = "effect of each knob on goodput in per cent"
     quantity = "Goodput with the knob against goodput without, %"
     return _by_verdict(rows, names, bound, about, title=title, quantity=quantity, ax=ax)
 

@@ -62,12 +62,7 @@ def opening(lp: LongPath) -> Gallery:
 
 @theme()
 def goodput_over_time(
-    lp: LongPath,
-    runs: pd.DataFrame,
-    title: str,
-    *,
-    blown_up: bool = False,
-    ax: Axes | None = None,
+    lp: LongPath, runs: pd.DataFrame, title: str, *, blown_up: bool = False, ax: Axes | None = None
 ) -> Axes:
     """Draw means of goodput over one second, a line a run."""
     ax = ax or new_axes(SUMMARY_SIZE_IN)

@@ -17,7 +17,7 @@ import click
 from netlab.cli import options
 from netlab.cli.main import main
 from netlab.cli.studies import exit_code, measure, reached
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
 from netlab.files.writing import new_directory, write_json
 
@@ -119,7 +119,8 @@ def autotune_command(
     from netlab.autotune.search import NO_CONCLUSION
 
     if chart is not None:
-        from netlab.charts.experiments import save_chart, search_alt, search_panels
+        from netlab.charts.chart import save
+        from netlab.charts.experiments import search_panels
     closing_s = CLOSING_S + (CHART_S if chart is not None else 0.0)
     tuned = autotune(ask, began_s=began_s, closing_s=closing_s, say=options.note)
     target = output or (results or paths.results_dir("autotune")) / f"{loaded.name}-{path}.yml"
@@ -130,8 +131,7 @@ def autotune_command(
     click.echo(to_text(tuned))
     frame = table(tuned)
     if chart is not None and len(frame):
-        drawn = search_panels(frame, conclusion(tuned))
-        click.echo(save_chart(drawn.figure, chart, search_alt(frame)))
+        click.echo(save(search_panels(frame, conclusion(tuned)), chart))
     if not concluded:
         text = f"no conclusion within {ask.seconds:g} s; every run is in {document}"
         raise NetlabError(text, code="E-CLI-002")
@@ -139,8 +139,8 @@ def autotune_command(
 
 
 def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code: str) -> None:
-    if file is not None and file.suffix.lower() not in endings:
-        raise BadInput(f"must end in {' or '.join(endings)}", key=key, value=str(file), code=code)
+    fine = file is None or file.suffix.lower() in endings
+    check(fine, key, str(file), f"must end in {' or '.join(endings)}", code)
 
 
 # ``netlab screen``: find the knobs of a tuning that matter, and the least set of them.
@@ -291,8 +291,8 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     matrix = replace(bench.QUICK if quick else bench.Matrix(), **_given(levels))
     tools = bench.find_tools(peers)
     # Import what takes long after the options are validated.
-    from netlab.charts.chart import save_svg
-    from netlab.charts.experiments import ratio_panels, ratios_alt
+    from netlab.charts.chart import save
+    from netlab.charts.experiments import ratio_panels
     from netlab.qualify.bench_report import Conclusions, samples_of
     from netlab.results.store import Store
 
@@ -306,8 +306,7 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     measure(study, directory, {})
     conclusions = Conclusions.of(study, directory)
     if conclusions.ratios["ratio"].notna().any():
-        drawn = ratio_panels(conclusions.ratios)
-        save_svg(drawn.figure, directory / "bench.svg", ratios_alt(conclusions.ratios))
+        save(ratio_panels(conclusions.ratios), directory / "bench.svg")
     conclusions.save(directory)
     click.echo(conclusions.to_text())
     click.echo(directory)
@@ -366,9 +365,8 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
     given, parts_asked = _given(levels), [only] if only else list(OPTIONS)
     others = (OPTIONS[part] for part in OPTIONS.keys() - parts_asked)
     unused = [option for keys in others for key, option in keys.items() if key in given]
-    if unused:
-        text = f"--only {only} does not use {', '.join(unused)}; leave out one or the other"
-        raise BadInput(text, code="E-CLI-003")
+    text = f"--only {only} does not use {', '.join(unused)}; leave out one or the other"
+    check(not unused, "", None, text, "E-CLI-003")
     from netlab.experiment.progress import Progress, RunDone
     from netlab.lab import emulator
     from netlab.qualify import calibration

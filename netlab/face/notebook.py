@@ -22,14 +22,7 @@ from netlab.files.tables import Sentence, Table
 if TYPE_CHECKING:
     from netlab.charts.chart import Chart
     from netlab.charts.forest import Axes
-    from netlab.face.documents import (
-        Claims,
-        Document,
-        GigabitHosts,
-        OpenlabNotes,
-        OpenlabReport,
-        SlacPage,
-    )
+    from netlab.face import documents
     from netlab.face.results import Results
     from netlab.results.imports import into_store
 
@@ -288,16 +281,16 @@ def load_published(name: str) -> pd.DataFrame:
 
 
 @overload
-def document(name: Literal["openlab-report"]) -> OpenlabReport: ...
+def document(name: Literal["openlab-report"]) -> documents.OpenlabReport: ...
 @overload
-def document(name: Literal["openlab-preliminary"]) -> OpenlabNotes: ...
+def document(name: Literal["openlab-preliminary"]) -> documents.OpenlabNotes: ...
 @overload
-def document(name: Literal["slac"]) -> SlacPage: ...
+def document(name: Literal["slac"]) -> documents.SlacPage: ...
 @overload
-def document(name: Literal["gigabit-hosts"]) -> GigabitHosts: ...
+def document(name: Literal["gigabit-hosts"]) -> documents.GigabitHosts: ...
 @overload
-def document(name: str) -> Document: ...
-def document(name: str) -> Document:
+def document(name: str) -> documents.Document: ...
+def document(name: str) -> documents.Document:
     """Find a source document by name: its tables, charts and answer.
 
     Parameters
@@ -331,7 +324,7 @@ def document(name: str) -> Document:
     return DOCUMENTS[name]()
 
 
-def claims() -> Claims:
+def claims() -> documents.Claims:
     """Recompute every quantitative statement of the documents from their own data.
 
     Returns

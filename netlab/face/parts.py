@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, ClassVar
 import pandas as pd
 
 from netlab.analysis.cells import timelines
-from netlab.errors import BadInput
+from netlab.errors import check
 from netlab.files.tables import Table
 from netlab.study import Group as GroupDesign
 from netlab.study import Study
-from netlab.study import Study as Design
 from netlab.tuning.knobs import Knob
 from netlab.tuning.plan import plan_html, plan_text
 from netlab.units import arrows
@@ -77,7 +76,7 @@ class ChartedTable(ABC):
 class Group(ChartedTable):
     """A group of a study: hosts, direction and cells; `plan` has its runs."""
 
-    study: Design
+    study: Study
     design: GroupDesign
     plan: pd.DataFrame
 
@@ -106,7 +105,7 @@ class Group(ChartedTable):
 class Tuning(ChartedTable):
     """A tuning of a study on one of its hosts, which may have a variant: knobs and their values."""
 
-    study: Design
+    study: Study
     name: str
     host: str
     labels: dict[str, str]
@@ -239,8 +238,10 @@ def planned_changes(
     """
     from netlab.experiment.endpoint import open_endpoints, study_lab
 
-    _known("tuning", tuning, [level.name for level in study.tunings])
-    _known("path", path, list(study.paths))
+    tunings = [level.name for level in study.tunings]
+    for kind, only, names in (("tuning", tuning, tunings), ("path", path, list(study.paths))):
+        text = f"the study has the {kind}s {', '.join(names)}"
+        check(only is None or only in names, kind, only, text, "E-FACE-001")
     with study_lab(study) as lab:
         for name in study.paths if path is None else (path,):
             with open_endpoints(study, study.first_link(name), lab=lab) as endpoints:
@@ -262,9 +263,3 @@ def _require_congestions(study: Study, path: str, host: Host) -> None:
     names = study.congestions(study.run_groups(groups))
     there = words_of(host, AVAILABLE) if names else ()
     choose(host.name, names, study.stacks, there, lambda module: can_load(host, module))
-
-
-def _known(kind: str, given: str | None, names: list[str]) -> None:
-    if given is not None and given not in names:
-        text = f"the study has the {kind}s {', '.join(names)}"
-        raise BadInput(text, key=kind, value=given, code="E-FACE-001")

@@ -23,15 +23,8 @@ from netlab.report import compare as tables
 if TYPE_CHECKING:
     from netlab.charts.chart import Gallery
     from netlab.charts.forest import Axes
+    from netlab.face import views
     from netlab.face.block import Screening
-    from netlab.face.views import (
-        Agreement,
-        LongPathResults,
-        PublishedBeside,
-        ResultCharts,
-        ResultTables,
-        ThenAndNow,
-    )
     from netlab.report.explore import Explorer
     from netlab.report.front import Answer
     from netlab.report.gate import Banner
@@ -237,31 +230,31 @@ class Results(StoredResults):
         return self._front.banner(self.measured)
 
     @cached_property
-    def tables(self) -> ResultTables:
+    def tables(self) -> views.ResultTables:
         """Tables of the results, ready to be shown."""
         return self._views.ResultTables(self.measured)
 
     @cached_property
-    def charts(self) -> ResultCharts:
+    def charts(self) -> views.ResultCharts:
         """Charts of the results, finished; :meth:`plot` draws on axes."""
         return self._views.ResultCharts(self.measured)
 
     @cached_property
-    def then_and_now(self) -> ThenAndNow:
+    def then_and_now(self) -> views.ThenAndNow:
         """These results beside the openlab report of 2003."""
         return self._views.ThenAndNow(self.measured)
 
     @cached_property
-    def published_beside(self) -> PublishedBeside:
+    def published_beside(self) -> views.PublishedBeside:
         """These results beside the published table that their study names."""
         return self._views.PublishedBeside(self.measured)
 
     @cached_property
-    def long_path(self) -> LongPathResults:
+    def long_path(self) -> views.LongPathResults:
         """These results with the samples of their runs: stacks, recovery, fairness."""
         return self._views.LongPathResults(self.measured)
 
-    def agreement(self, bound_percent: float = 2.0) -> Agreement:
+    def agreement(self, bound_percent: float = 2.0) -> views.Agreement:
         """Compare other generators with netlab's, cell by cell.
 
         Parameters

@@ -15,7 +15,7 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis.measured import Measured, load_measured
-from netlab.errors import BadInput
+from netlab.errors import check
 from netlab.face.parts import Run
 from netlab.files import paths
 from netlab.files.tables import Sentence
@@ -242,17 +242,15 @@ class StoredResults:
         """
         found = self.runs
         for column in levels:
-            if column not in found:
-                text = f"the runs have no such column; factors are {', '.join(FACTORS)}"
-                raise BadInput(text, key=column, code="E-FACE-002")
+            text = f"the runs have no such column; factors are {', '.join(FACTORS)}"
+            check(column in found, column, None, text, "E-FACE-002")
         for column, wanted in levels.items():
             values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
             designed = self.cells[column].unique() if column in self.cells else []
             known = sorted({*self.runs[column].dropna(), *designed})
+            listed = ", ".join(map(str, known[:12])) + ", ..." * (len(known) > 12)
             for value in values:
-                if value not in known:
-                    listed = ", ".join(map(str, known[:12])) + ", ..." * (len(known) > 12)
-                    text = f"no run has this value; there are {listed}"
-                    raise BadInput(text, key=column, value=value, code="E-FACE-003")
+                text = f"no run has this value; there are {listed}"
+                check(value in known, column, value, text, "E-FACE-003")
             found = found[found[column].isin(values)]
         return found

@@ -4,50 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import trust
 from netlab.analysis.measured import Measured
-from netlab.analysis.trust import (
-    EMULATOR,
-    FACTS,
-    FORMATS,
-    HEADS,
-    NOT_RECORDED,
-    RATES,
-    CalibratedPart,
-    machines,
-)
 from netlab.charts import experiments as charts
 from netlab.charts.chart import show
 from netlab.files.tables import Sentence, Table
 from netlab.report.page import Page, Section, as_html, folded, page
 
+TITLES = {trust.RATES: "Known rates", trust.EMULATOR: "Path emulator"}
 
-class _Chart(NamedTuple):
-    """A chart; it needs all `columns`, a `bound` in each row and a value of `figure`."""
-
-    draw: Callable
-    columns: tuple[str, ...]
-    figure: str
-    bound: str
-
-
-_RATES = _Chart(charts.rates, charts.RATE_COLUMNS, "error_percent", "within_percent")
-_ROUND_TRIPS = _Chart(charts.round_trips, charts.ROUND_TRIP_COLUMNS, "deviation_us", "bound_us")
-
-TITLES = {RATES: "Known rates", EMULATOR: "Path emulator"}
-
-CHARTS = {(RATES, "cells"): _RATES, (EMULATOR, "round_trips"): _ROUND_TRIPS}
+CHARTS: dict[str, tuple[Callable, tuple[str, ...]]] = {
+    "round_trips": (charts.round_trips, charts.ROUND_TRIP_COLUMNS)
+}
+"""Chart of a table, and the columns that it draws: figure third, its bound sixth."""
 
 METHODS = {
-    RATES: "Lab paths of a known rate, by a token bucket. TCP can carry MSS / (MTU + 14) of it. "
-    "Every run counts: the error is that of their median, between the least and the greatest.",
-    EMULATOR: "Pings and streams through the path emulator, beside the round trip and the rate "
-    "asked for. Every try counts: the figure is their median, between the least and the greatest.",
+    trust.RATES: "Lab paths of a known rate, by a token bucket. TCP can carry MSS / (MTU + 14) of "
+    "it. Every run counts: the error is that of their median, between the least and the greatest.",
+    trust.EMULATOR: "Pings and streams through the path emulator, beside the round trip and the "
+    "rate asked for. Every try counts: the figure is their median, between the least and the "
+    "greatest.",
 }
 """Method of each part, in words."""
 
@@ -57,7 +37,8 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
     found = trust.stored(directory)
     if not found.parts:
         return []
-    about, facts = machines(m.runs, m.study).hosts, [FACTS["cpu_model"], FACTS["cpus"]]
+    about = trust.machines(m.runs, m.study).hosts
+    facts = [trust.FACTS["cpu_model"], trust.FACTS["cpus"]]
     hosts = {host: _cpu_in_words(*map(about[host].get, facts)) for host in about.columns}
     sections = [Section("In short", Sentence(f"Latest: {trust.calibration(directory)}."))]
     sections += [
@@ -70,32 +51,34 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
     return [page("calibration", *sections)]
 
 
-def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
+def _part(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> Markup:
     drawn, tables = Markup(""), Markup("")
     for name, (_, caption, names) in trust.TABLES[part.name].items():
-        frame, chart = part.table(name), CHARTS.get((part.name, name), _RATES)
+        frame = part.table(name)
+        draw, columns = CHARTS.get(name, (charts.rates, charts.RATE_COLUMNS))
         if frame.empty:
             continue
         # null and text in the place of a figure are missing values
-        figures = [name for name in frame if name in FORMATS]
+        figures = [name for name in frame if name in trust.FORMATS]
         frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in figures})
         if (
-            {*names, *chart.columns} <= set(frame)
-            and frame[[*names, chart.bound]].notna().all(axis=None)
-            and frame[chart.figure].notna().any()
+            {*names, *columns} <= set(frame)
+            and frame[[*names, columns[5]]].notna().all(axis=None)
+            and frame[columns[2]].notna().any()
         ):
-            drawn += as_html(show(chart.draw(frame, title=caption.partition(",")[0])))
+            drawn += as_html(show(draw(frame, title=caption.partition(",")[0])))
         keys = [key for key in names if key in frame]
         texts = {
             key: [f"{v:g}" if isinstance(v, int | float) else str(v) for v in frame[key]]
             for key in keys
         }
         shown = frame.assign(**texts).set_index(keys) if keys else frame
-        tables += folded("Cells", len(frame), Table(shown, caption, HEADS, FORMATS, data=frame))
+        table = Table(shown, caption, trust.HEADS, trust.FORMATS, data=frame)
+        tables += folded("Cells", len(frame), table)
     return drawn + tables + as_html(Sentence(f"{METHODS[part.name]} {_measured(part, hosts)}"))
 
 
-def _measured(part: CalibratedPart, hosts: Mapping[str, str]) -> str:
+def _measured(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> str:
     """When and where a part was measured, and the hosts of the study that are another machine."""
     kernel = part.machine.get("kernel")
     system = f"Linux {kernel}" if kernel else "kernel not recorded"
@@ -113,6 +96,6 @@ def _measured(part: CalibratedPart, hosts: Mapping[str, str]) -> str:
 
 def _cpu_in_words(model: object, cpus: object) -> str:
     """CPU model and count: all that tells machines apart, since hosts of a lab are namespaces."""
-    if not model or not cpus or NOT_RECORDED in (model, cpus):
-        return f"a machine whose CPU is {NOT_RECORDED}"
+    if not model or not cpus or trust.NOT_RECORDED in (model, cpus):
+        return f"a machine whose CPU is {trust.NOT_RECORDED}"
     return f"{model}, {cpus} CPU{'' if str(cpus) == '1' else 's'}"

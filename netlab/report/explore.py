@@ -53,7 +53,7 @@ def of_two(
         unit = unit.replace("of bus", "of twice the bus")
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
     return Table(
-        printed.table(m.cells, rows, columns, at=at, quantity=quantity, study=m.study),
+        printed.table(part, rows, columns, quantity, m.study),
         f"{where + ': ' if where else ''}{caption}, {unit}",
         note=" ".join(notes),
         data=part.dropna(axis="columns", how="all"),

@@ -65,8 +65,9 @@ def view_pages(m: Measured) -> list[Page]:
     made = []
     if plain and not on_long_path(m):
         made.append(page("streams", *_groups(m, lambda g: panel(m, g))))
-    if plain and (m.cells["bus_MBps"].notna() & ~empty(m.cells)).any():
-        made.append(_ceiling(m))
+    known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"]
+    if plain and len(known):
+        made.append(_ceiling(m, known))
     made.append(page("bottlenecks", *_groups(m, lambda g: tables.of_group(m, g, "bottleneck"))))
     return [*made, *_latency(m), *_datagrams(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
 
@@ -90,8 +91,7 @@ def _drawn(
     return Markup("").join(as_html(show(rows(part, labels))) for part in cells.in_parts(frame))
 
 
-def _ceiling(m: Measured) -> Page:
-    known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"]
+def _ceiling(m: Measured, known: pd.Series) -> Page:
     sections = _groups(m, lambda g: show(cells.ceiling(m.cells, g, study=m.study)), known)
     table = ceilings_table(m.runs, m.cells)
     if table is not None:

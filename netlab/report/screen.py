@@ -11,16 +11,8 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
-from netlab.analysis.screened import (
-    FULL_TUNING,
-    NO_ROW,
-    UNCLEAR,
-    Against,
-    ScreenRecord,
-    read_screen,
-    screen_files,
-    smallest_effect_percent,
-)
+from netlab.analysis import screened
+from netlab.analysis.screened import ScreenRecord
 from netlab.charts.chart import show
 from netlab.charts.forest import Axes, knob_forest
 from netlab.errors import NetlabError
@@ -32,7 +24,7 @@ from netlab.report.tables import Sentence, Tables
 from netlab.study.schedule import slug
 
 WIDTH = 100
-OTHERS = {FULL_TUNING: "the whole tuning", NO_ROW: "no knob"}
+OTHERS = {screened.FULL_TUNING: "the whole tuning", screened.NO_ROW: "no knob"}
 PAGE = "screen-"
 """Beginning of the files of the pages."""
 
@@ -121,7 +113,7 @@ def method(record: ScreenRecord) -> str:
         text += "A x B: effect of A with B against its effect without. "
         if record.design == "folded":
             text += "Pairs are those of knobs that were found, and hold if no other pair matters. "
-    smallest = smallest_effect_percent(record.effects)
+    smallest = screened.smallest_effect_percent(record.effects)
     if not math.isnan(smallest):
         text += f"An effect below {smallest:.1f} % may have been missed."
     return text.strip() + f" Path {record.path}, {record.group}."
@@ -138,7 +130,7 @@ def conclusion(record: ScreenRecord) -> list[str]:
     return lines
 
 
-def _compared(one: Against, record: ScreenRecord) -> str:
+def _compared(one: screened.Against, record: ScreenRecord) -> str:
     bound = record.same_within_percent
     word = f"{one.verdict} within {bound:g} %" if one.verdict == "the same" else one.verdict
     return (
@@ -150,7 +142,7 @@ def _compared(one: Against, record: ScreenRecord) -> str:
 def _open(record: ScreenRecord) -> str:
     if not record.tries:
         return "Some effects are too small for these rounds: take more --rounds, or fewer knobs."
-    if record.verdict == UNCLEAR:
+    if record.verdict == screened.UNCLEAR:
         return (
             "No conclusion on the least set: take more --confirm-rounds, or a wider --same-within."
         )
@@ -162,10 +154,10 @@ def _open(record: ScreenRecord) -> str:
 
 def screen_pages(results: Path) -> Iterator[Page]:
     """A page for each screen below a directory of results; one that cannot be read says so."""
-    for file in screen_files(results):
+    for file in screened.screen_files(results):
         name = file.parent.name
         try:
-            yield _page(name, read_screen(file))
+            yield _page(name, screened.read_screen(file))
         except NetlabError as error:
             lead = Section("In short", Sentence(str(error)))
             yield page_of(_file(name), f"Screen {name}", f"Screen: {name}", "not readable", [lead])

@@ -28,7 +28,7 @@ from netlab.analysis.conditions import flag_counts
 from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric_pairs, host_links
 from netlab.analysis.measured import Measured, computed_once
-from netlab.analysis.trust import less_precise, machines
+from netlab.analysis.trust import flags_in_words, less_precise, machines
 from netlab.files.tables import HOLLOW, Sentence, Table, table_or
 
 UNITS = {
@@ -241,8 +241,7 @@ def target(m: Measured) -> Table | Sentence:
 def flagged(m: Measured) -> Table | Sentence:
     """Excluded runs, with the reason."""
     frame = conditions.flagged(m.runs)
-    counts = conditions.flag_counts(m.runs)
-    total = ", ".join(f"{row.flag} {row.runs}" for row in counts.itertuples())
+    total = flags_in_words(m.runs)
     return table_or(
         "No run was flagged.",
         frame.drop(columns=["group", "tuning", "mtu_B", "streams", "round"]),

@@ -74,7 +74,9 @@ def test_a_cost_in_latency_is_sought_only_where_it_was_measured(measured):
 
 def test_any_two_factors_make_a_table(measured):
     at = {"mtu_B": 9000, "kernel": "up", "rtt_ms": 0.0}
-    found = printed.table(measured.cells, "record_length_B", "send", at=at, study=measured.study)
+    two = ("record_length_B", "send")
+    part = printed.of_two(measured.cells, *two, at, measured.study)
+    found = printed.table(part, *two, "goodput", measured.study)
     assert found.index.tolist() == ["1024", "65536"]
     assert found.columns.tolist() == ["send copy", "send zerocopy"]
     assert found.loc["1024", "send zerocopy"] == ""  # left out of the design
@@ -83,7 +85,7 @@ def test_any_two_factors_make_a_table(measured):
 
 def test_a_factor_that_varies_needs_a_level(measured):
     with refused(BadInput, "E-ANALYSIS-035", match="mtu_B, rtt_ms, kernel"):
-        printed.table(measured.cells, "record_length_B", "send")
+        printed.of_two(measured.cells, "record_length_B", "send")
     with refused(BadInput, "E-ANALYSIS-032", match="smp, up"):
         printed.at_levels(measured.cells, {"kernel": "xen"})
     with refused(BadInput, "E-ANALYSIS-033", match="rtt_ms"):

@@ -14,7 +14,7 @@ import synthetic
 from netlab.analysis import printed
 from netlab.charts import cells
 from netlab.charts import measured as charts
-from netlab.charts.chart import Gallery, describe, save_svg, show
+from netlab.charts.chart import Gallery, Panels, describe, save, show
 from netlab.charts.labels import (
     PALETTE,
     csv_in,
@@ -146,15 +146,16 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
     for name in ("a.svg", "b.svg"):
         fig, ax = _figure()
         label_lines(ax)
-        save_svg(fig, tmp_path / name, "Three lines")
+        save(Panels(describe(fig, "Three lines"), ax), tmp_path / name)
     first, second = ((tmp_path / n).read_bytes() for n in ("a.svg", "b.svg"))
     assert first == second
     assert b"<dc:date>" not in first
 
 
 def test_a_saved_figure_carries_its_alt_text(tmp_path):
-    fig, _ = _figure()
-    text = save_svg(fig, tmp_path / "deep" / "a.svg", 'Rate < "limit" & more').read_text()
+    fig, ax = _figure()
+    drawn = Panels(describe(fig, 'Rate < "limit" & more'), ax)
+    text = save(drawn, tmp_path / "deep" / "a.svg").read_text()
     assert 'role="img" aria-label="Rate &lt; &quot;limit&quot; &amp; more"' in text
     assert '<title>Rate &lt; "limit" &amp; more</title>' in text
 

@@ -6,7 +6,8 @@ from autotune.simulated import Simulated, tuned
 from matplotlib.collections import LineCollection
 
 from netlab.autotune.report import conclusion, table
-from netlab.charts.experiments import save_chart, search_alt, search_panels
+from netlab.charts.chart import save
+from netlab.charts.experiments import search_alt, search_panels
 from netlab.errors import BadInput
 
 
@@ -20,7 +21,8 @@ def segments(collection) -> list:
 def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, aim):
     found = tuned(aim=aim)
     frame = table(found)
-    figure = search_panels(frame, conclusion(found)).figure
+    drawn = search_panels(frame, conclusion(found))
+    figure = drawn.figure
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert len(titles) == len(found.outcome.stages)
     notes = [text.get_text() for ax in figure.axes for text in ax.child_axes[0].get_yticklabels()]
@@ -31,7 +33,7 @@ def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, a
         reach = max(1.0, part["worse_percent"].abs().max())
         near = part[(part["high_percent"] < 2 * reach) & (part["low_percent"] > -2 * reach)]
         assert (near["low_percent"] >= left).all() and (near["high_percent"] <= right).all()
-    path = save_chart(figure, tmp_path / f"search{suffix}", search_alt(frame))
+    path = save(drawn, tmp_path / f"search{suffix}")
     start = path.read_bytes()[:8]
     assert start.startswith(b"<svg " if suffix == ".svg" else b"\x89PNG")
 
