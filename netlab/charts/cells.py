@@ -15,24 +15,9 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, DATAGRAMS, LATENCY, OVER_TCP, disturbed, valid
+from netlab.charts import drawing
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
-from netlab.charts.labels import (
-    HOLLOW_COLOUR,
-    LINEAR_UP_TO,
-    ceiling_line,
-    hollow_points,
-    label_lines,
-    legend_below,
-    level_styles,
-    line_with_bars,
-    mtu_styles,
-    new_axes,
-    other_style,
-    stream_axis,
-    theme,
-    tuning_dashes,
-)
 from netlab.errors import require
 from netlab.files import tables
 from netlab.study import Study
@@ -73,19 +58,19 @@ def over_streams(
     if tuning is not None:
         require(tuning, labels, key="tuning", code="E-CHARTS-004")
         chosen, title = [tuning], f"{group}: {labels[tuning]}"
-    styles, dashes = mtu_styles(cells["mtu_B"]), tuning_dashes(list(labels))
+    styles, dashes = drawing.mtu_styles(cells["mtu_B"]), drawing.tuning_dashes(list(labels))
     words = []
-    with theme() if ax is None else nullcontext():
-        ax = ax or new_axes(SIZE_IN)
+    with drawing.theme() if ax is None else nullcontext():
+        ax = ax or drawing.new_axes(SIZE_IN)
         for name in chosen:
             for mtu_B, line in part[part["tuning"] == name].groupby("mtu_B"):
                 label = f"{labels[name]}, {mtu_B} B"
                 style = styles[int(mtu_B)] | {"linestyle": dashes[name]}
                 line = cell_line(ax, line.assign(place=line["streams"]), y, label, style)
                 words.append(f"{label}: {_with(line['streams'], line[y]) or 'no valid cell'}")
-        stream_axis(ax, sorted(part["streams"].unique()))
+        drawing.stream_axis(ax, sorted(part["streams"].unique()))
         _finish(ax, part, y, study, title)
-        label_lines(ax)
+        drawing.label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over streams, {group}"
     return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
 
@@ -103,7 +88,7 @@ def _finish(ax: Axes, part: pd.DataFrame, y: str, study: Study | None, title: st
         at = 100.0 if y == "percent_of_bus" else bus_MBps
         if at < IN_REACH * part[y].fillna(disturbed(part, y)).max():
             name = printed.bus_name(part, study)
-            ceiling_line(ax, at, f"{name}, {printed.number(bus_MBps)} MB/s")
+            drawing.ceiling_line(ax, at, f"{name}, {printed.number(bus_MBps)} MB/s")
             ax.set_ylim(top=max(ax.get_ylim()[1], HEADROOM * at))
     ax.set_ylim(bottom=0)
 
@@ -114,12 +99,14 @@ def cell_line(
     """Draw the cells of a line over their ``place``; return those that have a value."""
     line = line.sort_values("place")
     points, alone = line[line[y].notna()], line[y].isna().all()
-    hollow_points(ax, line["place"], disturbed(line, y), label=label, style=style, alone=alone)
+    drawing.hollow_points(
+        ax, line["place"], disturbed(line, y), label=label, style=style, alone=alone
+    )
     joined = line if gaps else points
     if len(joined):
         low, high, _ = QUANTITIES[y]
         bus = joined["bus_MBps"].astype(float)
-        line_with_bars(
+        drawing.line_with_bars(
             *(ax, joined["place"], joined[y], (joined[low], joined[high])),
             label=label,
             style=style,
@@ -168,12 +155,12 @@ def over_factor(
     part = printed.of_two(cells, x, hue, at, study)
     levels = printed.ordered(x, part[x], study)
     lines = printed.ordered(hue, part[hue], study) if hue else [None]
-    labels, styles = printed.tuning_labels(part, study), level_styles(hue, lines)
+    labels, styles = printed.tuning_labels(part, study), drawing.level_styles(hue, lines)
     numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in levels)
     places = {level: float(level) if numeric else float(i) for i, level in enumerate(levels)}
     part, words = part.assign(place=part[x].map(places)), []
-    with theme() if ax is None else nullcontext():
-        ax = ax or new_axes(SIZE_IN)
+    with drawing.theme() if ax is None else nullcontext():
+        ax = ax or drawing.new_axes(SIZE_IN)
         for level in lines:
             line = part if level is None else part[part[hue] == level]
             label = "" if level is None else printed.level_label(hue, level, labels)
@@ -181,7 +168,7 @@ def over_factor(
             text = "no valid cell" if line.empty else printed.reach(line[y].to_numpy(dtype=float))
             words.append(f"{label}: {text}" if label else text)
         ticks = list(places.values())
-        if numeric and ticks[0] > 0 and ticks[-1] / ticks[0] > LINEAR_UP_TO:
+        if numeric and ticks[0] > 0 and ticks[-1] / ticks[0] > drawing.LINEAR_UP_TO:
             ax.set_xscale("log", base=2)
             ax.minorticks_off()
         if len(levels) <= MOST_TICKS or not numeric:
@@ -193,7 +180,7 @@ def over_factor(
         title = printed.at_text(at or {}, labels)
         _finish(ax, part, y, study, title)
         if hue:
-            label_lines(ax)
+            drawing.label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over {printed.unit_of(x)}"
     if hue:
         alt += f", a line for each {printed.unit_of(hue)}"
@@ -247,11 +234,11 @@ def in_parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
         yield frame.merge(keys.iloc[start : start + MOST_ROWS], on=list(CELL_KEYS))
 
 
-@theme()
+@drawing.theme()
 def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw every repeat as a dot in the row of its cell; a flagged run is a cross."""
     ax, rows = _rows(runs, labels, ax)
-    style, words = {**other_style(0), "linestyle": "none", "markersize": 4}, []
+    style, words = {**drawing.other_style(0), "linestyle": "none", "markersize": 4}, []
     for row, (label, cell) in enumerate(rows):
         values = _dots(ax, cell, row, style, label)
         text = f"median {np.median(values):.4g} of {len(values)}" if len(values) else "no valid run"
@@ -283,11 +270,11 @@ def valid_runs(runs: pd.DataFrame) -> np.ndarray:
     return runs["run_id"].isin(valid(runs)["run_id"]).to_numpy()
 
 
-@theme()
+@drawing.theme()
 def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw CPU seconds a GB of payload, one row a cell."""
     ax, rows = _rows(frame, labels, ax)
-    style, words = {**other_style(0), "linestyle": "none"}, []
+    style, words = {**drawing.other_style(0), "linestyle": "none"}, []
     for row, (label, cell) in enumerate(rows):
         (one,) = cell.itertuples()
         ax.plot([one.low, one.high], [row, row], color=style["color"], linewidth=1.2, label="_bar")
@@ -298,14 +285,14 @@ def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
     return describe(ax, alt, COST_CAPTION)
 
 
-@theme()
+@drawing.theme()
 def latency(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw the latency that the load of each cell adds, over its goodput."""
     added_ms = frame.assign(shown=frame["added_latency_us"] / 1e3)
     return _over_goodput(added_ms, labels, ax, "added latency", "ms", LATENCY_CAPTION)
 
 
-@theme()
+@drawing.theme()
 def latency_over_tcp(
     frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None
 ) -> Axes:
@@ -315,7 +302,7 @@ def latency_over_tcp(
     return _over_goodput(frame.assign(shown=added_us / 1e3), labels, ax, *words)
 
 
-@theme()
+@drawing.theme()
 def loss(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw the part of the datagrams that each cell loses, over its goodput."""
     lost_percent = frame.assign(shown=frame["lost_percent"])
@@ -332,19 +319,19 @@ def _over_goodput(
     name, unit, caption = words_of
     columns = 1 + (len(frame) > MOST_NAMES)
     height_in = SIZE_IN[1] + NAME_IN * len(frame) / columns
-    ax, words = ax or new_axes((SIZE_IN[0], height_in)), []
+    ax, words = ax or drawing.new_axes((SIZE_IN[0], height_in)), []
     for at, (key, cell) in enumerate(frame.groupby(list(CELL_KEYS), sort=False)):
         (one,) = cell.itertuples()
-        style = {**other_style(at), "linestyle": "none"}
+        style = {**drawing.other_style(at), "linestyle": "none"}
         if one.disturbed:
             place = (ax, [one.disturbed_MBps], [one.shown])
-            hollow_points(*place, label=labels[key], style=style, alone=True)
+            drawing.hollow_points(*place, label=labels[key], style=style, alone=True)
         else:
             ax.plot([one.goodput_MBps], [one.shown], **style, label=labels[key], clip_on=False)
         words.append(f"{labels[key]}: {one.shown:.3g} {unit} at {printed.texts(cell)[0]} MB/s")
     ax.set(xlabel="goodput, MB/s", ylabel=f"{name}, {unit}", xlim=(0, None), ylim=(0, None))
     ax.set_title(arrows(str(frame["group"].iloc[0])))
-    legend_below(ax, ncols=columns)
+    drawing.legend_below(ax, ncols=columns)
     alt = f"Dots of {name} over goodput. {'; '.join(words)}."
     return describe(ax, alt, " ".join([caption, *printed.cell_notes(frame, HOLLOW)]))
 
@@ -354,7 +341,7 @@ def _rows(
 ) -> tuple[Axes, list[tuple[str, pd.DataFrame]]]:
     """Axes with a row a cell, and the name and rows of each."""
     rows = [(labels[key], cell) for key, cell in frame.groupby(list(CELL_KEYS), sort=False)]
-    ax = ax or new_axes((6.4, 1.1 + ROW_IN * len(rows)))
+    ax = ax or drawing.new_axes((6.4, 1.1 + ROW_IN * len(rows)))
     name_rows(ax, [label for label, _ in rows])
     ax.set_title(arrows(str(frame["group"].iloc[0])))
     return ax, rows
@@ -365,7 +352,7 @@ def _rows(
 HEAT_ROW_IN = 0.36
 
 
-@theme()
+@drawing.theme()
 def ceiling(
     cells: pd.DataFrame, group: str, *, study: Study | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -380,7 +367,7 @@ def ceiling(
     streams = wide["hollow"].columns
     names = [f"{labels[tuning]}, {mtu_B} B" for tuning, mtu_B in wide.index]
     values, hollow = (wide[name].to_numpy(float) for name in ("percent_of_bus", "hollow"))
-    ax = ax or new_axes((6.4, 1.2 + HEAT_ROW_IN * len(names)))
+    ax = ax or drawing.new_axes((6.4, 1.2 + HEAT_ROW_IN * len(names)))
     sns.heatmap(
         values,
         ax=ax,
@@ -397,7 +384,7 @@ def ceiling(
     ax.grid(visible=False)
     for row, column in np.argwhere(~np.isnan(hollow)):  # the heat map writes on no blank field
         ax.text(column + 0.5, row + 0.5, f"{tables.HOLLOW} {hollow[row, column]:.0f}", ha="center",
-                va="center", color=HOLLOW_COLOUR)  # fmt: skip
+                va="center", color=drawing.HOLLOW_COLOUR)  # fmt: skip
     ax.tick_params(axis="y", rotation=0, length=0)
     ax.tick_params(axis="x", length=0)
     ax.set(xlabel="streams", title=printed.caption(cells, group))
@@ -415,11 +402,11 @@ def ceiling(
     return describe(ax, alt, " ".join([*_both_note(part, study), *printed.cell_notes(part)]))
 
 
-@theme()
+@drawing.theme()
 def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
     """Draw every repeat of one group as a dot, a flagged run as a cross; a panel a tuning."""
     part = runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
-    labels, styles = printed.tuning_labels(part, study), mtu_styles(runs["mtu_B"])
+    labels, styles = printed.tuning_labels(part, study), drawing.mtu_styles(runs["mtu_B"])
     columns = max(1, len(labels))
     size = (1.0 + 2.75 * columns, 3.9)
     fig, axes = plt.subplots(1, columns, figsize=size, sharey=True, squeeze=False)
@@ -448,15 +435,15 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
     return Panels(describe(fig, alt, REPEATS_CAPTION), axes)
 
 
-@theme()
+@drawing.theme()
 def cost_over_streams(
     frame: pd.DataFrame, group: str, *, study: Study, ax: Axes | None = None
 ) -> Axes:
     """Draw CPU seconds a GB of payload over streams, one line an MTU and tuning."""
     part = frame[frame["group"] == group]
-    labels, styles = printed.tuning_labels(part, study), mtu_styles(frame["mtu_B"])
-    dashes, words = tuning_dashes(list(labels)), []
-    ax = ax or new_axes((6.4, 4.2))
+    labels, styles = printed.tuning_labels(part, study), drawing.mtu_styles(frame["mtu_B"])
+    dashes, words = drawing.tuning_dashes(list(labels)), []
+    ax = ax or drawing.new_axes((6.4, 4.2))
     for tuning, label in labels.items():
         for mtu_B, line in part[part["tuning"] == tuning].groupby("mtu_B"):
             line = line.sort_values("streams").astype({"cpu_s_per_GB": float})
@@ -465,8 +452,8 @@ def cost_over_streams(
             style = {**styles[mtu_B], "linestyle": dashes[tuning], "capsize": 2, "elinewidth": 1}
             ax.errorbar(line["streams"].to_numpy(), middle, yerr=reach, label=name, **style)
             words.append(f"{name}: {_with(line['streams'], middle, '{:.3g}'.format)}")
-    stream_axis(ax, sorted(part["streams"].unique()))
+    drawing.stream_axis(ax, sorted(part["streams"].unique()))
     ax.set(ylabel="CPU time, s/GB", ylim=(0, None), title=arrows(group))
-    label_lines(ax, size_pt=8.5)
+    drawing.label_lines(ax, size_pt=8.5)
     alt = f"Line chart of CPU seconds a GB of payload by streams, {group}. {'; '.join(words)}."
     return describe(ax, alt, COST_CAPTION)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from netlab.charts.labels import annotate, data_of, figure_of, mark, theme
+from netlab.charts.drawing import annotate, data_of, figure_of, mark, theme
 from netlab.errors import check
 from netlab.units import arrows
 

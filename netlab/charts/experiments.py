@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from netlab.analysis.compare import CANNOT_TELL
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric
 from netlab.charts.chart import Panels, describe
+from netlab.charts.drawing import CEILING_COLOUR, OTHERS, mtu_styles, new_axes, other_style, theme
 from netlab.charts.forest import (
     RATIO,
     Scale,
@@ -27,7 +28,6 @@ from netlab.charts.forest import (
     name_rows,
     reach_of,
 )
-from netlab.charts.labels import CEILING_COLOUR, OTHERS, mtu_styles, new_axes, other_style, theme
 from netlab.errors import check
 
 # Chart of a search: loss of each candidate against the best of its race, and its outcome.

@@ -12,18 +12,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Compared
+from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
-from netlab.charts.labels import (
-    BAND_COLOUR,
-    CEILING_COLOUR,
-    OTHERS,
-    keep_interval,
-    legend_below,
-    new_axes,
-    other_style,
-    ratio_axis,
-    theme,
-)
 from netlab.units import arrows
 
 WIDTH_IN, FRAME_IN, ROW_IN, MARK_IN = 6.6, 1.5, 0.1, 0.15
@@ -72,7 +62,7 @@ def in_percent(ratios: pd.DataFrame) -> pd.DataFrame:
     return ratios.assign(centre=percent["ratio"], low=percent["low"], high=percent["high"])
 
 
-@theme()
+@drawing.theme()
 def forest(
     marks: pd.DataFrame,
     styles: Styles,
@@ -88,11 +78,11 @@ def forest(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw marks by :func:`draw`; a legend names the series, the alt text has every mark."""
-    ax = ax or new_axes((width_in, height_in(marks, styles) + 0.17 * title.count("\n")))
+    ax = ax or drawing.new_axes((width_in, height_in(marks, styles) + 0.17 * title.count("\n")))
     draw(ax, marks, styles, scale=scale, reach=reach, beside=beside)
     ax.set(title=title, xlabel=quantity)
     if len(styles) > 1:
-        legend_below(ax, ncols=len(styles))
+        drawing.legend_below(ax, ncols=len(styles))
     heading = ", ".join(["Forest plot", *title.split("\n")])
     return describe(ax, f"{heading}: {about}. {in_words(marks, scale)}.", caption)
 
@@ -125,7 +115,7 @@ def draw(
     left, right = reach or reach_of(marks, scale)
     name_rows(ax, names)
     _bands(ax, marks, names, scale)
-    ax.axvline(scale.sharp(0), color=CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.axvline(scale.sharp(0), color=drawing.CEILING_COLOUR, linewidth=1, zorder=1)
     for place, (series, style) in enumerate(styles.items()):
         part = marks[(marks["series"] == series) & marks["centre"].notna()]
         y = part["row"].map(names.index).to_numpy(dtype=float)
@@ -135,7 +125,7 @@ def draw(
         sides = [centre - np.maximum(low, left), np.minimum(high, right) - centre]
         drawn_as = {**style, "linestyle": "none", "markersize": 6.5, "label": series, "zorder": 3}
         bars = {"xerr": np.nan_to_num(sides).clip(0), "elinewidth": 1.5, "capsize": 2.5}
-        keep_interval(ax.errorbar(centre, y, **bars, **drawn_as), low, high)
+        drawing.keep_interval(ax.errorbar(centre, y, **bars, **drawn_as), low, high)
         for mark, at, cut in (("<", left, low < left), (">", right, high > right)):
             if cut.any():  # an empty line that is not clipped misleads the layout
                 arrow = {"marker": mark, "color": style["color"], "clip_on": False, "label": "_cut"}
@@ -144,7 +134,7 @@ def draw(
             white = {"markerfacecolor": "white", "markeredgecolor": style["color"]}
             ax.plot(centre[off], y[off], **{**drawn_as, **white, "label": "_off", "zorder": 4})
     if scale.ratio:
-        ratio_axis(ax, (left, right))
+        drawing.ratio_axis(ax, (left, right))
     ax.set_xlim(left, right)
     if len(beside):
         right_axis = ax.secondary_yaxis("right")
@@ -168,10 +158,10 @@ def _bands(ax: Axes, marks: pd.DataFrame, names: list[str], scale: Scale) -> Non
     bounds = marks.groupby("row")["bound"].max()[names].to_numpy(dtype=float)
     if scale.ratio or len(set(bounds)) == 1:
         low = scale.sharp(-float(scale.flat(bounds[0])))
-        ax.axvspan(low, bounds[0], color=BAND_COLOUR, zorder=0)
+        ax.axvspan(low, bounds[0], color=drawing.BAND_COLOUR, zorder=0)
         return
     for row, bound in enumerate(bounds):
-        ax.barh(row, 2 * bound, left=-bound, height=0.94, color=BAND_COLOUR, zorder=0)
+        ax.barh(row, 2 * bound, left=-bound, height=0.94, color=drawing.BAND_COLOUR, zorder=0)
 
 
 def reach_of(marks: pd.DataFrame, scale: Scale = PERCENT) -> Reach:
@@ -205,10 +195,10 @@ ROWS_OF_A_CHART = 40
 """More cells than this are drawn as one chart a group."""
 
 STYLES: Styles = {
-    SLOWER: {"color": OTHERS[1], "marker": "v"},
-    FASTER: {"color": OTHERS[4], "marker": "^"},
-    SAME: {"color": OTHERS[2], "marker": "o"},
-    CANNOT_TELL: {"color": CEILING_COLOUR, "marker": "o", "markerfacecolor": "white"},
+    SLOWER: {"color": drawing.OTHERS[1], "marker": "v"},
+    FASTER: {"color": drawing.OTHERS[4], "marker": "^"},
+    SAME: {"color": drawing.OTHERS[2], "marker": "o"},
+    CANNOT_TELL: {"color": drawing.CEILING_COLOUR, "marker": "o", "markerfacecolor": "white"},
 }
 """Colour and marker of each verdict; a hollow dot for no verdict."""
 
@@ -296,7 +286,7 @@ def generator_forest(
     )
     return forest(
         marks,
-        {name: other_style(place) for place, name in enumerate(names)},
+        {name: drawing.other_style(place) for place, name in enumerate(names)},
         f"difference of goodput from {reference} in per cent, one row a cell, one dot a "
         f"generator; a grey band marks {bound_percent:g} % either way",
         title=f"Path {path}",
@@ -335,7 +325,7 @@ def step_forest(
     caption = "Bars: interval between the cases that differ in this step alone."
     return forest(
         marks,
-        {name: other_style(i) for i, name in enumerate(marks["series"].unique())},
+        {name: drawing.other_style(i) for i, name in enumerate(marks["series"].unique())},
         "ratio of goodput by step",
         title="Effect of each step of a factor",
         quantity="ratio of goodput",

@@ -13,16 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from netlab.analysis.longpath import LAW_OF_STACK, QUANTITIES, LongPath, seconds_mean
+from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
-from netlab.charts.labels import (
-    CEILING_COLOUR,
-    MARKERS,
-    label_lines,
-    new_axes,
-    other_style,
-    theme,
-    within,
-)
 
 SUMMARY_SIZE_IN = (7.0, 3.8)
 DOTS, DASHES = (0, (1, 1)), (0, (4, 2))
@@ -33,7 +25,7 @@ STYLE_OF_STACK = {"Reno": 0, "HighSpeed": 1, "Scalable": 2, "FAST": 3, "CUBIC": 
 
 def stack_style(stack: str, position: int = 0) -> dict:
     """Colour and dash of a stack, the same in all charts; lines of samples have no markers."""
-    style = other_style(STYLE_OF_STACK.get(stack, position))
+    style = drawing.other_style(STYLE_OF_STACK.get(stack, position))
     return {"color": style["color"], "linestyle": style["linestyle"]}
 
 
@@ -60,12 +52,12 @@ def opening(lp: LongPath) -> Gallery:
     return Gallery.of(*frames)
 
 
-@theme()
+@drawing.theme()
 def goodput_over_time(
     lp: LongPath, runs: pd.DataFrame, title: str, *, blown_up: bool = False, ax: Axes | None = None
 ) -> Axes:
     """Draw means of goodput over one second, a line a run."""
-    ax = ax or new_axes(SUMMARY_SIZE_IN)
+    ax = ax or drawing.new_axes(SUMMARY_SIZE_IN)
     begin_s = math.ceil(float(runs["since_s"].max()) + 1) if blown_up else 0.0
     best = runs["mean_Mbps"].max()
     limit, span, words = lp.payload_limit_Mbps(runs.iloc[0]), [], []
@@ -78,12 +70,12 @@ def goodput_over_time(
             words.append(f"{stack}: below the chart" if blown_up else f"{stack}: nothing")
             continue
         span += rate["value"].tolist()
-        style = other_style(STYLE_OF_STACK.get(stack, position))
+        style = drawing.other_style(STYLE_OF_STACK.get(stack, position))
         style |= {"label": stack + "*" * bool(run["flags"]), "markevery": max(1, len(rate) // 12)}
         ax.plot(rate["t_s"], rate["value"], **style)
         mean_text = "no mean" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
         words.append(f"{stack}: {mean_text}, last second {rate['value'].iloc[-1]:.0f}")
-    ax.axhline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=DOTS, label="_limit")
+    ax.axhline(limit, color=drawing.CEILING_COLOUR, linewidth=1.1, linestyle=DOTS, label="_limit")
     if blown_up and span:
         low, high = min(span), max(*span, limit)
         ax.set_ylim(low - 0.1 * (high - low) - 1, high + 0.1 * (high - low) + 1)
@@ -92,7 +84,7 @@ def goodput_over_time(
         ax.set_xlim(left=0)
     ax.set(xlabel="s", ylabel="goodput, Mb/s, means of 1 s", title=title)
     if span:
-        label_lines(ax)
+        drawing.label_lines(ax)
     alt = (
         f"Line chart, {title}: goodput over time of each stack. {'; '.join(words)}. The path "
         f"carries {limit:.0f} Mb/s of payload."
@@ -107,24 +99,24 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     return Gallery.of(goodput_by_run(lp, runs, title)) if len(runs) else Gallery()
 
 
-@theme()
+@drawing.theme()
 def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | None = None) -> Axes:
     """Draw goodput after slow start with its interval, a row a run, a marker an MTU."""
     shown = runs.to_dict("records")
-    ax = ax or new_axes((6.4, 0.34 * len(shown) + 1.2))
+    ax = ax or drawing.new_axes((6.4, 0.34 * len(shown) + 1.2))
     limits = {run["mtu_B"]: lp.payload_limit_Mbps(run) for run in shown}
     sizes, words = sorted(limits), []
     for position, run in enumerate(shown):
         mean, half = run["mean_Mbps"], run["half_width_Mbps"]
-        low, high = within([mean], [mean - half], [mean + half], limits[run["mtu_B"]])
+        low, high = drawing.within([mean], [mean - half], [mean + half], limits[run["mtu_B"]])
         ax.errorbar(mean, position, xerr=np.nan_to_num([mean - low, high - mean]), capsize=3,
-                    elinewidth=1.2, fmt=MARKERS[sizes.index(run["mtu_B"])],
+                    elinewidth=1.2, fmt=drawing.MARKERS[sizes.index(run["mtu_B"])],
                     color=stack_style(lp.stack(run))["color"])  # fmt: skip
         words.append(f"{run['label']} ({run['mtu_B']} B): {mean:.0f}")
     ax.set_yticks(range(len(shown)), [run["label"] + "*" * bool(run["flags"]) for run in shown])
     ax.invert_yaxis()
     limit = max(limits.values())
-    ax.axvline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=DOTS)
+    ax.axvline(limit, color=drawing.CEILING_COLOUR, linewidth=1.1, linestyle=DOTS)
     ax.set(xlim=(0, 1.06 * limit), xlabel="goodput after slow start, Mb/s", title=title)
     ax.grid(axis="x", visible=True)
     marks = zip(("circles", "squares"), sizes, strict=False)
@@ -148,7 +140,7 @@ Run = Mapping[str, Any]
 """A row of the table of a study."""
 
 
-@theme()
+@drawing.theme()
 def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw goodput, window, RTT, retransmits and queue over time, one column a run."""
     if runs.empty:
@@ -193,7 +185,7 @@ def _quantity(ax: Axes, lp: LongPath, run: Run, frame: pd.DataFrame) -> None:
                 linestyle="-" if stream == 0 else "--")  # fmt: skip
     for name, dash in (("since_s", (0, (1, 1.5))), ("forced_loss_s", DASHES)):
         if pd.notna(at_s := run.get(name, math.nan)):
-            ax.axvline(float(at_s), color=CEILING_COLOUR, linewidth=0.9, linestyle=dash)
+            ax.axvline(float(at_s), color=drawing.CEILING_COLOUR, linewidth=0.9, linestyle=dash)
 
 
 def _column_title(lp: LongPath, run: Run) -> str:
@@ -210,7 +202,7 @@ def _in_words(run: Run, series: dict[str, pd.DataFrame]) -> str:
     return f"{run['label']}: {after}, largest window {top:.0f} segments, {again:.0f} retransmits"
 
 
-@theme()
+@drawing.theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw windows after a forced loss, and the law of their stack from the least one on."""
     recovered = set(lp.recoveries["run_id"])
@@ -236,7 +228,7 @@ def _recovery(ax: Axes, lp: LongPath, run: Run) -> tuple[str, float]:
     style = stack_style(row["stack"]) | {"linestyle": "-", "linewidth": 1.3}
     ax.plot(after["t_s"] - row["loss_s"], after["value"], **style)
     _law(ax, row, after)
-    ax.axvline(0, color=CEILING_COLOUR, linewidth=0.9, linestyle=DASHES)
+    ax.axvline(0, color=drawing.CEILING_COLOUR, linewidth=0.9, linestyle=DASHES)
     ax.set_title(_column_title(lp, run), fontsize=9)
     ax.set_xlabel("s after the loss")
     back = "not back" if math.isnan(row["recovery_s"]) else f"back after {row['recovery_s']:.1f} s"
@@ -256,10 +248,12 @@ def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
         line.append((t_s, window))
         window += law.growth(window)
         t_s += row["rtt_ms"] / 1e3
-    ax.plot(*zip(*line, strict=True), color=CEILING_COLOUR, linewidth=2.4, alpha=0.55, zorder=1)
+    ax.plot(
+        *zip(*line, strict=True), color=drawing.CEILING_COLOUR, linewidth=2.4, alpha=0.55, zorder=1
+    )
 
 
-@theme()
+@drawing.theme()
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw goodput of each flow above Jain's index, one column a run."""
     if runs.empty:
@@ -278,7 +272,7 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
                 top.plot(over.index, over[stream], **style)
                 highest = float(np.nanmax([highest, over[stream].max()]))
         top.set_title(_column_title(lp, run), fontsize=8.5)
-        bottom.plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
+        bottom.plot(over.index, over["jain"], color=drawing.CEILING_COLOUR, linewidth=1.4)
         bottom.set(xlabel="s", ylim=(0.45, 1.03))
         last = over["jain"].iloc[-1] if len(over) else math.nan
         words.append(f"{run['label']}: index {last:.2f} at the end")

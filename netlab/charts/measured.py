@@ -17,26 +17,10 @@ from matplotlib.lines import Line2D
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
+from netlab.charts import drawing
 from netlab.charts.cells import HOLLOW, cell_line
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
-from netlab.charts.labels import (
-    BAND_COLOUR,
-    CEILING_COLOUR,
-    CEILING_DASH,
-    CHART_SIZE_IN,
-    COUNT_COLOUR,
-    MEDIAN_COLOUR,
-    ceiling_line,
-    label_lines,
-    legend_below,
-    mtu_styles,
-    new_axes,
-    other_style,
-    second_style,
-    stream_axis,
-    theme,
-)
 from netlab.study import Study
 from netlab.units import arrows
 
@@ -57,7 +41,7 @@ def _top(part: pd.DataFrame) -> float:
 def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
     for mtu_B, line in part.assign(place=part["streams"]).groupby("mtu_B"):
         cell_line(ax, line, "goodput_MBps", f"MTU {mtu_B} B", styles[mtu_B], gaps=True)
-    stream_axis(ax, sorted(part["streams"].unique()))
+    drawing.stream_axis(ax, sorted(part["streams"].unique()))
     ax.set_ylim(0, top)
 
 
@@ -66,7 +50,7 @@ def _ceiling(
 ) -> None:
     """Draw the bus as a line, and per cent of it as a second scale on the right."""
     bus_MBps, name = _bus(part), printed.bus_name(part, study)
-    ceiling_line(ax, bus_MBps, f"{name}, {printed.number(bus_MBps)} MB/s", written=named)
+    drawing.ceiling_line(ax, bus_MBps, f"{name}, {printed.number(bus_MBps)} MB/s", written=named)
     if reading and not math.isnan(bus_MBps):
         scales = (lambda v: 100 * v / bus_MBps, lambda p: p * bus_MBps / 100)
         ax.secondary_yaxis("right", functions=scales).set_ylabel(f"% of {name}")
@@ -114,7 +98,7 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
     return " ".join(notes)
 
 
-@theme()
+@drawing.theme()
 def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Panels:
     """Draw one group over the number of streams, a panel a tuning, a line an MTU."""
     whole = printed.of_group(cells, group)
@@ -122,7 +106,7 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
     size = (1.0 + 2.75 * len(tunings), 3.9)
     fig, axes = plt.subplots(1, len(tunings), figsize=size, **grid)
-    styles, top, words = mtu_styles(cells["mtu_B"]), _top(whole), []
+    styles, top, words = drawing.mtu_styles(cells["mtu_B"]), _top(whole), []
     for i, (ax, (tuning, label)) in enumerate(zip(axes[0], tunings.items(), strict=True)):
         part = whole[whole["tuning"] == tuning]
         _draw(ax, part, styles, top)
@@ -134,7 +118,7 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
     fig.suptitle(printed.caption(cells, group), x=0.02, ha="left", fontweight="bold", fontsize=11)
     names = {f"MTU {mtu_B} B": f"{mtu_B} B" for mtu_B in whole["mtu_B"].unique()}
     for i, ax in enumerate(axes[0][::-1]):  # the last has the longest names; all share its axis
-        label_lines(ax, names, size_pt=8.5, inside=True, laid_out=i > 0)
+        drawing.label_lines(ax, names, size_pt=8.5, inside=True, laid_out=i > 0)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
     return Panels(describe(fig, alt, _caption(whole, study)), axes)
 
@@ -146,7 +130,7 @@ PUBLISHED: dict[str, Any] = {"linestyle": "none", "marker": "_", "ms": 11, "mew"
 """Marks of published values among measured lines."""
 
 
-@theme()
+@drawing.theme()
 def whole_panels(
     cells: pd.DataFrame, then: pd.DataFrame | None = None, *, study: Study | None = None
 ) -> Panels:
@@ -164,7 +148,7 @@ def whole_panels(
     size = (1.0 + 1.75 * len(across), 0.9 + 1.3 * len(down))
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
     fig, axes = plt.subplots(len(down), len(across), figsize=size, **grid)
-    styles, top, words = mtu_styles(cells["mtu_B"]), _top(cells), []
+    styles, top, words = drawing.mtu_styles(cells["mtu_B"]), _top(cells), []
     for (y, row), (x, column) in product(enumerate(down), enumerate(across)):
         ax, (group, tuning) = axes[y][x], (column, row) if across is groups else (row, column)
         part = cells[(cells["group"] == group) & (cells["tuning"] == tuning)]
@@ -172,7 +156,7 @@ def whole_panels(
             ax.set_axis_off()
         else:
             _draw(ax, part, styles, top)
-            ceiling_line(ax, _bus(part), "bus", written=False)
+            drawing.ceiling_line(ax, _bus(part), "bus", written=False)
             words.append(f"{groups[group]}, {tunings[tuning]}, {_words(part, study, of_bus)}")
         if then is not None and of_bus:
             old = then[(then["group"] == group) & (then["tuning"] == tuning)]
@@ -187,16 +171,18 @@ def whole_panels(
     fig.supylabel("% of the bus" if of_bus else "goodput, MB/s", fontsize=9)
     marks = [Line2D([], [], label=f"MTU {mtu_B} B", **styles[mtu_B]) for mtu_B in styles]
     if of_bus:
-        bus: dict[str, Any] = {"color": CEILING_COLOUR, "linestyle": CEILING_DASH}
+        bus: dict[str, Any] = {"color": drawing.CEILING_COLOUR, "linestyle": drawing.CEILING_DASH}
         marks.append(Line2D([], [], label="bus", **bus))
         if then is not None:
-            marks.append(Line2D([], [], label="published", color=CEILING_COLOUR, **PUBLISHED))
+            marks.append(
+                Line2D([], [], label="published", color=drawing.CEILING_COLOUR, **PUBLISHED)
+            )
     fig.legend(handles=marks, ncols=len(marks), loc="outside lower center", fontsize=8.5)
     alt = f"Line charts of the whole study, one scale. {' '.join(words)}"
     return Panels(describe(fig, alt, _caption(cells, study)), axes)
 
 
-@theme()
+@drawing.theme()
 def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = None) -> Axes:
     """Draw each run's deviation from its cell's mean in the randomised order of measurement."""
     frame = valid(runs).sort_values("started_at")
@@ -205,20 +191,20 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
     frame = frame.assign(deviation=100 * (frame["goodput_MBps"] / mean - 1))
     frame = frame[(of_cell.transform("size") > 1) & (mean > 0)]
     frame = frame.assign(position=range(len(frame)))
-    ax = ax or new_axes(CHART_SIZE_IN)
+    ax = ax or drawing.new_axes(drawing.CHART_SIZE_IN)
     for i, (tuning, label) in enumerate(printed.tuning_labels(frame, study).items()):
         part = frame[frame["tuning"] == tuning]
-        style = second_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
+        style = drawing.second_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
         ax.plot(part["position"], part["deviation"], label=label, **style)
     width = max(5, len(frame) // 20)
     if len(frame) >= width:
         smooth = frame["deviation"].rolling(width, center=True, min_periods=width // 2).median()
-        line: dict[str, Any] = {"color": MEDIAN_COLOUR, "linewidth": 1.6}
+        line: dict[str, Any] = {"color": drawing.MEDIAN_COLOUR, "linewidth": 1.6}
         ax.plot(frame["position"], smooth, label="running median", **line)
-    ax.axhline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.axhline(0, color=drawing.CEILING_COLOUR, linewidth=1, zorder=1)
     ax.set(xlabel="position in the order of measuring", title="Drift over the study")
     ax.set_ylabel("deviation from the cell's mean, %")
-    legend_below(ax, ncols=4)
+    drawing.legend_below(ax, ncols=4)
     if frame.empty:
         return describe(ax, "Empty chart: no cell has two valid runs, so drift cannot be seen.")
     half = len(frame) // 2
@@ -231,19 +217,19 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
     return describe(ax, alt)
 
 
-@theme()
+@drawing.theme()
 def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw a histogram of the time of each run outside warm-up and window, with the limit."""
     took = outside_s(runs).dropna()
-    ax = ax or new_axes((CHART_SIZE_IN[0], 2.6))
+    ax = ax or drawing.new_axes((drawing.CHART_SIZE_IN[0], 2.6))
     if len(took):
         reach = (0, max(float(took.max()), OVERHEAD_LIMIT_S) * 1.05)
-        bars: dict[str, Any] = {"bins": 60, "binrange": reach, "color": COUNT_COLOUR}
+        bars: dict[str, Any] = {"bins": 60, "binrange": reach, "color": drawing.COUNT_COLOUR}
         sns.histplot(x=took.to_numpy(), ax=ax, linewidth=0, **bars)
-    ax.axvline(OVERHEAD_LIMIT_S, color=CEILING_COLOUR, linestyle=(0, (1, 1)))
+    ax.axvline(OVERHEAD_LIMIT_S, color=drawing.CEILING_COLOUR, linestyle=(0, (1, 1)))
     ax.annotate(f"limit {OVERHEAD_LIMIT_S:g} s", xy=(OVERHEAD_LIMIT_S, 1),
                 xycoords=("data", "axes fraction"), xytext=(3, -9), textcoords="offset points",
-                fontsize=8, color=CEILING_COLOUR)  # fmt: skip
+                fontsize=8, color=drawing.CEILING_COLOUR)  # fmt: skip
     ax.set_xlim(left=0)
     ax.set(xlabel="time outside warm-up and window, s", ylabel="runs", title="Overhead of a run")
     if not len(took):
@@ -255,24 +241,24 @@ def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return describe(ax, alt)
 
 
-@theme()
+@drawing.theme()
 def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the level of goodput over campaigns, the first at 1, and mark the steps found."""
-    ax = ax or new_axes((6.4, 3.2))
+    ax = ax or drawing.new_axes((6.4, 3.2))
     places = np.arange(len(frame))
-    style = other_style(0)
+    style = drawing.other_style(0)
     ax.plot(places, frame["level"], **{**style, "linestyle": "none"}, label="campaign")
     steps = frame["step"].to_numpy(dtype=bool)
     if steps.any():
-        marks = {**other_style(1), "linestyle": "none", "markersize": 9}
+        marks = {**drawing.other_style(1), "linestyle": "none", "markersize": 9}
         ax.plot(places[steps], frame.loc[steps, "level"], **marks, label="step")
     for place, row in zip(places[steps], frame[steps].itertuples(), strict=True):
         ax.annotate(f"×{row.ratio:.2f}", (place, row.level), xytext=(8, 6),
                     textcoords="offset points", fontsize=9)  # fmt: skip
-    ax.axhline(1, color=CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.axhline(1, color=drawing.CEILING_COLOUR, linewidth=1, zorder=1)
     ax.set_xticks(places, [campaign[:13] for campaign in frame["campaign"]], rotation=20)
     ax.set(ylabel="goodput, first campaign = 1", title="Level of goodput over campaigns")
-    legend_below(ax, ncols=2)
+    drawing.legend_below(ax, ncols=2)
     words = "; ".join(
         f"{row.campaign}: {row.level:.3f}" + (" (a step)" if row.step else "")
         for row in frame.itertuples()
@@ -298,8 +284,8 @@ def _rows(
     names = [
         f"{labels[t]}, {f'{mtu_B} B' if mtu_B else 'MTU as found'}" for (_, t, mtu_B), _ in parts
     ]
-    styles = mtu_styles(ranked["mtu_B"])
-    ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(parts)))
+    styles = drawing.mtu_styles(ranked["mtu_B"])
+    ax = ax or drawing.new_axes((WIDTH_IN, 1.1 + ROW_IN * len(parts)))
     name_rows(ax, names)
     return ax, [
         (row, names[row], {**styles[mtu_B], "linestyle": "none"}, part)
@@ -307,7 +293,7 @@ def _rows(
     ]
 
 
-@theme()
+@drawing.theme()
 def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
     """Draw the runs of a plan in the order of measuring, a row a tuning and MTU."""
     ax, rows = _rows(plan, study, ax)
@@ -316,7 +302,7 @@ def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
         style |= {**bar, "markeredgecolor": style["color"]}
         ax.plot(part["order"], [row] * len(part), label=name, **style)
     for start in plan.groupby("round")["order"].min():
-        ax.axvline(start - 0.5, color=CEILING_COLOUR, linewidth=0.7, zorder=0)
+        ax.axvline(start - 0.5, color=drawing.CEILING_COLOUR, linewidth=0.7, zorder=0)
     ax.set(xlabel="order of measuring (lines: starts of rounds)", title="Runs in their order")
     rounds = plan["round"].nunique()
     alt = (
@@ -326,7 +312,7 @@ def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
     return describe(ax, alt)
 
 
-@theme()
+@drawing.theme()
 def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = None) -> Axes:
     """Draw a dot for each cell of a design: streams by tuning and MTU, coloured by MTU."""
     streams, words = sorted(plan["streams"].unique()), []
@@ -342,15 +328,15 @@ def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = Non
     return describe(ax, f"Dots of the cells of {title}. {'; '.join(words)}.")
 
 
-@theme()
+@drawing.theme()
 def knob_values(
     values: Mapping[str, Mapping[str, float]], chosen: str, *, ax: Axes | None = None
 ) -> Axes:
     """Draw numeric values of knobs on a logarithmic axis, a colour a tuning."""
     names = list(values[chosen])
-    ax = ax or new_axes((WIDTH_IN, 1.3 + ROW_IN * max(1, len(names))))
+    ax = ax or drawing.new_axes((WIDTH_IN, 1.3 + ROW_IN * max(1, len(names))))
     for i, (label, settings) in enumerate(values.items()):
-        style = {**second_style(i), "linestyle": "none", "markersize": 8}
+        style = {**drawing.second_style(i), "linestyle": "none", "markersize": 8}
         if label != chosen:
             style |= {"markerfacecolor": "white", "markeredgecolor": style["color"]}
         rows = [row for row, name in enumerate(names) if name in settings]
@@ -358,19 +344,19 @@ def knob_values(
     ax.set_xscale("symlog", linthresh=1)
     name_rows(ax, names)
     ax.set(xlabel="value, in the unit of the knob (logarithmic)", title=f"{chosen}: values")
-    legend_below(ax, ncols=len(values))
+    drawing.legend_below(ax, ncols=len(values))
     words = "; ".join(f"{name} {value:g}" for name, value in values[chosen].items())
     return describe(ax, f"Dots of the values of knobs under {chosen}: {words or 'none'}.")
 
 
-@theme()
+@drawing.theme()
 def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
     """Draw the goodput of one run over time; the measured window is shaded."""
-    ax = ax or new_axes((WIDTH_IN, 2.6))
+    ax = ax or drawing.new_axes((WIDTH_IN, 2.6))
     window = line.loc[line["in_window"], "t_s"]
     if len(window):
-        ax.axvspan(window.min(), window.max(), color=BAND_COLOUR, zorder=0)
-    style = {**other_style(0), "markersize": 3.5}
+        ax.axvspan(window.min(), window.max(), color=drawing.BAND_COLOUR, zorder=0)
+    style = {**drawing.other_style(0), "markersize": 3.5}
     ax.plot(line["t_s"], line["goodput_MBps"], label="goodput", **style)
     ax.set(xlabel="s", ylabel="goodput, MB/s", ylim=(0, None), title=arrows(run_id))
     reach = line.loc[line["in_window"], "goodput_MBps"]
@@ -381,7 +367,7 @@ def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
     return describe(ax, alt, "Grey: the measured window.")
 
 
-@theme()
+@drawing.theme()
 def under_load_panels(line: pd.DataFrame, run_id: str, title: str = "") -> Panels:
     """Draw the goodput of a run over time, and below it the round trips of its latency probe."""
     fig, axes = plt.subplots(
@@ -391,11 +377,11 @@ def under_load_panels(line: pd.DataFrame, run_id: str, title: str = "") -> Panel
     samples(line, run_id, ax=above).set(xlabel="", title=arrows(title or run_id))
     known, words = line[line["rtt_p50_us"].notna()], []
     for i, (name, label) in enumerate({"rtt_p99_us": "99 %", "rtt_p50_us": "median"}.items(), 1):
-        style = {**other_style(i), "markersize": 3.5}
+        style = {**drawing.other_style(i), "markersize": 3.5}
         below.plot(known["t_s"], known[name] / 1e3, label=label, **style)
         words.append(f"{label} {printed.reach(known[name] / 1e3)} ms")
     below.set(xlabel="s", ylabel="RTT, ms", ylim=(0, None))
-    label_lines(below)
+    drawing.label_lines(below)
     alt = f"Lines of goodput and RTT of {run_id} over {len(known)} samples: {'; '.join(words)}."
     caption = "RTT of the latency probes sent in each interval. Grey: the measured window."
     return Panels(describe(fig, alt, caption), axes)

@@ -17,27 +17,9 @@ from matplotlib.ticker import MaxNLocator
 from netlab import bus, published
 from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import BAND, FLUCTUATION
+from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.forest import RATIO, Reach, forest, reach_of
-from netlab.charts.labels import (
-    CEILING_COLOUR,
-    CHART_SIZE_IN,
-    COUNT_COLOUR,
-    DASHES,
-    OTHERS,
-    SMALL_CHART_SIZE_IN,
-    ceiling_line,
-    label_lines,
-    legend_below,
-    line_with_bars,
-    mtu_styles,
-    new_axes,
-    other_style,
-    second_style,
-    side_style,
-    text_colour,
-    theme,
-)
 from netlab.congestion import LAWS, mss_B
 from netlab.errors import require
 from netlab.published.claims import DOCUMENTS, counts_of
@@ -57,7 +39,11 @@ from netlab.units import MIB
 # Charts of the published figures: openlab 2003 and its preliminary notes.
 
 TUNINGS = tuple(TUNING_WORDS)
-LIMIT: dict[str, Any] = {"color": CEILING_COLOUR, "linestyle": DASHES[1], "linewidth": 1.2}
+LIMIT: dict[str, Any] = {
+    "color": drawing.CEILING_COLOUR,
+    "linestyle": drawing.DASHES[1],
+    "linewidth": 1.2,
+}
 """Line of a goal or a limit."""
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 1}
 """Ground of a text on other marks."""
@@ -77,14 +63,14 @@ MISSING_CHARTS = tuple(
 )
 
 
-@theme()
+@drawing.theme()
 def throughput_by_streams(table: int, tuning: str, *, ax: Axes | None = None) -> Axes:
     """Draw one chart of chapter 4: throughput over streams, one line per MTU."""
     require((table, tuning), PRINTED_CHARTS + MISSING_CHARTS, key="chart", code="E-CHARTS-005")
     whole = published.load("openlab-2003").query("table == @table")
     frame = whole.query("tuning == @tuning")
     hosts = HOSTS_OF_TABLE[table]
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    ax = ax or drawing.new_axes(drawing.SMALL_CHART_SIZE_IN)
     ax.set(
         title=f"{hosts},\n{TUNING_WORDS[tuning]}",
         xlabel="Streams" + (" in each direction" if "↔" in hosts else ""),
@@ -99,22 +85,22 @@ def chapter_4(which: Iterable[tuple[int, str]]) -> Gallery:
     return Gallery.of(*(throughput_by_streams(*each) for each in which))
 
 
-@theme()
+@drawing.theme()
 def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
     """Draw the best cell of every table and tuning, in per cent of PCI-X, with the goal."""
     frame = published.load("openlab-2003")
     best = frame.groupby(["table", "tuning"])["percent_of_bus"].max().unstack()[list(TUNINGS)]
     names = [f"Table {number}: {hosts}" for number, hosts in HOSTS_OF_TABLE.items()]
-    ax = ax or new_axes(CHART_SIZE_IN)
+    ax = ax or drawing.new_axes(drawing.CHART_SIZE_IN)
     rows = list(range(len(best)))[::-1]
     for i, tuning in enumerate(TUNINGS):
-        style = second_style(i) | {"linestyle": "none", "markersize": 8}
+        style = drawing.second_style(i) | {"linestyle": "none", "markersize": 8}
         # Some bests are equal: a step down for each tuning keeps all markers visible.
         ax.plot(best[tuning], [row + 0.25 * (1 - i) for row in rows], label=TUNING_WORDS[tuning],
                 **style)  # fmt: skip
     ax.axvline(GOAL_PERCENT, **LIMIT)
     ax.text(GOAL_PERCENT - 1, rows[-1] - 0.55, f"goal, {GOAL_PERCENT} %", ha="right", va="center",
-            fontsize=9, color=CEILING_COLOUR)  # fmt: skip
+            fontsize=9, color=drawing.CEILING_COLOUR)  # fmt: skip
     ax.set(
         title="Best cell of each table and tuning",
         xlabel="Throughput, % of the slower host's PCI-X bandwidth",
@@ -123,7 +109,7 @@ def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
     )
     _name_rows(ax, rows, names)
     ax.grid(axis="x", visible=True)
-    legend_below(ax, ncols=len(TUNINGS))
+    drawing.legend_below(ax, ncols=len(TUNINGS))
     words = ", ".join(TUNING_WORDS.values())
     values = "; ".join(
         f"table {table} {', '.join(f'{row[t]:.0f}' for t in TUNINGS)}"
@@ -145,13 +131,13 @@ def _name_rows(ax: Axes, rows: Sequence[float] | np.ndarray, names: Sequence[str
 PRELIMINARY_VALUES = {"throughput_MBps": "Total", "per_stream_MBps": "Per stream"}
 
 
-@theme()
+@drawing.theme()
 def preliminary_set(tuning: str, value: str = "throughput_MBps", *, ax: Axes | None = None) -> Axes:
     """Draw one set of the notes over streams, one line per MTU."""
     require(value, PRELIMINARY_VALUES, key="value", code="E-CHARTS-006")
     frame = published.load("openlab-2003-preliminary")
     part = frame[frame["tuning"] == tuning]
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    ax = ax or drawing.new_axes(drawing.SMALL_CHART_SIZE_IN)
     ax.set(
         title="\n".join([*textwrap.wrap(TITLE_OF_SET[tuning], 30), ""][:2]),  # beside the others
         xlabel="Streams",
@@ -170,7 +156,7 @@ def _misprint(ax: Axes, tuning: str) -> str:
     wrong = misprints()
     for row in wrong[wrong["tuning"] == tuning].itertuples():
         ax.plot(row.streams, row.streams_times_MBps, marker="*", markersize=11,
-                color=OTHERS[0], label="_misprint", linestyle="none")  # fmt: skip
+                color=drawing.OTHERS[0], label="_misprint", linestyle="none")  # fmt: skip
         ax.annotate(
             f"{row.streams} × {row.per_stream_MBps:g}", (row.streams, row.streams_times_MBps),
             xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9,
@@ -187,18 +173,18 @@ def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
     return Gallery.of(*(preliminary_set(tuning, value) for tuning in TUNINGS))
 
 
-@theme()
+@drawing.theme()
 def burst_efficiency(*, ax: Axes | None = None) -> Axes:
     """Draw the share of PCI-X that carries data over the burst size, modelled by `netlab.bus`."""
     sizes = list(bus.MMRBC_BYTES)
-    ax = ax or new_axes(CHART_SIZE_IN)
+    ax = ax or drawing.new_axes(drawing.CHART_SIZE_IN)
     ends = []
     for i, latency in enumerate((0, 50, 100)):
         values = [100 * bus.pci_x_efficiency(size, latency_clocks=latency) for size in sizes]
-        ax.plot(sizes, values, label=f"{latency} idle clocks", **other_style(i))
+        ax.plot(sizes, values, label=f"{latency} idle clocks", **drawing.other_style(i))
         ends.append(f"{latency} idle clocks {values[0]:.0f} to {values[-1]:.0f}")
     ax.axhline(GOAL_PERCENT, **LIMIT)
-    ax.text(sizes[0], GOAL_PERCENT - 2, f"goal, {GOAL_PERCENT} %", color=CEILING_COLOUR,
+    ax.text(sizes[0], GOAL_PERCENT - 2, f"goal, {GOAL_PERCENT} %", color=drawing.CEILING_COLOUR,
             fontsize=9, va="top")  # fmt: skip
     ax.set_xscale("log", base=2)
     ax.set_xticks(sizes, [str(size) for size in sizes])
@@ -208,18 +194,18 @@ def burst_efficiency(*, ax: Axes | None = None) -> Axes:
         ylabel="Data clocks, % of all clocks",
         ylim=(0, 103),
     )
-    label_lines(ax)
+    drawing.label_lines(ax)
     alt = "Modelled PCI-X efficiency in per cent from MMRBC 512 to 4096 bytes: "
     return describe(ax, alt + "; ".join(ends))
 
 
 def _lines(ax: Axes, frame: pd.DataFrame, value: str) -> None:
-    for mtu_B, style in mtu_styles(frame["mtu_B"]).items():
+    for mtu_B, style in drawing.mtu_styles(frame["mtu_B"]).items():
         line = frame[frame["mtu_B"] == mtu_B].sort_values("streams")
         ax.plot(line["streams"].astype(float), line[value], label=f"{mtu_B} B", **style)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     _stream_ticks(ax, frame["streams"], 1.02)
-    label_lines(ax)
+    drawing.label_lines(ax)
 
 
 def _stream_ticks(ax: Axes, streams: pd.Series, room: float) -> None:
@@ -246,22 +232,22 @@ _PCI_LIMITS = {
 }
 
 
-@theme()
+@drawing.theme()
 def before_and_after(*, ax: Axes | None = None) -> Axes:
     """Draw goodput before and after tuning, with the limits of bus and link."""
     wide = published.load("gigabit-tuning").pivot(
         index="document", columns="phase", values="rate_Mbps"
     )
     limits = ceilings().set_index("name")["ceiling_Mbps"]
-    ax = ax or new_axes((CHART_SIZE_IN[0], 3.1))
+    ax = ax or drawing.new_axes((drawing.CHART_SIZE_IN[0], 3.1))
     top = len(TITLE_OF_DOCUMENT) - 1
     rows = {document: top - i for i, document in enumerate(TITLE_OF_DOCUMENT)}
     for document, row in rows.items():
         before, after = wide.loc[document, "before"], wide.loc[document, "after"]
-        arrow = {"arrowstyle": "->", "color": COUNT_COLOUR, "shrinkA": 7, "shrinkB": 7}
+        arrow = {"arrowstyle": "->", "color": drawing.COUNT_COLOUR, "shrinkA": 7, "shrinkB": 7}
         ax.annotate("", (after, row), (before, row), arrowprops=arrow)
         for i, (phase, value) in enumerate((("before", before), ("after", after))):
-            style = other_style(i) | {"linestyle": "none", "markersize": 9}
+            style = drawing.other_style(i) | {"linestyle": "none", "markersize": 9}
             ax.plot(value, row, label=phase if row == top else f"_{phase}", **style)
             ax.annotate(f"{value:g}", (value, row), xytext=(0, 9), textcoords="offset points",
                         ha="center", fontsize=9)  # fmt: skip
@@ -272,11 +258,11 @@ def before_and_after(*, ax: Axes | None = None) -> Axes:
     for name, words in _PCI_LIMITS.items():
         ax.axvline(limits[name], zorder=0, **LIMIT)
         ax.text(limits[name], top + 0.55, f"{words}: {limits[name]:.0f}", fontsize=8.5,
-                va="bottom", ha="center", color=CEILING_COLOUR)  # fmt: skip
+                va="bottom", ha="center", color=drawing.CEILING_COLOUR)  # fmt: skip
     names = ["\n".join(TITLE_OF_DOCUMENT[d].rsplit(", ", 1)) for d in rows]
     _name_rows(ax, list(rows.values()), names)
     ax.set(xlabel="goodput, Mb/s", xlim=(0, 1200), ylim=(-0.6, top + 0.5))
-    legend_below(ax, ncols=2)
+    drawing.legend_below(ax, ncols=2)
     values = "; ".join(
         f"{TITLE_OF_DOCUMENT[d]}: {wide.loc[d, 'before']:g} to {wide.loc[d, 'after']:g}"
         for d in rows
@@ -296,7 +282,7 @@ MOST_POINTS = 300
 """Of a line of window over time: an hour of round trips has 20,000."""
 
 
-@theme()
+@drawing.theme()
 def windows_needed_and_given(*, ax: Axes | None = None) -> Axes:
     """Draw the windows on the page as bars, the bandwidth-delay product as a line."""
     figures = path_figures()
@@ -306,17 +292,17 @@ def windows_needed_and_given(*, ax: Axes | None = None) -> Axes:
     bars["rapid, -S 42543040"] = rapid["sender_buffer"] / 1e6
     bars |= {f"{name}, doubled": 2 * size for name, size in list(bars.items())}
     needed = figures["bdp_B"] / 1e6
-    ax = ax or new_axes()
+    ax = ax or drawing.new_axes()
     rows = np.arange(len(bars))[::-1]
     fits = [size >= needed for size in bars.values()]
-    colours = [OTHERS[4] if enough else OTHERS[1] for enough in fits]
+    colours = [drawing.OTHERS[4] if enough else drawing.OTHERS[1] for enough in fits]
     hatches = ["" if enough else "///" for enough in fits]
     drawn = ax.barh(rows, list(bars.values()), height=0.6, color=colours, edgecolor="white",
                     hatch=hatches)  # fmt: skip
     ax.bar_label(drawn, [f"{size:.0f}" for size in bars.values()], padding=3, fontsize=9)
     ax.axvline(needed, **LIMIT | {"linewidth": 1.4})
     ax.text(needed + 1, rows[0] + 0.62, f"needed, {needed:.0f} MB", fontsize=9, va="center",
-            color=CEILING_COLOUR)  # fmt: skip
+            color=drawing.CEILING_COLOUR)  # fmt: skip
     _name_rows(ax, rows, list(bars))
     ax.set(
         title="Windows given, and the window the path needs",
@@ -328,19 +314,19 @@ def windows_needed_and_given(*, ax: Axes | None = None) -> Axes:
     return describe(ax, f"Windows in MB against {needed:.0f} needed to fill the path: {values}.")
 
 
-@theme()
+@drawing.theme()
 def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
     """Draw the window over time after one loss, a line for each law."""
     figures = path_figures()
     segments = figures["bdp_B"] / mss_B(mtu_B)
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    ax = ax or drawing.new_axes(drawing.SMALL_CHART_SIZE_IN)
     words = []
     for i, law in enumerate(LAWS):
         windows_then = 100 * law.trajectory(segments) / segments
         times_s = np.arange(1, len(windows_then) + 1) * figures["rtt_ms"] / 1000
         # points that are drawn: denser at first, as the axis is logarithmic
         shown = np.unique(np.geomspace(1, len(times_s), MOST_POINTS).round().astype(int)) - 1
-        style = other_style(i) | {"markevery": [len(shown) - 1]}
+        style = drawing.other_style(i) | {"markevery": [len(shown) - 1]}
         ax.plot(times_s[shown], np.asarray(windows_then)[shown], label=law.name, **style)
         seconds = law.recovery_s(segments, figures["rtt_ms"])
         words.append(f"{law.name} {seconds:.1f} s")
@@ -348,7 +334,8 @@ def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
         ax.annotate(
             f"{law.name}\n{seconds:,.{digits}f} s",
             (times_s[-1], 100), xytext=(0, 6), textcoords="offset points",
-            ha=_LABEL_SIDE[law.name], va="bottom", fontsize=8.5, color=text_colour(OTHERS[i]),
+            ha=_LABEL_SIDE[law.name], va="bottom", fontsize=8.5,
+            color=drawing.text_colour(drawing.OTHERS[i]),
         )  # fmt: skip
     ax.set_xscale("log")
     ax.set(
@@ -375,21 +362,21 @@ def recovery_charts() -> Gallery:
 # Chart of the claims of the documents: how many have which verdict.
 
 COLOURS = {
-    Verdict.HOLDS: OTHERS[4],
-    Verdict.ROUNDS: OTHERS[2],
-    Verdict.CONTRADICTED: OTHERS[1],
-    Verdict.NOT_CHECKABLE: COUNT_COLOUR,
+    Verdict.HOLDS: drawing.OTHERS[4],
+    Verdict.ROUNDS: drawing.OTHERS[2],
+    Verdict.CONTRADICTED: drawing.OTHERS[1],
+    Verdict.NOT_CHECKABLE: drawing.COUNT_COLOUR,
 }
 HATCHES = {Verdict.ROUNDS: "//", Verdict.CONTRADICTED: "xx"}
 LEAST_LABELLED = 2
 """Counts from this one on are written on their part of the bar."""
 
 
-@theme()
+@drawing.theme()
 def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the number of claims by verdict, a bar a document."""
     counts = counts_of(found)
-    ax = ax or new_axes((6.4, 3.2))
+    ax = ax or drawing.new_axes((6.4, 3.2))
     rows = np.arange(len(counts))
     left = np.zeros(len(counts))
     for verdict, colour in COLOURS.items():
@@ -403,7 +390,7 @@ def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.grid(axis="x", visible=True)
     ax.set(xlabel="claims", title="Claims by verdict")
-    legend_below(ax, ncols=len(COLOURS))
+    drawing.legend_below(ax, ncols=len(COLOURS))
     words = "; ".join(
         f"{DOCUMENTS[name]}: " + ", ".join(f"{n} {verdict}" for verdict, n in row.items())
         for name, row in counts.iterrows()
@@ -430,13 +417,13 @@ def beside(cells: pd.DataFrame) -> Gallery:
     return Gallery.of(*(_pair(part, t) for part, t in pairs if (part["tuning"] == t).any()))
 
 
-@theme()
+@drawing.theme()
 def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
     part = whole[whole["tuning"] == tuning].sort_values("streams")
     group, table = part.iloc[0]["group"], part.iloc[0]["table"]
     whose = f"{group}, {TUNING_WORDS[tuning]}"
     fig, axes = plt.subplots(1, 2, sharey=True, figsize=PAIR_SIZE_IN)
-    styles, words = mtu_styles(whole["mtu_B"]), []
+    styles, words = drawing.mtu_styles(whole["mtu_B"]), []
     means = max(whole["now_percent"].max(), whole["then_percent"].max(), 100.0)
     highest = min(whole["now_percent_high"].fillna(0).max(), CLIP_ABOVE_MEAN * means)
     for ax, (side, title) in zip(axes, SIDES.items(), strict=True):
@@ -446,16 +433,16 @@ def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
             if side == "then":
                 ends = (then * (1 - FLUCTUATION), then * (1 + FLUCTUATION))
             style: dict[str, Any] = {"style": styles[mtu_B], "ceiling": 100.0}
-            line_with_bars(ax, line["streams"], values, ends, label=f"{mtu_B} B", **style)
+            drawing.line_with_bars(ax, line["streams"], values, ends, label=f"{mtu_B} B", **style)
             listed = zip(values, line["streams"], strict=True)
             words.append(f"{title}, {mtu_B} B: {', '.join(f'{v:.0f} with {n}' for v, n in listed)}")
-        ceiling_line(ax, 100.0, "ceiling", written=side == "then")
+        drawing.ceiling_line(ax, 100.0, "ceiling", written=side == "then")
         _stream_ticks(ax, part["streams"], 1.05)
         ax.set(title=title, xlabel="Streams", ylim=(0, HEADROOM * max(means, highest)))
     axes[0].set_ylabel("goodput, % of ceiling")
     fig.suptitle(f"Table {table}: {whose}", x=0.02, ha="left", fontweight="bold", fontsize=10)
     for ax in axes:
-        label_lines(ax, laid_out=ax is not axes[0])
+        drawing.label_lines(ax, laid_out=ax is not axes[0])
     ceilings = (part.iloc[0]["then_ceiling_MBps"], part["now_ceiling_MBps"].median())
     limits = f"{ceilings[0]:.0f} MB/s in 2003, {ceilings[1]:.0f} MB/s measured"
     alt = (
@@ -503,7 +490,7 @@ def ratio_forest(
     """Draw the published and the measured ratio of each row with their intervals."""
     return forest(
         _marks(rows, band, names),
-        {label: side_style(side) for side, label in SIDES.items()},
+        {label: drawing.side_style(side) for side, label in SIDES.items()},
         "ratio of goodput, by row on a logarithmic axis; a grey band marks no change",
         title=title,
         quantity="Ratio after / before",

@@ -25,7 +25,7 @@ from netlab.analysis.longpath import on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
-from netlab.charts.labels import csv_in, font_folder
+from netlab.charts.drawing import csv_in, font_folder
 from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.report import longpath, tables
 from netlab.report.front import front

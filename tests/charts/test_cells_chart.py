@@ -15,7 +15,7 @@ from netlab.analysis.measured import from_frames
 from netlab.charts import cells, forest, measured
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import show
-from netlab.charts.labels import HOLLOW_COLOUR, data_of
+from netlab.charts.drawing import HOLLOW_COLOUR, data_of
 from netlab.report import tables
 from netlab.study import TuningLevel
 

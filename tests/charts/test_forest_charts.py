@@ -15,9 +15,9 @@ from netlab import study as studies
 from netlab.analysis import answers
 from netlab.analysis.measured import from_frames
 from netlab.charts.chart import show
+from netlab.charts.drawing import data_of, mtu_styles
 from netlab.charts.experiments import host_matrix, rates, round_trips
 from netlab.charts.forest import differences
-from netlab.charts.labels import data_of, mtu_styles
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.report import compare as tables

@@ -18,8 +18,8 @@ from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 from netlab import study as studies
 from netlab.analysis.sides import comparison
 from netlab.analysis.trust import DISTURBED, FLAGGED, gate
+from netlab.charts.drawing import new_axes
 from netlab.charts.forest import comparison_charts
-from netlab.charts.labels import new_axes
 from netlab.cli import main
 from netlab.cli.options import load_study
 from netlab.cli.results import compare_command, import_command

@@ -12,7 +12,7 @@ import synthetic
 
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
-from netlab.charts.labels import new_axes
+from netlab.charts.drawing import new_axes
 from netlab.files.tables import Table
 from netlab.report import tables
 from netlab.report.export import Exporter, Rasteriser

@@ -22,7 +22,7 @@ from netlab.analysis.cells import (
 from netlab.analysis.measured import Measured
 from netlab.charts import cells
 from netlab.charts.chart import show
-from netlab.charts.labels import HOLLOW_COLOUR
+from netlab.charts.drawing import HOLLOW_COLOUR
 from netlab.report import pages, tables
 from netlab.units import arrows
 

@@ -35,7 +35,7 @@ from netlab.files.paths import data_dir
 from netlab.published import claims
 from netlab.report import tables
 
-PIECES = {"labels.figure_of", "labels.new_axes"}
+PIECES = {"drawing.figure_of", "drawing.new_axes"}
 """They give the parts that charts are made of."""
 
 GROUP = "Linux64 -> Linux64"
@@ -145,7 +145,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
             part_cells.assign(tcp_rtt_idle_p50_us=100.0, tcp_rtt_loaded_p50_us=900.0), of_cells
         ),
         "cells.loss": given(part_cells.assign(lost_percent=2.0), of_cells),
-        "forest.knob_forest": given(screened().effects, 5.0),
+        "forest.knob_forest": given(screened().effects, 5.0, title="Knobs"),
         "experiments.slow_links": given(of_links),
         "published.ratio_forest": given(then, "a step", ["one", "two"]),
         "cells.ceiling": given(m.cells, GROUP),

@@ -15,7 +15,7 @@ from netlab.charts import cells, forest, measured
 from netlab.charts import published as beside
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show
-from netlab.charts.labels import new_axes, ratio_axis, within
+from netlab.charts.drawing import new_axes, ratio_axis, within
 from netlab.report import tables
 
 FORBIDDEN = re.compile(r"->|\d{3,}B\b|\+ (Kernel|Driver) Tuning|[Tt]hroughput")

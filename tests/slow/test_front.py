@@ -7,7 +7,7 @@ import re
 
 import synthetic
 
-from netlab.charts.labels import csv_in
+from netlab.charts.drawing import csv_in
 from netlab.report import explore, front
 from netlab.study import load
 

@@ -15,7 +15,7 @@ from netlab.analysis import printed
 from netlab.charts import cells
 from netlab.charts import measured as charts
 from netlab.charts.chart import Gallery, Panels, describe, save, show
-from netlab.charts.labels import (
+from netlab.charts.drawing import (
     PALETTE,
     csv_in,
     data_of,
