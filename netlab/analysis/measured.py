@@ -251,16 +251,12 @@ class Measured:
 
 
 def from_frames(
-    study: Study,
-    runs: pd.DataFrame,
-    intervals: pd.DataFrame | None,
-    results: Path,
-    campaign: str | None = None,
+    study: Study, runs: pd.DataFrame, intervals: pd.DataFrame | None, results: Path
 ) -> Measured:
     """Make cells and bottlenecks of frames that are already in memory."""
     cells, verdict_frame = Cells.of(study)(runs, intervals, study), verdicts(runs)
     cells = cells.merge(verdict_frame[[*CELL_KEYS, "bottleneck"]], on=list(CELL_KEYS), how="left")
-    return Measured(study, runs, cells, verdict_frame, results, intervals, campaign)
+    return Measured(study, runs, cells, verdict_frame, results, intervals)
 
 
 def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
@@ -295,7 +291,8 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     if names != [design.name]:
         text = f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}"
         raise BadInput(text, where=str(directory), key="study", code="E-ANALYSIS-012")
-    return replace(from_frames(design, runs, intervals, directory, campaign), damaged=damaged)
+    made = from_frames(design, runs, intervals, directory)
+    return replace(made, campaign=campaign, damaged=damaged)
 
 
 def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:

@@ -383,17 +383,13 @@ def _check_factor(name: str, cells: pd.DataFrame, study: Study | None) -> None:
 
 
 def of_two(
-    cells: pd.DataFrame,
-    first: str,
-    second: str,
-    at: Mapping[str, object] | None = None,
-    study: Study | None = None,
+    cells: pd.DataFrame, first: str, second: str, at: Mapping = {}, study: Study | None = None
 ) -> pd.DataFrame:
     """Cells that differ in two factors alone."""
     for name in filter(None, (first, second)):
         _check_factor(name, cells, study)
     check(first != second, "factor", first, "name two different factors", "E-ANALYSIS-034")
-    part, two = at_levels(cells, at or {}, study), [name for name in (first, second) if name]
+    part, two = at_levels(cells, at, study), [name for name in (first, second) if name]
     others = {name: of for name, of in varying(part, study).items() if name not in two}
     if others and part.duplicated(two).any():
         name, levels = next(iter(others.items()))

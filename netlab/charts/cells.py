@@ -145,7 +145,7 @@ def over_factor(
     x: str,
     hue: str = "",
     *,
-    at: Mapping[str, object] | None = None,
+    at: Mapping[str, object] = {},
     y: str = "goodput_MBps",
     study: Study | None = None,
     ax: Axes | None = None,
@@ -177,7 +177,7 @@ def over_factor(
             if max(map(len, texts)) * len(texts) > MOST_TICKS * 6:
                 ax.tick_params(axis="x", rotation=45)
         ax.set_xlabel(printed.unit_of(x))
-        title = printed.at_text(at or {}, labels)
+        title = printed.at_text(at, labels)
         _finish(ax, part, y, study, title)
         if hue:
             drawing.label_lines(ax)

@@ -15,24 +15,14 @@ from matplotlib.lines import Line2D
 
 from netlab.analysis.compare import CANNOT_TELL
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric
+from netlab.charts import forest
 from netlab.charts.chart import Panels, describe
 from netlab.charts.drawing import CEILING_COLOUR, OTHERS, mtu_styles, new_axes, other_style, theme
-from netlab.charts.forest import (
-    RATIO,
-    Scale,
-    Styles,
-    draw,
-    forest,
-    height_in,
-    in_words,
-    name_rows,
-    reach_of,
-)
 from netlab.errors import check
 
 # Chart of a search: loss of each candidate against the best of its race, and its outcome.
 
-FATES: Styles = {
+FATES: forest.Styles = {
     "chosen": {"color": OTHERS[2], "marker": "D"},
     "left": {"color": OTHERS[4], "marker": "o"},
     "out": {"color": OTHERS[1], "marker": "X"},
@@ -48,11 +38,11 @@ def search_panels(search: pd.DataFrame, caption: str = "") -> Panels:
     races = {
         f"{stage}. {part['factor'].iloc[0]}": _race(part) for stage, part in search.groupby("stage")
     }
-    heights = [height_in(marks, FATES) - 0.7 for marks in races.values()]
+    heights = [forest.height_in(marks, FATES) - 0.7 for marks in races.values()]
     grid: dict[str, Any] = {"squeeze": False, "figsize": (8.2, sum(heights) + 0.8)}
     fig, axes = plt.subplots(len(races), 1, height_ratios=heights, **grid)
     for ax, (title, marks) in zip(axes[:, 0], races.items(), strict=True):
-        draw(ax, marks, FATES, beside=marks["beside"].tolist())
+        forest.draw(ax, marks, FATES, beside=marks["beside"].tolist())
         ax.set_title(title)
         ax.tick_params(axis="y", labelsize=8)
     axes[-1, 0].set_xlabel("worse than the best of its race, %")
@@ -78,7 +68,7 @@ def _race(part: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _legend_of(fig: Figure, styles: Styles) -> None:
+def _legend_of(fig: Figure, styles: forest.Styles) -> None:
     looks = ({k: style[k] for k in ("color", "marker")} for style in styles.values())
     handles = [Line2D([], [], linestyle="", **look) for look in looks]
     fig.legend(handles, list(styles), loc="outside lower center", ncols=len(styles))
@@ -116,12 +106,12 @@ def ratio_panels(ratios: pd.DataFrame) -> Panels:
     check(len(marks), "ratios", None, "no cell has a ratio to draw", "E-CHARTS-002")
     modes = [mode for mode in TITLES if (marks["mode"] == mode).any()]
     styles = {name: other_style(i) for i, name in enumerate(sorted(marks["series"].unique()))}
-    size = (3.6 * len(modes) + 1.6, height_in(marks, styles))
+    size = (3.6 * len(modes) + 1.6, forest.height_in(marks, styles))
     fig, axes = plt.subplots(1, len(modes), sharex=True, sharey=True, squeeze=False, figsize=size)
-    reach, rows = reach_of(marks, RATIO), list(dict.fromkeys(marks["row"]))
+    reach, rows = forest.reach_of(marks, forest.RATIO), list(dict.fromkeys(marks["row"]))
     for ax, mode in zip(axes[0], modes, strict=True):
         part = marks[marks["mode"] == mode]
-        draw(ax, part, styles, scale=RATIO, reach=reach, rows=rows)
+        forest.draw(ax, part, styles, scale=forest.RATIO, reach=reach, rows=rows)
         ax.set(title=TITLES[mode], xlabel="gensink over the other")
     _legend_of(fig, styles)
     return Panels(describe(fig, ratios_alt(ratios)), axes)
@@ -139,7 +129,8 @@ def _marks(ratios: pd.DataFrame) -> pd.DataFrame:
 
 def ratios_alt(ratios: pd.DataFrame) -> str:
     parts = [
-        f"{TITLES[mode]}: {in_words(part, RATIO)}" for mode, part in _marks(ratios).groupby("mode")
+        f"{TITLES[mode]}: {forest.in_words(part, forest.RATIO)}"
+        for mode, part in _marks(ratios).groupby("mode")
     ]
     return f"Ratio of gensink's goodput to that of every other contender. {'. '.join(parts)}."
 
@@ -173,7 +164,7 @@ def rates(
     quantity = "Goodput against what TCP can carry, %"
     return _deviations(
         cells.assign(row=rows, series=names),
-        *(series, RATE_COLUMNS, Scale("+.2f")),
+        *(series, RATE_COLUMNS, forest.Scale("+.2f")),
         title=title,
         quantity=quantity,
         ax=ax,
@@ -191,7 +182,7 @@ def round_trips(
     series = {load: other_style(place) for place, load in enumerate(dict.fromkeys(loads))}
     return _deviations(
         cells.assign(row=cells["rtt_ms"].map("{:g} ms".format), series=loads),
-        *(series, ROUND_TRIP_COLUMNS, Scale("+.0f", " µs")),
+        *(series, ROUND_TRIP_COLUMNS, forest.Scale("+.0f", " µs")),
         title=title,
         quantity="Round trip against the one asked for, µs",
         ax=ax,
@@ -199,7 +190,7 @@ def round_trips(
 
 
 def _deviations(
-    cells: pd.DataFrame, styles: Styles, columns: tuple[str, ...], scale: Scale, **labels: Any
+    cells: pd.DataFrame, styles: forest.Styles, columns: tuple, scale: forest.Scale, **labels: Any
 ) -> Axes:
     """Medians with least and greatest value, over the bound of their row."""
     names = dict(zip(columns[2:6], ("centre", "low", "high", "bound"), strict=True))
@@ -208,7 +199,7 @@ def _deviations(
         f"medians with least and greatest deviation in{scale.unit}, one row a setting; a grey "
         "band marks the bound of each row"
     )
-    return forest(marks, styles, about, scale=scale, caption=CAPTION, **labels)
+    return forest.forest(marks, styles, about, scale=scale, caption=CAPTION, **labels)
 
 
 # Matrix of hosts: the share of every link of a fleet, senders as rows, receivers as columns.
@@ -295,7 +286,7 @@ def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 def _link_axes(names: list[str], ax: Axes | None) -> Axes:
     ax = ax or new_axes((6.4, 1.2 + 0.24 * len(names)))
-    name_rows(ax, names)
+    forest.name_rows(ax, names)
     ax.axvline(100, color=CEILING_COLOUR, linewidth=0.8)
     ax.set_xlabel("goodput of a link, % of the median link")
     return ax

@@ -306,11 +306,7 @@ def knob_forest(effects: pd.DataFrame, bound: float, *, title: str, ax: Axes | N
 
 
 def step_forest(
-    steps: pd.DataFrame,
-    labels: Mapping[str, str],
-    factors: Mapping[str, str],
-    *,
-    ax: Axes | None = None,
+    steps: pd.DataFrame, labels: dict[str, str], factors: dict[str, str], *, ax: Axes | None = None
 ) -> Axes:
     """Draw the ratio of goodput for each step of each factor, with its interval."""
     marks = steps.rename(columns={"ratio": "centre"}).assign(

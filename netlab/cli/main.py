@@ -103,14 +103,13 @@ def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
         raise NetlabError(f"{source} holds no notebooks; install netlab again", code="E-CLI-009")
     elsewhere, text = target.resolve() != source.resolve(), "the notebooks are there already"
     check(elsewhere, "DIRECTORY", str(directory), text, "E-CLI-010")
-    names = [path.relative_to(source) for path in wanted]
-    there = [name for name in names if (target / name).exists()]
+    names = [str(path.relative_to(source)) for path in wanted]
+    _, changed, absent = filecmp.cmpfiles(source, target, names, shallow=False)
     if keep:
-        names, there = [name for name in names if name not in there], []
-    changed = [n for n in there if not filecmp.cmp(source / n, target / n, shallow=False)]
-    if changed and not force:
+        names = absent
+    elif changed and not force:
         remedy = "name another directory, or replace them with --force"
-        text = f"holds {', '.join(map(str, changed))} with other content; {remedy}"
+        text = f"holds {', '.join(changed)} with other content; {remedy}"
         raise BadInput(text, where=str(target), code="E-CLI-011")
     try:
         for name in names:

@@ -33,9 +33,6 @@ class Document(Shown, ABC):
         """The answer of the document in one computed sentence."""
         return Sentence(self._sentence())
 
-    def _parts(self) -> tuple[Sentence]:
-        return (self.answer,)
-
     @abstractmethod
     def _files(self) -> Iterator[tuple[str, Table]]:
         """Name of a file without its suffix, and the table that it gets."""

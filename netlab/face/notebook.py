@@ -36,9 +36,12 @@ Made = Callable[Concatenate[Any, P], MadeT]
 
 
 class Shown:
-    """What a notebook shows as its parts, one below the other."""
+    """What a notebook shows as its parts, one below the other: its answer, if nothing else."""
 
-    _parts: Callable[[], tuple]
+    answer: Any
+
+    def _parts(self) -> tuple:
+        return (self.answer,)
 
     def _repr_html_(self) -> str:
         return "".join(part._repr_html_() for part in self._parts())
@@ -57,7 +60,6 @@ class View:
 class AnsweredView(Shown, View):
     """A view that shows itself as its answer above its main table."""
 
-    answer: Any
     _table: Callable[[], Any]
 
     def _parts(self) -> tuple:
@@ -400,9 +402,6 @@ class Import(Shown):
     def plot(self, x: str = "streams", hue: str = "group", **levels: Any) -> Axes:
         """Draw goodput over a factor, as :meth:`Results.plot`."""
         return self.results.plot(x=x, hue=hue, **levels)
-
-    def _parts(self) -> tuple[Sentence]:
-        return (self.answer,)
 
 
 def import_files(

@@ -212,20 +212,20 @@ def _application(version: str) -> str:
 
 def _contextual(about: About) -> list[dict[str, Any]]:
     """Entities besides files: the profile, the versions of netlab, the licence and the author."""
-    entities = [_entity(PROFILE, "CreativeWork", "Process Run Crate", version=PROFILE_VERSION)]
-    content = "Reproducible throughput studies of a network path"
-    for version in sorted({about.version, *(campaign[1] for campaign in about.campaigns)}):
-        stated = version or "not recorded"
-        entities.append(
-            _entity(
-                *(_application(version), "SoftwareApplication", "netlab", content),
-                softwareVersion=stated,
-            )
-        )
-    unknown = ("No licence stated", "No licence of the results was named.")
-    name, words = (about.licence, (about.licence,)) if about.licence else (NO_LICENCE, unknown)
-    entities.append(_entity(name, "CreativeWork", *words))
-    return [*entities, *([_entity(AUTHOR, "Person", about.author)] if about.author else [])]
+    content = ("netlab", "Reproducible throughput studies of a network path")
+    versions = sorted({about.version, *(campaign[1] for campaign in about.campaigns)})
+    stated = {version: version or "not recorded" for version in versions}
+    unknown = (NO_LICENCE, "No licence stated", "No licence of the results was named.")
+    name, *words = (about.licence, about.licence) if about.licence else unknown
+    return [
+        _entity(PROFILE, "CreativeWork", "Process Run Crate", version=PROFILE_VERSION),
+        *(
+            _entity(_application(v), "SoftwareApplication", *content, softwareVersion=stated[v])
+            for v in versions
+        ),
+        _entity(name, "CreativeWork", *words),
+        *([_entity(AUTHOR, "Person", about.author)] if about.author else []),
+    ]
 
 
 RESULTS, SITE, STUDY, PROVENANCE = "results", "site", "study.yml", "provenance.json"

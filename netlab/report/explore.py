@@ -37,14 +37,10 @@ QUANTITIES = {"goodput": "goodput_MBps", "percent": "percent_of_bus"}
 
 
 def of_two(
-    m: Measured,
-    rows: str,
-    columns: str,
-    at: Mapping[str, object] | None = None,
-    quantity: str = "goodput",
+    m: Measured, rows: str, columns: str, at: Mapping = {}, quantity: str = "goodput"
 ) -> Table:
     """Cells by two factors, at levels of the others; see :func:`netlab.analysis.printed.table`."""
-    where = printed.at_text(at or {}, printed.tuning_labels(m.cells, m.study))
+    where = printed.at_text(at, printed.tuning_labels(m.cells, m.study))
     caption = f"{printed.unit_of(rows)} by {printed.unit_of(columns)}"
     part = printed.of_two(m.cells, rows, columns, at, m.study)
     unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)

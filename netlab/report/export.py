@@ -51,6 +51,10 @@ PIXELS_PER_INCH = 144
 SOURCE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("figure.svg")\n'
 
 
+def _compiler(root: str) -> typst.Compiler:
+    return typst.Compiler(root=root, font_paths=[str(font_folder())], ignore_system_fonts=True)
+
+
 class Rasteriser:
     """Renders the figures of a site, in a directory that goes when the object does."""
 
@@ -58,9 +62,7 @@ class Rasteriser:
         self._folder = tempfile.TemporaryDirectory(prefix="netlab-png-")
         self._source = Path(self._folder.name) / "figure.typ"
         self._source.write_text(SOURCE, encoding="utf-8")
-        self._compiler = typst.Compiler(
-            root=self._folder.name, font_paths=[str(font_folder())], ignore_system_fonts=True
-        )
+        self._compiler = _compiler(self._folder.name)
 
     def png(self, svg: str) -> bytes:
         """A figure as PNG; empty if it cannot be rendered."""
@@ -335,11 +337,8 @@ def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "
     source = site / DOCUMENT_SOURCE
     source.write_text(document(m, site, title, author), encoding="utf-8")
     last = m.runs["started_at"].max().floor("us").to_pydatetime()
-    compiler = typst.Compiler(
-        root=str(site), font_paths=[str(font_folder())], ignore_system_fonts=True
-    )
     try:
-        compiler.compile(
+        _compiler(str(site)).compile(
             input=str(source),
             output=str(target),
             format="pdf",

@@ -130,11 +130,7 @@ def configurations(lp: LongPath) -> Table:
     return Table(pd.DataFrame(rows), "HS TCP, the ten configurations", note=note)
 
 
-FACTOR_WORDS = {
-    "txqueuelen": "txqueuelen",
-    "memory": "tcp_rmem; tcp_wmem",
-    "windows": "windows, sender/receiver",
-}
+FACTOR_WORDS = {"memory": "tcp_rmem; tcp_wmem", "windows": "windows, sender/receiver"}
 
 
 def changes(lp: LongPath) -> Table | Sentence:
@@ -147,7 +143,7 @@ def changes(lp: LongPath) -> Table | Sentence:
         before, after = one["mean_Mbps"], other["mean_Mbps"]
         rows.append(
             {
-                "setting": FACTOR_WORDS[pair["factor"]],
+                "setting": FACTOR_WORDS.get(pair["factor"], pair["factor"]),
                 "MTU, B": one["mtu_B"],
                 "from": pair["from_level"],
                 "to": pair["to_level"],

@@ -8,7 +8,6 @@ import html
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,18 +36,6 @@ _MENTION = re.compile(r"(?<!\">)<code>([\w-]+)\.ipynb</code>")
 _LINK = re.compile(r'href="(?:\./)?([^":/?#]+)\.ipynb(#[^"]*)?"')
 
 
-@dataclass(frozen=True)
-class Rendered:
-    title: str
-    body: str
-    failed: bool
-    contents: tuple[tuple[str, str], ...] = ()
-
-
-def _as_base64(text: str | list[str]) -> str:
-    return base64.b64encode("".join(text).encode()).decode()
-
-
 def _alt_of(output: dict) -> str:
     metadata = output.get("metadata", {})
     nested = [v for v in metadata.values() if isinstance(v, dict)]
@@ -72,7 +59,8 @@ def _exporter() -> HTMLExporter:
         extra_template_basedirs=[str(TEMPLATES)],
         exclude_anchor_links=True,
     )
-    exporter.register_filter("as_base64", _as_base64)
+    encode = base64.b64encode
+    exporter.register_filter("as_base64", lambda text: encode("".join(text).encode()).decode())
     exporter.register_filter("alt_of", _alt_of)
     return exporter
 
@@ -135,7 +123,8 @@ def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
     return path.stem.replace("-", " ").replace("_", " ")
 
 
-def render(path: Path, pages: dict[str, str]) -> Rendered:
+def render(path: Path, pages: dict[str, str]) -> Page:
+    """A page of an executed notebook, with links to the `pages` of notebooks by their names."""
     notebook = read_notebook(path)
     body = sanitized(_exporter().from_notebook_node(notebook)[0])
 
@@ -154,7 +143,8 @@ def render(path: Path, pages: dict[str, str]) -> Rendered:
         for output in cell.outputs
     )
     body, contents = with_ids(_MENTION.sub(mention, _LINK.sub(follow, body)))
-    return Rendered(title_of(notebook, path), body, failed, contents)
+    title = title_of(notebook, path)
+    return Page("", title, title, "", Markup(body), contents, failed=failed)
 
 
 def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:

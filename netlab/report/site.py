@@ -162,18 +162,16 @@ def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, 
 def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, str]) -> Page:
     # notebooks mention each other by name
     links = {Path(other.path).stem: page for other, page in files.items()}
-    rendered = render(Path(notebook.path), links)
-    title = notebook.title or rendered.title
-    return Page(
+    page = render(Path(notebook.path), links)
+    title = notebook.title or page.title
+    return replace(
+        page,
         file=file,
         title=title,
         short=title.split(":")[0].split(",")[0],
         summary=notebook.summary,
         part=notebook.part,
-        body=Markup(rendered.body),
-        contents=rendered.contents,
         notebook=f"{NOTEBOOKS}/{Path(file).stem}.ipynb",
-        failed=rendered.failed,
     )
 
 
@@ -216,15 +214,13 @@ class FleetResults:
     state: Shown
 
 
-def build_fleet_site(
-    found: FleetResults, out_dir: str | Path, *, built_at: str = "", png: bool = True
-) -> Path:
+def build_fleet_site(found: FleetResults, out_dir: str | Path, *, built_at: str = "") -> Path:
     """Build the site of a fleet and replace the old one."""
     if found.links.empty:
         raise NetlabError("no link of the fleet has a valid run", code="E-REPORT-012")
     target = Path(os.path.abspath(out_dir))
     with replacing(target) as work:
-        exporter = Exporter(work, target, png=png)
+        exporter = Exporter(work, target)
         home, *pages = map(exporter.page, _fleet_pages(found))
         about = {"description": found.description, "built_at": built_at}
         every = {"": {"": [home, *pages]}}
