@@ -370,6 +370,7 @@ struct nl_policy {
 
 struct nl_probe_row {
 	uint64_t t_ns;        /* when it was sent */
+	uint64_t arrived_ns;  /* when it reached the sink, by the sink's clock */
 	uint32_t rtt_us;      /* less the time at the sink; UINT32_MAX: no answer within NL_PROBE_LOST_NS */
 	uint16_t reordered;   /* 1: its answer came after that of a later probe */
 	uint16_t duplicates;  /* further answers */

@@ -147,7 +147,7 @@ LATENCY, OVER_TCP, DATAGRAMS = "added_latency_us", "tcp_rtt_loaded_p50_us", "los
 
 LATENCY_COLUMNS = (
     *("rtt_idle_p50_us", "rtt_loaded_p50_us", "rtt_loaded_p99_us"),
-    *("added_latency_us", "responsiveness_rpm"),
+    *("added_latency_us", "added_forward_us", "added_return_us", "responsiveness_rpm"),
 )
 """Columns of a cell whose runs had a latency probe: medians over its valid runs."""
 

@@ -100,7 +100,7 @@ SLACK_B = 65_536
 SLACK_PACKETS = 64
 """Allowance for neighbour discovery, the clocks' protocol and the like."""
 
-PROBE_FRAME_B = 56 + 48 + 14
+PROBE_FRAME_B = 64 + 48 + 14
 """Datagram of the latency probe, with headers of UDP, IPv6 and Ethernet."""
 
 PROBE_FRAMES = {"latency": 2, "latency_tcp": 4}

@@ -361,6 +361,7 @@ def _by_stream(run_id: str, direction: str, streams: int, **columns: np.ndarray)
 
 
 MINUTE_US = 60e6
+PHASES = ("idle", "loaded", "after")
 
 
 def _phase(probes: Sequence[dict], name: str) -> tuple[np.ndarray, int, int]:
@@ -377,6 +378,49 @@ def _percentile(rtts_us: np.ndarray, percent: float) -> float | None:
 
 def _probes(flows: Sequence[Direction], way: str) -> list[dict]:
     return [probe for flow in flows if (probe := flow.gen.get(way))]
+
+
+def _one_way(probe: dict) -> dict[str, np.ndarray]:
+    """Times of each probe there and back in us, by phase.
+
+    The clocks of two hosts differ. Of the fastest round trip before the streams, and of the one
+    after, half is taken for each way; the clocks run apart evenly between the two. A path whose
+    ways differ shifts all times alike, so that only changes of a way are known.
+    """
+    phases, clocks = {}, []
+    for name in PHASES:
+        made = [probe[name][key] for key in ("t_ns", "arrived_ns", "rtt_us")]
+        rows = [row for row in zip(*made, strict=True) if row[2] is not None]
+        t_ns, arrived_ns, rtt_us = np.array(rows, np.int64).reshape(-1, 3).T
+        phases[name] = (t_ns, (arrived_ns - t_ns) / 1e3, rtt_us)
+        if name != "loaded" and len(rows):
+            fastest = rtt_us.argmin()
+            ahead_us = phases[name][1][fastest] - rtt_us[fastest] / 2
+            clocks.append((t_ns[fastest], ahead_us))
+    if not clocks:
+        return {}
+    at_ns, ahead_us = np.array(clocks, float).T
+    ways = {}
+    for name, (t_ns, there_us, rtt_us) in phases.items():
+        there_us = there_us - np.interp(t_ns, at_ns, ahead_us)
+        ways[name] = np.array([there_us, rtt_us - there_us])
+    return ways
+
+
+def _added_one_way(probes: Sequence[dict]) -> dict[str, float]:
+    """What the load adds to each way, and the error that the exchanges before and after leave."""
+    made = [ways for probe in probes if (ways := _one_way(probe))]
+    if not made:
+        return {}
+    phases = (np.concatenate([ways[name] for ways in made], axis=1) for name in PHASES)
+    idle, loaded, after = phases
+    if not idle.size or not loaded.size:
+        return {}
+    added_us = np.median(loaded, axis=1) - np.median(idle, axis=1)
+    rtts_us = [ways.sum(axis=0) for ways in (idle, after) if ways.size]
+    error_us = sum((np.median(rtt_us) - rtt_us.min()) / 2 for rtt_us in rtts_us)
+    names = ("added_forward_us", "added_return_us", "one_way_error_us")
+    return dict(zip(names, map(float, (*added_us, error_us)), strict=True))
 
 
 def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]:
@@ -406,6 +450,7 @@ def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]
         "rtt_loaded_max_us": _percentile(loaded_us, 100),
         "rtt_after_p50_us": _percentile(after_us, 50),
         "added_latency_us": added_us,
+        **_added_one_way(probes),
         "responsiveness_rpm": rpm,
         "probe_loss_percent": 100 * (1 - loaded_us.size / sent) if sent else None,
         "probe_reordered": reordered,
@@ -430,12 +475,11 @@ def _rtts_over(gen: dict, edges_s: np.ndarray) -> dict[str, np.ndarray]:
 
 def probe_fault(flows: Sequence[Direction]) -> str:
     """Reason why the figures of the probe are missing or incomplete; empty without one."""
-    names = ("idle", "loaded", "after")
     for way in ("latency", "latency_tcp"):
         probes = _probes(flows, way)
         if any(probe["clock_steps"] for probe in probes):
             return "latency probe: the clock was set, and probes of that time have no RTT"
-        if any(not any(probe[name]["received"] for name in names) for probe in probes):
+        if any(not any(probe[name]["received"] for name in PHASES) for probe in probes):
             filtered = "; UDP to the port of the receiver may be filtered"
             return f"latency probe: no answer{filtered if way == 'latency' else ' over TCP'}"
     return ""

@@ -339,10 +339,12 @@ def latency(m: Measured) -> Table | Sentence:
         {
             **{"rtt_idle_p50_us": "idle, µs", "rtt_loaded_p50_us": "loaded, µs"},
             **{"rtt_loaded_p99_us": "loaded, 99 %, µs", "added_latency_us": "added, µs"},
+            **{"added_forward_us": "there, µs", "added_return_us": "back, µs"},
             "responsiveness_rpm": "round trips a minute",
         },
         "Idle: before the streams connect. Loaded: within the window. Added: the difference of the "
-        "medians. Round trips a minute: 60 s over the mean within the window.",
+        "medians, and of those of each way. Round trips a minute: 60 s over the mean within the "
+        "window.",
     )
 
 

@@ -147,6 +147,11 @@ RUN_COLUMNS = _columns("""
     rtt_loaded_max_us        float64?  us    largest of the same
     rtt_after_p50_us         float64?  us    median RTT of the latency probe after the streams
     added_latency_us         float64?  us    rtt_loaded_p50_us less rtt_idle_p50_us
+    added_forward_us         float64?  us    median time from the probing sender to the receiver,
+                                             within the window less before
+    added_return_us          float64?  us    the same on the way back
+    one_way_error_us         float64?  us    error of both: halves of what the median RTTs before
+                                             and after exceed the smallest
     responsiveness_rpm       float64?  1/min round trips a minute: 60 s over the mean RTT of the
                                              latency probe within the window
     probe_loss_percent       float64?  %     probes of the window without an answer within 1 s

@@ -72,6 +72,8 @@ def test_a_loaded_path_adds_what_its_queue_allows(medians, queue_B):
 def test_a_longer_queue_adds_more(medians):
     small, large = medians.loc[[*QUEUES_MS], "added_latency_us"]
     assert large > max(3 * small, 10_000)
+    row = medians.loc[max(QUEUES_MS)]
+    assert abs(row["added_forward_us"] - large) < 5000 > abs(row["added_return_us"])
 
 
 def test_marks_hold_the_queue_where_they_begin_and_cost_no_packet(medians):

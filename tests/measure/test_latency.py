@@ -19,6 +19,7 @@ from netlab.results.frames import checked, joined
 from netlab.study import Latency
 
 GO_NS = result("gen")["t_go_ns"]
+AHEAD_NS = 7_200_000_000_000
 
 
 def phase(*rtt_us: int | None, reordered: int = 0, from_ms: int = 0) -> dict:
@@ -26,7 +27,12 @@ def phase(*rtt_us: int | None, reordered: int = 0, from_ms: int = 0) -> dict:
     received = sum(value is not None for value in rtt_us)
     counts = {"sent": len(rtt_us), "received": received, "reordered": reordered, "duplicates": 0}
     t_ns = [GO_NS + (from_ms + 10 * n) * 1_000_000 for n in range(len(rtt_us))]
-    return {**counts, "t_ns": t_ns, "rtt_us": list(rtt_us)}
+    # the receiver's clock runs ahead, ever more; a load is on the way there alone
+    arrived_ns = [
+        t + t // 10_000 + AHEAD_NS + 1000 * ((rtt or 0) - 40)
+        for t, rtt in zip(t_ns, rtt_us, strict=True)
+    ]
+    return {**counts, "t_ns": t_ns, "rtt_us": list(rtt_us), "arrived_ns": arrived_ns}
 
 
 def flow(*, clock_steps: int = 0, **phases: dict) -> Direction:
@@ -45,6 +51,14 @@ def test_the_columns_are_those_of_the_phases():
     assert row["responsiveness_rpm"] == pytest.approx(60 / 2000e-6)
     assert (row["probe_loss_percent"], row["probe_reordered"]) == (25, 1)
     assert set(row) < {column.name for column in RUN_COLUMNS}
+
+
+def test_what_a_load_adds_is_told_apart_by_way_whatever_the_clocks():
+    phases = {"idle": phase(80, 90, 80), "loaded": phase(1080, 2080, 3080, from_ms=2000)}
+    row = latency_columns([flow(**phases, after=phase(80, 84, 90, from_ms=4000))])
+    assert row["added_forward_us"] == pytest.approx(2000, abs=1)
+    assert row["added_return_us"] == pytest.approx(0, abs=1)
+    assert row["one_way_error_us"] == pytest.approx((0 + 4) / 2, abs=0.01)
 
 
 def test_two_directions_have_the_probes_of_both():

@@ -15,11 +15,13 @@ RUN, TOKEN = 1, "5a" * 16
 PROBE = {"latency_interval_ms": 5, "latency_idle_ms": 300, "run": RUN}
 PROBE |= {"from": "127.0.0.1", "latency_dscp": 46}
 QUESTION, ANSWER, DONE = 1, 2, 3
-LAYOUT = ">8sIIQ16sQQ"
+LAYOUT = ">8sIIQ16sQQQ"
 
 
-def datagram(kind: int, sequence: int, token: str = TOKEN, held_ns: int = 0) -> bytes:
-    fields = (b"NLPROBE1", kind, 0, RUN, bytes.fromhex(token), sequence, held_ns)
+def datagram(
+    kind: int, sequence: int, token: str = TOKEN, held_ns: int = 0, arrived_ns: int = 0
+) -> bytes:
+    fields = (b"NLPROBE1", kind, 0, RUN, bytes.fromhex(token), sequence, held_ns, arrived_ns)
     return struct.pack(LAYOUT, *fields)
 
 
@@ -118,9 +120,9 @@ def test_only_questions_of_the_run_from_its_gen_get_an_answer(agent):
             gen.sendto(nonsense, sink)
         gen.sendto(datagram(QUESTION, 7), sink)
         answer, _ = gen.recvfrom(2048)  # the first: the others got none
-        *_, kind, zero, run, token, sequence, held_ns = struct.unpack(LAYOUT, answer)
+        *_, kind, zero, run, token, sequence, held_ns, arrived_ns = struct.unpack(LAYOUT, answer)
         assert (kind, zero, run, token.hex(), sequence) == (ANSWER, 0, RUN, TOKEN, 7)
-        assert 0 < held_ns < 30e9
+        assert 0 < held_ns < 30e9 and 0 < arrived_ns < time.monotonic_ns() - held_ns
         with socket.create_connection(sink) as stream:
             stream.sendall(hello(RUN, 0, TOKEN))
             assert stream.recv(1) == b"G"
@@ -170,6 +172,7 @@ def test_a_peer_that_answers_nonsense_makes_no_figure(agent):
         for answer in (
             datagram(ANSWER, 1 << 40),
             datagram(ANSWER, 0, held_ns=1 << 62),
+            datagram(ANSWER, 0, arrived_ns=1 << 63),
             datagram(QUESTION, 0),
             b"NLPROBE1",
             datagram(ANSWER, 0),
@@ -182,7 +185,7 @@ def test_a_peer_that_answers_nonsense_makes_no_figure(agent):
     idle = result["latency"]["idle"]
     assert idle["received"] == 1 and idle["duplicates"] == 1
     assert idle["rtt_us"][0] is not None and set(idle["rtt_us"][1:]) == {None}
-    assert result["latency"]["invalid"] == 4
+    assert result["latency"]["invalid"] == 5
 
 
 def test_an_answer_after_that_of_a_later_probe_is_reordered(agent):
@@ -237,13 +240,13 @@ def test_the_sink_answers_on_one_connection_until_it_makes_no_sense(agent):
             question = datagram(QUESTION, sequence)
             for part in (question[:9], question[9:]):
                 probe.sendall(part)
-            answer = probe.recv(56, socket.MSG_WAITALL)
-            *_, kind, _, run, token, number, held_ns = struct.unpack(LAYOUT, answer)
+            answer = probe.recv(64, socket.MSG_WAITALL)
+            *_, kind, _, run, token, number, held_ns, _ = struct.unpack(LAYOUT, answer)
             assert (kind, run, token.hex(), number) == (ANSWER, RUN, TOKEN, sequence)
         assert held_ns < 30e9  # unknown, of what came before the sink had read the hello
         another.sendall(hello(RUN, 1, TOKEN))
         assert another.recv(1) == b""
-        probe.sendall(b"x" * 56 + datagram(QUESTION, 9))
+        probe.sendall(b"x" * 64 + datagram(QUESTION, 9))
         stream.sendall(hello(RUN, 0, TOKEN))
         assert stream.recv(1) == b"G"
         time.sleep(0.5)
@@ -260,11 +263,11 @@ def test_a_run_outlives_the_connection_of_its_probe(agent):
         probe, _ = listener.accept()
         with probe:
             assert probe.recv(64, socket.MSG_WAITALL) == hello(RUN, 1, TOKEN)
-            *_, kind, zero, run, token, sequence, held_ns = struct.unpack(
-                LAYOUT, probe.recv(56, socket.MSG_WAITALL)
+            *_, kind, zero, run, token, sequence, held_ns, arrived_ns = struct.unpack(
+                LAYOUT, probe.recv(64, socket.MSG_WAITALL)
             )
             assert (kind, zero, run, token.hex()) == (QUESTION, 0, RUN, TOKEN)
-            assert (sequence, held_ns) == (0, 0)
+            assert (sequence, held_ns, arrived_ns) == (0, 0, 0)
             probe.sendall(datagram(ANSWER, 0))
         take_all(listener)
         result = agent.receive()

@@ -27,7 +27,7 @@ struct __attribute__((packed)) probe {
 	uint32_t kind, zero;
 	uint64_t run;
 	uint8_t token[NL_TOKEN_B];
-	uint64_t sequence, held_ns;
+	uint64_t sequence, held_ns, arrived_ns;
 };
 
 _Static_assert(sizeof(struct hello) == NL_HELLO_B && sizeof(struct datagram) == NL_DATAGRAM_B &&
@@ -109,7 +109,8 @@ int nl_datagram_parse(const uint8_t *in, size_t len, const uint8_t token[NL_TOKE
 void nl_probe_write(uint8_t out[NL_PROBE_B], const struct nl_run_opts *opts, const struct nl_probe *probe)
 {
 	struct probe wire = {.kind = htobe32(probe->kind), .run = htobe64(opts->run),
-			     .sequence = htobe64(probe->sequence), .held_ns = htobe64(probe->held_ns)};
+			     .sequence = htobe64(probe->sequence), .held_ns = htobe64(probe->held_ns),
+			     .arrived_ns = htobe64(probe->arrived_ns)};
 
 	memcpy(wire.magic, probe_magic, sizeof(wire.magic));
 	memcpy(wire.token, opts->token, sizeof(wire.token));
@@ -130,6 +131,6 @@ int nl_probe_parse(const uint8_t *in, size_t len, const struct nl_run_opts *opts
 	    token_differs(wire.token, opts->token))
 		return -1;
 	*out = (struct nl_probe){.kind = kind, .sequence = be64toh(wire.sequence),
-				 .held_ns = be64toh(wire.held_ns)};
+				 .held_ns = be64toh(wire.held_ns), .arrived_ns = be64toh(wire.arrived_ns)};
 	return 0;
 }

@@ -8,7 +8,7 @@
  * RFC 2544).
  *
  * The latency probe's questions and answers, which are of one length: magic "NLPROBE1", u32 kind, u32 zero,
- * u64 run id, 16 bytes of token, u64 sequence number, u64 held_ns. */
+ * u64 run id, 16 bytes of token, u64 sequence number, u64 held_ns, u64 arrived_ns. */
 #pragma once
 
 #include "netlab.h"
@@ -49,7 +49,7 @@ void nl_datagram_write(uint8_t out[NL_DATAGRAM_B], const uint8_t token[NL_TOKEN_
 int nl_datagram_parse(const uint8_t *in, size_t len, const uint8_t token[NL_TOKEN_B], uint32_t stream,
 		      struct nl_datagram *out);
 
-enum { NL_PROBE_B = 56 };
+enum { NL_PROBE_B = 64 };
 
 enum nl_probe_kind {
 	NL_PROBE_QUESTION = 1, /* of a gen; held_ns is 0 */
@@ -61,6 +61,7 @@ struct nl_probe {
 	uint32_t kind; /* enum nl_probe_kind */
 	uint64_t sequence;
 	uint64_t held_ns; /* from the arrival of the question to its answer; UINT64_MAX: unknown */
+	uint64_t arrived_ns; /* time of that arrival by the sink's clock */
 };
 
 void nl_probe_write(uint8_t out[NL_PROBE_B], const struct nl_run_opts *opts, const struct nl_probe *probe);

@@ -195,6 +195,7 @@ static void answer(struct nl_latency_probe *p, struct channel *c, struct arrival
 		return;
 	}
 	probe->kind = NL_PROBE_ANSWER;
+	probe->arrived_ns = question->t_ns;
 	probe->held_ns = question->t_ns ? nl_now_ns() - question->t_ns : UINT64_MAX;
 	c->report->count += (uint64_t)put(c, &p->run->opts, probe, question);
 }
@@ -259,13 +260,14 @@ static void record(struct channel *c, const struct arrival *arrival)
 	if (!arrival->t_ns || probe->held_ns == UINT64_MAX) /* a clock was set */
 		return;
 	after_ns = arrival->t_ns - row->t_ns;
-	if (arrival->t_ns < row->t_ns || probe->held_ns > after_ns) {
+	if (arrival->t_ns < row->t_ns || probe->held_ns > after_ns || probe->arrived_ns > INT64_MAX) {
 		c->report->invalid++;
 		return;
 	}
 	if (after_ns - probe->held_ns > NL_PROBE_LOST_NS)
 		return;
 	row->rtt_us = (uint32_t)((after_ns - probe->held_ns + 500) / 1000);
+	row->arrived_ns = probe->arrived_ns;
 	row->reordered = probe->sequence < c->last_answered;
 	if (!row->reordered)
 		c->last_answered = probe->sequence;

@@ -241,7 +241,7 @@ static void put_meters(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
-/* The probes that were sent at [from_ns, until_ns); sums first, then the time and RTT of each. */
+/* The probes that were sent at [from_ns, until_ns); sums first, then times and RTT of each. */
 static void put_phase(struct nl_json *j, const char *key, const struct nl_latency *l, uint64_t from_ns,
 		      uint64_t until_ns)
 {
@@ -264,6 +264,10 @@ static void put_phase(struct nl_json *j, const char *key, const struct nl_latenc
 	nl_json_array(j, "rtt_us");
 	for (uint64_t i = first; i < end; i++)
 		nl_json_known(j, NULL, l->row[i].rtt_us != UINT32_MAX, l->row[i].rtt_us);
+	nl_json_array_end(j);
+	nl_json_array(j, "arrived_ns");
+	for (uint64_t i = first; i < end; i++)
+		nl_json_known(j, NULL, l->row[i].rtt_us != UINT32_MAX, l->row[i].arrived_ns);
 	nl_json_array_end(j);
 	nl_json_close(j);
 }
