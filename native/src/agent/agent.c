@@ -3,6 +3,7 @@
 #include "base/async_out.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/host_lock.h"
 #include "base/process.h"
 #include "base/serve.h"
@@ -184,12 +185,10 @@ static int wait_for_runs(struct agent *agent, uint64_t deadline_ns)
 
 static int may_force_buffers(void)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), size = 65536, may;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int may = setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &(int){65536}, sizeof(int)) == 0;
 
-	if (fd < 0)
-		return 0;
-	may = setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) == 0;
-	close(fd);
+	nl_close(&fd);
 	return may;
 }
 

@@ -66,8 +66,7 @@ static int read_lease(int dir, const char *place, const char *file, const char *
 		if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 0022) == 0)
 			len = read(fd, text, sizeof(text) - 1);
 	}
-	if (fd >= 0)
-		close(fd);
+	nl_close(&fd);
 	if (len < 0)
 		return nl_fail(err, NL_REFUSED, "the lease %s/%s: %s", place, file,
 			       errno == EPERM ? "it is not a file of its owner alone" : strerror(errno));

@@ -1,6 +1,7 @@
 #include "base/async_out.h"
 
 #include "base/clock.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -31,14 +32,10 @@ struct nl_async_out {
 
 static void break_off(struct nl_async_out *out)
 {
-	uint64_t one = 1;
-	ssize_t n;
-
 	if (out->broken)
 		return;
 	out->broken = 1;
-	n = write(out->broken_fd, &one, sizeof(one));
-	(void)n; /* a fresh eventfd accepts one write */
+	(void)!write(out->broken_fd, &(uint64_t){1}, sizeof(uint64_t)); /* a fresh eventfd accepts one write */
 	pthread_cond_broadcast(&out->changed);
 }
 
@@ -105,8 +102,7 @@ struct nl_async_out *nl_async_out_new(int fd)
 	pthread_attr_destroy(&thread);
 	if (!errnum)
 		return out;
-	if (out->broken_fd >= 0)
-		close(out->broken_fd);
+	nl_close(&out->broken_fd);
 	free(out);
 	errno = errnum;
 	return NULL;

@@ -50,35 +50,33 @@ int nl_write_all(int fd, const char *from, size_t len)
 int nl_file_replace(int dir, const char *name, const char *text, size_t len, int sync)
 {
 	char fresh[80];
-	int fd, err = 0;
+	int fd, failed, err;
 
 	snprintf(fresh, sizeof(fresh), "%s.new", name);
 	/* One that a killed process left is of no use. */
 	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
-	if (nl_write_all(fd, text, len) < 0 || (sync && fsync(fd) < 0))
-		err = errno;
-	close(fd);
-	if (!err && renameat(dir, fresh, dir, name) < 0)
-		err = errno;
-	if (err)
+	failed = nl_write_all(fd, text, len) < 0 || (sync && fsync(fd) < 0) || renameat(dir, fresh, dir, name) < 0;
+	nl_close(&fd);
+	err = errno;
+	if (failed)
 		unlinkat(dir, fresh, 0);
 	errno = err;
-	return err || (sync && fsync(dir) < 0) ? -1 : 0;
+	return failed || (sync && fsync(dir) < 0) ? -1 : 0;
 }
 
 long nl_file_read(const char *path, char *buf, size_t cap)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	long len;
 
 	if (fd < 0)
 		return -1;
 	len = nl_read_all(fd, buf, cap);
-	saved = len < 0 ? errno : EFBIG;
-	close(fd);
-	errno = saved;
+	if ((size_t)len == cap)
+		errno = EFBIG;
+	nl_close(&fd);
 	if (len < 0 || (size_t)len == cap)
 		return -1;
 	buf[len] = '\0';
@@ -97,7 +95,7 @@ int nl_private_dir_open(const char *path, int make)
 		return -1;
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 0022) == 0)
 		return fd;
-	close(fd);
+	nl_close(&fd);
 	errno = EPERM;
 	return -1;
 }

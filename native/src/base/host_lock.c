@@ -114,10 +114,8 @@ static int attempt(struct nl_host_lock *lock, const struct nl_host_lock_kind *ki
 		nl_fail(err, code, "the lock %s: %s", lock->path, strerror(errno));
 	if (code == NL_IN_USE)
 		file_in_use(lock->fd, kind->what, err);
-	if (code && lock->fd >= 0) {
-		close(lock->fd);
-		lock->fd = -1;
-	}
+	if (code)
+		nl_close(&lock->fd);
 	close(dir);
 	return code;
 }
@@ -133,8 +131,7 @@ static int name_in_use(const struct sockaddr_un *address, socklen_t len, const c
 
 	known = fd >= 0 && connect(fd, (const struct sockaddr *)address, len) == 0 &&
 		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-	if (fd >= 0)
-		close(fd);
+	nl_close(&fd);
 	if (!known)
 		return in_use(what, "", 0, err);
 	user_name(peer.uid, user, sizeof(user));
@@ -161,9 +158,7 @@ static int take_name(struct nl_host_lock *lock, const struct nl_host_lock_kind *
 	code = errno == EADDRINUSE ? name_in_use(&address, len, kind->what, err)
 				   : nl_fail(err, NL_REFUSED, "the abstract socket netlab-%s: %s",
 					     kind->name, strerror(errno));
-	if (lock->name_fd >= 0)
-		close(lock->name_fd);
-	lock->name_fd = -1;
+	nl_close(&lock->name_fd);
 	return code;
 }
 
@@ -205,9 +200,7 @@ void nl_host_lock_release(struct nl_host_lock *lock)
 {
 	if (lock->fd < 0)
 		return;
-	if (lock->name_fd >= 0) /* before the file: its next holder takes the name */
-		close(lock->name_fd);
-	lock->name_fd = -1;
+	nl_close(&lock->name_fd); /* before the file: its next holder takes the name */
 	unlink(lock->path);
 	if (strncmp(lock->path, "/tmp/", 5) == 0) {
 		char directory[sizeof(lock->path)];
@@ -217,6 +210,5 @@ void nl_host_lock_release(struct nl_host_lock *lock)
 		rmdir(directory); /* fails while another lock is in it */
 	}
 	flock(lock->fd, LOCK_UN);
-	close(lock->fd);
-	lock->fd = -1;
+	nl_close(&lock->fd);
 }

@@ -70,9 +70,8 @@ static void quoted(struct nl_json *j, const char *text)
 			put(j, (const char *)c, len);
 			c += len - 1;
 		} else if (*c == '"' || *c == '\\') {
-			escape[0] = '\\';
-			escape[1] = (char)*c;
-			put(j, escape, 2);
+			put(j, "\\", 1);
+			put(j, (const char *)c, 1);
 		} else if (*c < 32 || *c > 126) {
 			snprintf(escape, sizeof(escape), "\\u%04x", *c);
 			put(j, escape, 6);
@@ -104,6 +103,15 @@ void nl_json_open(struct nl_json *j, const char *key)
 {
 	item(j, key);
 	bracket(j, "{", 0);
+}
+
+int nl_json_open_known(struct nl_json *j, const char *key, int known)
+{
+	if (known)
+		nl_json_open(j, key);
+	else
+		nl_json_null(j, key);
+	return known;
 }
 
 void nl_json_array(struct nl_json *j, const char *key)

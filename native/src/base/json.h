@@ -20,6 +20,8 @@ void nl_json_reset(struct nl_json *j); /* empty; keeps the buffer */
 void nl_json_event(struct nl_json *j, const char *event);
 /* `{`; key is NULL inside an array or at the top. */
 void nl_json_open(struct nl_json *j, const char *key);
+/* The same if it is known, else null. Returns `known`. */
+int nl_json_open_known(struct nl_json *j, const char *key, int known);
 void nl_json_close(struct nl_json *j);                  /* `}` */
 void nl_json_array(struct nl_json *j, const char *key); /* `[` */
 void nl_json_array_end(struct nl_json *j);              /* `]` */

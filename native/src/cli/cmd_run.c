@@ -2,6 +2,7 @@
 #include "base/arguments.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/process.h"
 #include "base/request.h"
 #include "cli/cli.h"
@@ -54,7 +55,7 @@ static int read_token(struct nl_run_opts *opts, const char *where, struct nl_err
 	uint8_t token[NL_TOKEN_B];
 	size_t have = 0;
 	ssize_t n = 1;
-	int fd = STDIN_FILENO;
+	int fd = STDIN_FILENO, failed;
 
 	if (nl_hex_parse(where, token, sizeof(token)) == 0)
 		return nl_fail_key(err, "token",
@@ -66,12 +67,11 @@ static int read_token(struct nl_run_opts *opts, const char *where, struct nl_err
 		n = read(fd, text + have, sizeof(text) - 1 - have);
 		have += n > 0 ? (size_t)n : 0;
 	}
-	if (fd < 0 || n < 0)
-		nl_fail_key(err, "token", "the token's file %.200s: %s", where, strerror(errno));
+	failed = fd < 0 || n < 0;
 	if (fd > STDIN_FILENO)
-		close(fd);
-	if (fd < 0 || n < 0)
-		return NL_BAD_REQUEST;
+		nl_close(&fd);
+	if (failed)
+		return nl_fail_key(err, "token", "the token's file %.200s: %s", where, strerror(errno));
 	text[have] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	return nl_run_opts_set(opts, "token", text, err);

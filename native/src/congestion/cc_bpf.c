@@ -42,6 +42,7 @@ void nl_cc_unload(struct nl_cc_loaded *loaded)
 
 #else
 
+#include "base/files.h"
 #include "base/process.h"
 #include "congestion/cc_objects.h"
 
@@ -231,8 +232,7 @@ const char *nl_cc_name(const struct nl_cc_loaded *loaded)
 void nl_cc_unload(struct nl_cc_loaded *loaded)
 {
 	bpf_link__destroy(loaded->link);
-	if (loaded->link_fd >= 0)
-		close(loaded->link_fd);
+	nl_close(&loaded->link_fd);
 	bpf_object__close(loaded->object);
 	free(loaded);
 }

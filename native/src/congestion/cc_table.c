@@ -55,7 +55,9 @@ static struct nl_cc_row row_at(double window)
 	};
 }
 
-void nl_cc_highspeed_rows(struct nl_cc_row row[NL_CC_HIGHSPEED_ROWS])
+/* RFC 3649, section 5: a(w) and b(w) in millionths, at windows in equal ratios from Low_Window to
+ * beyond High_Window. The first row covers all windows below the second. */
+static void fill_highspeed(struct nl_cc_row row[NL_CC_HIGHSPEED_ROWS])
 {
 	/* The last row is for High_Window and all larger windows. */
 	double ratio = pow(high_window / low_window, 1.0 / (NL_CC_HIGHSPEED_ROWS - 2));
@@ -99,6 +101,6 @@ int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, 
 	if (nl_request_only_known(request, err))
 		return -1;
 	if (strcmp(nl_cc_table[cc].name, "highspeed") == 0)
-		nl_cc_highspeed_rows(params->highspeed);
+		fill_highspeed(params->highspeed);
 	return cc;
 }

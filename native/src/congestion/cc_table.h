@@ -29,7 +29,3 @@ extern const struct nl_cc nl_cc_table[NL_CC_COUNT];
 int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, struct nl_err *err);
 
 uint32_t nl_cc_option_value(const struct nl_cc_params *params, const struct nl_cc_option *option);
-
-/* RFC 3649, section 5: a(w) and b(w) in millionths, at windows in equal ratios from Low_Window to
- * beyond High_Window. The first row covers all windows below the second. */
-void nl_cc_highspeed_rows(struct nl_cc_row row[NL_CC_HIGHSPEED_ROWS]);

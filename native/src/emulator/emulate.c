@@ -3,6 +3,7 @@
 #include "base/async_out.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/process.h"
 #include "base/serve.h"
@@ -114,8 +115,7 @@ static int open_device(const char *namespace, const char *device, int *fd, struc
 		if (setns(own, CLONE_NEWNET) < 0)
 			code = nl_fail_errno(err, errno, "setns back");
 	}
-	if (there >= 0)
-		close(there);
+	nl_close(&there);
 	close(own);
 	return code;
 }
@@ -135,9 +135,7 @@ static int open_path(struct emulator *e, const struct nl_emulate_ends *ends, str
 static void close_path(struct emulator *e)
 {
 	for (int i = 0; i < 2; i++) {
-		if (e->tun[i] >= 0)
-			close(e->tun[i]);
-		e->tun[i] = -1;
+		nl_close(&e->tun[i]);
 		nl_link_close(&e->link[i]);
 	}
 }
@@ -302,8 +300,7 @@ int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	signal_fd = nl_signals_open();
 	e->out = signal_fd < 0 ? NULL : nl_async_out_new(out_fd);
 	if (!e->out) {
-		if (signal_fd >= 0)
-			close(signal_fd);
+		nl_close(&signal_fd);
 		free(e);
 		return 1;
 	}

@@ -132,14 +132,15 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 	nl_json_close(j);
 }
 
-static void samples_json(const struct nl_emulate_report *r, struct nl_json *j)
+static void samples_json(const struct nl_emulate_report *r, int with_samples, struct nl_json *j)
 {
 	static const char *const key[2][3] = {{"ab_queue_B", "ab_queue_packets", "ab_dropped"},
 					      {"ba_queue_B", "ba_queue_packets", "ba_dropped"}};
 	const struct nl_emulate_sample *first = r->sample;
 	const size_t step = sizeof(*first) / sizeof(uint64_t);
 
-	nl_json_open(j, "samples");
+	if (!nl_json_open_known(j, "samples", with_samples))
+		return;
 	nl_json_u64(j, "interval_ms", r->sample_ns / 1000000);
 	numbers(j, "t_ns", &first->t_ns, r->samples, step);
 	for (int link = 0; link < 2; link++) {
@@ -178,9 +179,6 @@ void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link li
 	for (int i = 0; i < 2; i++)
 		link_json(r, i, &link[i], now_ns, j);
 	nl_json_array_end(j);
-	if (with_samples)
-		samples_json(r, j);
-	else
-		nl_json_null(j, "samples");
+	samples_json(r, with_samples, j);
 	nl_json_close(j);
 }

@@ -130,6 +130,59 @@ static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 	return link->free_ns;
 }
 
+/* -- forced drops ------------------------------------------------------------------ */
+
+void nl_drop_plan_numbers(struct nl_drop_plan *s, const uint64_t *at, uint32_t count)
+{
+	memcpy(s->at, at, count * sizeof(*at));
+	s->count = count;
+	s->next = 0;
+	s->seen = 0;
+}
+
+void nl_drop_plan_moment(struct nl_drop_plan *s, uint64_t after_ns)
+{
+	s->timed = 1;
+	s->after_ns = after_ns;
+	s->first_ns = 0;
+}
+
+void nl_drop_plan_forget(struct nl_drop_plan *s)
+{
+	s->count = s->next = 0;
+	s->timed = 0;
+}
+
+static int is_next_number(struct nl_drop_plan *s)
+{
+	if (s->next == s->count || ++s->seen != s->at[s->next])
+		return 0;
+	s->next++;
+	return 1;
+}
+
+static int moment_has_come(struct nl_drop_plan *s, uint64_t now_ns)
+{
+	if (!s->timed)
+		return 0;
+	if (!s->first_ns)
+		s->first_ns = now_ns;
+	if (now_ns - s->first_ns < s->after_ns)
+		return 0;
+	s->timed = 0;
+	return 1;
+}
+
+/* True if the data packet that arrives now is to be dropped. */
+static int is_planned_drop(struct nl_drop_plan *s, uint64_t now_ns)
+{
+	int drops = is_next_number(s) || moment_has_come(s, now_ns);
+
+	if (drops)
+		s->last_ns = now_ns;
+	return drops;
+}
+
 /* -- arrival ------------------------------------------------------------------------- */
 
 enum verdict { PASSES, DROPPED_SCRIPTED, DROPPED_LOSS, DROPPED_QUEUE };
@@ -139,7 +192,7 @@ static enum verdict verdict_of(struct nl_link *link, uint64_t now_ns, uint64_t w
 {
 	const struct nl_link_opts *o = &link->opts;
 
-	if (data && nl_drop_plan_drops(&link->drop_plan, now_ns))
+	if (data && is_planned_drop(&link->drop_plan, now_ns))
 		return DROPPED_SCRIPTED;
 	if (nl_prng_happens(&link->loss, o->loss_ppb))
 		return DROPPED_LOSS;
@@ -358,57 +411,4 @@ void nl_link_sent(struct nl_link *link, int refused)
 	link->unsent_packets -= piece.count;
 	nl_fifo_pop(fifo);
 	nl_pkt_ring_release(&link->ring, piece.block);
-}
-
-/* -- forced drops ------------------------------------------------------------------ */
-
-void nl_drop_plan_numbers(struct nl_drop_plan *s, const uint64_t *at, uint32_t count)
-{
-	memcpy(s->at, at, count * sizeof(*at));
-	s->count = count;
-	s->next = 0;
-	s->seen = 0;
-}
-
-void nl_drop_plan_moment(struct nl_drop_plan *s, uint64_t after_ns)
-{
-	s->timed = 1;
-	s->after_ns = after_ns;
-	s->first_ns = 0;
-}
-
-void nl_drop_plan_forget(struct nl_drop_plan *s)
-{
-	s->count = s->next = 0;
-	s->timed = 0;
-}
-
-static int is_next_number(struct nl_drop_plan *s)
-{
-	if (s->next == s->count || ++s->seen != s->at[s->next])
-		return 0;
-	s->next++;
-	return 1;
-}
-
-static int moment_has_come(struct nl_drop_plan *s, uint64_t now_ns)
-{
-	if (!s->timed)
-		return 0;
-	if (!s->first_ns)
-		s->first_ns = now_ns;
-	if (now_ns - s->first_ns < s->after_ns)
-		return 0;
-	s->timed = 0;
-	return 1;
-}
-
-int nl_drop_plan_drops(struct nl_drop_plan *s, uint64_t now_ns)
-{
-	/* call both, so that a number counts whatever the moment decides */
-	int numbered = is_next_number(s), timed = !numbered && moment_has_come(s, now_ns);
-
-	if (numbered || timed)
-		s->last_ns = now_ns;
-	return numbered || timed;
 }

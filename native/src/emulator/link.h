@@ -45,9 +45,6 @@ void nl_drop_plan_moment(struct nl_drop_plan *s, uint64_t after_ns);
 /* Cancel both plans. */
 void nl_drop_plan_forget(struct nl_drop_plan *s);
 
-/* True if the data packet that arrives now is to be dropped. */
-int nl_drop_plan_drops(struct nl_drop_plan *s, uint64_t now_ns);
-
 enum {
 	NL_LINK_PIECE_NS = 100000,
 	NL_LINK_PIECE_PART = 400,

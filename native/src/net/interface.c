@@ -1,5 +1,6 @@
 #include "net/interface.h"
 
+#include "base/files.h"
 #include "net/sock.h"
 
 #include <errno.h>
@@ -23,10 +24,8 @@ int nl_interface_ioctl(unsigned long call, const char *name, struct ifreq *ifr)
 	if (name)
 		strncpy(ifr->ifr_name, name, sizeof(ifr->ifr_name) - 1);
 	result = ioctl(fd, call, ifr);
-	if (result < 0)
-		result = -errno;
-	close(fd);
-	return result;
+	nl_close(&fd);
+	return result < 0 ? -errno : result;
 }
 
 int nl_ifindex_of(const char *name)
@@ -108,11 +107,11 @@ static int local_address(const char *to, const char *from, struct sockaddr_stora
 	fd = socket(peer.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	failed = *from && (nl_address_parse(from, 0, &own) ||
-			   bind(fd, (struct sockaddr *)&own.storage, own.len));
-	failed = failed || connect(fd, (struct sockaddr *)&peer.storage, peer.len) ||
+	failed = (*from && (nl_address_parse(from, 0, &own) ||
+			    bind(fd, (struct sockaddr *)&own.storage, own.len))) ||
+		 connect(fd, (struct sockaddr *)&peer.storage, peer.len) ||
 		 getsockname(fd, (struct sockaddr *)local, &len);
-	close(fd);
+	nl_close(&fd);
 	return failed ? -1 : 0;
 }
 

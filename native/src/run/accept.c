@@ -36,10 +36,8 @@ struct acceptor {
 	struct nl_address from; /* len 0: any */
 };
 
-static void drop(struct acceptor *a, uint32_t at, int close_it)
+static void drop(struct acceptor *a, uint32_t at)
 {
-	if (close_it)
-		close(a->pending[at].fd);
 	a->count--;
 	memmove(&a->pending[at], &a->pending[at + 1],
 		(a->count - at) * sizeof(a->pending[0]));
@@ -48,7 +46,8 @@ static void drop(struct acceptor *a, uint32_t at, int close_it)
 static void reject(struct acceptor *a, uint32_t at, uint64_t *why)
 {
 	(*why)++;
-	drop(a, at, 1);
+	close(a->pending[at].fd);
+	drop(a, at);
 }
 
 static void validate_hello(struct acceptor *a, uint32_t at)
@@ -70,7 +69,7 @@ static void validate_hello(struct acceptor *a, uint32_t at)
 		if (nl_latency_take(run, a->pending[at].fd))
 			reject(a, at, &rejected->twice);
 		else
-			drop(a, at, 0);
+			drop(a, at);
 	} else if (stream->fd >= 0) {
 		reject(a, at, &rejected->twice);
 	} else {
@@ -78,7 +77,7 @@ static void validate_hello(struct acceptor *a, uint32_t at)
 		if (stream->flow)
 			stream->flow->port = hello.port;
 		run->report.accepted++;
-		drop(a, at, 0);
+		drop(a, at);
 	}
 }
 

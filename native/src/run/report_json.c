@@ -6,8 +6,7 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 {
 	const struct nl_interface *i = &span->interface;
 
-	if (span->name[0]) {
-		nl_json_open(j, "interface");
+	if (nl_json_open_known(j, "interface", span->name[0] != '\0')) {
 		nl_json_text(j, "name", span->name);
 		PUT_MEMBERS(j, OF(i, rx_bytes), OF(i, tx_bytes), OF(i, rx_packets),
 			    OF(i, tx_packets), OF(i, rx_errors), OF(i, tx_errors),
@@ -17,8 +16,6 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 			nl_json_bool(j, "reset", (int)span->reset);
 		}
 		nl_json_close(j);
-	} else {
-		nl_json_null(j, "interface");
 	}
 	nl_json_array(j, "cpu");
 	for (uint64_t n = 0; n < span->cpus; n++) {
@@ -75,11 +72,8 @@ void nl_json_snapshot(struct nl_json *j, const struct nl_meter *meter, struct nl
 
 void nl_json_others(struct nl_json *j, const struct nl_others *others)
 {
-	if (!others->known) {
-		nl_json_null(j, "others");
+	if (!nl_json_open_known(j, "others", others->known != 0))
 		return;
-	}
-	nl_json_open(j, "others");
 	nl_json_i64(j, "pid", others->pid);
 	PUT_MEMBERS(j, OF(others, born_ticks), OF(others, t0_ns), OF(others, t1_ns),
 		    OF(others, cpu_us));
@@ -97,23 +91,18 @@ void nl_json_others(struct nl_json *j, const struct nl_others *others)
 
 void nl_json_card(struct nl_json *j, const struct nl_card *card)
 {
-	if (!card->known) {
-		nl_json_null(j, "card");
+	if (!nl_json_open_known(j, "card", card->known != 0))
 		return;
-	}
-	nl_json_open(j, "card");
 	for (uint64_t n = 0; n < card->count; n++)
 		nl_json_u64(j, card->counter[n].name, card->counter[n].grown);
 	nl_json_close(j);
 }
 
-static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp)
+static void put_tcp(struct nl_json *j, const char *key, int known, const struct nl_tcp *tcp)
 {
-	if (!tcp) {
-		nl_json_null(j, key);
+	if (!nl_json_open_known(j, key, known))
 		return;
-	}
-	PUT_OBJECT(j, key, OF(tcp, rtt_us), OF(tcp, rttvar_us), OF(tcp, min_rtt_us),
+	PUT_MEMBERS(j, OF(tcp, rtt_us), OF(tcp, rttvar_us), OF(tcp, min_rtt_us),
 		   OF(tcp, cwnd_segments), OF(tcp, ssthresh_segments), OF(tcp, mss_B),
 		   OF(tcp, rcv_mss_B), OF(tcp, retransmits), OF(tcp, lost), OF(tcp, reordering),
 		   OF(tcp, busy_us), OF(tcp, rwnd_limited_us), OF(tcp, sndbuf_limited_us),
@@ -121,18 +110,19 @@ static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp
 		   OF(tcp, bytes_retransmitted), OF(tcp, segs_out), OF(tcp, segs_in),
 		   OF(tcp, delivered_ce), OF(tcp, delivery_rate_Bps), OF(tcp, rcv_space_B), OF(tcp, snd_wscale),
 		   OF(tcp, rcv_wscale), OF(tcp, options));
+	nl_json_close(j);
 }
 
 static void put_udp(struct nl_json *j, const struct nl_stream_report *row)
 {
 	const struct nl_udp *udp = &row->udp;
 
-	if (!row->has_udp)
-		nl_json_null(j, "udp");
-	else
-		PUT_OBJECT(j, "udp", OF(udp, sent), OF(udp, skipped), OF(udp, received), OF(udp, lost),
-			   OF(udp, reordered), OF(udp, duplicates), OF(udp, invalid), OF(udp, bursts),
-			   OF(udp, burst_max), OF(udp, jitter_ns), OF(udp, socket_drops));
+	if (!nl_json_open_known(j, "udp", row->has_udp != 0))
+		return;
+	PUT_MEMBERS(j, OF(udp, sent), OF(udp, skipped), OF(udp, received), OF(udp, lost), OF(udp, reordered),
+		    OF(udp, duplicates), OF(udp, invalid), OF(udp, bursts), OF(udp, burst_max), OF(udp, jitter_ns),
+		    OF(udp, socket_drops));
+	nl_json_close(j);
 }
 
 static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
@@ -150,8 +140,8 @@ static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 	nl_json_text(j, "congestion", row->congestion);
 	nl_json_i64(j, "errno", row->errnum);
 	put_udp(j, row);
-	put_tcp(j, "tcp", row->has_tcp ? &row->tcp : NULL);
-	put_tcp(j, "tcp_t1", row->has_tcp_t1 ? &row->tcp_t1 : NULL);
+	put_tcp(j, "tcp", row->has_tcp != 0, &row->tcp);
+	put_tcp(j, "tcp_t1", row->has_tcp_t1 != 0, &row->tcp_t1);
 	nl_json_close(j);
 }
 
@@ -216,11 +206,8 @@ static void put_samples(struct nl_json *j, const struct nl_report *r, uint64_t p
 		put_rows(j, r, &table[BYTES]);
 	}
 	nl_json_close(j);
-	if (!r->trace_rtt_us) {
-		nl_json_null(j, "trace");
+	if (!nl_json_open_known(j, "trace", r->trace_rtt_us != NULL))
 		return;
-	}
-	nl_json_open(j, "trace");
 	for (int t = TRACE; !parts && t < TABLES; t++)
 		put_rows(j, r, &table[t]);
 	nl_json_close(j);
@@ -228,11 +215,8 @@ static void put_samples(struct nl_json *j, const struct nl_report *r, uint64_t p
 
 static void put_meters(struct nl_json *j, const struct nl_report *r)
 {
-	if (!r->has_meter) {
-		nl_json_null(j, "meter");
+	if (!nl_json_open_known(j, "meter", r->has_meter != 0))
 		return;
-	}
-	nl_json_open(j, "meter");
 	for (int total = 0; total < 2; total++) {
 		nl_json_open(j, total ? "total" : "window");
 		nl_json_span(j, total ? &r->meter_total : &r->meter_window);
@@ -274,11 +258,8 @@ static void put_phase(struct nl_json *j, const char *key, const struct nl_latenc
 
 static void put_latency(struct nl_json *j, const char *key, const struct nl_report *r, const struct nl_latency *l)
 {
-	if (!l->interval_ms) {
-		nl_json_null(j, key);
+	if (!nl_json_open_known(j, key, l->interval_ms != 0))
 		return;
-	}
-	nl_json_open(j, key);
 	PUT_MEMBERS(j, OF(l, interval_ms), {r->role == NL_GEN ? "sent" : "answered", l->count}, OF(l, foreign),
 		    OF(l, invalid), OF(l, clock_steps));
 	if (r->role == NL_GEN) {
@@ -303,11 +284,8 @@ static void put_engine(struct nl_json *j, const struct nl_report *r)
 	nl_json_bool(j, "sched_batch", r->policy.sched_batch);
 	nl_json_bool(j, "spread", r->policy.spread);
 	nl_json_close(j);
-	if (strcmp(r->method, "zerocopy") != 0) {
-		nl_json_null(j, "zerocopy");
+	if (!nl_json_open_known(j, "zerocopy", strcmp(r->method, "zerocopy") == 0))
 		return;
-	}
-	nl_json_open(j, "zerocopy");
 	if (r->role == NL_GEN)
 		PUT_MEMBERS(j, OF(r, completed_bytes), OF(r, copied_bytes));
 	else

@@ -1,6 +1,7 @@
 #include "tune/guard.h"
 
 #include "base/clock.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -187,8 +188,7 @@ int nl_guard_alive(struct nl_guard *g)
 	if (waitpid(g->pid, NULL, WNOHANG) == 0)
 		return 1;
 	g->pid = 0;
-	close(g->socket_fd);
-	g->socket_fd = -1;
+	nl_close(&g->socket_fd);
 	return 0;
 }
 
@@ -212,8 +212,7 @@ void nl_guard_unlock(struct nl_guard *g)
 
 void nl_guard_close(struct nl_guard *g)
 {
-	close(g->socket_fd); /* without effect on -1, as below */
-	g->socket_fd = -1;
+	nl_close(&g->socket_fd);
 	for (int ms = 0; g->pid; ms += STEP_MS) {
 		if (ms == LEAVE_MS)
 			kill(g->pid, SIGKILL);
@@ -225,6 +224,5 @@ void nl_guard_close(struct nl_guard *g)
 	if (g->shared)
 		munmap(g->shared, sizeof(*g->shared));
 	g->shared = NULL;
-	close(g->lock_fd);
-	g->lock_fd = -1;
+	nl_close(&g->lock_fd);
 }

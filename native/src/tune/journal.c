@@ -172,8 +172,7 @@ int nl_journal_open(struct nl_journal *j, struct nl_err *err)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || stat("/proc/self/ns/net", &st) < 0) {
 		nl_fail_errno(err, errno, "the network namespace of this process");
-		if (fd >= 0)
-			close(fd);
+		nl_close(&fd);
 		nl_journal_close(j);
 		return err->code;
 	}
@@ -189,9 +188,7 @@ int nl_journal_open(struct nl_journal *j, struct nl_err *err)
 void nl_journal_close(struct nl_journal *j)
 {
 	nl_journal_free(j);
-	if (j->dir >= 0)
-		close(j->dir);
-	j->dir = -1;
+	nl_close(&j->dir);
 }
 
 int nl_journal_load(struct nl_journal *j)

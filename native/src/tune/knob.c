@@ -179,8 +179,7 @@ enum nl_knob_access nl_knob_privilege(struct nl_err *why)
 {
 	if (nl_knob_may_write())
 		return NL_KNOB_WRITABLE;
-	nl_fail(why, NL_REFUSED, "no privilege: changing it needs CAP_NET_ADMIN");
-	return NL_KNOB_NO_PRIVILEGE;
+	return nl_knob_fail(why, NL_KNOB_NO_PRIVILEGE, "no privilege: changing it needs CAP_NET_ADMIN");
 }
 
 int nl_knob_is_shortage(int errnum)

@@ -115,8 +115,8 @@ enum nl_knob_code nl_knob_unreadable(struct nl_err *why, const char *what, int e
 enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *call,
 					 const char *lacks, int errnum, struct nl_err *why);
 
-/* Fill *why and return code. */
-#define nl_knob_fail(why, code, ...) (nl_fail(why, NL_REFUSED, __VA_ARGS__), (enum nl_knob_code)(code))
+/* Fill *why and return the result, a code of any kind. */
+#define nl_knob_fail(why, result, ...) (nl_fail(why, NL_REFUSED, __VA_ARGS__), (result))
 
 /* True if errnum is a shortage of files or memory: the state of the knob is unknown. */
 int nl_knob_is_shortage(int errnum);

@@ -1,5 +1,6 @@
 #include "tune/knob_file.h"
 
+#include "base/files.h"
 #include "base/process.h"
 #include "net/interface.h"
 
@@ -18,15 +19,13 @@ int nl_knob_text_read(int dir, const char *path, struct nl_value *out)
 	int fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	char text[4097];
 	ssize_t n;
-	int err;
 
 	if (fd < 0)
 		return errno;
 	n = read(fd, text, sizeof(text) - 1);
-	err = n < 0 ? errno : 0;
-	close(fd);
-	if (err)
-		return err;
+	nl_close(&fd);
+	if (n < 0)
+		return errno;
 	text[n] = '\0';
 	nl_knob_fold(text);
 	if (strlen(text) > NL_KNOB_VALUE_MAX || n == sizeof(text) - 1)
@@ -45,14 +44,12 @@ static int text_write(int dir, const char *path, const char *text)
 	int len = snprintf(line, sizeof(line), "%s\n", text);
 	int fd = openat(dir, path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t n;
-	int err;
 
 	if (fd < 0)
 		return errno;
 	n = write(fd, line, (size_t)len);
-	err = n < 0 ? errno : n != len ? EIO : 0;
-	close(fd);
-	return err;
+	nl_close(&fd);
+	return n < 0 ? errno : n != len ? EIO : 0;
 }
 
 /* -- the operations ------------------------------------------------------------------ */
@@ -63,11 +60,10 @@ enum nl_knob_code nl_knob_file_enter(const struct nl_knob *k, struct nl_knob_pla
 	return ((const struct nl_knob_file *)k->ops->detail)->enter(k, p, why);
 }
 
-void nl_knob_file_leave(const struct nl_knob_place *p)
+void nl_knob_file_leave(struct nl_knob_place *p)
 {
-	close(p->dir);
-	if (p->device >= 0)
-		close(p->device);
+	nl_close(&p->dir);
+	nl_close(&p->device);
 }
 
 enum nl_knob_code nl_knob_file_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why)
@@ -117,12 +113,9 @@ enum nl_knob_access nl_knob_file_access(const struct nl_knob_place *p, const cha
 {
 	if (faccessat(p->dir, p->path, W_OK, AT_EACCESS) == 0)
 		return NL_KNOB_WRITABLE;
-	if (errno == EROFS) {
-		nl_fail(why, NL_REFUSED, "%s is mounted read-only here", mount);
-		return NL_KNOB_READ_ONLY;
-	}
-	nl_fail(why, NL_REFUSED, "no privilege: the file is not writable for this user");
-	return NL_KNOB_NO_PRIVILEGE;
+	if (errno == EROFS)
+		return nl_knob_fail(why, NL_KNOB_READ_ONLY, "%s is mounted read-only here", mount);
+	return nl_knob_fail(why, NL_KNOB_NO_PRIVILEGE, "no privilege: the file is not writable for this user");
 }
 
 /* -- sysctl -------------------------------------------------------------------------- */
@@ -180,10 +173,9 @@ static enum nl_knob_access sysctl_access(const struct nl_knob *k, const struct n
 	if (is_own && (fstatat(p->dir, p->path, &st, AT_SYMLINK_NOFOLLOW) < 0 || (st.st_mode & 0222) ||
 		       faccessat(p->dir, p->path, W_OK, AT_EACCESS) == 0))
 		return nl_knob_file_access(p, "/proc/sys", why);
-	nl_fail(why, NL_REFUSED, nl_knob_in_first_namespace()
-				   ? "read-only in this kernel"
-				   : "belongs to the whole machine; read-only in this network namespace");
-	return NL_KNOB_READ_ONLY;
+	return nl_knob_fail(why, NL_KNOB_READ_ONLY, nl_knob_in_first_namespace()
+			    ? "read-only in this kernel"
+			    : "belongs to the whole machine; read-only in this network namespace");
 }
 
 static enum nl_knob_code sysctl_missing(const struct nl_knob *k, struct nl_err *why)
@@ -262,19 +254,14 @@ static int sysfs_private(void)
 {
 #if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
 	enum { CMD_CREATE = 6, OPEN_CLOEXEC = 1, MOUNT_CLOEXEC = 1 };
-	long fs = syscall(SYS_fsopen, "sysfs", OPEN_CLOEXEC);
-	long mount = -1;
-	int dir = -1;
+	int fs = (int)syscall(SYS_fsopen, "sysfs", OPEN_CLOEXEC), mount = -1, dir = -1;
 
-	if (fs < 0)
-		return -1;
-	if (syscall(SYS_fsconfig, fs, CMD_CREATE, NULL, NULL, 0) == 0)
-		mount = syscall(SYS_fsmount, fs, MOUNT_CLOEXEC, 0);
-	if (mount >= 0) {
-		dir = openat((int)mount, "class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		close((int)mount);
-	}
-	close((int)fs);
+	if (fs >= 0 && syscall(SYS_fsconfig, fs, CMD_CREATE, NULL, NULL, 0) == 0)
+		mount = (int)syscall(SYS_fsmount, fs, MOUNT_CLOEXEC, 0);
+	if (mount >= 0)
+		dir = openat(mount, "class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	nl_close(&mount);
+	nl_close(&fs);
 	return dir;
 #else
 	errno = ENOSYS;
@@ -337,10 +324,8 @@ enum nl_knob_code nl_knob_sysfs_pci(const struct nl_knob *k, int *device, struct
 		snprintf(path, sizeof(path), "%s/%s", k->interface, below[i]);
 		*device = openat(dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		errnum = *device < 0 ? errno : 0; /* not to take the parent of a PCI device after a shortage */
-		if (*device >= 0 && !is_pci(*device)) {
-			close(*device);
-			*device = -1;
-		}
+		if (*device >= 0 && !is_pci(*device))
+			nl_close(device);
 	}
 	close(dir);
 	if (*device >= 0)
@@ -363,13 +348,11 @@ static enum nl_knob_access interface_access(const struct nl_knob *k, const struc
 					    struct nl_err *why)
 {
 	if (faccessat(p->dir, p->path, W_OK, AT_EACCESS) < 0 && errno == EROFS)
-		nl_fail(why, NL_REFUSED, "/sys is mounted read-only here");
-	else if (k->ops == &nl_knob_ops_defer && !nl_in_first_user_namespace())
-		nl_fail(why, NL_REFUSED,
-			"only root of the machine may change it; this is root of a user namespace");
-	else
-		return nl_knob_privilege(why);
-	return NL_KNOB_READ_ONLY;
+		return nl_knob_fail(why, NL_KNOB_READ_ONLY, "/sys is mounted read-only here");
+	if (k->ops == &nl_knob_ops_defer && !nl_in_first_user_namespace())
+		return nl_knob_fail(why, NL_KNOB_READ_ONLY,
+				    "only root of the machine may change it; this is root of a user namespace");
+	return nl_knob_privilege(why);
 }
 
 static enum nl_knob_code interface_missing(const struct nl_knob *k, struct nl_err *why)

@@ -31,7 +31,7 @@ enum nl_knob_code nl_knob_file_write(const struct nl_knob *k, const char *text, 
 
 /* Open the file's directories, and close them. */
 enum nl_knob_code nl_knob_file_enter(const struct nl_knob *k, struct nl_knob_place *p, struct nl_err *why);
-void nl_knob_file_leave(const struct nl_knob_place *p);
+void nl_knob_file_leave(struct nl_knob_place *p);
 
 /* WRITABLE, or why not; `mount` names the filesystem for the message. */
 enum nl_knob_access nl_knob_file_access(const struct nl_knob_place *p, const char *mount,

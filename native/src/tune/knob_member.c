@@ -1,4 +1,5 @@
 
+#include "base/files.h"
 #include "base/request.h"
 #include "tune/knob_file.h"
 
@@ -33,14 +34,11 @@ static int is_number(const char *name)
 
 static enum nl_knob_code enter_files(const char *path, struct nl_knob_place *p, struct nl_err *why)
 {
-	enum nl_knob_code code = NL_KNOB_OK;
-
 	p->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->dir < 0)
-		code = nl_knob_unreadable(why, path, errno);
-	if (p->dir < 0 && p->device >= 0)
-		close(p->device);
-	return code;
+	if (p->dir >= 0)
+		return NL_KNOB_OK;
+	nl_close(&p->device);
+	return nl_knob_unreadable(why, path, errno);
 }
 
 static enum nl_knob_code governor_enter(const struct nl_knob *k, struct nl_knob_place *p,
@@ -73,8 +71,8 @@ static DIR *open_dir(int dir, const char *path)
 	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
 
-	if (!entries && fd >= 0)
-		close(fd);
+	if (!entries)
+		nl_close(&fd);
 	return entries;
 }
 
@@ -187,7 +185,7 @@ enum nl_knob_code nl_knob_members(const struct nl_knob *k, struct nl_members *ou
 		return nl_knob_unreadable(why, "it cannot be read", err);
 	if (kept)
 		return NL_KNOB_OK;
-	if (p.device >= 0)
+	if (k->ops->has_interface)
 		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
 				    "%s has no interrupts; a card that is down has none", k->interface);
 	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
@@ -201,8 +199,8 @@ static enum nl_knob_access governor_access(const struct nl_knob *k, const struct
 	(void)k;
 	if (nl_knob_in_first_namespace())
 		return nl_knob_file_access(p, "/sys", why);
-	nl_fail(why, NL_REFUSED, "belongs to the whole machine; read-only in this network namespace");
-	return NL_KNOB_READ_ONLY;
+	return nl_knob_fail(why, NL_KNOB_READ_ONLY,
+			    "belongs to the whole machine; read-only in this network namespace");
 }
 
 static enum nl_knob_code governor_missing(const struct nl_knob *k, struct nl_err *why)
@@ -244,8 +242,7 @@ static enum nl_knob_access irq_access(const struct nl_knob *k, const struct nl_k
 
 	if (handlers_of(p->dir, (unsigned)strtoul(k->name, NULL, 10), handler) <= 1)
 		return nl_knob_file_access(p, "/proc", why);
-	nl_fail(why, NL_REFUSED, "another device shares its interrupt");
-	return NL_KNOB_READ_ONLY;
+	return nl_knob_fail(why, NL_KNOB_READ_ONLY, "another device shares its interrupt");
 }
 
 static enum nl_knob_code irq_missing(const struct nl_knob *k, struct nl_err *why)

@@ -1,6 +1,7 @@
 /* knob_pci: sizes of an interface's transactions on its bus, in the capabilities of its PCI
  * configuration space: device control of PCI Express (capability 0x10, offset 8), command and status
  * of PCI-X (capability 0x07, offsets 2 and 4). */
+#include "base/files.h"
 #include "tune/knob_file.h"
 
 #include <errno.h>
@@ -58,26 +59,24 @@ static enum nl_knob_code open_config(const struct nl_knob *k, int flags, uint8_t
 				     int *fd, size_t *at, struct nl_err *why)
 {
 	const struct field *f = field_of(k);
-	int device, err;
+	int device;
 	ssize_t n;
 	enum nl_knob_code code = nl_knob_sysfs_pci(k, &device, why);
 
 	if (code != NL_KNOB_OK)
 		return code;
 	*fd = openat(device, "config", flags | O_CLOEXEC);
-	err = *fd < 0 ? errno : 0;
-	close(device);
-	if (err)
-		return nl_knob_unreadable(why, "configuration space", err);
+	nl_close(&device);
+	if (*fd < 0)
+		return nl_knob_unreadable(why, "configuration space", errno);
 	memset(config, 0, CONFIG_B);
 	n = pread(*fd, config, CONFIG_B, 0);
-	err = n < 0 ? errno : 0;
 	*at = n == CONFIG_B ? find_capability(config, f->capability, 11) : 0;
 	if (*at)
 		return NL_KNOB_OK;
-	close(*fd);
-	if (err)
-		return nl_knob_unreadable(why, "configuration space", err);
+	nl_close(fd);
+	if (n < 0)
+		return nl_knob_unreadable(why, "configuration space", errno);
 	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "%s",
 			    n > FOR_USERS_B ? f->lacks
 					    : "no privilege: only root reads the capabilities of the device");
@@ -126,14 +125,13 @@ static enum nl_knob_code write_word(int fd, size_t at, unsigned word, struct nl_
 {
 	uint8_t bytes[2] = {(uint8_t)word, (uint8_t)(word >> 8)};
 	ssize_t n = pwrite(fd, bytes, sizeof(bytes), (off_t)at);
-	int err = n < 0 ? errno : 0;
 
 	if (n == sizeof(bytes))
 		return NL_KNOB_OK;
-	if (err == EPERM)
+	if (n < 0 && errno == EPERM)
 		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
 				    "the kernel allows no writes to configuration space (lockdown)");
-	return nl_knob_fail_errno(why, "configuration space", err ? err : EIO);
+	return nl_knob_fail_errno(why, "configuration space", n < 0 ? errno : EIO);
 }
 
 static enum nl_knob_code pci_write(const struct nl_knob *k, const char *text, struct nl_err *why)

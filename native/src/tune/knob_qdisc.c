@@ -154,14 +154,16 @@ static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *ou
 	return NL_KNOB_OK;
 }
 
-/* Delete the root, and with it all below. 0 or a positive errno. */
-static int delete_root(int ifindex)
+/* Delete the root, and with it all below. */
+static enum nl_knob_code delete_root(int ifindex, struct nl_err *why)
 {
 	const struct tcmsg tc = root_of(ifindex);
 	struct nl_rtnl_request request;
+	int err;
 
 	nl_rtnl_begin(&request, RTM_DELQDISC, NLM_F_ACK, &tc, sizeof(tc));
-	return nl_rtnl_change(&request);
+	err = nl_rtnl_change(&request);
+	return err ? nl_knob_fail_errno(why, "RTM_DELQDISC", err) : NL_KNOB_OK;
 }
 
 static const char one_queue[] = "mq needs an interface with several transmit queues";
@@ -205,13 +207,10 @@ static enum nl_knob_code qdisc_write(const struct nl_knob *k, const char *text,
 	if (nl_qdisc_parse(text, &wanted))
 		return nl_knob_fail_errno(why, text, EINVAL);
 	/* One with our handle is deleted first: a kind is not changed in place. */
-	if (found.handle == OUR_HANDLE) {
-		int err = delete_root(found.ifindex);
-
-		if (err)
-			return nl_knob_fail_errno(why, "RTM_DELQDISC", err);
-	}
-	code = make(found.ifindex, TC_H_ROOT, OUR_HANDLE, &wanted.root, why);
+	if (found.handle == OUR_HANDLE)
+		code = delete_root(found.ifindex, why);
+	if (code == NL_KNOB_OK)
+		code = make(found.ifindex, TC_H_ROOT, OUR_HANDLE, &wanted.root, why);
 	if (code != NL_KNOB_OK || !wanted.leaf.kind[0])
 		return code;
 	code = find_qdisc(k, &found, why);
@@ -226,15 +225,12 @@ static enum nl_knob_code to_default(const struct nl_knob *k, const char *exact, 
 {
 	struct nl_value now;
 	struct found found;
-	int err;
 	enum nl_knob_code code = find_qdisc(k, &found, why);
 
-	if (code != NL_KNOB_OK)
-		return code;
-	err = found.handle ? delete_root(found.ifindex) : 0;
-	if (err)
-		return nl_knob_fail_errno(why, "RTM_DELQDISC", err);
-	code = nl_knob_read(k, &now, why);
+	if (code == NL_KNOB_OK && found.handle)
+		code = delete_root(found.ifindex, why);
+	if (code == NL_KNOB_OK)
+		code = nl_knob_read(k, &now, why);
 	if (code != NL_KNOB_OK || strcmp(now.exact, exact) == 0)
 		return code;
 	return nl_knob_fail(why, NL_KNOB_REFUSED,

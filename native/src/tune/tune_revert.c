@@ -80,9 +80,8 @@ static enum nl_reverted find_interface(const struct nl_entry *e, struct nl_knob 
 	*successor = nl_ifindex_of(k->interface) > 0;
 	if (*successor)
 		return NL_RESTORED;
-	nl_fail(why, NL_REFUSED, "no such interface: %s (index %d); it is reverted when it is back",
-		k->interface, e->ifindex);
-	return NL_ABSENT;
+	return nl_knob_fail(why, NL_ABSENT, "no such interface: %s (index %d); it is reverted when it is back",
+			    k->interface, e->ifindex);
 }
 
 static enum nl_reverted reverted_code(enum nl_knob_code code)
@@ -91,6 +90,7 @@ static enum nl_reverted reverted_code(enum nl_knob_code code)
 }
 
 static const char renewed[] = "another one has its name since; left as found";
+static const char changed[] = "another process has changed it since; left as found";
 
 enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct nl_value *found,
 				 struct nl_err *why)
@@ -121,11 +121,8 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	why->message[0] = '\0';
 	if (strcmp(found->exact, e->old) == 0)
 		return NL_RESTORED;
-	if (!nl_entry_is_ours(e, found, at_once && !successor)) {
-		nl_fail(why, NL_REFUSED, "%s", successor ? renewed : "another process has changed it since; "
-							     "left as found");
-		return NL_CONFLICT;
-	}
+	if (!nl_entry_is_ours(e, found, at_once && !successor))
+		return nl_knob_fail(why, NL_CONFLICT, "%s", successor ? renewed : changed);
 	status = reverted_code(nl_knob_restore(&k, e->old, why));
 	code = nl_knob_read(&k, &after, why);
 	if (code == NL_KNOB_OK && strcmp(after.exact, e->old) == 0) {
@@ -133,9 +130,8 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 		return NL_RESTORED;
 	}
 	reason = *why;
-	nl_fail(why, NL_REFUSED, "its old value is %.200s: %s", e->old,
-		reason.message[0] ? reason.message : "that was written, but reads back differently");
-	return status;
+	return nl_knob_fail(why, status, "its old value is %.200s: %s", e->old,
+			    reason.message[0] ? reason.message : "that was written, but reads back differently");
 }
 
 struct nl_revert_sum nl_revert_all(struct nl_journal *j, size_t first, int at_once, nl_reverted_fn *report,

@@ -181,10 +181,8 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 
 	if (is_new)
 		e = nl_journal_add(&s->journal);
-	if (!e) {
-		nl_fail(why, NL_REFUSED, "too many knobs in one session");
-		return NULL;
-	}
+	if (!e)
+		return nl_knob_fail(why, NULL, "too many knobs in one session");
 	before = *e;
 	if (is_new) {
 		e->knob = *k;
@@ -250,9 +248,7 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 		return 0;
 	err = errno;
 	undo(s, e);
-	nl_fail(why, NL_REFUSED, "the journal cannot be written, so the knob was reverted: %s",
-		strerror(err));
-	return -1;
+	return nl_knob_fail(why, -1, "the journal cannot be written, so the knob was reverted: %s", strerror(err));
 }
 
 void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *value,
