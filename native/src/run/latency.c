@@ -87,9 +87,10 @@ static uint64_t stamp_of(struct msghdr *message)
 	return nl_timespec_ns(t);
 }
 
-static int is_open(const struct channel *c)
+/* -1 while the channel is not open. */
+static int fd_of(const struct channel *c)
 {
-	return atomic_load(&c->fd) >= 0 && !c->is_over;
+	return c->is_over ? -1 : atomic_load(&c->fd);
 }
 
 /* The next question or answer of the run; others are counted. 0: none has arrived. */
@@ -97,7 +98,7 @@ static int receive(struct nl_latency_probe *p, struct channel *c, int *budget, s
 {
 	_Alignas(struct cmsghdr) uint8_t control[CONTROL_B];
 
-	while (is_open(c) && (*budget)-- > 0) {
+	while (fd_of(c) >= 0 && (*budget)-- > 0) {
 		struct iovec vector = {c->in + c->have, (c->is_stream ? NL_PROBE_B : sizeof(c->in)) - c->have};
 		struct msghdr message = {.msg_name = &out->from, .msg_namelen = sizeof(out->from),
 					 .msg_iov = &vector, .msg_iovlen = 1,
@@ -164,18 +165,15 @@ static int put(struct channel *c, const struct nl_run_opts *opts, const struct n
 /* Sleep until something arrives, due_ns (0: never), or there is a notice. */
 static void wait_until(struct nl_latency_probe *p, uint64_t due_ns)
 {
-	struct pollfd fds[2 + CHANNELS] = {
+	struct pollfd fds[] = {
 		{.fd = p->run->wake, .events = POLLIN},
 		{.fd = p->notice, .events = POLLIN},
+		{.fd = fd_of(&p->channel[UDP]), .events = POLLIN},
+		{.fd = fd_of(&p->channel[TCP]), .events = POLLIN},
 	};
 	uint64_t now = nl_now_ns(), count;
 	struct timespec left = nl_timespec(due_ns > now ? due_ns - now : 0);
 
-	for (int i = 0; i < CHANNELS; i++) {
-		struct channel *c = &p->channel[i];
-
-		fds[2 + i] = (struct pollfd){.fd = is_open(c) ? atomic_load(&c->fd) : -1, .events = POLLIN};
-	}
 	ppoll(fds, sizeof(fds) / sizeof(fds[0]), due_ns ? &left : NULL, NULL);
 	(void)!read(p->notice, &count, sizeof(count));
 }
@@ -188,16 +186,14 @@ static void answer(struct nl_latency_probe *p, struct channel *c, struct arrival
 
 	if (probe->kind == NL_PROBE_DONE) {
 		p->done = 1;
-		return;
-	}
-	if (probe->kind != NL_PROBE_QUESTION) {
+	} else if (probe->kind != NL_PROBE_QUESTION) {
 		c->report->invalid++;
-		return;
+	} else {
+		probe->kind = NL_PROBE_ANSWER;
+		probe->arrived_ns = question->t_ns;
+		probe->held_ns = question->t_ns ? nl_now_ns() - question->t_ns : UINT64_MAX;
+		c->report->count += (uint64_t)put(c, &p->run->opts, probe, question);
 	}
-	probe->kind = NL_PROBE_ANSWER;
-	probe->arrived_ns = question->t_ns;
-	probe->held_ns = question->t_ns ? nl_now_ns() - question->t_ns : UINT64_MAX;
-	c->report->count += (uint64_t)put(c, &p->run->opts, probe, question);
 }
 
 static void *answer_probes(void *argument)
@@ -276,7 +272,7 @@ static void record(struct channel *c, const struct arrival *arrival)
 /* True if an answer may still arrive in time. */
 static int is_waiting(const struct channel *c, uint64_t now)
 {
-	if (!is_open(c))
+	if (fd_of(c) < 0)
 		return 0;
 	for (uint64_t i = c->report->count; i-- > 0 && c->report->row[i].t_ns + NL_PROBE_LOST_NS > now;)
 		if (c->report->row[i].rtt_us == UINT32_MAX)
@@ -300,14 +296,14 @@ static void *send_probes(void *argument)
 		for (int i = 0; !over && i < CHANNELS; i++) {
 			struct channel *c = &p->channel[i];
 
-			if (!is_open(c))
+			if (fd_of(c) < 0)
 				continue;
 			if (now >= c->due_ns) {
 				if (c->report->count < p->capacity)
 					send_probe(p, c, NL_PROBE_QUESTION);
 				plan(p, c, now);
 			}
-			due_ns = c->due_ns < due_ns ? c->due_ns : due_ns;
+			due_ns = nl_sooner(due_ns, c->due_ns);
 		}
 		wait_until(p, due_ns);
 		for (int i = 0; i < CHANNELS; i++)
@@ -315,7 +311,7 @@ static void *send_probes(void *argument)
 				record(&p->channel[i], &arrival);
 	}
 	for (int i = 0; i < DONE_COPIES * CHANNELS; i++)
-		if (is_open(&p->channel[i % CHANNELS]))
+		if (fd_of(&p->channel[i % CHANNELS]) >= 0)
 			send_probe(p, &p->channel[i % CHANNELS], NL_PROBE_DONE);
 	return NULL;
 }
