@@ -145,21 +145,17 @@ CELL_COLUMNS = (
 LATENCY, OVER_TCP, DATAGRAMS = "added_latency_us", "tcp_rtt_loaded_p50_us", "lost_percent"
 """Column that every run with a latency probe, with one over TCP, or of UDP, has."""
 
-LATENCY_COLUMNS = (
-    *("rtt_idle_p50_us", "rtt_loaded_p50_us", "rtt_loaded_p99_us"),
-    *("added_latency_us", "added_forward_us", "added_return_us", "responsiveness_rpm"),
-)
-"""Columns of a cell whose runs had a latency probe: medians over its valid runs."""
+FURTHER = {
+    LATENCY: (
+        *("rtt_idle_p50_us", "rtt_loaded_p50_us", "rtt_loaded_p99_us"),
+        *("added_latency_us", "added_forward_us", "added_return_us", "responsiveness_rpm"),
+    ),
+    OVER_TCP: ("tcp_rtt_idle_p50_us", "tcp_rtt_loaded_p50_us", "tcp_rtt_loaded_p99_us"),
+    DATAGRAMS: ("lost_percent", "jitter_us", "loss_burst_max"),
+}
+"""Columns of a cell whose runs have such figures: medians over its valid runs."""
 
-OVER_TCP_COLUMNS = ("tcp_rtt_idle_p50_us", "tcp_rtt_loaded_p50_us", "tcp_rtt_loaded_p99_us")
-"""The same of a probe over TCP."""
-
-DATAGRAM_COLUMNS = ("lost_percent", "jitter_us", "loss_burst_max")
-"""The same of a cell of UDP runs."""
-
-FURTHER = {LATENCY: LATENCY_COLUMNS, OVER_TCP: OVER_TCP_COLUMNS, DATAGRAMS: DATAGRAM_COLUMNS}
-
-FURTHER_COLUMNS = (*LATENCY_COLUMNS, *OVER_TCP_COLUMNS, *DATAGRAM_COLUMNS)
+FURTHER_COLUMNS = tuple(name for names in FURTHER.values() for name in names)
 
 
 def valid(runs: pd.DataFrame) -> pd.DataFrame:

@@ -52,17 +52,11 @@ CHART_S = 3.0
 @click.option("--sender", help="Host that sends. Default: as in the study's group.")
 @click.option("--tuning", help="Apply this tuning of the study to both hosts.")
 @click.option("--mtu", "mtu_B", type=int, help="Set this MTU at both ends.")
-@click.option(
-    "--record-length", "record_length_B", multiple=True, type=int, help="B to try; repeatable."
+@options.levels_option("--record-length", "record_length_B", type=int, help="B to try; repeatable.")
+@options.levels_option(
+    "--buffer", "buffer_B", type=int, help="Socket buffer to try, B; 0: the kernel's; repeatable."
 )
-@click.option(
-    "--buffer",
-    "buffer_B",
-    multiple=True,
-    type=int,
-    help="Socket buffer to try, B; 0: the kernel's; repeatable.",
-)
-@click.option("--streams", multiple=True, type=int, help="Streams to try; repeatable.")
+@options.levels_option("--streams", type=int, help="Streams to try; repeatable.")
 @click.option(
     "--engines",
     type=click.Choice(["same", "all"]),
@@ -242,25 +236,17 @@ COUNT = click.IntRange(1, 1000)
 
 @main.command("bench")
 @click.option("--quick", is_flag=True, help="Measure a few cells, in three rounds of one second.")
-@click.option("--peer", "peers", multiple=True, help="Name of a tool; repeatable. Default: all.")
-@click.option(
-    "--streams",
-    multiple=True,
-    type=click.IntRange(1, 10_000),
-    help="Instead of 1, 4, 20, 200; repeatable.",
+@options.levels_option("--peer", "peers", help="Name of a tool; repeatable. Default: all.")
+@options.levels_option(
+    "--streams", type=click.IntRange(1, 10_000), help="Instead of 1, 4, 20, 200; repeatable."
 )
-@click.option(
-    "--mtu",
-    "mtus_B",
-    multiple=True,
-    type=click.IntRange(576, 65535),
-    help="Instead of 1500 and 9000.",
+@options.levels_option(
+    "--mtu", "mtus_B", type=click.IntRange(576, 65535), help="Instead of 1500 and 9000."
 )
-@click.option("--offloads", multiple=True, type=click.Choice(["on", "off"]), help="Default: both.")
-@click.option(
+@options.levels_option("--offloads", type=click.Choice(["on", "off"]), help="Default: both.")
+@options.levels_option(
     "--mode",
     "modes",
-    multiple=True,
     type=click.Choice(["same", "best"]),
     help="same: one record length, bytes copied; best: the best variant of each tool.",
 )
@@ -340,17 +326,11 @@ OPTIONS = {
     type=click.Choice([RATES, EMULATOR]),
     help="rates: shaped lab paths; emulator: the path emulator. Default: both.",
 )
-@click.option(
-    "--rate", "rates_Mbps", multiple=True, type=float, help="Rate of frames, Mb/s; repeatable."
-)
-@click.option(
-    "--mtu", "mtus_B", multiple=True, type=int, help="MTU of the shaped paths, B; repeatable."
-)
+@options.levels_option("--rate", "rates_Mbps", type=float, help="Rate of frames, Mb/s; repeatable.")
+@options.levels_option("--mtu", "mtus_B", type=int, help="MTU of the shaped paths, B; repeatable.")
 @click.option("--seconds", type=float, help="Measured seconds of each run; long frames take more.")
 @click.option("--repeats", type=int, help="Runs of each rate.")
-@click.option(
-    "--rtt", "rtts_ms", multiple=True, type=float, help="Emulated round trip, ms; repeatable."
-)
+@options.levels_option("--rtt", "rtts_ms", type=float, help="Emulated round trip, ms; repeatable.")
 @options.results_option("--out", place="calibration")
 def calibrate_command(quick: bool, only: str | None, results: Path | None, **levels: Any) -> None:
     """Measure lab paths of known rate, then the path emulator; exit code 1 if a cell is off.

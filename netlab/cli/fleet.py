@@ -145,11 +145,8 @@ _plan_options = options.together(
         metavar="RULE",
         help="all, ring, star=HOST, given, or A:B,C:D. Default: given if there are, else ring.",
     ),
-    click.option(
-        "--only",
-        multiple=True,
-        metavar="GROUP",
-        help="Hosts of a group, or with LABEL=VALUE; may be repeated.",
+    options.levels_option(
+        "--only", metavar="GROUP", help="Hosts of a group, or with LABEL=VALUE; may be repeated."
     ),
     click.option(
         "--batch-s",

@@ -47,6 +47,11 @@ def file_option(*names: str, help: str, **more: Any) -> Callable:
     return click.option(*names, type=kind, help=help, **more)
 
 
+def levels_option(*names: str, help: str, **more: Any) -> Callable:
+    """Add an option that may be repeated; the command gets a tuple."""
+    return click.option(*names, multiple=True, help=help, **more)
+
+
 timing_options = together(
     quick_option,
     click.option("--rounds", type=int, help="Rounds, in place of the study's precision."),

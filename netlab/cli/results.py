@@ -168,10 +168,9 @@ SHOWN = 10
     default=5.0,
     help="Two cells are the same if the whole interval lies within this, per cent.",
 )
-@click.option(
+@options.levels_option(
     "--fail-if",
     "conditions",
-    multiple=True,
     help="Exit with 3 if a cell meets this condition, such as 'slower > 5 %'; repeatable.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output.")

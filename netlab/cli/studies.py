@@ -189,9 +189,7 @@ def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
 
 @main.command("mlrsearch")
 @options.study_argument
-@click.option(
-    "--loss", "loss_percent", multiple=True, default=(0.0, 0.5), help="Goal loss ratio, %."
-)
+@options.levels_option("--loss", "loss_percent", default=(0.0, 0.5), help="Goal loss ratio, %.")
 @click.option("--width", "width_percent", default=0.5, help="Goal width, % of the upper bound.")
 @click.option("--trial", "trial_s", default=1.0, help="Goal final trial duration, s.")
 @click.option("--duration-sum", "duration_sum_s", default=21.0, help="Goal duration sum, s.")

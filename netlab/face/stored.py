@@ -72,16 +72,8 @@ def source(
     return Example(f"Example that comes with netlab: {measured}.", shell)
 
 
-def is_directory(name: str | Path) -> bool:
-    """True if a name is a directory of results rather than the name of a study."""
-    if isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir():
-        return False
-    return any((paths.given_path(name) / "runs").glob("*.parquet"))
-
-
 FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
 CELL_COLUMNS = (
-    *FACTORS,
     *("mean", "low", "high", "n", "n_flagged"),
     *("percent_of_bus", "percent_low", "percent_high", "bottleneck"),
     *("disturbed_MBps", "disturbed", "missing_because"),
@@ -94,9 +86,10 @@ class StoredResults:
 
     def __init__(self, name: str | Path, *, results: str | Path = "", superseded: bool = False):
         self._superseded = superseded
+        own = isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir()
         if str(results):
             self.measured: Measured = load_measured(results, name)
-        elif is_directory(name):
+        elif not own and any((paths.given_path(name) / "runs").glob("*.parquet")):
             self.measured = load_measured(name)
         else:
             found = own_or_example(name)
@@ -170,7 +163,7 @@ class StoredResults:
         whole = self.measured.cells.rename(columns=_TIDY)
         more = printed.names(whole, self.measured.study)
         whole = printed.expanded(whole, self.measured.study)
-        return whole[[*FACTORS, *more, *(name for name in CELL_COLUMNS if name not in FACTORS)]]
+        return whole[[*FACTORS, *more, *CELL_COLUMNS]]
 
     @cached_property
     def intervals(self) -> pd.DataFrame:

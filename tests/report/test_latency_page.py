@@ -11,10 +11,9 @@ import synthetic
 from netlab.analysis.answers import headline, trade_offs
 from netlab.analysis.cells import (
     CELL_COLUMNS,
-    DATAGRAM_COLUMNS,
     DATAGRAMS,
+    FURTHER,
     LATENCY,
-    LATENCY_COLUMNS,
     OVER_TCP,
     Cells,
     with_further,
@@ -44,11 +43,11 @@ def m() -> Measured:
 
 
 def test_a_cell_has_the_medians_of_its_probe(m):
-    assert {*CELL_COLUMNS, *LATENCY_COLUMNS} <= {*m.cells.columns}
+    assert {*CELL_COLUMNS, *FURTHER[LATENCY]} <= {*m.cells.columns}
     with_probe = m.cells["streams"] == 1
     median = m.runs.loc[m.runs["streams"] == 1, "round"].median()
     assert (m.cells.loc[with_probe, "added_latency_us"] == 1000 * median).all()
-    assert m.cells.loc[~with_probe, list(LATENCY_COLUMNS)].isna().all(axis=None)
+    assert m.cells.loc[~with_probe, list(FURTHER[LATENCY])].isna().all(axis=None)
 
 
 def test_a_cell_of_datagrams_has_their_medians_and_no_latency():
@@ -57,8 +56,8 @@ def test_a_cell_of_datagrams_has_their_medians_and_no_latency():
         return True
 
     of_udp = synthetic.measured(change=lost)
-    assert {*DATAGRAM_COLUMNS} <= {*of_udp.cells.columns}
-    assert not {*LATENCY_COLUMNS} & {*of_udp.cells.columns}
+    assert {*FURTHER[DATAGRAMS]} <= {*of_udp.cells.columns}
+    assert not {*FURTHER[LATENCY]} & {*of_udp.cells.columns}
     assert (of_udp.cells["lost_percent"] == of_udp.runs["round"].median()).all()
     (page,) = pages._datagrams(of_udp)
     assert page.file == "datagrams.html" and len(page.contents) == len(of_udp.groups) + 1
