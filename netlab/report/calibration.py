@@ -13,7 +13,7 @@ from netlab.analysis.measured import Measured
 from netlab.charts import experiments as charts
 from netlab.charts.chart import show
 from netlab.files.tables import Sentence, Table
-from netlab.report.page import Page, Section, as_html, folded, page
+from netlab.report.page import PAGES, Page, Section, as_html, folded, page
 
 TITLES = {trust.RATES: "Known rates", trust.EMULATOR: "Path emulator"}
 
@@ -22,13 +22,7 @@ CHARTS: dict[str, tuple[Callable, tuple[str, ...]]] = {
 }
 """Chart of a table, and the columns that it draws: figure third, its bound sixth."""
 
-METHODS = {
-    trust.RATES: "Lab paths of a known rate, by a token bucket. TCP can carry MSS / (MTU + 14) of "
-    "it. Every run counts: the error is that of their median, between the least and the greatest.",
-    trust.EMULATOR: "Pings and streams through the path emulator, beside the round trip and the "
-    "rate asked for. Every try counts: the figure is their median, between the least and the "
-    "greatest.",
-}
+METHODS = PAGES["calibration"]["methods"]
 """Method of each part, in words."""
 
 

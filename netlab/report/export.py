@@ -390,7 +390,7 @@ def _chapters(m: Measured, site: Path) -> list[tuple[str, Sequence[object]]]:
 
     def drawn(*stems: str) -> list[tuple[str, Sequence[object]]]:
         each = ((stem, _figures(site, stem)) for stem in stems)
-        return [(TITLES[stem][0], figures) for stem, figures in each if figures]
+        return [(TITLES[stem], figures) for stem, figures in each if figures]
 
     measured = (
         longpath.opening(samples_of(m)) if on_long_path(m) else tables.stack(m, "both").tables
@@ -404,7 +404,7 @@ def _chapters(m: Measured, site: Path) -> list[tuple[str, Sequence[object]]]:
         ("Measured tables", measured),
         *drawn("streams", "ceiling"),
         ("Bottlenecks", tables.stack(m, "bottleneck").tables),
-        (TITLES["effects"][0], [*_figures(site, "effects"), tables.effects(m)]),
+        (TITLES["effects"], [*_figures(site, "effects"), tables.effects(m)]),
         *drawn("repeats", "cost", "trend"),
         ("Precision and order effects", (*tables.precision(m).tables, tables.stability(m))),
         *(of_2003 if len(comparable(m)) else []),

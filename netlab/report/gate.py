@@ -13,7 +13,7 @@ from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
-from netlab.report.page import Page, Section, as_html, page, template
+from netlab.report.page import PAGES, Page, Section, as_html, page, template
 from netlab.results.columns import FLAGS
 from netlab.results.store import read_log
 
@@ -94,41 +94,8 @@ def _precision(m: Measured) -> str:
 
 # How to read a report, and the method of its study, in sentences.
 
-METHOD = (
-    "A cell is all runs of one combination of group, tuning, MTU and stream count. Its figure is "
-    "the geometric mean of the goodput of its valid runs, with a Student t interval of the "
-    "logarithms.",
-    "Runs are measured in rounds. Each round visits every block (path, tuning and MTU) once, in "
-    "an order shuffled from the seed, and measures each of its cells once, so that drift of the "
-    "machine cannot pass for an effect. The effect of a factor is the mean ratio within a round.",
-    "Goodput is payload that the sink read within a window past the warm-up, over that window's "
-    "own clock, in MB/s = 10⁶ bytes per second. Every run counts its bytes at each place they "
-    "passed; a run whose counts disagree, or that was disturbed, is flagged and left out of the "
-    "cells; its record stays.",
-    "A bottleneck is named by the first rule that holds: bus or link at 95 % of the payload they "
-    "carry, pacing, a busy core, a full window or send buffer, loss; else it is unknown.",
-)
-
-
-READING = {
-    "A cell": "All runs with the same group, tuning, MTU and number of streams. Its figure is "
-    "their mean goodput: payload that the sink read, in MB/s = 10⁶ bytes per second. Where a "
-    "table has per cent, 100 % is the bandwidth of the bus or link.",
-    "An interval": "901 ± 21, or 901 (880 to 922), says: repeated measurement under the same "
-    "conditions puts the true mean between 880 and 922 in 95 of 100 cases, unless the page on the "
-    "method names another level. Intervals that overlap do not show that two cells are the same; "
-    "the page of effects and a comparison test this on pairs of runs. Fewer than three rounds "
-    "carry no interval. A cell whose interval is wider than the study asks is never called the "
-    "best.",
-    "A bottleneck": "What limited a cell, by the first rule that holds: the bus or link carried "
-    "95 % of what it can; pacing by the sender; a CPU core that was always busy; a full window "
-    "(window, asked for by the study, where that set the buffer) or send buffer; loss of "
-    "packets. Unknown means that none of these was seen.",
-    "A hollow mark": "A value that no conclusion rests on, for the reason in the caption of the "
-    "figure; such as the median of a cell whose runs were all disturbed. Filled marks with bars "
-    "are figures with their intervals; the line across is the bus.",
-}
-"""Heading and paragraph of each part of the page for a reader of the report."""
+METHOD, READING = PAGES["method"]["paragraphs"], PAGES["how-to-read"]["sections"]
+"""Paragraphs of the method; heading and paragraph of each part of the page for a reader."""
 
 
 def reading_page() -> Page:

@@ -7,13 +7,14 @@ import html
 import os
 import re
 import shutil
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import jinja2
 from markupsafe import Markup
@@ -76,75 +77,33 @@ def as_html(shown: Markup | Shown) -> Markup:
     return shown if isinstance(shown, Markup) else Markup(shown._repr_html_())
 
 
-TITLES = {
-    "tables": ("Measured tables", "Tables"),
-    "streams": ("Goodput over streams", "Streams"),
-    "ceiling": ("Per cent of the bus", "% of bus"),
-    "bottlenecks": ("Bottlenecks", "Bottlenecks"),
-    "latency": ("Latency under load", "Latency"),
-    "datagrams": ("Loss and jitter of datagrams", "Datagrams"),
-    "mlrsearch": ("Rates without loss", "Rates without loss"),
-    "effects": ("Effect of each factor", "Effects"),
-    "repeats": ("Every repeat", "Every repeat"),
-    "cost": ("CPU cost per byte", "CPU cost"),
-    "trend": ("Trend over campaigns", "Trend"),
-    "precision": ("Precision, flags and noise", "Precision and flags"),
-    "findings": ("Findings of 2003, tested here", "Findings"),
-    "how-to-read": ("How to read this", "How to read this"),
-    "method": ("Method", "Method"),
-    "provenance": ("Provenance", "Provenance"),
-    "calibration": ("Calibration of netlab", "Calibration"),
-}
-"""Title and short title of the pages that a report may have besides its index."""
+PAGES: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("pages.toml").read_text(encoding="utf-8")
+)
+"""Title, short title, summary, group and explanations of pages, by their names."""
 
-SUMMARIES = {
-    "tables": "every cell with its interval; disturbed and empty ones with the reason",
-    "streams": "goodput of each group over the number of streams, one panel a tuning",
-    "ceiling": "heat maps: tuning and MTU over streams, on one scale",
-    "bottlenecks": "what limited each cell",
-    "latency": "round trips beside the streams: before them, and in their window",
-    "datagrams": "what part of the datagrams each cell lost, its jitter and its bursts of loss",
-    "mlrsearch": "bounds of the rate of datagrams for each goal of loss, by MLRsearch",
-    "effects": "ratio of goodput for each step of tuning, MTU, streams and direction",
-    "repeats": "the goodput of every run as a dot, flagged runs as crosses",
-    "cost": "CPU seconds for every GB of payload",
-    "trend": "each campaign beside the one before, and the steps between them",
-    "precision": "how precise each cell is, order effects, flagged runs with the reason",
-    "findings": "each finding of the report of 2003 with its verdict on these runs",
-    "how-to-read": "what a cell, an interval, a bottleneck, a mark and a flag mean",
-    "method": "how the runs are made, and what is computed from them",
-    "provenance": "machines, versions, digests and settings, one column a host",
-    "calibration": "known rates and path emulator, as last measured",
-}
-
-RESULT, EVIDENCE, OF_2003, READING = "Result", "Evidence", "2003", "How to read this"
-_GROUPS = {
-    **dict.fromkeys(("repeats", "cost", "precision", "provenance", "calibration"), EVIDENCE),
-    **dict.fromkeys(
-        ("findings", "10-openlab-2003", "11-preliminary-2003", "12-slac-2003"), OF_2003
-    ),
-    **dict.fromkeys(("13-gigabit-hosts", "14-claims", "15-then-and-now"), OF_2003),
-    **{"20-published-beside": OF_2003, "how-to-read": READING, "method": READING},
-}
+GROUPS = ("Result", "Evidence", "2003", "How to read this")
+"""Groups of pages in their order; the first has the pages that state none."""
 
 
 def navigation(pages: Iterable[Page]) -> dict[str, dict[str, list[Page]]]:
     """Pages in four groups, each by part: those of a part are folded."""
-    found: dict[str, dict[str, list[Page]]] = {
-        name: {} for name in (RESULT, EVIDENCE, OF_2003, READING)
-    }
+    found: dict[str, dict[str, list[Page]]] = {name: {} for name in GROUPS}
     for page in pages:
-        group = EVIDENCE if page.part else _GROUPS.get(Path(page.file).stem, RESULT)
+        stated = PAGES.get(Path(page.file).stem, {}).get("group", GROUPS[0])
+        group = "Evidence" if page.part else stated
         found[group].setdefault(page.part, []).append(page)
     return {name: parts for name, parts in found.items() if parts}
 
 
+TITLES = {name: about["title"] for name, about in PAGES.items() if "title" in about}
 OWN_FILES = tuple(f"{name}.html" for name in ("index", "report", *TITLES))
 """Pages that a notebook cannot take the name of."""
 
 
 def page(name: str, *sections: Section) -> Page:
-    return page_of(f"{name}.html", *TITLES[name], SUMMARIES[name], sections)
+    title, about = TITLES[name], PAGES[name]
+    return page_of(f"{name}.html", title, about.get("short", title), about["summary"], sections)
 
 
 def page_of(

@@ -36,6 +36,7 @@ from netlab.report.front import front, picture
 from netlab.report.gate import CALIBRATION
 from netlab.report.page import (
     OWN_FILES,
+    PAGES,
     Page,
     Section,
     Shown,
@@ -190,16 +191,6 @@ def _citation(m: Measured) -> dict[str, object]:
 SHOWN_LINKS, SHOWN_CELLS = 20, 500
 """Rows of tables; their CSV files have every link and cell."""
 
-METHOD = (
-    "In each cell the share of a link is its goodput, the geometric mean over rounds, over the "
-    "median of all links; the share of the link is the geometric mean over its cells. A triangle "
-    "in the matrix marks a link that is slower than its other direction by 10 % or more.",
-    "A host stands out by a rank-sum test of its links against those of the others, as sender and "
-    "as receiver, with what the partners contribute taken out, corrected for the number of hosts "
-    "and roles. It takes at least 4 links and a difference of 2 %.",
-    "Flagged runs are left out.",
-)
-
 
 @dataclass(frozen=True, eq=False)  # frames have no single truth value
 class FleetResults:
@@ -233,7 +224,9 @@ def _fleet_pages(found: FleetResults) -> Iterator[Page]:
     """Pages of a fleet in reading order; the first one is the index."""
     lead = Markup("<p>{}</p>").format(found.description) if found.description else Markup("")
     said = as_html(Sentence(tables.answer(found.links, found.outlying)))
-    method = Markup("").join(Markup("<p>{}</p>\n").format(text) for text in METHOD)
+    method = Markup("").join(
+        Markup("<p>{}</p>\n").format(text) for text in PAGES["fleet"]["paragraphs"]
+    )
     yield page_of(
         *("index.html", found.title, "Overview", ""),
         [
@@ -323,21 +316,6 @@ AGREEMENT, LONG_PATH = "16-agreement.ipynb", "17-slac-measured.ipynb"
 COMPARISON = "18-compare.ipynb"
 """Notebook of a report that is given other results to compare with."""
 
-SUMMARIES = {
-    MEASURED: "tables, charts and bottlenecks",
-    FACTORS: "any two factors as tables and charts, and what each one does",
-    BESIDE_2003: "measured beside published: findings of 2003 that hold",
-    BESIDE_A_TABLE: "a published table beside the measured cells, step by step",
-    AGREEMENT: "generators side by side: agreement on one path",
-    LONG_PATH: "goodput over time, after slow start and a loss; fairness of flows",
-    COMPARISON: "compared with other results, cell by cell",
-    "10-openlab-2003.ipynb": "the figures of the 2003 report",
-    "11-preliminary-2003.ipynb": "the preliminary notes",
-    "12-slac-2003.ipynb": "the wide-area tests of 2003",
-    "13-gigabit-hosts.ipynb": "two articles on tuning gigabit hosts",
-    "14-claims.ipynb": "every claim of the five documents, recomputed",
-}
-
 NAMED = "named by the study"
 NOTEBOOKS_SHARE = 0.8
 """Share of the notebooks in the time of a report."""
@@ -392,9 +370,10 @@ def publish(
             running.wait(output)
             step(output.name, NOTEBOOKS_SHARE / len(names))
 
+        summaries = (PAGES.get(Path(name).stem, {}).get("summary", NAMED) for name in names)
         pages = [
-            ExecutedNotebook(folder / name, summary=SUMMARIES.get(name, NAMED), ready=False)
-            for name in names
+            ExecutedNotebook(folder / name, summary=summary, ready=False)
+            for name, summary in zip(names, summaries, strict=True)
         ]
         index = build_site(
             [*pages, *_block_pages(measured, directory / EXECUTED)],
