@@ -24,7 +24,7 @@ from netlab.congestion import LAWS, mss_B
 from netlab.errors import require
 from netlab.published.claims import DOCUMENTS, counts_of
 from netlab.published.claims.values import Verdict, misprints
-from netlab.published.data import MTUS_B, path_figures, windows
+from netlab.published.data import path_figures, windows
 from netlab.published.layout import (
     GOAL_PERCENT,
     LINK_LIMIT,
@@ -353,10 +353,6 @@ def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
         f"{segments:.0f} segments. Time back to the full window: {', '.join(words)}."
     )
     return describe(ax, alt)
-
-
-def recovery_charts() -> Gallery:
-    return Gallery.of(*(recovery(mtu_B) for mtu_B in MTUS_B))
 
 
 # Chart of the claims of the documents: how many have which verdict.

@@ -152,7 +152,7 @@ class SlacPage(Document):
     @property
     def charts(self) -> Gallery:
         """Window over time after one loss, a chart an MTU."""
-        return charts.recovery_charts()
+        return Gallery.of(*map(charts.recovery, data.MTUS_B))
 
     @property
     def windows_chart(self) -> Chart:
