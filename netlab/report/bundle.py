@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import shutil
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,40 +64,10 @@ CITATION, ZENODO = "CITATION.cff", ".zenodo.json"
 NETLAB = "#netlab"
 AUTHOR = "#author"
 
-MEDIA_TYPES = {
-    ".cff": "application/yaml",
-    ".csv": "text/csv",
-    ".html": "text/html",
-    ".ipynb": "application/x-ipynb+json",
-    ".json": "application/json",
-    ".lock": "application/toml",
-    ".parquet": "application/vnd.apache.parquet",
-    ".pdf": "application/pdf",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".tex": "application/x-tex",
-    ".txt": "text/plain",
-    ".yml": "application/yaml",
-}
-
-FOLDERS = {
-    "results/": "The records: runs, interval samples, campaigns, notebooks of blocks",
-    "site/": "The report as a site and as a PDF, with the data of every figure and table",
-    "calibration/": "The latest calibrations of netlab on the machine that made the report",
-    "tunings/": "Files of the tunings that the study takes from netlab",
-    "published/": "Published figures that the report stands beside the measured ones",
-}
-"""Folders of a bundle and their content."""
-
-SINGLE = {
-    "study.yml": "The study as it was measured, with the content of its tunings",
-    "provenance.json": "Versions, hosts and digests of the measurement and of the report",
-    "uv.lock": "Locked versions of every Python package",
-    CITATION: "How to cite these results, and netlab",
-    ZENODO: "Title, description and licence for an upload to Zenodo",
-    MANIFEST: "SHA-256 of every other file",
-}
-"""Files at the top of a bundle and their content."""
+FOLDERS, FILES, MEDIA_TYPES = tomllib.loads(
+    Path(__file__).with_name("bundle.toml").read_text(encoding="utf-8")
+).values()
+"""Content of the folders and of the files at the top of a bundle; media types by suffix."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +169,7 @@ def _to(name: str) -> dict[str, str]:
 
 def _file(name: str, file: Path | None = None) -> dict[str, Any]:
     """Entity of a file; without size and digest where it is written later."""
-    content = SINGLE.get(name, "")
+    content = FILES.get(name, "")
     entity = _entity(quote(name, safe="/~@+=,"), "File", name.rpartition("/")[2], content)
     entity["encodingFormat"] = MEDIA_TYPES.get(Path(name).suffix, "application/octet-stream")
     if file is not None:
