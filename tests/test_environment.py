@@ -70,35 +70,11 @@ def test_conda_installs_the_checkout_itself_and_no_other_package_through_pip():
     assert CONDA["channels"] == ["conda-forge", "nodefaults"]
 
 
-def locked(entries: list[dict]) -> set[tuple]:
-    names = ("name", "specifier", "extras", "marker")
-    return {tuple(str(entry.get(name, "")) for name in names) for entry in entries}
-
-
-def parsed(requirements: list[str], marker: str = "") -> set[tuple]:
-    found = [REQUIREMENT.fullmatch(requirement) for requirement in requirements]
-    return {
-        (one["name"], one["bound"], str(one["extras"].split(",")) if one["extras"] else "", marker)
-        for one in found
-    }
-
-
 def test_the_lock_is_of_this_pyproject():
-    (own,) = (package for package in LOCK["package"] if package["name"] == "netlab")
-    extras = PYPROJECT["project"]["optional-dependencies"].items()
-    assert locked(own["metadata"]["requires-dist"]) == set().union(
-        parsed(PYPROJECT["project"]["dependencies"]),
-        *(parsed(listed, f"extra == '{extra}'") for extra, listed in extras),
-    )
-    assert locked(own["metadata"]["requires-dev"]["dev"]) == parsed(
-        PYPROJECT["dependency-groups"]["dev"]
-    )
-    assert LOCK["requires-python"] == PYPROJECT["project"]["requires-python"]
-    uv = shutil.which("uv") or shutil.which(ROOT / ".uv" / "bin" / "uv")
-    if uv:
-        check = [uv, "lock", "--check", "--offline", "--project", str(ROOT)]
-        done = subprocess.run(check, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
+    uv = shutil.which("uv") or ROOT / ".uv" / "bin" / "uv"
+    check = [uv, "lock", "--check", "--offline", "--project", str(ROOT)]
+    done = subprocess.run(check, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_package_of_the_lock_comes_from_pypi_with_a_hash():

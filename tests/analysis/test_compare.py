@@ -20,7 +20,6 @@ from netlab.analysis.compare import (
     Asked,
     Compared,
     compare,
-    compare_pairs,
     holm,
 )
 from netlab.analysis.effects import Ratio
@@ -253,21 +252,6 @@ def test_the_p_value_is_that_of_the_t_test_of_the_logarithms(study, paired):
     test = scipy.stats.ttest_rel if paired else scipy.stats.ttest_ind
     expected = test(logs[1], logs[0], **({} if paired else {"equal_var": False})).pvalue
     assert frame["p_holm"].tolist() == pytest.approx([expected])
-
-
-def test_equal_campaigns_seldom_differ():
-    """Few families of 12 equal cells; ``tests/nightly/test_compare_errors.py`` has many."""
-    rng = np.random.default_rng(1)
-    wrong = 0
-    for _ in range(20):
-        logs = rng.standard_normal((2, 12, 6)) * np.geomspace(0.002, 0.1, 12)[:, np.newaxis]
-        sides = [
-            [pd.Series(row, index=[f"{name}@{n}" for n in range(6)]) for row in np.exp(side)]
-            for name, side in zip("ab", logs, strict=True)
-        ]
-        rows = compare_pairs(list(zip(*sides, strict=True)))
-        wrong += any(row["verdict"] in (FASTER, SLOWER) for row in rows)
-    assert wrong <= 4
 
 
 # Conditions of --fail-if: parsed strictly, and met by whole intervals.

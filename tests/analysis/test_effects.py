@@ -117,19 +117,6 @@ def test_the_mean_ratio_of_one_pair_is_its_ratio():
     assert ends == pytest.approx((alone.ratio, alone.low, alone.high))
 
 
-@pytest.mark.parametrize("rounds", [2, 4])
-def test_the_interval_of_a_mean_ratio_has_its_nominal_coverage(rounds):
-    rng, truth, hits = np.random.default_rng(8), (2.0 * 1.0 * 0.8) ** (1 / 3), 0
-    for _ in range(400):
-        pairs = []
-        for step in (2.0, 1.0, 0.8):
-            before = by_round(*np.exp(rng.normal(0, 0.05, 4)))
-            pairs.append((before, by_round(*(step * np.exp(rng.normal(0, 0.1, rounds))))))
-        found = mean_ratio(pairs, 0.9)
-        hits += found.low < truth < found.high
-    assert 0.85 < hits / 400 < 0.97
-
-
 def test_a_mean_ratio_has_no_interval_where_a_cell_or_a_round_was_measured_once():
     several, once = by_round(1.0, 1.1), by_round(2.0)
     found = mean_ratio([(several, several), (once, several)])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
 import subprocess
-import sys
-import textwrap
 
 import pandas as pd
 import pyarrow.parquet
@@ -284,61 +283,20 @@ def test_only_a_dead_writers_temporary_files_are_removed(stored):
     assert others.exists()
 
 
-WRITER = """
-    import os, signal, sys, time
-    from pathlib import Path
-    import numpy as np
-    import pandas as pd
-    from netlab.results.columns import INTERVAL_COLUMNS
-    from netlab.results.frames import checked, write_atomically
+def test_a_reader_sees_the_old_file_until_the_new_one_is_complete(stored, monkeypatch):
+    before = stored.read_bytes()
 
-    path, t_s = Path(sys.argv[1]) / "intervals" / "a.parquet", np.arange(60_000) / 7
+    def write_half(_table, sink, **_options):
+        sink.write(before[: len(before) // 2])
+        sink.flush()
+        assert stored.read_bytes() == before
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def write(frame):
-        write_atomically(frame, path, INTERVAL_COLUMNS)
-
-    def frame(mark):
-        return checked(pd.DataFrame({
-            "run_id": [f"run-{mark}"] * 60_000, "direction": "forward", "stream": mark, "t_s": t_s,
-            "interval_s": 0.1, "bytes": mark, "in_window": True,
-            "rtt_p50_us": 1.0, "rtt_p99_us": 2.0,
-        }), INTERVAL_COLUMNS)
-
-    # The frames are checked before the fork, so that a child does little but write.
-    frames = [frame(mark) for mark in range(2)]
-    write(frames[0])
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            while True:
-                for each in frames:
-                    write(each)
-        time.sleep(float(line))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        print("killed", flush=True)
-"""
-
-
-def test_a_reader_sees_the_old_or_the_new_file_however_the_writer_is_killed(tmp_path):
-    path = tmp_path / "intervals" / "a.parquet"
-    generator = random.Random(1)
-    halves = 0
-    argv = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
-        for kills in range(1, 61):
-            writer.stdin.write(f"{generator.uniform(0.01, 0.15)}\n")
-            writer.stdin.flush()
-            assert writer.stdout.readline() == "killed\n"
-            halves += len(list(path.parent.glob(".*.partial")))
-            frame = read(path, INTERVAL_COLUMNS)
-            assert len(frame) == 60_000
-            assert frame["bytes"].nunique() == frame["run_id"].nunique() == 1
-            if kills >= 5 and halves >= 2:
-                break
-        writer.stdin.close()
-    assert writer.returncode == 0
-    assert halves >= 2, "no kill fell in the middle of a write"
+    monkeypatch.setattr(frames.pyarrow.parquet, "write_table", write_half)
+    with refused(NetlabError, "E-RESULTS-006", match="cannot write .*: No space left on device"):
+        write_atomically(frame_of([]), stored, RUN_COLUMNS)
+    assert stored.read_bytes() == before
+    assert [path.name for path in stored.parent.iterdir()] == ["a.parquet"]
 
 
 # The store.

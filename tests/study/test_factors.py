@@ -195,20 +195,6 @@ def test_a_study_without_factors_has_the_digest_it_always_had():
     assert with_noise_then(stated).digest() == before
 
 
-def test_a_frozen_study_with_factors_plans_the_same(tmp_path):
-    from netlab.study.file import freeze
-
-    study = crossed(
-        factors={"send": ["copy", "zerocopy"], "rtt_ms": [0, 10]},
-        exclude=[{"send": "zerocopy", "rtt_ms": 10}],
-        outer={"kernel": ["smp", "up"]},
-        groups=[{**BASE["groups"][0], "timing": {"seconds": 2.0}, "target_Gbps": 3}],
-    )
-    again = load(freeze(study, tmp_path))
-    assert visits(again) == visits(study)
-    assert again.digest() == study.digest()
-
-
 def test_the_short_form_keeps_the_factors():
     study = crossed(
         factors={"send": ["copy", "zerocopy"]}, exclude=[{"send": "copy", "streams": 1}]
