@@ -109,20 +109,6 @@ def test_jitter_keeps_the_order_and_reorder_does_not(path):
     assert 20 < direction["reordered"] < 90
 
 
-def test_a_forced_drop_costs_a_stream_one_segment(path):
-    path.both(rate_bps=200_000_000, delay_us=5000)
-    path.open()
-    with path.agents() as agents:
-        path.set("ab", drop_at=200)
-        gen = transfer(path, agents, bytes=3_000_000, buffer_B=1_000_000)["gen"]
-    path.wait_until_empty()
-    direction = path.report()["directions"][0]
-    dropped = direction["dropped"]
-    assert dropped == dict.fromkeys(dropped, 0) | {"forced": 1}
-    assert gen["status"] == "ok" and gen["per_stream"][0]["tcp"]["retransmits"] >= 1
-    assert direction["in_packets"] == direction["out_packets"] + 1
-
-
 def test_a_drop_at_a_time_counts_from_the_first_data(path):
     """Counted from the request, which is older than that, the very first would be dropped."""
     path.open()

@@ -90,11 +90,6 @@ def test_pages_that_were_sent_without_a_copy_are_mapped_at_the_sink(agent):
     assert sink["zerocopy"]["mapped_bytes"] > 5_000_000
 
 
-def test_ends_with_different_engines_understand_each_other(agent):
-    sink, gen = connect_two_ends(agent, {"engine": "plain"}, {"engine": "epoll", "threads": 3})
-    assert gen["engine"] == "plain" and sink["threads"] == 3
-
-
 def test_auto_takes_threads_for_few_streams_and_epoll_for_many(agent):
     some = min(2 * os.cpu_count(), 33)
     for streams, engine in (

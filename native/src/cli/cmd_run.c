@@ -22,6 +22,12 @@ enum { BOTH = NL_SINK | NL_GEN };
 
 enum { UNSUCCESSFUL = -1 }; /* its report says why */
 
+/* The command lines of `gensink gen` and `gensink sink`. */
+struct run_arguments {
+	struct nl_run_opts opts;
+	int json;
+};
+
 struct rows {
 	struct nl_argument row[NL_ARGUMENTS_MAX];
 	const char *text[NL_ARGUMENTS_MAX];
@@ -98,8 +104,9 @@ static int is_given(const struct rows *rows, const char *name)
 	return 0;
 }
 
-int nl_run_arguments_parse(struct nl_run_arguments *out, int role, int argc, char **argv,
-			   struct nl_err *err)
+/* Parse the options of a role: those of nl_options(), and json. A missing option keeps its default.
+ * NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
+static int parse(struct run_arguments *out, int role, int argc, char **argv, struct nl_err *err)
 {
 	struct nl_command_line line = {
 		.cmd = argv[0],
@@ -245,11 +252,11 @@ static int run_cmd(const struct nl_run_opts *opts, int json, struct nl_err *err)
 int nl_run_main(int argc, char **argv)
 {
 	static const uint8_t zero[NL_TOKEN_B];
-	struct nl_run_arguments arguments;
+	struct run_arguments arguments;
 	struct nl_run_opts *opts = &arguments.opts;
 	int role = strcmp(argv[0], "gen") == 0 ? NL_GEN : NL_SINK;
 	struct nl_err err;
-	int code = nl_run_arguments_parse(&arguments, role, argc, argv, &err);
+	int code = parse(&arguments, role, argc, argv, &err);
 
 	if (code == NL_ARGUMENTS_HELP)
 		return 0;

@@ -1,5 +1,4 @@
 /* Command lines parsed from a table: spellings, limits, operands, help. */
-#include "argv.h"
 #include "base/arguments.h"
 #include "check.h"
 
@@ -21,6 +20,25 @@ static const struct nl_argument row[] = {
 };
 static struct nl_command_line line = {
 	.cmd = "test", .about = "About.\n", .row = row, .rows = sizeof(row) / sizeof(row[0])};
+
+/* Arguments that a parser may permute. */
+struct argv {
+	char text[18][64], *at[19];
+};
+
+/* Fill them with words that end with NULL. */
+static int fill_argv(struct argv *to, const char *const *words)
+{
+	int argc = 1;
+
+	snprintf(to->text[0], sizeof(to->text[0]), "test");
+	for (; words[argc - 1]; argc++)
+		snprintf(to->text[argc], sizeof(to->text[0]), "%s", words[argc - 1]);
+	for (int i = 0; i < argc; i++)
+		to->at[i] = to->text[i];
+	to->at[argc] = NULL;
+	return argc;
+}
 
 /* Parse arguments that end with NULL. */
 static int parse(const char *name_of_operand, const char *const *words)

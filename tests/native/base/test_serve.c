@@ -98,6 +98,12 @@ PIPED(an_error_has_the_run_of_its_request)
 	CHECK(s.errors == 1 && s.has_run);
 }
 
+PIPED(a_malformed_line_has_no_run)
+{
+	serve_all("add run=7 run=8\n");
+	CHECK(s.errors == 1 && !s.has_run);
+}
+
 PIPED(an_overlong_line_is_one_error)
 {
 	static char line[3 * NL_LINE_MAX];

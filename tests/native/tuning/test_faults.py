@@ -43,20 +43,6 @@ def test_a_knob_that_cannot_be_read_at_revert_fails_and_stays_in_the_journal(nam
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1" and namespace.journals() == []
 
 
-@pytest.mark.parametrize("knob", [SACK, MTU])
-@pytest.mark.parametrize("call", ["write", "rename"])
-def test_a_change_that_is_not_recorded_is_not_made(namespace, faults, knob, call):
-    before = namespace.dump()
-    channel = begun(namespace)
-    faults.arm(call, error=errno.EIO)
-    answer = channel.ask(f"set {knob} value={'0' if knob == SACK else '9000'}")
-    assert answer["status"] == "refused" and "nothing was changed" in answer["reason"]
-    assert faults.failures > 0
-    assert namespace.dump() == before
-    faults.disarm()
-    assert channel.close() == 0 and namespace.journals() == []
-
-
 @pytest.mark.parametrize("call", ["open", "read", "write", "ioctl", "socket", "malloc"])
 def test_the_guard_reverts_although_calls_fail_at_first(host, faults, call):
     values = {SACK: "0", MTU: "9000", TIMEOUT: "52429", CHECKSUM: "off"}
@@ -65,19 +51,6 @@ def test_the_guard_reverts_although_calls_fail_at_first(host, faults, call):
     channel.kill()
     host.settled()
     faults.disarm()
-
-
-def test_the_guard_leaves_the_journal_of_what_it_cannot_revert(namespace, faults):
-    channel = begun(namespace, f"{SACK} value=0", f"{MTU} value=9000")
-    faults.arm("open")
-    channel.kill()
-    namespace.settled()
-    faults.disarm()
-    left = missing(namespace.journals())  # all: the journal cannot be opened either
-    assert left == {("sysctl", "net.ipv4.tcp_sack", ""), ("mtu", "", "v0")}
-    answers, code = recovered(namespace)
-    assert statuses(answers) == ["restored"] * 2 and code == 0
-    assert namespace.sysctl("net.ipv4.tcp_sack") == "1" and namespace.journals() == []
 
 
 @pytest.mark.parametrize("limit", [3, 5, 8])

@@ -91,15 +91,6 @@ class Machine(PretendedMachine):
         }
 
 
-def test_the_governor_of_every_cpu_is_set_and_reverted(pretended, machine):
-    with session(pretended, GOVERNOR) as tuned:
-        (entry,) = tuned.result.applied
-        assert (entry["old"], entry["readback"]) == ("powersave", "performance")
-        assert machine.governors() == ["performance"] * 4
-        assert tuned.drift() == ()
-    assert machine.governors() == ["powersave"] * 4
-
-
 def test_governors_that_differ_are_reverted_each(pretended, machine):
     mixed = ["powersave", "performance", "performance", "powersave"]
     for cpu, name in enumerate(mixed):
