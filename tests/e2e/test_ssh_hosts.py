@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from faults.site import ADDRESSES, ADDRESSES_6, Site, standing, until
+from faults.site import ADDRESSES, ADDRESSES_6, Site, until
 
 from netlab.results.store import Store
 from netlab.study import load
@@ -27,7 +27,7 @@ LINE = re.compile(
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Iterator[Site]:
-    with standing(tmp_path_factory.mktemp("hosts")) as site:
+    with Site(tmp_path_factory.mktemp("hosts")) as site:
         yield site
 
 
@@ -168,7 +168,7 @@ def test_a_disturbed_run_is_tried_again_while_that_helps_and_netlab_is_not_forei
 
 
 def test_hosts_without_ipv4_are_found_tuned_measured_recovered_and_reported(tmp_path):
-    with standing(tmp_path, ADDRESSES_6) as site:
+    with Site(tmp_path, ADDRESSES_6) as site:
         for name in ADDRESSES_6:
             site.ip(name, "addr del 127.0.0.1/8 dev lo")
 

@@ -12,8 +12,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pandas as pd
 from forked_controller import Controller, start_controller
@@ -107,6 +107,16 @@ class Site:
         self.servers: dict[str, subprocess.Popen[bytes]] = {}
         self.controllers: list[Started] = []
         self.study.write_text(study.format(state=state, **addresses))
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.down)
+            self.up()
+            undo.pop_all()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.down()
 
     def up(self) -> None:
         self.make_controller()
@@ -336,16 +346,6 @@ class Site:
         """Content of every Parquet file of the results."""
         files = sorted(self.results.rglob("*.parquet"))
         return {str(path.relative_to(self.results)): path.read_bytes() for path in files}
-
-
-@contextlib.contextmanager
-def standing(state: Path, addresses: Addresses = ADDRESSES, study: str = STUDY) -> Iterator[Site]:
-    site = Site(state, addresses, study)
-    try:
-        site.up()
-        yield site
-    finally:
-        site.down()
 
 
 def resumed(site: Site, tables: dict[str, bytes]) -> None:

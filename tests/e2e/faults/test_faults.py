@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from .causes import FAULTS, GONE_S
-from .site import SSHD, Site, disturbed, promised, resumed, standing, unchanged, until
+from .site import SSHD, Site, disturbed, promised, resumed, unchanged, until
 
 PROMISES = promised("Faults and what is seen of them")
 SIDE_BY_SIDE = 4
@@ -34,7 +34,7 @@ def before(tmp_path_factory) -> Path:
     """Results of an earlier, shorter run of the study."""
     if os.geteuid() != 0 or not SSHD or not shutil.which("ip"):
         pytest.fail("the faults need root, sshd and iproute2: they work in network namespaces")
-    with standing(tmp_path_factory.mktemp("before")) as site:
+    with Site(tmp_path_factory.mktemp("before")) as site:
         site.completed(seconds=0.3)
         return Path(shutil.copytree(site.results, site.state / "kept"))
 
@@ -67,7 +67,7 @@ def test_a_fault_ends_as_promised_and_leaves_nothing(fault, endured):
 def endure(fault: str, state: Path, before: Path) -> None:
     """Cause a fault on a site of its own, with results from before, and hold it to its promise."""
     exit_code, sentence = PROMISES[fault]
-    with standing(state) as site:
+    with Site(state) as site:
         shutil.copytree(before, site.results)
         tables, settings = site.tables(), site.dump()
         code, complaint = FAULTS[fault](site)

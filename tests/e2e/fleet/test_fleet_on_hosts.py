@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from faults.site import Site, run, standing, until
+from faults.site import Site, run, until
 from notebook_page import executed_page
 
 from netlab.fleet.job import read_events
@@ -98,7 +98,7 @@ def overlapping(rows: pd.DataFrame) -> list[str]:
 
 @pytest.mark.timeout(600)
 def test_hosts_and_a_network_that_fail_lose_no_run_and_every_run_is_there_once(tmp_path):
-    with standing(tmp_path, HOSTS, STUDY.replace("{", "{{").replace("}", "}}")) as site:
+    with Site(tmp_path, HOSTS, STUDY.replace("{", "{{").replace("}", "}}")) as site:
         inventory = site.state / "home" / ".ssh" / "config"
         login = f"\n    User root\n    IdentityFile {site.state}/key\n"
         aliases = (f"Host {name}\n    HostName {where[0]}{login}" for name, where in HOSTS.items())

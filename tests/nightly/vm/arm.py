@@ -9,12 +9,10 @@ machine has no compiler until it gets a name for it."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -171,13 +169,3 @@ class Architectures(Site):
     def down(self) -> None:
         self.machine.stop()
         super().down()
-
-
-@contextlib.contextmanager
-def architectures(state: Path, image: ArmImage) -> Iterator[Architectures]:
-    site = Architectures(state, image)
-    try:
-        site.up()
-        yield site
-    finally:
-        site.down()

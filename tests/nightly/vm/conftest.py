@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from .arm import Architectures, architectures, arm_image
+from .arm import Architectures, arm_image
 from .image import image
-from .site import Machines, machines
+from .site import Machines
 
 
 @pytest.fixture(scope="package")
 def two_machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    with machines(tmp_path_factory.mktemp("vm"), image()) as site:
+    with Machines(tmp_path_factory.mktemp("vm"), image()) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
 def two_architectures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Architectures]:
     """A controller, a host of this architecture, and an arm64 machine that is up."""
-    with architectures(tmp_path_factory.mktemp("arm"), arm_image()) as site:
+    with Architectures(tmp_path_factory.mktemp("arm"), arm_image()) as site:
         yield site

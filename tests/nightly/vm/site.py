@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -207,16 +206,6 @@ class Machines(Site):
         """Wait until no process and no journal is left, and every setting is as found."""
         self.restored()
         until(lambda: not self.journals(), 45, POLL_S)
-
-
-@contextlib.contextmanager
-def machines(state: Path, image: Image) -> Iterator[Machines]:
-    site = Machines(state, image)
-    try:
-        site.up()
-        yield site
-    finally:
-        site.down()
 
 
 _VALUES = {
