@@ -109,7 +109,6 @@ BAD = {
     f"{TO} --token -": "",
     f"{TO} --token /nowhere/token": "the token's file /nowhere/token: No such file or directory",
     f"{TO} --token": "--token needs a value",
-    "gen --bytes=7 --window_ms=7": "",
     "gen --bind ::1": "a gen has no option bind",
     "gen --colour=red": "unknown option --colour=red; --help lists the options",
     "sink --to=127.0.0.1": "a sink has no option to",
@@ -130,6 +129,14 @@ def test_bad_input_is_one_message_and_exit_2(gensink, line):
     done = run(gensink, command, *argv)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert BAD[line] in ("", done.stderr.removeprefix(f"{command}: ").rstrip("\n"))
+
+
+def test_bytes_take_the_place_of_the_window_unless_both_are_given(gensink, tmp_path):
+    (tmp_path / "token").write_text("ab" * 16)
+    argv = (*TO.split(), "--token", tmp_path / "token", "--bytes=7", "--connect_ms=1")
+    assert run(gensink, *argv).returncode == 1
+    both = run(gensink, *argv, "--window-ms=7")
+    assert both.returncode == 2 and "bytes" in both.stderr
 
 
 @pytest.mark.parametrize("argv", [(), ("nonsense",)])
