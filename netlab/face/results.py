@@ -220,6 +220,11 @@ class Results(StoredResults):
         return self._front.strongest(self.measured)
 
     @property
+    def added_latency(self) -> Sentence:
+        """The least and the most that the load of a cell adds to a round trip, in a sentence."""
+        return self._front.added_latency(self.measured)
+
+    @property
     def trade_offs(self) -> Answer:
         """The steps that gain goodput and cost latency, both beyond their intervals."""
         return self._front.trade_offs(self.measured)

@@ -12,11 +12,13 @@ import pandas as pd
 from netlab.analysis import answers, printed
 from netlab.analysis import then_and_now as published_effects
 from netlab.analysis.answers import Agreement, best, headline, tiles
+from netlab.analysis.cells import LATENCY
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
 from netlab.analysis.longpath import LongPath, on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.sides import SidesCompared
+from netlab.analysis.trust import counted
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery, show
@@ -97,6 +99,16 @@ def strongest(m: Measured) -> Sentence:
     step = printed.step_text(row["factor"], row[["from_level", "to_level"]], labels)
     effect = printed.ratio_text(*row[["ratio", "low", "high"]])
     return Sentence(f"The strongest step is {step}: goodput {effect}, all else equal.")
+
+
+def added_latency(m: Measured) -> Sentence:
+    """The least and the most that the load of a cell adds to a round trip."""
+    if LATENCY not in m.cells or m.cells[LATENCY].isna().all():
+        return Sentence("No cell has a valid run with a latency probe.")
+    added_ms = m.cells[LATENCY].dropna() / 1e3
+    reach = " to ".join(map(printed.number, (added_ms.min(), added_ms.max())))
+    cells = counted(len(added_ms), "cell")
+    return Sentence(f"The load of {cells} adds {reach} ms to the round trips of others.")
 
 
 def trade_offs(m: Measured) -> Answer:

@@ -190,7 +190,7 @@ SHOWN = [path for path in NOTEBOOKS if RESULTS.search(text_of(path, "code"))]
 
 def test_the_notebooks_of_measured_results_are_known():
     names = [path.stem[:2] for path in SHOWN]
-    assert names == ["03", "15", "16", "17", "18", "19", "20", "21", "22"]
+    assert names == ["03", "15", "16", "17", "18", "19", "20", "21", "22", "23"]
 
 
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)

@@ -22,7 +22,7 @@ from netlab.analysis.measured import Measured
 from netlab.charts import cells
 from netlab.charts.chart import show
 from netlab.charts.drawing import HOLLOW_COLOUR
-from netlab.report import pages, tables
+from netlab.report import front, pages, tables
 from netlab.units import arrows
 
 GROUP = "Linux64 -> Linux64"
@@ -81,8 +81,16 @@ def test_table_and_page_have_the_cells_with_a_probe(m):
     assert all("ms at" in gallery.charts[0].alt for gallery in charts.values())
 
 
+def test_the_answer_has_the_reach_of_what_loads_add(m):
+    least_ms, most_ms = (m.cells["added_latency_us"].agg(of) / 1e3 for of in ("min", "max"))
+    count = m.cells["added_latency_us"].notna().sum()
+    text = f"The load of {count} cells adds {least_ms:.2f} to {most_ms:.2f} ms to the round"
+    assert front.added_latency(m).text.startswith(text)
+
+
 def test_a_study_without_a_probe_shows_nothing_of_it():
     plain = synthetic.measured()
+    assert "No cell" in front.added_latency(plain).text
     assert tuple(Cells()(plain.runs).columns) == CELL_COLUMNS
     assert (
         pages._latency(plain) == pages._datagrams(plain) == []

@@ -69,6 +69,7 @@ EXAMPLES = {
     "19-factors": "sc-2003",
     "20-published-beside": "openlab-table-2",
     "21-fleet": "racks",
+    "22-latency": "bufferbloat",
 }
 
 
@@ -208,7 +209,7 @@ def test_files_of_one_name_are_told_apart(tmp_path):
 
 
 def test_the_notebook_reads_doubts_and_compares(tmp_path):
-    page = executed_page("22-published-runs", tmp_path, results=tmp_path / "r")
+    page = executed_page("23-published-runs", tmp_path, results=tmp_path / "r")
     for words in ("24 of 29 files can be right", "24.1 MB/s of payload", "cannot tell"):
         assert words in page
     assert page.count("<table") >= 4 and (tmp_path / "r" / "study.yml").is_file()
