@@ -38,6 +38,17 @@ def test_a_session_sets_verifies_and_reverts_without_a_trace(host):
     assert channel.close() == 0
 
 
+def test_what_another_program_set_meanwhile_is_restored_after_a_second_change(host):
+    channel = begun(host)
+    applied(channel, f"{MTU} value=9000")
+    host.sh("ip link set v0 mtu 4000")
+    assert applied(channel, f"{MTU} value=8000")["old"] == "4000"
+    assert statuses(channel.ask_all("revert", "reverted_all")) == ["restored"]
+    assert host.link("mtu") == 4000
+    host.sh("ip link set v0 mtu 1500")
+    channel.close()
+
+
 def test_queues_and_threads_of_an_interface(host):
     """A veth pair has both; its ethtool reads them by other means."""
     channel = begun(host)
