@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.errors import check
+from netlab.results import histogram
 from netlab.results.columns import BROKEN
 from netlab.study import Study
 from netlab.study.factors import levels_json
@@ -311,6 +312,41 @@ def with_further(kind: str, cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataF
     shown = of_ended.where(cells["disturbed"] != "", cells.reindex(columns=names))
     frame = cells.drop(columns=names, errors="ignore").join(shown)
     return frame[frame[kind].notna()]
+
+
+HISTOGRAMS = {LATENCY: "rtt_loaded_hdr", OVER_TCP: "tcp_rtt_loaded_hdr"}
+
+PERCENTILES = {
+    f"rtt_p{at:g}_us": at for at in (50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 99.999)
+}
+
+
+def with_percentiles(kind: str, cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Cells with a histogram: the ``probes`` of all of its runs, and percentiles of them, in us.
+
+    A percentile is missing beyond what the probes carry: 99.9 takes a thousand.
+    """
+    frame, name = with_further(kind, cells, runs), HISTOGRAMS[kind]
+    of_valid, of_ended = (
+        {
+            key: histogram.merged(texts)
+            for key, texts in part.dropna(subset=[name]).groupby(list(CELL_KEYS))[name]
+        }
+        for part in (valid(runs), ended(runs))
+    )
+    rows = {}
+    for index, cell in frame.iterrows():
+        of_cells = of_ended if cell["disturbed"] else of_valid
+        if whole := of_cells.get(tuple(cell[list(CELL_KEYS)])):
+            probes = whole.get_total_count()
+            rows[index] = {"probes": probes, "rtt_max_us": whole.get_max_value()} | {
+                column: float(whole.get_value_at_percentile(at))
+                for column, at in PERCENTILES.items()
+                if probes * (100 - at) >= 100
+            }
+    columns = ["probes", *PERCENTILES, "rtt_max_us"]
+    percentiles = pd.DataFrame.from_dict(rows, orient="index")
+    return frame.join(percentiles.reindex(columns=columns), how="inner")
 
 
 def _bus(runs: pd.DataFrame, described: dict) -> float | None:

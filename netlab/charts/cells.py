@@ -14,7 +14,15 @@ import seaborn as sns
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, DATAGRAMS, LATENCY, OVER_TCP, disturbed, valid
+from netlab.analysis.cells import (
+    CELL_KEYS,
+    DATAGRAMS,
+    LATENCY,
+    OVER_TCP,
+    PERCENTILES,
+    disturbed,
+    valid,
+)
 from netlab.charts import drawing
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
@@ -203,6 +211,7 @@ SPREAD, JITTER = 0.26, 0.16
 
 REPEATS_CAPTION = "One dot a run, a cross where it is flagged; lines: medians."
 LATENCY_CAPTION = "RTT within the window less RTT before the streams: medians of the rounds."
+PERCENTILES_CAPTION = "Probes of all runs of a cell together, as far as there are enough."
 LOSS_CAPTION = "Datagrams sent and not received, of the whole run: medians of the rounds."
 COST_CAPTION = "Median of the rounds; bars from the least to the greatest."
 
@@ -300,6 +309,35 @@ def latency_over_tcp(
     added_us = frame["tcp_rtt_loaded_p50_us"] - frame["tcp_rtt_idle_p50_us"]
     words = ("added latency over TCP", "ms", LATENCY_CAPTION)
     return _over_goodput(frame.assign(shown=added_us / 1e3), labels, ax, *words)
+
+
+@drawing.theme()
+def rtt_percentiles(
+    frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None
+) -> Axes:
+    """Draw the percentiles of the round trips of each cell beside its load, its runs together."""
+    ax, words = ax or drawing.new_axes(SIZE_IN), []
+    for at, (key, cell) in enumerate(frame.groupby(list(CELL_KEYS), sort=False)):
+        (one,) = cell.to_dict("records")
+        rtts_ms = {at: one[name] / 1e3 for name, at in PERCENTILES.items() if one[name] > 0}
+        style = drawing.other_style(at)
+        if one["disturbed"]:
+            style |= {"color": drawing.HOLLOW_COLOUR, "markerfacecolor": "none"}
+        # a nine more of the percentile is a decade
+        one_in = [100 / (100 - at) for at in rtts_ms]
+        ax.plot(one_in, [*rtts_ms.values()], **style, label=labels[key], clip_on=False)
+        texts = (f"{rtt_ms:.3g} at {at:g} %" for at, rtt_ms in rtts_ms.items())
+        words.append(f"{labels[key]}: {', '.join(texts)}")
+    ax.set_xscale("log")
+    ax.minorticks_off()
+    reached = [at for name, at in PERCENTILES.items() if frame[name].notna().any()]
+    ax.set_xticks([100 / (100 - at) for at in reached], [f"{at:g}" for at in reached])
+    ax.set(xlabel="percentile", ylabel="round trip under load, ms", ylim=(0, None))
+    ax.set_title(arrows(str(frame["group"].iloc[0])))
+    drawing.legend_below(ax, ncols=1 + (len(frame) > MOST_NAMES))
+    alt = f"Lines of round trips under load, ms, by percentile. {'; '.join(words)}."
+    notes = printed.cell_notes(frame, HOLLOW)
+    return describe(ax, alt, " ".join([PERCENTILES_CAPTION, *notes]))
 
 
 @drawing.theme()

@@ -101,6 +101,7 @@ class ResultTables(View):
     stability = made_by(tables.stability)
     noise = made_by(tables.noise)
     latency = made_by(tables.latency)
+    latency_percentiles = made_by(tables.latency_percentiles)
     latency_over_tcp = made_by(tables.latency_over_tcp)
     datagrams = made_by(tables.datagrams)
     overhead = made_by(tables.overhead)

@@ -14,6 +14,7 @@ from netlab.measure.datagrams import datagram_columns
 from netlab.measure.exchange import TRACED, Direction, Emulated, RunOutcome, meter_of
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
 from netlab.measure.ledger import Ledger, card_columns, transfer_of
+from netlab.results import histogram
 from netlab.units import (
     HEADERS_B,
     IPV4_HEADER_B,
@@ -423,15 +424,16 @@ def _added_one_way(probes: Sequence[dict]) -> dict[str, float]:
     return dict(zip(names, map(float, (*added_us, error_us)), strict=True))
 
 
-def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]:
+def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | str | None]:
     """Columns of the probe; empty without one, and the RTTs without an answer."""
-    over_tcp: dict[str, float | int | None] = {}
+    over_tcp: dict[str, float | int | str | None] = {}
     if probes := _probes(flows, "latency_tcp"):
         idle_us, loaded_us = (_phase(probes, name)[0] for name in ("idle", "loaded"))
         over_tcp = {
             "tcp_rtt_idle_p50_us": _percentile(idle_us, 50),
             "tcp_rtt_loaded_p50_us": _percentile(loaded_us, 50),
             "tcp_rtt_loaded_p99_us": _percentile(loaded_us, 99),
+            "tcp_rtt_loaded_hdr": histogram.encode(loaded_us),
         }
     if not (probes := _probes(flows, "latency")):
         return over_tcp
@@ -448,6 +450,7 @@ def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]
         "rtt_loaded_p90_us": _percentile(loaded_us, 90),
         "rtt_loaded_p99_us": _percentile(loaded_us, 99),
         "rtt_loaded_max_us": _percentile(loaded_us, 100),
+        "rtt_loaded_hdr": histogram.encode(loaded_us),
         "rtt_after_p50_us": _percentile(after_us, 50),
         "added_latency_us": added_us,
         **_added_one_way(probes),

@@ -15,6 +15,7 @@ from netlab.analysis.bounds import bounds_table, stored_bounds
 from netlab.analysis.cells import (
     CELL_KEYS,
     DATAGRAMS,
+    HISTOGRAMS,
     LATENCY,
     OVER_TCP,
     empty,
@@ -22,6 +23,7 @@ from netlab.analysis.cells import (
     timelines,
     valid,
     with_further,
+    with_percentiles,
 )
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.longpath import on_long_path, samples_of
@@ -108,8 +110,12 @@ def charts_of(kind: str, m: Measured) -> dict[str, Gallery]:
     frame, drawn = with_further(kind, m.cells, m.runs), {}
     labels = cells.row_labels(frame, m.study)
     for group, part in frame.groupby("group", sort=False):
-        over_time = _under_load(m, part, labels) if kind == LATENCY else []
-        drawn[group] = Gallery.of(cells.FURTHER_CHARTS[kind](part, labels), *over_time)
+        axes: list = [cells.FURTHER_CHARTS[kind](part, labels)]
+        if kind in HISTOGRAMS and len(known := with_percentiles(kind, part, m.runs)):
+            axes.append(cells.rtt_percentiles(known, labels))
+        if kind == LATENCY:
+            axes += _under_load(m, part, labels)
+        drawn[group] = Gallery.of(*axes)
     return drawn
 
 
@@ -138,6 +144,7 @@ def _latency(m: Measured) -> list[Page]:
             *_groups(m, drawn.__getitem__, drawn),
             Section("Goodput against latency", trade_offs(m)),
             Section("Every cell", tables.latency(m)),
+            Section("All probes", tables.latency_percentiles(m)),
         ]
     if over_tcp:
         charts = as_html(sum(over_tcp.values(), Gallery()))

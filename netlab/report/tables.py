@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from netlab.analysis.cells import (
     empty,
     reached_percent,
     with_further,
+    with_percentiles,
 )
 from netlab.analysis.cells import LEAST as LEAST_ROUNDS
 from netlab.analysis.conditions import flag_counts
@@ -348,6 +349,21 @@ def latency(m: Measured) -> Table | Sentence:
     )
 
 
+def latency_percentiles(m: Measured) -> Table | Sentence:
+    """Percentiles of the round trips under load of each cell, its runs together."""
+    return _further(
+        *(m, LATENCY, "No run has a histogram of its latency probe."),
+        "Percentiles of the round trips beside the streams, all runs of a cell together",
+        {
+            **{"probes": "probes", "rtt_p50_us": "50 %, µs", "rtt_p90_us": "90 %, µs"},
+            **{"rtt_p99_us": "99 %, µs", "rtt_p99.9_us": "99.9 %, µs"},
+            "rtt_max_us": "largest, µs",
+        },
+        "A percentile is missing where there are too few probes.",
+        cells_with=with_percentiles,
+    )
+
+
 def latency_over_tcp(m: Measured) -> Table | Sentence:
     """Round trips of the probe over TCP of each cell, and its goodput."""
     return _further(
@@ -373,10 +389,16 @@ def datagrams(m: Measured) -> Table | Sentence:
 
 
 def _further(
-    m: Measured, kind: str, without: str, title: str, heads: Mapping[str, str], note: str
+    m: Measured,
+    kind: str,
+    without: str,
+    title: str,
+    heads: Mapping[str, str],
+    note: str,
+    cells_with: Callable[..., pd.DataFrame] = with_further,
 ) -> Table | Sentence:
     """Further figures of a kind, by cell; disturbed ones are marked."""
-    known = with_further(kind, m.cells, m.runs)
+    known = cells_with(kind, m.cells, m.runs)
     if known.empty:
         return Sentence(without)
     labels = printed.tuning_labels(m.cells, m.study)

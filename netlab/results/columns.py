@@ -145,6 +145,8 @@ RUN_COLUMNS = _columns("""
     rtt_loaded_p90_us        float64?  us    90th percentile of the same
     rtt_loaded_p99_us        float64?  us    99th percentile of the same
     rtt_loaded_max_us        float64?  us    largest of the same
+    rtt_loaded_hdr           string?   -     all RTTs of the latency probe within the window, us, as
+                                             an HDR histogram (compressed, base64)
     rtt_after_p50_us         float64?  us    median RTT of the latency probe after the streams
     added_latency_us         float64?  us    rtt_loaded_p50_us less rtt_idle_p50_us
     added_forward_us         float64?  us    median time from the probing sender to the receiver,
@@ -161,6 +163,7 @@ RUN_COLUMNS = _columns("""
                                              streams
     tcp_rtt_loaded_p50_us    float64?  us    median RTT of the same within the window
     tcp_rtt_loaded_p99_us    float64?  us    99th percentile of the same
+    tcp_rtt_loaded_hdr       string?   -     all of the same, as rtt_loaded_hdr
     sent_datagrams           Int64?    -     datagrams sent, whole run, all directions
     skipped_datagrams        Int64?    -     datagrams due that the sender could not send in time
     received_datagrams       Int64?    -     datagrams received, each once, whole run

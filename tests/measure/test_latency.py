@@ -16,6 +16,7 @@ from netlab.measure.flags import foreign_traffic
 from netlab.measure.record import interval_rows, latency_columns, probe_fault
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
 from netlab.results.frames import checked, joined
+from netlab.results.histogram import merged
 from netlab.study import Latency
 
 GO_NS = result("gen")["t_go_ns"]
@@ -65,6 +66,7 @@ def test_two_directions_have_the_probes_of_both():
     flows = [flow(loaded=phase(10, 20, reordered=1)), flow(loaded=phase(30, None, reordered=2))]
     row = latency_columns(flows)
     assert (row["rtt_loaded_p50_us"], row["rtt_loaded_max_us"]) == (20, 30)
+    assert merged([row["rtt_loaded_hdr"]]).get_value_at_percentile(100) == 30
     assert (row["probe_loss_percent"], row["probe_reordered"]) == (25, 3)
     assert row["added_latency_us"] is row["rtt_idle_p50_us"] is None
 
@@ -123,6 +125,7 @@ def test_a_probe_over_tcp_has_columns_and_notes_of_its_own():
     row = latency_columns([over_tcp])
     assert (row.pop("tcp_rtt_idle_p50_us"), row.pop("tcp_rtt_loaded_p50_us")) == (100, 1500)
     assert 1500 < row.pop("tcp_rtt_loaded_p99_us") < 2000
+    assert merged([row.pop("tcp_rtt_loaded_hdr")]).get_total_count() == 2
     assert row == {} and probe_fault([over_tcp]) == ""
     silent = Direction({**result("gen"), "latency_tcp": flow().gen["latency"]}, result("sink"))
     assert probe_fault([silent]) == "latency probe: no answer over TCP"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import synthetic
 
@@ -15,14 +16,17 @@ from netlab.analysis.cells import (
     FURTHER,
     LATENCY,
     OVER_TCP,
+    PERCENTILES,
     Cells,
     with_further,
+    with_percentiles,
 )
 from netlab.analysis.measured import Measured
 from netlab.charts import cells
 from netlab.charts.chart import show
 from netlab.charts.drawing import HOLLOW_COLOUR
 from netlab.report import front, pages, tables
+from netlab.results.histogram import encode
 from netlab.units import arrows
 
 GROUP = "Linux64 -> Linux64"
@@ -34,6 +38,7 @@ def probed(row: dict) -> bool:
         row |= {"rtt_idle_p50_us": 100.0, "rtt_loaded_p50_us": 100.0 + 1000 * row["round"]}
         row |= {"rtt_loaded_p99_us": 9000.0, "added_latency_us": 1000.0 * row["round"]}
         row["responsiveness_rpm"] = 30_000.0
+        row["rtt_loaded_hdr"] = encode(np.linspace(100, 100 + 1000 * row["round"], 400))
     return True
 
 
@@ -74,11 +79,30 @@ def test_table_and_page_have_the_cells_with_a_probe(m):
     assert len(table.frame) == (m.cells["streams"] == 1).sum()
     assert "added, µs" in table._repr_html_()
     (page,) = pages._latency(m)
-    assert page.file == "latency.html" and len(page.contents) == len(m.groups) + 2
+    assert page.file == "latency.html" and len(page.contents) == len(m.groups) + 3
     assert "No step of a factor gains goodput" in page.body
     charts = pages.charts_of(LATENCY, m)
     assert [*charts] == list(m.groups)
     assert all("ms at" in gallery.charts[0].alt for gallery in charts.values())
+
+
+def test_percentiles_are_of_all_probes_of_a_cell_as_far_as_they_go(m):
+    known = with_percentiles(LATENCY, m.cells, m.runs)
+    assert len(known) == (m.cells["streams"] == 1).sum()
+    rounds = m.runs["round"].nunique()
+    assert known["probes"].eq(400 * rounds).all()
+    whole_us = np.concatenate(
+        [np.linspace(100, 100 + 1000 * n, 400) for n in m.runs["round"].unique()]
+    )
+    for name in ("rtt_p50_us", "rtt_p99_us"):
+        expected_us = np.percentile(whole_us, PERCENTILES[name])
+        assert known[name].to_numpy(float) == pytest.approx(expected_us, rel=5e-3)
+    assert known["rtt_max_us"].to_numpy(float) == pytest.approx(whole_us.max(), rel=2e-3)
+    assert known["rtt_p99.9_us"].notna().all() and known["rtt_p99.99_us"].isna().all()
+    table = tables.latency_percentiles(m)
+    assert "99.9 %, µs" in table._repr_html_() and (table.data["probes"] == 400 * rounds).all()
+    charts = pages.charts_of(LATENCY, m)
+    assert all("at 99.9 %" in gallery.charts[1].alt for gallery in charts.values())
 
 
 def test_the_answer_has_the_reach_of_what_loads_add(m):
@@ -144,13 +168,13 @@ def test_the_cells_with_the_most_latency_have_their_median_run_over_time():
     rtts = {"rtt_p50_us": 1000 * intervals["t_s"], "rtt_p99_us": 9000.0}
     with_rtts = replace(m, intervals=intervals.assign(**rtts))
     (gallery,) = pages.charts_of(LATENCY, with_rtts).values()
-    over_time = gallery.charts[1:]
+    over_time = gallery.charts[2:]
     assert len(over_time) == pages.MOST_OVER_TIME
     median = m.runs.loc[m.runs["round"] == m.runs["round"].median(), "run_id"]
     assert all(any(f" {run_id} " in chart.alt for run_id in median) for chart in over_time)
     assert all("99 % 9.00 ms; median" in chart.alt for chart in over_time)
     without = replace(m, intervals=intervals)
-    assert [len(part.charts) for part in pages.charts_of(LATENCY, without).values()] == [1]
+    assert [len(part.charts) for part in pages.charts_of(LATENCY, without).values()] == [2]
 
 
 def costs(dear: str, added_ms: dict[str, float], drift_ms: float = 0.0) -> Measured:

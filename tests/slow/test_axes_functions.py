@@ -23,7 +23,7 @@ from screened import screened
 import netlab.charts
 from netlab import study as studies
 from netlab.analysis import answers, then_and_now
-from netlab.analysis.cells import timelines
+from netlab.analysis.cells import PERCENTILES, timelines
 from netlab.analysis.compare import compare
 from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.fleet import link_cells, links
@@ -143,6 +143,9 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "cells.latency": given(part_cells.assign(added_latency_us=900.0), of_cells),
         "cells.latency_over_tcp": given(
             part_cells.assign(tcp_rtt_idle_p50_us=100.0, tcp_rtt_loaded_p50_us=900.0), of_cells
+        ),
+        "cells.rtt_percentiles": given(
+            part_cells.assign(**dict.fromkeys(PERCENTILES, 900.0)), of_cells
         ),
         "cells.loss": given(part_cells.assign(lost_percent=2.0), of_cells),
         "forest.knob_forest": given(screened().effects, 5.0, title="Knobs"),
