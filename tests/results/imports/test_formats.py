@@ -221,7 +221,17 @@ def test_iperf2_csv_has_its_streams_by_their_times():
     refused_for(
         text.replace("1053032508,3048971714", "953032508,2759430000"), "more than the total"
     )
-    refused_for(text.splitlines()[0] + ",0.1,1,2,3,0", "UDP")
+
+
+def test_iperf2_csv_of_udp_has_the_datagrams_of_its_server():
+    text = recorded("iperf2-csv-udp.txt")
+    assert one(text).forward.measured_at == "receiver"
+    client = (
+        "20261128063612,10.0.0.1,45940,10.0.0.2,5009,1,0.0-2.0,1314180,5250996,0.000,0,-1,-0.000,0"
+    )
+    refused_for(client, "without its datagrams")
+    refused_for(text.replace(",1840,89163,", ",1840,839,"), "1840 datagrams lost of 839")
+    refused_for(text.replace(",2.064,0", ""), "not a row")
 
 
 DUPLEX = """\
@@ -385,7 +395,7 @@ MIXED = {
     "cut log": (LOG, LOG.partition("[  5]   0.00-2")[0].rpartition("- -")[0], "no total"),
     "unheard iperf 2": (recorded("iperf2-tcp.txt"), recorded("iperf2-udp.txt"), "failed"),
     "failed iperf 2": (recorded("iperf2-tcp.txt"), recorded("iperf2-refused.txt"), "failed"),
-    "CSV": (CSV, CSV.replace("1053032508,3048971714", "1053032508,3048971714,0,0,0,0"), "UDP"),
+    "CSV": (CSV, CSV.replace("1053032508,3048971714", "1053032508,3048971714,0,0,9,0,0"), "UDP"),
     "wrong UDP": (
         SHORT,
         recorded("nuttcp-udp.txt").replace("0 / 153", "154 / 153"),
