@@ -156,8 +156,9 @@ int nl_guard_start(struct nl_guard *g, const struct nl_journal *journal, size_t 
 		 * the parent writes a knob. */
 		if (setsid() < 0)
 			_exit(1);
+		nl_revert_release();
 		close_others(&c);
-		nl_revert_reserve_child();
+		nl_revert_reserve();
 		if (write(c.socket, &byte, 1) != 1)
 			_exit(1);
 		child_main(&c);

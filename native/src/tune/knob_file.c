@@ -80,7 +80,12 @@ enum nl_knob_code nl_knob_file_read(const struct nl_knob *k, struct nl_value *ou
 		out->access = file->access(k, &p, why);
 	nl_knob_file_leave(&p);
 	if (err == ENOENT || err == ENOTDIR)
-		return file->missing(k, why);
+		return nl_knob_fail(why, file->missing, "%s%s%s", file->lacks,
+				    k->ops->has_members ? k->name : "",
+				    k->ops == &nl_knob_ops_sysctl && !nl_knob_in_first_namespace()
+					    ? ", or it belongs to the whole machine and is not shown in "
+					      "this network namespace"
+					    : "");
 	if (err == EISDIR)
 		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED,
 				    "a directory of settings, not one setting");
@@ -178,15 +183,6 @@ static enum nl_knob_access sysctl_access(const struct nl_knob *k, const struct n
 			    : "belongs to the whole machine; read-only in this network namespace");
 }
 
-static enum nl_knob_code sysctl_missing(const struct nl_knob *k, struct nl_err *why)
-{
-	(void)k;
-	return nl_knob_fail(why, NL_KNOB_ABSENT, "no such setting in this kernel%s",
-			    nl_knob_in_first_namespace() ? ""
-							 : ", or it belongs to the whole machine and "
-							   "is not shown in this network namespace");
-}
-
 /* The next field of *text, up to a blank; moves *text past it. Its length, 0 at the end. */
 static size_t field(const char **text, const char **start)
 {
@@ -215,7 +211,8 @@ static int sysctl_is_mixture(const struct nl_value *value, const char *before, c
 	return *before == '\0';
 }
 
-static const struct nl_knob_file sysctl_file = {sysctl_enter, sysctl_access, sysctl_missing, NULL};
+static const struct nl_knob_file sysctl_file = {sysctl_enter, sysctl_access, NL_KNOB_ABSENT,
+						"no such setting in this kernel", NULL};
 
 const struct nl_knob_ops nl_knob_ops_sysctl = {
 	.kind = "sysctl", .is_name = sysctl_is_name,
@@ -355,27 +352,24 @@ static enum nl_knob_access interface_access(const struct nl_knob *k, const struc
 	return nl_knob_privilege(why);
 }
 
-static enum nl_knob_code interface_missing(const struct nl_knob *k, struct nl_err *why)
-{
-	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "this kernel does not support %s",
-			    k->ops == &nl_knob_ops_defer ? "software interrupt deferral"
-							 : "threads of an interface");
-}
-
-static const struct nl_knob_file interface_file = {interface_enter, interface_access, interface_missing,
-						   NULL};
+static const struct nl_knob_file defer_file = {
+	interface_enter, interface_access, NL_KNOB_UNSUPPORTED,
+	"this kernel does not support software interrupt deferral", NULL};
 static const char *const defer_names[] = {"gro_flush_timeout", "napi_defer_hard_irqs", NULL};
 
 const struct nl_knob_ops nl_knob_ops_defer = {
-	.kind = "defer", .names = defer_names, .has_interface = 1, .detail = &interface_file,
+	.kind = "defer", .names = defer_names, .has_interface = 1, .detail = &defer_file,
 	.most = UINT32_MAX,
 	.read = nl_knob_file_read, .write = nl_knob_file_write,
 };
 
+static const struct nl_knob_file napi_file = {
+	interface_enter, interface_access, NL_KNOB_UNSUPPORTED,
+	"this kernel does not support threads of an interface", NULL};
 static const char *const napi_names[] = {"threaded", NULL};
 
 const struct nl_knob_ops nl_knob_ops_napi = {
-	.kind = "napi", .names = napi_names, .has_interface = 1, .detail = &interface_file,
+	.kind = "napi", .names = napi_names, .has_interface = 1, .detail = &napi_file,
 	.most = 1,
 	.read = nl_knob_file_read, .write = nl_knob_file_write,
 };

@@ -18,7 +18,8 @@ struct nl_knob_file {
 	enum nl_knob_code (*enter)(const struct nl_knob *k, struct nl_knob_place *p, struct nl_err *why);
 	enum nl_knob_access (*access)(const struct nl_knob *k, const struct nl_knob_place *p,
 				      struct nl_err *why);
-	enum nl_knob_code (*missing)(const struct nl_knob *k, struct nl_err *why);
+	enum nl_knob_code missing; /* the code without such a file */
+	const char *lacks;         /* and its reason, which ends with the member's number */
 	/* The reason that text cannot be written, before a write (errnum 0) and after a failed one;
 	 * NL_KNOB_OK: none that is known. May be NULL. */
 	enum nl_knob_code (*refusal)(const struct nl_knob *k, const struct nl_knob_place *p,

@@ -203,11 +203,6 @@ static enum nl_knob_access governor_access(const struct nl_knob *k, const struct
 			    "belongs to the whole machine; read-only in this network namespace");
 }
 
-static enum nl_knob_code governor_missing(const struct nl_knob *k, struct nl_err *why)
-{
-	return nl_knob_fail(why, NL_KNOB_ABSENT, "no governor of CPU %s", k->name);
-}
-
 /* A CPU that does not list what it offers may have it. */
 static enum nl_knob_code governor_refusal(const struct nl_knob *k, const struct nl_knob_place *p,
 					  const char *text, int errnum, struct nl_err *why)
@@ -226,8 +221,8 @@ static enum nl_knob_code governor_refusal(const struct nl_knob *k, const struct 
 			    k->name, text, offered.text);
 }
 
-static const struct nl_knob_file governor_file = {governor_enter, governor_access, governor_missing,
-						  governor_refusal};
+static const struct nl_knob_file governor_file = {governor_enter, governor_access, NL_KNOB_ABSENT,
+						  "no governor of CPU ", governor_refusal};
 
 const struct nl_knob_ops nl_knob_ops_governor = {
 	.kind = "governor", .is_name = is_number, .expected = "the number of a CPU or interrupt",
@@ -245,11 +240,6 @@ static enum nl_knob_access irq_access(const struct nl_knob *k, const struct nl_k
 	return nl_knob_fail(why, NL_KNOB_READ_ONLY, "another device shares its interrupt");
 }
 
-static enum nl_knob_code irq_missing(const struct nl_knob *k, struct nl_err *why)
-{
-	return nl_knob_fail(why, NL_KNOB_ABSENT, "the interface has no interrupt %s", k->name);
-}
-
 static enum nl_knob_code irq_refusal(const struct nl_knob *k, const struct nl_knob_place *p,
 				     const char *text, int errnum, struct nl_err *why)
 {
@@ -264,7 +254,8 @@ static enum nl_knob_code irq_refusal(const struct nl_knob *k, const struct nl_kn
 	return NL_KNOB_OK;
 }
 
-static const struct nl_knob_file irq_file = {irq_enter, irq_access, irq_missing, irq_refusal};
+static const struct nl_knob_file irq_file = {irq_enter, irq_access, NL_KNOB_ABSENT,
+					     "the interface has no interrupt ", irq_refusal};
 
 const struct nl_knob_ops nl_knob_ops_irq = {
 	.kind = "irq", .is_name = is_number, .expected = "the number of a CPU or interrupt",

@@ -25,12 +25,6 @@ void nl_revert_reserve(void)
 	}
 }
 
-void nl_revert_reserve_child(void)
-{
-	spares = 0;
-	nl_revert_reserve();
-}
-
 void nl_revert_release(void)
 {
 	while (spares > 0)

@@ -41,5 +41,3 @@ void nl_revert_release(void);
 /* Reserve descriptors for reverting; call it early, so that they have low numbers and stay below a
  * limit that is lowered later. Does nothing if they are reserved. */
 void nl_revert_reserve(void);
-/* The same in a child of fork that has closed its parent's. */
-void nl_revert_reserve_child(void);
