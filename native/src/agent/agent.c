@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -37,8 +38,7 @@ struct agent {
 	struct nl_serve serve;
 	struct nl_host_lock lock;
 	struct nl_process_scan others; /* of the last request for them */
-	struct nl_meter meter; /* these two are large for a stack */
-	struct nl_meter_span work;
+	struct nl_meter meter; /* large for a stack */
 
 	pthread_mutex_t table_lock; /* guards the fields below */
 	pthread_cond_t changed;
@@ -129,9 +129,11 @@ static int launch(struct entry *entry, struct nl_err *err)
 	return nl_fail_errno(err, errnum, "thread of the run");
 }
 
-/* Open the run, answer `listening` for a sink, and start it. */
-static int start_run(struct agent *agent, int role, struct nl_request *request, struct nl_err *err)
+/* `sink` or `gen`: open the run, answer `listening` for a sink, and start it. */
+static int request_run(void *context, struct nl_request *request, struct nl_err *err)
 {
+	struct agent *agent = context;
+	int role = strcmp(request->verb, "sink") == 0 ? NL_SINK : NL_GEN;
 	struct nl_run_opts opts;
 	struct nl_run *run;
 	struct entry *entry;
@@ -206,16 +208,6 @@ static void send_ready(struct agent *agent)
 	nl_serve_finish(&agent->serve);
 }
 
-static int request_sink(void *agent, struct nl_request *request, struct nl_err *err)
-{
-	return start_run(agent, NL_SINK, request, err);
-}
-
-static int request_gen(void *agent, struct nl_request *request, struct nl_err *err)
-{
-	return start_run(agent, NL_GEN, request, err);
-}
-
 static int request_stop(void *agent, struct nl_request *request, struct nl_err *err)
 {
 	uint64_t id;
@@ -239,7 +231,7 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 	    nl_request_only_known(request, err) || nl_meter_read(interface, &agent->meter, err))
 		return err->code;
 	nl_serve_event(&agent->serve, "meter");
-	nl_json_snapshot(&agent->serve.json, &agent->meter, &agent->work);
+	nl_json_snapshot(&agent->serve.json, &agent->meter);
 	if (asked) {
 		nl_process_since(&agent->others, &others);
 		nl_json_others(&agent->serve.json, &others);
@@ -273,7 +265,7 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 }
 
 static const struct nl_verb verbs[] = {
-	{"sink", request_sink, 0},   {"gen", request_gen, 0},     {"stop", request_stop, 0},
+	{"sink", request_run, 0},    {"gen", request_run, 0},     {"stop", request_stop, 0},
 	{"meter", request_meter, 0}, {"lease", request_lease, 0}, {"ping", NULL, 1},
 	{"quit", NULL, 1},           {NULL, NULL, 0},
 };

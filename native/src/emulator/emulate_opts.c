@@ -32,23 +32,16 @@ enum { LANE_OPTIONS = sizeof(link_option) / sizeof(link_option[0]) };
 static int numbers(struct nl_request *request, const char *key, uint64_t out[NL_DROP_PLAN_MAX],
 		   uint32_t *count, struct nl_err *err)
 {
-	const char *value = nl_request_get(request, key), *comma;
-	char text[NL_LINE_MAX + 1];
+	const char *at = nl_request_get(request, key), *end = at ? at + strlen(at) : NULL;
 
 	*count = 0;
-	for (; value; value = comma ? comma + 1 : NULL) {
+	for (; at && at <= end; at++, ++*count) {
 		uint64_t least = *count ? out[*count - 1] + 1 : 1;
-		size_t len;
 
-		comma = strchr(value, ',');
-		len = comma ? (size_t)(comma - value) : strlen(value);
-		memcpy(text, value, len);
-		text[len] = '\0';
-		if (*count == NL_DROP_PLAN_MAX ||
-		    nl_decimal_parse(text, least, UINT64_MAX - 1, &out[*count]))
+		if (*count == NL_DROP_PLAN_MAX || nl_decimal_take(&at, end, &out[*count]) ||
+		    out[*count] < least || out[*count] == UINT64_MAX || (*at && *at != ','))
 			return nl_fail_key(err, key, "%s: expected 1 to %d ascending numbers from 1, "
 					   "separated by commas", key, NL_DROP_PLAN_MAX);
-		++*count;
 	}
 	return NL_OK;
 }

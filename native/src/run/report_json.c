@@ -2,25 +2,21 @@
 
 #include <string.h>
 
-static void put_counters(struct nl_json *j, const struct nl_meter_span *span, int with_reset)
+/* Opens the object, for the caller to close. 0 if there is no interface. */
+static int put_interface(struct nl_json *j, const char *name, const struct nl_interface *i)
 {
-	const struct nl_interface *i = &span->interface;
+	if (!nl_json_open_known(j, "interface", name[0] != '\0'))
+		return 0;
+	nl_json_text(j, "name", name);
+	PUT_MEMBERS(j, OF(i, rx_bytes), OF(i, tx_bytes), OF(i, rx_packets), OF(i, tx_packets),
+		    OF(i, rx_errors), OF(i, tx_errors), OF(i, rx_dropped), OF(i, tx_dropped));
+	return 1;
+}
 
-	if (nl_json_open_known(j, "interface", span->name[0] != '\0')) {
-		nl_json_text(j, "name", span->name);
-		PUT_MEMBERS(j, OF(i, rx_bytes), OF(i, tx_bytes), OF(i, rx_packets),
-			    OF(i, tx_packets), OF(i, rx_errors), OF(i, tx_errors),
-			    OF(i, rx_dropped), OF(i, tx_dropped));
-		if (with_reset) {
-			nl_json_u64(j, "wraps", span->wraps);
-			nl_json_bool(j, "reset", (int)span->reset);
-		}
-		nl_json_close(j);
-	}
+static void put_cpus(struct nl_json *j, const struct nl_cpu *c, uint64_t cpus)
+{
 	nl_json_array(j, "cpu");
-	for (uint64_t n = 0; n < span->cpus; n++) {
-		const struct nl_cpu *c = &span->cpu[n];
-
+	for (const struct nl_cpu *end = c + cpus; c < end; c++) {
 		nl_json_open(j, NULL);
 		PUT_MEMBERS(j, OF(c, cpu), OF(c, user_us), OF(c, nice_us), OF(c, system_us),
 			    OF(c, idle_us), OF(c, iowait_us), OF(c, irq_us), OF(c, softirq_us),
@@ -32,13 +28,19 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 		nl_json_close(j);
 	}
 	nl_json_array_end(j);
-	PUT_MEMBERS(j, OF(span, interrupts), OF(span, context_switches));
-	PUT_OBJECT(j, "softnet", {"processed", span->softnet_processed},
-		   {"dropped", span->softnet_dropped},
-		   {"time_squeeze", span->softnet_time_squeeze});
-	PUT_OBJECT(j, "process", {"user_us", span->process_user_us},
-		   {"system_us", span->process_system_us});
 }
+
+/* The counters that a snapshot and a span have alike. */
+#define PUT_HOST(j, from)                                                                          \
+	do {                                                                                       \
+		put_cpus(j, (from)->cpu, (from)->cpus);                                            \
+		PUT_MEMBERS(j, OF(from, interrupts), OF(from, context_switches));                  \
+		PUT_OBJECT(j, "softnet", {"processed", (from)->softnet_processed},                 \
+			   {"dropped", (from)->softnet_dropped},                                   \
+			   {"time_squeeze", (from)->softnet_time_squeeze});                        \
+		PUT_OBJECT(j, "process", {"user_us", (from)->process_user_us},                     \
+			   {"system_us", (from)->process_system_us});                              \
+	} while (0)
 
 void nl_json_span(struct nl_json *j, const struct nl_meter_span *span)
 {
@@ -49,25 +51,20 @@ void nl_json_span(struct nl_json *j, const struct nl_meter_span *span)
 	nl_json_i64(j, "drift_ns", span->clock_drift_ns);
 	nl_json_u64(j, "unsure_ns", span->clock_unsure_ns);
 	nl_json_close(j);
-	put_counters(j, span, 1);
+	if (put_interface(j, span->name, &span->interface)) {
+		nl_json_u64(j, "wraps", span->wraps);
+		nl_json_bool(j, "reset", (int)span->reset);
+		nl_json_close(j);
+	}
+	PUT_HOST(j, span);
 }
 
-void nl_json_snapshot(struct nl_json *j, const struct nl_meter *meter, struct nl_meter_span *work)
+void nl_json_snapshot(struct nl_json *j, const struct nl_meter *meter)
 {
-	memset(work, 0, sizeof(*work));
-	memcpy(work->name, meter->name, sizeof(work->name));
-	work->interface = meter->interface;
-	work->cpus = meter->cpus;
-	memcpy(work->cpu, meter->cpu, sizeof(work->cpu));
-	work->interrupts = meter->interrupts;
-	work->context_switches = meter->context_switches;
-	work->softnet_processed = meter->softnet_processed;
-	work->softnet_dropped = meter->softnet_dropped;
-	work->softnet_time_squeeze = meter->softnet_time_squeeze;
-	work->process_user_us = meter->process_user_us;
-	work->process_system_us = meter->process_system_us;
 	nl_json_u64(j, "t_ns", meter->t_ns);
-	put_counters(j, work, 0);
+	if (put_interface(j, meter->name, &meter->interface))
+		nl_json_close(j);
+	PUT_HOST(j, meter);
 }
 
 void nl_json_others(struct nl_json *j, const struct nl_others *others)
@@ -89,7 +86,7 @@ void nl_json_others(struct nl_json *j, const struct nl_others *others)
 	nl_json_close(j);
 }
 
-void nl_json_card(struct nl_json *j, const struct nl_card *card)
+static void put_card(struct nl_json *j, const struct nl_card *card)
 {
 	if (!nl_json_open_known(j, "card", card->known != 0))
 		return;
@@ -328,7 +325,7 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 	put_samples(j, r, parts);
 	put_meters(j, r);
 	nl_json_others(j, &r->others);
-	nl_json_card(j, &r->card);
+	put_card(j, &r->card);
 	put_latency(j, "latency", r, &r->latency[0]);
 	put_latency(j, "latency_tcp", r, &r->latency[1]);
 	nl_json_close(j);

@@ -6,12 +6,11 @@
 /* Write the members of a meter object into an open object. */
 void nl_json_span(struct nl_json *j, const struct nl_meter_span *span);
 
-/* Write the members of a snapshot into an open object; *work is scratch. */
-void nl_json_snapshot(struct nl_json *j, const struct nl_meter *meter, struct nl_meter_span *work);
+/* Write the members of a snapshot into an open object. */
+void nl_json_snapshot(struct nl_json *j, const struct nl_meter *meter);
 
-/* Write the member `others` or `card`; null if unknown. */
+/* Write the member `others`; null if unknown. */
 void nl_json_others(struct nl_json *j, const struct nl_others *others);
-void nl_json_card(struct nl_json *j, const struct nl_card *card);
 
 /* Write a sink_result or gen_result, its samples and trace included. */
 void nl_json_report(struct nl_json *j, const struct nl_report *report);
