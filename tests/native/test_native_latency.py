@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from spoken_agent import request
 from test_native_agent import hello
 
 RUN, TOKEN = 1, "5a" * 16
@@ -91,18 +92,8 @@ def test_a_probe_that_cannot_be_is_refused_before_the_run(agent, verb, options, 
     words = {**PROBE, "streams": 1, "token": TOKEN, "record_B": 1024, "window_ms": 100}
     words |= {"bind": "127.0.0.1"} if verb == "sink" else {"to": "127.0.0.1", "port": 9}
     words |= options
-    line = " ".join(f"{name}={value}" for name, value in words.items() if value != "")
-    answer = agent.ask(f"{verb} {line}")
+    answer = agent.ask(request(verb, {k: v for k, v in words.items() if v != ""}))
     assert (answer["event"], answer["code"], answer["key"]) == ("error", code, key)
-
-
-def test_a_udp_port_in_use_is_an_error_that_names_the_option(agent):
-    with udp() as other:
-        words = {**PROBE, "bind": "127.0.0.1", "port": other.getsockname()[1], "streams": 1}
-        words |= {"token": TOKEN, "record_B": 1024, "window_ms": 100}
-        line = " ".join(f"{name}={value}" for name, value in words.items())
-        answer = agent.ask(f"sink {line}")
-    assert (answer["code"], answer["key"]) == ("in_use", "latency_interval_ms")
 
 
 def test_only_questions_of_the_run_from_its_gen_get_an_answer(agent):

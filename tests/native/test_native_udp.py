@@ -133,12 +133,13 @@ def test_datagrams_above_the_mtu_are_refused_unless_fragments_are_asked_for(agen
     assert sink["per_stream"][0]["udp"]["received"] > 0
 
 
-def test_a_udp_port_in_use_is_an_error_before_the_run(agent):
+@pytest.mark.parametrize("asked", [{"udp": 1}, {"latency_interval_ms": 5, "from": "127.0.0.1"}])
+def test_a_udp_port_in_use_is_an_error_before_the_run_that_names_the_option(agent, asked):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.1", 0))
-        words = {**UDP, "bind": "127.0.0.1", "port": other.getsockname()[1], "streams": 1}
-        answer = agent.ask(request("sink", {**words, "token": TOKEN, "window_ms": 100}))
-    assert (answer["code"], answer["key"]) == ("in_use", "udp")
+        words = {**UDP, "udp": 0, "bind": "127.0.0.1", "port": other.getsockname()[1], "streams": 1}
+        answer = agent.ask(request("sink", {**words, **asked, "token": TOKEN, "window_ms": 100}))
+    assert (answer["code"], answer["key"]) == ("in_use", next(iter(asked)))
 
 
 class Gen:
