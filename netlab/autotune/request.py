@@ -184,10 +184,7 @@ def engine_levels(name: str) -> tuple[tuple[str, ...], dict[str, str]]:
 
 
 def thinned(levels: Sequence, present: object, most: int) -> tuple:
-    """At most `most` evenly spread levels; the current one replaces its nearest.
-
-    At least two, since a race needs an opponent.
-    """
+    """At most `most` even levels, two or more for a race; the current one replaces its nearest."""
     most = max(2, most)
     if len(levels) <= most:
         return tuple(levels)
@@ -200,10 +197,7 @@ def thinned(levels: Sequence, present: object, most: int) -> tuple:
 
 
 def neighbours(levels: Sequence, present: object, most: int) -> tuple:
-    """The current level and at most `most` neighbours, within two steps.
-
-    Words have no order: all of them are neighbours.
-    """
+    """The current level and at most `most` within two steps; all words, which have no order."""
     if any(isinstance(level, str) for level in levels):
         return tuple(levels)
     here = levels.index(present)

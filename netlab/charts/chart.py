@@ -6,8 +6,8 @@ import base64
 import html
 import io
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -150,14 +150,11 @@ def _with_arrows(fig: Figure) -> None:
             if isinstance(formatter, FixedFormatter):
                 formatter.seq = [arrows(str(text)) for text in formatter.seq]
             elif isinstance(formatter, FuncFormatter):  # of ticks set together with their texts
-                axis.set_major_formatter(FuncFormatter(_arrowed(formatter)))
+                axis.set_major_formatter(FuncFormatter(partial(_arrowed, formatter)))
     for text in fig.findobj(Text):
         if isinstance(text, Text) and ">" in text.get_text():
             text.set_text(arrows(text.get_text()))
 
 
-def _arrowed(formatter: Formatter) -> Callable[[float, int | None], str]:
-    def text(value: float, place: int | None = None) -> str:
-        return arrows(formatter(value, place))
-
-    return text
+def _arrowed(formatter: Formatter, value: float, place: int | None = None) -> str:
+    return arrows(formatter(value, place))

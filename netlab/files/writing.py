@@ -30,10 +30,7 @@ from netlab.errors import BadInput, why
 
 @contextlib.contextmanager
 def replaced(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """A hidden file beside another one, which takes its place at the end.
-
-    A failure leaves the old file as it is, and no other.
-    """
+    """A hidden file that replaces another one at the end; a failure leaves the old one as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
@@ -153,10 +150,7 @@ def write_text(path: Path, text: str, *, durable: bool = False) -> Path:
 
 
 def write_json(path: Path, content: dict, *, durable: bool = False) -> Path:
-    """Write a JSON document atomically; create its directory.
-
-    numpy's scalars become Python's, and a number that is not finite becomes null.
-    """
+    """Write JSON atomically with its directory: numpy's scalars as Python's, non-finite as null."""
     return write_text(path, f"{json_text(content)}\n", durable=durable)
 
 

@@ -118,10 +118,7 @@ def flow_of(
     gen_meter: dict,
     sink_meter: dict,
 ) -> Direction:
-    """One direction of a run as :func:`netlab.measure.record.record` takes it.
-
-    Without intervals the whole transfer is the window.
-    """
+    """One direction of a run to record; without intervals the whole transfer is the window."""
     sent, got = answers.sender, answers.receiver
     read_B, window_B = got.forward.received_B, got.forward.window_B or 0
     if not got.forward.samples:
