@@ -58,7 +58,11 @@ def packed(body: bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "no text of base64", WHOLE[:40], WHOLE[:-8] + "AAAAAAAA", packed(b"short")]
+    "text",
+    [
+        *("", "x", "no text of base64", WHOLE[:40], WHOLE[:-8] + "AAAAAAAA"),
+        *(packed(b"short"), packed(bytes(100_000_000))),
+    ],
 )
 def test_a_damaged_text_is_refused(text):
     with pytest.raises(BadInput, match="no histogram of round trips") as refused:
