@@ -342,7 +342,7 @@ def with_percentiles(kind: str, cells: pd.DataFrame, runs: pd.DataFrame) -> pd.D
             rows[index] = {"probes": probes, "rtt_max_us": whole.get_max_value()} | {
                 column: float(whole.get_value_at_percentile(at))
                 for column, at in PERCENTILES.items()
-                if probes * (100 - at) >= 100
+                if probes >= round(100 / (100 - at))
             }
     columns = ["probes", *PERCENTILES, "rtt_max_us"]
     percentiles = pd.DataFrame.from_dict(rows, orient="index")

@@ -317,10 +317,10 @@ def rtt_percentiles(
 ) -> Axes:
     """Draw the percentiles of the round trips of each cell beside its load, its runs together."""
     ax, words = ax or drawing.new_axes(SIZE_IN), []
-    for at, (key, cell) in enumerate(frame.groupby(list(CELL_KEYS), sort=False)):
+    for line, (key, cell) in enumerate(frame.groupby(list(CELL_KEYS), sort=False)):
         (one,) = cell.to_dict("records")
         rtts_ms = {at: one[name] / 1e3 for name, at in PERCENTILES.items() if one[name] > 0}
-        style = drawing.other_style(at)
+        style = drawing.other_style(line)
         if one["disturbed"]:
             style |= {"color": drawing.HOLLOW_COLOUR, "markerfacecolor": "none"}
         # a nine more of the percentile is a decade

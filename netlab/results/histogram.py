@@ -45,5 +45,5 @@ def merged(texts: Iterable[str]) -> HdrHistogram:
             histogram.decode_and_add(text)
         except (*DAMAGES, zlib.error) as error:
             reason = f"no histogram of round trips: {why(error)}"
-            raise BadInput(reason, key="rtt_loaded_hdr", code="E-RESULTS-024") from None
+            raise BadInput(reason, code="E-RESULTS-024") from None
     return histogram

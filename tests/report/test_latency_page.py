@@ -30,6 +30,7 @@ from netlab.results.histogram import encode
 from netlab.units import arrows
 
 GROUP = "Linux64 -> Linux64"
+PROBES = 500
 
 
 def probed(row: dict) -> bool:
@@ -38,7 +39,7 @@ def probed(row: dict) -> bool:
         row |= {"rtt_idle_p50_us": 100.0, "rtt_loaded_p50_us": 100.0 + 1000 * row["round"]}
         row |= {"rtt_loaded_p99_us": 9000.0, "added_latency_us": 1000.0 * row["round"]}
         row["responsiveness_rpm"] = 30_000.0
-        row["rtt_loaded_hdr"] = encode(np.linspace(100, 100 + 1000 * row["round"], 400))
+        row["rtt_loaded_hdr"] = encode(np.linspace(100, 100 + 1000 * row["round"], PROBES))
     return True
 
 
@@ -90,9 +91,9 @@ def test_percentiles_are_of_all_probes_of_a_cell_as_far_as_they_go(m):
     known = with_percentiles(LATENCY, m.cells, m.runs)
     assert len(known) == (m.cells["streams"] == 1).sum()
     rounds = m.runs["round"].nunique()
-    assert known["probes"].eq(400 * rounds).all()
+    assert known["probes"].eq(PROBES * rounds).all()
     whole_us = np.concatenate(
-        [np.linspace(100, 100 + 1000 * n, 400) for n in m.runs["round"].unique()]
+        [np.linspace(100, 100 + 1000 * n, PROBES) for n in m.runs["round"].unique()]
     )
     for name in ("rtt_p50_us", "rtt_p99_us"):
         expected_us = np.percentile(whole_us, PERCENTILES[name])
@@ -100,7 +101,7 @@ def test_percentiles_are_of_all_probes_of_a_cell_as_far_as_they_go(m):
     assert known["rtt_max_us"].to_numpy(float) == pytest.approx(whole_us.max(), rel=2e-3)
     assert known["rtt_p99.9_us"].notna().all() and known["rtt_p99.99_us"].isna().all()
     table = tables.latency_percentiles(m)
-    assert "99.9 %, µs" in table._repr_html_() and (table.data["probes"] == 400 * rounds).all()
+    assert "99.9 %, µs" in table._repr_html_() and (table.data["probes"] == PROBES * rounds).all()
     charts = pages.charts_of(LATENCY, m)
     assert all("at 99.9 %" in gallery.charts[1].alt for gallery in charts.values())
 
