@@ -26,7 +26,17 @@ NOTE = (
 
 
 def bounds_table(bounds: pd.DataFrame) -> Table:
-    frame = bounds[["cell", *HEADS, "limit", "trials"]].rename(columns=HEADS)
+    """A row a goal of each cell, which is named by what sets it apart within its group."""
+    parts = bounds["cell"].str.split("@")
+    shared = set.intersection(*map(set, parts)) if len(parts) else set()
+    shown = {"group", *HEADS}
+    named = [
+        ", ".join(p for p in cell if p not in {*shared, group} and p.split("=")[0] not in shown)
+        for group, cell in zip(bounds["group"], parts, strict=True)
+    ]
+    frame = bounds[["group", *HEADS, "limit", "trials"]].rename(columns=HEADS)
+    if any(named):
+        frame.insert(1, "cell", named)
     formats = {name: ".4g" for name in HEADS.values() if name != "B"}
     formats |= {"datagrams/s": ",.0f"}
     return Table(frame, "Rates by MLRsearch", formats=formats, note=NOTE, data=bounds)

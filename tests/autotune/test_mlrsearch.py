@@ -158,6 +158,11 @@ def test_the_table_shows_rates_as_text_and_its_data_unrounded():
     assert heads[-2:] == ["limit", "trials"] and rows[0][heads.index("upper, MB/s")] == "–"
     assert table.csv_text().splitlines()[0] == ",".join(frame.columns)
     assert HEADS.keys() < set(frame.columns)
+    assert "cell" not in heads
+    other = frame.assign(cell="far@found@lines@4@record_length_B=82@gso=True", group="lines")
+    alone = frame.assign(cell="far@found@probes@1@record_length_B=82@gso=True", group="probes")
+    named = bounds_table(pd.concat([frame[:0], other, alone])).texts()[1]
+    assert [row[1:3] for row in named] == [["lines", "4"]] * 2 + [["probes", "1"]] * 2
 
 
 @pytest.mark.parametrize(

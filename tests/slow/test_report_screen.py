@@ -33,7 +33,8 @@ def results(tmp_path_factory):
     effects = directory / "screens" / "mine" / "effects" / "runs"
     effects.mkdir(parents=True)
     (effects / "one.parquet").write_bytes(b"PAR1")
-    row = {"cell": "far@one", **dict.fromkeys(HEADS, 0.25), "limit": "path", "trials": 9}
+    row = {"group": "farther", "cell": "far@one"} | dict.fromkeys(HEADS, 0.25)
+    row |= {"limit": "path", "trials": 9}
     write_text(directory / "mlrsearch" / "bounds.csv", csv_of(pd.DataFrame([row])))
     return netlab.Results(directory)
 
@@ -66,7 +67,7 @@ def test_the_page_has_effects_least_set_and_tuning_and_one_that_cannot_be_read_i
 
 def test_the_bounds_of_a_search_are_a_page(site):
     page = (site / "mlrsearch.html").read_text()
-    assert "far@one" in page and 'href="mlrsearch.html"' in (site / "index.html").read_text()
+    assert "farther" in page and 'href="mlrsearch.html"' in (site / "index.html").read_text()
 
 
 def test_results_and_their_bundle_have_the_screen(results, tmp_path):
