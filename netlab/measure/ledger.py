@@ -76,8 +76,9 @@ def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
 
 
 def _datagram_B(gen: dict) -> int:
-    """Bytes of each datagram of a sender; 0 for TCP."""
-    return gen["total_bytes"] // (datagrams("sent", gen) or gen["total_bytes"] + 1)
+    """Bytes of each datagram of a sender; 0 for TCP, and for a tool that prints no total."""
+    sent = datagrams("sent", gen)
+    return gen["total_bytes"] // sent if sent and gen["total_bytes"] else 0
 
 
 def audit_path(ledger: Ledger, outcome: RunOutcome, emulated: Emulated) -> None:

@@ -123,6 +123,7 @@ def test_a_value_that_a_tool_does_not_report_is_missing():
 def test_a_sender_without_loss_counts_is_not_compared_with_its_interface():
     sent, got = flow("nuttcp").gen, flow("nuttcp").sink
     carried_B = round(got["total_bytes"] * 1.01)
+    sent["total_bytes"] = None  # as of a client that neper's output leaves out
     sent["meter"] = {"total": {"interface": {"tx_bytes": 2 * carried_B, "reset": False}}}
     got["meter"] = {"total": {"interface": {"rx_bytes": carried_B, "reset": False}}}
     ledger = Ledger()
