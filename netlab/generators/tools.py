@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Literal
 
 from netlab.errors import HostError
 from netlab.hosts.host import SILENCE_S, Host
 from netlab.results.imports.formats import FORMATS
-from netlab.results.imports.records import Flow, Record, damaged, whole
+from netlab.results.imports.iperf_text import Iperf2Run
+from netlab.results.imports.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,20 @@ def _filled(template: tuple[str, ...], transfer: TransferRequest) -> tuple[str, 
     return tuple(word.format_map(fields) for word in template)
 
 
-def _printed(name: str) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
+class _OneRun(Iperf2Run):
+    """All of an output: a busy server prints intervals before the last stream connects."""
+
+    def is_over_at(self, line: str) -> bool:
+        return False
+
+
+def _printed(
+    name: str, kind: type[PrintedRun] | None = None
+) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
     """A format of :mod:`netlab.results.imports`, whose parser needs no transfer."""
     (form,) = (each for each in FORMATS if each.name == name)
+    if kind:
+        form = replace(form, parts=partial(printed_runs, kind=kind))
     return lambda text, transfer: whole(form.parse(text))
 
 
@@ -161,7 +174,7 @@ TOOLS: tuple[Tool, ...] = (
         server_rcvbuf=("-w", "{rcvbuf_B}"),
         congestion=("-Z", "{congestion}"),
         reads="server",
-        records=_printed("iperf 2 text"),
+        records=_printed("iperf 2 text", _OneRun),
         server_stays=True,
     ),
     # It has no option for congestion control: the route sets it.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measure import scripted
 
-from netlab.errors import RunError
+from netlab.errors import BadInput, RunError
 from netlab.generators.remote_process import difference
 from netlab.generators.tools import TransferRequest, tool_named
 from netlab.generators.trial import audit_counts, counts_of, flow_of, parse_answers, window_of
@@ -109,6 +109,30 @@ def test_without_usable_intervals_the_window_is_the_whole_transfer():
     sink = flow_of(answers, request(), 0.1, METER, METER).sink
     assert sink["window"]["t0_ns"] == 0
     assert sink["window"]["bytes"] == sink["total_bytes"] == flow("iperf3").sink["total_bytes"]
+
+
+BUSY_IPERF2 = """\
+Server listening on TCP port 5201
+[  1] local 192.0.2.2 port 5201 connected with 192.0.2.1 port 40001 (icwnd/mss/irtt=14/1448/18)
+[ ID] Interval       Transfer     Bandwidth
+[  1] 0.0000-0.1000 sec  12500000 Bytes  1000000000 bits/sec
+[SUM] 0.0000-0.1000 sec  12500000 Bytes  1000000000 bits/sec
+[  2] local 192.0.2.2 port 5201 connected with 192.0.2.1 port 40002 (icwnd/mss/irtt=14/1448/8)
+[  2] 0.0000-0.1000 sec  12500000 Bytes  1000000000 bits/sec
+[  1] 0.1000-0.2000 sec  12500000 Bytes  1000000000 bits/sec
+[SUM] 0.1000-0.2000 sec  25000000 Bytes  2000000000 bits/sec
+[  2] 0.0000-0.2500 sec  25000000 Bytes  800000000 bits/sec
+[  1] 0.0000-0.3500 sec  43750000 Bytes  1000000000 bits/sec
+[SUM] 0.0000-0.3500 sec  68750000 Bytes  1571428571 bits/sec
+"""
+
+
+def test_a_busy_iperf2_prints_before_its_last_stream_connects_and_leaves_intervals_out():
+    (record,) = tool_named("iperf2").records(BUSY_IPERF2, transfer())
+    assert record.streams == 2 and record.forward.window_B == 68_750_000
+    shorter = re.sub(r"\[  1\] 0\.1000.*\n", "", BUSY_IPERF2)
+    with pytest.raises(BadInput, match="do not reach the total's end"):
+        tool_named("iperf2").records(shorter, transfer())
 
 
 def test_a_value_that_a_tool_does_not_report_is_missing():
