@@ -34,8 +34,15 @@ enum {
 	SPAN_NS = 50 * 1000,
 	PART_OF_BUFFER = 8,
 	PACKET_B = 768,
-	/* A gen that had no CPU for longer skips what was due before: all at once would overflow buffers. */
+	/* A sink of messages that the kernel has joined, each in DENSE_NS, does not sleep before there was none for
+	 * AWAKE_NS: its processor may take ms to come back from an idle state, and the buffer is full in one. */
+	DENSE_NS = 200 * 1000,
+	AWAKE_NS = 1000 * 1000,
+	/* A gen that had no CPU for longer skips what was due before. If it was late by more than STALL_NS it sends the
+	 * rest at so many per cent of its rate: all at once would overflow buffers. */
 	CATCH_UP_NS = 10 * 1000 * 1000,
+	CATCH_UP_PERCENT = 125,
+	STALL_NS = 500 * 1000,
 	AHEAD_NS = 5 * 1000 * 1000, /* that the kernel gets what it paces */
 	BUSY_NS = 200 * 1000,       /* between two tries at a full send buffer */
 	ENDING_MS = 5,              /* between two looks at streams that are ending */
@@ -53,7 +60,8 @@ struct outgoing {
 	uint64_t most;     /* of CATCH_UP_NS */
 	uint64_t ahead_ns;
 	uint64_t begin_ns; /* of the schedule; 0: not yet */
-	uint64_t next_ns;  /* time of the next turn */
+	uint64_t turn_ns, next_ns; /* times of this turn and of the next one */
+	uint64_t due, late;        /* of a stream by now; those held back for later turns */
 	struct mmsghdr message[BATCH];
 	struct iovec part[BATCH]; /* of each message */
 	uint8_t memory[];         /* [batch][record_B] */
@@ -112,12 +120,12 @@ static int64_t send_batch(struct nl_worker *worker, const struct nl_stream *stre
 	return sent * (int64_t)out->each < (int64_t)n ? sent * (int64_t)out->each : (int64_t)n;
 }
 
-/* Send what is due of a stream, at most BATCH_CALLS batches. */
-static void send_due(struct nl_worker *worker, struct nl_stream *stream, uint64_t due)
+/* Send what is due of a stream and not skipped, at most BATCH_CALLS batches. */
+static void send_due(struct nl_worker *worker, struct nl_stream *stream, uint64_t skipped)
 {
 	struct outgoing *out = worker->own;
 	struct nl_udp *count = &stream->flow->sequence.count;
-	uint64_t behind = due - count->sent - count->skipped;
+	uint64_t behind = out->due - (count->skipped += skipped) - count->sent;
 
 	if (behind > out->most) {
 		count->skipped += behind - out->most;
@@ -152,30 +160,50 @@ static void send_due(struct nl_worker *worker, struct nl_stream *stream, uint64_
 /* Say how many datagrams there were, once the kernel has sent them: the connection does not wait for them. */
 static void end_gen(struct nl_worker *worker, struct nl_stream *stream, uint64_t now)
 {
+	const struct outgoing *out = worker->own;
 	uint64_t number = htobe64(stream->flow->sequence.count.sent);
 	int queued_B = 0, said;
 
-	if (!stream->flow->quiet_ns)
+	if (!stream->flow->quiet_ns) {
 		stream->flow->quiet_ns = now + QUEUE_MS * NL_NS_PER_MS;
+		stream->flow->sequence.count.skipped += out->late;
+	}
 	if (now < stream->flow->quiet_ns && ioctl(stream->flow->fd, SIOCOUTQ, &queued_B) == 0 && queued_B > 0)
 		return;
 	said = send(stream->fd, &number, sizeof(number), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(number);
 	nl_worker_moved(worker, stream, said ? 0 : errno);
 }
 
-static void transfer_gen(struct nl_worker *worker)
+/* What is due of a stream; the number of datagrams that are skipped, as they are too late. */
+static uint64_t take_turn(struct outgoing *out, uint64_t now)
 {
-	struct outgoing *out = worker->own;
-	uint64_t now = nl_now_ns(), due;
-	int over = nl_transfer_over(worker->transfer);
+	uint64_t planned_ns = (out->next_ns > out->turn_ns ? out->next_ns : out->turn_ns) + STALL_NS;
+	uint64_t step_ns = nl_sooner(now, planned_ns) - out->turn_ns, scheduled, skipped = 0;
 
 	if (!out->begin_ns)
 		out->begin_ns = now;
-	due = (uint64_t)((double)(now + out->ahead_ns - out->begin_ns) * out->per_ns) + 1;
+	scheduled = (uint64_t)((double)(now + out->ahead_ns - out->begin_ns) * out->per_ns) + 1;
+	if (out->due)
+		out->due += 1 + (uint64_t)((double)step_ns * out->per_ns * CATCH_UP_PERCENT / 100);
+	out->due = out->due ? nl_sooner(out->due, scheduled) : scheduled;
+	if (scheduled - out->due > out->most)
+		skipped = scheduled - out->due - out->most;
+	out->due += skipped;
+	out->late = scheduled - out->due;
+	out->turn_ns = now;
 	/* what the kernel paces is half sent by then; a look at the end at least that often */
-	out->next_ns = out->begin_ns + (uint64_t)((double)due / out->per_ns) - out->ahead_ns / 2;
+	out->next_ns = out->begin_ns + (uint64_t)((double)scheduled / out->per_ns) - out->ahead_ns / 2;
 	out->next_ns = out->next_ns < now + SPAN_NS ? now + SPAN_NS : out->next_ns;
 	out->next_ns = nl_sooner(out->next_ns, now + ENDING_MS * NL_NS_PER_MS);
+	return skipped;
+}
+
+static void transfer_gen(struct nl_worker *worker)
+{
+	struct outgoing *out = worker->own;
+	uint64_t now = nl_now_ns(), skipped = take_turn(out, now);
+	int over = nl_transfer_over(worker->transfer);
+
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
 
@@ -186,7 +214,7 @@ static void transfer_gen(struct nl_worker *worker)
 		else if (stream->phase == NL_MOVING && over)
 			end_gen(worker, stream, now);
 		else if (stream->phase == NL_MOVING)
-			send_due(worker, stream, due);
+			send_due(worker, stream, skipped);
 	}
 }
 
@@ -201,6 +229,7 @@ struct incoming {
 	int fd, ready;   /* an epoll set of the datagrams and the connection of each stream */
 	uint64_t ending; /* streams whose gen has ended */
 	int nap;         /* there was something in the last turn, and not much */
+	uint64_t turn_ns; /* the last turn with something */
 	unsigned int messages;
 	struct epoll_event event[BATCH];
 	struct mmsghdr message[BATCH];
@@ -248,10 +277,14 @@ static int prepare_sink(struct nl_worker *worker)
 static int await_events(struct nl_worker *worker)
 {
 	struct incoming *in = worker->own;
+	int awake = in->nap && worker->transfer->opts->gro;
+	uint64_t until_ns = awake ? nl_now_ns() + AWAKE_NS : 0;
 
-	if (in->nap)
+	if (in->nap && !awake)
 		nanosleep(&(struct timespec){.tv_nsec = SPAN_NS}, NULL);
-	in->ready = epoll_wait(in->fd, in->event, BATCH, in->nap ? 0 : in->ending ? ENDING_MS : -1);
+	do
+		in->ready = epoll_wait(in->fd, in->event, BATCH, in->nap ? 0 : in->ending ? ENDING_MS : -1);
+	while (in->ready == 0 && awake && nl_now_ns() < until_ns);
 	in->nap = 0;
 	return in->ready >= 0 || errno == EINTR ? 0 : errno;
 }
@@ -372,8 +405,11 @@ static void end_if_quiet(struct nl_worker *worker, struct nl_stream *stream)
 static void transfer_sink(struct nl_worker *worker)
 {
 	struct incoming *in = worker->own;
-	int much = 0;
+	uint64_t now = nl_now_ns();
+	int much = 0, dense = !worker->transfer->opts->gro || now < in->turn_ns + DENSE_NS;
 
+	if (in->ready > 0)
+		in->turn_ns = now;
 	for (int i = 0; i < in->ready; i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, in->event[i].data.u64 / 2);
 
@@ -382,7 +418,7 @@ static void transfer_sink(struct nl_worker *worker)
 		else if (stream->phase == NL_MOVING && !stream->flow->quiet_ns)
 			much |= receive_some(worker, stream) > stream->flow->much_B;
 	}
-	in->nap = in->ready > 0 && !much;
+	in->nap = in->ready > 0 && !much && dense;
 	for (uint64_t i = 0; in->ending && i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
 
