@@ -4,6 +4,7 @@
  * how many datagrams it sent (u64, network byte order). A sink sends nothing by UDP. */
 #include "base/clock.h"
 #include "base/files.h"
+#include "io/schedule.h"
 #include "io/worker.h"
 #include "net/sock.h"
 #include "net/sockopts.h"
@@ -29,20 +30,14 @@ enum {
 	JOINED_BEFORE = 64,  /* and before Linux 6.9 */
 	JOINED_B = 65535,    /* of a message of datagrams that the kernel has joined */
 	JOINED_MESSAGES = 4, /* of them in a call */
-	/* Between two turns at least: a wake-up costs as much as many datagrams, and a sleeping sink is not woken by
-	 * each. What arrives meanwhile may take so much of a receive buffer; a packet PACKET_B beside twice its own. */
-	SPAN_NS = 50 * 1000,
+	/* A sink that sleeps for NL_TURN_NS is not woken by each datagram. What arrives meanwhile may take so much of a
+	 * receive buffer; a packet PACKET_B beside twice its own. */
 	PART_OF_BUFFER = 8,
 	PACKET_B = 768,
 	/* A sink of messages that the kernel has joined, each in DENSE_NS, does not sleep before there was none for
 	 * AWAKE_NS: its processor may take ms to come back from an idle state, and the buffer is full in one. */
 	DENSE_NS = 200 * 1000,
 	AWAKE_NS = 1000 * 1000,
-	/* A gen that had no CPU for longer skips what was due before. If it was late by more than STALL_NS it sends the
-	 * rest at so many per cent of its rate: all at once would overflow buffers. */
-	CATCH_UP_NS = 10 * 1000 * 1000,
-	CATCH_UP_PERCENT = 125,
-	STALL_NS = 500 * 1000,
 	AHEAD_NS = 5 * 1000 * 1000, /* that the kernel gets what it paces */
 	BUSY_NS = 200 * 1000,       /* between two tries at a full send buffer */
 	ENDING_MS = 5,              /* between two looks at streams that are ending */
@@ -56,12 +51,7 @@ enum {
 
 struct outgoing {
 	uint64_t each, batch; /* datagrams of a message, and of a call */
-	double per_ns;     /* datagrams of a stream that become due */
-	uint64_t most;     /* of CATCH_UP_NS */
-	uint64_t ahead_ns;
-	uint64_t begin_ns; /* of the schedule; 0: not yet */
-	uint64_t turn_ns, next_ns; /* times of this turn and of the next one */
-	uint64_t due, late;        /* of a stream by now; those held back for later turns */
+	struct nl_schedule schedule;
 	struct mmsghdr message[BATCH];
 	struct iovec part[BATCH]; /* of each message */
 	uint8_t memory[];         /* [batch][record_B] */
@@ -80,9 +70,8 @@ static int prepare_gen(struct nl_worker *worker)
 	worker->own = out;
 	out->each = each;
 	out->batch = batch;
-	out->per_ns = (double)opts->pacing_Bps / (double)opts->record_B / (double)NL_NS_PER_S;
-	out->ahead_ns = opts->kernel_pacing ? AHEAD_NS : 0;
-	out->most = (uint64_t)(out->per_ns * (double)(CATCH_UP_NS + out->ahead_ns)) + 1;
+	out->schedule = nl_schedule_of((double)opts->pacing_Bps / (double)opts->record_B,
+				       opts->kernel_pacing ? AHEAD_NS : 0);
 	for (uint64_t i = 0; i < out->batch; i++)
 		memcpy(out->memory + i * opts->record_B, worker->ctx.buffer, opts->record_B);
 	for (uint64_t m = 0; m < out->batch / out->each; m++) {
@@ -96,7 +85,7 @@ static int prepare_gen(struct nl_worker *worker)
 static int nap(struct nl_worker *worker)
 {
 	const struct outgoing *out = worker->own;
-	struct timespec at = nl_timespec(out->next_ns);
+	struct timespec at = nl_timespec(out->schedule.next_ns);
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 	return 0;
@@ -125,11 +114,11 @@ static void send_due(struct nl_worker *worker, struct nl_stream *stream, uint64_
 {
 	struct outgoing *out = worker->own;
 	struct nl_udp *count = &stream->flow->sequence.count;
-	uint64_t behind = out->due - (count->skipped += skipped) - count->sent;
+	uint64_t behind = out->schedule.due - (count->skipped += skipped) - count->sent;
 
-	if (behind > out->most) {
-		count->skipped += behind - out->most;
-		behind = out->most;
+	if (behind > out->schedule.most) {
+		count->skipped += behind - out->schedule.most;
+		behind = out->schedule.most;
 	}
 	for (int call = 0; behind > 0 && call < BATCH_CALLS; call++) {
 		uint64_t n = behind < out->batch ? behind : out->batch;
@@ -149,12 +138,12 @@ static void send_due(struct nl_worker *worker, struct nl_stream *stream, uint64_
 			return;
 		}
 		if (sent < (int64_t)n) {
-			out->next_ns = nl_now_ns() + BUSY_NS;
+			out->schedule.next_ns = nl_now_ns() + BUSY_NS;
 			return;
 		}
 	}
 	if (behind > 0)
-		out->next_ns = 0;
+		out->schedule.next_ns = 0;
 }
 
 /* Say how many datagrams there were, once the kernel has sent them: the connection does not wait for them. */
@@ -166,7 +155,7 @@ static void end_gen(struct nl_worker *worker, struct nl_stream *stream, uint64_t
 
 	if (!stream->flow->quiet_ns) {
 		stream->flow->quiet_ns = now + QUEUE_MS * NL_NS_PER_MS;
-		stream->flow->sequence.count.skipped += out->late;
+		stream->flow->sequence.count.skipped += out->schedule.late;
 	}
 	if (now < stream->flow->quiet_ns && ioctl(stream->flow->fd, SIOCOUTQ, &queued_B) == 0 && queued_B > 0)
 		return;
@@ -174,36 +163,14 @@ static void end_gen(struct nl_worker *worker, struct nl_stream *stream, uint64_t
 	nl_worker_moved(worker, stream, said ? 0 : errno);
 }
 
-/* What is due of a stream; the number of datagrams that are skipped, as they are too late. */
-static uint64_t take_turn(struct outgoing *out, uint64_t now)
-{
-	uint64_t planned_ns = (out->next_ns > out->turn_ns ? out->next_ns : out->turn_ns) + STALL_NS;
-	uint64_t step_ns = nl_sooner(now, planned_ns) - out->turn_ns, scheduled, skipped = 0;
-
-	if (!out->begin_ns)
-		out->begin_ns = now;
-	scheduled = (uint64_t)((double)(now + out->ahead_ns - out->begin_ns) * out->per_ns) + 1;
-	if (out->due)
-		out->due += 1 + (uint64_t)((double)step_ns * out->per_ns * CATCH_UP_PERCENT / 100);
-	out->due = out->due ? nl_sooner(out->due, scheduled) : scheduled;
-	if (scheduled - out->due > out->most)
-		skipped = scheduled - out->due - out->most;
-	out->due += skipped;
-	out->late = scheduled - out->due;
-	out->turn_ns = now;
-	/* what the kernel paces is half sent by then; a look at the end at least that often */
-	out->next_ns = out->begin_ns + (uint64_t)((double)scheduled / out->per_ns) - out->ahead_ns / 2;
-	out->next_ns = out->next_ns < now + SPAN_NS ? now + SPAN_NS : out->next_ns;
-	out->next_ns = nl_sooner(out->next_ns, now + ENDING_MS * NL_NS_PER_MS);
-	return skipped;
-}
-
 static void transfer_gen(struct nl_worker *worker)
 {
 	struct outgoing *out = worker->own;
-	uint64_t now = nl_now_ns(), skipped = take_turn(out, now);
+	uint64_t now = nl_now_ns(), skipped = nl_schedule_turn(&out->schedule, now);
 	int over = nl_transfer_over(worker->transfer);
 
+	/* a look at the end at least that often */
+	out->schedule.next_ns = nl_sooner(out->schedule.next_ns, now + ENDING_MS * NL_NS_PER_MS);
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
 
@@ -281,7 +248,7 @@ static int await_events(struct nl_worker *worker)
 	uint64_t until_ns = awake ? nl_now_ns() + AWAKE_NS : 0;
 
 	if (in->nap && !awake)
-		nanosleep(&(struct timespec){.tv_nsec = SPAN_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = NL_TURN_NS}, NULL);
 	do
 		in->ready = epoll_wait(in->fd, in->event, BATCH, in->nap ? 0 : in->ending ? ENDING_MS : -1);
 	while (in->ready == 0 && awake && nl_now_ns() < until_ns);
