@@ -87,7 +87,8 @@ static int nap(struct nl_worker *worker)
 	const struct outgoing *out = worker->own;
 	struct timespec at = nl_timespec(out->schedule.next_ns);
 
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	if (out->schedule.next_ns > nl_now_ns())
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 	return 0;
 }
 
