@@ -30,10 +30,12 @@ enum {
 	JOINED_BEFORE = 64,  /* and before Linux 6.9 */
 	JOINED_B = 65535,    /* of a message of datagrams that the kernel has joined */
 	JOINED_MESSAGES = 4, /* of them in a call */
-	/* A sink that sleeps for NL_TURN_NS is not woken by each datagram. What arrives meanwhile may take so much of a
-	 * receive buffer; a packet PACKET_B beside twice its own. */
+	/* A sink that sleeps is not woken by each datagram. What arrives meanwhile may take so much of a receive
+	 * buffer; a packet PACKET_B beside twice its own. It sleeps as long as that lasts at 1 GB/s, within limits. */
 	PART_OF_BUFFER = 8,
 	PACKET_B = 768,
+	NAP_MIN_NS = 50 * 1000,
+	NAP_MAX_NS = 400 * 1000,
 	/* A sink of messages that the kernel has joined, each in DENSE_NS, does not sleep before there was none for
 	 * AWAKE_NS: its processor may take ms to come back from an idle state, and the buffer is full in one. */
 	DENSE_NS = 200 * 1000,
@@ -197,6 +199,8 @@ struct incoming {
 	int fd, ready;   /* an epoll set of the datagrams and the connection of each stream */
 	uint64_t ending; /* streams whose gen has ended */
 	int nap;         /* there was something in the last turn, and not much */
+	uint64_t much_B; /* of a receive buffer in a turn; no sleep after as much */
+	uint64_t nap_ns;
 	uint64_t turn_ns; /* the last turn with something */
 	unsigned int messages;
 	struct epoll_event event[BATCH];
@@ -231,13 +235,14 @@ static int prepare_sink(struct nl_worker *worker)
 		/* twice the stream's place in the thread, plus 1 for its connection */
 		struct epoll_event of_data = {EPOLLIN, {.u64 = 2 * i}}, of_end = {EPOLLIN, {.u64 = 2 * i + 1}};
 
-		stream->flow->much_B = nl_sockopts_number(stream->flow->fd, SOL_SOCKET, SO_RCVBUF) / PART_OF_BUFFER;
+		in->much_B = nl_sockopts_number(stream->flow->fd, SOL_SOCKET, SO_RCVBUF) / PART_OF_BUFFER;
 		/* not ready before the whole number of datagrams has come, or the end */
 		setsockopt(stream->fd, SOL_SOCKET, SO_RCVLOWAT, &number_B, sizeof(number_B));
 		if (epoll_ctl(in->fd, EPOLL_CTL_ADD, stream->flow->fd, &of_data) ||
 		    epoll_ctl(in->fd, EPOLL_CTL_ADD, stream->fd, &of_end))
 			return errno;
 	}
+	in->nap_ns = nl_sooner(in->much_B < NAP_MIN_NS ? NAP_MIN_NS : in->much_B, NAP_MAX_NS);
 	prctl(PR_SET_TIMERSLACK, 1UL); /* of this thread; by default 50 us */
 	return 0;
 }
@@ -249,7 +254,7 @@ static int await_events(struct nl_worker *worker)
 	uint64_t until_ns = awake ? nl_now_ns() + AWAKE_NS : 0;
 
 	if (in->nap && !awake)
-		nanosleep(&(struct timespec){.tv_nsec = NL_TURN_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = (long)in->nap_ns}, NULL);
 	do
 		in->ready = epoll_wait(in->fd, in->event, BATCH, in->nap ? 0 : in->ending ? ENDING_MS : -1);
 	while (in->ready == 0 && awake && nl_now_ns() < until_ns);
@@ -384,7 +389,7 @@ static void transfer_sink(struct nl_worker *worker)
 		if (in->event[i].data.u64 % 2 && stream->phase == NL_MOVING)
 			read_number(worker, stream);
 		else if (stream->phase == NL_MOVING && !stream->flow->quiet_ns)
-			much |= receive_some(worker, stream) > stream->flow->much_B;
+			much |= receive_some(worker, stream) > in->much_B;
 	}
 	in->nap = in->ready > 0 && !much && dense;
 	for (uint64_t i = 0; in->ending && i < nl_worker_streams(worker); i++) {

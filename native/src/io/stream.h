@@ -23,7 +23,6 @@ struct nl_zc_pending {
 struct nl_flow {
 	int fd;        /* connected; -1: none yet */
 	uint16_t port; /* sink: of the gen's socket, from its hello */
-	uint64_t much_B; /* sink: of the receive buffer in a turn; it does not sleep after as much */
 	struct nl_sequence sequence;
 	struct nl_jitter jitter;
 	/* Sink: what has not arrived by then is lost; 0: the gen still sends. It moves by the silence with each
