@@ -7,7 +7,7 @@ The directory of a test says what it needs. A test runs once: a second run could
 tests/slow      seconds a test: executed notebooks, sites, PDFs, many charts
 tests/native    a C compiler; most need root, for network namespaces and BPF
 tests/e2e       root and the lab: namespaces, sshd, a browser
-tests/nightly   the machine for itself, emulated processors, or minutes
+tests/nightly   the machine for itself, emulated processors, or, in long, minutes of one CPU
 others          nothing: `make check` runs them
 """
 
@@ -30,13 +30,15 @@ WHOLE = ("tests/e2e", "tests/native", "tests/slow", "--durations=40")
 SIDE_BY_SIDE = (
     *("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder"),
 )
+LONG = "tests/nightly/long"
 BUILDS, SOAK = "tests/native/test_native_builds.py", "tests/native/test_native_soak.py"
 Part = tuple[tuple[str, ...], dict[str, str]]
 PARTS: dict[str, tuple[Part, ...]] = {
     "check": ((QUICK, {}),),
     "test": ((QUICK, {}), ((*WHOLE, *SIDE_BY_SIDE), {apart.WANTED: "1"})),
     "nightly": (
-        (("tests/nightly", "--durations=20"), {}),
+        ((LONG, "-n", "auto", "--dist", "loadfile"), {}),
+        (("tests/nightly", f"--ignore={LONG}", "--durations=20"), {}),
         ((BUILDS, "-k", "storm or sanitized"), {"NETLAB_SANITIZE": "thread"}),
         ((SOAK,), {"NETLAB_SOAK_S": "150"}),
     ),

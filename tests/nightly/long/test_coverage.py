@@ -1,6 +1,6 @@
 """Intervals have their nominal coverage, also of a study that stops early, as in the docs.
 
-    python tests/nightly/test_coverage.py    # prints the tables of docs/precision.md
+    python tests/nightly/long/test_coverage.py    # prints the tables of docs/precision.md
 
 Cells, mean ratios and campaigns are simulated: their true goodput and true ratios are 1.
 """
@@ -19,7 +19,7 @@ from netlab.analysis.cells import CELL_KEYS, LOOK_SHARE, Interval, half_width_pe
 from netlab.analysis.effects import mean_ratio, without_rounds
 from netlab.study.base import Precision
 
-PAGE = Path(__file__).parents[2] / "docs" / "precision.md"
+PAGE = Path(__file__).parents[3] / "docs" / "precision.md"
 NOISES = ("normal", "heavy tails", "skewed")
 LEVEL = 1 - 0.05 * LOOK_SHARE
 
