@@ -15,7 +15,9 @@ fills its window. A busy machine may prevent that, and then the kernel raises th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import os
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +63,19 @@ CASES = {
     ),
     "reno": Case(RENO, "aimd", 200),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def awake() -> Iterator[None]:
+    """Busy loops that yield to all else: a virtual CPU that has slept wakes milliseconds late."""
+    loop = ("sh", "-c", "while :; do :; done")
+    cpus = map(str, os.sched_getaffinity(0))
+    idle = [("timeout", "900", "chrt", "-i", "0", "taskset", "-c", cpu, *loop) for cpu in cpus]
+    running = [subprocess.Popen(argv) for argv in idle]
+    yield
+    for process in running:
+        process.terminate()
+        process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +251,7 @@ def test_fast_settles_with_alpha_packets_queued_and_halves_at_a_loss(core_gensin
 
     A super-packet leaves and a burst of acknowledgements refills the queue, so a single look at it
     finds more or less by a burst; the median does not. A delay of the machine is a queue to a law
-    that goes by delay, so the run of three with the median queue counts.
+    that goes by delay, so CPUs are kept awake, and the run of three with the median queue counts.
     """
     parameters = {"alpha_packets": alpha, "gamma_millionths": round(gamma * 1e6)}
 
