@@ -169,6 +169,7 @@ class Site:
             self.servers[name].kill()
             self.servers[name].wait()
             until(lambda: ":22 " not in run(*self.inside(name, "ss", "-Htln")))
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # gone after a lab that had made it
         config, log = self.state / name / "sshd_config", self.state / name / "sshd.log"
         sshd = f"{prefix} {SSHD} -D -f {config} -E {log}"
         self.servers[name] = subprocess.Popen(self.inside(name, "sh", "-c", sshd))
