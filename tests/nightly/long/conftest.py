@@ -1,4 +1,4 @@
-"""Fixtures of the native tests."""
+"""Of the native tests only the build: their network namespace is not for all of a night."""
 
 from tests.native.conftest import build
 

@@ -1,7 +1,7 @@
 """A study between a host of this architecture and one of another: kernel, processor and userland.
 
 Words of other sizes and byte orders are tested program by program, in
-``tests/nightly/test_architectures.py``."""
+``tests/nightly/native/test_architectures.py``."""
 
 from __future__ import annotations
 
