@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,12 +30,12 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     extra = {key for row in rows for key in row} - {c.name for c in columns}
     if extra:
         raise NetlabError(f"unknown columns in a record: {sorted(extra)}", code="E-RESULTS-005")
-    values = {
-        c.name: [c.default if row.get(c.name) is None else row[c.name] for row in rows]
-        for c in columns
-    }
-    # as objects: pandas would infer float for an integer column with a gap, and lose bytes
-    return checked(pd.DataFrame(values, dtype=object), columns)
+    arrays = {}
+    for c in columns:
+        values = (c.default if row.get(c.name) is None else row[c.name] for row in rows)
+        # as objects: pandas would infer float for an integer column with a gap, and lose bytes
+        arrays[c.name] = _converted(np.fromiter(values, object), c)
+    return pd.DataFrame(arrays)
 
 
 def joined(parts: list[dict], columns: tuple[Column, ...]) -> pd.DataFrame:
@@ -57,7 +58,8 @@ def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
         if not (missing or unknown):
             reason = "columns are out of order or given twice"
         raise _misfit(reason, code="E-RESULTS-001")
-    return pd.DataFrame({c.name: _converted(frame[c.name], c).array for c in columns}, frame.index)
+    arrays = {c.name: _converted(frame[c.name], c) for c in columns}
+    return pd.DataFrame(arrays, frame.index)
 
 
 _KINDS = {
@@ -67,39 +69,46 @@ _KINDS = {
     "datetime64[ns, UTC]": ("datetime", "datetime64"),
 }
 """Kinds of values, as pandas infers them, that a column of each type takes."""
-_WITH_GAPS = {"int64": "Int64", "float64": "Float64", "bool": "boolean"}
+_DTYPES = {name: pd.api.types.pandas_dtype(name) for name in _KINDS}
+_WITH_GAPS = _DTYPES | {"int64": pd.Int64Dtype(), "float64": pd.Float64Dtype()}
+_WITH_GAPS |= {"bool": pd.BooleanDtype()}
 
 
-def _converted(values: pd.Series, column: Column) -> pd.Series:
-    """The values of a column in its type; None, NaN and NA are missing, NaT among times."""
+def _converted(values: Any, column: Column) -> Any:
+    """An array of the values in their column's type; None, NaN, NA and NaT are missing."""
+    dtype = _DTYPES[column.dtype]
     try:
-        converted = values if values.dtype == column.dtype else _in_type(values, column)
-        if not column.nullable and converted.isna().any():
+        array = values.array if values.dtype == dtype else _in_type(values, column)
+        if not column.nullable and array.isna().any():
             raise _misfit(f"column {column.name!r} lacks a value", code="E-RESULTS-003")
-        if column.dtype == "float64" and np.isinf(converted.to_numpy(float, na_value=0)).any():
+        if column.dtype != "float64":
+            return array.astype(dtype, copy=False)
+        numbers = array.to_numpy(float, na_value=np.nan)
+        if np.isinf(numbers).any():
             raise _unlike(column, values)
-        return converted.astype(column.dtype)
+        return numbers
     except (ValueError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())[:200]
         raise _misfit(f"column {column.name!r}: {reason}", code="E-RESULTS-004") from None
 
 
-def _in_type(values: pd.Series, column: Column) -> pd.Series:
+def _in_type(values: Any, column: Column) -> Any:
     """The values in the column's type or in its variant with gaps."""
     kind = pd.api.types.infer_dtype(values)
     if kind == "datetime":
-        # of objects: `astype` would take times without a zone, or some among others, for UTC
-        values = values.infer_objects()
+        # of objects: pandas would take times without a zone, or some among others, for UTC
+        values = pd.Series(values, dtype=object).infer_objects()
         kind = "mixed" if values.dtype == object and values.notna().any() else kind
-    if kind == "floating" and values.isna().all():
+    if kind == "floating" and pd.isna(values).all():
         kind = "empty"
     if kind not in (*_KINDS[column.dtype], "empty"):
         raise _unlike(column, values)
-    return values.astype(_WITH_GAPS.get(column.dtype, column.dtype))
+    return pd.array(values, dtype=_WITH_GAPS[column.dtype])
 
 
-def _unlike(column: Column, values: pd.Series) -> NetlabError:
-    reason = f"is {column.dtype} and holds {shown(values.dropna().tolist())}"
+def _unlike(column: Column, values: Any) -> NetlabError:
+    held = values[~pd.isna(values)].tolist()
+    reason = f"is {column.dtype} and holds {shown(held)}"
     return _misfit(f"column {column.name!r} {reason}", code="E-RESULTS-002")
 
 

@@ -131,6 +131,11 @@ def test_a_value_that_would_change_its_meaning_is_refused(key, value):
     assert "\n" not in str(caught.value)
 
 
+def test_an_integer_beside_a_gap_loses_no_byte():
+    frame = frame_of([record(sent_B=2**53 + 1), record(sent_B=float("nan"))])
+    assert frame["sent_B"].tolist() == [2**53 + 1, pd.NA]
+
+
 def test_unknown_and_missing_columns_and_another_order_are_refused_but_gaps_where_they_may_be():
     row = record()
     del row["rtt_us"]
