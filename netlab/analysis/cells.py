@@ -251,12 +251,11 @@ class Cells:
     def __call__(
         self, runs: pd.DataFrame, intervals: pd.DataFrame | None = None, study: Study | None = None
     ) -> pd.DataFrame:
-        parts = _by_cell(valid(runs), "goodput_MBps", "bus_MBps", "run_id")
-        everything = _by_cell(runs, "flags", "goodput_MBps", "sent_MBps", "bus_MBps")
+        parts, whole, every = (_by_cell(some) for some in (valid(runs), ended(runs), runs))
         described, samples, none = _described(runs, study), _samples(intervals, parts), runs.head(0)
         rows = [
-            self._row(key, parts.get(key, none), everything.get(key, none), samples, described)
-            for key in dict.fromkeys([*_design(study, everything), *everything])
+            self._row(key, [of.get(key, none) for of in (parts, whole, every)], samples, described)
+            for key in dict.fromkeys([*_design(study, every), *every])
         ]
         frame = pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
         counts = {"mtu_B": "int64", "streams": "int64", "n_valid": "int64", "n_flagged": "int64"}
@@ -267,17 +266,18 @@ class Cells:
             frame = frame.join(medians, on=list(CELL_KEYS)) if len(medians) else frame
         return frame
 
-    def _row(self, key, part, every, samples, described) -> dict:
+    def _row(self, key, runs, samples, described) -> dict:
+        part, whole, every = runs
         n, values = len(part), part["goodput_MBps"].to_numpy(dtype=float)
         row = {**described[key[0]], **dict(zip(CELL_KEYS, key, strict=True))}
         row |= {"n_valid": n, "n_flagged": len(every) - n, "interval_from": FROM_NOTHING}
         row |= {"disturbed": "", "missing_because": ""}
         if n == 0:
-            part, row["missing_because"] = ended(every), missing_reason(every["flags"].tolist())
-            if len(part):
-                row["disturbed"] = ", ".join(flags_in(part["flags"]))
-                row["disturbed_MBps"] = float(_rates(part).median())
-                row["bus_MBps"] = _bus(part, row)
+            row["missing_because"] = missing_reason(every["flags"].tolist())
+            if len(whole):
+                row["disturbed"] = ", ".join(flags_in(whole["flags"]))
+                row["disturbed_MBps"] = float(_rates(whole).median())
+                row["bus_MBps"] = _bus(whole, row)
             return row
         found = log_interval(values, self.confidence)
         mean = found.mean
@@ -376,9 +376,10 @@ _FLOATS = (
 )
 
 
-def _by_cell(runs: pd.DataFrame, *columns: str) -> dict[tuple, pd.DataFrame]:
-    """Some columns of the runs of each cell; with all columns it takes four times as long."""
-    of_cells = runs[[*CELL_KEYS, *columns]].groupby(list(CELL_KEYS), sort=False)
+def _by_cell(runs: pd.DataFrame) -> dict[tuple, pd.DataFrame]:
+    """The runs of each cell; with all columns it takes four times as long."""
+    needed = [*CELL_KEYS, "run_id", "flags", "goodput_MBps", "sent_MBps", "bus_MBps"]
+    of_cells = runs[needed].groupby(list(CELL_KEYS), sort=False)
     return dict(list(of_cells))
 
 

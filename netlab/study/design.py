@@ -73,10 +73,10 @@ from netlab.study.tunings import (
     check_moot,
     check_tunings,
     contents,
-    resolved,
+    own_tunings,
 )
 from netlab.tuning.knobs import key
-from netlab.tuning.profiles import AS_FOUND, Profile
+from netlab.tuning.profiles import AS_FOUND, Profile, load_profile
 from netlab.units import IPV4_HEADER_B, UDP_HEADER_B
 
 
@@ -489,9 +489,10 @@ class Study(Model, title="A study"):
 
         It records the settings that any level records, so that levels can be compared.
         """
-        levels = [resolved(self, self.profile(host, level.name)) for level in self.tunings]
+        own = own_tunings(self)
+        names = (*(level.name for level in self.tunings), tuning)
+        *levels, chosen = (load_profile(self.profile(host, name), own=own) for name in names)
         records = dict.fromkeys(chain.from_iterable(level.records for level in levels))
-        chosen = resolved(self, self.profile(host, tuning))
         return chosen.model_copy(update={"records": tuple(records)})
 
     def in_lab(self, path: str) -> bool:

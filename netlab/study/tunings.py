@@ -205,14 +205,17 @@ def fixed_buffer_text(study: Study, group: Group, knobs: tuple[str, ...]) -> str
 
 def check_moot(study: Study) -> Iterator[ValueError]:
     """Tunings of which every knob is moot for every group that takes them."""
+    own = own_tunings(study)
     for index, level in enumerate(study.tunings):
+        if level.mtus_B is not None:
+            continue
         taken = [
-            (group, study.tuning_profile(host, level.name))
+            (group, load_profile(study.profile(host, level.name), own=own))
             for group in study.groups
             if group.tunings is None or level.name in group.tunings
             for host in (group.sender, study.receiver(group))
         ]
-        if level.mtus_B is None and all(is_moot(study, *one) for one in taken):
+        if all(is_moot(study, *one) for one in taken):
             group, profile = taken[0]
             text = fixed_buffer_text(study, group, moot_knobs(study, group, profile))
             yield misplaced(text, ("tunings", index), level.name, code="E-STUDY-088")
