@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -43,9 +44,15 @@ def probed(row: dict) -> bool:
     return True
 
 
+def measured(change: Callable[[dict], bool] | None = None) -> Measured:
+    """The openlab study with two of its groups, as a page draws a chart or two of each."""
+    study = synthetic.openlab()
+    return synthetic.measured(study.model_copy(update={"groups": study.groups[:2]}), change=change)
+
+
 @pytest.fixture(scope="module")
 def m() -> Measured:
-    return synthetic.measured(change=probed)
+    return measured(probed)
 
 
 def test_a_cell_has_the_medians_of_its_probe(m):
@@ -61,7 +68,7 @@ def test_a_cell_of_datagrams_has_their_medians_and_no_latency():
         row |= {"lost_percent": 1.0 * row["round"], "jitter_us": 5.0, "loss_burst_max": 2}
         return True
 
-    of_udp = synthetic.measured(change=lost)
+    of_udp = measured(lost)
     assert {*FURTHER[DATAGRAMS]} <= {*of_udp.cells.columns}
     assert not {*FURTHER[LATENCY]} & {*of_udp.cells.columns}
     assert (of_udp.cells["lost_percent"] == of_udp.runs["round"].median()).all()
@@ -114,7 +121,7 @@ def test_the_answer_has_the_reach_of_what_loads_add(m):
 
 
 def test_a_study_without_a_probe_shows_nothing_of_it():
-    plain = synthetic.measured()
+    plain = measured()
     assert "No cell" in front.added_latency(plain).text
     assert tuple(Cells()(plain.runs).columns) == CELL_COLUMNS
     assert (
@@ -131,7 +138,7 @@ def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_tabl
             row["flags"] = "interference"
         return probed(row) and row["streams"] in (1, 4) and row["group"] == GROUP
 
-    m = synthetic.measured(change=disturbed)
+    m = measured(disturbed)
     (group,) = pages.charts_of(LATENCY, m)
     frame = with_further(LATENCY, m.cells, m.runs)
     ax = cells.latency(frame, cells.row_labels(frame, m.study))
@@ -152,19 +159,19 @@ def test_a_probe_over_tcp_has_a_chart_and_a_table_of_its_own():
         row["tcp_rtt_loaded_p99_us"] = 5000.0
         return row["group"] == GROUP
 
-    m = synthetic.measured(change=over_tcp)
+    m = measured(over_tcp)
     assert set(m.cells["tcp_rtt_loaded_p50_us"].dropna()) == {3000}
     (page,) = pages._latency(m)
     assert [title for _, title in page.contents] == ["Over TCP"]
     (gallery,) = pages.charts_of(OVER_TCP, m).values()
     assert "added latency over TCP over goodput" in gallery.charts[0].alt
     assert ": 2.9 ms at" in gallery.charts[0].alt and gallery.charts[0].alt in page.body
-    both = synthetic.measured(change=lambda row: over_tcp(row) and probed(row))
+    both = measured(lambda row: over_tcp(row) and probed(row))
     assert "Over TCP" in [title for _, title in pages._latency(both)[0].contents]
 
 
 def test_the_cells_with_the_most_latency_have_their_median_run_over_time():
-    m = synthetic.measured(change=lambda row: probed(row) and row["group"] == GROUP)
+    m = measured(lambda row: probed(row) and row["group"] == GROUP)
     intervals = synthetic.intervals_of(m.runs, m.study)
     rtts = {"rtt_p50_us": 1000 * intervals["t_s"], "rtt_p99_us": 9000.0}
     with_rtts = replace(m, intervals=intervals.assign(**rtts))
@@ -188,7 +195,7 @@ def costs(dear: str, added_ms: dict[str, float], drift_ms: float = 0.0) -> Measu
         row["added_latency_us"] = 1e3 * added
         return row["streams"] == 1
 
-    return synthetic.measured(change=change)
+    return measured(change)
 
 
 def test_a_step_that_gains_goodput_and_costs_latency_is_a_finding_with_both_intervals():
