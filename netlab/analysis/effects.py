@@ -163,9 +163,9 @@ def steps(
     within = () if factor in ("direction", "sender") else ("group",)
     context = [*within, *(c for c in CONTEXT if c != factor)]
     # Without the other columns: splitting all of them takes ten times as long.
-    needed = good[list(dict.fromkeys([*context, factor, "round", *values]))]
+    needed = good.set_index("round")[list(dict.fromkeys([*context, factor, *values]))]
     for key, part in needed.groupby(context, sort=False):
-        by_level = dict(list(part.set_index("round").groupby(factor)))
+        by_level = dict(list(part.groupby(factor)))
         for a, b in pairwise(level for level in levels if level in by_level):
             step = (factor, level_text(a), level_text(b))
             named = dict(zip((*context, *STEP), (*key, *step), strict=True))

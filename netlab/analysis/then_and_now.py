@@ -231,13 +231,10 @@ NOTHING, GROUPS = pd.Series(dtype=float), ["group_a", "group_b"]
 
 
 def _compared(part: pd.DataFrame, goodputs: dict, level: float) -> dict | None:
-    both = [
-        tuple(
-            goodputs.get(tuple(pair[name + end] for name in CELL_KEYS), NOTHING)
-            for end in ("_a", "_b")
-        )
-        for pair in part.to_dict("records")
-    ]
+    names = ([name + end for name in CELL_KEYS] for end in ("_a", "_b"))
+    keys = (part[each].itertuples(index=False, name=None) for each in names)
+    sides = ([goodputs.get(key, NOTHING) for key in of_side] for of_side in keys)
+    both = list(zip(*sides, strict=True))
     rounds = np.array([min(map(len, each)) for each in both])
     # With one round the ratio is shown without an interval.
     kept = rounds > 1 if (rounds > 1).any() else rounds > 0
