@@ -167,7 +167,7 @@ class Requests:
             try:
                 answer = self._channel.receive(self._timeout_s)
             except TimeoutError as error:
-                message = f"the host did not answer in {self._timeout_s:g} s"
+                message = f"the host did not answer in {self._timeout_s:g} s; {AFTERWARDS}"
                 raise TuningError(message, code="E-TUNING-002") from error
             except (EOFError, OSError, ValueError) as error:
                 message = f"the connection to the host is gone: {error}; {AFTERWARDS}"
