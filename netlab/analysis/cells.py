@@ -191,10 +191,10 @@ def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
     return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(n))
 
 
-def window_rates(intervals: pd.DataFrame) -> np.ndarray:
-    """Goodput of one run in each sample of its window, MB/s, summed over streams and directions."""
+def window_rates(intervals: pd.DataFrame) -> pd.Series:
+    """Goodput in each sample of a run's window, MB/s, summed over streams and directions."""
     inside = intervals[intervals["in_window"]]
-    return timelines(inside)["goodput_MBps"].to_numpy(dtype=float)
+    return timelines(inside).set_index("run_id")["goodput_MBps"]
 
 
 def timelines(intervals: pd.DataFrame) -> pd.DataFrame:
@@ -421,8 +421,8 @@ def _samples(intervals: pd.DataFrame | None, parts: dict) -> dict[str, np.ndarra
     if intervals is None or intervals.empty:
         return {}
     single = {part["run_id"].iloc[0] for part in parts.values() if len(part) == 1}
-    wanted = intervals[intervals["run_id"].isin(single)]
-    return {run_id: window_rates(part) for run_id, part in wanted.groupby("run_id", sort=False)}
+    rates = window_rates(intervals[intervals["run_id"].isin(single)])
+    return {run_id: part.to_numpy(dtype=float) for run_id, part in rates.groupby(level=0)}
 
 
 def missing_reason(all_flags: Sequence[str | None]) -> str:

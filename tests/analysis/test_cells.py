@@ -159,11 +159,11 @@ def test_window_rates_sum_streams_and_directions_and_skip_the_warm_up(openlab):
     only = synthetic.only(group=("Linux64 <-> Linux64",), streams=(4,), round=(1,))
     runs = synthetic.runs_of(openlab, change=only).head(1)
     samples = synthetic.intervals_of(runs, openlab, noise=0)
-    rates, whole = window_rates(samples), np.full(4, runs["goodput_MBps"].iloc[0])
+    rates, whole = window_rates(samples).to_numpy(), np.full(4, runs["goodput_MBps"].iloc[0])
     assert rates == pytest.approx(whole, rel=1e-5)
     # a sample that a stream lacks does not lower the sum
     last = samples[(samples.stream == 2) & (samples.t_s == samples.t_s.max())].index[:1]
-    assert window_rates(samples.drop(last)) == pytest.approx(whole[:3], rel=1e-5)
+    assert window_rates(samples.drop(last)).to_numpy() == pytest.approx(whole[:3], rel=1e-5)
 
 
 def test_batches_are_wider_than_samples_taken_for_independent():
