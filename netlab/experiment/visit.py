@@ -214,8 +214,6 @@ def run_visit(
         results = _Results(visit, store, part)
         require({run.group.generator for run in visit.runs}, context["generators"])
         copies = Copies.of(study, visit.path, endpoints, store.directory, campaign)
-        # what a wait leaves is shorter than a reading
-        span = LoadSpan.of(endpoints) if wait_s >= SPAN_S else None
         trials = Trials(
             study, visit, endpoints, context, Emulation.of(study, visit.link, lab), copies, campaign
         )
@@ -223,8 +221,9 @@ def run_visit(
         held = tuned_ends(study, endpoints, groups, visit.tuning, visit.mtu_B)
         trials.controls = stack.enter_context(held)
         trials.check_path()
-        if span is not None:
-            waited_s = wait_until_quiet(span, study.noise, wait_s, say=note)
+        if wait_s >= SPAN_S:  # what an earlier wait leaves may be shorter than a reading
+            # after the work on the hosts, which their sshd does and which is not a stranger's
+            waited_s = wait_until_quiet(LoadSpan.of(endpoints), study.noise, wait_s, say=note)
             announce(f"{WAITED}{waited_s:.3f}")
         take = partial(results.measure, trials, progress)
         try:
