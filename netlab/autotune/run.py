@@ -21,7 +21,7 @@ from netlab.autotune.search import Search, SearchResult
 from netlab.errors import NetlabError, RunError
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab, tuned_ends
 from netlab.experiment.trial import Emulation, core_run, link_MBps, measured, run_of, setting_of
-from netlab.experiment.visit import LoadSpan, stable_facts, wait_until_quiet
+from netlab.experiment.visit import LoadReader, stable_facts, wait_until_quiet
 from netlab.generators import TrialResult
 from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
 from netlab.study import Group, Study, Timing
@@ -246,7 +246,7 @@ def autotune(
         )
         if ask.study.noise.wait:
             wait_s = min(ask.study.noise.wait, WAIT_SHARE * ask.seconds)
-            wait_until_quiet(LoadSpan.of(endpoints), ask.study.noise, wait_s, say=say)
+            wait_until_quiet(LoadReader.of(endpoints), ask.study.noise, wait_s, say=say)
         if now() + path.run_s > end_s:
             text = f"the hosts were ready only after {now() - began_s:.0f} s"
             raise NetlabError(text, code="E-AUTOTUNE-015")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import pandas as pd
@@ -75,32 +75,29 @@ class HostLoad:
         return f"{self.host}: {text}{steal}"
 
 
-@dataclass
-class LoadSpan:
-    """A span in which work of others is read on each host; it begins when it is made."""
+@dataclass(frozen=True)
+class LoadReader:
+    """Reads the work of others on each host."""
 
     ends: Sequence[RunEnd]
     now: Callable[[], float] = time.monotonic
     pause: Callable[[float], None] = time.sleep
 
-    def __post_init__(self) -> None:
-        self.before = [snapshot(end, others=True) for end in self.ends]
-        self.began_s = self.now()
-
     @classmethod
-    def of(cls, endpoints: dict[str, Endpoint]) -> LoadSpan:
-        """Begin one on the machines of a path."""
+    def of(cls, endpoints: dict[str, Endpoint]) -> LoadReader:
+        """Reads it on the machines of a path."""
         one = one_machine({name: endpoint.facts for name, endpoint in endpoints.items()})
         return cls([side_of(endpoint) for endpoint in endpoints.values()][: 1 if one else None])
 
     def loads(self) -> list[HostLoad]:
-        """Work of others on each host, over `SPAN_S` at least."""
-        self.pause(max(0.0, self.began_s + SPAN_S - self.now()))
+        """Work of others on each host, over `SPAN_S`."""
+        before = [snapshot(end, others=True) for end in self.ends]
+        self.pause(SPAN_S)
         after = [snapshot(end, others=True) for end in self.ends]
         reports = [late["others"] for late in after]
         own = own_processes([others for others in reports if others])
         loads = []
-        for end, early, late, others in zip(self.ends, self.before, after, reports, strict=True):
+        for end, early, late, others in zip(self.ends, before, after, reports, strict=True):
             meter = difference(early, late)
             steal = others_load(meter, own_us(meter))["steal_percent"]
             foreign = load_of(others, len(meter["cpu"]), own) if others else None
@@ -109,12 +106,12 @@ class LoadSpan:
 
 
 def wait_until_quiet(
-    span: LoadSpan, noise: Noise, at_most_s: float, *, say: Callable[[str], None]
+    reader: LoadReader, noise: Noise, at_most_s: float, *, say: Callable[[str], None]
 ) -> float:
     """Say what else uses the hosts; if that is beyond a limit, wait until it is not."""
-    began_s, quiet, first = span.began_s, 0, True
+    began_s, quiet, first = reader.now(), 0, True
     while True:
-        loads = span.loads()
+        loads = reader.loads()
         loud = [load for load in loads if load.is_beyond(noise)]
         if first:
             wait = f"; waiting for quiet, {at_most_s:.0f} s at most" if loud else ""
@@ -123,12 +120,11 @@ def wait_until_quiet(
             if not loud:
                 return 0.0
         first, quiet = False, 0 if loud else quiet + 1
-        waited_s = span.now() - began_s
+        waited_s = reader.now() - began_s
         if quiet == QUIET_SPANS or waited_s + SPAN_S > at_most_s:
             if loud:
                 say(f"not quiet after {waited_s:.0f} s: {loud[0].text}; measuring all the same")
             return waited_s
-        span = replace(span)  # begins another one
 
 
 SAVE_EVERY_S = 5.0
@@ -223,7 +219,7 @@ def run_visit(
         trials.check_path()
         if wait_s >= SPAN_S:  # what an earlier wait leaves may be shorter than a reading
             # after the work on the hosts, which their sshd does and which is not a stranger's
-            waited_s = wait_until_quiet(LoadSpan.of(endpoints), study.noise, wait_s, say=note)
+            waited_s = wait_until_quiet(LoadReader.of(endpoints), study.noise, wait_s, say=note)
             announce(f"{WAITED}{waited_s:.3f}")
         take = partial(results.measure, trials, progress)
         try:

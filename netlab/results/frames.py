@@ -70,8 +70,7 @@ _KINDS = {
 }
 """Kinds of values, as pandas infers them, that a column of each type takes."""
 _DTYPES = {name: pd.api.types.pandas_dtype(name) for name in _KINDS}
-_WITH_GAPS = _DTYPES | {"int64": pd.Int64Dtype(), "float64": pd.Float64Dtype()}
-_WITH_GAPS |= {"bool": pd.BooleanDtype()}
+_GAPPED = {"int64": pd.Int64Dtype(), "float64": pd.Float64Dtype(), "bool": pd.BooleanDtype()}
 
 
 def _converted(values: Any, column: Column) -> Any:
@@ -103,7 +102,7 @@ def _in_type(values: Any, column: Column) -> Any:
         kind = "empty"
     if kind not in (*_KINDS[column.dtype], "empty"):
         raise _unlike(column, values)
-    return pd.array(values, dtype=_WITH_GAPS[column.dtype])
+    return pd.array(values, dtype=_GAPPED.get(column.dtype, _DTYPES[column.dtype]))
 
 
 def _unlike(column: Column, values: Any) -> NetlabError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netlab.experiment.visit import QUIET_SPANS, SPAN_S, HostLoad, LoadSpan, wait_until_quiet
+from netlab.experiment.visit import QUIET_SPANS, SPAN_S, HostLoad, LoadReader, wait_until_quiet
 from netlab.measure.exchange import RunEnd
 from netlab.measure.flags import TICK_US, ForeignLoad
 from netlab.study import Noise
@@ -75,8 +75,8 @@ BUSY = "left: other programs use {:.1f} % of the CPUs, most of it make (process 
 def waited(machine: Machine, at_most_s: float = 60.0, **noise: float) -> tuple[float, list[str]]:
     said: list[str] = []
     end = RunEnd("left", machine, "198.18.0.1", "data", 0, 0)
-    span = LoadSpan([end], now=machine.now, pause=machine.pause)
-    wait = wait_until_quiet(span, Noise(**noise), at_most_s, say=said.append)
+    reader = LoadReader([end], now=machine.now, pause=machine.pause)
+    wait = wait_until_quiet(reader, Noise(**noise), at_most_s, say=said.append)
     return wait, said
 
 
