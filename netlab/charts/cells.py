@@ -10,7 +10,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
@@ -406,12 +405,11 @@ def ceiling(
     names = [f"{labels[tuning]}, {mtu_B} B" for tuning, mtu_B in wide.index]
     values, hollow = (wide[name].to_numpy(float) for name in ("percent_of_bus", "hollow"))
     ax = ax or drawing.new_axes((6.4, 1.2 + HEAT_ROW_IN * len(names)))
-    sns.heatmap(
+    drawing.heat_map(
         values,
         ax=ax,
         vmin=0,
         vmax=100,
-        cmap="cividis",
         annot=np.array([["" if math.isnan(v) else f"{v:.0f}" for v in row] for row in values]),
         fmt="",
         linewidths=1,

@@ -16,7 +16,6 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib import rcsetup
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -28,8 +27,6 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import NullFormatter, NullLocator
 from matplotlib.typing import ColorType
-from scipy.optimize import isotonic_regression
-from seaborn.utils import relative_luminance
 
 from netlab.files.tables import csv_of
 
@@ -50,12 +47,16 @@ MOST_ROOM = 0.5
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:
     """Move positions apart until neighbours are ``gap`` apart, as little as possible."""
-    # less their ranks times the gap, they only have to rise: a regression in the least squares
+    # less their ranks times the gap, they only have to rise: an isotonic regression, here by its
+    # formula of mean values, as scipy.optimize takes as long to import as a figure to draw
     order = np.argsort(positions, kind="stable")
     ranks = gap * np.arange(len(order))
+    sums = np.cumsum([0, *np.asarray(positions, float)[order] - ranks])
     placed = np.zeros(len(order))
-    if len(order):
-        placed[order] = isotonic_regression(np.asarray(positions, float)[order] - ranks).x + ranks
+    for i in range(len(order)):
+        starts, ends = np.arange(i + 1)[:, None], np.arange(i, len(order)) + 1
+        placed[order[i]] = ((sums[ends] - sums[starts]) / (ends - starts)).min(axis=1).max()
+    placed[order] += ranks
     return placed.tolist()
 
 
@@ -483,26 +484,41 @@ def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]
 def text_colour(colour: ColorType) -> str:
     """A line's colour, darkened until text in it has a contrast of 4.5:1 on white."""
     channels = mpl.colors.to_rgb(colour)
-    while 1.05 / (relative_luminance(channels) + 0.05) < 4.5:
+    while 1.05 / (_luminance(channels) + 0.05) < 4.5:
         red, green, blue = channels
         channels = (0.95 * red, 0.95 * green, 0.95 * blue)
     return mpl.colors.to_hex(channels)
 
 
+def _luminance(channels: Sequence[float]) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+    shares = np.array(channels)
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def heat_map(values: np.ndarray, **options: Any) -> None:
+    """Draw a heat map with seaborn."""
+    import seaborn as sns  # half of the time that a notebook's first cell takes, were it above
+
+    sns.heatmap(values, cmap="cividis", **options)
+
+
 CHART_SIZE_IN = (6.4, 3.9)
 SMALL_CHART_SIZE_IN = (3.7, 3.0)
 
-_RC = mpl.rc_params_from_file(
-    Path(__file__).with_name("netlab.mplstyle"), use_default_template=False
-)
+_STYLE = Path(__file__).with_name("netlab.mplstyle")
+_RC: dict = {
+    **mpl.rc_params_from_file(_STYLE, use_default_template=False),
+    "axes.prop_cycle": rcsetup.cycler(color=PALETTE),
+    "patch.facecolor": PALETTE[0],
+}
 
 
 @contextmanager
 def theme() -> Iterator[None]:
     """Context and decorator with netlab's theme; global settings stay unchanged."""
-    base: dict = {**sns.plotting_context("notebook"), **sns.axes_style("ticks")}
-    colours = {"axes.prop_cycle": rcsetup.cycler(color=PALETTE), "patch.facecolor": PALETTE[0]}
-    with mpl.rc_context(base | colours | dict(_RC)):
+    with mpl.rc_context(_RC):
         yield
 
 

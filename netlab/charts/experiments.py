@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -17,7 +16,15 @@ from netlab.analysis.compare import CANNOT_TELL
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric
 from netlab.charts import forest
 from netlab.charts.chart import Panels, describe
-from netlab.charts.drawing import CEILING_COLOUR, OTHERS, mtu_styles, new_axes, other_style, theme
+from netlab.charts.drawing import (
+    CEILING_COLOUR,
+    OTHERS,
+    heat_map,
+    mtu_styles,
+    new_axes,
+    other_style,
+    theme,
+)
 from netlab.errors import check
 
 # Chart of a search: loss of each candidate against the best of its race, and its outcome.
@@ -222,12 +229,11 @@ def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = ax or new_axes((side_in + 0.8, side_in))
     span = max(10.0, float(np.nanmax(np.abs(values - 100))))
     label = {"label": "goodput, % of the median link"}
-    sns.heatmap(
+    heat_map(
         values,
         ax=ax,
         vmin=100 - span,
         vmax=100 + span,
-        cmap="cividis",
         annot=len(names) <= ANNOTATED,
         fmt=".0f",
         annot_kws={"fontsize": 7},

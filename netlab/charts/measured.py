@@ -10,7 +10,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
@@ -224,8 +223,7 @@ def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = ax or drawing.new_axes((drawing.CHART_SIZE_IN[0], 2.6))
     if len(took):
         reach = (0, max(float(took.max()), OVERHEAD_LIMIT_S) * 1.05)
-        bars: dict[str, Any] = {"bins": 60, "binrange": reach, "color": drawing.COUNT_COLOUR}
-        sns.histplot(x=took.to_numpy(), ax=ax, linewidth=0, **bars)
+        ax.hist(took, bins=60, range=reach, color=drawing.COUNT_COLOUR, alpha=0.75, linewidth=0)
     ax.axvline(OVERHEAD_LIMIT_S, color=drawing.CEILING_COLOUR, linestyle=(0, (1, 1)))
     ax.annotate(f"limit {OVERHEAD_LIMIT_S:g} s", xy=(OVERHEAD_LIMIT_S, 1),
                 xycoords=("data", "axes fraction"), xytext=(3, -9), textcoords="offset points",
