@@ -151,7 +151,7 @@ def measure(
     from netlab.notebooks.kernel import Kernel
 
     # what a visit needs is imported while this process makes the lab
-    needed = "netlab.face.block, netlab.face.study, netlab.notebooks.execution"
+    needed = "netlab.face.block, netlab.face.study, netlab.notebooks.parameters"
     with Kernel(f"import {needed}") as kernel:
         from netlab.experiment.campaign import run_study
         from netlab.experiment.progress import Progress

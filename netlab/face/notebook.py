@@ -162,7 +162,7 @@ def check_parameters(
     Traceback (most recent call last):
     netlab.errors.BadInput: parameters: quick: must be bool (found 'yes')
     """
-    from netlab.notebooks.execution import check
+    from netlab.notebooks.parameters import check
 
     check(namespace, **kinds)
 

@@ -10,13 +10,14 @@ from refusals import refused
 
 from netlab.errors import BadInput, NetlabError
 from netlab.notebooks import kernel as kernels
-from netlab.notebooks.execution import check, declared, execute, names_checked
+from netlab.notebooks.execution import declared, execute, names_checked
 from netlab.notebooks.kernel import Kernel
+from netlab.notebooks.parameters import check
 from netlab.notebooks.progress import SilentNotebook
 
 DEFAULTS = 'study = "openlab"\nrepeats = 3\nseconds = 1.0\nquick = False\nseed: int | None = None'
 CHECK = (
-    "from netlab.notebooks.execution import check\n"
+    "from netlab.notebooks.parameters import check\n"
     "check(globals(), study=str, repeats=int, seconds=float, quick=bool, seed=(int, type(None)))"
 )
 
