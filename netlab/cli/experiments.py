@@ -279,7 +279,6 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     # Import what takes long after the options are validated.
     from netlab.charts.chart import save
     from netlab.charts.experiments import ratio_panels
-    from netlab.qualify.bench_report import Conclusions, samples_of
     from netlab.results.store import Store
 
     place = results or paths.results_dir("bench")
@@ -287,10 +286,10 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     chosen: bench.Chosen = {}
     if (heats := bench.heats_study(matrix, tools)) is not None:
         measure(heats, directory / "heats", {})
-        chosen = bench.choose(samples_of(Store(directory / "heats").runs()))
+        chosen = bench.choose(bench.samples_of(Store(directory / "heats").runs()))
     study = bench.rounds_study(matrix, tools, chosen)
     measure(study, directory, {})
-    conclusions = Conclusions.of(study, directory)
+    conclusions = bench.Conclusions.of(study, directory)
     if conclusions.ratios["ratio"].notna().any():
         save(ratio_panels(conclusions.ratios), directory / "bench.svg")
     conclusions.save(directory)

@@ -20,12 +20,12 @@ from netlab.hosts.path import PathCheck, probe_path
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
 from netlab.measure.bottleneck import bottleneck
-from netlab.measure.datagrams import datagram_notes
 from netlab.measure.exchange import Emulated, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import LIMITS, flags_of, foreign_load
 from netlab.measure.ledger import audit, audit_path, one_machine, with_controller
 from netlab.measure.record import (
     RunSetting,
+    datagram_notes,
     interval_rows,
     probe_fault,
     record,

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from netlab.measure.datagrams import datagram_columns
-from netlab.measure.exchange import TRACED, Direction, Emulated, RunOutcome, meter_of
+from netlab.measure.exchange import (
+    TRACED,
+    Direction,
+    Emulated,
+    RunOutcome,
+    datagrams,
+    datagrams_of,
+    meter_of,
+)
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
 from netlab.measure.ledger import Ledger, card_columns, transfer_of
 from netlab.results import histogram
@@ -486,3 +493,50 @@ def probe_fault(flows: Sequence[Direction]) -> str:
             filtered = "; UDP to the port of the receiver may be filtered"
             return f"latency probe: no answer{filtered if way == 'latency' else ' over TCP'}"
     return ""
+
+
+# Datagrams of a UDP run: their columns, and notes on them.
+
+SKIPPED_SHARE = 0.01
+"""Least share of the datagrams due that a sender did not send, for a note."""
+
+
+def datagram_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]:
+    """Columns of the datagrams, all directions; empty for TCP."""
+    gens, sinks = [flow.gen for flow in flows], [flow.sink for flow in flows]
+    if not (each := [stream for sink in sinks for stream in datagrams_of(sink)]):
+        return {}
+    sent, received = datagrams("sent", *gens), datagrams("received", *sinks)
+    lost, bursts = datagrams("lost", *sinks), datagrams("bursts", *sinks)
+    jitters_us = [stream["jitter_ns"] / 1e3 for stream in each if stream["received"] > 1]
+    return {
+        "sent_datagrams": sent,
+        "skipped_datagrams": datagrams("skipped", *gens),
+        "received_datagrams": received,
+        "lost_percent": 100 * (1 - received / sent) if sent else None,
+        "reordered": datagrams("reordered", *sinks),
+        "duplicates": datagrams("duplicates", *sinks),
+        "jitter_us": float(np.mean(jitters_us)) if jitters_us else None,
+        "socket_drops": datagrams("socket_drops", *sinks),
+        "loss_burst_mean": lost / bursts if bursts else None,
+        "loss_burst_max": max(stream["burst_max"] for stream in each),
+    }
+
+
+def _notes(flow: Direction) -> Iterator[str]:
+    skipped = datagrams("skipped", flow.gen)
+    due = skipped + datagrams("sent", flow.gen)
+    if skipped > SKIPPED_SHARE * due:
+        why = "for want of a CPU, or of room in its send buffer"
+        yield f"udp: the sender skipped {100 * skipped / due:.1f} % of its datagrams, {why}"
+    if not datagrams("received", flow.sink):
+        yield "udp: no datagram arrived; UDP to the port of the receiver may be filtered"
+    if strays := flow.sink["rejected"]["datagrams"]:
+        yield f"udp: {strays} datagrams came from elsewhere than the sender's sockets"
+    if invalid := datagrams("invalid", flow.sink):
+        yield f"udp: {invalid} datagrams were not of their stream, or came too late"
+
+
+def datagram_notes(flows: Sequence[Direction]) -> str:
+    """Facts on a UDP run that its figures do not show; empty without any."""
+    return "; ".join(note for flow in flows if datagrams_of(flow.sink) for note in _notes(flow))

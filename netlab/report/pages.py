@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from netlab.analysis import printed
+from netlab.analysis import printed, trust
 from netlab.analysis.bounds import bounds_table, stored_bounds
 from netlab.analysis.cells import (
     CELL_KEYS,
@@ -31,10 +31,10 @@ from netlab.analysis.measured import Measured, trend
 from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, less_precise
-from netlab.charts import cells, forest, measured
+from netlab.charts import cells, experiments, forest, measured
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.charts.live import sparkline
-from netlab.files.tables import Table, csv_of
+from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
@@ -43,6 +43,7 @@ from netlab.report.explore import stack as factor_tables
 from netlab.report.front import panel, trade_offs
 from netlab.report.gate import method_page, reading_page
 from netlab.report.page import (
+    PAGES,
     Page,
     Section,
     Shown,
@@ -415,3 +416,85 @@ def _provenance(m: Measured) -> Page:
     same = folded("The same on all hosts", len(equal.frame), equal, above=-1)
     hosts = Section("Hosts", as_html(differing) + same)
     return page("provenance", hosts, Section("Campaign", campaign))
+
+
+# The stored calibrations: a chart, tables and method of each part.
+
+PARTS = {trust.RATES: "Known rates", trust.EMULATOR: "Path emulator"}
+
+CHARTS: dict[str, tuple[Callable, tuple[str, ...]]] = {
+    "round_trips": (experiments.round_trips, experiments.ROUND_TRIP_COLUMNS)
+}
+"""Chart of a table, and the columns that it draws: figure third, its bound sixth."""
+
+METHODS = PAGES["calibration"]["methods"]
+"""Method of each part, in words."""
+
+
+def calibration_pages(m: Measured, directory: Path) -> list[Page]:
+    """The page of the calibrations stored in a directory; none if nothing is stored."""
+    found = trust.stored(directory)
+    if not found.parts:
+        return []
+    about = trust.machines(m.runs, m.study).hosts
+    facts = [trust.FACTS["cpu_model"], trust.FACTS["cpus"]]
+    hosts = {host: _cpu_in_words(*map(about[host].get, facts)) for host in about.columns}
+    sections = [Section("In short", Sentence(f"Latest: {trust.calibration(directory)}."))]
+    sections += [
+        Section(PARTS[name], _part(part, hosts), name=name) for name, part in found.parts.items()
+    ]
+    if found.damaged:
+        names = pd.DataFrame({"file": [f"{f.parent.name}/{f.name}" for f in found.damaged]})
+        table = Table(names, "Calibrations that cannot be read")
+        sections.append(Section("Damaged files", folded("Files", len(names), table)))
+    return [page("calibration", *sections)]
+
+
+def _part(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> Markup:
+    drawn, tables = Markup(""), Markup("")
+    for name, (_, caption, names) in trust.TABLES[part.name].items():
+        frame = part.table(name)
+        draw, columns = CHARTS.get(name, (experiments.rates, experiments.RATE_COLUMNS))
+        if frame.empty:
+            continue
+        # null and text in the place of a figure are missing values
+        figures = [name for name in frame if name in trust.FORMATS]
+        frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in figures})
+        if (
+            {*names, *columns} <= set(frame)
+            and frame[[*names, columns[5]]].notna().all(axis=None)
+            and frame[columns[2]].notna().any()
+        ):
+            drawn += as_html(show(draw(frame, title=caption.partition(",")[0])))
+        keys = [key for key in names if key in frame]
+        texts = {
+            key: [f"{v:g}" if isinstance(v, int | float) else str(v) for v in frame[key]]
+            for key in keys
+        }
+        shown = frame.assign(**texts).set_index(keys) if keys else frame
+        table = Table(shown, caption, trust.HEADS, trust.FORMATS, data=frame)
+        tables += folded("Cells", len(frame), table)
+    return drawn + tables + as_html(Sentence(f"{METHODS[part.name]} {_measured(part, hosts)}"))
+
+
+def _measured(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> str:
+    """When and where a part was measured, and the hosts of the study that are another machine."""
+    kernel = part.machine.get("kernel")
+    system = f"Linux {kernel}" if kernel else "kernel not recorded"
+    machine = _cpu_in_words(part.machine.get("cpu_model"), part.machine.get("cpus"))
+    text = f"Measured on {part.date} with netlab {part.version} on {machine}, {system}."
+    others: dict[str, list[str]] = {}
+    for host, its in hosts.items():
+        if its != machine:
+            others.setdefault(its, []).append(host)
+    if others:
+        named = "; ".join(f"{', '.join(names)} ({its})" for its, names in others.items())
+        text += f" Hosts of this study on another machine: {named}."
+    return text
+
+
+def _cpu_in_words(model: object, cpus: object) -> str:
+    """CPU model and count: all that tells machines apart, since hosts of a lab are namespaces."""
+    if not model or not cpus or trust.NOT_RECORDED in (model, cpus):
+        return f"a machine whose CPU is {trust.NOT_RECORDED}"
+    return f"{model}, {cpus} CPU{'' if str(cpus) == '1' else 's'}"

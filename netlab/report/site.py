@@ -29,7 +29,6 @@ from netlab.files import paths
 from netlab.notebooks.execution import declared, execute
 from netlab.notebooks.kernel import Kernel
 from netlab.report import tables
-from netlab.report.calibration import calibration_pages
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf
 from netlab.report.front import front, picture
@@ -46,7 +45,7 @@ from netlab.report.page import (
     page_of,
     replacing,
 )
-from netlab.report.pages import measured_pages, run_pages, write_records
+from netlab.report.pages import calibration_pages, measured_pages, run_pages, write_records
 from netlab.report.render import PageWriter, copy_plain, render
 from netlab.report.screen import PAGE as SCREEN_PAGE
 from netlab.report.tables import Sentence

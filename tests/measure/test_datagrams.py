@@ -10,10 +10,9 @@ from test_exchange import asked, between, report
 from test_record import SETTING
 
 from netlab.measure.bottleneck import bottleneck
-from netlab.measure.datagrams import datagram_columns, datagram_notes
 from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.ledger import Ledger, audit, audit_path
-from netlab.measure.record import ceiling
+from netlab.measure.record import ceiling, datagram_columns, datagram_notes
 from netlab.results.columns import RUN_COLUMNS
 from netlab.study import Socket, Udp
 

@@ -13,8 +13,16 @@ from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER
 from netlab.charts.chart import show
 from netlab.charts.experiments import ratio_panels, ratios_alt
 from netlab.errors import BadInput, NetlabError
-from netlab.qualify.bench import Matrix, rounds_study
-from netlab.qualify.bench_report import BEST_PEER, Conclusions, medians, ratios, samples_of, summary
+from netlab.qualify.bench import (
+    BEST_PEER,
+    Conclusions,
+    Matrix,
+    medians,
+    ratios,
+    rounds_study,
+    samples_of,
+    summary,
+)
 
 MATRIX = Matrix(("on",), (1500,), (1, 200), rounds=4, seconds=1, queues=2, most_variants=1)
 RATES = {"gensink": 2000.0, "plain": 1600.0, "iperf3": 1500.0, "nuttcp": 1000.0, "iperf2": 999.0}
