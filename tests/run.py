@@ -4,7 +4,7 @@
 
 The directory of a test says what it needs. A test runs once: a second run could hide a race.
 
-tests/slow      seconds a test: executed notebooks, sites, PDFs, many charts
+tests/slow      a quarter of a second a test, or seconds: made-up studies, notebooks, sites, PDFs
 tests/native    a C compiler; most need root, for network namespaces and BPF
 tests/e2e       root and the lab: namespaces, sshd, a browser
 tests/nightly   the machine for itself, emulated processors, or, in long, minutes of one CPU

@@ -37,7 +37,9 @@ def test_goodput_is_what_tcp_can_carry(tmp_path):
     content["streams"] = [4]
     content["groups"][0]["buffer_B"] = 0
     content["timing"] = {"rounds": ROUNDS, "seconds": 1.0, "warmup_s": 0.3, "interval_ms": 50}
+    content["noise"] |= {"steal_percent": 2.0, "retries": 5}  # 3 % of it can cost 5 % of goodput
     runs = measured(content, 1000.0, tmp_path)
+    runs = runs[runs["flags"] == ""]
     assert (runs["ledger_error_B"] == 0).all()
     shares = runs.groupby("mtu_B")["share"].median()
     assert set(shares.index) == {1500, 9000} and (shares - 1).abs().max() < 0.01, shares

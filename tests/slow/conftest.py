@@ -7,9 +7,10 @@ from local_host import LocalHost
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.study.file import freeze
+from tests.analysis.conftest import foreign, openlab, runs
 from tests.face.conftest import home, no_window, results
 
-__all__ = ["home", "no_window", "results"]
+__all__ = ["foreign", "home", "no_window", "openlab", "results", "runs"]
 
 
 @pytest.fixture(scope="session")
