@@ -47,16 +47,14 @@ MOST_ROOM = 0.5
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:
     """Move positions apart until neighbours are ``gap`` apart, as little as possible."""
-    # less their ranks times the gap, they only have to rise: an isotonic regression, here by its
-    # formula of mean values, as scipy.optimize takes as long to import as a figure to draw
+    from scipy.optimize import isotonic_regression  # 0.2 s, for charts with names at lines
+
+    # less their ranks times the gap, they only have to rise: a regression in the least squares
     order = np.argsort(positions, kind="stable")
     ranks = gap * np.arange(len(order))
-    sums = np.cumsum([0, *np.asarray(positions, float)[order] - ranks])
     placed = np.zeros(len(order))
-    for i in range(len(order)):
-        starts, ends = np.arange(i + 1)[:, None], np.arange(i, len(order)) + 1
-        placed[order[i]] = ((sums[ends] - sums[starts]) / (ends - starts)).min(axis=1).max()
-    placed[order] += ranks
+    if len(order):
+        placed[order] = isotonic_regression(np.asarray(positions, float)[order] - ranks).x + ranks
     return placed.tolist()
 
 
