@@ -37,10 +37,14 @@ CODE = {
     f"import sys, netlab; {LOADED.format(HEAVY)}": "[]",
     "import sys, netlab; netlab.Study('openlab-2003').plan(); "
     + LOADED.format(("matplotlib", "papermill", "fabric")): "[]",
+    "import sys, netlab; netlab.check_parameters({}); netlab.claims(); "
+    + LOADED.format(("seaborn", "scipy", "papermill")): "[]",
 }
 
 
-@pytest.mark.parametrize(("code", "printed"), CODE.items(), ids=["star", "import", "plan"])
+@pytest.mark.parametrize(
+    ("code", "printed"), CODE.items(), ids=["star", "import", "plan", "first cell"]
+)
 def test_names_are_there_and_load_what_they_need_alone(code, printed):
     assert run(code) == printed
 
