@@ -1,4 +1,4 @@
-"""Processors that stay awake, for tests of rates and delays."""
+"""Processors that stay awake, for tests of delays."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def awake_cpus() -> Iterator[None]:
-    """A hypervisor may take milliseconds to run an idle processor again; see docs/precision.md."""
-    argv = ("chrt", "--idle", "0", "taskset", "--cpu-list")
+def awake() -> Iterator[None]:
+    """Busy loops that yield to all else: a virtual CPU that has slept wakes milliseconds late."""
     loop = ("sh", "-c", "while :; do :; done")
-    loops = [subprocess.Popen((*argv, str(cpu), *loop)) for cpu in os.sched_getaffinity(0)]
+    cpus = map(str, os.sched_getaffinity(0))
+    idle = [("timeout", "900", "chrt", "-i", "0", "taskset", "-c", cpu, *loop) for cpu in cpus]
+    running = [subprocess.Popen(argv) for argv in idle]
     yield
-    for each in loops:
-        each.kill()
-        each.wait()
+    for process in running:
+        process.terminate()
+        process.wait()

@@ -21,7 +21,7 @@ def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path):
     assert all(group.split(" ", 2)[2] in done.stdout for group in chosen)
 
 
-def test_calibrate_holds_core_and_emulator_to_what_is_known(awake_cpus, tmp_path):
+def test_calibrate_holds_core_and_emulator_to_what_is_known(awake, tmp_path):
     document, done = calibrated(tmp_path)
     assert done.returncode == 0, done.stderr
     (cell,), emulator = document["cells"], document["emulator"]

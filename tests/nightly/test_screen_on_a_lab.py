@@ -44,7 +44,7 @@ def content() -> dict:
 
 
 @pytest.fixture(scope="module")
-def screened(awake_cpus, tmp_path_factory):
+def screened(awake, tmp_path_factory):
     """The screen, made once: output, directory of results, study."""
     place = tmp_path_factory.mktemp("screen")
     file = place / "screened.yml"

@@ -15,9 +15,7 @@ fills its window. A busy machine may prevent that, and then the kernel raises th
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +26,7 @@ from cc_runs import Trace, cc_session, grown, load, trace_of
 from netlab import core
 from netlab.congestion import HIGHSPEED, RENO, SCALABLE, WindowLaw
 
+pytestmark = pytest.mark.usefixtures("awake")
 PATH = {"rate_bps": 400_000_000, "rtt_ms": 40}
 INITIAL_WINDOW = 10
 MEASURED_S, LOSS_MS = 3.0, 2500
@@ -63,19 +62,6 @@ CASES = {
     ),
     "reno": Case(RENO, "aimd", 200),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def awake() -> Iterator[None]:
-    """Busy loops that yield to all else: a virtual CPU that has slept wakes milliseconds late."""
-    loop = ("sh", "-c", "while :; do :; done")
-    cpus = map(str, os.sched_getaffinity(0))
-    idle = [("timeout", "900", "chrt", "-i", "0", "taskset", "-c", cpu, *loop) for cpu in cpus]
-    running = [subprocess.Popen(argv) for argv in idle]
-    yield
-    for process in running:
-        process.terminate()
-        process.wait()
 
 
 @pytest.fixture(scope="module")
