@@ -1,16 +1,38 @@
 """Results that netlab finds by name, made-up results of the openlab study, and a host."""
 
+import matplotlib
 import pytest
 import synthetic
+from face_home import home_at, measured_openlab
 from local_host import LocalHost
 
+import netlab
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.study.file import freeze
 from tests.analysis.conftest import foreign, openlab, runs
-from tests.face.conftest import home, no_window, results
 
-__all__ = ["foreign", "home", "no_window", "openlab", "results", "runs"]
+__all__ = ["foreign", "openlab", "runs"]
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    """Draw without a display."""
+    matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A directory with made-up results of the openlab study's short form, current for the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        place = home_at(tmp_path_factory.mktemp("home"), patch)
+        measured_openlab()
+        yield place
+
+
+@pytest.fixture(scope="module")
+def results(home):
+    return netlab.Results("openlab-2003")
 
 
 @pytest.fixture(scope="session")
