@@ -92,8 +92,9 @@ class ResolvedConfig(paramiko.SSHConfig):
         keys = []
         for line in done.stdout.splitlines():
             key, _, value = line.partition(" ")
-            if key == "identityfile" and os.path.exists(os.path.expanduser(value)):
-                keys.append(value)
+            # ssh prints ~ as it was written, also for the default keys
+            if key == "identityfile" and os.path.exists(file := os.path.expanduser(value)):
+                keys.append(file)
             elif key in self.KEYS and key != "identityfile" and value != "none":
                 resolved[key] = value.replace(f"{account}/", f"{home}/") if other else value
         if keys:
