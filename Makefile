@@ -10,7 +10,7 @@ TESTS = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python tests/run.p
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help study bench check test nightly poisoned docs wheel notebook clean setup
+.PHONY: help study bench check test test-all nightly poisoned docs wheel notebook clean setup
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,12 +33,15 @@ check: ## lint, types and the quick tests, without root
 	@$(BIN)/mypy
 	@$(TESTS) check $(PYTEST_ARGS)
 
-test: ## set up, then every test but the nightly ones: root, 15 minutes on two CPUs
+test: ## set up, then the quick tests and one end-to-end test of each promise: root, 6 minutes
 	@.ci/setup test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(TESTS) test $(PYTEST_ARGS)
+
+test-all: test ## make test, then every other test but the nightly ones: 25 minutes on two CPUs
+	@$(TESTS) rest
 
 nightly: ## set up, then virtual machines, other sanitizers, rates, long fuzzing: up to an hour
 	@.ci/setup nightly

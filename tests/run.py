@@ -1,6 +1,6 @@
-"""Run the tests: the quick ones, all that a change must pass, or those of a night.
+"""Run the tests: the quick ones, those of each promise, all the others, or those of a night.
 
-    python tests/run.py check|test|nightly [arguments of pytest]
+    python tests/run.py check|test|rest|nightly [arguments of pytest]
 
 The directory of a test says what it needs. A test runs once: a second run could hide a race.
 
@@ -25,6 +25,20 @@ QUICK = (
     *("tests", "-n", "auto", "--maxprocesses=8", "--dist", "worksteal"),
     *(f"--ignore=tests/{name}" for name in ("slow", "native", "e2e", "nightly")),
 )
+FAULT = "tests/e2e/faults/test_faults.py::test_a_fault_ends_as_promised_and_leaves_nothing"
+PROMISES = {
+    "login": "tests/e2e/test_own_logins.py::"
+    "test_whoever_can_log_in_with_ssh_checks_finds_and_measures[default_key]",
+    "study, tuning reverted": f"{FAULT}[the controller gets SIGTERM]",
+    "kill": f"{FAULT}[the controller is killed]",
+    "notebook": "tests/e2e/test_face_notebooks.py::"
+    "test_start_here_measures_and_then_measures_a_change",
+    "report, browser": "tests/e2e/test_site_in_browser.py::"
+    "test_a_page_is_quiet_closed_ordered_and_accessible_at_any_width[index.html]",
+    "bundle": "tests/slow/test_bundle.py::test_it_has_records_report_study_tunings_and_versions",
+    "native core": "tests/native/test_native_transfer.py",
+}
+"""One end-to-end test of each promise: with the quick ones, what `make test` runs."""
 WHOLE = ("tests/e2e", "tests/native", "tests/slow", "--durations=40")
 """A file at a time, as its tests share what they build; one more than CPUs, as many wait."""
 SIDE_BY_SIDE = (
@@ -35,7 +49,13 @@ BUILDS, SOAK = "tests/native/test_native_builds.py", "tests/native/test_native_s
 Part = tuple[tuple[str, ...], dict[str, str]]
 PARTS: dict[str, tuple[Part, ...]] = {
     "check": ((QUICK, {}),),
-    "test": ((QUICK, {}), ((*WHOLE, *SIDE_BY_SIDE), {apart.WANTED: "1"})),
+    "test": ((QUICK, {}), ((*PROMISES.values(), *SIDE_BY_SIDE), {apart.WANTED: "1"})),
+    "rest": (
+        (
+            (*WHOLE, *(f"--deselect={test}" for test in PROMISES.values()), *SIDE_BY_SIDE),
+            {apart.WANTED: "1"},
+        ),
+    ),
     "nightly": (
         ((LONG, "-n", "auto", "--dist", "loadfile"), {}),
         (("tests/nightly", f"--ignore={LONG}", "--durations=20"), {}),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+import run
 import yaml
 from test_architecture import tracked
 
@@ -176,7 +177,21 @@ def test_the_scripts_of_ci_parse_and_run_the_readmes_test_command():
         assert os.access(path, os.X_OK)
         shell = path.read_text().splitlines()[0].split("/")[-1].split()[-1]
         subprocess.run([shell, "-n", str(path)], check=True, timeout=30)
-    assert re.search(r"^exec make test$", (ROOT / ".ci" / "run").read_text(), re.M)
+    assert re.search(r"^exec make test-all$", (ROOT / ".ci" / "run").read_text(), re.M)
+    makefile = (ROOT / "Makefile").read_text()
+    assert re.search(r"^test-all: test .*\n\t@\$\(TESTS\) rest$", makefile, re.M)
+
+
+def test_the_tests_of_promises_exist_and_the_rest_leaves_out_no_other():
+    """A renamed test would leave the first tier without a word, as --deselect takes any name."""
+    tests = [test.partition("::") for test in run.PROMISES.values()]
+    for path, _, name in tests:
+        function = name.partition("[")[0]
+        assert f"def {function}(" in (ROOT / path).read_text() or not function, path
+    ((rest, _),) = run.PARTS["rest"]
+    left_out = [word.removeprefix("--deselect=") for word in rest if word.startswith("--deselect")]
+    assert left_out == list(run.PROMISES.values())
+    assert set(run.WHOLE) < set(rest)
 
 
 def test_an_installation_gets_all_the_data_that_are_tracked_and_no_results():
