@@ -256,9 +256,9 @@ class BlockSearch:
     def _taken(self, context: dict, measure: Callable[[Run], dict], run: Run) -> dict:
         """The record of a trial: the stored one, if it was made under the same conditions."""
         key = provenance_key(self.study, self.visit, run, context)
+        self.record.expect(run.run_id, key)
         stored = self._valid.get((key, run.run_id))
         if stored is not None:
-            self.record.adopt(stored["part"], run.run_id)
             return stored
         record = measure(run)
         shown = (*COUNTS, "lost_percent")

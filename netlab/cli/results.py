@@ -135,9 +135,16 @@ def _shown(directory: Path, one: CampaignSummary) -> Iterator[tuple[str, object]
     if one.log is None:
         return
     yield "netlab", one.log.version
-    yield "adopted from earlier campaigns", sum(map(len, one.log.adopted.values()))
-    for host, digest in sorted(one.log.hosts.items()):
-        yield f"host {host}", digest
+    from netlab.results.conditions import left_out
+    from netlab.results.store import Store, read_conditions
+
+    conditions = read_conditions(directory, one.campaign)
+    if conditions is None:
+        yield "adopted from earlier campaigns", sum(map(len, one.log.adopted.values()))
+    else:
+        yield "cells with known conditions", len(conditions.keys)
+    for other in left_out(Store(directory), one.campaign):
+        yield f"of campaign {other.campaign or 'before'}", other
     for look in one.log.looks:
         text = ", ".join(f"{key} {value}" for key, value in look.items() if key != "round")
         yield f"after round {look['round']}", text

@@ -8,7 +8,7 @@ import math
 import re
 import time
 from abc import ABC, abstractmethod
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -28,15 +28,16 @@ from netlab.experiment.adaptive import Look, disturbed, failed, held_up, look, n
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.path import contradiction
 from netlab.experiment.progress import RunDone, Watcher
-from netlab.experiment.visit import context_of, stable_facts
+from netlab.experiment.visit import context_known, context_of
 from netlab.files import paths
 from netlab.files.writing import take
 from netlab.lab.lab import Lab
 from netlab.notebooks.progress import NOTE, WAITED, SilentNotebook
 from netlab.results import store as results_store
-from netlab.results.store import CampaignLog, Store
+from netlab.results.conditions import changes, left_out
+from netlab.results.store import CampaignLog, Conditions, Store
 from netlab.study import Study
-from netlab.study.factors import Levels, id_part
+from netlab.study.factors import Levels
 from netlab.study.file import freeze, frozen_text
 from netlab.study.groups import chosen_outer
 from netlab.study.schedule import Visit, cell_of, provenance_key, rounds, run_s, visits
@@ -54,6 +55,9 @@ class CampaignRecord:
     directory: Path
     log: CampaignLog
     kept: frozenset[str]
+    conditions: Conditions = field(default_factory=Conditions)
+    anew: str = ""
+    """The reason why records of the campaign before do not count; empty if none is left out."""
     _parts: set[str] = field(default_factory=set)
 
     @property
@@ -69,13 +73,12 @@ class CampaignRecord:
         self._parts.add(name)
         return name
 
-    def adopt(self, part: str, run_id: str) -> None:
-        """Count a record of an earlier campaign among those of this one."""
-        runs = self.log.adopted.get(part, ())
-        if results_store.campaign_of(part) != self.log.campaign and run_id not in runs:
-            adopted = {**self.log.adopted, part: (*runs, run_id)}
-            self.log = replace(self.log, adopted=adopted)
-            results_store.write_log(self.directory, self.log)
+    def expect(self, run_id: str, key: str) -> None:
+        """Plan a run that the schedule does not have: records of it count if they have the key."""
+        if self.conditions.keys.get(run_id) != key:
+            keys = {**self.conditions.keys, run_id: key}
+            self.conditions = replace(self.conditions, keys=keys)
+            results_store.write_conditions(self.directory, self.log.campaign, self.conditions)
 
     def note_look(self, look: dict[str, int]) -> None:
         """Add a look to the log; one after the same round takes its place."""
@@ -122,16 +125,23 @@ def open_record(
 ) -> CampaignRecord:
     """Go on with the latest campaign if it measures the same study under the same conditions.
 
-    Otherwise begin a new one, which adopts every valid record of a run made under the same
-    provenance. Nothing in the directory is changed or removed.
+    Otherwise begin a new one. Every record whose key is that of its run now counts in it, whichever
+    campaign made it. Links that are not in `facts` stay under the conditions last found. Nothing in
+    the directory is changed or removed.
     """
     store = Store(directory)
     key = _digest([frozen_text(study), netlab.__version__, core.source_digest()])
-    ends = [(host, own) for path in facts.values() for host, own in path.items()]
-    hosts = {f"{host}{id_part(outer, ' ')}": _digest(stable_facts(own)) for host, own in ends}
     last = results_store.latest(directory)
     log = results_store.read_log(directory, last) if last is not None else None
-    if log is None or log.key != key or any(log.hosts.get(h, d) != d for h, d in hosts.items()):
+    before = results_store.read_conditions(directory, last)
+    conditions = _conditions(study, facts, lab, outer, before or Conditions())
+    changed = before is None or any(
+        before.keys.get(cell, now_key) != now_key for cell, now_key in conditions.keys.items()
+    )
+    anew = ""
+    if log is None or log.key != key or changed:
+        if before is not None and log is not None:
+            anew = changes(before, conditions)
         now = now or datetime.now(UTC)
         log = CampaignLog(
             campaign=results_store.new_id(directory, now),
@@ -142,17 +152,18 @@ def open_record(
             version=version(),
         )
         freeze(study, results_store.folder(directory, log.campaign))
-    kept, adopted = _valid(study, store, log, facts, lab, outer)
-    # hosts that are not measured now stay as before
-    texts = {**log.contradictions, **{host: contradiction(study, host, f) for host, f in ends}}
-    log = replace(
-        log,
-        hosts={**log.hosts, **hosts},
-        adopted=adopted,
-        contradictions={host: text for host, text in texts.items() if text},
-    )
+    # first, since a campaign without conditions is read as one of an older netlab
+    results_store.write_conditions(directory, log.campaign, conditions)
+    # hosts that are not measured now stay as before; of several links of a host one may tell
+    texts = dict(log.contradictions)
+    for host in {host: None for path in facts.values() for host in path}:
+        found = (contradiction(study, host, path[host]) for path in facts.values() if host in path)
+        texts[host] = next(filter(None, found), "")
+    log = replace(log, contradictions={host: text for host, text in texts.items() if text})
     results_store.write_log(directory, log)
-    return CampaignRecord(study, directory, log, kept, set(store.parts()))
+    asked = (v for v in visits(study) if v.outer == outer and v.link in facts)
+    kept = store.valid_runs(log.campaign) & {run.run_id for visit in asked for run in visit.runs}
+    return CampaignRecord(study, directory, log, kept, conditions, anew, set(store.parts()))
 
 
 def open_visit(
@@ -168,35 +179,29 @@ def open_visit(
     return record, visit.only({run.run_id for run in visit.runs} - record.kept)
 
 
-def _valid(
+def _conditions(
     study: Study,
-    store: Store,
-    log: CampaignLog,
     facts: dict[str, dict[str, dict]],
     lab: Lab | None,
     outer: Levels,
-) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
-    """Runs with a valid record, and the adopted records of other campaigns by their parts."""
-    records = store.records()
-    good = records[records["flags"] == ""]
-    places = zip(good["part"], good["run_id"], strict=True)
-    by_key = dict(zip(good["provenance_key"], places, strict=True))
+    before: Conditions,
+) -> Conditions:
+    """Conditions of every block: as found now, else as they were last found."""
     contexts: dict[str, dict] = {}
-    kept: set[str] = set()
-    adopted = defaultdict(set, {part: set(runs) for part, runs in log.adopted.items()})
-    for visit in visits(study) if by_key else ():
-        if visit.outer != outer or visit.link not in facts:
+    keys: dict[str, str] = {}
+    for visit in rounds(study)[0]:
+        if visit.outer == outer and visit.link in facts:
+            context = context_of(study, visit, facts[visit.link], lab)
+            context = json.loads(json.dumps(context))  # as it is read again
+        elif visit.block_id in before.contexts:
+            context = {**before.contexts[visit.block_id], **context_known(study, visit)}
+        else:
             continue
-        if visit.block_id not in contexts:
-            contexts[visit.block_id] = context_of(study, visit, facts[visit.link], lab)
-        for run in visit.runs:
-            key = provenance_key(study, visit, run, contexts[visit.block_id])
-            part, run_id = by_key.get(key, ("", ""))
-            if run_id == run.run_id:
-                kept.add(run_id)
-                if results_store.campaign_of(part) != log.campaign:
-                    adopted[part].add(run_id)
-    return frozenset(kept), {part: tuple(sorted(runs)) for part, runs in sorted(adopted.items())}
+        contexts[visit.block_id] = context
+        keys |= {run.cell_id: provenance_key(study, visit, run, context) for run in visit.runs}
+    # runs that a search planned stand with the conditions of their blocks
+    own = {run: key for run, key in before.keys.items() if contexts == before.contexts}
+    return Conditions(contexts, {**own, **keys})
 
 
 def _digest(content: object) -> str:
@@ -354,6 +359,8 @@ class Rounds(ABC):
         )
         for host, text in self.record.log.contradictions.items():
             self.watcher.note(f"{host}: bus: {text}")
+        if self.record.anew:
+            self.watcher.note(f"records made before do not count: {self.record.anew}")
         for before, last in zip((0, *at), at, strict=False):
             for round in planned[before:last]:
                 self._round(round, bounded=before > 0)
@@ -364,6 +371,13 @@ class Rounds(ABC):
             if not self.looks[-1].going:
                 break
         self.watcher.end()
+        campaign = self.record.log.campaign
+        for other in left_out(self.record.store, campaign):
+            if other.campaign == campaign:
+                count = f"{other.runs} of its runs do not count"
+                self.watcher.note(
+                    f"settings of a host changed while the study was measured: {count}; run again"
+                )
         runs = self.record.store.runs()
         without = runs["goodput_MBps"].isna() | failed(runs)
         return Campaign(
@@ -474,8 +488,9 @@ class NotebookRounds(Rounds):
 
     def make_visit(self, visit: Visit, wait_s: float) -> None:
         """Execute a notebook; if it falls silent, measure what is missing in a new kernel."""
+        part = self.record.new_part(visit)
         try:
-            self._execute(visit, wait_s)
+            self._execute(visit, part, wait_s)
             self.silent = 0
         except SilentNotebook as error:
             self.kernel.restart()
@@ -483,16 +498,17 @@ class NotebookRounds(Rounds):
             if self.silent > 1:
                 raise
             self.watcher.note(f"{error}; what is missing is measured again")
-            runs, _ = self.record.store.block(visit.block_id)
-            missing = visit.only({run.run_id for run in visit.runs} - set(runs["run_id"]))
+            # of this visit: a run that is measured again has an older record
+            done = self.record.store.part("runs", part)["run_id"]
+            missing = visit.only({run.run_id for run in visit.runs} - set(done))
             if missing.runs:
                 self.make_visit(missing, 0.0)
 
-    def _execute(self, visit: Visit, wait_s: float) -> None:
+    def _execute(self, visit: Visit, part: str, wait_s: float) -> None:
         # papermill: loaded while the kernel still imports; the kernel itself does not need it
         from netlab.notebooks.execution import execute
 
-        record, part = self.record, self.record.new_part(visit)
+        record = self.record
 
         def progressed(message: str) -> None:
             if message.startswith(NOTE):

@@ -154,9 +154,12 @@ class VisitResult:
 
 
 def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | None) -> dict:
-    """Provenance that a stored run must match to stay valid, besides its own factors."""
+    """Conditions of a visit that its study does not fix: versions, machines, settings found.
+
+    With the factors of a run they make its key. `facts` are those of the ends of the visit's link,
+    since a host with two cards has other facts on each.
+    """
     hosts = [end.host for end in study.path(visit.link).ends]
-    profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
     # A run as found stands only as long as the settings found are the same.
     settings = {
         host: {"mtu_B": facts[host].get("mtu_B"), **facts[host].get("found", {})}
@@ -164,20 +167,29 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
         if visit.mtu_B is None
     }
     return {
-        "schema": SCHEMA_VERSION,
-        "version": netlab.__version__,
-        "agent": core.source_digest(),
+        **context_known(study, visit),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
         "emulated_with": None if lab is None else lab.emulated_with(visit.link),
         "task_group": None if lab is None else lab.task_group,
         # absent otherwise, so that the runs of other labs stand
         **({"user_namespace": True} if lab is not None and lab.user_namespace else {}),
-        "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
         "found": settings,
         "generators": {
             name: {host: facts[host]["generators"][name] for host in hosts}
             for name in study.generators(visit.path)
         },
+    }
+
+
+def context_known(study: Study, visit: Visit) -> dict:
+    """The part of a context that is known without asking a host."""
+    hosts = [end.host for end in study.path(visit.link).ends]
+    profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
+    return {
+        "schema": SCHEMA_VERSION,
+        "version": netlab.__version__,
+        "agent": core.source_digest(),
+        "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
     }
 
 

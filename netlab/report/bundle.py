@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import json
 import os
 import platform
 import re
@@ -284,7 +285,8 @@ def bundle(
 def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
     """Copy records, campaigns, screens, searches, and the notebook of each block's last visit."""
     wanted = [f"{table}/*.parquet" for table in TABLES]
-    wanted += [f"{store.FOLDER}/*/{STUDY}", f"{store.FOLDER}/*/campaign.json"]
+    of_campaigns = (STUDY, "campaign.json", store.CONDITIONS)
+    wanted += [f"{store.FOLDER}/*/{name}" for name in of_campaigns]
     of_screens = [f"{SCREENS}/*/*/{pattern}" for pattern in wanted]  # stores of their campaigns
     of_searches = [f"{SEARCHES}/{pattern}" for pattern in (*wanted, BOUNDS)]
     wanted += [STUDY, f"{SCREENS}/*/{DOCUMENT}", *of_screens, *of_searches]
@@ -324,6 +326,13 @@ def versions() -> dict[str, str]:
     return found | {name: distributions.version(name) for name in FIGURE_MAKERS}
 
 
+def _conditions_digest(m: Measured, campaign: str) -> str:
+    """SHA-256 of the conditions of a campaign; empty for one that stored none."""
+    conditions = store.read_conditions(m.results, campaign)
+    content = "" if conditions is None else json.dumps(vars(conditions), sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest() if content else ""
+
+
 def provenance(m: Measured) -> dict[str, Any]:
     """Content of ``provenance.json``: versions, campaigns, hosts."""
     found = machines(m.runs, m.study)
@@ -337,7 +346,7 @@ def provenance(m: Measured) -> dict[str, Any]:
                 "started_at": log.started_at,
                 "netlab": log.version,
                 "study_digest": log.study_digest,
-                "hosts": dict(log.hosts),
+                "conditions": _conditions_digest(m, log.campaign),
             }
             for log in logs
         ],

@@ -15,7 +15,8 @@ from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
 from netlab.report.page import PAGES, Page, Section, as_html, page, template
 from netlab.results.columns import FLAGS
-from netlab.results.store import read_log
+from netlab.results.conditions import left_out
+from netlab.results.store import Store, read_conditions, read_log
 
 # The quality gate as readers see it: a banner, and the box that says how far to trust a report.
 
@@ -62,8 +63,10 @@ def box(m: Measured) -> list[tuple[str, str]]:
     if effects["p"].isna().all():
         none = "not tested: too few visits"
     wrong = trust.contradictions(m)
+    others = left_out(Store(m.results), m.campaign) if m.results and m.campaign else ()
     return [
         *([("Bus", "; ".join(wrong))] if wrong else []),
+        *([("Not counted", "; ".join(map(str, others)))] if others else []),
         ("Precision reached", _precision(m)),
         (
             "Flagged",
@@ -151,9 +154,12 @@ def settings(m: Measured) -> Table:
 def recorded_by(m: Measured) -> str:
     """The campaign whose study and records a report states, and what it took from earlier ones."""
     log = read_log(m.results, m.campaign or "")
+    rule = ""
+    if read_conditions(m.results, m.campaign) is None:
+        rule = "Its records count by the rule of its netlab: by campaign, not by settings found. "
     earlier = int((m.runs["campaign"] != m.campaign).sum())
     adopted = f"; {counted(earlier, 'run')} of earlier ones under the same conditions"
     return (
-        f"campaign {log.campaign}, netlab {log.version}{adopted if earlier else ''}. "
+        f"campaign {log.campaign}, netlab {log.version}{adopted if earlier else ''}. {rule}"
         "Later edits of the study's file are not part of this report"
     )

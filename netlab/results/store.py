@@ -33,10 +33,11 @@ from netlab.results.frames import (
 # Campaigns: each measures one study under one provenance; a later one supersedes, never deletes.
 #
 # A directory of results holds one folder a campaign, ``campaigns/<id>/``, with the study as it was
-# measured (``study.yml``) and ``campaign.json``. The id is the UTC time of its start. A campaign
-# adopts records of earlier ones that were made under the same conditions.
+# measured (``study.yml``), ``campaign.json``, and the conditions of its runs (``conditions.json``).
+# The id is the UTC time of its start. A record counts in a campaign exactly if it was made under
+# the conditions that the campaign has for its cell, whichever campaign it was made in.
 
-FOLDER = "campaigns"
+FOLDER, CONDITIONS = "campaigns", "conditions.json"
 CAMPAIGN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 
 
@@ -50,13 +51,29 @@ class CampaignLog:
     study: str
     study_digest: str
     version: str
-    hosts: Mapping[str, str] = field(default_factory=dict)
     adopted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Records of earlier campaigns that count, by part; of a campaign without conditions."""
     looks: tuple[dict, ...] = ()
     contradictions: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Conditions:
+    """Conditions under which the records of a campaign's runs count."""
+
+    contexts: Mapping[str, dict] = field(default_factory=dict)
+    """Of each block whose hosts were asked: versions, machines and settings found."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Provenance key of each cell of these blocks, and of runs that have one of their own."""
+
+    def planned(self, run_ids: pd.Series) -> pd.Series:
+        """The key that each run has to have; missing for a run that is not planned."""
+        of_cells = run_ids.str.rpartition("@")[0] if len(run_ids) else run_ids
+        return run_ids.map(self.keys).fillna(of_cells.map(self.keys))
+
+
 _LOG = TypeAdapter(CampaignLog)
+_CONDITIONS = TypeAdapter(Conditions)
 
 
 def folder(directory: Path, campaign: str) -> Path:
@@ -113,6 +130,25 @@ def write_log(directory: Path, log: CampaignLog) -> None:
     write_text(path, json.dumps(vars(log), indent=1) + "\n")
 
 
+def read_conditions(directory: Path, campaign: str | None) -> Conditions | None:
+    """Conditions of a campaign; None of one that an older netlab measured."""
+    path = folder(directory, campaign or "") / CONDITIONS
+    if campaign is None or not path.is_file():
+        return None
+    try:
+        return _CONDITIONS.validate_python(read_json(path))
+    except (OSError, ValueError) as error:
+        reason = f"{path} cannot be read as conditions: {why(error)[:300]}"
+        raise NetlabError(reason, code="E-RESULTS-025") from None
+
+
+def write_conditions(directory: Path, campaign: str, conditions: Conditions) -> None:
+    """Write ``conditions.json``, atomically."""
+    path = folder(directory, campaign) / CONDITIONS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(vars(conditions), sort_keys=True) + "\n")
+
+
 def part_name(campaign: str, visit_id: str, taken: Iterable[str]) -> str:
     """Name of a new part of the store: campaign and visit, numbered where it is visited again."""
     base, used = f"{campaign}~{visit_id}", set(taken)
@@ -134,7 +170,7 @@ class Damaged(UserWarning):
     """A file of results is damaged, and its records are left out."""
 
 
-COUNTING = ("run_id", "started_at", "order", "flags", "goodput_MBps")
+COUNTING = ("run_id", "started_at", "order", "flags", "goodput_MBps", "provenance_key")
 """Columns that say which of the records of a run counts."""
 
 
@@ -217,25 +253,50 @@ class Store:
 
     def _counts(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
         """Mask of the records that count, in the order of their start."""
-        last = latest(self.directory) if campaign is None else campaign
-        belongs = pd.Series(True, index=records.index)
-        if last is not None:
-            adopted = read_log(self.directory, last).adopted
-            chosen = {(part, run) for part, runs in adopted.items() for run in runs}
-            parts = records["part"].astype(str)
-            pairs = pd.Series(list(zip(parts, records["run_id"], strict=True)), records.index)
-            own = parts.map(campaign_of) == last
-            belongs = own | parts.str.startswith(IMPORTED) | pairs.isin(chosen)
+        belongs = self._belongs(records, campaign)
         # a run that is measured again and fails does not take the place of one with a value
         ended = records["flags"].str.split(",").map(BROKEN.isdisjoint).astype(bool)
         valued = (ended & records["goodput_MBps"].notna()).to_numpy()
         ranked = records["run_id"].where(belongs).iloc[np.argsort(valued, kind="stable")]
         return belongs & ~ranked.duplicated(keep="last").sort_index()
 
+    def _belongs(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
+        """Mask of the records made under the conditions of a campaign, by default the latest one.
+
+        In a campaign of an older netlab, which stored no conditions, those that it made or adopted.
+        """
+        last = latest(self.directory) if campaign is None else campaign
+        if last is None:
+            return pd.Series(True, index=records.index)
+        parts = records["part"].astype(str)
+        imported = parts.str.startswith(IMPORTED).astype(bool)
+        conditions = read_conditions(self.directory, last)
+        if conditions is not None:
+            wanted = conditions.planned(records["run_id"])
+            return imported | (records["provenance_key"] == wanted).fillna(False).astype(bool)
+        adopted = read_log(self.directory, last).adopted
+        chosen = {(part, run) for part, runs in adopted.items() for run in runs}
+        pairs = pd.Series(list(zip(parts, records["run_id"], strict=True)), records.index)
+        return (parts.map(campaign_of) == last) | imported | pairs.isin(chosen)
+
+    def valid_runs(self, campaign: str | None = None) -> frozenset[str]:
+        """Ids of the runs with an unflagged record that was made under a campaign's conditions."""
+        records = self._parts("runs", self.parts(), COUNTING)
+        good = records[(records["flags"] == "") & self._belongs(records, campaign)]
+        return frozenset(good["run_id"])
+
     def runs(self, *, superseded: bool = False, campaign: str | None = None) -> pd.DataFrame:
-        """Runs that count, in planned order."""
+        """Runs that count, in planned order; with `superseded` all records.
+
+        Of a campaign that is named those that it made and those that count in it.
+        """
         records = self.records(campaign=campaign)
-        return records if superseded else _that_count(records)
+        if not superseded:
+            return _that_count(records)
+        if campaign is None:
+            return records
+        own = records["part"].astype(str).map(campaign_of) == campaign
+        return records[own | ~records["superseded"]].reset_index(drop=True)
 
     def rows(self, table: str, *, campaign: str | None = None) -> pd.DataFrame:
         """Rows of the runs that count, in one of :data:`TABLES`."""

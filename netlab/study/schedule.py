@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from netlab.errors import BadInput
 from netlab.study import OWN, Group, Study, slug
@@ -207,15 +208,26 @@ OF_RUN = ("force_buffer", "engine", "threads", "send", "receive", "trace")
 """Keys of a study that affect a run as they are."""
 
 
+OF_LOGIN = {"user", "identity_file", "agent_directory"}
+"""Keys of a host that say how netlab logs in and where its agent lies, not which machine it is."""
+
+OF_SCHEDULE = {"retries", "wait"}
+"""Keys of `noise` that decide when a run is made or made again, not what its record says."""
+
+
 def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
-    """Key of a run; a stored run with the same key is not measured again."""
+    """Key of the conditions of a run: the same in every round of a cell.
+
+    A stored record of the run counts exactly if it has this key. All that can change a record is
+    in it; `NOT_MEASURED`, `OF_LOGIN`, `OF_SCHEDULE`, a bus's label and the number of rounds cannot.
+    """
     path, used = study.path(visit.link), run.group.generator
     study = run.study(study)
+    # profiles: only the one that the visit takes
+    left_out: dict[str, Any] = {**dict.fromkeys({"profiles", *OF_LOGIN}, True), "bus": {"label"}}
     hosts = {
         end.host: {
-            **study.hosts[end.host].model_dump(
-                mode="json", exclude={"profiles", "agent_directory"}
-            ),
+            **study.hosts[end.host].model_dump(mode="json", exclude=left_out),
             "profile": study.profile(end.host, visit.tuning),
         }
         for end in path.ends
@@ -227,7 +239,6 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "mtu_B": visit.mtu_B,
         "group": run.group.model_dump(mode="json", exclude=NOT_MEASURED),
         "streams": run.streams,
-        "round": run.round,
         **study.timing.model_dump(mode="json", exclude={"rounds"}),
         "congestion": study.congestion_of(run.group) or None,
         "stacks": {
@@ -237,7 +248,7 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         },
         **{name: getattr(study, name) for name in OF_RUN},
         "socket": study.socket.model_dump(mode="json"),
-        "noise": study.noise.model_dump(mode="json", exclude={"retries"}),
+        "noise": study.noise.model_dump(mode="json", exclude=OF_SCHEDULE),
         "context": {**context, "generators": context.get("generators", {}).get(used)},
     }
     for name in ("policy", "latency", "udp"):

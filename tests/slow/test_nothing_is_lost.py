@@ -83,8 +83,9 @@ def test_a_report_after_an_edit_of_the_study_states_what_was_recorded(home, meas
         *("& two racks", "6 runs of 1 s in up to 3 rounds", "1 s after 0.2 s of warm-up"),
         *("every 100 ms", f"seed {load_measured(measured).study.seed}", "steal above 5 %"),
         "measured again, 1 time at most",
-        f"campaign {measured_store.CAMPAIGN}, netlab {netlab.__version__}. Later edits of the "
-        "study's file are not part of this report",
+        f"campaign {measured_store.CAMPAIGN}, netlab {netlab.__version__}. Its records count by "
+        "the rule of its netlab: by campaign, not by settings found. "
+        "Later edits of the study's file are not part of this report",
     ):
         assert recorded in text, recorded
     for edited in (

@@ -1,0 +1,125 @@
+"""Conditions that differ between campaigns, in words, and the records left out for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import pandas as pd
+
+from netlab.results import store as results_store
+from netlab.results.store import Conditions, Store, campaign_of
+
+WORDS = {
+    "net.ipv4.tcp_congestion_control": "congestion control",
+    "mtu_B": "MTU in B",
+    "version": "netlab",
+    "agent": "netlab's C core",
+    "schema": "schema of the results",
+    "emulated_with": "emulator",
+    "cpu_model": "CPU",
+    "nic_driver": "driver of the card",
+    "nic_firmware": "firmware of the card",
+}
+SHOWN, LONGEST = 3, 40
+"""Differences named one by one, and the longest value in characters that is printed."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    label: str
+    before: str
+    now: str
+
+    def change(self) -> str:
+        """``congestion control bbr, now reno``."""
+        if max(len(self.before), len(self.now)) > LONGEST:
+            return f"{self.label} (changed)"
+        return f"{self.label} {self.before or 'unknown'}, now {self.now or 'unknown'}"
+
+    def as_before(self) -> str:
+        """``congestion control bbr``."""
+        long = len(self.before) > LONGEST
+        return f"another {self.label}" if long else f"{self.label} {self.before or 'unknown'}"
+
+
+def differing(before: Conditions, now: Conditions) -> tuple[Difference, ...]:
+    """Differences of the blocks that both have, each once; those of a host without its name."""
+    found: dict[tuple[str, str, str], Difference] = {}
+    for block in sorted(set(before.contexts) & set(now.contexts)):
+        olds, news = (dict(_leaves(side.contexts[block])) for side in (before, now))
+        for label in sorted(olds.keys() | news.keys()):
+            old, new = olds.get(label, ""), news.get(label, "")
+            if old != new:
+                name = WORDS.get(label[-1], label[-1])
+                found.setdefault((name, old, new), Difference(name, old, new))
+    return tuple(found.values())
+
+
+def _leaves(context: dict, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    for name, value in context.items():
+        if isinstance(value, dict) and place[:1] != ("profiles",):
+            yield from _leaves(value, (*place, name))
+        elif place[:1] == ("profiles",):  # the whole tuning of a host is one thing
+            yield (*place, f"tuning of {name}"), json.dumps(value, sort_keys=True)
+        else:
+            yield (*place, name), _text(value)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def listed(texts: list[str]) -> str:
+    """``a, b and 3 more``."""
+    shown = ", ".join(islice(texts, SHOWN))
+    return f"{shown} and {len(texts) - SHOWN} more" if len(texts) > SHOWN else shown
+
+
+def changes(before: Conditions, now: Conditions) -> str:
+    """The differences as one text: what each was, and what it is now."""
+    return listed([one.change() for one in differing(before, now)])
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Records that were made under other conditions than a campaign's, of one campaign."""
+
+    campaign: str
+    measured_on: datetime
+    runs: int
+    conditions: str
+
+    def __str__(self) -> str:
+        return (
+            f"measured on {self.measured_on:%-d %B %Y} under other settings: {self.conditions}, "
+            f"{self.runs} {'run' if self.runs == 1 else 'runs'}; not counted"
+        )
+
+
+def left_out(store: Store, campaign: str | None) -> tuple[LeftOut, ...]:
+    """Records of the campaign's cells that do not count for their conditions, oldest first."""
+    now = results_store.read_conditions(store.directory, campaign)
+    if now is None:
+        return ()
+    records = store.records(campaign=campaign, only=("provenance_key",))
+    wanted = now.planned(records["run_id"])
+    other = records[wanted.notna() & (records["provenance_key"] != wanted)]
+    other = other[~other["part"].str.startswith(results_store.IMPORTED)]
+    found = []
+    for origin, rows in other.groupby(other["part"].astype(str).map(campaign_of), sort=True):
+        of = results_store.read_conditions(store.directory, str(origin) or None)
+        if origin == campaign:
+            text = "changed while the campaign was measured"
+        elif of is None:
+            text = "those of an older netlab"
+        else:
+            text = listed([one.as_before() for one in differing(of, now)])
+            text = text or "another study file"
+        first = pd.Timestamp(rows["started_at"].min()).to_pydatetime()
+        found.append(LeftOut(str(origin), first, int(rows["run_id"].nunique()), text))
+    return tuple(found)

@@ -1,0 +1,109 @@
+"""Campaigns of made-up records over links whose hosts have other facts on each."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import synthetic
+
+from netlab.experiment.campaign import CampaignRecord
+from netlab.experiment.visit import context_of
+from netlab.files.yaml_file import validated
+from netlab.study import Study
+from netlab.study.schedule import Visit, provenance_key, visits
+
+Facts = dict[str, dict[str, dict]]
+HOST = {"kernel": "6.1", "cpu_model": "Some CPU", "mtu_B": 1500, "generators": {"netlab": "1"}}
+STUDY = {
+    "netlab": 1,
+    "name": "two-cards",
+    "title": "A host with two cards",
+    "hosts": {
+        name: {"kind": "ssh", "address": f"{name}.example"} for name in ("left", "middle", "right")
+    },
+    "paths": {
+        "p1": {
+            "ends": [
+                {"host": "left", "address": "192.0.2.1", "interface": "eth1"},
+                {"host": "middle", "address": "192.0.2.2", "interface": "eth1"},
+            ]
+        },
+        "p2": {
+            "ends": [
+                {"host": "middle", "address": "192.0.2.5", "interface": "eth2"},
+                {"host": "right", "address": "192.0.2.6", "interface": "eth2"},
+            ]
+        },
+    },
+    "groups": [
+        {"name": "one", "path": "p1", "sender": "left"},
+        {"name": "two", "path": "p2", "sender": "middle"},
+    ],
+    "tunings": [{"name": "as-found"}],
+    "streams": [1],
+    "factors": {"nodelay": [False, True]},
+    "timing": {"rounds": 3, "seconds": 1.0, "warmup_s": 0.2},
+}
+
+
+def study(**changes: object) -> Study:
+    """The study of both paths, which measures its hosts as found."""
+    return validated(Study, {**copy.deepcopy(STUDY), **changes}, "two-cards.yml")
+
+
+def facts(congestion: str = "cubic", **drivers: str) -> Facts:
+    """Facts of the ends of each link: its card's driver, and the settings found."""
+    cards = {"p1": "ixgbe", "p2": "mlx5_core", **drivers}
+    found = {"found": {"net.ipv4.tcp_congestion_control": congestion}}
+    ends = {"p1": ("left", "middle"), "p2": ("middle", "right")}
+    return {
+        link: {host: {**HOST, **found, "nic_driver": cards[link]} for host in ends[link]}
+        for link in ends
+    }
+
+
+def only(link: str, of: Facts) -> Facts:
+    return {link: of[link]}
+
+
+def write(
+    record: CampaignRecord,
+    of: Facts,
+    *,
+    runs: Collection[str] | None = None,
+    **columns: object,
+) -> set[tuple[str, str]]:
+    """Store a record of each run of the links that has no valid one; ids and keys of the runs."""
+    made = synthetic.runs_of(record.study)
+    written = set()
+    for visit in visits(record.study):
+        if visit.link not in of:
+            continue
+        keys = keys_of(record.study, visit, of[visit.link])
+        wanted = keys.keys() - record.kept
+        part = made[made["run_id"].isin(wanted if runs is None else wanted & set(runs))]
+        if part.empty:
+            continue
+        part = part.assign(
+            provenance_key=part["run_id"].map(keys).astype("string"),
+            campaign=record.log.campaign,
+            flags="",
+            **columns,
+        ).reset_index(drop=True)
+        samples = synthetic.intervals_of(part, record.study)
+        record.store.write(record.new_part(visit), part, samples)
+        written |= set(zip(part["run_id"], part["provenance_key"], strict=True))
+    return written
+
+
+def keys_of(of: Study, visit: Visit, ends: Mapping[str, dict]) -> dict[str, str]:
+    """Provenance key of each run of a visit to hosts with these facts."""
+    context = context_of(of, visit, dict(ends), None)
+    return {run.run_id: provenance_key(of, visit, run, context) for run in visit.runs}
+
+
+def measured(directory: Path, record: CampaignRecord) -> dict[str, int]:
+    """Runs that count, by path."""
+    return record.store.runs()["path"].value_counts().to_dict()

@@ -1,0 +1,249 @@
+"""A record counts exactly under the conditions it was made in: settings, cards, tools, versions."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import campaigns
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import netlab
+from netlab.analysis.measured import load_measured
+from netlab.experiment.campaign import NotebookRounds, Rounds, Stopped, _stopped, open_record
+from netlab.experiment.progress import Watcher
+from netlab.notebooks.progress import SilentNotebook
+from netlab.report.gate import box
+from netlab.results import store as results_store
+from netlab.results.conditions import left_out
+from netlab.results.store import Store
+from netlab.study.schedule import visits
+
+NOW = datetime(2026, 11, 28, tzinfo=UTC)
+
+
+def opened(directory, facts, *, minutes=0, study=None):
+    at = NOW + timedelta(minutes=minutes)
+    return open_record(study or campaigns.study(), directory, facts, None, now=at)
+
+
+def pooled(store: Store) -> list[float]:
+    return sorted(set(store.runs()["goodput_MBps"]))
+
+
+def test_rounds_measured_under_another_default_of_the_host_do_not_count(tmp_path):
+    """A precision that stopped early left rounds 4 to 12 of the day before in the mean."""
+    study = campaigns.study(timing={"rounds": 12, "seconds": 1.0, "warmup_s": 0.2})
+    reno, bbr = campaigns.facts("reno"), campaigns.facts("bbr")
+    campaigns.write(opened(tmp_path, reno, study=study), reno, goodput_MBps=100.0)
+    next_day = opened(tmp_path, bbr, minutes=1440, study=study)
+    assert next_day.kept == frozenset() and "congestion control reno, now bbr" in next_day.anew
+    three = {run.run_id for visit in visits(study) if visit.round <= 3 for run in visit.runs}
+    campaigns.write(next_day, bbr, runs=three, goodput_MBps=50.0)
+    assert pooled(next_day.store) == [50.0] and len(next_day.store.runs()) == len(three)
+    m = load_measured(tmp_path)
+    assert m.runs["goodput_MBps"].eq(50.0).all()
+    said = dict(box(m))["Not counted"]
+    assert "under other settings: congestion control reno, 48 runs; not counted" in said
+
+
+@pytest.mark.parametrize(
+    "change", [{"mtu_B": 9000}, {"generators": {"netlab": "2"}}, {"kernel": "6.2"}]
+)
+def test_another_mtu_tool_or_kernel_begins_anew(tmp_path, change):
+    study = campaigns.study()
+    if "generators" in change:
+        groups = [{**group, "generator": "iperf3"} for group in campaigns.STUDY["groups"]]
+        study = campaigns.study(groups=groups, factors={})
+        change = {"generators": {"iperf3": "3.16"}}
+    now = campaigns.facts()
+    hosts = [host for ends in now.values() for host in ends.values()]
+    for host in hosts:
+        host["generators"] = {"iperf3": "3.12"}
+    campaigns.write(opened(tmp_path, now, study=study), now)
+    for host in hosts:
+        host |= change
+    later = opened(tmp_path, now, minutes=1, study=study)
+    assert later.kept == frozenset() and later.store.runs().empty and later.anew
+
+
+def test_bbr_reno_and_bbr_again_reports_bbr(tmp_path):
+    for at, name in enumerate(("bbr", "reno", "bbr")):
+        facts = campaigns.facts(name)
+        record = opened(tmp_path, facts, minutes=at)
+        again = at == 2
+        assert len(record.kept) == (12 if again else 0)
+        campaigns.write(record, facts, goodput_MBps=5.0 if name == "bbr" else 3.0)
+        assert pooled(record.store) == [5.0 if name == "bbr" else 3.0]
+    first, second, _ = results_store.ids(tmp_path)
+    assert pooled_of(tmp_path, second) == {3.0} and pooled_of(tmp_path, first) == {5.0}
+    own = Store(tmp_path).runs(superseded=True, campaign=second)
+    assert set(own["campaign"]) == {second} and len(own) == 12
+
+
+def pooled_of(directory, campaign) -> set[float]:
+    return set(Store(directory).runs(campaign=campaign)["goodput_MBps"])
+
+
+def test_a_block_measured_by_hand_keeps_the_other_card_of_its_host(tmp_path):
+    facts = campaigns.facts()
+    record = opened(tmp_path, facts)
+    campaigns.write(record, facts)
+    assert campaigns.measured(tmp_path, record) == {"p1": 6, "p2": 6}
+    for link in ("p1", "p2"):
+        one = opened(tmp_path, campaigns.only(link, facts), minutes=1)
+        assert one.log.campaign == record.log.campaign
+        assert campaigns.measured(tmp_path, one) == {"p1": 6, "p2": 6}
+    swapped = campaigns.only("p2", campaigns.facts(p2="bnxt_en"))
+    later = opened(tmp_path, swapped, minutes=2)
+    assert campaigns.measured(tmp_path, later) == {"p1": 6}
+    campaigns.write(later, swapped)
+    assert campaigns.measured(tmp_path, later) == {"p1": 6, "p2": 6}
+
+
+def test_an_interrupted_study_counts_what_it_measured_now(tmp_path):
+    bbr, reno = campaigns.facts("bbr"), campaigns.facts("reno")
+    campaigns.write(opened(tmp_path, bbr), bbr)
+    record = opened(tmp_path, reno, minutes=1)
+    two = [run.run_id for run in visits(record.study)[0].runs]
+    campaigns.write(record, reno, runs=two)
+    rounds = WrittenRounds(record, Watcher())
+    rounds.lab, rounds.planned = None, 12
+    stopped: Stopped = _stopped(rounds, KeyboardInterrupt())
+    assert "2 of 12 runs measured" in str(stopped)
+
+
+class WrittenRounds(Rounds):
+    facts: campaigns.Facts = campaigns.facts()
+
+    def make_visit(self, visit, wait_s):
+        ids = [run.run_id for run in visit.runs]
+        campaigns.write(self.record, self.facts, runs=ids)
+
+
+def test_a_setting_that_changes_while_a_study_is_measured_is_said(tmp_path):
+    notes = []
+
+    class Notes(Watcher):
+        def note(self, text):
+            notes.append(text)
+
+    rounds = WrittenRounds(opened(tmp_path, campaigns.facts()), Notes())
+    rounds.facts = campaigns.facts("bbr")
+    rounds.measure()
+    assert "12 of its runs do not count" in notes[-1] and rounds.record.store.runs().empty
+    (other,) = left_out(rounds.record.store, rounds.record.log.campaign)
+    assert "changed while the campaign was measured" in str(other)
+
+
+def test_a_silent_retry_of_disturbed_runs_is_not_dropped(tmp_path, monkeypatch):
+    """The old records of the runs that are measured again are not those of the retry."""
+    facts = campaigns.facts()
+    record = opened(tmp_path, facts)
+    campaigns.write(record, facts)
+    asked, silent = [], iter([True, False])
+
+    class Kernel:
+        def restart(self):
+            return
+
+    def execute(*_paths, **_options):
+        asked.append(_paths[2]["runs"])
+        if next(silent):
+            raise SilentNotebook("no run in 240 s", code="E-RUN-012")
+
+    monkeypatch.setattr("netlab.notebooks.execution.execute", execute)
+    visit = visits(record.study)[0]
+    NotebookRounds(record, None, Kernel(), Watcher()).make_visit(visit, 0.0)
+    assert asked == [[run.run_id for run in visit.runs]] * 2
+
+
+class Campaigns(RuleBasedStateMachine):
+    """Settings, cards, tools and versions change between measurements of all or of one link."""
+
+    def __init__(self):
+        super().__init__()
+        self.version = netlab.__version__
+        self.minutes = itertools.count()
+
+    @initialize()
+    def begin(self):
+        self.place = TemporaryDirectory()
+        self.directory = Path(self.place.name)
+        self.congestion, self.drivers, self.tool, self.rounds = "cubic", {}, "1", 2
+        self.made: set[tuple[str, str]] = set()
+        self.expected: dict[str, str] = {}
+        self.last: dict[str, dict] = {}
+
+    def teardown(self):
+        netlab.__version__ = self.version
+        if hasattr(self, "place"):
+            self.place.cleanup()
+
+    def facts(self):
+        found = campaigns.facts(self.congestion, **self.drivers)
+        for ends in found.values():
+            for host in ends.values():
+                host["generators"] = {"iperf3": self.tool}
+        return found
+
+    def study(self):
+        groups = [
+            {**campaigns.STUDY["groups"][0], "generator": "iperf3"},
+            campaigns.STUDY["groups"][1],
+        ]
+        timing = {"rounds": self.rounds, "seconds": 1.0, "warmup_s": 0.2}
+        return campaigns.study(groups=groups, timing=timing, factors={})
+
+    @rule(name=st.sampled_from(["cubic", "reno", "bbr"]))
+    def set_default(self, name):
+        self.congestion = name
+
+    @rule(link=st.sampled_from(["p1", "p2"]), driver=st.sampled_from(["ixgbe", "mlx5_core"]))
+    def change_card(self, link, driver):
+        self.drivers[link] = driver
+
+    @rule(version=st.sampled_from(["1", "2"]))
+    def change_tool(self, version):
+        self.tool = version
+
+    @rule(version=st.sampled_from(["0.1.0", "0.2.0"]))
+    def install(self, version):
+        netlab.__version__ = version
+
+    @rule(rounds=st.sampled_from([2, 3]))
+    def edit_study(self, rounds):
+        self.rounds = rounds
+
+    @rule(links=st.sampled_from([("p1",), ("p2",), ("p1", "p2")]), share=st.sampled_from([1, 2]))
+    def measure(self, links, share):
+        """Measure some links, whole or interrupted half-way."""
+        facts = {link: self.facts()[link] for link in links}
+        study = self.study()
+        record = opened(self.directory, facts, minutes=next(self.minutes), study=study)
+        self.last |= facts
+        planned = [visit for visit in visits(study) if visit.link in self.last]
+        self.expected = {}
+        for visit in planned:
+            self.expected |= campaigns.keys_of(study, visit, self.last[visit.link])
+        ids = [run.run_id for visit in planned if visit.link in links for run in visit.runs]
+        self.made |= campaigns.write(record, facts, runs=ids[: len(ids) // share])
+
+    @invariant()
+    def counts_what_was_made_under_the_latest_conditions(self):
+        if not getattr(self, "expected", None):
+            return
+        runs = Store(self.directory).runs()
+        counted = set(zip(runs["run_id"], runs["provenance_key"], strict=True))
+        assert counted == self.made & set(self.expected.items())
+        cells = runs["run_id"].str.rpartition("@")[0]
+        assert (runs["provenance_key"].groupby(cells).nunique() == 1).all()
+
+
+TestCampaigns = Campaigns.TestCase
+TestCampaigns.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
