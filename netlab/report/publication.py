@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -21,12 +19,16 @@ from netlab.report.bundle import words_of
 from netlab.report.export import FOLDER, Exporter
 from netlab.report.page import MARKER, Section, as_html, page_of
 from netlab.report.pages import trended
+from netlab.report.pages_repository import PagesRepository, regular_files
 from netlab.report.render import PageWriter
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read
 from netlab.study.schedule import slug
 
 INDEX, RUNS = "index.html", f"{FOLDER}/runs.parquet"
+OWN = (MARKER,)
+"""Files of a site that are not published."""
+
 CONFIDENCE = 0.95
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _ANSWER = re.compile(r'<p class="answer">(.*?)</p>', re.DOTALL)
@@ -50,12 +52,23 @@ def published(site: Path) -> IndexedReport:
         page = (site / INDEX).read_text(encoding="utf-8")
         runs = read(site / RUNS, RUN_COLUMNS)
         study, last = str(runs["study"].iloc[-1]), runs["started_at"].max()
+        whole = not ((site / INDEX).is_symlink() or (site / RUNS).is_symlink())
     except (OSError, UnicodeDecodeError, IndexError):
+        whole = False
+    if not whole:
         reason = "is not a report of a study: netlab report, then give the directory of its page"
-        raise BadInput(reason, where=str(site), code="E-REPORT-015") from None
+        raise BadInput(reason, where=str(site), code="E-REPORT-015")
     title, answer = (_words(pattern, page) for pattern in (_TITLE, _ANSWER))
     place = f"{slug(study) or 'study'}/{last:%Y%m%dT%H%M%SZ}"
     return IndexedReport(place, study, last, title or study, answer, runs)
+
+
+def _report(site: Path) -> IndexedReport | None:
+    """A report of the branch, which may have other pages too."""
+    try:
+        return published(site)
+    except NetlabError:
+        return None
 
 
 def _words(pattern: re.Pattern, page: str) -> str:
@@ -74,43 +87,35 @@ def publish_sites(
     exposed = words_of(None, *(site / part for site in sites for part in (FOLDER, "records")))
     hosts = {name for one in reports for end in ("sender", "receiver") for name in one.runs[end]}
     exposed = replace(exposed, hosts=tuple(sorted(hosts.union(exposed.hosts))))
-    if not agreed(f"the reports expose {exposed} of a network"):
+    others = [str(site / path) for site in sites for path in regular_files(site)[1]]
+    links = f"; left out, as they are no regular files: {', '.join(others)}" if others else ""
+    if not agreed(f"the reports expose {exposed} of a network{links}"):
         return ""
     added = {one.place: site for one, site in zip(reports, sites, strict=True)}
-    if Path(repository).exists():  # git runs in another directory
-        repository = str(Path(repository).absolute())
     with scratch("publish") as work:
-        known = _git(work, "ls-remote", "--heads", repository, f"refs/heads/{branch}")
-        _git(work, "init", "--quiet", "--initial-branch", branch)
-        if known:
-            _git(work, "fetch", "--quiet", "--depth", "1", repository, branch)
-            _git(work, "reset", "--quiet", "--hard", "FETCH_HEAD")
-        for place, site in added.items():
-            shutil.rmtree(work / place, ignore_errors=True)
-            shutil.copytree(site, work / place, ignore=shutil.ignore_patterns(MARKER))
-        write_index(work)
-        _git(work, "add", "--all")
-        if not _git(work, "status", "--porcelain"):
+        pages = PagesRepository(work, repository, branch)
+        pages.fetch()
+        in_way = [path for place, site in added.items() for path in pages.replace(place, site, OWN)]
+        if in_way:
+            raise NetlabError(
+                f"{branch} has a file or link where the directory of a report has to be: "
+                f"{', '.join(in_way)}; remove it from the branch, or publish into another one",
+                code="E-REPORT-021",
+            )
+        write_index(pages.tree)
+        commit = pages.commit(f"reports: {', '.join(added)}")
+        if not commit:
             return ""
-        _git(work, "commit", "--quiet", "--message", f"reports: {', '.join(added)}")
-        _git(work, "push", "--quiet", repository, f"HEAD:refs/heads/{branch}")
-        return _git(work, "rev-parse", "--short", "HEAD")
-
-
-def _git(work: Path, *words: str) -> str:
-    """Run git as the user is known to it, without a question; what it prints."""
-    argv = ["git", "-c", "core.hooksPath=/dev/null", *words]
-    done = subprocess.run(
-        argv, cwd=work, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
-    if done.returncode:
-        raise NetlabError(f"git {words[0]}: {done.stderr.strip()}", code="E-REPORT-016")
-    return done.stdout.strip()
+        for place, site in added.items():
+            if other := pages.differing(commit, place, site, OWN):
+                reason = f"{len(other)} files of {site} are not what git stored, first {other[0]}"
+                raise NetlabError(f"{reason}; nothing was pushed", code="E-REPORT-022")
+        return pages.push(commit)
 
 
 def write_index(directory: Path) -> None:
     """The index of all reports below a directory: studies by their last run, the newest first."""
-    found = [published(file.parent) for file in directory.glob(f"*/*/{INDEX}")]
+    found = [one for file in directory.glob(f"*/*/{INDEX}") if (one := _report(file.parent))]
     found.sort(key=lambda one: (one.study, one.last))
     studies = [list(reports) for _, reports in groupby(found, key=lambda one: one.study)]
     studies.sort(key=lambda reports: reports[-1].last, reverse=True)

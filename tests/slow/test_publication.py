@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,6 +16,7 @@ from click.testing import CliRunner
 from netlab.analysis.measured import from_frames
 from netlab.cli import main
 from netlab.errors import BadInput
+from netlab.report.page import MARKER
 from netlab.report.publication import published
 from netlab.report.site import build_site
 
@@ -87,3 +91,172 @@ def test_what_is_no_report_or_no_repository_is_refused(sites, tmp_path):
     assert refused.value.code == "E-REPORT-015"
     refusal = publish(sites[0], "--to", tmp_path / "none", "--yes")
     assert refusal.exit_code == 1 and "E-REPORT-016" in refusal.output
+
+
+# From outside: the user's own repository, settings and remote.
+
+
+def git(*words, cwd=None, **env):
+    done = subprocess.run(
+        ["git", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **{name: str(value) for name, value in env.items()}},
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def own(tmp_path, repository):
+    """A repository of the user's with a private commit, and a linked worktree of it."""
+    place = tmp_path / "own"
+    git("init", "--quiet", "--initial-branch", "main", place)
+    (place / "private.txt").write_text("secret\n")
+    git("add", ".", cwd=place)
+    git("commit", "--quiet", "-m", "private", cwd=place)
+    git("worktree", "add", "--quiet", tmp_path / "linked", "-b", "linked", cwd=place)
+    return place
+
+
+def state(place):
+    refs = git("for-each-ref", cwd=place)
+    return refs, git("rev-parse", "HEAD", cwd=place), git("status", "--porcelain", cwd=place)
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new branch", "present branch"])
+def test_a_hook_of_a_linked_worktree_publishes_the_report_alone(
+    sites, repository, own, monkeypatch, there
+):
+    """git sets GIT_DIR in the hooks of a linked worktree."""
+    if there:
+        assert publish(sites[1], "--to", repository, "--yes").exit_code == 0
+    linked = own.parent / "linked"
+    before = state(own), state(linked)
+    place = git("rev-parse", "--absolute-git-dir", cwd=linked).strip()
+    monkeypatch.chdir(linked)
+    monkeypatch.setenv("GIT_DIR", place)
+    monkeypatch.setenv("GIT_INDEX_FILE", f"{place}/index")
+    monkeypatch.setenv("GIT_WORK_TREE", str(linked))
+    done = publish(sites[0], "--to", repository, "--yes")
+    monkeypatch.delenv("GIT_DIR")
+    monkeypatch.delenv("GIT_INDEX_FILE")
+    monkeypatch.delenv("GIT_WORK_TREE")
+    assert done.exit_code == 0, done.output
+    assert (state(own), state(linked)) == before
+    log = git("log", "--format=%s", "gh-pages", cwd=repository).split("\n")
+    assert all(line.startswith("reports: two-racks/") for line in log if line)
+    assert "private.txt" not in files_of(repository)
+
+
+SETTINGS = """
+[core]
+    excludesFile = {place}/ignored
+    attributesFile = {place}/attributes
+    hooksPath = {place}/hooks
+    autocrlf = true
+[commit]
+    gpgSign = true
+[push]
+    followTags = true
+[init]
+    defaultBranch = trunk
+    templateDir = {place}/template
+[filter "shout"]
+    clean = tr a-z A-Z
+"""
+
+
+def test_the_users_settings_of_git_change_no_file(sites, repository, tmp_path, monkeypatch):
+    (tmp_path / "config").write_text(SETTINGS.format(place=tmp_path))
+    (tmp_path / "ignored").write_text("*.csv\n*.parquet\n*.html\n")
+    (tmp_path / "attributes").write_text("*.html filter=shout\n")
+    for hook in ("hooks/pre-commit", "hooks/pre-push", "template/hooks/post-commit"):
+        file = tmp_path / hook
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
+        file.chmod(0o755)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    done = publish(sites[0], "--to", repository, "--yes")
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "ran").exists()
+    same_files(repository, sites[0])
+
+
+def same_files(repository, site):
+    place = published(site).place
+    wanted = {p.relative_to(site) for p in site.rglob("*") if p.is_file()}
+    for path in wanted - {Path(MARKER)}:
+        argv = ["git", "-C", repository, "show", f"gh-pages:{place}/{path}"]
+        stored = subprocess.run(argv, capture_output=True, check=True).stdout
+        assert stored == (site / path).read_bytes(), path
+    listed = [name for name in files_of(repository) if name.startswith(place)]
+    assert len(listed) == len(wanted) - (site / MARKER).exists()
+
+
+@pytest.mark.parametrize("link", ["two-racks", "two-racks/{stamp}", "index.html"])
+def test_a_link_in_the_branch_is_never_followed(sites, repository, tmp_path, link):
+    place = published(sites[0]).place
+    link = link.format(stamp=place.partition("/")[2])
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / place.partition("/")[2]).mkdir(parents=True)
+    (elsewhere / "kept").write_text("kept")
+    work = tmp_path / "work"
+    git("init", "--quiet", "--initial-branch", "gh-pages", work)
+    (work / link).parent.mkdir(exist_ok=True)
+    (work / link).symlink_to(elsewhere / "kept" if link == "index.html" else elsewhere)
+    (work / "latest").symlink_to("two-racks")
+    git("add", ".", cwd=work)
+    git("commit", "--quiet", "-m", "links", cwd=work)
+    git("push", "--quiet", repository, "HEAD:gh-pages", cwd=work)
+    before = sorted(elsewhere.rglob("*"))
+    done = publish(sites[0], "--to", repository, "--yes")
+    assert sorted(elsewhere.rglob("*")) == before
+    assert (elsewhere / "kept").read_text() == "kept"
+    if link == "index.html":
+        assert done.exit_code == 0, done.output
+        modes = git("ls-tree", "gh-pages", cwd=repository)
+        assert "100644 blob" in modes.split("index.html")[0].splitlines()[-1]
+        assert "120000 blob" in modes.split("latest")[0].splitlines()[-1]
+        same_files(repository, sites[0])
+    else:
+        assert done.exit_code == 1 and "E-REPORT-021" in done.output and link in done.output
+
+
+def test_a_link_in_a_site_is_named_and_its_target_is_not_published(sites, repository, tmp_path):
+    key = tmp_path / "id_ed25519"
+    key.write_text("PRIVATE")
+    site = tmp_path / "site"
+    shutil.copytree(sites[0], site)
+    (site / "downloads" / "key.txt").symlink_to(key)
+    (site / "ssh").symlink_to(tmp_path)
+    os.mkfifo(site / "pipe")
+    done = publish(site, "--to", repository, "--yes")
+    assert done.exit_code == 0, done.output
+    assert all(name in done.output for name in ("downloads/key.txt", "site/ssh", "site/pipe"))
+    shown = files_of(repository)
+    assert not any(name.endswith(("key.txt", "/ssh", "/pipe")) for name in shown)
+
+
+@pytest.mark.parametrize("words", [("--to=--upload-pack=touch ran",), ("--to", "x", "--branch=-f")])
+def test_a_name_that_git_would_take_for_an_option_is_refused(sites, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    done = publish(sites[0], *words, "--yes")
+    assert done.exit_code == 2 and "E-REPORT-018" in done.output
+    assert not (tmp_path / "ran").exists()
+
+
+def test_other_pages_of_the_branch_stay(sites, repository, tmp_path):
+    work = tmp_path / "work"
+    git("init", "--quiet", "--initial-branch", "gh-pages", work)
+    (work / "docs" / "guide").mkdir(parents=True)
+    (work / "docs" / "guide" / "index.html").write_text("<title>Not a report</title>\r\n")
+    (work / ".gitattributes").write_text("* text=auto eol=lf\n")
+    git("add", ".", cwd=work)
+    git("commit", "--quiet", "-m", "pages", cwd=work)
+    git("push", "--quiet", repository, "HEAD:gh-pages", cwd=work)
+    blob = git("rev-parse", "gh-pages:docs/guide/index.html", cwd=repository)
+    assert publish(sites[0], "--to", f"file://{repository}", "--yes").exit_code == 0
+    assert git("rev-parse", "gh-pages:docs/guide/index.html", cwd=repository) == blob
+    same_files(repository, sites[0])

@@ -217,7 +217,10 @@ def test_how_one_logs_in_is_not_in_the_key_and_where_is(field, value):
     def key(**more: object) -> str:
         hosts = {name: {"kind": "ssh", "address": f"{name}.example"} for name in ("a", "b")}
         hosts["a"] |= more
-        ends = [{"host": "a", "address": "192.0.2.1"}, {"host": "b", "address": "192.0.2.2"}]
+        ends = [
+            {"host": name, "address": f"192.0.2.{at}", "interface": "eth1"}
+            for at, name in enumerate(hosts, 1)
+        ]
         groups = [{"name": "only", "path": "p", "sender": "a"}]
         content = {"netlab": 1, "name": "s", "title": "S", "hosts": hosts, "groups": groups}
         content |= {"paths": {"p": {"ends": ends}}, "tunings": [{"name": "as-found"}]}
