@@ -167,8 +167,11 @@ struct nl_batch nl_batch_of(uint64_t streams, uint64_t threads, uint64_t cpus,
 
 	if (streams == threads)
 		batch.yield_B = NL_BATCH_THREAD_B;
-	if (large_packets && streams >= NL_BATCH_LARGE_SET * threads)
-		batch.stream_B = batch.yield_B = NL_BATCH_LARGE_SET_B;
+	if (large_packets && streams > threads) {
+		batch.stream_B = batch.yield_B = NL_BATCH_CACHE_B;
+		if (batch.stream_B > NL_BATCH_ROUND_B / streams)
+			batch.stream_B = NL_BATCH_ROUND_B / streams;
+	}
 	if (!large_packets && at_once > egress.queues)
 		batch.stream_B = batch.yield_B = NL_BATCH_SHARED_B;
 	if (streams <= cpus)

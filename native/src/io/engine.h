@@ -24,17 +24,20 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
  * A gen that shares CPUs with sinks yields regularly, so that sinks read data that are still in the
  * cache and the backlog stays small.
  *
- * A batch is a number of packets, as TCP passes them to the interface. Large batches amortise cold
- * caches: many streams per thread, large packets. Small ones avoid contention: several threads send
- * small packets into one transmit queue, where a large batch finds the queue full. */
+ * With offloads, where TCP passes large packets to the interface, a batch fits a cache, and a round of
+ * all streams is bounded. Without, a batch is a number of packets; a small one avoids contention where
+ * several threads send into one transmit queue, which a large batch finds full. */
 enum {
 	NL_BATCH_PACKETS = 64,
 	NL_BATCH_YIELD_B = 4 << 20,
 	NL_BATCH_THREAD_B = 2 << 20, /* of a thread with one stream */
-	NL_BATCH_LARGE_SET = 64,	    /* streams per thread that make a set large */
-	NL_BATCH_LARGE_SET_B = 8 << 20,
+	NL_BATCH_CACHE_B = 1 << 20, /* with large packets: what a sink on the CPU finds in half an L2 cache */
 	NL_BATCH_SHARED_B = 128 << 10,
 };
+
+/* The most that all streams together move before the first has its next turn, so that each of 10,000
+ * has several in a window of seconds. */
+#define NL_BATCH_ROUND_B (UINT64_C(4) << 30)
 
 struct nl_batch {
 	uint64_t stream_B; /* UINT64_MAX: no limit */
