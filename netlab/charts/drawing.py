@@ -516,6 +516,9 @@ _RC: dict = {
 @contextmanager
 def theme() -> Iterator[None]:
     """Context and decorator with netlab's theme; global settings stay unchanged."""
+    # A notebook's backend makes figures interactive when it is loaded, by the first figure. Loaded
+    # within the context, the end of that would take it back, and no later figure would be shown.
+    plt.draw_if_interactive()
     with mpl.rc_context(_RC):
         yield
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from queue import Empty
 from typing import Self
@@ -65,8 +66,10 @@ class Kernel:
         try:
             # ipykernel logs an interrupt as an error of its own; what cells print goes another way
             # and jupyter_client cannot end a kernel whose start was cut in the middle
+            # a profile of its own: a user's start-up files would change what a notebook shows
+            own = {**os.environ, "IPYTHONDIR": str(sockets / "ipython")}
             with open(sockets / "log", "wb") as log, interrupts_wait():
-                run_sync(self.manager.start_kernel)(stderr=log, extra_arguments=IMPORTS)
+                run_sync(self.manager.start_kernel)(stderr=log, extra_arguments=IMPORTS, env=own)
             self.client.load_connection_info(self.manager.get_connection_info(session=True))
             # without the thread of a heartbeat, which an early end would leave without a socket
             self.client.start_channels(hb=False)
