@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -12,13 +13,14 @@ from netlab.analysis import printed
 from netlab.analysis.cells import Interval, usable, valid
 from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs
 from netlab.analysis.effects import CANNOT_TELL, STEP, Ratio, mean_difference, mean_ratio, steps
-from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
+from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
 from netlab.analysis.longpath import on_long_path
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.measure.bottleneck import ASKED
+from netlab.study.factors import levels_json
 from netlab.units import arrows, listed
 
 # The result of a study in five sentences, computed from its records.
@@ -143,8 +145,8 @@ def tiles(m: Measured) -> tuple[Tile, ...]:
     if len(comparable(m)):
         verdicts = m.findings["verdict"].value_counts()
         value = f"{verdicts.get(HOLDS, 0)} of {len(m.findings)}"
-        no, undecided = (verdicts.get(word, 0) for word in (DOES_NOT_HOLD, CANNOT_TELL))
-        of = f"{no} do not, {undecided} are undecided"
+        no, mixed, open_ = (verdicts.get(word, 0) for word in (DOES_NOT_HOLD, MIXED, CANNOT_TELL))
+        of = f"{no} do not, {mixed} are mixed, {open_} cannot be told"
         count = Tile("Findings of 2003 that hold", value, of)
     return top, limit, count
 
@@ -169,7 +171,8 @@ def _findings(m: Measured) -> str:
     for verdict, *words in (
         (HOLDS, "holds", "hold"),
         (DOES_NOT_HOLD, "does not", "do not"),
-        (CANNOT_TELL, "is undecided", "are undecided"),
+        (MIXED, "is mixed", "are mixed"),
+        (CANNOT_TELL, "cannot be told", "cannot be told"),
     ):
         if n := int((frame["verdict"] == verdict).sum()):
             parts.append(f"{n} {words[n > 1]}")
@@ -235,9 +238,9 @@ BOUND_PERCENT = 2.0
 
 CELL = (
     *("path", "sender", "direction", "tuning", "mtu_B", "streams"),
-    *("congestion", "record_length_B", "buffer_B", "receive_buffer_B"),
+    *("congestion", "record_length_B", "buffer_B", "receive_buffer_B", "factors"),
 )
-"""Levels that two compared runs share."""
+"""Levels that two compared runs share; ``factors`` without the generator, which is compared."""
 
 COMPARED_COLUMNS = (*CELL, "generator", "reference", *FIGURES)
 
@@ -248,8 +251,18 @@ def generators(runs: pd.DataFrame) -> list[str]:
     return sorted(names, key=lambda name: name != OWN)
 
 
+def _of_cells(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs whose further factors are those of their cell here."""
+    without = {
+        text: levels_json(tuple(i for i in json.loads(text or "{}").items() if i[0] != "generator"))
+        for text in runs["factors"].fillna("").unique()
+    }
+    return runs.assign(factors=runs["factors"].fillna("").map(without))
+
+
 def several(runs: pd.DataFrame) -> bool:
     """True if any cell was measured with more than one generator."""
+    runs = _of_cells(runs)
     counts = runs.groupby(list(CELL), dropna=False)["generator"].nunique()
     return bool((counts > 1).any())
 
@@ -260,7 +273,7 @@ def compare_generators(
     """Compare every generator, B, with the reference of its cell, A."""
     bound = bound_percent
     check(bound > 0, "bound_percent", bound, "must be above 0", "E-ANALYSIS-001")
-    good = usable(runs)
+    good = _of_cells(usable(runs))
     order, rows, pairs = generators(good), [], []
     goodputs = good.set_index("round")[[*CELL, "generator", "goodput_MBps"]]
     for key, cell in goodputs.groupby(list(CELL), dropna=False):

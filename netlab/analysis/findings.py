@@ -1,8 +1,9 @@
 """Test of the qualitative findings of 2003 on measured runs.
 
 A statement is tested in every context it applies to (for instance each group and stream count).
-Each context gives yes, no or open by its own interval. A claim holds with at least two thirds of
-yes, and does not with at least two thirds of no. The counts are always given.
+Each context gives yes, no or cannot tell by its own interval. A claim holds with at least two
+thirds of yes, and does not with at least two thirds of no. It is mixed where two thirds of the
+contexts answer, and disagree. The counts are always given.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ FLAT = 1.10
 """Largest change of goodput over stream counts that counts as flat. In table 2 of the 2003 report,
 fully tuned jumbo frames change by 4 %, untuned ones by a factor of 3.8."""
 
-ANSWERS = {FASTER: "yes", SLOWER: "no", CANNOT_TELL: "open"}
+ANSWERS = {FASTER: "yes", SLOWER: "no", CANNOT_TELL: CANNOT_TELL}
 
-HOLDS, DOES_NOT_HOLD = "holds", "does not hold"
-HELD = (HOLDS, DOES_NOT_HOLD, CANNOT_TELL)
+HOLDS, DOES_NOT_HOLD, MIXED = "holds", "does not hold", "mixed"
+HELD = (HOLDS, DOES_NOT_HOLD, MIXED, CANNOT_TELL)
 """Verdicts on a claim of 2003."""
 
 
@@ -36,7 +37,9 @@ def held(yes: int, no: int, of: int) -> str:
     """Verdict on a claim by the contexts that it was tested in."""
     if of and yes >= AGREEMENT * of:
         return HOLDS
-    return DOES_NOT_HOLD if of and no >= AGREEMENT * of else CANNOT_TELL
+    if of and no >= AGREEMENT * of:
+        return DOES_NOT_HOLD
+    return MIXED if of and yes + no >= AGREEMENT * of else CANNOT_TELL
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Material:
 
 
 Answers = tuple[list[str], str]
-"""``yes``, ``no`` or ``open`` of each context, and the evidence."""
+"""``yes``, ``no`` or ``cannot tell`` of each context, and the evidence."""
 
 
 def _times(ratio: float) -> str:
@@ -77,7 +80,9 @@ def _from_effects(frame: pd.DataFrame, what: str) -> Answers:
 def _bound_by(part: pd.DataFrame, words: set[str]) -> Answers:
     if part.empty:
         return [], "no such cell was measured"
-    answers = ["yes" if w in words else "open" if w == "unknown" else "no" for w in part.bottleneck]
+    answers = [
+        "yes" if w in words else CANNOT_TELL if w == "unknown" else "no" for w in part.bottleneck
+    ]
     counts = part["bottleneck"].value_counts()
     return answers, "bound by " + ", ".join(f"{w} in {n}" for w, n in counts.items())
 
@@ -143,7 +148,7 @@ def _flat_over_streams(m: Material) -> Answers:
             spreads.append(paired_ratio(*ends, m.study.confidence))
     if not spreads:
         return [], "the study has nothing to compare"
-    words = ["yes" if r.high <= FLAT else "no" if r.low > FLAT else "open" for r in spreads]
+    words = ["yes" if r.high <= FLAT else "no" if r.low > FLAT else CANNOT_TELL for r in spreads]
     return words, f"highest over lowest: {printed.reach([r.ratio for r in spreads], _times)}"
 
 
@@ -157,7 +162,7 @@ def _slower_bus_less(m: Material) -> Answers:
             answers.append(paired_ratio(*ends, m.study.confidence))
     if not answers:
         return [], "the study has one bus"
-    words = [{FASTER: "no", SLOWER: "yes", CANNOT_TELL: "open"}[r.verdict()] for r in answers]
+    words = [{FASTER: "no", SLOWER: "yes", CANNOT_TELL: CANNOT_TELL}[r.verdict()] for r in answers]
     return words, f"slowest bus over fastest: {printed.reach([r.ratio for r in answers], _times)}"
 
 
@@ -235,9 +240,9 @@ def findings(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     material, rows = Material(runs, study, verdicts(runs)), []
     for text, source, test in STATEMENTS:
         words, evidence = test(material)
-        yes, no, undecided = (words.count(word) for word in ("yes", "no", "open"))
+        yes, no, undecided = (words.count(word) for word in ("yes", "no", CANNOT_TELL))
         rows.append((text, source, held(yes, no, len(words)), yes, no, undecided, evidence))
-    columns = ["finding", "source", "verdict", "yes", "no", "open", "evidence"]
+    columns = ["finding", "source", "verdict", "yes", "no", "cannot_tell", "evidence"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
 

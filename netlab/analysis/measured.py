@@ -21,7 +21,7 @@ from netlab.analysis.effects import Ratio, mean_ratio_of
 from netlab.analysis.findings import findings
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results.store import Damaged, Store, folder, ids, study_file
+from netlab.results.store import Damaged, Store, folder, ids, measured_directory, study_file
 from netlab.study import QUICK, Study, is_name
 
 # Stability of a campaign: drift, a step, and carry-over from the run before.
@@ -318,8 +318,7 @@ def _directory(results: str | Path, name: str) -> Path:
     if str(results):
         places = [paths.given_path(results), paths.root_dir() / results]
     elif name:
-        forms = [paths.results_dir(form) for form in _forms(name)]
-        places = sorted(forms, key=_measured_at, reverse=True)
+        places = [measured_directory(name)]
     else:
         text = "name a study, or the directory of its results"
         raise BadInput(text, key="results", code="E-ANALYSIS-013")
@@ -328,12 +327,6 @@ def _directory(results: str | Path, name: str) -> Path:
     if chosen is None:
         raise BadInput(text, key="results", value=value, code="E-ANALYSIS-014")
     return chosen
-
-
-def _measured_at(directory: Path) -> float:
-    """Time of the last change of a directory of results, s since the epoch; 0 without one."""
-    files = [study_file(directory), *directory.glob("runs/*.parquet")]
-    return max((file.stat().st_mtime for file in files if file.is_file()), default=0.0)
 
 
 def _design(

@@ -62,7 +62,21 @@ COLUMNS = {
 }
 TIMING = {"seconds": "window, s", "interval_ms": "interval, ms", "drain_s": "drain, s"}
 
+UNITS = {
+    "rtt_ms": "RTT, ms",
+    "delay_ms": "delay each way, ms",
+    "rate_Mbps": "rate, Mb/s",
+    "queue_B": "queue, B",
+    "queue_packets": "queue, packets",
+    "loss": "probability of loss",
+    "jitter_ms": "jitter, ms",
+    "link_MBps": "rate of the link, MB/s",
+    "interrupt_delay_us": "deferral of interrupts, µs",
+    "pacing_MBps": "pacing, MB/s",
+}
 DIGESTS = {"study digest", "agent digest"}
+PROGRAMS = {"netlab version", "generator version", "study"}
+"""Listed after what was asked for and what was found."""
 DIGEST_CHARS = 12
 ABSENT = "not recorded"
 SHOWN = 4
@@ -83,7 +97,26 @@ def differences(
         for item in dict.fromkeys([*of_a, *of_b])
         if of_a.get(item) != of_b.get(item)
     ]
+    rows.sort(key=lambda row: (row[0] in DIGESTS, row[0] in PROGRAMS))
     return pd.DataFrame.from_records(rows, columns=["item", "a", "b"])
+
+
+def _of_study(study: Study) -> Iterator[tuple[str, object]]:
+    """What a study asks of its paths and of all its runs, by names with units."""
+    for name, path in study.paths.items():
+        for words, value in _leaves(path.model_dump(mode="json", exclude={"ends"})):
+            yield f"path {name}, {words}", value
+    for part in ("socket", "policy", "latency", "udp"):
+        for words, value in _leaves(getattr(study, part).model_dump(mode="json")):
+            yield f"{part}, {words}", value
+
+
+def _leaves(content: dict, inside: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, name)
+        elif value is not None:
+            yield UNITS.get(name, name if name == inside else f"{inside} {name}".strip()), value
 
 
 def _text(item: str, values: set[str] | None) -> str:
@@ -106,6 +139,8 @@ def _items(runs: pd.DataFrame, study: Study | None, by: str) -> dict[str, set[st
     if study is not None:
         for key, label in TIMING.items():
             add(label, getattr(study.timing, key))
+        for label, value in _of_study(study):
+            add(label, value)
     for content in _parsed(runs["provenance"], "provenance"):
         for item, value in _of_provenance(content):
             add(item, value)

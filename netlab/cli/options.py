@@ -142,6 +142,18 @@ def load_study(
     return study
 
 
+def load_measured_study(given: str, *, quick: bool, results: Path | None) -> tuple[Study, bool]:
+    """Load a study whose results are asked for, or its short form where that was measured last."""
+    from netlab.results.store import measured_directory
+
+    study = load_study(given, quick=quick, results=results)
+    if quick or results is not None or measured_directory(study.name).name == study.name:
+        return study, quick
+    short = load_study(given, quick=True)
+    note(f"of {short.name}, the short form, which was measured last; --results names another")
+    return short, True
+
+
 def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
     """Notebooks that the study's file names for its report, those beside it included.
 

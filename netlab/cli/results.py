@@ -108,7 +108,9 @@ def repair_command(results: str) -> None:
 
 def _directory(given: str) -> Path:
     """Directory of some results, by its path or the name of its study."""
-    named = paths.results_dir(given) if "/" not in given else None
+    from netlab.results.store import measured_directory
+
+    named = measured_directory(given) if "/" not in given else None
     for place in (named, paths.given_path(given)):
         if place is not None and place.is_dir():
             return place
@@ -379,7 +381,7 @@ def bundle_command(
     hosts, MAC addresses and users in all of it, before the report is made. Exit code 4: the file
     is written, and its report is below the quality gate, see `netlab report`.
     """
-    loaded = options.load_study(study, quick=quick, results=results)
+    loaded, quick = options.load_measured_study(study, quick=quick, results=results)
     from netlab.experiment.progress import Progress
     from netlab.report.bundle import bundle
 

@@ -238,7 +238,7 @@ def report_command(
     with a banner: below the quality gate, cells are empty, disturbed or less precise than asked, or
     more than 5 % of the runs are flagged.
     """
-    loaded = options.load_study(study, quick=quick, results=results)
+    loaded, quick = options.load_measured_study(study, quick=quick, results=results)
     notebooks = options.notebooks_of(loaded, study)
     from netlab.experiment.progress import Progress
 

@@ -460,7 +460,7 @@ def import_files(
         said = into_store.Facts(study=study, sender=sender, receiver=receiver, **facts)
     except TypeError as error:
         raise BadInput(str(error), where="import_files", code="E-FACE-010") from None
-    into = Path(results) if results else paths.results_dir(study)
+    into = paths.given_path(results) if results else paths.results_dir(study)
     done = into_store.import_files(into_store.below((where,)), said, into)
     done.refused()
     if done.run_ids:

@@ -126,11 +126,21 @@ def study_file(given: str | Path) -> Path:
 
 
 def is_stored(study: str | Path) -> bool:
-    """True for the file of a study inside results or a bundle: it is data that came with them."""
-    place = Path(study).absolute().parent
+    """True for the file of a study inside results or a bundle: it is data that came with them.
+
+    Results and bundles name it ``study.yml``. Another file beside results, or beside a folder
+    ``runs`` of one's own, is its user's.
+    """
+    file = Path(study).absolute()
+    place = file.parent
     if place.parent.name == "campaigns":
         place = place.parent.parent
-    return any((place / runs).is_dir() for runs in ("runs", "results/runs"))
+    stores = (place / "runs", place / "results" / "runs")
+    return file.name == "study.yml" and any(any(runs.glob("*.parquet")) for runs in stores)
+
+
+QUICK = "-quick"
+"""End of the name of a study's short form."""
 
 
 def results_root() -> Path:

@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import os
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -228,9 +229,21 @@ def choose(heats: pd.DataFrame) -> Chosen:
     return chosen
 
 
+OWN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z(-\d+)?")
+
+
+def _is_own(place: Path) -> bool:
+    """True for the directory of a benchmark: by its name, and by what it holds."""
+    known = {"heats", "bench-ratios.csv", "campaigns", "runs"}
+    if not OWN_NAME.fullmatch(place.name) or place.is_symlink() or not place.is_dir():
+        return False
+    held = {entry.name for entry in place.iterdir()}
+    return not held or bool(held & known)
+
+
 def directory_of(parent: Path) -> Path | None:
     """The latest benchmark, if it was ended early."""
-    last = max((place for place in parent.glob("*") if place.is_dir()), default=None)
+    last = max((place for place in parent.glob("*") if _is_own(place)), default=None)
     return None if last is None or (last / "bench-ratios.csv").exists() else last
 
 

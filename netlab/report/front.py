@@ -14,7 +14,7 @@ from netlab.analysis import then_and_now as published_effects
 from netlab.analysis.answers import Agreement, best, headline, tiles
 from netlab.analysis.cells import LATENCY
 from netlab.analysis.effects import CANNOT_TELL
-from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS
+from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
 from netlab.analysis.longpath import LongPath, on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.sides import SidesCompared
@@ -80,7 +80,12 @@ def panel(m: Measured, group: str) -> Chart:
 
 # The answer of a notebook in one computed sentence.
 
-CLAIMS = {HOLDS: "hold here", DOES_NOT_HOLD: "do not", CANNOT_TELL: "are undecided"}
+CLAIMS = {
+    HOLDS: "hold here",
+    DOES_NOT_HOLD: "do not",
+    MIXED: "are mixed",
+    CANNOT_TELL: "cannot be told",
+}
 
 
 def measured(m: Measured) -> Sentence:
@@ -118,7 +123,7 @@ def trade_offs(m: Measured) -> Answer:
 
 
 def then_and_now(m: Measured) -> Sentence:
-    """The number of effects of 2003 that hold here, that do not, and that stay undecided."""
+    """The number of effects of 2003 that hold here, that do not, and that are open to doubt."""
     compared = published_effects.compare(m)
     if compared.empty:
         return Sentence("The study has no cells of 2003, so no effect can be tested.")

@@ -9,7 +9,7 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis import then_and_now as analysis
 from netlab.analysis.effects import CANNOT_TELL
-from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS
+from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
 from netlab.charts.chart import Gallery
@@ -20,7 +20,12 @@ from netlab.report.tables import Sentence, Tables
 from netlab.study.factors import level_text
 
 NOTHING = "Nothing to compare."
-STATED = {HOLDS: "Hold here", DOES_NOT_HOLD: "Do not hold", CANNOT_TELL: "Cannot tell"}
+STATED = {
+    HOLDS: "Hold here",
+    DOES_NOT_HOLD: "Do not hold",
+    MIXED: "Mixed",
+    CANNOT_TELL: "Cannot tell",
+}
 
 
 def opening(m: Measured) -> Table | Sentence:
@@ -56,7 +61,7 @@ def opening(m: Measured) -> Table | Sentence:
 
 
 def statement(m: Measured) -> Tables:
-    """One paragraph a factor: findings that hold here, that do not, and that stay undecided."""
+    """One paragraph a factor: findings that hold here, that do not, and the others."""
     compared = analysis.compare(m)
     if compared.empty:
         return Tables((Sentence(_nothing(m)),))
@@ -111,7 +116,7 @@ def summary(m: Measured) -> Table | Sentence:
     note = (
         "Ratios are geometric means over the groups. The counts are groups (for a direction, "
         "pairs of groups). A finding holds, or does not, with at least two thirds of them, and "
-        "is undecided otherwise."
+        "cannot be told otherwise."
     )
     caption = "Findings of 2003, over all groups"
     return table_or(NOTHING, shown, caption, heads, note=note, bold="verdict", data=frame)

@@ -19,6 +19,7 @@ import pyarrow
 from pydantic import TypeAdapter
 
 from netlab.errors import BadInput, NetlabError, why
+from netlab.files import paths
 from netlab.files.writing import read_json, write_text
 from netlab.results.columns import BROKEN, TABLES
 from netlab.results.frames import (
@@ -160,6 +161,21 @@ def campaign_of(part: str) -> str:
     """Id of the campaign that wrote a part; empty for imported and older parts."""
     head, separator, _ = part.partition("~")
     return head if separator else ""
+
+
+def measured_directory(study: str) -> Path:
+    """Directory of the results of a study or of its short form, by its name: the one measured last.
+
+    That of the study if neither was measured.
+    """
+    forms = (study,) if study.endswith(paths.QUICK) else (study, study + paths.QUICK)
+    return max(map(paths.results_dir, forms), key=_measured_at)
+
+
+def _measured_at(directory: Path) -> float:
+    """Time of the last change of a directory of results, s since the epoch; 0 without one."""
+    files = [study_file(directory), *directory.glob("runs/*.parquet")]
+    return max((file.stat().st_mtime for file in files if file.is_file()), default=0.0)
 
 
 IMPORTED = "imported@"

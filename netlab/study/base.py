@@ -19,10 +19,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from netlab.files.paths import QUICK as QUICK
 from netlab.tuning.knobs import Frozen, key
 
 MAX_NAME = 48
-QUICK = "-quick"
 NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$"
 Name = Annotated[str, Field(pattern=NAME)]
 Direction = Literal["->", "<->"]

@@ -158,3 +158,20 @@ def test_a_directory_or_a_device_is_said_to_be_one(tmp_path):
         with pytest.raises(BadInput, match=f"is {kind}") as caught:
             paths.study_file(given)
         assert caught.value.code == "E-FILES-015" and caught.value.where == str(given)
+
+
+def test_a_study_beside_a_folder_of_ones_own_is_not_stored(tmp_path):
+    """Training runs, or the results of `--results .`, once made tunings beside it vanish."""
+    mine = tmp_path / "mine.yml"
+    (tmp_path / "runs").mkdir()
+    assert not paths.is_stored(mine) and not paths.is_stored(tmp_path / "study.yml")
+    (tmp_path / "runs" / "p@a.parquet").write_bytes(b"")
+    assert not paths.is_stored(mine) and paths.is_stored(tmp_path / "study.yml")
+    frozen = tmp_path / "campaigns" / "20260102T030405Z" / "study.yml"
+    assert paths.is_stored(frozen)
+
+
+def test_a_bundle_and_its_results_are_stored(tmp_path):
+    (tmp_path / "results" / "runs").mkdir(parents=True)
+    (tmp_path / "results" / "runs" / "p@a.parquet").write_bytes(b"")
+    assert paths.is_stored(tmp_path / "study.yml")

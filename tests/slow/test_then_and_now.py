@@ -232,7 +232,7 @@ def test_a_finding_needs_two_thirds_of_the_groups():
         *("holds", "does not hold", "cannot tell"),
     ]
     found = tn.summary(rows)
-    assert found["verdict"].tolist() == ["holds", "does not hold", "cannot tell"]
+    assert found["verdict"].tolist() == ["holds", "does not hold", "mixed"]
     assert found["then_ratio"].tolist() == pytest.approx([1.0] * 3)
     assert found[["rises", "falls", "stays"]].to_numpy().tolist() == [[1, 1, 1]] * 3
 

@@ -204,3 +204,20 @@ def test_only_a_benchmark_that_was_ended_early_goes_on(tmp_path):
     assert directory_of(tmp_path) is None
     (new := tmp_path / "2026-01-05T100001Z").mkdir()
     assert directory_of(tmp_path) == new
+
+
+def test_a_benchmark_goes_on_in_a_directory_of_its_own_alone(tmp_path):
+    """`--out` may have photographs, links and newer folders of other programs beside it."""
+    photographs = tmp_path / "zz-photographs"
+    photographs.mkdir()
+    (photographs / "2026.jpg").write_bytes(b"")
+    dated = tmp_path / "2099-01-01T000000Z"
+    dated.mkdir()
+    (dated / "2099.jpg").write_bytes(b"")
+    assert directory_of(tmp_path) is None
+    own = tmp_path / "2026-11-29T081500Z"
+    (own / "heats").mkdir(parents=True)
+    (tmp_path / "2098-01-01T000000Z").symlink_to(own)
+    assert directory_of(tmp_path) == own
+    (own / "bench-ratios.csv").touch()
+    assert directory_of(tmp_path) is None

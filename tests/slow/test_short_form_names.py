@@ -1,0 +1,49 @@
+"""One resolution of a name: where the short form alone was measured, every command finds it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import face_home
+import pytest
+from click.testing import CliRunner
+
+import netlab
+from netlab.cli import main, options
+from netlab.files import paths
+
+
+@pytest.fixture
+def quick(tmp_path, monkeypatch):
+    """Results of the short form of the openlab study, made up; what commands note."""
+    face_home.home_at(tmp_path, monkeypatch)
+    notes: list[str] = []
+    monkeypatch.setattr(options, "note", notes.append)
+    return face_home.measured_openlab(), notes
+
+
+def test_commands_and_python_take_the_short_form_where_it_alone_was_measured(quick):
+    directory, notes = quick
+    listed = CliRunner().invoke(main, ["results", "list", "openlab-2003"])
+    assert listed.exit_code == 0 and "openlab-2003-quick" in listed.output, listed.output
+    for given in ("openlab-2003", "data/studies/openlab-2003.yml"):
+        study, is_quick = options.load_measured_study(given, quick=False, results=None)
+        assert (study.name, is_quick) == ("openlab-2003-quick", True)
+        assert "the short form, which was measured last" in notes.pop()
+    assert set(netlab.Results("openlab-2003").runs["study"]) == {"openlab-2003-quick"}
+    assert directory == paths.results_dir("openlab-2003-quick")
+
+
+def test_the_form_measured_last_is_taken_and_a_named_one_always(quick):
+    directory, notes = quick
+    whole = paths.results_dir("openlab-2003")
+    shutil.copytree(directory, whole)
+    for file in whole.rglob("*"):
+        os.utime(file, (4e9, 4e9))
+    study, _ = options.load_measured_study("openlab-2003", quick=False, results=None)
+    assert study.name == "openlab-2003" and not notes
+    study, _ = options.load_measured_study("openlab-2003", quick=True, results=None)
+    assert study.name == "openlab-2003-quick"
+    study, _ = options.load_measured_study("openlab-2003", quick=False, results=directory)
+    assert study.name == "openlab-2003"
