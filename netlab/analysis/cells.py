@@ -129,8 +129,10 @@ BATCH_SAMPLES = 2
 over means of at least this many of them, where the run has enough."""
 
 FROM_ROUNDS = "rounds"
-FROM_BATCHES = "batch means within one run"
+FROM_RUN = "within a run"
 FROM_NOTHING = "none"
+"""Origin of a cell's interval. One within a run, by batch means, has columns of its own: it says
+how steady that run was, not where a repeated measurement would lie."""
 
 UNKNOWN_MTU_B = 0
 """MTU of a cell that was to be measured as found, and was not."""
@@ -138,7 +140,8 @@ UNKNOWN_MTU_B = 0
 CELL_COLUMNS = (
     *("group", "table", "path", "direction", "tuning", "mtu_B", "streams", "factors"),
     *("goodput_MBps", "low_MBps", "high_MBps", "half_width_MBps", "half_width_percent"),
-    *("interval_from", "n_valid", "n_flagged", "rounds_needed", "sd_MBps", "spread_percent"),
+    *("interval_from", "within_low_MBps", "within_high_MBps"),
+    *("n_valid", "n_flagged", "rounds_needed", "sd_MBps", "spread_percent"),
     *("bus_MBps", "percent_of_bus", "percent_low", "percent_high"),
     *("disturbed_MBps", "disturbed", "missing_because"),
 )
@@ -289,9 +292,9 @@ class Cells:
         elif (rates := samples.get(part["run_id"].iloc[0])) is not None and mean > 0:
             within = batch_interval(rates, self.confidence)
             if not math.isnan(within.low):
-                row["interval_from"] = FROM_BATCHES
-                scale = mean / within.mean
-                found = Interval(mean, scale * within.low, scale * within.high)
+                row["interval_from"], scale = FROM_RUN, mean / within.mean
+                row |= {"within_low_MBps": scale * within.low}
+                row |= {"within_high_MBps": scale * within.high}
         row |= {"goodput_MBps": mean, "low_MBps": found.low, "high_MBps": found.high}
         row["half_width_MBps"] = found.half_width
         row["half_width_percent"] = 100 * found.half_width / mean if mean > 0 else math.nan

@@ -9,7 +9,14 @@ from functools import cache
 
 import pandas as pd
 
-from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING, LEAST, is_symmetric, reached_percent
+from netlab.analysis.cells import (
+    CELL_KEYS,
+    FROM_ROUNDS,
+    FROM_RUN,
+    LEAST,
+    is_symmetric,
+    reached_percent,
+)
 from netlab.errors import BadInput, check, require
 from netlab.files.tables import HOLLOW
 from netlab.files.writing import parse_json
@@ -73,12 +80,15 @@ def _spread(value: float, low: float, high: float, decimals: int) -> str:
 def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> list[str]:
     """Sentences on the intervals of cells: their level, and why cells have none."""
     measured = cells[cells["n_valid"] > 0]
-    without = measured["interval_from"] == FROM_NOTHING
-    if without.all():
-        return [f"No {sign}: an interval takes {LEAST} valid rounds."] if len(measured) else []
-    words = f"{100 * confidence:g} % interval."
-    notes = [f"Mean ± half width of the {words}" if sign == "±" else f"{sign.title()}: {words}"]
-    return [*notes, f"No {sign}: too few samples for an interval."] if without.any() else notes
+    without = measured["interval_from"] != FROM_ROUNDS
+    words, notes = f"{100 * confidence:g} % interval over rounds.", []
+    if not without.all():
+        notes.append(f"Mean ± half width of the {words}" if sign == "±" else f"Bars: {words}")
+    if without.any():
+        notes.append(f"No {sign}: an interval takes {LEAST} valid rounds.")
+    if sign == "bars" and (measured["interval_from"] == FROM_RUN).any():
+        notes.append("Broad strokes: within the only valid run of a cell, not over rounds.")
+    return notes
 
 
 def cell_notes(cells: pd.DataFrame, mark: str = HOLLOW) -> list[str]:

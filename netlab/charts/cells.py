@@ -119,6 +119,9 @@ def cell_line(
             style=style,
             ceiling=bus.where(bus.isna(), 100.0) if y == "percent_of_bus" else bus,
         )
+        scale = 100 / bus if y == "percent_of_bus" else 1.0
+        ends = (scale * joined[f"within_{end}_MBps"] for end in ("low", "high"))
+        drawing.strokes_within_runs(ax, joined["place"], ends, style["color"])
     return points
 
 

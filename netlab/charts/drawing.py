@@ -329,6 +329,17 @@ def line_with_bars(
     keep_interval(ax.errorbar(x, means, label=label, **bars, **style), *ends)
 
 
+def strokes_within_runs(
+    ax: Axes, places: Any, ends: Iterable[Any], colour: ColorType, *, upright: bool = True
+) -> None:
+    """Draw intervals within single runs: broad, pale and without caps, unlike those over rounds."""
+    places, low, high = (np.asarray(v, dtype=float) for v in (places, *ends))
+    some, draw = ~np.isnan(low), ax.vlines if upright else ax.hlines
+    if some.any():
+        draw(places[some], low[some], high[some], label="_within a run", colors=colour,
+             linewidth=6, alpha=0.3, zorder=1)  # fmt: skip
+
+
 def hollow_points(
     ax: Axes, x: Any, values: Any, *, label: str, style: dict[str, Any], alone: bool
 ) -> None:

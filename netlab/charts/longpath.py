@@ -101,7 +101,7 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
 
 @drawing.theme()
 def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | None = None) -> Axes:
-    """Draw goodput after slow start with its interval, a row a run, a marker an MTU."""
+    """Draw goodput after slow start and its interval within the run; a row a run."""
     shown = runs.to_dict("records")
     ax = ax or drawing.new_axes((6.4, 0.34 * len(shown) + 1.2))
     limits = {run["mtu_B"]: lp.payload_limit_Mbps(run) for run in shown}
@@ -109,9 +109,9 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | N
     for position, run in enumerate(shown):
         mean, half = run["mean_Mbps"], run["half_width_Mbps"]
         low, high = drawing.within([mean], [mean - half], [mean + half], limits[run["mtu_B"]])
-        ax.errorbar(mean, position, xerr=np.nan_to_num([mean - low, high - mean]), capsize=3,
-                    elinewidth=1.2, fmt=drawing.MARKERS[sizes.index(run["mtu_B"])],
-                    color=stack_style(lp.stack(run))["color"])  # fmt: skip
+        colour = stack_style(lp.stack(run))["color"]
+        drawing.strokes_within_runs(ax, [position], (low, high), colour, upright=False)
+        ax.errorbar(mean, position, fmt=drawing.MARKERS[sizes.index(run["mtu_B"])], color=colour)
         words.append(f"{run['label']} ({run['mtu_B']} B): {mean:.0f}")
     ax.set_yticks(range(len(shown)), [run["label"] + "*" * bool(run["flags"]) for run in shown])
     ax.invert_yaxis()
@@ -121,8 +121,9 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | N
     ax.grid(axis="x", visible=True)
     marks = zip(("circles", "squares"), sizes, strict=False)
     marked = ", ".join(f"{name} {mtu_B} B" for name, mtu_B in marks)
-    alt = f"Points with intervals, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
-    return describe(ax, alt, f"Frames: {marked}. Dotted: payload rate of the path." + star(runs))
+    alt = f"Points, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
+    caption = f"Frames: {marked}. Broad strokes: within the run, not over rounds. "
+    return describe(ax, alt, caption + "Dotted: payload rate of the path." + star(runs))
 
 
 # Charts of single runs over a long path: quantities over time, recovery, flows; their grids.

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, disturbed, empty, valid
+from netlab.analysis.cells import CELL_KEYS, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
 from netlab.charts import drawing
 from netlab.charts.cells import HOLLOW, cell_line
@@ -82,8 +82,6 @@ def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str
 def _caption(part: pd.DataFrame, study: Study | None) -> str:
     level = study.confidence if study is not None else 0.95
     notes = printed.interval_notes(part, level, "bars")
-    if (part["interval_from"] == FROM_BATCHES).any():
-        notes.append("From within one run where a cell has a single valid one.")
     bus = part["bus_MBps"]
     if ((part["high_MBps"] > bus) & (part["goodput_MBps"] <= bus)).any():
         notes.append("Some are cut at the bus.")
@@ -136,7 +134,7 @@ def whole_panels(
     """Draw all groups and tunings on one scale, a panel each, beside the published values."""
     of_bus = bool(cells["bus_MBps"].notna().all())
     if of_bus:  # each group has a ceiling of its own, and a scale that they share
-        rates = ["goodput_MBps", "low_MBps", "high_MBps", "disturbed_MBps", "bus_MBps"]
+        rates = [name for name in cells if name.endswith("_MBps")]
         percent = cells[rates].div(cells["bus_MBps"], axis=0) * 100
         cells = cells.assign(**{name: percent[name] for name in rates})
     groups = {name: arrows(name) for name in printed.group_names(cells)}

@@ -33,10 +33,14 @@ def form(lp: LongPath) -> Sentence:
 
 
 def _mean(row: dict) -> str:
-    mean, half = row["mean_Mbps"], row["half_width_Mbps"]
-    if math.isnan(mean):
+    return _number(row["mean_Mbps"])
+
+
+def _within(centre: float, half: float, digits: int) -> str:
+    """Interval within one run, without a ±: another run may lie far outside of it."""
+    if math.isnan(half):
         return MISSING
-    return f"{mean:.0f}" + ("" if math.isnan(half) else f" ± {half:.0f}")
+    return f"{centre - half:.{digits}f} to {centre + half:.{digits}f}"
 
 
 def _number(value: float, digits: int = 0) -> str:
@@ -83,6 +87,7 @@ def stacks(lp: LongPath) -> Table:
             "stack": ", ".join(map(stack_name, row["congestion"].split("+"))),
             "MTU, B": row["mtu_B"],
             "Mb/s": _mean(row),
+            "within the run, Mb/s": _within(row["mean_Mbps"], row["half_width_Mbps"], 1),
             "of the path": f"{100 * row['mean_Mbps'] / lp.payload_limit_Mbps(row):.1f} %",
             "slow start, s": _number(row["slow_start_s"], 1),
             "ended by": row["ended_by"],
@@ -96,9 +101,10 @@ def stacks(lp: LongPath) -> Table:
     ]
     level = 100 * lp.measured.study.confidence
     note = (
-        f"Mean after slow start ± half the {level:g} % interval, from batch means of at least two "
-        "round trips. Of the path: share of the payload that its rate carries. Flagged runs are "
-        "shown, but their figures are not reliable."
+        f"Mean after slow start. Within the run: {level:g} % interval of that run alone, from "
+        "batch means of at least two round trips; repeated runs scatter more. Of the path: share "
+        "of the payload that its rate carries. Flagged runs are shown, but their figures are not "
+        "reliable."
     )
     return Table(pd.DataFrame(rows), "Goodput after slow start", note=note)
 
@@ -150,19 +156,11 @@ def changes(lp: LongPath) -> Table | Sentence:
                 "plots": f"{one['group'].split()[-1]} to {other['group'].split()[-1]}",
                 "Mb/s": f"{_mean(one)} to {_mean(other)}",
                 "ratio": _number(after / before if before else math.nan, 2),
-                "differ": _differ(one, other),
             }
         )
-    note = "Differ: yes if the two intervals, each of one run, do not overlap."
+    note = "One run each: the ratios have no interval over rounds, and no verdict."
     none = "No two of these runs differ in one setting."
     return table_or(none, rows, "One setting changed, all else equal", note=note)
-
-
-def _differ(one: dict, other: dict) -> str:
-    reach = one["half_width_Mbps"] + other["half_width_Mbps"]
-    if one["flags"] or other["flags"] or math.isnan(reach):
-        return "open"
-    return "yes" if abs(one["mean_Mbps"] - other["mean_Mbps"]) > reach else "no"
 
 
 def memory(lp: LongPath) -> Table | Sentence:
@@ -224,8 +222,8 @@ def fairness(lp: LongPath, part: str) -> Table | Sentence:
                 f"{name} {rate:.0f}"
                 for name, rate in zip(row["flows"], row["flows_Mbps"], strict=True)
             ),
-            "Jain's index over time": f"{row['jain']:.3f}"
-            + ("" if math.isnan(row["half_width"]) else f" ± {row['half_width']:.3f}"),
+            "Jain's index over time": f"{row['jain']:.3f}",
+            "within the run": _within(row["jain"], row["half_width"], 3),
             "of the means": f"{row['jain_of_means']:.3f}",
             "retransmits": _number(row["retransmits"]),
             "flags": row["flags"],

@@ -16,7 +16,6 @@ from netlab.analysis import findings as statements
 from netlab.analysis.answers import factor_levels
 from netlab.analysis.cells import (
     DATAGRAMS,
-    FROM_BATCHES,
     LATENCY,
     OVER_TCP,
     empty,
@@ -143,8 +142,6 @@ def of_group(
     notes = []
     if quantity != "bottleneck":
         notes += printed.interval_notes(part, m.study.confidence)
-        if (part["interval_from"] == FROM_BATCHES).any():
-            notes.append("Cells with one valid run: interval from batch means within it.")
         notes += printed.cell_notes(part)
     if empty(part).any() or (quantity == "bottleneck" and (part["n_valid"] == 0).any()):
         notes.append(f"{printed.MISSING}: no valid run.")

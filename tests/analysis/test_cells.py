@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from openlab import OPENLAB
 from scipy import stats
 
-from netlab.analysis import cells
+from netlab.analysis import cells, printed
 from netlab.analysis.cells import (
-    FROM_BATCHES,
     FROM_NOTHING,
     FROM_ROUNDS,
+    FROM_RUN,
     Cells,
     batch_interval,
     disturbed,
@@ -141,18 +141,22 @@ def test_cells_that_were_never_measured_are_named_so(openlab):
     assert len(cells) == 140 and set(cells["missing_because"]) == {"not measured"}
 
 
-def test_one_repeat_takes_its_interval_from_within_the_run(openlab):
+def test_one_run_has_an_interval_within_it_and_none_over_rounds(openlab):
     change = synthetic.only(round=(1,), group=("Linux64 <-> Linux64",), streams=(1, 4))
     runs = synthetic.runs_of(openlab, change=change)
     cells = Cells()(runs, synthetic.intervals_of(runs, openlab), openlab)
     measured = cells[cells["n_valid"] == 1]
-    assert len(measured) == 14 and (measured["interval_from"] == FROM_BATCHES).all()
-    assert (measured["half_width_MBps"] > 0).all()
+    assert len(measured) == 14 and (measured["interval_from"] == FROM_RUN).all()
+    assert (measured["within_low_MBps"] < measured["goodput_MBps"]).all()
+    assert (measured["within_high_MBps"] > measured["goodput_MBps"]).all()
+    ends = ["low_MBps", "high_MBps", "half_width_MBps", "percent_low", "percent_high"]
+    assert measured[ends].isna().all(axis=None)
+    assert not any("±" in text for text in printed.texts(measured, "both"))
     both = measured.merge(runs, on=["group", "tuning", "mtu_B", "streams"], suffixes=("", "_run"))
     assert both["goodput_MBps"].tolist() == pytest.approx(both["goodput_MBps_run"].tolist())
     without = Cells()(runs, None, openlab)
     assert (without[without["n_valid"] == 1]["interval_from"] == FROM_NOTHING).all()
-    assert without["half_width_MBps"].isna().all()
+    assert without["within_low_MBps"].isna().all()
 
 
 def test_window_rates_sum_streams_and_directions_and_skip_the_warm_up(openlab):

@@ -9,6 +9,7 @@ import pytest
 import synthetic
 from lab_study import lab_study
 
+from netlab.analysis.answers import best
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.measured import from_frames
@@ -47,6 +48,22 @@ def test_it_draws_a_line_a_tuning_and_mtu_with_the_cells_values(m, ax):
     line = drawn["No Tuning, 1500 B"]
     assert line.get_xdata().tolist() == [1, 4, 12, 20]
     assert np.allclose(line.get_ydata(), cells.sort_values("streams")["goodput_MBps"])
+
+
+def test_a_single_run_has_a_stroke_without_caps_that_the_caption_names(ax):
+    study = synthetic.openlab()
+    runs = synthetic.runs_of(study, change=synthetic.only(path=("64-64",), round=(1,)))
+    one = from_frames(study, runs, synthetic.intervals_of(runs, study), None)
+    over_streams(one.cells, GROUP, study=study, ax=ax)
+    strokes = [c for c in ax.collections if c.get_label() == "_within a run"]
+    ends = np.array([segment[:, 1] for c in strokes for segment in c.get_segments()])
+    part = one.cells[(one.cells["group"] == GROUP) & (one.cells["n_valid"] == 1)]
+    assert sorted(ends[:, 1]) == pytest.approx(sorted(part["within_high_MBps"]))
+    assert "low" not in data_of(ax.figure)  # no interval over rounds
+    said = show(measured.panels(one.cells, GROUP, study=study)).caption
+    assert "Broad strokes: within the only valid run of a cell, not over rounds." in said
+    assert "Bars:" not in said and "No bars: an interval takes 3 valid rounds." in said
+    assert "±" not in best(one)
 
 
 def test_an_mtu_has_one_colour_and_a_tuning_one_dash(m, ax):

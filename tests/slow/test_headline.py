@@ -11,13 +11,14 @@ import synthetic
 
 from netlab import study as studies
 from netlab.analysis import answers, findings
-from netlab.analysis.answers import best, headline
+from netlab.analysis.answers import best, headline, tiles
+from netlab.analysis.cells import FROM_ROUNDS
 from netlab.analysis.compare import VERDICTS
-from netlab.analysis.measured import from_frames
+from netlab.analysis.measured import from_frames, load_measured
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import show
 from netlab.errors import BadInput
-from netlab.files.paths import data_dir
+from netlab.files.paths import data_dir, example
 from netlab.measure.bottleneck import ASKED
 from netlab.report import tables
 from netlab.study import load
@@ -154,3 +155,10 @@ def test_the_summary_counts_every_comparison_once_and_none_of_one_generator(stud
 def test_an_impossible_bound_is_bad_input(study, bound):
     with pytest.raises(BadInput, match="bound_percent: must be above 0"):
         answers.compare_generators(runs_of(study), bound_percent=bound)
+
+
+def test_a_goodput_measured_in_one_round_has_no_plus_minus_in_the_headline():
+    m = load_measured(example("slac-2003"))
+    assert (m.cells["interval_from"] != FROM_ROUNDS).all()
+    assert "Mb/s" in best(m) and "±" not in "".join(headline(m))
+    assert not any("±" in tile.value for tile in tiles(m))

@@ -19,7 +19,7 @@ def test_a_store_is_loaded_with_its_study(tmp_path, foreign):
     synthetic.store_of(tmp_path / "store", foreign)
     m = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
     assert m.study == foreign and len(m.runs) == 2 and len(m.cells) == 2
-    assert m.cells["interval_from"].tolist() == ["batch means within one run"] * 2
+    assert m.cells["interval_from"].tolist() == ["within a run"] * 2
     assert m.table(m.groups[0], "bottleneck").shape == (1, 2)
 
 

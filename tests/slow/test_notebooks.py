@@ -90,7 +90,7 @@ def test_without_results_a_notebook_shows_an_example_and_how_to_measure(
 FOREIGN = {
     "03-openlab-measured": [
         *("as-found", "64 Streams", "No group of this study states a target."),
-        "interval from batch means",
+        "Broad strokes: within the only valid run of a cell, not over rounds.",
     ],
     "15-then-and-now": ["There is nothing to compare with 2003: no group of this study states"],
     "16-agreement": ["No cell of this study has valid runs of two generators"],

@@ -29,6 +29,8 @@ def test_all_stacks_frames_memory_settings_and_windows_are_compared(lp):
         *(["Scalable", 9000], ["Scalable", 1500], ["FAST", 9000], ["FAST", 1500]),
     ]
     assert not frame["Mb/s"].str.contains("nan").any()
+    assert not frame["Mb/s"].str.contains("±").any()  # each is one run
+    assert frame["within the run, Mb/s"].str.contains(" to ").any()
     frame = tables.memory(lp).frame
     assert frame[["memory settings", "window"]].to_numpy().tolist() == [
         *(["A", "40 M, requested"], ["B", "40 M, requested"]),

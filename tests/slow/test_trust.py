@@ -13,7 +13,7 @@ from calibrated_samples import store_calibration
 from refusals import refused
 
 from netlab.analysis import answers, effects, findings, printed, then_and_now, trust
-from netlab.analysis.cells import FROM_BATCHES
+from netlab.analysis.cells import FROM_RUN
 from netlab.analysis.cells import empty as is_empty
 from netlab.analysis.measured import from_frames, load_measured
 from netlab.analysis.trust import machines, stored
@@ -134,8 +134,9 @@ def test_an_interval_within_one_run_reaches_no_precision_and_no_rank():
     runs = synthetic.runs_of(study)
     runs = runs[runs["round"] == 1]
     m = from_frames(study, runs, synthetic.intervals_of(runs, study), None)
-    assert (m.cells["interval_from"] == FROM_BATCHES).all()
-    assert (m.cells["half_width_percent"] < 5).sum() > 100
+    assert (m.cells["interval_from"] == FROM_RUN).all()
+    assert (m.cells["within_high_MBps"] / m.cells["goodput_MBps"] < 1.05).sum() > 100
+    assert m.cells["half_width_percent"].isna().all()
     seen = trust.precision(m)
     assert (seen.within, seen.wide, seen.none) == (0, 0, 140)
     assert math.isnan(seen.median_percent) and math.isnan(seen.widest_percent)
