@@ -21,6 +21,7 @@ from netlab.analysis.effects import Ratio, mean_ratio_of
 from netlab.analysis.findings import findings
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
+from netlab.results.columns import RUN_COLUMNS
 from netlab.results.store import Damaged, Store, folder, ids, measured_directory, study_file
 from netlab.study import QUICK, Study, is_name
 
@@ -248,6 +249,20 @@ class Measured:
     def table(self, group: str, quantity: str = "goodput") -> pd.DataFrame:
         """One group laid out as the report prints it; see :func:`printed.as_printed`."""
         return printed.as_printed(self.cells, group, study=self.study, quantity=quantity)
+
+
+def cell_table(m: Measured) -> pd.DataFrame:
+    """The cells as Python and the downloads show them, with their units in ``attrs``."""
+    frame = printed.expanded(m.cells, m.study)
+    known = {column.name: column.unit for column in RUN_COLUMNS}
+    units = {name: known.get(name) or _unit(name) for name in map(str, frame.columns)}
+    frame.attrs["units"] = {name: unit for name, unit in units.items() if unit}
+    return frame
+
+
+def _unit(name: str) -> str:
+    parts = name.split("_")
+    return "%" if "percent" in parts else printed.UNITS.get(parts[-1], "")
 
 
 def from_frames(

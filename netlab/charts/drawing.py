@@ -337,7 +337,7 @@ def strokes_within_runs(
     some, draw = ~np.isnan(low), ax.vlines if upright else ax.hlines
     if some.any():
         draw(places[some], low[some], high[some], label="_within a run", colors=colour,
-             linewidth=6, alpha=0.3, zorder=1)  # fmt: skip
+             linewidth=9, alpha=0.3, zorder=1)  # fmt: skip
 
 
 def hollow_points(

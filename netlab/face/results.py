@@ -322,7 +322,7 @@ class Results(StoredResults):
         *,
         x: str = "streams",
         hue: str = "",
-        y: str = "mean",
+        y: str = "goodput_MBps",
         tuning: str | None = None,
         ax: Axes | None = None,
         **levels: object,
@@ -337,7 +337,7 @@ class Results(StoredResults):
             Factor of the axis, a column of :attr:`cells`.
         hue : str
             Factor of the lines. Left out, with streams as the axis, each line is a tuning and MTU.
-        y : {"mean", "percent_of_bus"}
+        y : {"goodput_MBps", "percent_of_bus"}
             Goodput in MB/s, or in per cent of the bus; bars are its interval.
         tuning : str, optional
             Only this tuning.
@@ -364,12 +364,11 @@ class Results(StoredResults):
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('streams', 'goodput, % of bus')
         """
-        from netlab.charts.cells import over_factor, over_streams
+        from netlab.charts.cells import QUANTITIES, over_factor, over_streams
 
-        quantities = {"mean": "goodput_MBps", "percent_of_bus": "percent_of_bus"}
-        require(y, quantities, key="y", code="E-FACE-004")
+        require(y, QUANTITIES, key="y", code="E-FACE-004")
         m = self.measured
-        drawn: dict[str, Any] = {"y": quantities[y], "study": m.study, "ax": ax}
+        drawn: dict[str, Any] = {"y": y, "study": m.study, "ax": ax}
         if (x, hue) == ("streams", "") and not levels and not printed.names(m.cells):
             return over_streams(m.cells, group or m.groups[0], tuning=tuning, **drawn)
         chosen = {"group": group or None, "tuning": tuning}

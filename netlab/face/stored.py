@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.measured import Measured, cell_table, load_measured
 from netlab.errors import check
 from netlab.face.parts import Run
 from netlab.files import paths
@@ -73,12 +73,6 @@ def source(
 
 
 FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
-CELL_COLUMNS = (
-    *("mean", "low", "high", "n", "n_flagged"),
-    *("percent_of_bus", "percent_low", "percent_high", "bottleneck"),
-    *("disturbed_MBps", "disturbed", "missing_because"),
-)
-_TIDY = {"goodput_MBps": "mean", "low_MBps": "low", "high_MBps": "high", "n_valid": "n"}
 
 
 class StoredResults:
@@ -138,13 +132,14 @@ class StoredResults:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """All cells of the design, one row each.
+        """All cells of the design, one row each, with the columns of ``docs/columns.md``.
 
         A cell is all rounds of one combination of factors; each further factor of the study has a
-        column after ``streams``. ``mean`` is the geometric mean of the goodput of its valid runs in
-        MB/s = 10^6 B/s, ``low`` and ``high`` are its interval. ``n`` counts the valid runs,
-        ``n_flagged`` those left out. ``percent_of_bus`` and its interval are missing without a
-        known bus. ``bottleneck`` is what bound most of the runs, from
+        column. ``goodput_MBps`` is the geometric mean of the goodput of its valid runs in
+        MB/s = 10^6 B/s, ``low_MBps`` and ``high_MBps`` are its interval over rounds. ``n_valid``
+        counts the valid runs, ``n_flagged`` those left out. ``percent_of_bus`` and its interval are
+        missing without a known bus. ``attrs["units"]`` has the unit of each column that has one.
+        ``bottleneck`` is what bound most of the runs, from
         :mod:`netlab.analysis.conditions`. ``missing_because`` gives the reason for a cell without a
         valid run; ``disturbed_MBps`` is the median of its runs that ended, ``disturbed`` their
         flags.
@@ -153,17 +148,16 @@ class StoredResults:
         --------
         >>> import netlab
         >>> cells = netlab.Results("openlab-2003").cells
-        >>> cells[["tuning", "mtu_B", "streams", "n", "bottleneck"]].head(2)
-          tuning  mtu_B  streams  n bottleneck
-        0   none   1500        1  2     window
-        1   none   1500        4  2        CPU
-        >>> bool(cells["low"].isna().all())  # two rounds carry no interval
+        >>> cells[["tuning", "mtu_B", "streams", "n_valid", "bottleneck"]].head(2)
+          tuning  mtu_B  streams  n_valid bottleneck
+        0   none   1500        1        2     window
+        1   none   1500        4        2        CPU
+        >>> cells.attrs["units"]["goodput_MBps"]
+        'MB/s'
+        >>> bool(cells["low_MBps"].isna().all())  # two rounds carry no interval
         True
         """
-        whole = self.measured.cells.rename(columns=_TIDY)
-        more = printed.names(whole, self.measured.study)
-        whole = printed.expanded(whole, self.measured.study)
-        return whole[[*FACTORS, *more, *CELL_COLUMNS]]
+        return cell_table(self.measured)
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
@@ -239,7 +233,7 @@ class StoredResults:
             check(column in found, column, None, text, "E-FACE-002")
         for column, wanted in levels.items():
             values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
-            designed = self.cells[column].unique() if column in self.cells else []
+            designed = self.cells[column].dropna() if column in self.cells else []
             known = sorted({*self.runs[column].dropna(), *designed})
             listed = ", ".join(map(str, known[:12])) + ", ..." * (len(known) > 12)
             for value in values:

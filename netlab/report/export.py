@@ -22,7 +22,7 @@ from markupsafe import Markup
 
 from netlab import __version__
 from netlab.analysis.longpath import on_long_path, samples_of
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, cell_table
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
 from netlab.charts.drawing import csv_in, font_folder
@@ -251,7 +251,12 @@ def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
             note(file.name, what)
 
     what = "every cell with its interval, disturbed ones with their flags, unrounded"
-    note("cells.csv", what).write_text(csv_of(measured.cells), "utf-8")
+    cells = cell_table(measured)
+    note("cells.csv", what).write_text(csv_of(cells), "utf-8")
+    mixed = cells.select_dtypes("object").columns  # such as a factor that some groups lack
+    cells.astype(dict.fromkeys(mixed, "string")).to_parquet(
+        note("cells.parquet", what), index=False
+    )
     runs = note("runs.parquet", "every run, flagged ones included, units in the metadata")
     write_atomically(measured.runs, runs, RUN_COLUMNS)
     store = Store(measured.results)

@@ -267,7 +267,7 @@ def test_a_directory_is_all_its_files(tmp_path):
     results = Results(tmp_path / "out")
     cells = results.cells.set_index("group")
     assert cells.loc["iperf2-sent", "disturbed"] == "sender_only"
-    assert cells["mean"].dropna().index.tolist() == ["rapid"]
+    assert cells["goodput_MBps"].dropna().index.tolist() == ["rapid"]
     assert cells.loc["iperf2-sent", "disturbed_MBps"] == pytest.approx((48.75 + 119.375) / 2)
     advice = {one.kind: one.command for one in gate(results.measured)}
     assert advice[DISTURBED] == advice[FLAGGED] == "netlab import --help"

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import guide
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -18,8 +19,6 @@ from netlab.errors import BadInput, NetlabError
 from netlab.files.paths import example
 from netlab.results.store import Store
 from netlab.study.file import freeze
-
-TIDY = {"mean", "low", "high", "n", "percent_of_bus", "bottleneck"}
 
 
 def test_a_name_a_short_forms_name_and_a_directory_are_the_same_results(results):
@@ -76,19 +75,24 @@ def test_the_frames_are_those_of_the_store(results):
     assert len(results.runs) == 280
 
 
-def test_cells_are_tidy_and_have_the_numbers_of_the_analysis(results):
+def test_cells_have_the_documented_columns_and_the_numbers_of_the_analysis(results):
+    reference = (guide.DOCS / "columns.md").read_text("utf-8")
+    section = reference.partition("\n## Cells\n")[2].partition("\n## ")[0]
+    documented = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     cells, m = results.cells, results.measured
-    assert set(cells.columns) >= TIDY and len(cells) == 140
-    assert cells["mean"].tolist() == m.cells["goodput_MBps"].tolist()
-    assert cells["n"].tolist() == m.cells["n_valid"].tolist()
+    assert [name for name in cells if name != "bottleneck"] == documented
+    pd.testing.assert_frame_equal(cells[[*m.cells]], m.cells)
+    units = cells.attrs["units"]
+    assert (units["goodput_MBps"], units["percent_low"], units["mtu_B"]) == ("MB/s", "%", "B")
+    assert {name for name in cells if name.endswith(("_MBps", "_us", "_B"))} <= set(units)
     by_hand = results.runs_of(group="Linux64 -> Linux64", tuning="full", mtu_B=9000, streams=4)
     row = cells.set_index(["group", "tuning", "mtu_B", "streams"])
     row = row.loc[("Linux64 -> Linux64", "full", 9000, 4)]
-    assert row["mean"] == pytest.approx(np.exp(np.log(by_hand["goodput_MBps"]).mean()))
-    assert row["percent_of_bus"] == pytest.approx(100 * row["mean"] / 2128)
+    assert row["goodput_MBps"] == pytest.approx(np.exp(np.log(by_hand["goodput_MBps"]).mean()))
+    assert row["percent_of_bus"] == pytest.approx(100 * row["goodput_MBps"] / 2128)
     assert row["bottleneck"] == "bus"
     # the short form has two rounds, which carry no interval
-    assert cells[["low", "high"]].isna().all(axis=None)
+    assert cells[["low_MBps", "high_MBps"]].isna().all(axis=None)
 
 
 def test_a_cell_without_a_valid_run_gives_the_reason(tmp_path):
@@ -98,7 +102,8 @@ def test_a_cell_without_a_valid_run_gives_the_reason(tmp_path):
     freeze(study, tmp_path / "store")
     cells = netlab.Results(tmp_path / "store").cells
     assert cells["missing_because"].tolist() == ["", "not measured"]
-    assert cells["n"].tolist() == [1, 0] and cells["mean"].isna().tolist() == [False, True]
+    assert cells["n_valid"].tolist() == [1, 0]
+    assert cells["goodput_MBps"].isna().tolist() == [False, True]
 
 
 def test_runs_are_selected_by_any_of_their_factors(results):
@@ -136,7 +141,7 @@ def test_a_chart_is_drawn_on_the_axes_given_and_changes_no_default(results):
     ("group", "more", "said"),
     [
         ("Linux64", {}, "no such group; there are 'Linux64 -> Linux64'"),
-        ("Linux64 -> Linux64", {"y": "median"}, "y: must be one of mean, percent_of_bus"),
+        ("Linux64 -> Linux64", {"y": "median"}, "y: must be one of goodput_MBps, percent_of_bus"),
         ("Linux64 -> Linux64", {"tuning": "x"}, "tuning: must be one of none, kernel, full"),
     ],
 )

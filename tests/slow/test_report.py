@@ -201,7 +201,7 @@ def test_downloads_hold_the_results_and_every_table(one_group, tmp_path):
     made = write_downloads(one_group, tmp_path)
     names = {file.removeprefix("downloads/") for files in made.values() for file in files}
     assert names == {p.name for p in (tmp_path / "downloads").iterdir()}
-    assert {"cells.csv", "runs.parquet", "intervals.parquet"} <= names
+    assert {"cells.csv", "cells.parquet", "runs.parquet", "intervals.parquet"} <= names
     assert {"table-2-linux64-to-linux64.csv", "table-2-linux64-to-linux64.tex"} <= names
     again = read(tmp_path / "downloads" / "runs.parquet", RUN_COLUMNS)
     pd.testing.assert_frame_equal(again, one_group.runs)
@@ -209,6 +209,9 @@ def test_downloads_hold_the_results_and_every_table(one_group, tmp_path):
     assert cells["goodput_MBps"].to_numpy() == pytest.approx(
         one_group.cells["goodput_MBps"].to_numpy(), nan_ok=True
     )
+    parquet = pd.read_parquet(tmp_path / "downloads" / "cells.parquet")
+    assert list(parquet) == list(cells) and parquet.attrs["units"]["goodput_MBps"] == "MB/s"
+    assert parquet["goodput_MBps"].tolist() == pytest.approx(cells["goodput_MBps"], nan_ok=True)
     latex = (tmp_path / "downloads" / "table-2-linux64-to-linux64.tex").read_text()
     assert r"\toprule" in latex and r"$\pm$" in latex
 

@@ -80,7 +80,7 @@ def test_the_face_has_superseded_records_only_on_request(store):
     every = netlab.Results(str(store), superseded=True)
     assert every.runs["superseded"].sum() == (~every.runs["superseded"]).sum() == 8
     assert set(every.runs["campaign"]) == {FIRST, SECOND}
-    assert len(netlab.Results(str(store)).runs) == 8 and every.cells["n"].sum() == 8
+    assert len(netlab.Results(str(store)).runs) == 8 and every.cells["n_valid"].sum() == 8
 
 
 def test_levels_of_a_factor_are_paired_within_rounds_and_a_copy_elsewhere_is_not(tmp_path, store):
