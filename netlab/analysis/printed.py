@@ -149,6 +149,15 @@ def bus_name(cells: pd.DataFrame, study: Study | None) -> str:
     return "twice the bus" if both_ways(cells, study) else "bus"
 
 
+def one_bus_MBps(cells: pd.DataFrame, study: Study | None) -> pd.Series:
+    """Bandwidth of one host's bus of each cell: half of the ceiling where that is twice the bus."""
+    parts = [
+        part["bus_MBps"] / (2 if both_ways(part, study) else 1)
+        for _, part in cells.groupby("group", sort=False)
+    ]
+    return pd.concat(parts).reindex(cells.index)
+
+
 def cell_address(row: Mapping) -> str:
     """Name of a cell within its group, for an address: ``full-9000-4``."""
     return "-".join(filter(None, (slug(str(row[key])) for key in CELL_KEYS if key != "group")))

@@ -21,7 +21,7 @@ from netlab.charts.cells import HOLLOW, cell_line
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
 from netlab.study import Study
-from netlab.units import arrows
+from netlab.units import arrows, listed
 
 HEADROOM = 1.12
 CLIP_ABOVE_MEAN = 1.25
@@ -72,7 +72,8 @@ def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str
         f"{mtu_B} B: {', '.join(map(value, line.sort_values('streams').itertuples()))}"
         for mtu_B, line in part.groupby("mtu_B")
     )
-    words = f"{'Per cent of the bus' if of_bus else 'MB/s'} by number of streams. {lines}."
+    quantity = "Per cent of one host's bus" if of_bus else "MB/s"
+    words = f"{quantity} by number of streams. {lines}."
     if of_bus or math.isnan(bus := _bus(part)):
         return words
     name = printed.bus_name(part, study).capitalize()
@@ -131,18 +132,26 @@ PUBLISHED: dict[str, Any] = {"linestyle": "none", "marker": "_", "ms": 11, "mew"
 def whole_panels(
     cells: pd.DataFrame, then: pd.DataFrame | None = None, *, study: Study | None = None
 ) -> Panels:
-    """Draw all groups and tunings on one scale, a panel each, beside the published values."""
-    of_bus = bool(cells["bus_MBps"].notna().all())
-    if of_bus:  # each group has a ceiling of its own, and a scale that they share
+    """Draw all groups and tunings on one scale, a panel each, beside the published values.
+
+    The scale is per cent of one host's bus, also for both directions together. Published and
+    measured are then the same quantity, although the bus of 2003 was shared by both directions
+    and a measured one may carry each of them whole.
+    """
+    of_bus, buses = bool(cells["bus_MBps"].notna().all()), []
+    if of_bus:
         rates = [name for name in cells if name.endswith("_MBps")]
-        percent = cells[rates].div(cells["bus_MBps"], axis=0) * 100
+        one_MBps = printed.one_bus_MBps(cells, study)
+        buses = _buses(cells.assign(one_MBps=one_MBps), then, study)
+        percent = cells[rates].div(one_MBps, axis=0) * 100
         cells = cells.assign(**{name: percent[name] for name in rates})
     groups = {name: arrows(name) for name in printed.group_names(cells)}
     tunings = printed.tuning_labels(cells, study)
     across, down = groups, tunings
     if not len(tunings) <= len(groups) <= MOST_COLUMNS:
         across, down = tunings, groups
-    size = (1.0 + 1.75 * len(across), 0.9 + 1.3 * len(down))
+    doubled = of_bus and cells["bus_MBps"].max() > 150
+    size = (1.0 + 1.75 * len(across), 0.9 + (1.75 if doubled else 1.3) * len(down))
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
     fig, axes = plt.subplots(len(down), len(across), figsize=size, **grid)
     styles, top, words = drawing.mtu_styles(cells["mtu_B"]), _top(cells), []
@@ -165,18 +174,50 @@ def whole_panels(
         ax.set_title(across[column] if y == 0 else "", fontsize=9)
         if x == 0:
             ax.set_ylabel(down[row], fontsize=9)
-    fig.supylabel("% of the bus" if of_bus else "goodput, MB/s", fontsize=9)
+    fig.supylabel("% of one host's bus" if of_bus else "goodput, MB/s", fontsize=9)
     marks = [Line2D([], [], label=f"MTU {mtu_B} B", **styles[mtu_B]) for mtu_B in styles]
     if of_bus:
         bus: dict[str, Any] = {"color": drawing.CEILING_COLOUR, "linestyle": drawing.CEILING_DASH}
-        marks.append(Line2D([], [], label="bus", **bus))
-        if then is not None:
+        ceilings = cells["bus_MBps"].round(6).nunique()
+        name = "bus" if ceilings == 1 else "bus, twice that for both directions"
+        marks.append(Line2D([], [], label=name, **bus))
+        if then is not None and len(then):
             marks.append(
                 Line2D([], [], label="published", color=drawing.CEILING_COLOUR, **PUBLISHED)
             )
     fig.legend(handles=marks, ncols=len(marks), loc="outside lower center", fontsize=8.5)
     alt = f"Line charts of the whole study, one scale. {' '.join(words)}"
-    return Panels(describe(fig, alt, _caption(cells, study)), axes)
+    return Panels(describe(fig, alt, " ".join([_caption(cells, study), *buses])), axes)
+
+
+def _buses(cells: pd.DataFrame, then: pd.DataFrame | None, study: Study | None) -> list[str]:
+    """Sentences that name the bus which the shares of each group are of, then and now."""
+    published = {} if then is None else then.groupby("group")["then_ceiling_MBps"].max().to_dict()
+    names: dict[str, list[str]] = {}
+    for group, part in cells.groupby("group", sort=False):
+        old = f", published {printed.number(published[group])}" if group in published else ""
+        bus = f"{printed.number(part['one_MBps'].iloc[0])} MB/s{old}"
+        names.setdefault(bus, []).append(arrows(str(group)))
+    notes = [f"One bus: {'; '.join(f'{b} ({listed(g)})' for b, g in names.items())}."]
+    parts = [part for _, part in cells.groupby("group")]
+    if any(printed.both_ways(part, study) for part in parts):
+        notes.append(
+            "Both directions are added; measured, each has a whole bus: at most 200 %"
+            + ("; in 2003 they shared one." if published else ".")
+        )
+    faster = {
+        round(float(part["one_MBps"].iloc[0]) / published[part["group"].iloc[0]], 2)
+        for part in parts
+        if part["group"].iloc[0] in published
+    }
+    modelled = study is not None and all(study.in_lab(path) for path in cells["path"].unique())
+    if modelled and max(faster, default=1) > 1:
+        times = listed([f"{ratio:g}" for ratio in sorted(faster)])
+        notes.append(
+            f"The modelled bus runs at {times} times the clock of 2003, "
+            "since today's processors fill a bus of 2003 in every cell."
+        )
+    return notes
 
 
 @drawing.theme()

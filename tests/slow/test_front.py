@@ -28,12 +28,34 @@ def test_a_report_opens_with_every_group_and_tuning_in_per_cent_of_the_bus():
     drawn = front.picture(m)
     for group in ("Linux64 → Linux64", "Linux64 ↔ Linux64", "Linux32 → Linux64"):
         for tuning in ("No Tuning", "Kernel Tuning", "Driver Tuning"):
-            assert f"{group}, {tuning}, Per cent of the bus by number of streams." in drawn.alt
+            assert (
+                f"{group}, {tuning}, Per cent of one host's bus by number of streams." in drawn.alt
+            )
     rows = csv.reader(csv_in(drawn.svg).splitlines())
     published = [row for row in rows if "MTU 16114 B, published" in row]
     assert len(published) == 16, "4 stream counts of 4 groups with valid runs"
     shown = drawn.alt.partition("Linux64 → Linux64, No Tuning")[2].partition(";")[0]
     assert shown.count("disturbed") == 4 and "interference: 28 cells" in drawn.caption
+
+
+def test_published_and_measured_are_per_cent_of_one_bus_in_both_directions_too():
+    m = synthetic.measured(synthetic.openlab())
+    drawn = front.picture(m)
+    rows = csv.DictReader(csv_in(drawn.svg).splitlines())
+    shown = {(row["series"], float(row["x"]), round(float(row["y"]), 6)) for row in rows}
+    both = m.cells[m.cells["direction"] == "<->"]
+    for cell in both.itertuples():
+        # tables 3 and 6: the slower host's bus, which each direction has whole
+        one_bus_MBps = {3: 2128, 6: 1600}[int(cell.table)]
+        assert cell.bus_MBps == 2 * one_bus_MBps
+        percent = round(100 * cell.goodput_MBps / one_bus_MBps, 6)
+        assert (f"MTU {cell.mtu_B} B", cell.streams, percent) in shown
+    best = 100 * 774 / 1064  # table 3
+    assert any("published" in name and abs(y - best) < 0.01 for name, _, y in shown)
+    for text in ("2128 MB/s, published 1064", "1600 MB/s, published 800"):
+        assert text in drawn.caption.replace("\u202f", "").replace(",0", "0"), drawn.caption
+    assert "at most 200 %; in 2003 they shared one." in drawn.caption
+    assert "2 times the clock of 2003" in drawn.caption and "fill a bus" in drawn.caption
 
 
 def test_without_a_bus_the_whole_study_is_in_megabytes_per_second(tmp_path):
