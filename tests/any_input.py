@@ -5,7 +5,6 @@ A reader takes any bytes, and fails only with an error of netlab's.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import random
 import tempfile
@@ -16,7 +15,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import paramiko
 import pyarrow
 import pyarrow.parquet
 from results.imports.test_import_damage import imports_or_refuses
@@ -25,19 +23,12 @@ from netlab.errors import NetlabError
 from netlab.fleet.inventory import load_inventory
 from netlab.hosts import host
 from netlab.hosts.host import LineProcess
-from netlab.hosts.known_hosts import KnownKeys
 from netlab.report.bundle import stated_versions, unpacked
 from netlab.report.verify import changed_files
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import read
 from netlab.results.store import read_log
 
-KEY = paramiko.ECDSAKey.generate()
-KNOWN = (
-    f"here {KEY.get_name()} {KEY.get_base64()}\n@revoked * ssh-rsa AAAA\n"
-    f"|1|c2FsdA==|ZGlnZXN0 {KEY.get_name()} AAAAE2Vj\n"
-    "@cert-authority *.example,!a ssh-ed25519 AA==\n"
-)
 HOSTS = b"""netlab: 1
 hosts:
   a: {address: 192.0.2.1, user: u, port: 22, groups: [rack], labels: {site: x}}
@@ -87,13 +78,6 @@ def read_bundle(file: Path) -> None:
         stated_versions(directory)
 
 
-def read_known_hosts(file: Path) -> None:
-    known = KnownKeys.of([str(file)], "here", 22)
-    known.rank(KEY.get_name())
-    with contextlib.suppress(paramiko.SSHException):
-        known.check(KEY)
-
-
 def read_import(file: Path) -> None:
     imports_or_refuses(file.read_bytes())
 
@@ -140,7 +124,6 @@ READERS: dict[str, tuple[Callable[[Path], object], Callable[[], bytes]]] = {
     "bundle": (read_bundle, bundled),
     "inventory": (lambda file: load_inventory(file, format="netlab"), lambda: HOSTS),
     "aliases": (lambda file: load_inventory(file, format="ssh"), lambda: ALIASES),
-    "known_hosts": (read_known_hosts, lambda: KNOWN.encode()),
     "facts": (
         lambda file: host.parsed_facts(file.read_text("utf-8", "replace"), "eth0"),
         lambda: FACTS,

@@ -276,6 +276,8 @@ class Lab:
             identity_file=str(self.state / "user_key"),
             proxy_command=sshd.proxy_command(self.state, self.id, name),
             known_hosts=self.state / "known_hosts",
+            # ssh refuses a user whom no account lists
+            prefix=namespaces.as_account(self.id) if self.user_namespace else (),
         )
 
     def emulator(self, path: str) -> emulator.LabEmulator:

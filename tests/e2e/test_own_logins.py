@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -78,7 +79,83 @@ def host_block(site: Visitor) -> tuple[str, tuple[str, str]]:
     return "", ("left", "right")
 
 
-@pytest.fixture(params=[default_key, agent, host_block], ids=lambda case: case.__name__)
+def configured(site: Visitor, text: str) -> tuple[str, tuple[str, str]]:
+    """A configuration for both aliases."""
+    names = "".join(
+        f"Host {alias}\n HostName {site.addresses[name][0]}\n"
+        for name, alias in (("a", "left"), ("b", "right"))
+    )
+    (site.ssh / "config").write_text(f"{text.format(ssh=site.ssh, state=site.state)}\n{names}")
+    site.use_aliases()
+    return "", ("left", "right")
+
+
+def agent_with_identities_only(site: Visitor) -> tuple[str, tuple[str, str]]:
+    """The configuration names the public key, whose private half only the agent has."""
+    environment, _ = agent(site)
+    _, names = configured(site, "IdentitiesOnly yes\nIdentityFile {state}/key.pub")
+    return environment, names
+
+
+def identity_agent(site: Visitor) -> tuple[str, tuple[str, str]]:
+    """As password managers and tokens have it."""
+    agent(site)
+    return configured(site, "IdentityAgent {state}/agent")
+
+
+def certificate(site: Visitor) -> tuple[str, tuple[str, str]]:
+    """The hosts know an authority, and its certificate has a name of its own."""
+    authority, key = site.state / "authority", site.state / "key"
+    subprocess.run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", authority), check=True)
+    sign = ("ssh-keygen", "-q", "-s", authority, "-I", "me", "-n", "root", f"{key}.pub")
+    subprocess.run(sign, check=True)
+    shutil.move(site.state / "key-cert.pub", site.state / "of_this_week")
+    line = f"cert-authority {authority.with_suffix('.pub').read_text()}"
+    for name in site.addresses:
+        (site.state / name / "authorized_keys").write_text(line)
+    text = "IdentityFile {state}/key\nCertificateFile {state}/of_this_week"
+    return configured(site, text)
+
+
+def known_hosts_command(site: Visitor) -> tuple[str, tuple[str, str]]:
+    site.move_key(site.ssh / "id_ed25519")
+    shutil.move(site.ssh / "known_hosts", site.state / "of_the_site")
+    return configured(site, "KnownHostsCommand /bin/cat {state}/of_the_site")
+
+
+def proxy_command(site: Visitor) -> tuple[str, tuple[str, str]]:
+    """A line of the user's shell: a substitution and a redirection."""
+    site.move_key(site.ssh / "id_ed25519")
+    relay = (
+        "import os, socket, sys, threading\n"
+        "s = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
+        "def copy(read, write):\n"
+        "    while chunk := read(65536):\n"
+        "        write(chunk)\n"
+        "threading.Thread(target=copy, args=(lambda n: os.read(0, n), s.sendall)).start()\n"
+        "copy(s.recv, lambda chunk: os.write(1, chunk))\n"
+    )
+    (site.state / "relay.py").write_text(relay)
+    words = f"{sys.executable} {{state}}/relay.py $(echo %h) %p 2>>{{state}}/relay.log"
+    return configured(site, f"ProxyCommand {words}")
+
+
+def late_banner(site: Visitor) -> tuple[str, tuple[str, str]]:
+    """A server that is slow to answer, for a user who allows it the time."""
+    relayed = proxy_command(site)
+    config = site.ssh / "config"
+    slow = config.read_text().replace("ProxyCommand ", "ConnectTimeout 60\nProxyCommand sleep 12; ")
+    config.write_text(slow)
+    return relayed
+
+
+LOGINS = (
+    *(default_key, agent, host_block, agent_with_identities_only, identity_agent, certificate),
+    *(known_hosts_command, proxy_command, late_banner),
+)
+
+
+@pytest.fixture(params=LOGINS, ids=lambda case: case.__name__)
 def login(request, tmp_path) -> Iterator[tuple[Visitor, str, tuple[str, str]]]:
     with Visitor(tmp_path) as site:
         arrange: Callable[[Visitor], tuple[str, tuple[str, str]]] = request.param
@@ -103,3 +180,24 @@ def test_whoever_can_log_in_with_ssh_checks_finds_and_measures(login):
     site.finished(site.measure(seconds=0.3, prefix=prefix))
     (row,) = site.rows().itertuples()
     assert row.ledger_error_B == 0, (row.flags, row.message)
+
+
+def test_a_jump_host_by_its_own_block(tmp_path):
+    """The host is reached from the jump host alone."""
+    with Visitor(tmp_path) as site:
+        site.move_key(site.ssh / "id_ed25519")
+        text = "Host right\n ProxyJump left\nHost left\n User root"
+        configured(site, text)
+        known = (site.ssh / "known_hosts").read_text()
+        address_b = site.addresses["b"][0]
+        data_b = site.addresses["b"][2]
+        (site.ssh / "known_hosts").write_text(known.replace(address_b, data_b))
+        config = site.state / "b" / "sshd_config"
+        config.write_text(config.read_text().replace(address_b, data_b))
+        site.serve("b")
+        own = site.ssh / "config"
+        own.write_text(own.read_text().replace(address_b, data_b))
+        process = site.start("check", str(site.study))
+        out, complaint = process.communicate(timeout=240)
+        assert "E-HOST" not in complaint, complaint
+        assert "packets of 9000 B pass both ways" in out, out + complaint

@@ -1,32 +1,43 @@
 """An SSH connection before its host is reached."""
 
-import getpass
 import os
-import pwd
 import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import paramiko
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
+from waiting import until
 
-from netlab.errors import BadInput, HostError
-from netlab.hosts.ssh import BEGIN, ChannelPipe, ResolvedConfig, SshHost, aliases, command_line
+from netlab.errors import BadInput
+from netlab.hosts.ssh import (
+    BEGIN,
+    SOCKET_PATH_BYTES,
+    CommandOutput,
+    Controls,
+    SshHost,
+    aliases,
+    command_line,
+)
 
 
-def test_a_login_without_an_account_is_no_traceback(monkeypatch):
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("LOGNAME", "")  # undone after the test, with what netlab sets
-
-    def missing(uid):
-        raise KeyError(f"getpwuid(): uid not found: {uid}")
-
-    monkeypatch.setattr(pwd, "getpwuid", missing)
-    with pytest.raises(HostError):
-        SshHost("here", "127.0.0.1", port=1, connect_timeout_s=1).open()
-    assert getpass.getuser() == str(os.getuid())
+def test_a_user_whom_no_account_lists_is_one_sentence():
+    """ssh refuses such a user, as containers have them."""
+    code = (
+        "import os\nos.setuid(61099)\n"
+        "from netlab.errors import NetlabError\nfrom netlab.hosts.ssh import SshHost\n"
+        "try:\n    SshHost('here', '127.0.0.1', port=1).open()\n"
+        "except NetlabError as error:\n    print(error.with_code())\n"
+    )
+    environment = {"PATH": os.environ["PATH"], "HOME": "/"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd="/"
+    )
+    assert "E-HOST-052" in done.stdout and "61099" in done.stdout, done.stdout + done.stderr
 
 
 SHELLS = ("bash", "dash", "fish", "tcsh", "zsh")
@@ -55,17 +66,10 @@ def test_any_words_arrive_as_they_are(words):
     assert output.split(b"\0")[:-1] == words
 
 
-class Channel:
-    """A channel that receives some chunks, then nothing more."""
-
-    def __init__(self, *chunks: bytes):
-        self.chunks = list(chunks)
-
-    def settimeout(self, seconds: float) -> None:
-        return
-
-    def recv(self, size: int) -> bytes:
-        return self.chunks.pop(0) if self.chunks else b""
+def output_of(*chunks: bytes) -> CommandOutput:
+    """Output that arrives in some chunks, then ends."""
+    arriving = list(chunks)
+    return CommandOutput(lambda size, timeout_s: arriving.pop(0) if arriving else b"")
 
 
 @pytest.mark.parametrize(
@@ -78,47 +82,15 @@ class Channel:
     ],
 )
 def test_what_start_up_files_print_is_no_output(chunks):
-    pipe = ChannelPipe(Channel(*chunks))
-    read = iter(lambda: pipe.read(100, 1.0), b"")
+    output = output_of(*chunks)
+    read = iter(lambda: output.read(100, 1.0), b"")
     assert b"".join(read) == b"output"
 
 
 def test_a_login_that_runs_no_command_shows_what_it_printed():
-    pipe = ChannelPipe(Channel(b"This account is ", b"closed.\n"))
-    assert pipe.read(100, 1.0) == b"This account is closed.\n"
-    assert pipe.read(100, 1.0) == b""
-
-
-CONFIG = """
-Include {place}/more
-Match originalhost gate user ops
-    IdentityFile {place}/key
-Host *.lab
-    ProxyJump hop
-"""
-MORE = """
-Host gate
-    HostName 198.18.0.7
-    HostKeyAlias the-gate
-    UserKnownHostsFile ~/.ssh/kept
-"""
-
-
-def test_the_configuration_is_what_ssh_reads(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / ".ssh").mkdir()
-    (tmp_path / ".ssh" / "config").write_text(CONFIG.format(place=tmp_path))
-    (tmp_path / "more").write_text(MORE)
-    (tmp_path / "key").touch()
-    said = ResolvedConfig("gate", "ops", 2022).lookup("gate")
-    assert (said["hostname"], said["user"], said["port"]) == ("198.18.0.7", "ops", "2022")
-    assert said["hostkeyalias"] == "the-gate"
-    assert said["userknownhostsfile"] == f"{tmp_path}/.ssh/kept"
-    assert said["identityfile"] == [f"{tmp_path}/key"]
-    jumped = ResolvedConfig("gate", "ops", 2022).lookup("a.lab")
-    assert jumped["proxyjump"] == "hop" and jumped["user"] != "ops"
-    gateway = SshHost("a", "a.lab")._made().get_gateway()
-    assert (gateway.host, gateway.original_host) == ("hop", "hop")
+    output = output_of(b"This account is ", b"closed.\n")
+    assert output.read(100, 1.0) == b"This account is closed.\n"
+    assert output.read(100, 1.0) == b""
 
 
 def test_a_configuration_that_ssh_refuses_is_named(tmp_path, monkeypatch):
@@ -129,17 +101,39 @@ def test_a_configuration_that_ssh_refuses_is_named(tmp_path, monkeypatch):
         SshHost("a", "a").open()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [b"identityfile ~a\0b", b"userknownhostsfile a\0b", b'globalknownhostsfile "a', b"port x"],
-)
-def test_output_of_ssh_that_has_no_meaning_is_one_error(line, tmp_path, monkeypatch):
-    (tmp_path / "said").write_bytes(b"hostname a\n" + line + b"\n")
-    (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
-    (tmp_path / "ssh").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with refused(BadInput, "E-HOST-048"):
-        SshHost("a", "a").open()
+@pytest.mark.parametrize("name", ["-oProxyCommand=x", "a;touch b", "$(id)", "a b", "`id`", "a|b"])
+def test_names_that_a_proxy_command_could_execute_are_refused(name):
+    """The user's ProxyCommand may have %h and %r in it, and a shell reads it."""
+    with refused(BadInput, "E-HOST-051"):
+        SshHost("a", name).open()
+    with refused(BadInput, "E-HOST-051"):
+        SshHost("a", "a", user=name).open()
+
+
+@pytest.mark.parametrize("variable", ["XDG_RUNTIME_DIR", "TMPDIR"])
+def test_a_control_path_is_short_wherever_temporary_files_lie(variable, tmp_path, monkeypatch):
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    monkeypatch.setenv(variable, str(long))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    controls = Controls()
+    assert len(os.fsencode(controls.path())) < SOCKET_PATH_BYTES
+
+
+def test_masters_end_with_a_killed_controller():
+    """Nothing is left of a controller that was killed, neither process nor directory."""
+    code = (
+        "import subprocess, time\nfrom pathlib import Path\nfrom netlab.hosts.ssh import CONTROLS\n"
+        "path = CONTROLS.path()\nmaster = subprocess.Popen(['sleep', '600'])\n"
+        "Path(f'{path}.pid').write_text(str(master.pid))\n"
+        "print(path.parent, master.pid, flush=True)\ntime.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as ran:
+        directory, master = ran.stdout.readline().split()
+        ran.kill()
+    until(lambda: not Path(directory).exists())
+    until(lambda: not Path(f"/proc/{master}").exists())
 
 
 @pytest.mark.parametrize(
