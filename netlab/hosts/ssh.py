@@ -115,8 +115,10 @@ class Resolved:
         home, account = os.path.expanduser("~"), account_home()
         self.words: list[str] = []
         if home != account:
-            file = f"{home}/.ssh/config"
-            self.words += ["-F", file if os.path.exists(file) else os.devnull]
+            # a file, since ssh passes it on to the ssh of a jump host
+            file = f"{CONTROLS.path()}.config"
+            Path(file).write_text(_config_of(home))
+            self.words += ["-F", file]
         done = subprocess.run(
             ["ssh", "-G", *self.words, *words, "--", address],
             capture_output=True,
@@ -145,6 +147,19 @@ class Resolved:
             there = [file for key in keys if os.path.exists(file := moved(key))]
             for file in there or ["none"]:
                 self.words += ["-o", f'IdentityFile="{file.replace("%", "%%")}"']
+
+
+KEY_FILES = ("id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_dsa")
+
+
+def _config_of(home: str) -> str:
+    """The configuration of a home, with its default keys and known_hosts."""
+    place = f"{home}/.ssh"
+    keys = [f"{place}/{name}" for name in KEY_FILES if os.path.exists(f"{place}/{name}")]
+    lines = [f'Include "{place}/config"'] if os.path.exists(f"{place}/config") else []
+    lines += ["Match all", f'UserKnownHostsFile "{place}/known_hosts" "{place}/known_hosts2"']
+    lines += [f'IdentityFile "{key.replace("%", "%%")}"' for key in keys]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def account_home() -> str:
