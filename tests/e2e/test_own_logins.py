@@ -144,8 +144,9 @@ def late_banner(site: Visitor) -> tuple[str, tuple[str, str]]:
     """A server that is slow to answer, for a user who allows it the time."""
     relayed = proxy_command(site)
     config = site.ssh / "config"
-    slow = config.read_text().replace("ProxyCommand ", "ConnectTimeout 60\nProxyCommand sleep 12; ")
-    config.write_text(slow)
+    config.write_text(f"ConnectTimeout 60\n{config.read_text()}")
+    relay = site.state / "relay.py"
+    relay.write_text(f"import time\ntime.sleep(12)\n{relay.read_text()}")
     return relayed
 
 

@@ -6,7 +6,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import paramiko
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,15 +13,8 @@ from refusals import refused
 from waiting import until
 
 from netlab.errors import BadInput
-from netlab.hosts.ssh import (
-    BEGIN,
-    SOCKET_PATH_BYTES,
-    CommandOutput,
-    Controls,
-    SshHost,
-    aliases,
-    command_line,
-)
+from netlab.hosts.connection import BEGIN, SOCKET_PATH_BYTES, CommandOutput, Controls, command_line
+from netlab.hosts.ssh import SshHost
 
 
 def test_a_user_whom_no_account_lists_is_one_sentence():
@@ -124,7 +116,8 @@ def test_a_control_path_is_short_wherever_temporary_files_lie(variable, tmp_path
 def test_masters_end_with_a_killed_controller():
     """Nothing is left of a controller that was killed, neither process nor directory."""
     code = (
-        "import subprocess, time\nfrom pathlib import Path\nfrom netlab.hosts.ssh import CONTROLS\n"
+        "import subprocess, time\nfrom pathlib import Path\n"
+        "from netlab.hosts.connection import CONTROLS\n"
         "path = CONTROLS.path()\nmaster = subprocess.Popen(['sleep', '600'])\n"
         "Path(f'{path}.pid').write_text(str(master.pid))\n"
         "print(path.parent, master.pid, flush=True)\ntime.sleep(600)\n"
@@ -134,43 +127,3 @@ def test_masters_end_with_a_killed_controller():
         ran.kill()
     until(lambda: not Path(directory).exists())
     until(lambda: not Path(f"/proc/{master}").exists())
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("Match exec '{}'", "  match host a EXEC '{}'", "Match=\"exec\" '{}'"),
-        *("Match ex\"\"ec '{}'", "Match !ex\\ec '{}'"),
-    ],
-)
-def test_an_inventory_that_would_run_a_command_is_refused(tmp_path, line):
-    ran = tmp_path / "ran"
-    (tmp_path / "config").write_text(f"Host a\n{line.format(f'touch {ran}')}\n    User x\n")
-    with refused(BadInput, "E-HOST-045"):
-        aliases(tmp_path / "config")
-    assert not ran.exists()
-
-
-@pytest.mark.parametrize("line", ["", "CanonicalDomains x.invalid\nCanonicalizeFallbackLocal no"])
-def test_an_alias_without_a_canonical_name_is_one_error(tmp_path, line):
-    (tmp_path / "config").write_text(f"Host a\nCanonicalizeHostname yes\n{line}\n")
-    with refused(BadInput, "E-HOST-047"):
-        aliases(tmp_path / "config")
-
-
-HOST_LINES = st.lists(
-    st.sampled_from(["a", "b", "c.d", "x1", "*", "!a", "?", "c.*", "[ab]"]), min_size=1, max_size=3
-).map(lambda names: "Host " + " ".join(names))
-KEYS = st.sampled_from(["HostName h", "User u", "User v", "Port 1", "Port 2", "IdentityFile k"])
-
-
-@given(lines=st.lists(HOST_LINES | KEYS, max_size=12))
-def test_aliases_are_what_paramiko_finds(tmp_path_factory, lines):
-    path = tmp_path_factory.mktemp("aliases") / "config"
-    path.write_text("\n".join(lines))
-    config = paramiko.SSHConfig.from_path(path)
-    for name, alias in aliases(path).items():
-        said = config.lookup(name)
-        port, user = said.get("port"), said.get("user")
-        assert (alias.said["address"], alias.said.get("user")) == (said["hostname"], user)
-        assert alias.said.get("port") == (None if port is None else int(port))
