@@ -321,14 +321,16 @@ class Endpoint:
         return [*limits, *self._unsupported]
 
     def conflicts(self) -> list[dict]:
-        """``host``, ``knob`` and ``reason`` of knobs that another program changed meanwhile."""
+        """``host``, ``knob`` and ``reason`` of what another program changed, or is not restored."""
         if self.session is None:
             return []
         return [
             {
                 "host": self.name,
                 "knob": _label(entry),
-                "reason": f"another program set it to {entry['found']} meanwhile; left as found",
+                "reason": entry["reason"]
+                if entry["knob"] == "host"
+                else f"another program set it to {entry['found']} meanwhile; left as found",
             }
             for entry in self.session.result.conflicts
         ]

@@ -282,9 +282,10 @@ each list || exit 0
 """
 )
 DIRECTORY = re.compile(r"/.*/netlab(-cache|-\d+)?")
-# Prints the journal of root's tune in this network namespace.
+# Prints the journal of root's tune in this network namespace, and the record of its state.
 JOURNALS = r"""
-for f in /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.journal; do
+for f in /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.journal \
+    /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.state; do
   if [ -e "$f" ]; then echo "$f"; fi
 done
 """

@@ -107,6 +107,7 @@ _FITS: dict[str, Callable[[object], bool]] = {
     "values": _is_members,
     "handlers": _is_members,
     **dict.fromkeys(("knob", "name", "interface", "value", "reason", "online", "near"), _is_text),
+    **dict.fromkeys(("what", "was"), _is_text),
 }
 """What the values of an answer must be; a host may send anything."""
 
@@ -114,6 +115,14 @@ _STATUSES = {
     "set": ("unchanged", "applied", "differs", "unsupported", "refused"),
     "reverted": ("restored", "conflict", "absent", "failed"),
 }
+
+
+def _unrestored(answer: dict[str, Any]) -> dict[str, Any]:
+    """A difference of the host that remains after a revert, as the entry of a knob in conflict."""
+    was, found = (answer.get(key) or "absent" for key in ("was", "found"))
+    reason = f"not restored: {answer.get('what')}, was {was}, is {found}"
+    knob = {"knob": "host", "name": answer.get("what"), "interface": None, "status": "conflict"}
+    return {"event": "reverted", **knob, "found": answer.get("found"), "reason": reason}
 
 
 def request_line(verb: str, **words: str | None) -> str:
@@ -183,7 +192,7 @@ class Requests:
             for key in wrong:
                 text = shown(answer.get(key))
                 raise TuningError(f"the host answered with {key} {text}", code="E-TUNING-019")
-            answers.append(answer)
+            answers.append(_unrestored(answer) if event == "unrestored" else answer)
             if answer.get("event") == final:
                 self._owed = None
                 return answers
@@ -317,6 +326,7 @@ class TuningSession:
         except TuneFault as fault:
             raise TuningError(f"{self._where}{fault}", code="E-TUNING-018") from fault
         self.result.recovered.extend(answers)
+        self.result.conflicts.extend(a for a in answers if a["knob"] == "host")
         failed = [_explained(answer) for answer in answers if answer.get("status") == "failed"]
         if failed:
             raise TuningError(

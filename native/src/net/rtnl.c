@@ -123,7 +123,7 @@ static int each_message(const struct nl_rtnl_answer *answer,
 }
 
 /* Send a request and receive its answers, of a dump all of them. 0, or a positive errno of this process. */
-static int ask(const struct nl_rtnl_request *request, struct nl_rtnl_answer *answer,
+static int ask(const struct nlmsghdr *request, struct nl_rtnl_answer *answer,
 	       int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), done = each == NULL, err = 0;
@@ -133,7 +133,7 @@ static int ask(const struct nl_rtnl_request *request, struct nl_rtnl_answer *ans
 	if (fd < 0)
 		return errno;
 	do
-		n = send(fd, request, request->head.nlmsg_len, 0);
+		n = send(fd, request, request->nlmsg_len, 0);
 	while (n < 0 && errno == EINTR);
 	do {
 		while (n >= 0 && (n = recv(fd, answer->bytes, sizeof(answer->bytes), 0)) < 0 && errno == EINTR)
@@ -152,7 +152,7 @@ int nl_rtnl_dump(const struct nl_rtnl_request *request,
 {
 	struct nl_rtnl_answer answer;
 
-	return ask(request, &answer, each, ctx);
+	return ask(&request->head, &answer, each, ctx);
 }
 
 void nl_rtnl_begin(struct nl_rtnl_request *out, uint16_t type, uint16_t flags, const void *head,
@@ -177,6 +177,11 @@ void nl_rtnl_append(struct nl_rtnl_request *r, uint16_t type, const void *conten
 
 int nl_rtnl_change(const struct nl_rtnl_request *request)
 {
+	return nl_rtnl_send(&request->head);
+}
+
+int nl_rtnl_send(const struct nlmsghdr *request)
+{
 	struct nl_rtnl_answer answer;
 	int err = ask(request, &answer, NULL, NULL);
 
@@ -193,7 +198,7 @@ int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer)
 		return ENODEV;
 	nl_rtnl_begin(&request, RTM_GETLINK, 0, &link, sizeof(link));
 	nl_rtnl_append(&request, IFLA_IFNAME, name, len);
-	return ask(&request, answer, NULL, NULL);
+	return ask(&request.head, answer, NULL, NULL);
 }
 
 int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out)

@@ -42,6 +42,7 @@ void nl_rtnl_append(struct nl_rtnl_request *r, uint16_t type, const void *conten
 
 /* Send a request with NLM_F_ACK. 0, or a positive errno. */
 int nl_rtnl_change(const struct nl_rtnl_request *request);
+int nl_rtnl_send(const struct nlmsghdr *request); /* one of any length */
 
 /* Send a request with NLM_F_DUMP and call `each` with every message of the answer, until it returns
  * other than 0. 0, or a positive errno. */

@@ -87,17 +87,19 @@ static void child_lock(const struct child *c, int timed_out)
 /* 0, or -1 while something is left that another attempt may revert. */
 static int child_attempt(struct child *c)
 {
-	struct nl_revert_sum sum;
+	static const struct nl_host_report nobody = {NULL, NULL, NULL};
+	struct nl_host_sum sum;
 
 	nl_revert_release();
 	if (nl_journal_load(&c->journal) < 0)
 		return -1;
-	sum = nl_revert_all(&c->journal, c->first, 1, NULL, NULL);
+	sum = nl_host_revert(&c->journal, c->first, 1, &nobody);
 	/* each attempt counts what the one before left open */
 	c->shared->sum.of[NL_ABSENT] = c->shared->sum.of[NL_FAILED] = 0;
-	nl_revert_sum_add(&c->shared->sum, &sum);
+	nl_revert_sum_add(&c->shared->sum, &sum.knobs);
+	c->shared->unrestored = sum.unrestored;
 	atomic_store(&c->shared->finished, 1);
-	return sum.of[NL_FAILED] ? -1 : 0;
+	return sum.knobs.of[NL_FAILED] ? -1 : 0;
 }
 
 __attribute__((noreturn)) static void child_main(struct child *c)

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/host_lock.h"
-#include "tune/tune_revert.h"
+#include "tune/host_restore.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -26,6 +26,7 @@ struct nl_guard_shared {
 	_Atomic int ended, taken;
 	_Atomic int finished;     /* the guard has reverted; before it the sum is not whole */
 	struct nl_revert_sum sum; /* of the guard */
+	unsigned unrestored;      /* differences of the host that remain */
 };
 
 struct nl_guard {

@@ -220,3 +220,25 @@ void nl_knob_put_number(struct nl_value *out, uint32_t value)
 	nl_decimal_format(text, value);
 	nl_knob_put_text(out, text);
 }
+
+/* Sysctls that are one number, or a few, of this namespace or machine, which the kernel only reads: a write
+ * changes nothing else, and the old value is written back exactly. */
+static const char *const plain_sysctls[] = {
+	"net.core.", "net.ipv4.tcp_", "net.ipv4.udp_", "net.ipv4.ip_local_port_range",
+	"net.ipv4.ip_no_pmtu_disc", "net.ipv4.min_adv_mss", "net.ipv4.route.min_adv_mss",
+	"net.ipv4.route.min_pmtu", "net.ipv4.route.mtu_expires", "net.ipv4.ip_forward_use_pmtu",
+	"net.mptcp.", "net.netfilter.", "kernel.", "vm.",
+};
+
+int nl_knob_has_effects(const struct nl_knob *k)
+{
+	if (k->ops == &nl_knob_ops_sysctl) {
+		for (size_t i = 0; i < sizeof(plain_sysctls) / sizeof(plain_sysctls[0]); i++)
+			if (strncmp(k->name, plain_sysctls[i], strlen(plain_sysctls[i])) == 0)
+				return 0;
+		return 1;
+	}
+	/* these restart a card, change the interfaces above, or renew its queues */
+	return k->ops == &nl_knob_ops_mtu || k->ops == &nl_knob_ops_channels || k->ops == &nl_knob_ops_ring ||
+	       k->ops == &nl_knob_ops_feature || k->ops == &nl_knob_ops_offload;
+}

@@ -86,6 +86,9 @@ int nl_knob_check_value(const struct nl_knob *k, const char *text, struct nl_err
 enum nl_knob_code nl_knob_read(const struct nl_knob *k, struct nl_value *out, struct nl_err *why);
 enum nl_knob_code nl_knob_restore(const struct nl_knob *k, const char *exact, struct nl_err *why);
 
+/* True if a write may change more than the knob's own value, see knob.c. */
+int nl_knob_has_effects(const struct nl_knob *k);
+
 /* The place of a knob's name in the names of its kind. */
 size_t nl_knob_name_index(const struct nl_knob *k);
 int nl_knob_same(const struct nl_knob *a, const struct nl_knob *b);

@@ -266,8 +266,7 @@ static int sysfs_private(void)
 #endif
 }
 
-/* Open the directory of the interfaces (class/net) that has the knob's; as nl_knob_sysfs_pci. */
-static enum nl_knob_code sysfs_interfaces(const struct nl_knob *k, int *dir, struct nl_err *why)
+enum nl_knob_code nl_knob_sysfs_interfaces(const struct nl_knob *k, int *dir, struct nl_err *why)
 {
 	int ours = -1;
 
@@ -312,7 +311,7 @@ enum nl_knob_code nl_knob_sysfs_pci(const struct nl_knob *k, int *device, struct
 	static const char *const below[] = {"device", "device/.."};
 	char path[NL_KNOB_INTERFACE_MAX + sizeof("/device/..")];
 	int dir, errnum = 0;
-	enum nl_knob_code code = sysfs_interfaces(k, &dir, why);
+	enum nl_knob_code code = nl_knob_sysfs_interfaces(k, &dir, why);
 
 	if (code != NL_KNOB_OK)
 		return code;
@@ -338,7 +337,7 @@ static enum nl_knob_code interface_enter(const struct nl_knob *k, struct nl_knob
 					 struct nl_err *why)
 {
 	snprintf(p->path, sizeof(p->path), "%s/%s", k->interface, k->name);
-	return sysfs_interfaces(k, &p->dir, why);
+	return nl_knob_sysfs_interfaces(k, &p->dir, why);
 }
 
 static enum nl_knob_access interface_access(const struct nl_knob *k, const struct nl_knob_place *p,

@@ -46,6 +46,9 @@ int nl_knob_text_read(int dir, const char *path, struct nl_value *out);
  * the caller closes; or the code of a failure and its reason. */
 enum nl_knob_code nl_knob_sysfs_pci(const struct nl_knob *k, int *device, struct nl_err *why);
 
+/* Open the directory of the interfaces (class/net) that has the knob's; as above. */
+enum nl_knob_code nl_knob_sysfs_interfaces(const struct nl_knob *k, int *dir, struct nl_err *why);
+
 /* -- kinds of which a host has many, each a file with a number: the governor of a CPU, and the CPUs of an
  * interrupt of an interface's PCI device -- */
 

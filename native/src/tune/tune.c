@@ -44,12 +44,38 @@ static void send_reverted(void *context, const struct nl_knob *k, enum nl_revert
 	nl_serve_finish(&t->serve);
 }
 
-static int send_sum(struct tune *t, const char *event, const struct nl_revert_sum *sum, unsigned conflicts)
+static void send_unrestored(void *context, const char *what, const char *was, const char *now)
 {
-	nl_serve_event(&t->serve, event);
-	PUT_MEMBERS(&t->serve.json, {"conflicts", conflicts}, {"absent", sum->of[NL_ABSENT]},
-		    {"failed", sum->of[NL_FAILED]});
-	if (sum->of[NL_FAILED] || sum->of[NL_ABSENT])
+	struct tune *t = context;
+	struct nl_json *j = nl_serve_event(&t->serve, "unrestored");
+
+	nl_json_text(j, "what", what);
+	nl_json_text(j, "was", was);
+	nl_json_text(j, "found", now);
+	nl_serve_finish(&t->serve);
+}
+
+static struct nl_host_report report_to(struct tune *t)
+{
+	return (struct nl_host_report){send_reverted, send_unrestored, t};
+}
+
+static int send_sum(struct tune *t, const char *event, const struct nl_host_sum *sum, unsigned conflicts)
+{
+	struct nl_json *j = nl_serve_event(&t->serve, event);
+
+	PUT_MEMBERS(j, {"conflicts", conflicts}, {"absent", sum->knobs.of[NL_ABSENT]},
+		    {"failed", sum->knobs.of[NL_FAILED]});
+	if (sum->unrestored)
+		nl_json_u64(j, "unrestored", sum->unrestored);
+	if (sum->uncompared)
+		nl_json_array(j, "uncompared");
+	for (int kind = 0; kind < NL_STATE_KINDS; kind++)
+		if (sum->uncompared & (1U << kind))
+			nl_json_text(j, NULL, nl_state_word((enum nl_state_kind)kind));
+	if (sum->uncompared)
+		nl_json_array_end(j);
+	if (sum->knobs.of[NL_FAILED] || sum->knobs.of[NL_ABSENT])
 		t->serve.failed = 1;
 	return nl_serve_finish(&t->serve);
 }
@@ -220,14 +246,15 @@ static int do_verify(void *context, struct nl_request *request, struct nl_err *e
 static int do_revert(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
-	struct nl_revert_sum sum;
+	struct nl_host_report report = report_to(t);
+	struct nl_host_sum sum;
 
 	(void)request;
 	if (nl_session_enter(&t->session, err))
 		return err->code;
-	sum = nl_session_revert(&t->session, send_reverted, t);
+	sum = nl_session_revert(&t->session, &report);
 	nl_session_leave(&t->session);
-	return send_sum(t, "reverted_all", &sum, sum.of[NL_CONFLICT]);
+	return send_sum(t, "reverted_all", &sum, sum.knobs.of[NL_CONFLICT] + sum.unrestored);
 }
 
 static int do_keepalive(void *context, struct nl_request *request, struct nl_err *err)
@@ -245,12 +272,13 @@ static int do_keepalive(void *context, struct nl_request *request, struct nl_err
 static int do_end(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
-	struct nl_revert_sum sum;
+	struct nl_host_report report = report_to(t);
+	struct nl_host_sum sum;
 
 	(void)request;
 	if (!t->session.live)
 		return nl_session_enter(&t->session, err);
-	if (nl_session_end(&t->session, send_reverted, t, &sum, err))
+	if (nl_session_end(&t->session, &report, &sum, err))
 		return err->code;
 	return send_sum(t, "ended", &sum, t->session.sum.of[NL_CONFLICT]);
 }
@@ -258,14 +286,15 @@ static int do_end(void *context, struct nl_request *request, struct nl_err *err)
 static int do_recover(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
-	struct nl_revert_sum sum;
+	struct nl_host_report report = report_to(t);
+	struct nl_host_sum sum;
 
 	(void)request;
 	if (t->session.live)
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
-	if (nl_session_recover(&t->session, send_reverted, t, &sum, err))
+	if (nl_session_recover(&t->session, &report, &sum, err))
 		return err->code;
-	return send_sum(t, "reverted_all", &sum, sum.of[NL_CONFLICT]);
+	return send_sum(t, "reverted_all", &sum, sum.knobs.of[NL_CONFLICT] + sum.unrestored);
 }
 
 static const struct nl_verb verbs[] = {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A knob of sysfs takes the most: two directories, a filesystem, a mount, a file. */
-enum { SPARE_FILES = 6 };
+/* The state of the host takes the most: a directory for each level of /proc/sys, and a file. */
+enum { SPARE_FILES = 12 };
 
 /* One thread reverts at a time, and a child of fork has its own. */
 static int spare[SPARE_FILES];

@@ -48,6 +48,12 @@ static int lock_journal(struct nl_session *s, struct nl_err *why)
 	return why->code;
 }
 
+/* The knobs of the journal; 1 if a guard restored them all, but not the rest of the host. */
+static unsigned left_changed(const struct nl_session *s)
+{
+	return s->journal.count ? (unsigned)s->journal.count : (unsigned)nl_host_recorded(&s->journal);
+}
+
 unsigned nl_session_init(struct nl_session *s)
 {
 	unsigned stale;
@@ -60,13 +66,13 @@ unsigned nl_session_init(struct nl_session *s)
 	if (nl_journal_open(&s->journal, &why) != NL_OK)
 		return 1;
 	code = nl_journal_load(&s->journal);
-	stale = (unsigned)s->journal.count;
+	stale = left_changed(s);
 	close_session(s);
 	if (code == 0 && stale == 0)
 		return 0;
 	/* The entries of a live session are not stale; others cannot begin while this has its lock. */
 	code = lock_journal(s, &why);
-	stale = code == NL_OK ? (unsigned)s->journal.count : code != NL_IN_USE;
+	stale = code == NL_OK ? left_changed(s) : code != NL_IN_USE;
 	close_session(s);
 	return stale;
 }
@@ -77,6 +83,7 @@ int nl_session_begin(struct nl_session *s, uint64_t hold_ns, struct nl_err *why)
 	if (lock_journal(s, why) != NL_OK)
 		return why->code;
 	s->left = s->journal.count;
+	s->recorded = nl_host_recorded(&s->journal);
 	if (nl_guard_open(&s->guard, hold_ns, why) < 0 ||
 	    nl_guard_start(&s->guard, &s->journal, s->left, &s->lock, why) < 0) {
 		close_session(s);
@@ -86,12 +93,12 @@ int nl_session_begin(struct nl_session *s, uint64_t hold_ns, struct nl_err *why)
 	return NL_OK;
 }
 
-int nl_session_recover(struct nl_session *s, nl_reverted_fn *report, void *context,
-		       struct nl_revert_sum *sum, struct nl_err *why)
+int nl_session_recover(struct nl_session *s, const struct nl_host_report *report, struct nl_host_sum *sum,
+		       struct nl_err *why)
 {
 	if (lock_journal(s, why) != NL_OK)
 		return why->code;
-	*sum = nl_revert_all(&s->journal, 0, 0, report, context);
+	*sum = nl_host_revert(&s->journal, 0, 0, report);
 	close_session(s);
 	return NL_OK;
 }
@@ -99,11 +106,15 @@ int nl_session_recover(struct nl_session *s, nl_reverted_fn *report, void *conte
 /* Under the lock, after the guard took over: complete its work and close the session. */
 static int lost(struct nl_session *s, struct nl_err *why)
 {
-	struct nl_revert_sum sum = s->guard.shared->sum;
+	static const struct nl_host_report nobody = {NULL, NULL, NULL};
+	struct nl_host_sum done = {s->guard.shared->sum, s->guard.shared->unrestored, 0};
+	struct nl_revert_sum sum;
 
 	/* The guard may have been killed halfway; reverting twice is harmless. */
 	if (!atomic_load(&s->guard.shared->finished))
-		sum = nl_revert_all(&s->journal, s->left, 1, NULL, NULL);
+		done = nl_host_revert(&s->journal, s->left, 1, &nobody);
+	sum = done.knobs;
+	sum.of[NL_CONFLICT] += done.unrestored;
 	nl_revert_sum_add(&s->sum, &sum);
 	nl_guard_unlock(&s->guard);
 	close_session(s);
@@ -124,11 +135,12 @@ int nl_session_enter(struct nl_session *s, struct nl_err *why)
 	nl_guard_keepalive(&s->guard);
 	if (!nl_guard_alive(&s->guard) &&
 	    nl_guard_start(&s->guard, &s->journal, s->left, &s->lock, why) < 0) {
-		struct nl_revert_sum sum;
+		static const struct nl_host_report nobody = {NULL, NULL, NULL};
+		struct nl_host_sum sum;
 		struct nl_err ignored;
 
 		nl_guard_unlock(&s->guard);
-		nl_session_end(s, NULL, NULL, &sum, &ignored);
+		nl_session_end(s, &nobody, &sum, &ignored);
 		return NL_REFUSED;
 	}
 	return NL_OK;
@@ -251,6 +263,45 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 	return nl_knob_fail(why, -1, "the journal cannot be written, so the knob was reverted: %s", strerror(err));
 }
 
+/* Journal the change, write and read back. */
+static void set_value(struct nl_session *s, const struct nl_knob *k, const char *value, const char *wanted,
+		      int ifindex, struct nl_set_result *out)
+{
+	const struct nl_knob_ops *ops = k->ops;
+	struct nl_value *after = &out->readback;
+	struct nl_entry *e = record_intent(s, k, ifindex, &out->old, wanted, &out->why);
+	enum nl_knob_code code;
+	struct nl_err why = {0};
+
+	/* of a sysctl with side effects even a write of the present value has them */
+	if (!e || (ops->restore_probe && !nl_knob_has_effects(k) && !e->written && probe_restore(s, e, &out->why) < 0))
+		return;
+	code = ops->write(k, value, &out->why);
+	if (nl_knob_read(k, after, &why) != NL_KNOB_OK) {
+		out->has_readback = 0;
+		if (!out->why.message[0])
+			out->why = why;
+		undo(s, e); /* a value that was never read cannot be recognised later */
+		return;
+	}
+	put_text(e->readback, after->exact);
+	if (record_readback(s, e, &out->why) < 0)
+		return;
+	if (code != NL_KNOB_OK) {
+		if (code == NL_KNOB_UNSUPPORTED)
+			out->status = NL_SET_UNSUPPORTED;
+		if (strcmp(e->readback, e->old) == 0)
+			drop(s, e);
+		return;
+	}
+	watch(s, k, after);
+	out->status = strcmp(after->text, wanted) == 0 ? NL_SET_APPLIED : NL_SET_DIFFERS;
+	if (out->status == NL_SET_APPLIED)
+		out->why.message[0] = '\0';
+	else if (!out->why.message[0])
+		nl_fail(&out->why, NL_REFUSED, "the kernel changed the value");
+}
+
 void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *value,
 		    struct nl_set_result *out)
 {
@@ -258,8 +309,9 @@ void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *v
 	char wanted[NL_KNOB_VALUE_MAX + 1];
 	struct nl_value *now = &out->old, *after = &out->readback;
 	enum nl_knob_code code;
-	struct nl_err why = {0};
-	struct nl_entry *e, *left;
+	struct nl_state seen;
+	struct nl_entry *left;
+	int effects;
 	int ifindex = ops->has_interface ? nl_ifindex_of(k->interface) : 0;
 
 	memset(out, 0, sizeof(*out));
@@ -294,33 +346,21 @@ void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *v
 		nl_fail(&out->why, NL_REFUSED, "a session that died left it changed: recover first");
 		return;
 	}
-	e = record_intent(s, k, ifindex > 0 ? ifindex : 0, now, wanted, &out->why);
-	if (!e || (ops->restore_probe && !e->written && probe_restore(s, e, &out->why) < 0))
-		return;
-	code = ops->write(k, value, &out->why);
-	if (nl_knob_read(k, after, &why) != NL_KNOB_OK) {
-		out->has_readback = 0;
-		if (!out->why.message[0])
-			out->why = why;
-		undo(s, e); /* a value that was never read cannot be recognised later */
+	if (!s->recorded && nl_host_record_before(&s->journal) < 0) {
+		nl_fail(&out->why, NL_REFUSED, "the state of the host cannot be recorded, so nothing was changed: %s",
+			strerror(errno));
 		return;
 	}
-	put_text(e->readback, after->exact);
-	if (record_readback(s, e, &out->why) < 0)
-		return;
-	if (code != NL_KNOB_OK) {
-		if (code == NL_KNOB_UNSUPPORTED)
-			out->status = NL_SET_UNSUPPORTED;
-		if (strcmp(e->readback, e->old) == 0)
-			drop(s, e);
+	s->recorded = 1;
+	effects = nl_knob_has_effects(k);
+	if (effects && nl_host_change_begin(&s->journal, &seen) < 0) {
+		nl_fail(&out->why, NL_REFUSED, "the state of the host cannot be recorded, so nothing was changed: %s",
+			strerror(errno));
 		return;
 	}
-	watch(s, k, after);
-	out->status = strcmp(after->text, wanted) == 0 ? NL_SET_APPLIED : NL_SET_DIFFERS;
-	if (out->status == NL_SET_APPLIED)
-		out->why.message[0] = '\0';
-	else if (!out->why.message[0])
-		nl_fail(&out->why, NL_REFUSED, "the kernel changed the value");
+	set_value(s, k, value, wanted, ifindex > 0 ? ifindex : 0, out);
+	if (effects)
+		nl_host_change_end(&s->journal, &seen);
 }
 
 unsigned nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context)
@@ -342,19 +382,21 @@ unsigned nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *cont
 	return drifted;
 }
 
-struct nl_revert_sum nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context)
+struct nl_host_sum nl_session_revert(struct nl_session *s, const struct nl_host_report *report)
 {
-	struct nl_revert_sum sum = nl_revert_all(&s->journal, s->left, 1, report, context);
+	struct nl_host_sum sum = nl_host_revert(&s->journal, s->left, 1, report);
 
-	nl_revert_sum_add(&s->sum, &sum);
+	nl_revert_sum_add(&s->sum, &sum.knobs);
+	s->sum.of[NL_CONFLICT] += sum.unrestored;
+	s->recorded = nl_host_recorded(&s->journal);
 	free(s->watch);
 	s->watch = NULL;
 	s->watches = 0;
 	return sum;
 }
 
-int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
-		   struct nl_revert_sum *sum, struct nl_err *why)
+int nl_session_end(struct nl_session *s, const struct nl_host_report *report, struct nl_host_sum *sum,
+		   struct nl_err *why)
 {
 	int code = NL_OK;
 
@@ -365,7 +407,7 @@ int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
 	} else {
 		if (atomic_load(&s->guard.shared->taken))
 			return lost(s, why);
-		*sum = nl_session_revert(s, report, context);
+		*sum = nl_session_revert(s, report);
 		atomic_store(&s->guard.shared->ended, 1);
 		nl_guard_unlock(&s->guard);
 	}

@@ -6,7 +6,7 @@
 
 #include "tune/guard.h"
 #include "tune/journal.h"
-#include "tune/tune_revert.h"
+#include "tune/host_restore.h"
 
 enum nl_set_status {
 	NL_SET_APPLIED,
@@ -26,6 +26,7 @@ struct nl_session {
 	struct nl_guard guard;
 	struct nl_watch *watch;
 	size_t watches;
+	int recorded; /* the state of the host before the first change */
 	struct nl_revert_sum sum; /* of every revert of this session, the guard's included */
 };
 
@@ -60,13 +61,13 @@ typedef void nl_drift_fn(void *context, const struct nl_knob *k, const char *exp
 /* The number of knobs that differ from their written value. */
 unsigned nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context);
 
-struct nl_revert_sum nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context);
+struct nl_host_sum nl_session_revert(struct nl_session *s, const struct nl_host_report *report);
 
 /* Revert the remaining changes (one that fails stays in the journal for `recover`), disarm the guard,
  * release the lock. Takes the guard's lock itself. Closes the session whatever it returns. */
-int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
-		   struct nl_revert_sum *sum, struct nl_err *why);
+int nl_session_end(struct nl_session *s, const struct nl_host_report *report, struct nl_host_sum *sum,
+		   struct nl_err *why);
 
 /* Revert what sessions that died left in the journal; refused if one is open. */
-int nl_session_recover(struct nl_session *s, nl_reverted_fn *report, void *context,
-		       struct nl_revert_sum *sum, struct nl_err *why);
+int nl_session_recover(struct nl_session *s, const struct nl_host_report *report, struct nl_host_sum *sum,
+		       struct nl_err *why);

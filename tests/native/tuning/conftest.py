@@ -267,6 +267,12 @@ def begun(namespace: Namespace, *changes: str, options: Iterable[str] = ()) -> P
     return channel
 
 
+def recorded(channel: ProcessChannel) -> None:
+    """A change that the kernel refuses; before it the state of the host is recorded."""
+    answer = channel.ask(f"set {MTU} value=99999")
+    assert (answer["event"], answer["status"]) == ("set", "refused"), answer
+
+
 def statuses(answers: list[dict[str, Any]]) -> list[str]:
     """What became of each knob; the last answer is the total."""
     return [answer["status"] for answer in answers[:-1]]

@@ -7,7 +7,7 @@ import resource
 
 import pytest
 
-from .conftest import MTU, SACK, begun, statuses
+from .conftest import MTU, SACK, begun, recorded, statuses
 from .faults import Faults, missing
 
 TIMEOUT = "knob=defer name=gro_flush_timeout interface=v0"
@@ -88,6 +88,7 @@ def test_a_failed_readback_keeps_the_original(namespace, faults):
 
 def test_a_failed_readback_restores_at_once_where_it_can(namespace, faults):
     channel = begun(namespace)
+    recorded(channel)
     faults.arm("read", skip=1, count=1)
     answer = channel.ask(f"set {SACK} value=0")
     assert answer["status"] == "refused" and answer["readback"] is None
@@ -97,6 +98,7 @@ def test_a_failed_readback_restores_at_once_where_it_can(namespace, faults):
 
 def test_a_value_that_cannot_be_written_back_is_not_changed(namespace, faults):
     channel = begun(namespace)
+    recorded(channel)
     faults.arm("write", skip=1, count=1, error=errno.EINVAL)  # the first is the journal's
     answer = channel.ask(f"set {SACK} value=0")
     assert answer["status"] == "refused"

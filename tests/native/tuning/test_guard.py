@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
-from .conftest import RUN, SACK, statuses
+from .conftest import RUN, SACK, recorded, statuses
 
 REQUESTS = [
     "begin",
@@ -175,15 +176,29 @@ def test_an_unsafe_directory_is_refused(namespace, how):
 
 
 @pytest.mark.parametrize(
-    ("size", "reason"), [("4k", "nothing was changed"), ("8k", "the knob was reverted")]
+    ("pages", "reason"), [(0, "nothing was changed"), (1, "the knob was reverted")]
 )
-def test_a_full_disk_refuses_a_change(namespace, size, reason):
-    """The lock takes the first page, the record of a change the second, its readback a third."""
-    namespace.prefix = on_own_disk(f"size={size},mode=700")
+def test_a_full_disk_refuses_a_change(namespace, pages, reason):
+    """The record of a change takes a page, its readback a second."""
+    namespace.prefix = on_own_disk("size=8m,mode=700")
+    channel = begun(namespace, 0)
+    recorded(channel)
+    disk = Path(f"/proc/{channel.pid}/root{RUN}")
+    free = os.statvfs(disk)
+    (disk / "filler").write_bytes(bytes((free.f_bavail - pages) * free.f_bsize))
+    for value in (9000, 3000):
+        answer = channel.ask(f"set knob=txqueuelen interface=v0 value={value}")
+        assert answer["status"] == "refused" and reason in answer["reason"], answer
+        assert "No space left on device" in answer["reason"]
+        assert namespace.link("txqueuelen") == 1000
+
+
+def test_a_disk_without_room_for_the_state_of_the_host_refuses_every_change(namespace):
+    namespace.prefix = on_own_disk("size=8k,mode=700")
     channel = begun(namespace, 0)
     for value in (9000, 3000):
         answer = channel.ask(f"set knob=mtu interface=v0 value={value}")
-        assert answer["status"] == "refused" and reason in answer["reason"], answer
+        assert answer["status"] == "refused" and "nothing was changed" in answer["reason"], answer
         assert "No space left on device" in answer["reason"]
         assert namespace.link("mtu") == 1500
     assert channel.ask_all("end", "ended") == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -246,3 +247,14 @@ def test_an_interface_that_vanished_is_an_error_that_names_recover(namespace):
         namespace.sh("ip link del v0")
     assert caught.value.code == "E-TUNING-016"
     assert "no such interface: v0" in str(caught.value)
+
+
+def test_a_difference_of_the_host_that_remains_is_a_conflict(namespace):
+    namespace.sh("ip addr add 10.9.0.1/24 dev v0; ip route add 10.10.0.0/16 via 10.9.0.2")
+    with session(ungreeted(namespace)) as tuned:
+        namespace.sh("ip route del 10.10.0.0/16")
+    (conflict,) = tuned.result.conflicts
+    assert conflict["knob"] == "host" and conflict["found"] is None
+    assert re.fullmatch(
+        r"not restored: route 10\.10\.0\.0/16 .*, was .*, is absent", conflict["reason"]
+    )

@@ -1,0 +1,876 @@
+#include "tune/host_state.h"
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "net/interface.h"
+#include "net/rtnl.h"
+#include "tune/knob_file.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fib_rules.h>
+#include <linux/if_addr.h>
+#include <limits.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TEXT_MAX = 8192, RAW_MAX = 8192, SYSCTL_DEPTH = 8, FILE_MAX = 4096 };
+/* of kernels younger than the headers that this builds with */
+enum { GSO_MAX_SIZE_ = 41, GRO_MAX_SIZE_ = 58, GSO_IPV4_MAX_SIZE_ = 63, GRO_IPV4_MAX_SIZE_ = 64,
+       RTA_NH_ID_ = 30, TCQ_F_INVISIBLE_ = 0x80 };
+
+const char *nl_state_word(enum nl_state_kind kind)
+{
+	static const char *const words[] = {"links",      "addresses", "sysctls", "queues",
+					    "neighbours", "routes",    "rules",   "queueing disciplines"};
+
+	return words[kind];
+}
+
+void nl_state_free(struct nl_state *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->item[i].key);
+	free(s->item);
+	memset(s, 0, sizeof(*s));
+}
+
+int nl_state_add(struct nl_state *s, const struct nl_state_item *item)
+{
+	size_t key = strlen(item->key) + 1, value = strlen(item->value) + 1;
+	struct nl_state_item *added;
+	char *copy;
+
+	if (s->count == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 1024;
+		struct nl_state_item *more = realloc(s->item, cap * sizeof(*more));
+
+		if (!more)
+			return -1;
+		s->item = more;
+		s->cap = cap;
+	}
+	copy = malloc(key + value + item->raw_len);
+	if (!copy)
+		return -1;
+	added = &s->item[s->count++];
+	*added = *item;
+	added->key = memcpy(copy, item->key, key);
+	added->value = memcpy(copy + key, item->value, value);
+	added->raw = (uint8_t *)copy + key + value;
+	if (item->raw_len)
+		memcpy(added->raw, item->raw, item->raw_len);
+	return 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct nl_state_item *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+void nl_state_sort(struct nl_state *s)
+{
+	if (s->count)
+		qsort(s->item, s->count, sizeof(s->item[0]), by_key);
+}
+
+const struct nl_state_item *nl_state_find(const struct nl_state *s, const char *key)
+{
+	size_t low = 0, high = s->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(key, s->item[middle].key);
+
+		if (order == 0)
+			return &s->item[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+int nl_state_has_interface(const struct nl_state *a, const struct nl_state *b, const char *interface)
+{
+	char key[IFNAMSIZ + 16];
+	const struct nl_state_item *x, *y;
+
+	snprintf(key, sizeof(key), "link %s", interface);
+	x = nl_state_find(a, key);
+	y = nl_state_find(b, key);
+	return x && y && strcmp(x->value, y->value) == 0;
+}
+
+/* -- reading ------------------------------------------------------------------------- */
+
+struct text {
+	size_t len;
+	char at[TEXT_MAX];
+};
+
+struct reading {
+	struct nl_state *state;
+	enum nl_state_kind kind;
+	size_t items; /* of that kind */
+	size_t links; /* the first items, by key */
+	int failed;   /* errno */
+	int ifindex;  /* of the last item: a host has many routes and few interfaces */
+	char name[IFNAMSIZ];
+	struct text key, value;
+	uint8_t raw[RAW_MAX];
+	size_t raw_len;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...)
+{
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(t->at + t->len, sizeof(t->at) - t->len, format, arguments);
+	va_end(arguments);
+	if (n > 0)
+		t->len = t->len + (size_t)n < sizeof(t->at) ? t->len + (size_t)n : sizeof(t->at) - 1;
+}
+
+static void put_bytes(struct text *t, const uint8_t *bytes, size_t len)
+{
+	static const char digit[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < len && t->len + 2 < sizeof(t->at); i++) {
+		t->at[t->len++] = digit[bytes[i] >> 4];
+		t->at[t->len++] = digit[bytes[i] & 15];
+	}
+	t->at[t->len] = '\0';
+}
+
+static void put_address(struct text *t, int family, const struct nl_rtattr *a)
+{
+	char name[INET6_ADDRSTRLEN];
+
+	if (a->len >= (family == AF_INET ? 4U : 16U) && inet_ntop(family, a->content, name, sizeof(name)))
+		put(t, "%s", name);
+	else
+		put_bytes(t, a->content, a->len);
+}
+
+static uint32_t u32_of(const struct nl_rtattr *a)
+{
+	uint32_t value = 0;
+
+	memcpy(&value, a->content, a->len < sizeof(value) ? a->len : sizeof(value));
+	return value;
+}
+
+static void begin(struct reading *r)
+{
+	r->key.len = r->value.len = r->raw_len = 0;
+	r->key.at[0] = r->value.at[0] = '\0';
+}
+
+static void put_raw(struct reading *r, const void *bytes, size_t len)
+{
+	size_t room = NLMSG_ALIGN(len);
+
+	if (r->raw_len + room > sizeof(r->raw)) {
+		r->failed = EMSGSIZE;
+		return;
+	}
+	memset(r->raw + r->raw_len, 0, room);
+	memcpy(r->raw + r->raw_len, bytes, len);
+	r->raw_len += room;
+}
+
+static void put_raw_attribute(struct reading *r, uint16_t type, const void *content, size_t len)
+{
+	struct rtattr head = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = type};
+
+	put_raw(r, &head, sizeof(head));
+	if (len)
+		put_raw(r, content, len);
+}
+
+/* Add the item of key, value and raw; value: text for both, or NULL. Returns non-zero to end a dump. */
+static int add(struct reading *r, const char *interface)
+{
+	struct nl_state_item item = {.kind = r->kind, .key = r->key.at, .value = r->value.at,
+				     .raw = r->raw, .raw_len = r->raw_len};
+
+	snprintf(item.interface, sizeof(item.interface), "%s", interface);
+	if (++r->items > NL_STATE_ITEMS_MAX)
+		r->failed = E2BIG;
+	else if (nl_state_add(r->state, &item) < 0)
+		r->failed = ENOMEM;
+	return r->failed;
+}
+
+static int add_text(struct reading *r, const char *interface, const char *value)
+{
+	r->value.len = 0;
+	put(&r->value, "%s", value);
+	r->raw_len = 0;
+	put_raw(r, value, strlen(value) + 1);
+	return add(r, interface);
+}
+
+static const char *name_of(struct reading *r, int ifindex)
+{
+	if (ifindex != r->ifindex && nl_ifindex_name(ifindex, r->name) != 0)
+		r->name[0] = '\0';
+	r->ifindex = ifindex;
+	return r->name;
+}
+
+static int add_number(struct reading *r, const char *interface, const char *what, uint32_t value)
+{
+	char text[16];
+
+	begin(r);
+	put(&r->key, "link %s %s", interface, what);
+	snprintf(text, sizeof(text), "%u", value);
+	return add_text(r, interface, text);
+}
+
+static int each_link(void *ctx, const uint8_t *message, size_t len)
+{
+	static const struct {
+		uint16_t type;
+		const char *what;
+	} numbers[] = {
+		{IFLA_MTU, "mtu"}, {IFLA_TXQLEN, "txqueuelen"}, {IFLA_MASTER, "master"},
+		{GSO_MAX_SIZE_, "gso_max_size"}, {GRO_MAX_SIZE_, "gro_max_size"},
+		{GSO_IPV4_MAX_SIZE_, "gso_ipv4_max_size"}, {GRO_IPV4_MAX_SIZE_, "gro_ipv4_max_size"},
+	};
+	struct reading *r = ctx;
+	struct ifinfomsg link;
+	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(link));
+	char name[IFNAMSIZ] = "", index[16];
+	struct nl_rtattr a;
+
+	if (len < at)
+		return 0;
+	memcpy(&link, message + NLMSG_HDRLEN, sizeof(link));
+	while (nl_rtattr_next(message, len, &at, &a))
+		if (a.type == IFLA_IFNAME)
+			snprintf(name, sizeof(name), "%.*s", (int)a.len, (const char *)a.content);
+	begin(r);
+	put(&r->key, "link %s", name);
+	snprintf(index, sizeof(index), "%d", link.ifi_index);
+	if (add_text(r, name, index) ||
+	    add_number(r, name, "flags", link.ifi_flags & (IFF_UP | IFF_NOARP | IFF_MULTICAST)))
+		return r->failed;
+	at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(link));
+	while (nl_rtattr_next(message, len, &at, &a))
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+			if (a.type == numbers[i].type && add_number(r, name, numbers[i].what, u32_of(&a)))
+				return r->failed;
+	return 0;
+}
+
+static int each_address(void *ctx, const uint8_t *message, size_t len)
+{
+	/* of the kernel's own work: duplicate detection */
+	static const uint32_t passing = IFA_F_TENTATIVE | IFA_F_DADFAILED | IFA_F_OPTIMISTIC | IFA_F_DEPRECATED;
+	struct reading *r = ctx;
+	struct ifaddrmsg head;
+	struct nl_rtattr a;
+	size_t start = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(head)), at = start;
+	uint32_t flags;
+
+	if (len < start)
+		return 0;
+	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
+	flags = head.ifa_flags;
+	while (nl_rtattr_next(message, len, &at, &a))
+		if (a.type == IFA_FLAGS)
+			flags = u32_of(&a);
+	if (head.ifa_family == AF_INET6 && (flags & IFA_F_TEMPORARY))
+		return 0;
+	flags &= ~passing;
+	begin(r);
+	head.ifa_flags = (uint8_t)flags;
+	put_raw(r, &head, sizeof(head));
+	put(&r->key, "address");
+	put(&r->value, "scope %u flags %x", head.ifa_scope, flags);
+	for (at = start; nl_rtattr_next(message, len, &at, &a);) {
+		if (a.type == IFA_FLAGS) {
+			put_raw_attribute(r, IFA_FLAGS, &flags, sizeof(flags));
+			continue;
+		}
+		put_raw_attribute(r, a.type, a.content, a.len);
+		if (a.type == IFA_ADDRESS || a.type == IFA_LOCAL) {
+			put(&r->key, a.type == IFA_LOCAL ? " local " : " ");
+			put_address(&r->key, head.ifa_family, &a);
+		} else if (a.type != IFA_CACHEINFO) {
+			put(&r->value, " attribute%u ", a.type);
+			put_bytes(&r->value, a.content, a.len);
+		}
+	}
+	put(&r->key, "/%u dev %s", head.ifa_prefixlen, name_of(r, (int)head.ifa_index));
+	return add(r, name_of(r, (int)head.ifa_index));
+}
+
+static void put_metrics(struct text *t, const struct nl_rtattr *metrics)
+{
+	static const char *const names[] = {[RTAX_LOCK] = "lock", [RTAX_MTU] = "mtu", [RTAX_WINDOW] = "window",
+					    [RTAX_RTT] = "rtt", [RTAX_ADVMSS] = "advmss",
+					    [RTAX_HOPLIMIT] = "hoplimit", [RTAX_INITCWND] = "initcwnd",
+					    [RTAX_INITRWND] = "initrwnd"};
+	struct nl_rtattr a;
+	size_t at = 0;
+
+	while (nl_rtattr_next(metrics->content, metrics->len, &at, &a))
+		if (a.type < sizeof(names) / sizeof(names[0]) && names[a.type])
+			put(t, " %s %u", names[a.type], u32_of(&a));
+		else {
+			put(t, " metric%u ", a.type);
+			put_bytes(t, a.content, a.len);
+		}
+}
+
+/* Clear the flags of the kernel's own in each next hop of a copy. */
+static void clean_hops(uint8_t *hops, size_t len)
+{
+	struct rtnexthop hop;
+
+	for (size_t at = 0; at + sizeof(hop) <= len; at += RTNH_ALIGN(hop.rtnh_len)) {
+		memcpy(&hop, hops + at, sizeof(hop));
+		if (hop.rtnh_len < sizeof(hop))
+			return;
+		hop.rtnh_flags &= RTNH_F_PERVASIVE | RTNH_F_ONLINK;
+		memcpy(hops + at, &hop, sizeof(hop));
+	}
+}
+
+static int each_route(void *ctx, const uint8_t *message, size_t len)
+{
+	struct reading *r = ctx;
+	struct nl_rtattr a, of[RTA_MAX + 1] = {0};
+	struct rtmsg head;
+	size_t start = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(head)), at = start;
+	uint32_t table, expires_s = 0;
+	uint8_t hops[RAW_MAX];
+	const char *interface = "";
+
+	if (len < start)
+		return 0;
+	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
+	while (nl_rtattr_next(message, len, &at, &a))
+		if ((a.type & NLA_TYPE_MASK) <= RTA_MAX)
+			of[a.type & NLA_TYPE_MASK] = a;
+	table = of[RTA_TABLE].content ? u32_of(&of[RTA_TABLE]) : head.rtm_table;
+	if ((head.rtm_flags & RTM_F_CLONED) || table == RT_TABLE_LOCAL || head.rtm_protocol == RTPROT_REDIRECT)
+		return 0;
+	head.rtm_flags &= RTNH_F_PERVASIVE | RTNH_F_ONLINK;
+	begin(r);
+	put_raw(r, &head, sizeof(head));
+	put(&r->key, "route ");
+	if (of[RTA_DST].content)
+		put_address(&r->key, head.rtm_family, &of[RTA_DST]);
+	else
+		put(&r->key, head.rtm_family == AF_INET ? "0.0.0.0" : "::");
+	put(&r->key, "/%u", head.rtm_dst_len);
+	if (of[RTA_SRC].content) {
+		put(&r->key, " from ");
+		put_address(&r->key, head.rtm_family, &of[RTA_SRC]);
+		put(&r->key, "/%u", head.rtm_src_len);
+	}
+	if (of[RTA_GATEWAY].content) {
+		put(&r->key, " via ");
+		put_address(&r->key, head.rtm_family, &of[RTA_GATEWAY]);
+	}
+	if (of[RTA_OIF].content) {
+		interface = name_of(r, (int)u32_of(&of[RTA_OIF]));
+		put(&r->key, " dev %s", interface);
+	}
+	put(&r->key, " table %u metric %u tos %u", table,
+	    of[RTA_PRIORITY].content ? u32_of(&of[RTA_PRIORITY]) : 0, head.rtm_tos);
+	put(&r->value, "type %u proto %u scope %u flags %x", head.rtm_type, head.rtm_protocol, head.rtm_scope,
+	    head.rtm_flags);
+	for (at = start; nl_rtattr_next(message, len, &at, &a);) {
+		uint16_t type = a.type & NLA_TYPE_MASK;
+
+		if (type == RTA_CACHEINFO) {
+			struct rta_cacheinfo info;
+
+			if (a.len >= sizeof(info)) {
+				memcpy(&info, a.content, sizeof(info));
+				expires_s = info.rta_expires > 0 ? (uint32_t)(info.rta_expires / sysconf(_SC_CLK_TCK)) : 0;
+			}
+			continue;
+		}
+		if (type == RTA_MULTIPATH && a.len <= sizeof(hops)) {
+			memcpy(hops, a.content, a.len);
+			clean_hops(hops, a.len);
+			a.content = hops;
+		}
+		/* with an identified next hop its parts are the kernel's explanation */
+		if (!of[RTA_NH_ID_].content || (type != RTA_GATEWAY && type != RTA_OIF && type != RTA_MULTIPATH))
+			put_raw_attribute(r, a.type, a.content, a.len);
+		if (type == RTA_METRICS)
+			put_metrics(&r->value, &a);
+		else if (type != RTA_DST && type != RTA_SRC && type != RTA_GATEWAY && type != RTA_OIF &&
+			 type != RTA_TABLE && type != RTA_PRIORITY) {
+			put(&r->value, type == RTA_MULTIPATH ? " nexthops " : " attribute%u ", type);
+			put_bytes(&r->value, a.content, a.len);
+		}
+	}
+	if (expires_s)
+		put_raw_attribute(r, RTA_EXPIRES, &expires_s, sizeof(expires_s));
+	return add(r, interface);
+}
+
+static int each_neighbour(void *ctx, const uint8_t *message, size_t len)
+{
+	struct reading *r = ctx;
+	struct nl_rtattr a;
+	struct ndmsg head;
+	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(head));
+
+	if (len < at)
+		return 0;
+	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
+	if (!(head.ndm_state & NUD_PERMANENT) || (head.ndm_family != AF_INET && head.ndm_family != AF_INET6))
+		return 0;
+	begin(r);
+	put_raw(r, &head, sizeof(head));
+	put(&r->key, "neighbour ");
+	while (nl_rtattr_next(message, len, &at, &a)) {
+		if (a.type != NDA_DST && a.type != NDA_LLADDR)
+			continue;
+		put_raw_attribute(r, a.type, a.content, a.len);
+		if (a.type == NDA_DST)
+			put_address(&r->key, head.ndm_family, &a);
+		else
+			put_bytes(&r->value, a.content, a.len);
+	}
+	put(&r->key, " dev %s", name_of(r, head.ndm_ifindex));
+	return add(r, name_of(r, head.ndm_ifindex));
+}
+
+static int each_rule(void *ctx, const uint8_t *message, size_t len)
+{
+	struct reading *r = ctx;
+	struct nl_rtattr a;
+	struct fib_rule_hdr head;
+	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(head));
+
+	if (len < at)
+		return 0;
+	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
+	head.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT;
+	begin(r);
+	put(&r->key, "rule ");
+	put_bytes(&r->key, (const uint8_t *)&head, sizeof(head));
+	while (nl_rtattr_next(message, len, &at, &a)) {
+		put(&r->key, " attribute%u ", a.type);
+		put_bytes(&r->key, a.content, a.len);
+	}
+	return add(r, "");
+}
+
+static int each_qdisc(void *ctx, const uint8_t *message, size_t len)
+{
+	struct reading *r = ctx;
+	struct nl_rtattr a;
+	struct tcmsg head;
+	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(head));
+
+	if (len < at)
+		return 0;
+	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
+	begin(r);
+	put(&r->key, "qdisc dev %s parent %x", name_of(r, head.tcm_ifindex),
+	    head.tcm_parent == TC_H_ROOT ? head.tcm_parent : TC_H_MIN(head.tcm_parent));
+	while (nl_rtattr_next(message, len, &at, &a)) {
+		if (a.type == TCA_KIND)
+			put(&r->value, "%.*s ", (int)a.len, (const char *)a.content);
+		else if (a.type == TCA_OPTIONS)
+			put_bytes(&r->value, a.content, a.len);
+	}
+	return add(r, name_of(r, head.tcm_ifindex));
+}
+
+/* Read the file into *text, folded. 0, or errno. */
+static int file_read(int dir, const char *path, char text[FILE_MAX + 1], int must_be_writable)
+{
+	int fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), err;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	err = fstat(fd, &st) < 0 ? errno : must_be_writable && !(st.st_mode & 0222) ? EACCES : 0;
+	n = err ? 0 : read(fd, text, FILE_MAX);
+	if (!err && n < 0)
+		err = errno;
+	nl_close(&fd);
+	if (err || n == FILE_MAX)
+		return err ? err : EMSGSIZE;
+	text[n] = '\0';
+	nl_knob_fold(text);
+	return 0;
+}
+
+/* The interface of net/ipv4/conf/NAME/forwarding and net/ipv6/neigh/NAME/..., or "". */
+static void interface_of(const char *path, char name[IFNAMSIZ])
+{
+	static const char *const below[] = {"net/ipv4/conf/", "net/ipv6/conf/", "net/ipv4/neigh/",
+					    "net/ipv6/neigh/", "net/mpls/conf/"};
+	size_t len;
+
+	name[0] = '\0';
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		const char *from = path + strlen(below[i]);
+
+		if (strncmp(path, below[i], strlen(below[i])) != 0)
+			continue;
+		len = strcspn(from, "/");
+		if (len < IFNAMSIZ && strncmp(from, "all/", 4) != 0 && strncmp(from, "default/", 8) != 0)
+			snprintf(name, IFNAMSIZ, "%.*s", (int)len, from);
+	}
+}
+
+/* From a path to the notation of sysctl(8), and back. */
+static void swap_dots(char *text)
+{
+	for (; *text; text++)
+		*text = *text == '/' ? '.' : *text == '.' ? '/' : *text;
+}
+
+static void add_sysctl(struct reading *r, int proc, const char *path)
+{
+	char text[FILE_MAX + 1], interface[IFNAMSIZ], mtu_key[64];
+	const struct nl_state links = {.item = r->state->item, .count = r->links};
+	const struct nl_state_item *link;
+	int err;
+
+	if (strcmp(path, "net/ipv4/tcp_fastopen_key") == 0 ||
+	    strcmp(path, "net/ipv4/tcp_allowed_congestion_control") == 0)
+		return;
+	err = file_read(proc, path, text, 1);
+	if (nl_knob_is_shortage(err))
+		r->failed = err;
+	if (err)
+		return;
+	begin(r);
+	put(&r->key, "sysctl %s", path);
+	swap_dots(r->key.at);
+	interface_of(path, interface);
+	add_text(r, interface, text);
+	/* IPv6's MTU follows the link's unless somebody lowered it */
+	if (interface[0] && strncmp(path, "net/ipv6/conf/", 14) == 0 && strcmp(strrchr(path, '/'), "/mtu") == 0) {
+		snprintf(mtu_key, sizeof(mtu_key), "link %s mtu", interface);
+		link = nl_state_find(&links, mtu_key);
+		if (link && strcmp(link->value, text) == 0) {
+			free(r->state->item[--r->state->count].key);
+			r->value.len = 0;
+			put(&r->value, "that of the link");
+			add(r, interface);
+		}
+	}
+}
+
+static void walk(struct reading *r, int proc, char path[PATH_MAX], size_t len, int depth)
+{
+	int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		nl_close(&fd);
+		r->failed = errno;
+		return;
+	}
+	while (!r->failed && (entry = readdir(dir))) {
+		int n = snprintf(path + len, PATH_MAX - len, "/%s", entry->d_name);
+
+		if (entry->d_name[0] == '.' || n < 0 || (size_t)n >= PATH_MAX - len)
+			continue;
+		if (entry->d_type == DT_REG)
+			add_sysctl(r, proc, path);
+		else if (entry->d_type == DT_DIR && depth < SYSCTL_DEPTH)
+			walk(r, proc, path, len + (size_t)n, depth + 1);
+	}
+	path[len] = '\0';
+	closedir(dir);
+}
+
+static void read_sysctls(struct reading *r)
+{
+	int proc = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char path[PATH_MAX] = "net";
+
+	if (proc < 0)
+		r->failed = errno;
+	else
+		walk(r, proc, path, 3, 0);
+	nl_close(&proc);
+}
+
+/* Open the directory of this namespace's interfaces, by one that is not everywhere. A negative errno. */
+static int interfaces_open(const char *interface)
+{
+	struct nl_knob k = {.ops = &nl_knob_ops_defer};
+	struct nl_err why;
+	int dir = -1;
+
+	snprintf(k.interface, sizeof(k.interface), "%s", interface);
+	return nl_knob_sysfs_interfaces(&k, &dir, &why) == NL_KNOB_OK ? dir : -EOPNOTSUPP;
+}
+
+static void read_queues_of(struct reading *r, int dir, const char *interface)
+{
+	static const char *const files[2][2] = {{"rps_cpus", "rps_flow_cnt"}, {"xps_cpus", "xps_rxqs"}};
+	char path[PATH_MAX], text[FILE_MAX + 1];
+	struct dirent *entry;
+	DIR *queues;
+	int fd, err;
+
+	snprintf(path, sizeof(path), "%s/queues", interface);
+	fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	queues = fd < 0 ? NULL : fdopendir(fd);
+	if (!queues) {
+		nl_close(&fd);
+		if (nl_knob_is_shortage(errno))
+			r->failed = errno;
+		return;
+	}
+	while (!r->failed && (entry = readdir(queues)))
+		for (int i = 0; i < 2 && entry->d_name[0] != '.'; i++) {
+			snprintf(path, sizeof(path), "%s/queues/%s/%s", interface, entry->d_name,
+				 files[entry->d_name[0] == 't'][i]);
+			err = file_read(dir, path, text, 1);
+			if (nl_knob_is_shortage(err))
+				r->failed = err;
+			if (err)
+				continue;
+			begin(r);
+			put(&r->key, "queue %s", path);
+			add_text(r, interface, text);
+		}
+	closedir(queues);
+}
+
+static void read_queues(struct reading *r)
+{
+	int dir = -1;
+
+	for (size_t i = 0; i < r->links && !r->failed; i++) {
+		struct nl_state_item link = r->state->item[i];
+
+		if (strchr(link.key + 5, ' ') || strcmp(link.interface, "lo") == 0)
+			continue;
+		if (dir < 0)
+			dir = interfaces_open(link.interface);
+		if (dir < 0)
+			r->failed = -dir;
+		else
+			read_queues_of(r, dir, link.interface);
+	}
+	if (dir >= 0)
+		nl_close(&dir);
+}
+
+static void dump(struct reading *r, uint16_t type, int family,
+		 int (*each)(void *ctx, const uint8_t *message, size_t len))
+{
+	struct tcmsg head = {.tcm_family = (unsigned char)family}; /* the longest of the heads, all zero */
+	struct nl_rtnl_request request;
+	int err;
+
+	if (r->failed)
+		return;
+	nl_rtnl_begin(&request, type, NLM_F_DUMP, &head,
+		      type == RTM_GETLINK ? sizeof(struct ifinfomsg)
+		      : type == RTM_GETADDR ? sizeof(struct ifaddrmsg)
+		      : type == RTM_GETQDISC ? sizeof(struct tcmsg)
+		      : type == RTM_GETNEIGH ? sizeof(struct ndmsg) : sizeof(struct rtmsg));
+	err = nl_rtnl_dump(&request, each, r);
+	if (!r->failed && err != EAFNOSUPPORT && err != EOPNOTSUPP)
+		r->failed = err;
+}
+
+static void read_kind(struct reading *r)
+{
+	switch (r->kind) {
+	case NL_STATE_LINK:
+		dump(r, RTM_GETLINK, AF_UNSPEC, each_link);
+		break;
+	case NL_STATE_ADDRESS:
+		dump(r, RTM_GETADDR, AF_INET, each_address);
+		dump(r, RTM_GETADDR, AF_INET6, each_address);
+		break;
+	case NL_STATE_SYSCTL:
+		read_sysctls(r);
+		break;
+	case NL_STATE_QUEUE:
+		read_queues(r);
+		break;
+	case NL_STATE_NEIGHBOUR:
+		dump(r, RTM_GETNEIGH, AF_UNSPEC, each_neighbour);
+		break;
+	case NL_STATE_ROUTE:
+		dump(r, RTM_GETROUTE, AF_INET, each_route);
+		dump(r, RTM_GETROUTE, AF_INET6, each_route);
+		break;
+	case NL_STATE_RULE:
+		dump(r, RTM_GETRULE, AF_INET, each_rule);
+		dump(r, RTM_GETRULE, AF_INET6, each_rule);
+		break;
+	default:
+		dump(r, RTM_GETQDISC, AF_UNSPEC, each_qdisc);
+	}
+}
+
+void nl_state_capture(struct nl_state *out)
+{
+	static struct reading r; /* large for a stack; one thread tunes */
+
+	memset(&r, 0, sizeof(r));
+	memset(out, 0, sizeof(*out));
+	r.state = out;
+	out->t_ns = nl_now_ns();
+	for (int kind = 0; kind < NL_STATE_KINDS; kind++) {
+		r.kind = (enum nl_state_kind)kind;
+		r.items = 0;
+		r.failed = 0;
+		read_kind(&r);
+		if (r.failed)
+			out->missing |= 1U << kind;
+		if (kind == NL_STATE_LINK) {
+			nl_state_sort(out);
+			r.links = out->count;
+		}
+	}
+	nl_state_sort(out);
+}
+
+/* -- restoring ------------------------------------------------------------------------ */
+
+/* Write text to a file below root. 0, or errno. */
+static int file_write(int dir, const char *path, const char *text)
+{
+	int fd = openat(dir, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (nl_write_all(fd, text, strlen(text)) < 0)
+		err = errno;
+	nl_close(&fd);
+	return err;
+}
+
+static int restore_link(const struct nl_state_item *item)
+{
+	char key[IFNAMSIZ + 16];
+	int ifindex = nl_ifindex_of(item->interface);
+	struct nl_rtnl_u32 mtu = {IFLA_MTU, (uint32_t)strtoul(item->value, NULL, 10)};
+
+	snprintf(key, sizeof(key), "link %s mtu", item->interface);
+	if (strcmp(item->key, key) != 0)
+		return EOPNOTSUPP;
+	return ifindex < 0 ? -ifindex : nl_rtnl_set_u32(ifindex, &mtu, 1);
+}
+
+static int restore_sysctl(const struct nl_state_item *item)
+{
+	int proc = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC), err;
+	char path[PATH_MAX];
+
+	if (proc < 0)
+		return errno;
+	snprintf(path, sizeof(path), "%s", item->key + strlen("sysctl "));
+	swap_dots(path);
+	err = file_write(proc, path, (const char *)item->raw);
+	nl_close(&proc);
+	return err;
+}
+
+static int restore_queue(const struct nl_state_item *item)
+{
+	int dir = interfaces_open(item->interface), err;
+
+	if (dir < 0)
+		return -dir;
+	err = file_write(dir, item->key + strlen("queue "), (const char *)item->raw);
+	nl_close(&dir);
+	return err;
+}
+
+/* Subtract the time since from the lifetimes of an address, which end with it. 0 once it has. */
+static int age(uint8_t *message, size_t len, uint64_t captured_ns)
+{
+	uint32_t passed_s = (uint32_t)((nl_now_ns() - captured_ns) / NL_NS_PER_S);
+	size_t at = NLMSG_ALIGN(sizeof(struct ifaddrmsg));
+	struct ifa_cacheinfo life;
+	struct nl_rtattr a;
+
+	while (nl_rtattr_next(message, len, &at, &a)) {
+		if (a.type != IFA_CACHEINFO || a.len < sizeof(life))
+			continue;
+		memcpy(&life, a.content, sizeof(life));
+		if (life.ifa_valid != UINT32_MAX && life.ifa_valid <= passed_s)
+			return 0;
+		if (life.ifa_valid != UINT32_MAX)
+			life.ifa_valid -= passed_s;
+		if (life.ifa_prefered != UINT32_MAX)
+			life.ifa_prefered -= life.ifa_prefered < passed_s ? life.ifa_prefered : passed_s;
+		memcpy(message + (a.content - message), &life, sizeof(life));
+	}
+	return 1;
+}
+
+static int restore_message(const struct nl_state_item *item, uint16_t type, uint16_t flags, uint64_t captured_ns)
+{
+	_Alignas(8) uint8_t message[NLMSG_HDRLEN + RAW_MAX] = {0};
+	struct nlmsghdr head = {.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + item->raw_len), .nlmsg_type = type,
+				.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | flags)};
+
+	if (item->raw_len == 0 || item->raw_len > RAW_MAX)
+		return EMSGSIZE;
+	memcpy(message, &head, sizeof(head));
+	memcpy(message + NLMSG_HDRLEN, item->raw, item->raw_len);
+	if (item->kind == NL_STATE_ADDRESS && !age(message + NLMSG_HDRLEN, item->raw_len, captured_ns))
+		return 0;
+	return nl_rtnl_send((const struct nlmsghdr *)(const void *)message);
+}
+
+int nl_state_restore(const struct nl_state_item *item, const struct nl_state_item *now, uint64_t captured_ns)
+{
+	uint16_t flags = NLM_F_REPLACE;
+	int is_ipv4 = item->raw_len && item->raw[0] == AF_INET;
+
+	switch (item->kind) {
+	case NL_STATE_LINK:
+		return restore_link(item);
+	case NL_STATE_SYSCTL:
+		return restore_sysctl(item);
+	case NL_STATE_QUEUE:
+		return restore_queue(item);
+	case NL_STATE_ADDRESS:
+		return restore_message(item, RTM_NEWADDR, flags, captured_ns);
+	case NL_STATE_NEIGHBOUR:
+		return restore_message(item, RTM_NEWNEIGH, flags, captured_ns);
+	case NL_STATE_ROUTE:
+		if (!now)
+			flags = is_ipv4 ? NLM_F_APPEND : 0;
+		return restore_message(item, RTM_NEWROUTE, flags, captured_ns);
+	default:
+		return EOPNOTSUPP;
+	}
+}

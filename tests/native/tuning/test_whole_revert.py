@@ -1,0 +1,181 @@
+"""A revert restores what a knob changed beside itself: routes, addresses, interfaces above."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from .conftest import MTU, begun
+
+STATE = (
+    "ip -o link | sed 's/ state [A-Z]*//'; ip -o -4 addr; ip -o -6 addr | sed 's/ tentative//';"
+    "ip -4 route show table all; "
+    "ip -6 route show table all | grep -v -e 'table local' -e '^multicast';"
+    "ip rule; tc qdisc | sed 's/ 8[0-9a-f]*:/ :/g';"
+    "sysctl -a 2>/dev/null | grep '^net[.]' | grep -v -e conntrack_count -e fastopen_key"
+    " -e stable_secret -e available -e '[.]mtu_expires' | sed 's/ nl_[a-z0-9_]*//g';"
+    "grep -r . /sys/class/net/v*/queues/*/[rx]ps_* 2>/dev/null | sort || true"
+)
+
+
+def state(namespace) -> str:
+    return namespace.sh(STATE)
+
+
+@pytest.fixture
+def busy(namespace):
+    """A host with addresses, routes that have an MTU, and interfaces above its own."""
+    namespace.sh(
+        "ip link set v1 mtu 9000; ip link set v0 mtu 9000;"
+        "ip addr add 10.9.0.1/24 dev v0; ip -6 addr add fd09::1/64 dev v0 nodad;"
+        "ip route add 10.10.0.0/16 via 10.9.0.2 mtu 8000;"
+        "ip route add 10.11.0.0/16 dev v0 mtu lock 1400;"
+        "ip -6 route add fd10::/64 via fd09::2 mtu 8000; "
+        "ip -6 route add fd11::/64 dev v0 mtu 2000;"
+        "ip -6 route add default via fd09::2 metric 7;"
+        "ip link add m0 link v0 type macvlan mode bridge; ip link set m0 mtu 9000 up;"
+        "ip link add br0 type bridge; ip link add w0 type veth peer name w1;"
+        "ip link set w0 master br0 mtu 9000; ip link set br0 up; ip link set w0 up;"
+        "ip addr add 10.12.0.1/24 dev m0; ip -6 addr add fd12::1/64 dev m0 nodad;"
+        "ip -6 route add fd13::/64 dev m0 mtu 7000;"
+        "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0 nud permanent;"
+        "ip neigh add fd09::2 lladdr 02:00:00:00:00:02 dev v0 nud permanent;"
+        "sysctl -qw net.ipv6.conf.v0.mtu=8500 net.ipv6.conf.v0.hop_limit=33"
+    )
+    time.sleep(0.1)
+    return namespace
+
+
+def ended(channel) -> list[dict]:
+    answers = channel.ask_all("revert", "reverted_all")
+    assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+    assert channel.close() == 0
+    return [answer for answer in answers if answer["event"] == "unrestored"]
+
+
+@pytest.mark.parametrize("mtu_B", [1500, 8999, 1280])
+@pytest.mark.parametrize("verified", [True, False])
+def test_a_lower_mtu_and_back_restores_routes_addresses_and_interfaces_above(busy, mtu_B, verified):
+    before = state(busy)
+    channel = begun(busy, f"{MTU} value={mtu_B}")
+    if verified:
+        assert channel.ask("verify")["drifted"] == 0
+    assert state(busy) != before
+    assert ended(channel) == []
+    assert state(busy) == before
+
+
+def test_a_higher_mtu_and_back_restores_the_lower_one_of_routes_and_of_ipv6(busy):
+    busy.sh(
+        "ip link set v0 mtu 1500; sysctl -qw net.ipv6.conf.v0.mtu=1400;"
+        "ip -6 route change fd10::/64 via fd09::2 mtu 1300"
+    )
+    before = state(busy)
+    channel = begun(busy, f"{MTU} value=9000")
+    assert channel.ask("verify")["drifted"] == 0
+    assert ended(channel) == []
+    assert state(busy) == before
+
+
+def test_a_guard_and_a_recover_restore_them_as_well(busy):
+    before = state(busy)
+    channel = begun(busy, f"{MTU} value=1500")
+    assert channel.ask("verify")["drifted"] == 0
+    channel.kill()
+    busy.settled()
+    assert state(busy) == before
+    channel = begun(busy, f"{MTU} value=1500")
+    channel.kill_both()
+    assert state(busy) != before
+    later = busy.tune()
+    assert later.ready["stale"] == 1
+    answers = later.ask_all("recover", "reverted_all")
+    assert "unrestored" not in answers[-1] and state(busy) == before
+    assert later.close() == 0
+    assert busy.tune().ready["stale"] == 0
+
+
+def test_ipv6_off_and_on_loses_neither_addresses_nor_routes(busy):
+    before = state(busy)
+    channel = begun(busy, "knob=sysctl name=net.ipv6.conf.v0.disable_ipv6 value=1")
+    assert channel.ask("verify")["drifted"] == 0
+    assert "fd09::1" not in busy.sh("ip addr")
+    assert ended(channel) == []
+    assert state(busy) == before
+
+
+@pytest.mark.parametrize(
+    "knob", ["net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding", "net.ipv6.conf.all.forwarding"]
+)
+@pytest.mark.parametrize("old", [0, 1])
+def test_forwarding_and_back_leaves_that_of_each_interface_and_redirects(busy, knob, old):
+    busy.sh(f"sysctl -qw {knob}={old}")
+    busy.sh(
+        "sysctl -qw net.ipv4.conf.all.accept_redirects=0 net.ipv4.conf.v0.forwarding=1 "
+        "net.ipv4.conf.m0.forwarding=0 net.ipv6.conf.v0.forwarding=1 net.ipv6.conf.m0.forwarding=0"
+    )
+    before = state(busy)
+    channel = begun(busy, f"knob=sysctl name={knob} value={1 - old}")
+    assert channel.ask("verify")["drifted"] == 0
+    assert ended(channel) == []
+    assert state(busy) == before
+
+
+def test_queues_and_back_keep_the_cpus_of_each(busy):
+    busy.sh("ethtool -L v0 rx 2 tx 2")
+    busy.sh(
+        "cd /sys/class/net/v0/queues; for q in 0 1; do echo 1 > rx-$q/rps_cpus;"
+        "echo 64 > rx-$q/rps_flow_cnt; echo 1 > tx-$q/xps_cpus; done"
+    )
+    before = state(busy)
+    queues = [f"knob=channels name={name} interface=v0 value=1" for name in ("rx", "tx")]
+    channel = begun(busy, *queues)
+    assert channel.ask("verify")["drifted"] == 0
+    assert ended(channel) == []
+    assert state(busy) == before
+
+
+def test_what_another_program_changed_during_the_session_stays_and_is_reported(busy):
+    channel = begun(busy, f"{MTU} value=1500")
+    assert channel.ask("verify")["drifted"] == 0
+    busy.sh("ip route del 10.10.0.0/16; ip addr add 10.77.0.1/24 dev m0")
+    left = {answer["what"]: (answer["was"], answer["found"]) for answer in ended(channel)}
+    route = next(what for what in left if what.startswith("route 10.10.0.0/16 via 10.9.0.2 dev v0"))
+    assert "mtu 8000" in left[route][0] and left[route][1] is None
+    address = next(what for what in left if what.startswith("address 10.77.0.1"))
+    assert left[address][0] is None
+    assert "10.10.0.0" not in busy.sh("ip route") and "10.77.0.1" in busy.sh("ip addr")
+    assert not [what for what in left if "mtu" in what]
+
+
+def test_a_guard_leaves_what_it_could_not_restore_to_the_report_of_recover(busy):
+    channel = begun(busy, f"{MTU} value=1500")
+    assert channel.ask("verify")["drifted"] == 0
+    busy.sh("ip route del 10.10.0.0/16")
+    channel.kill()
+    busy.settled()
+    later = busy.tune()
+    assert later.ready["stale"] == 1
+    (left, total) = later.ask_all("recover", "reverted_all")
+    assert left["event"] == "unrestored" and left["what"].startswith("route 10.10.0.0/16")
+    assert total["conflicts"] == total["unrestored"] == 1
+    assert "uncompared" not in total
+    assert later.ask_all("recover", "reverted_all")[-1]["conflicts"] == 0
+    assert later.close() == 0
+
+
+def test_ten_thousand_routes_take_no_seconds(busy):
+    busy.sh(
+        "for i in $(seq 40); do for j in $(seq 250); do echo route add 10.$((100 + i)).$j.0/24"
+        " via 10.9.0.2 mtu 8000; done; done | ip -batch -"
+    )
+    before = state(busy)
+    begin_s = time.monotonic()
+    channel = begun(busy, f"{MTU} value=1500")
+    assert channel.ask("verify")["drifted"] == 0
+    assert ended(channel) == []
+    took_s = time.monotonic() - begin_s
+    print(f"{took_s * 1e3:.0f} ms")
+    assert took_s < 5
+    assert state(busy) == before
