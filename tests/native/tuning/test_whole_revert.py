@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from .conftest import MTU, begun
 
@@ -179,3 +181,49 @@ def test_ten_thousand_routes_take_no_seconds(busy):
     print(f"{took_s * 1e3:.0f} ms")
     assert took_s < 5
     assert state(busy) == before
+
+
+SYSCTLS = (
+    *("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding", "net.ipv4.conf.v0.rp_filter"),
+    *("net.ipv6.conf.v0.disable_ipv6", "net.ipv6.conf.all.disable_ipv6", "net.ipv4.tcp_sack"),
+)
+CHANGES = st.one_of(
+    st.sampled_from([1280, 1500, 4000, 8999, 9000]).map(lambda size_B: f"{MTU} value={size_B}"),
+    st.tuples(st.sampled_from(SYSCTLS), st.sampled_from([0, 1])).map(
+        lambda pair: f"knob=sysctl name={pair[0]} value={pair[1]}"
+    ),
+    st.tuples(st.sampled_from(["rx", "tx"]), st.sampled_from([1, 2])).map(
+        lambda pair: f"knob=channels name={pair[0]} interface=v0 value={pair[1]}"
+    ),
+)
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    sessions=st.lists(
+        st.tuples(
+            st.lists(CHANGES, min_size=1, max_size=6), st.sampled_from(["end", "kill", "kill both"])
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_any_sessions_however_they_end_leave_the_host_as_before(busy, sessions):
+    before = state(busy)
+    for changes, ending in sessions:
+        channel = begun(busy)
+        for change in changes:
+            assert channel.ask(f"set {change}")["status"] in ("applied", "unchanged")
+        if ending == "end":
+            assert ended(channel) == []
+        elif ending == "kill":
+            channel.kill()
+            busy.settled()
+        else:
+            channel.kill_both()
+            later = busy.tune()
+            assert "unrestored" not in later.ask_all("recover", "reverted_all")[-1]
+            assert later.close() == 0
+        assert state(busy) == before, (changes, ending)
