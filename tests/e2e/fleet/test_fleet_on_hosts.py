@@ -50,7 +50,7 @@ timing: {rounds: 2, seconds: 0.3, warmup_s: 0.1, interval_ms: 50}
 REASONS = {
     # lost in a run, between two, or in a command before the first
     "n2": (("E-HOST-011", "E-HOST-023", "E-HOST-001"), "n2: "),
-    "n4": (("E-HOST-020",), "n4: no SSH session with 192.0.2.18"),
+    "n4": (("E-HOST-053",), "192.0.2.18 sent no SSH banner"),
     "n6": (("E-HOST-027",), "no key or agent was accepted"),
     "n8": (("E-HOST-015",), "no space for the agent"),
 }
