@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -10,7 +9,7 @@ from dataclasses import astuple, dataclass
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.cells import Interval, usable, valid
+from netlab.analysis.cells import LEVELS, Interval, usable, valid
 from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs
 from netlab.analysis.effects import CANNOT_TELL, STEP, Ratio, mean_difference, mean_ratio, steps
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
@@ -20,7 +19,6 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.measure.bottleneck import ASKED
-from netlab.study.factors import levels_json
 from netlab.units import arrows, listed
 
 # The result of a study in five sentences, computed from its records.
@@ -236,10 +234,7 @@ OWN = "netlab"
 BOUND_PERCENT = 2.0
 """Default bound of *the same*."""
 
-CELL = (
-    *("path", "sender", "direction", "tuning", "mtu_B", "streams"),
-    *("congestion", "record_length_B", "buffer_B", "receive_buffer_B", "factors"),
-)
+CELL = (*LEVELS, "congestion", "record_length_B", "buffer_B", "receive_buffer_B", "records")
 """Levels that two compared runs share; ``factors`` without the generator, which is compared."""
 
 COMPARED_COLUMNS = (*CELL, "generator", "reference", *FIGURES)
@@ -253,11 +248,7 @@ def generators(runs: pd.DataFrame) -> list[str]:
 
 def _of_cells(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs whose further factors are those of their cell here."""
-    without = {
-        text: levels_json(tuple(i for i in json.loads(text or "{}").items() if i[0] != "generator"))
-        for text in runs["factors"].fillna("").unique()
-    }
-    return runs.assign(factors=runs["factors"].fillna("").map(without))
+    return runs.assign(factors=printed.without(runs, "generator"))
 
 
 def several(runs: pd.DataFrame) -> bool:
@@ -312,12 +303,17 @@ def summary(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def meters(runs: pd.DataFrame) -> pd.DataFrame:
-    """Means of the hosts' meters for each generator."""
-    good = valid(runs)
+    """Means of the hosts' meters for each generator in each cell.
+
+    Columns that are alike in all cells are left out, but for path, MTU and streams.
+    """
+    good = _of_cells(valid(runs))
     good = good.assign(cpu_s_per_GB=good["agent_cpu_s"] / good["received_B"] * 1e9)
-    keys = ["path", "mtu_B", "streams", "generator"]
+    named = ("path", "mtu_B", "streams")
+    keys = [key for key in CELL if key in named or good[key].nunique(dropna=False) > 1]
+    keys.append("generator")
     values = ["goodput_MBps", "sender_cpu_percent", "receiver_cpu_percent", "cpu_s_per_GB"]
-    grouped, order = good.groupby(keys), generators(runs)
+    grouped, order = good.groupby(keys, dropna=False), generators(runs)
     means = grouped[[*values, "header_share"]].mean().astype("float64")
     means.insert(0, "n", grouped.size())
     return means.reset_index().sort_values(

@@ -122,6 +122,12 @@ def _standard_errors(level: float) -> np.ndarray:
 CELL_KEYS = ("group", "tuning", "mtu_B", "streams", "factors")
 """Columns that identify a cell; table, path and direction follow from the group."""
 
+LEVELS = ("path", "sender", "direction", *CELL_KEYS[1:])
+"""Columns that tell a cell's conditions, by whatever group: analyses that compare groups take it.
+
+``factors`` has every further factor and every outer one.
+"""
+
 MAX_BATCHES = 10
 MIN_BATCHES = 3
 BATCH_SAMPLES = 2

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import flags_in, half_width_percent, usable
+from netlab.analysis.cells import LEVELS, flags_in, half_width_percent, usable
 from netlab.analysis.effects import (
     CANNOT_TELL,
     COMMON_ROUNDS,
@@ -31,7 +31,7 @@ from netlab.errors import NetlabError, check
 
 # Match the cells of two sets of runs: which columns identify a cell, and which runs it has.
 
-BASE = ("group", "path", "sender", "direction", "tuning", "mtu_B", "streams")
+BASE = ("group", *(name for name in LEVELS if name != "factors"))
 MORE = (
     *("factors", "congestion", "generator", "engine"),
     *("record_length_B", "buffer_B", "receive_buffer_B", "records"),

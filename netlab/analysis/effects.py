@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis import cells, printed
-from netlab.analysis.cells import CELL_KEYS, usable
+from netlab.analysis.cells import CELL_KEYS, LEVELS, usable
 from netlab.errors import BadInput, require
 from netlab.study.factors import level_text
 
@@ -19,10 +19,8 @@ FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
 """Factors that can be compared. ``direction`` compares <-> with -> from the same sender, ``sender``
 the two ends of a path as senders; both over the same path."""
 
-CONTEXT = ("path", "sender", "direction", "tuning", "mtu_B", "streams", "factors")
-
 STEP = ("factor", "from_level", "to_level")
-EFFECT_COLUMNS = (*STEP, "group", *CONTEXT, "ratio", "low", "high", "n_from", "n_to")
+EFFECT_COLUMNS = (*STEP, "group", *LEVELS, "ratio", "low", "high", "n_from", "n_to")
 
 COMMON_ROUNDS = 3
 """Fewest common rounds from which a ratio takes its interval."""
@@ -161,7 +159,7 @@ def steps(
         if numbers or not (further or factor == "tuning"):
             levels = tuple(sorted(levels))
     within = () if factor in ("direction", "sender") else ("group",)
-    context = [*within, *(c for c in CONTEXT if c != factor)]
+    context = [*within, *(c for c in LEVELS if c != factor)]
     # Without the other columns: splitting all of them takes ten times as long.
     needed = good.set_index("round")[list(dict.fromkeys([*context, factor, *values]))]
     for key, part in needed.groupby(context, sort=False):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.cells import usable
+from netlab.analysis.cells import CELL_KEYS, usable
 from netlab.analysis.conditions import verdicts
 from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER, Ratio, effects, paired_ratio
 from netlab.measure.bottleneck import ASKED
@@ -140,8 +140,9 @@ def _flat_over_streams(m: Material) -> Answers:
     if not mtus:
         return [], "the study has no run"
     part = good[(good.tuning == m.tunings[-1]) & (good.mtu_B > mtus[0])].set_index("round")
-    part, spreads = part[["group", "mtu_B", "streams", "goodput_MBps"]], []
-    for _, context in part.groupby(["group", "mtu_B"], sort=False):
+    part, spreads = part[[*CELL_KEYS, "goodput_MBps"]], []
+    within = [key for key in CELL_KEYS if key != "streams"]
+    for _, context in part.groupby(within, sort=False):
         sets = [goodputs for _, goodputs in context.groupby("streams")["goodput_MBps"]]
         if len(sets) > 1:
             ends = min(sets, key=pd.Series.mean), max(sets, key=pd.Series.mean)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from netlab.analysis import printed
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Compared
 from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
@@ -253,6 +254,8 @@ def _names(rows: pd.DataFrame, candidates: Sequence[str]) -> list[str]:
     def level(key: str, value: Any) -> str:
         if key == "streams":
             return f"{value} stream{'s' * (value != 1)}"
+        if key == "factors":
+            return printed.text_of(value)
         return words.get(key, "{}").format(value)
 
     keys = keys or list(candidates[:1])
@@ -261,7 +264,8 @@ def _names(rows: pd.DataFrame, candidates: Sequence[str]) -> list[str]:
 
 
 GENERATOR_CELL = (
-    *("mtu_B", "streams", "direction", "tuning", "congestion", "record_length_B", "buffer_B"),
+    *("mtu_B", "streams", "direction", "tuning", "factors"),
+    *("congestion", "record_length_B", "buffer_B", "receive_buffer_B", "records"),
 )
 """Levels that name a cell of a path."""
 

@@ -14,6 +14,7 @@ from netlab.analysis.cells import (
     CELL_COLUMNS,
     CELL_KEYS,
     FURTHER_COLUMNS,
+    LEVELS,
     Cells,
     nominal_level,
     usable,
@@ -43,7 +44,7 @@ CAMPAIGN = "campaign"
 FIRST, LATEST = "first", "latest"
 """Campaigns of each store by their age, in place of an id."""
 
-COMPARED = (*STORE_KEYS, "group", "path", "direction", "tuning", "mtu_B", "streams", "factors")
+COMPARED = (*dict.fromkeys((*STORE_KEYS, "group", *LEVELS)),)
 DROPPED = {"study": {"study", "source"}, "source": {"source"}}
 """Columns besides the compared one that differ with it."""
 

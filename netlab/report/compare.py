@@ -280,20 +280,24 @@ def agreement_cells(c: Agreement) -> Table | Sentence:
     compared = c.frame
     if compared.empty:
         return Sentence(NOTHING)
-    named = ["path", "direction", "tuning", "mtu_B", "streams", "reference", "generator"]
-    several = [c for c in named if c not in ("direction", "tuning") or compared[c].nunique() > 1]
+    named = ["path", "mtu_B", "streams", "reference", "generator"]
+    several = [
+        key
+        for key in (*analysis.CELL, "reference", "generator")
+        if key in named or compared[key].nunique(dropna=False) > 1
+    ]
     heads = {"reference": "reference, A", "generator": "generator, B"}
     note = (
         f"Intervals hold for all {len(compared)} comparisons at once at "
         f"{100 * c.measured.study.confidence:g} %, by the mean ratio within a round."
     )
-    shown = compared[several].rename(columns=heads)
+    shown = _in_words(compared[several]).rename(columns=heads)
     return _every_cell(shown, compared, "Every cell with each generator", note)
 
 
 def meters(c: Agreement) -> Table | Sentence:
     """Readings of the hosts' meters with each generator."""
-    frame = analysis.meters(c.measured.runs)
+    frame = _in_words(analysis.meters(c.measured.runs))
     heads = {
         "mtu_B": "MTU, B",
         "goodput_MBps": "goodput, MB/s",
