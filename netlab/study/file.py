@@ -26,6 +26,7 @@ from netlab.study.factors import (
     OF_STUDY,
     OF_UDP,
     crossed,
+    link_name,
 )
 from netlab.study.groups import Group, Timing
 from netlab.study.published import Described, with_published
@@ -87,7 +88,7 @@ def derived_timing(study: Study) -> Timing:
     for group in study.groups:
         own = group.records is not None or group.timing is not None or not group.short
         loss_s = None if own else group.force_loss_at_s
-        if loss_s is not None and loss_s >= timing.warmup_at() + seconds:
+        if loss_s is not None and loss_s >= timing.warmup_at(_least_rtt_s(study, group)) + seconds:
             seconds = timing.seconds
     interval_ms = max(10, min(timing.interval_ms, int(seconds * 1000 / SAMPLES)))
     return timing.model_copy(
@@ -97,6 +98,12 @@ def derived_timing(study: Study) -> Timing:
             "interval_ms": interval_ms,
         }
     )
+
+
+def _least_rtt_s(study: Study, group: Group) -> float:
+    """Least RTT of the links that a group measures, s: its shortest runs have that warm-up."""
+    links = {link_name(group.path, one.of_link) for one in study.combinations(group)}
+    return min(map(study.rtt_s, links), default=0.0)
 
 
 def short_form(study: Study, where: str) -> Study:

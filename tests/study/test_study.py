@@ -14,6 +14,7 @@ from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load, slug
+from netlab.study.factors import Factors
 from netlab.study.file import short_form
 
 
@@ -222,6 +223,21 @@ def test_a_short_run_is_long_enough_for_the_loss_that_it_forces():
     short = short_form(slac.model_copy(update={"quick": None, "groups": late}), "slac")
     assert short.timing.seconds == slac.timing.seconds
     assert short.timing.rounds <= 2
+
+
+@pytest.mark.parametrize(
+    ("rtts_ms", "seconds"),
+    [({}, 7.5), ({"rtt_ms": [183.0]}, 7.5), ({"rtt_ms": [1.0, 183.0]}, 30.0)],
+)
+def test_a_loss_within_the_warm_up_of_a_long_path_lengthens_no_short_run(rtts_ms, seconds):
+    """The default warm-up is 20 RTTs: 3.66 s at 183 ms, and 7.5 s of window follow it."""
+    slac = load(data_dir() / "studies" / "slac-2003.yml")
+    timing = slac.timing.model_copy(update={"seconds": 30.0, "warmup_s": None})
+    first = next(group for group in slac.groups if 0.183 <= slac.rtt_s(group.path) < 0.184)
+    first = first.model_copy(update={"records": None, "timing": None, "quick": None})
+    first = first.model_copy(update={"factors": Factors(**rtts_ms), "force_loss_at_s": 9.0})
+    study = slac.model_copy(update={"timing": timing, "quick": None, "groups": (first,)})
+    assert short_form(study, "slac").timing.seconds == seconds
 
 
 @pytest.mark.parametrize(
