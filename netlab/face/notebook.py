@@ -423,7 +423,8 @@ def import_files(
     study, sender, receiver : str
         Name of the study that the runs become, and of the hosts that sent and received.
     results : path-like
-        Where the runs go; the results of `study` by default. A file imported before is skipped.
+        Where the runs go, see :func:`netlab.files.paths.given_path`; the results of `study` by
+        default. A file imported before is skipped. Nothing is written if the call is refused.
     **facts
         Facts that the files lack, as the options of ``netlab import``: ``mtu_B``, ``streams``,
         ``tuning``, ``started_at``, ``measured_at``; and ``link_Mbps``, the link's rate in 10^6
@@ -437,7 +438,7 @@ def import_files(
     Raises
     ------
     BadInput
-        No such directory, no file that can be read, or an unknown fact.
+        No such directory, no file that can be read, an unknown fact, or runs that make no study.
 
     Examples
     --------
@@ -451,17 +452,18 @@ def import_files(
     from netlab.face.results import Results
     from netlab.results.imports import into_store
     from netlab.results.store import Store
-    from netlab.study.file import write_study
+    from netlab.study.file import implied_study, write_study
 
-    where = Path(directory)
-    if not where.exists() and not where.is_absolute():
+    where = paths.given_path(directory)
+    if not where.exists() and not Path(directory).is_absolute():
         where = paths.example(str(directory))
     try:
         said = into_store.Facts(study=study, sender=sender, receiver=receiver, **facts)
     except TypeError as error:
         raise BadInput(str(error), where="import_files", code="E-FACE-010") from None
     into = paths.given_path(results) if results else paths.results_dir(study)
-    done = into_store.import_files(into_store.below((where,)), said, into)
+    files = into_store.below((where,))
+    done = into_store.import_files(files, said, into, check=lambda runs: implied_study(runs, into))
     done.refused()
     if done.run_ids:
         write_study(Store(into).runs(), into)

@@ -411,12 +411,18 @@ PLACES = ("192.0.2.1", "192.0.2.2")
 
 def write_study(runs: pd.DataFrame, directory: Path) -> None:
     """Write the study of imported runs beside them, unless another one is there."""
+    if (study := implied_study(runs, directory)) is not None:
+        freeze(study, directory)
+
+
+def implied_study(runs: pd.DataFrame, directory: Path) -> Study | None:
+    """The study that imported runs imply; None where results have a study of their own."""
     file = directory / "study.yml"
     if runs["campaign"].notna().any() or (
         file.is_file() and load_stored(file).description != DESCRIPTION
     ):
-        return
-    freeze(study_of(runs), directory)
+        return None
+    return study_of(runs)
 
 
 def study_of(runs: pd.DataFrame) -> Study:

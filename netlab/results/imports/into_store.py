@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -349,9 +349,17 @@ def below(files: Iterable[Path]) -> Iterator[Path]:
 
 
 def import_files(
-    files: Iterable[Path], facts: Facts, directory: Path, *, strict: bool = False
+    files: Iterable[Path],
+    facts: Facts,
+    directory: Path,
+    *,
+    strict: bool = False,
+    check: Callable[[pd.DataFrame], object] = lambda runs: None,
 ) -> Imported:
-    """Import what can be read of files into the results in `directory`; `strict`: all or none."""
+    """Import what can be read of files into the results in `directory`; `strict`: all or none.
+
+    `check` gets all runs that the results would have. Nothing is written if it raises.
+    """
     outcomes: dict[Path, Outcome] = {}
 
     def done(outcome: Outcome) -> None:
@@ -405,7 +413,10 @@ def import_files(
             block_id = f"imported@{hashlib.sha256(names.encode()).hexdigest()[:16]}"
             for at, row in enumerate(rows, start=order):
                 row |= {"block_id": block_id, "order": at}
-            store.write(block_id, frame_of(rows), intervals=frame_of(intervals, INTERVAL_COLUMNS))
+            runs = frame_of(rows)
+            new = runs.assign(campaign=None)
+            check(pd.concat([before, new], ignore_index=True) if len(before) else new)
+            store.write(block_id, runs, intervals=frame_of(intervals, INTERVAL_COLUMNS))
     return Imported(block_id, tuple(outcomes.values()))
 
 
@@ -431,7 +442,11 @@ def _rounds(run_ids: Iterable[str]) -> dict[str, int]:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Lock the results directory against another import or a campaign."""
+    """Lock the results directory against another import or a campaign.
+
+    Directories made for it go again where nothing is stored.
+    """
+    made = [place for place in (directory, *directory.parents) if not place.exists()]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock = open(directory / ".lock", "a+b")  # noqa: SIM115
@@ -442,4 +457,11 @@ def _locked(directory: Path) -> Iterator[None]:
         if (holder := take(lock.fileno())) is not None:
             reason = f"another netlab is writing into {directory}: {holder}"
             raise NetlabError(reason, code="E-IMPORT-004")
-        yield
+        try:
+            yield
+        finally:
+            if made and [entry.name for entry in directory.iterdir()] == [".lock"]:
+                (directory / ".lock").unlink()
+                with suppress(OSError):  # another program's file is in it by now
+                    for place in made:
+                        place.rmdir()
