@@ -23,9 +23,10 @@ def test_the_rtt_that_differs_is_named_and_digests_come_last():
     near, far = lab(1.0), lab(20.0)
     runs = [synthetic.runs_of(study) for study in (near, far)]
     runs[1]["study_digest"] = "another"
+    runs[1]["warmup_s"] = 0.4
     found = differences(*runs, (near, far))
     items = found["item"].tolist()
     row = found.set_index("item").loc["path p1, RTT, ms"]
     assert (row["a"], row["b"]) == ("1.0", "20.0")
-    assert items.index("path p1, RTT, ms") < items.index("study digest")
+    assert items[:2] == ["path p1, RTT, ms", "warm-up, s"]
     assert set(items[-1:]) <= DIGESTS
