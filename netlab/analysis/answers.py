@@ -12,7 +12,7 @@ from netlab.analysis import printed
 from netlab.analysis.cells import LEVELS, Interval, usable, valid
 from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs
 from netlab.analysis.effects import CANNOT_TELL, STEP, Ratio, mean_difference, mean_ratio, steps
-from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
+from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.longpath import on_long_path
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
@@ -143,8 +143,9 @@ def tiles(m: Measured) -> tuple[Tile, ...]:
     if len(comparable(m)):
         verdicts = m.findings["verdict"].value_counts()
         value = f"{verdicts.get(HOLDS, 0)} of {len(m.findings)}"
-        no, mixed, open_ = (verdicts.get(word, 0) for word in (DOES_NOT_HOLD, MIXED, CANNOT_TELL))
-        of = f"{no} do not, {mixed} are mixed, {open_} cannot be told"
+        no, mixed = (verdicts.get(word, 0) for word in (DOES_NOT_HOLD, MIXED))
+        rest = verdicts.drop([HOLDS, DOES_NOT_HOLD, MIXED], errors="ignore").sum()
+        of = f"{no} do not, {mixed} are mixed, {rest} cannot be told"
         count = Tile("Findings of 2003 that hold", value, of)
     return top, limit, count
 
@@ -166,13 +167,15 @@ def _limits(m: Measured) -> str:
 
 def _findings(m: Measured) -> str:
     frame, parts = m.findings, []
+    # A finding without any interval cannot be told either; the table of findings says which.
+    alike = frame["verdict"].where(frame["verdict"].isin(HELD), CANNOT_TELL)
     for verdict, *words in (
         (HOLDS, "holds", "hold"),
         (DOES_NOT_HOLD, "does not", "do not"),
         (MIXED, "is mixed", "are mixed"),
         (CANNOT_TELL, "cannot be told", "cannot be told"),
     ):
-        if n := int((frame["verdict"] == verdict).sum()):
+        if n := int((alike == verdict).sum()):
             parts.append(f"{n} {words[n > 1]}")
     held = frame.loc[frame["verdict"] == HOLDS, "finding"].tolist()
     lines = "; ".join(text[0].lower() + text[1:] for text in held[:3])

@@ -26,8 +26,6 @@ FLAT = 1.10
 """Largest change of goodput over stream counts that counts as flat. In table 2 of the 2003 report,
 fully tuned jumbo frames change by 4 %, untuned ones by a factor of 3.8."""
 
-ANSWERS = {FASTER: "yes", SLOWER: "no", CANNOT_TELL: CANNOT_TELL}
-
 HOLDS, DOES_NOT_HOLD, MIXED = "holds", "does not hold", "mixed"
 HELD = (HOLDS, DOES_NOT_HOLD, MIXED, CANNOT_TELL)
 """Verdicts on a claim of 2003."""
@@ -40,6 +38,14 @@ def held(yes: int, no: int, of: int) -> str:
     if of and no >= AGREEMENT * of:
         return DOES_NOT_HOLD
     return MIXED if of and yes + no >= AGREEMENT * of else CANNOT_TELL
+
+
+NO_INTERVAL = "no interval"
+
+
+def no_interval(rounds: int) -> str:
+    """Verdict where no interval exists: too few rounds, not an interval too wide."""
+    return f"{rounds} round{'s' * (rounds != 1)}: {NO_INTERVAL}"
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,15 @@ class Material:
 
 
 Answers = tuple[list[str], str]
-"""``yes``, ``no`` or ``cannot tell`` of each context, and the evidence."""
+"""``yes``, ``no``, ``cannot tell`` or ``no interval`` of each context, and the evidence."""
+
+
+def _answer(ratio: Ratio, yes: str = FASTER) -> str:
+    """``yes`` to a ratio whose verdict is `yes`."""
+    if np.isnan(ratio.low):
+        return NO_INTERVAL
+    verdict = ratio.verdict()
+    return CANNOT_TELL if verdict == CANNOT_TELL else "yes" if verdict == yes else "no"
 
 
 def _times(ratio: float) -> str:
@@ -69,7 +83,7 @@ def _times(ratio: float) -> str:
 def _from_effects(frame: pd.DataFrame, what: str) -> Answers:
     if frame.empty:
         return [], "the study has nothing to compare"
-    words = [ANSWERS[Ratio(*v).verdict()] for v in frame[["ratio", "low", "high"]].to_numpy()]
+    words = [_answer(Ratio(*v)) for v in frame[["ratio", "low", "high"]].to_numpy()]
     ratios = frame["ratio"]
     evidence = f"{what}: {_times(np.exp(np.log(ratios).mean()))}"
     if len(ratios) > 1:
@@ -135,6 +149,14 @@ def _jumbo_faster(m: Material) -> Answers:
     return _from_effects(m.effects("mtu_B", levels), _step("MTU", levels))
 
 
+def _flat(highest_over_lowest: Ratio) -> str:
+    if np.isnan(highest_over_lowest.low):
+        return NO_INTERVAL
+    if highest_over_lowest.high <= FLAT:
+        return "yes"
+    return "no" if highest_over_lowest.low > FLAT else CANNOT_TELL
+
+
 def _flat_over_streams(m: Material) -> Answers:
     mtus, good = _mtus(m), usable(m.runs)
     if not mtus:
@@ -149,7 +171,7 @@ def _flat_over_streams(m: Material) -> Answers:
             spreads.append(paired_ratio(*ends, m.study.confidence))
     if not spreads:
         return [], "the study has nothing to compare"
-    words = ["yes" if r.high <= FLAT else "no" if r.low > FLAT else CANNOT_TELL for r in spreads]
+    words = [_flat(ratio) for ratio in spreads]
     return words, f"highest over lowest: {printed.reach([r.ratio for r in spreads], _times)}"
 
 
@@ -163,7 +185,7 @@ def _slower_bus_less(m: Material) -> Answers:
             answers.append(paired_ratio(*ends, m.study.confidence))
     if not answers:
         return [], "the study has one bus"
-    words = [{FASTER: "no", SLOWER: "yes", CANNOT_TELL: CANNOT_TELL}[r.verdict()] for r in answers]
+    words = [_answer(r, yes=SLOWER) for r in answers]
     return words, f"slowest bus over fastest: {printed.reach([r.ratio for r in answers], _times)}"
 
 
@@ -239,10 +261,14 @@ STATEMENTS: tuple[tuple[str, str, Callable[[Material], Answers]], ...] = (
 def findings(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Test every statement of 2003 on measured runs; flagged runs are left out."""
     material, rows = Material(runs, study, verdicts(runs)), []
+    rounds = int(usable(runs).groupby(list(CELL_KEYS)).size().max()) if len(usable(runs)) else 0
     for text, source, test in STATEMENTS:
         words, evidence = test(material)
-        yes, no, undecided = (words.count(word) for word in ("yes", "no", CANNOT_TELL))
-        rows.append((text, source, held(yes, no, len(words)), yes, no, undecided, evidence))
+        yes, no = (words.count(word) for word in ("yes", "no"))
+        verdict = held(yes, no, len(words))
+        if set(words) == {NO_INTERVAL}:
+            verdict = no_interval(rounds)
+        rows.append((text, source, verdict, yes, no, len(words) - yes - no, evidence))
     columns = ["finding", "source", "verdict", "yes", "no", "cannot_tell", "evidence"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
@@ -269,6 +295,8 @@ def target(cells: pd.DataFrame, study: Study) -> pd.DataFrame:
             elif wanted is not None:
                 reached, low, high = (scale * float(best_rows[0][column]) for column in columns)
                 met = "met" if low >= wanted else "not met" if high < wanted else CANNOT_TELL
+                if np.isnan(low):
+                    met = no_interval(int(best_rows[0]["n_valid"]))
                 where = printed.where(best_rows[0], labels)
                 rows.append((group.name, unit, wanted, where, reached, low, high, met))
     return pd.DataFrame.from_records(rows, columns=list(TARGET_COLUMNS))

@@ -115,8 +115,8 @@ def summary(m: Measured) -> Table | Sentence:
     heads = {"said": "in 2003 it", "verdict": "finding"}
     note = (
         "Ratios are geometric means over the groups. The counts are groups (for a direction, "
-        "pairs of groups). A finding holds, or does not, with at least two thirds of them, and "
-        "cannot be told otherwise."
+        "pairs of groups). A finding holds, or does not, with at least two thirds of them. Where "
+        "two thirds answer and disagree it is mixed; else the groups cannot tell."
     )
     caption = "Findings of 2003, over all groups"
     return table_or(NOTHING, shown, caption, heads, note=note, bold="verdict", data=frame)
