@@ -164,6 +164,23 @@ def test_a_class_name_has_one_meaning():
     assert {name: packages for name, packages in several.items() if len(packages) > 1} == {}
 
 
+def test_parts_that_read_foreign_files_open_regular_ones_only():
+    """A FIFO in results, a fleet or a bundle would block any other open() for ever."""
+    wrong = []
+    for path in PACKAGE:
+        if part_of(path) not in {"files", "fleet", "published", "results", "study"}:
+            continue
+        for call in ast.walk(tree(path)):
+            if not isinstance(call, ast.Call) or path.name == "reading.py":
+                continue
+            method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            builtin = isinstance(call.func, ast.Name) and call.func.id == "open"
+            writes = any(ast.unparse(argument) in ("'wb'", "'xb'") for argument in call.args)
+            if method in ("read_text", "read_bytes") or (builtin and not writes):
+                wrong.append(f"{path.name}:{call.lineno}")
+    assert wrong == []
+
+
 def test_what_nightly_tests_take_from_others_is_there():
     """They run seldom: a name that has moved would be missed by then only."""
     wrong = []

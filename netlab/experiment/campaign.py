@@ -30,6 +30,7 @@ from netlab.experiment.path import contradiction
 from netlab.experiment.progress import RunDone, Watcher
 from netlab.experiment.visit import context_known, context_of
 from netlab.files import paths
+from netlab.files.reading import open_regular
 from netlab.files.writing import take
 from netlab.lab.lab import Lab
 from netlab.notebooks.progress import NOTE, WAITED, SilentNotebook
@@ -90,7 +91,7 @@ class CampaignRecord:
 @contextmanager
 def exclusive(directory: Path) -> Iterator[None]:
     directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / ".lock", "a+b") as lock:
+    with open_regular(directory / ".lock", "a+b") as lock:
         holder = take(lock.fileno())
         if holder is not None:
             raise NetlabError(

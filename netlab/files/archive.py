@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.reading import open_regular
 from netlab.files.writing import replaced
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -48,7 +49,7 @@ def pack(directory: Path, target: Path) -> Path:
                     archive.writestr(entry, b"")
                     continue
                 entry.compress_type, entry.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
-                with open(path, "rb") as source, archive.open(entry, "w") as sink:
+                with open_regular(path) as source, archive.open(entry, "w") as sink:
                     shutil.copyfileobj(source, sink, CHUNK_B)
     except OSError as error:
         message = f"cannot write {target}: {error.strerror or error}"
@@ -71,7 +72,7 @@ def unpack(
     """
     where = str(archive)
     try:
-        with zipfile.ZipFile(archive) as opened:
+        with open_regular(archive) as file, zipfile.ZipFile(file) as opened:
             entries = opened.infolist()
             if len(entries) > most_files:
                 message = f"has {len(entries)} files; {most_files} are allowed"

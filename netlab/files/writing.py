@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from netlab.errors import BadInput, why
+from netlab.files.reading import open_regular
 
 # Files that are replaced at once: a reader sees the old content or the new one.
 
@@ -292,7 +293,7 @@ def parse_json(
 
 def read_json(path: Path) -> dict:
     """Read a JSON object from a file; OSError where it cannot be read."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         text = file.read(MAX_B + 1)
     if len(text) > MAX_B:
         raise BadJson(f"is larger than {MAX_B >> 20} MiB", where=str(path), code="E-FILES-020")

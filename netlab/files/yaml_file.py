@@ -22,6 +22,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from netlab.errors import CODE, BadInput, Mistakes, shown
+from netlab.files.reading import open_regular
 
 # Validation errors of pydantic as netlab's errors: line, key, value and what is allowed.
 
@@ -362,7 +363,7 @@ def read_yaml(path: Path | str) -> Document:
 def _text(path: Path | str) -> str:
     where = str(path)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         message = f"cannot be read: {error.strerror}"

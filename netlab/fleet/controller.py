@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from netlab.errors import NetlabError
+from netlab.files.reading import open_regular, read_text
 from netlab.files.writing import take, write_json
 from netlab.fleet.job import (
     CAMPAIGN,
@@ -112,7 +113,7 @@ def controlling(directory: Path) -> Iterator[None]:
     """Lock the fleet of a directory against a second controller; wait for jobs of a former one."""
     folder = directory / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / LOCK, "a+b") as lock:
+    with open_regular(folder / LOCK, "a+b") as lock:
         holder = take(lock.fileno())
         if holder is not None:
             text = f"another controller runs the fleet in {folder}: {holder}"
@@ -145,7 +146,7 @@ def _pass(folder: Path, watch: Callable[[], None]) -> None:
     before = started()
     code = _engine(folder, watch)
     if code > 0 and started() == before:
-        tail = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+        tail = read_text(folder / LOG, errors="replace").splitlines()
         raise NetlabError(
             f"Snakemake ended with exit code {code}; the end of {folder / LOG}:\n"
             + "\n".join(tail[-LOG_LINES:]),
@@ -156,7 +157,7 @@ def _pass(folder: Path, watch: Callable[[], None]) -> None:
 def _engine(folder: Path, watch: Callable[[], None]) -> int:
     """Run the workflow; its exit code. Jobs end with it, and it ends with this process."""
     parent = os.getpid()
-    with open(folder / LOG, "ab") as log:
+    with open_regular(folder / LOG, "ab") as log:
         process = subprocess.Popen(
             engine_argv(folder),
             stdin=subprocess.DEVNULL,
@@ -180,7 +181,7 @@ def _engine(folder: Path, watch: Callable[[], None]) -> int:
 def wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
     """Wait until no job of an earlier engine is left; each has a shared lock."""
     deadline = time.monotonic() + timeout_s
-    with open(folder / JOBS_LOCK, "ab") as lock:
+    with open_regular(folder / JOBS_LOCK, "ab") as lock:
         while True:
             with suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -196,7 +197,7 @@ def wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
 
 def _is_locked(path: Path) -> bool:
     try:
-        with open(path, "rb") as lock:
+        with open_regular(path) as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import FrameType
 
 from netlab.errors import HostError, NetlabError, Unsupported, why
+from netlab.files.reading import open_regular, read_text
 from netlab.files.writing import parse_json, read_json, write_json
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, read_plan
 from netlab.hosts.agent import HostLease
@@ -37,14 +38,14 @@ def log_event(folder: Path, event: str, **parts: object) -> None:
     stamp = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
     line = json.dumps({"at": stamp, "at_s": round(at_s, 3), "event": event, **parts}) + "\n"
     # one write to a file opened for appending: lines of several processes do not mix
-    with open(folder / EVENTS, "ab", buffering=0) as log:
+    with open_regular(folder / EVENTS, "ab", buffering=0) as log:
         log.write(line.encode())
 
 
 def read_events(folder: Path) -> Iterator[dict]:
     """Events in their order; a line that a crash cut off is left out."""
     with suppress(FileNotFoundError):
-        for line in (folder / EVENTS).read_text(encoding="utf-8").splitlines():
+        for line in read_text(folder / EVENTS).splitlines():
             with suppress(ValueError):
                 yield parse_json(line)
 
@@ -61,7 +62,7 @@ def failures(folder: Path, host: str) -> int:
 
 def note_failure(folder: Path, host: str) -> None:
     (folder / HOSTS).mkdir(exist_ok=True)
-    with open(folder / HOSTS / host, "ab") as file:
+    with open_regular(folder / HOSTS / host, "ab") as file:
         file.write(b"x")
 
 
@@ -158,7 +159,7 @@ def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
     try:
         end_with_parent(parent=arguments.parent)
         plan = read_plan(arguments.directory)
-        with open(plan.folder / JOBS_LOCK, "ab") as lock:
+        with open_regular(plan.folder / JOBS_LOCK, "ab") as lock:
             # the controller waits for this lock, so that no job of a former one is left
             fcntl.flock(lock, fcntl.LOCK_SH)
             now = read_campaign(plan.folder)["number"]

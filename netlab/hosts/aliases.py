@@ -11,6 +11,7 @@ from pathlib import Path
 import paramiko
 
 from netlab.errors import BadInput, why
+from netlab.files.reading import read_text
 
 _HOST = re.compile(r"\s*host[\s=]+(?P<names>.*)", re.IGNORECASE)
 
@@ -25,7 +26,7 @@ class SshAlias:
 
 def aliases(path: Path) -> dict[str, SshAlias]:
     try:
-        text = path.expanduser().read_text(encoding="utf-8")
+        text = read_text(path.expanduser())
         config = paramiko.SSHConfig.from_text(text)
     except OSError as error:
         message = f"cannot be read: {error.strerror}"

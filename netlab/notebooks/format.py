@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from netlab.errors import BadInput, why
+from netlab.files.reading import open_regular
 from netlab.files.writing import read_json
 
 UNUSED = ("rfc3987_syntax", "isoduration")
@@ -34,7 +35,8 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     invalid: dict = {}
     try:
         read_json(path)  # bounds; nbformat has none
-        notebook = nbformat.read(path, as_version=4, capture_validation_error=invalid)
+        with open_regular(path, "r", encoding="utf-8") as file:
+            notebook = nbformat.read(file, as_version=4, capture_validation_error=invalid)
     except OSError as error:
         text = f"cannot be read: {error.strerror}"
         raise BadInput(text, where=str(path), code="E-NOTEBOOKS-006") from None

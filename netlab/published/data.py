@@ -14,6 +14,7 @@ from netlab.bus import PCI_X_100, PCI_X_133
 from netlab.congestion import LAWS, bdp_B, mss_B, window_limit_Mbps
 from netlab.errors import BadInput, check
 from netlab.files.paths import data_dir
+from netlab.files.reading import read_bytes
 from netlab.files.tables import Table
 from netlab.files.writing import read_json
 from netlab.units import KIB, MIB, listed
@@ -39,7 +40,7 @@ def read_raw(name: str) -> pd.DataFrame:
     about = describe(name)
     file, where = about["file"], str(about["file"])
     try:
-        content = file.read_bytes()
+        content = read_bytes(file)
     except OSError as error:
         text = f"cannot be read: {error.strerror}"
         raise BadInput(text, where=where, code="E-PUBLISHED-018") from error

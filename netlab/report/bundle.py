@@ -32,6 +32,7 @@ from netlab.analysis.trust import Concern, machines
 from netlab.errors import BadInput, why
 from netlab.files import paths
 from netlab.files.archive import names_in, pack, unpack
+from netlab.files.reading import open_regular, read_bytes, read_text
 from netlab.files.writing import read_json, scratch, write_json, write_text
 from netlab.files.yaml_file import read_yaml, yaml_text
 from netlab.report.export import NO_PDF
@@ -89,7 +90,7 @@ class About:
 
 def digest_of(file: Path) -> str:
     """SHA-256 of a file, hexadecimal."""
-    with open(file, "rb") as opened:
+    with open_regular(file) as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
@@ -422,7 +423,7 @@ def _without_place(work: Path, directory: Path) -> None:
     for name in names_in(work):
         file = work / name
         if file.suffix in TEXT:
-            file.write_bytes(place.sub(RESULTS.encode(), file.read_bytes()))
+            file.write_bytes(place.sub(RESULTS.encode(), read_bytes(file)))
 
 
 @contextmanager
@@ -534,7 +535,7 @@ class Words:
             if file.suffix == ".parquet":
                 map_texts(file, target, self.redacted)
             else:
-                text = self.redacted(file.read_text(encoding="utf-8"))
+                text = self.redacted(read_text(file))
                 target.write_text(text, encoding="utf-8")
             if target != file:
                 file.unlink()
@@ -570,4 +571,4 @@ def _texts(directories: Iterable[Path]) -> Iterator[str]:
             if name.endswith(".parquet"):
                 yield from texts_in(directory / name)
             else:
-                yield (directory / name).read_text(encoding="utf-8")
+                yield read_text(directory / name)

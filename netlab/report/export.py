@@ -26,6 +26,7 @@ from netlab.analysis.measured import Measured, cell_table
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
 from netlab.charts.drawing import csv_in, font_folder
+from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.report import longpath, tables
 from netlab.report.front import front
@@ -133,7 +134,7 @@ class Exporter:
         self._site = site
         # PNG files by the digest of their figure
         self._drawn = {
-            _digest(svg.read_text(encoding="utf-8")): svg.with_suffix(".png")
+            _digest(read_text(svg)): svg.with_suffix(".png")
             for svg in sorted((before / FIGURES).glob("*.svg"))
             if svg.with_suffix(".png").is_file()
         }
@@ -423,7 +424,7 @@ def _figures(site: Path, stem: str) -> list[dict[str, object]]:
     found = (site / "figures").glob(f"{stem}-*.svg")
     parts: list[dict[str, object]] = []
     for file in sorted(found, key=lambda path: int(path.stem.rpartition("-")[2])):
-        svg = file.read_text(encoding="utf-8")
+        svg = read_text(file)
         label, width = _LABEL.search(svg), _WIDTH.search(svg)
         alt = html.unescape(label[1]) if label else stem
         words = [arrows(alt.partition(": ")[0].partition(". ")[0]) + "."]

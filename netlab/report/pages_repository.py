@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.reading import open_regular
 
 LOGIN = re.compile(
     r"GIT_(SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|SSL_\w+|HTTP_\w+|TERMINAL_PROMPT"
@@ -198,8 +199,9 @@ class PagesRepository:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a file that is still a regular one when it is opened."""
-    descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file, open(target, "xb") as copy:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise NetlabError(f"{source} is not a regular file", code="E-REPORT-020")
+    try:
+        file = open_regular(source, follow=False)
+    except OSError as error:
+        raise NetlabError(f"{source}: {error.strerror}", code="E-REPORT-020") from None
+    with file, open(target, "xb") as copy:
         shutil.copyfileobj(file, copy)

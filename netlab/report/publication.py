@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from netlab.analysis.measured import trend_of
 from netlab.errors import BadInput, NetlabError
+from netlab.files.reading import read_text
 from netlab.files.writing import scratch, write_text
 from netlab.report.bundle import words_of
 from netlab.report.export import FOLDER, Exporter
@@ -49,7 +50,7 @@ class IndexedReport:
 def published(site: Path) -> IndexedReport:
     """The report in a directory; its address is that of the study and its last run."""
     try:
-        page = (site / INDEX).read_text(encoding="utf-8")
+        page = read_text(site / INDEX)
         runs = read(site / RUNS, RUN_COLUMNS)
         study, last = str(runs["study"].iloc[-1]), runs["started_at"].max()
         whole = not ((site / INDEX).is_symlink() or (site / RUNS).is_symlink())

@@ -18,6 +18,7 @@ from nbconvert import HTMLExporter
 from traitlets.config import Config
 
 from netlab import __version__
+from netlab.files.reading import read_text
 from netlab.files.writing import read_json
 from netlab.notebooks.format import nbformat, read_notebook
 from netlab.report.page import TEMPLATES, Page, anchor, free, script, template
@@ -222,10 +223,10 @@ _LEFT_OUT = re.compile(
 
 def single_file(site: Path) -> Path:
     """Write the pages of a site's study one after the other into one file; return its path."""
-    whole = (site / "index.html").read_text(encoding="utf-8")
+    whole = read_text(site / "index.html")
     bodies = {}
     for name in dict.fromkeys(("index", *(found[1] for found in _OTHER.finditer(whole)))):
-        page = _MAIN.search((site / f"{name}.html").read_text(encoding="utf-8"))
+        page = _MAIN.search(read_text(site / f"{name}.html"))
         if page and 'href="notebooks/' not in page[1] and not name.startswith("runs-"):
             body = _PLACE.sub(lambda place, name=name: f"{place[1]}{name}--", page[1])
             bodies[name] = f'<article class="chapter" id="{name}">{body}</article>'

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from netlab.errors import NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.archive import names_in
+from netlab.files.reading import read_bytes
 from netlab.files.writing import read_json
 from netlab.lab import lab, namespaces
 from netlab.report import bundle
@@ -84,7 +85,7 @@ def changed_files(directory: Path) -> list[Deviation]:
     The list itself must be the one that its files give, and the metadata must state the same
     digests, so that a changed byte of either is found as well.
     """
-    text = (directory / bundle.MANIFEST).read_bytes().decode("utf-8", "replace")
+    text = read_bytes(directory / bundle.MANIFEST).decode("utf-8", "replace")
     listed = {found[2]: found[1] for found in map(_LINE.fullmatch, text.split("\n")) if found}
     names = [name for name in names_in(directory) if name != bundle.MANIFEST]
     actual = {name: bundle.digest_of(directory / name) for name in names}
@@ -167,7 +168,7 @@ def compare_sites(was: Path, now: Path, place: str = "") -> list[Deviation]:
     found: list[Deviation] = []
     for name in sorted(files):
         texts = [
-            file.read_bytes().decode("utf-8", "replace") if file.is_file() else None
+            read_bytes(file).decode("utf-8", "replace") if file.is_file() else None
             for file in (was / name, now / name)
         ]
         if place and texts[1] is not None:

@@ -18,6 +18,7 @@ import pyarrow.compute
 import pyarrow.parquet
 
 from netlab.errors import NetlabError, shown
+from netlab.files.reading import open_regular
 from netlab.files.writing import replaced
 from netlab.results.columns import READABLE_VERSIONS, RENAMED, RUN_COLUMNS, SCHEMA_VERSION, Column
 
@@ -194,12 +195,12 @@ MOST_VALUES, MOST_TEXT_B = 400_000_000, 4 << 30
 
 def check_texts(path: Path) -> None:
     """Refuse a stranger's file whose texts would fill the memory; reads each of them once."""
-    with _damage(path):
-        schema = pyarrow.parquet.read_schema(path)
+    with _damage(path), open_regular(path) as file:
+        schema = pyarrow.parquet.read_schema(file)
         for field in schema:
             if not pyarrow.types.is_primitive(field.type):
                 column = pyarrow.parquet.read_table(
-                    path, columns=[field.name], read_dictionary=[field.name]
+                    file, columns=[field.name], read_dictionary=[field.name]
                 ).column(0)
                 if sum(_text_B(chunk) for chunk in column.chunks) > MOST_TEXT_B:
                     raise ValueError(f"{field.name} has more than {MOST_TEXT_B} B of text")
@@ -247,9 +248,9 @@ def _texts(table: pyarrow.Table) -> Iterator[tuple[int, pyarrow.ChunkedArray]]:
 def raw(path: Path, columns: tuple[Column, ...] | None = None) -> pyarrow.Table:
     """Read one Parquet file of a schema version that is known, checksums included."""
     wanted = {column.name for column in columns or ()}
-    with _damage(path):
+    with _damage(path), open_regular(path) as source:
         # half the time of `read_table`: the files are small and many
-        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        with pyarrow.parquet.ParquetFile(source, page_checksum_verification=True) as file:
             if file.metadata.num_rows * file.metadata.num_columns > MOST_VALUES:
                 raise ValueError(f"more than {MOST_VALUES} values")
             names = [name for name in file.schema_arrow.names if RENAMED.get(name, name) in wanted]

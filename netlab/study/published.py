@@ -12,6 +12,7 @@ from pydantic import Field
 
 from netlab.errors import BadInput, why
 from netlab.files import paths
+from netlab.files.reading import open_regular
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import Model, Several
 from netlab.study.factors import Level
@@ -91,7 +92,7 @@ def with_published(content: dict[str, Any], file: Path) -> dict[str, Any]:
 
 def _cells(path: Path, columns: Mapping[str, str]) -> list[dict[str, Level]]:
     try:
-        with open(path, encoding="utf-8-sig", newline="") as lines:
+        with open_regular(path, "r", encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.reader(lines))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = f"cannot be read: {why(error)}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, model_validator
 
 from netlab.errors import BadInput
+from netlab.files.reading import open_regular
 from netlab.study.base import MTU, Model, Name, Several, misplaced, tried
 from netlab.tuning.knobs import Item, Knob, key
 from netlab.tuning.profiles import (
@@ -549,7 +550,7 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
 def read_wad(path: Path | str) -> tuple[WadEntry, ...]:
     where = str(path)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"

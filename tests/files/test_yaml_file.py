@@ -189,7 +189,7 @@ def test_a_path_that_is_not_a_file_is_refused(tmp_path, name):
     assert "\n" not in str(caught.value)
 
 
-def test_a_pipe_is_read_and_an_endless_file_no_further_than_the_limit(tmp_path):
+def test_a_pipe_is_read_no_further_than_the_limit_and_a_device_not_at_all(tmp_path):
     reader, writer = os.pipe()
     try:
         os.write(writer, b"a: 1\n")
@@ -197,7 +197,9 @@ def test_a_pipe_is_read_and_an_endless_file_no_further_than_the_limit(tmp_path):
         assert read_yaml(f"/dev/fd/{reader}") == {"a": 1}
     finally:
         os.close(reader)
-    with refused(BadInput, "E-YAML-003"):
+    with refused(BadInput, "E-YAML-003"), open("/dev/zero", "rb") as endless:
+        read_yaml(f"/dev/fd/{endless.fileno()}")
+    with refused(BadInput, "E-YAML-001", match="not a regular file"):
         read_yaml("/dev/zero")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -297,6 +300,30 @@ def test_the_commands_list_and_show(store):
     assert command("show", str(store.directory), "none").exit_code == 2
     missing = command("list", str(store.directory / "nowhere"))
     assert missing.exit_code == 2 and "E-CLI-021" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "exit_code"),
+    [
+        (f"runs/{SECOND}~x@r1.parquet", 0),
+        (f"intervals/{SECOND}~b@r1.parquet", 0),
+        (f"notebooks/{SECOND}~b@r1.ipynb", 0),
+        (f"campaigns/{SECOND}/campaign.json", 1),
+        (f"campaigns/{SECOND}/conditions.json", 0),
+    ],
+)
+def test_a_fifo_in_results_blocks_no_command(store, name, exit_code):
+    """In processes of their own: one that hangs in open() ends no other way."""
+    fifo = store.directory / name
+    fifo.parent.mkdir(exist_ok=True)
+    fifo.unlink(missing_ok=True)
+    os.mkfifo(fifo)
+    for words in (("list",), ("show",), ("prune", "--yes"), ("repair",)):
+        argv = [sys.executable, "-m", "netlab", "results", *words, str(store.directory)]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+        assert done.returncode in (0, exit_code) and "Traceback" not in done.stderr, done.stderr
+        if done.returncode:
+            assert fifo.name in done.stderr
 
 
 def test_prune_lists_the_removals_and_asks(store):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import BadInput
+from netlab.files.reading import open_regular
 from netlab.results.imports import iperf_text, json_output, nuttcp, other_tools
 from netlab.results.imports.records import (
     OBJECT,
@@ -158,7 +159,7 @@ def parse(text: str) -> tuple[Record, ...]:
 def _content(path: Path) -> bytes:
     where = str(path)
     try:
-        with open(path, "rb") as source:
+        with open_regular(path) as source:
             content = source.read(MAX_FILE_B + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.reading import open_regular
 from netlab.files.writing import parse_json, take
 from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
@@ -449,7 +450,7 @@ def _locked(directory: Path) -> Iterator[None]:
     made = [place for place in (directory, *directory.parents) if not place.exists()]
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock = open(directory / ".lock", "a+b")  # noqa: SIM115
+        lock = open_regular(directory / ".lock", "a+b")
     except OSError as error:
         reason = f"cannot write {directory}: {error.strerror}"
         raise NetlabError(reason, code="E-IMPORT-003") from None
