@@ -68,6 +68,7 @@ class Kernel:
             # and jupyter_client cannot end a kernel whose start was cut in the middle
             # a profile of its own: a user's start-up files would change what a notebook shows
             own = {**os.environ, "IPYTHONDIR": str(sockets / "ipython")}
+            own.pop("PYTHONSTARTUP", None)  # ipykernel runs it, though no terminal is there
             with open(sockets / "log", "wb") as log, interrupts_wait():
                 run_sync(self.manager.start_kernel)(stderr=log, extra_arguments=IMPORTS, env=own)
             self.client.load_connection_info(self.manager.get_connection_info(session=True))

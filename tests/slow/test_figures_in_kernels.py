@@ -56,6 +56,7 @@ def test_start_up_files_of_the_user_do_not_run_in_a_report(tmp_path, monkeypatch
     (startup / "00.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nmine = 1\n")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("IPYTHONDIR", raising=False)
+    monkeypatch.setenv("PYTHONSTARTUP", str(startup / "00.py"))
     path = tmp_path / "n.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("print('mine' in globals())")]), path)
     book = nbformat.read(execute(path, tmp_path / "out.ipynb", {}), 4)
