@@ -89,7 +89,7 @@ class BadInput(NetlabError):
         code: str | None = None,
     ):
         self.where, self.key, self.value = where, key, value
-        place = ": ".join(part for part in (where, _cut(printable(key))) if part)
+        place = ": ".join(part for part in (printable(where), _cut(printable(key))) if part)
         suffix = "" if value is None else f" (found {shown(value)})"
         text = f"{place}: {message}{suffix}" if place else f"{message}{suffix}"
         super().__init__(text, code=code)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, printable
 from netlab.files import paths
 
 if TYPE_CHECKING:
@@ -112,8 +112,9 @@ site_option = directory_option(
 
 
 def in_columns(*rows: tuple[str, ...]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)) for row in rows)
+    texts = [[*map(printable, row)] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)) for row in texts)
 
 
 def note(text: object) -> None:

@@ -15,7 +15,7 @@ import click
 from netlab.cli import options
 from netlab.cli.main import main
 from netlab.cli.studies import exit_code, gate_code, measure
-from netlab.errors import BadInput, NetlabError, check
+from netlab.errors import BadInput, NetlabError, check, printable
 from netlab.files import paths
 from netlab.files.writing import json_text, scratch
 
@@ -63,7 +63,7 @@ def show_command(results: str, campaign: str) -> None:
     directory = _directory(results)
     name = campaign or store.latest(directory) or store.summaries(directory)[-1].campaign
     for item, value in _shown(directory, store.summary(directory, name)):
-        click.echo(f"{item}: {value}")
+        click.echo(printable(f"{item}: {value}"))
 
 
 @results_group.command("prune")
@@ -103,7 +103,7 @@ def repair_command(results: str) -> None:
     directory = _directory(results)
     with exclusive(directory):
         for path, aside in Store(directory).repair().items():
-            click.echo(f"{path.relative_to(directory)} -> {aside.name}")
+            click.echo(printable(f"{path.relative_to(directory)} -> {aside.name}"))
 
 
 def _directory(given: str) -> Path:
@@ -156,7 +156,9 @@ def _announced(plan: Pruning) -> str:
     stays = f"{plan.kept} superseded records stay beside records that count.\n" * (plan.kept > 0)
     if not plan.files:
         return f"{stays}Nothing to remove."
-    files = "".join(f"  {file.relative_to(plan.directory)}\n" for file in plan.files)
+    files = "".join(
+        f"  {printable(str(file.relative_to(plan.directory)))}\n" for file in plan.files
+    )
     head = f"{plan.records} superseded records in {len(plan.parts)} parts, {len(plan.files)} files"
     return f"{head}, {_size(plan.size_B)}:\n{files}{stays}".rstrip("\n")
 
@@ -235,7 +237,7 @@ def _met(found: SidesCompared, conditions: list[Condition]) -> bool:
     for text, cells in met:
         options.note(f"{text}: {len(cells)} cells")
         for row in cells.head(SHOWN).to_dict("records"):
-            click.echo(f"  {_cell(row)}", err=True)
+            click.echo(printable(f"  {_cell(row)}"), err=True)
         if len(cells) > SHOWN:
             click.echo(f"  and {len(cells) - SHOWN} more", err=True)
     return bool(met)
@@ -345,7 +347,7 @@ def import_command(
     errors = done.refused()
     for one in done.files:
         if not (one.run_ids or one.errors):
-            click.echo(f"{one.path}: imported before", err=True)
+            click.echo(printable(f"{one.path}: imported before"), err=True)
     if done.run_ids:
         try:
             write_study(Store(directory).runs(), directory)

@@ -17,7 +17,7 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
-from netlab.errors import NetlabError, shown
+from netlab.errors import NetlabError, printable, shown
 from netlab.files.reading import open_regular
 from netlab.files.writing import replaced
 from netlab.results.columns import READABLE_VERSIONS, RENAMED, RUN_COLUMNS, SCHEMA_VERSION, Column
@@ -218,7 +218,8 @@ def _damage(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
-        reason = f"{path} cannot be read as results: {' '.join(str(error).split())[:200]}"
+        problem = " ".join(str(error).split())[:200]
+        reason = f"{printable(str(path))} cannot be read as results: {problem}"
         raise DamagedFile(reason, code="E-RESULTS-007") from None
 
 
@@ -258,7 +259,7 @@ def raw(path: Path, columns: tuple[Column, ...] | None = None) -> pyarrow.Table:
         version = _version(table)
     if version not in map(str, READABLE_VERSIONS):
         versions = f"this netlab reads {' and '.join(map(str, READABLE_VERSIONS))}"
-        reason = f"{path} has schema version {shown(version)}, {versions}"
+        reason = f"{printable(str(path))} has schema version {shown(version)}, {versions}"
         raise NetlabError(reason, code="E-RESULTS-008")
     return table
 
@@ -301,7 +302,7 @@ def _frame(
         older = (version or _version(table)) != str(SCHEMA_VERSION)
         return checked(_completed(frame, columns, older=older), columns)
     except (NetlabError, ValueError, pyarrow.ArrowException) as error:
-        reason = f"{path} cannot be read as results: {error}"
+        reason = f"{printable(str(path))} cannot be read as results: {error}"
         raise NetlabError(reason, code="E-RESULTS-009") from None
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow
 from pydantic import TypeAdapter
 
-from netlab.errors import BadInput, NetlabError, why
+from netlab.errors import BadInput, NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.writing import read_json, write_text
 from netlab.results.columns import BROKEN, TABLES
@@ -120,7 +120,7 @@ def read_log(directory: Path, campaign: str) -> CampaignLog:
     try:
         return _LOG.validate_python(read_json(path))
     except (OSError, ValueError) as error:
-        reason = f"{path} cannot be read as a campaign: {why(error)[:300]}"
+        reason = f"{printable(str(path))} cannot be read as a campaign: {why(error)[:300]}"
         raise NetlabError(reason, code="E-RESULTS-011") from None
 
 
@@ -139,7 +139,7 @@ def read_conditions(directory: Path, campaign: str | None) -> Conditions | None:
     try:
         return _CONDITIONS.validate_python(read_json(path))
     except (OSError, ValueError) as error:
-        reason = f"{path} cannot be read as conditions: {why(error)[:300]}"
+        reason = f"{printable(str(path))} cannot be read as conditions: {why(error)[:300]}"
         raise NetlabError(reason, code="E-RESULTS-025") from None
 
 

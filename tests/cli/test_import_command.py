@@ -17,11 +17,11 @@ from netlab import study as studies
 from netlab.analysis.trust import DISTURBED, FLAGGED, gate
 from netlab.cli import main
 from netlab.cli.options import load_study
-from netlab.cli.results import compare_command, import_command
+from netlab.cli.results import compare_command, import_command, results_group
 from netlab.errors import BadInput
 from netlab.face.results import Results
 from netlab.results.imports.into_store import Facts, import_files, mtu_of
-from netlab.results.store import Store
+from netlab.results.store import Damaged, Store
 
 HOSTS = ("--study-name", "old", "--sender", "a", "--receiver", "b")
 REST = ("--mtu", "9000", "--started-at", "2026-11-21T02:00:00Z", "--streams", "1")
@@ -288,3 +288,33 @@ def test_bytes_that_the_sender_counted_are_sent_bytes(tmp_path):
 )
 def test_an_mtu_is_taken_from_a_segment_size_only_where_it_is_clear(mss_B, expected):
     assert mtu_of(mss_B) == expected
+
+
+def test_a_file_name_adds_no_line_and_no_escape_to_a_table_or_an_error(tmp_path):
+    content = (RECORDED / "iperf3-tcp.json").read_text()
+    names = ("a\nb\x1b[2J\u202e.json", "c\nd.json", "e\nf.txt")
+    for name, text in zip(names, (content, content, "nothing"), strict=True):
+        (tmp_path / name).write_text(text)
+    result = run(tmp_path, *HOSTS, "--into", tmp_path / "results")
+    assert result.exit_code == 4
+    table = result.stderr.splitlines()[:4]
+    assert [line.split()[0].rpartition("/")[2] for line in table] == [
+        "file", r"a\nb\x1b[2J\u202e.json", r"c\nd.json", r"e\nf.txt",
+    ]  # fmt: skip
+    assert result.stderr.isascii() and "\x1b" not in result.output
+    for line in result.stderr.splitlines():
+        assert line.startswith((str(tmp_path), "file", "netlab: ")), line
+    alone = run(tmp_path / names[2], *HOSTS, "--into", tmp_path / "results")
+    assert r"e\nf.txt: " in alone.stderr and len(alone.stderr.splitlines()) == 1
+
+
+def test_a_damaged_part_with_a_line_break_in_its_name_is_named_on_one_line(tmp_path):
+    run(RECORDED / "iperf3-tcp.json", *HOSTS, "--into", tmp_path)
+    (tmp_path / "runs" / "x\ny\x1b[2J.parquet").write_text("no Parquet")
+    with pytest.warns(Damaged) as caught:
+        Store(tmp_path).runs()
+    assert r"x\ny\x1b[2J.parquet cannot be read" in str(caught[0].message)
+    repaired = CliRunner().invoke(results_group, ["repair", str(tmp_path)])
+    assert repaired.stdout.splitlines() == [
+        r"runs/x\ny\x1b[2J.parquet -> x\ny\x1b[2J.parquet.damaged"
+    ]

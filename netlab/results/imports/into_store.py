@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, printable
 from netlab.files.reading import open_regular
 from netlab.files.writing import parse_json, take
 from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
@@ -307,7 +307,8 @@ class Outcome:
     @property
     def reasons(self) -> list[str]:
         """Why the file or some of its runs are refused, each with its line."""
-        return [str(error).removeprefix(f"{self.path}: ") for error in self.errors]
+        place = printable(f"{self.path}: ")
+        return [str(error).removeprefix(place) for error in self.errors]
 
     @property
     def imported(self) -> str:
@@ -375,7 +376,7 @@ def import_files(
         try:
             source = read_file(path)
             if (first := seen.setdefault(source.sha256, path)) != path:
-                reason = f"has the same content as {first}"
+                reason = f"has the same content as {printable(str(first))}"
                 raise BadInput(reason, where=str(path), code="E-IMPORT-001")
             sources.append(source)
         except BadInput as error:
@@ -427,7 +428,7 @@ def _check_way(record: Record, source: ReadFile, ways: dict[bool, Path]) -> None
         return
     if other := ways.get(not record.client_sends):
         remedy = "import the two separately, with --sender and --receiver swapped"
-        reason = f"the direction of the data differs from {other}; {remedy}"
+        reason = f"the direction of the data differs from {printable(str(other))}; {remedy}"
         raise BadInput(reason, where=f"{source.path}: line {record.line}", code="E-IMPORT-002")
     ways[record.client_sends] = source.path
 
