@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import threading
@@ -71,6 +72,10 @@ WORD = re.compile(r"^[a-z][a-z0-9_]*(B|Bps)?$")
 MAX_REQUEST_BYTES = 4096
 MAX_ANSWER_BYTES = 64 << 20
 STDERR_KEPT_BYTES = 1 << 20
+MAX_INTEGER = (1 << 63) - 1
+"""Largest absolute value of an integer in an answer: arrays and columns have 64 bits."""
+
+_MAY_BE_TOO_LARGE = re.compile(rb"[0-9]{19}|[0-9][eE]")
 CANNOT_EXECUTE = (126, 127)
 """Exit statuses of a shell that cannot execute a program, or does not find it."""
 
@@ -216,7 +221,11 @@ class LineProcess:
 
     def _parsed(self, line: bytes) -> dict:
         with contextlib.suppress(ValueError):
-            answer = Reply(parse_json(line), host=self.host)
+            content = parse_json(line)
+            # searching the text is faster than walking, and is enough for nearly all
+            if _MAY_BE_TOO_LARGE.search(line):
+                check_numbers(content)
+            answer = Reply(content, host=self.host)
             event, run = answer.get("event"), answer.get("run")
             if isinstance(event, str | None) and isinstance(run, int | None):
                 return answer
@@ -238,6 +247,21 @@ class LineProcess:
                 "system forbids programs"
             )
         self._fail(what, status, code=code)
+
+
+def check_numbers(content: object) -> None:
+    """Raise ValueError at an integer beyond 64 bits, or at a number that is not finite."""
+    match content:
+        case dict():
+            for value in content.values():
+                check_numbers(value)
+        case list():
+            for value in content:
+                check_numbers(value)
+        case int() if abs(content) > MAX_INTEGER:
+            raise ValueError("an integer beyond 64 bits")
+        case float() if not math.isfinite(content):
+            raise ValueError("a number beyond double precision")
 
 
 def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes:

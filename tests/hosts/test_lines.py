@@ -14,7 +14,7 @@ from refusals import refused
 
 from netlab import core
 from netlab.errors import HostError
-from netlab.hosts.host import LineProcess, request_line
+from netlab.hosts.host import MAX_INTEGER, LineProcess, request_line
 
 ARGV = (sys.executable, str(Path(line_agent.__file__)))
 
@@ -72,6 +72,26 @@ def test_an_invalid_answer_or_one_cut_off_is_an_error_of_the_host(agent, verb, c
     agent.send(verb)
     with refused(HostError, code):
         agent.receive(30)
+
+
+def answering(number: str) -> LineProcess:
+    """A process whose one answer has this number deep inside."""
+    argv = ("printf", r'{"event": "x", "values": [1, {"deep": %s}]}\n', number)
+    return LineProcess(SubprocessPipe(argv), host="h", argv=argv)
+
+
+@pytest.mark.parametrize(
+    "number", [str(1 << 63), str(-(1 << 63)), "9" * 4000, "9" * 5000, "1e999", "-1E+999"]
+)
+def test_a_number_that_no_column_can_contain_is_an_error_of_the_host(number):
+    with answering(number) as process, refused(HostError, "E-HOST-010", match="^h: "):
+        process.receive(30)
+
+
+@pytest.mark.parametrize("number", [MAX_INTEGER, -MAX_INTEGER, 1e300, 0])
+def test_numbers_of_64_bits_arrive_as_they_are(number):
+    with answering(repr(number)) as process:
+        assert process.receive(30)["values"] == [1, {"deep": number}]
 
 
 def test_an_answer_over_the_limit_is_refused_before_its_end():
