@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,6 +39,42 @@ ANSWERS: dict[str, dict[str, type]] = {
     "sink_result": _RESULT,
 }
 """Required keys of each answer, with their types."""
+
+
+RESULTS = ("gen_result", "sink_result")
+WINDOW = ("t0_ns", "t1_ns", "bytes")
+
+
+def integers(values: object) -> bool:
+    """Whether this is a list of integers of 64 bits; a boolean is not an integer."""
+    if not isinstance(values, list) or not set(map(type, values)) <= {int}:
+        return False
+    most = np.iinfo(np.int64).max
+    return not values or (-most <= min(values) and max(values) <= most)
+
+
+def result_fault(result: dict) -> str | None:
+    """Describe what has another shape than the protocol says: samples, window or streams."""
+    for number, stream in enumerate(result["per_stream"]):
+        if not isinstance(stream, dict) or not integers([stream.get("bytes")]):
+            return f"a stream {number} without bytes"
+    window = result.get("window")
+    if window is not None:
+        edges: list[Any] = [None]
+        if isinstance(window, dict):
+            edges = [window.get(key) for key in WINDOW]
+        if not integers(edges) or edges[0] > edges[1] or edges[2] < 0:
+            return f"window {shown(window)}"
+    t_ns, counts = (result["samples"].get(key) for key in ("t_ns", "bytes"))
+    assembled = isinstance(t_ns, np.ndarray)  # its values have been checked
+    if not assembled and not (
+        integers(t_ns) and isinstance(counts, list) and all(map(integers, counts))
+    ):
+        return "samples that are not integers"
+    lengths = [len(row) for row in counts]
+    if len(t_ns) and lengths != [len(t_ns)] * len(result["per_stream"]):
+        return f"samples of {len(lengths)} streams that do not fit its {len(t_ns)} times"
+    return None
 
 
 class AgentChannel(Protocol):
@@ -198,6 +234,9 @@ class _Inbox:
                 raise RunError(message, reason="peer", code="E-MEASURE-003")
         if "parts" in (answer.get("samples") or {}):
             self._assemble(answer)
+        if answer["event"] in RESULTS and (fault := result_fault(answer)):
+            message = f"{self._side.host}: its {answer['event']} has {fault}"
+            raise RunError(message, reason="peer", code="E-MEASURE-008")
         return answer
 
     def _assemble(self, answer: dict) -> None:
@@ -212,11 +251,15 @@ class _Inbox:
                 filled = tables.setdefault(part["table"], [])
                 if part["first"] != sum(map(len, filled)):
                     raise ValueError("a gap")
+                if not integers(part["values"]):
+                    raise ValueError("values that are not integers")
                 filled.append(np.asarray(part["values"], dtype=np.int64))
             rows = {
                 name: np.concatenate(filled).reshape(-1, samples["count"])
                 for name, filled in tables.items()
             }
+            if len(rows["t_ns"]) != 1:
+                raise ValueError("no times")
             samples["t_ns"], samples["bytes"] = rows.pop("t_ns")[0], rows.pop("bytes")
             if answer["trace"] is not None:
                 answer["trace"] = {name: rows[name] for name in TRACED}

@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from netlab.errors import RunError
 from netlab.measure.exchange import (
     Direction,
@@ -52,6 +54,7 @@ def audit(flows: list[tuple[dict, dict]], *, mtu_B: int, both: bool) -> Ledger:
     for name, (gen, sink) in zip(("forward", "reverse"), flows, strict=False):
         _exact(ledger, name, gen, sink)
         _tcp(ledger, name, gen, sink)
+        _window(ledger, name, sink)
     audit_interfaces(ledger, flows, mtu_B=mtu_B, both=both)
     return ledger
 
@@ -73,6 +76,32 @@ def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
     lost, dropped = datagrams("lost", sink), datagrams("socket_drops", sink)
     if dropped > lost:
         ledger.problems.append(f"{name}: {lost} datagrams lost, but {dropped} by the socket alone")
+
+
+def _window(ledger: Ledger, name: str, sink: dict) -> None:
+    """Compare the bytes of the window with the samples at its edges, or on either side of them."""
+    t_ns = np.asarray(sink["samples"].get("t_ns", ()), np.int64)
+    if t_ns.size < 2:
+        return
+    if (np.diff(t_ns) < 0).any():
+        ledger.problems.append(f"{name}: the times of the sink's samples run back")
+        return
+    window, last = sink.get("window"), t_ns.size - 1
+    if not window:
+        return
+    so_far = np.asarray(sink["samples"]["bytes"], np.int64).sum(axis=0)
+    after, until = np.searchsorted(t_ns, [window["t0_ns"], window["t1_ns"]])
+    before = np.searchsorted(t_ns, window["t0_ns"], "right") - 1
+    within = np.searchsorted(t_ns, window["t1_ns"], "right") - 1
+    end_B = so_far[until] if until <= last else sink["total_bytes"]
+    most_B = int(end_B - (so_far[before] if before >= 0 else 0))
+    least_B = int(so_far[within] - so_far[after]) if after < within else 0
+    if not least_B <= window["bytes"] <= most_B:
+        nearest_B = least_B if window["bytes"] < least_B else most_B
+        ledger.error_B = max(ledger.error_B or 0, abs(window["bytes"] - nearest_B))
+        ledger.problems.append(
+            f"{name}: the sink's window has {window['bytes']} B, but its samples {nearest_B} B"
+        )
 
 
 def _datagram_B(gen: dict) -> int:

@@ -115,20 +115,20 @@ def result(role: str, *, run: int = 7, streams: int = 2, each_B: int = 14_000_00
     t_go_ns = 50 * SECOND_NS
     t_ns = [t_go_ns + step * SECOND_NS // 10 for step in range(15)]
     counts = [[each_B * step // 14 for step in range(15)] for _ in range(streams)]
-    total_B = streams * each_B
+    total_B, window_B = streams * each_B, counts[0][13] - counts[0][3]
     segments = total_B // 1448 + 1
     data_B, acks_B = total_B + segments * HEADERS_B, segments // 2 * HEADERS_B
     whole = 14 * SECOND_NS // 10
     rx_tx = (data_B, acks_B) if role == "sink" else (acks_B, data_B)
     stream = {
-        **{"bytes": each_B, "window_bytes": each_B * 10 // 14, "calls": 214, "t_end_ns": t_ns[-1]},
+        **{"bytes": each_B, "window_bytes": window_B, "calls": 214, "t_end_ns": t_ns[-1]},
         **{"sndbuf_B": 524288, "rcvbuf_B": 262144, "congestion": "cubic", "errno": 0},
     }
     answer = {
         **{"event": f"{role}_result", "run": run, "status": "ok", "code": None, "message": None},
         **{"streams": streams, "t_go_ns": t_go_ns, "t_first_byte_ns": t_go_ns},
         "t_last_byte_ns": t_ns[-1],
-        "window": {"t0_ns": t_ns[3], "t1_ns": t_ns[13], "bytes": total_B * 10 // 14},
+        "window": {"t0_ns": t_ns[3], "t1_ns": t_ns[13], "bytes": streams * window_B},
         **{"total_bytes": total_B, "interval_sum_bytes": total_B, "trace": None},
         "per_stream": [{"stream": n, **stream, "tcp": tcp(each_B)} for n in range(streams)],
         "samples": {"interval_ms": 100, "t_ns": t_ns, "bytes": counts},

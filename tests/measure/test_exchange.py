@@ -547,7 +547,7 @@ def part(table, first, values):
 
 RESULT = {
     **{"event": "gen_result", "run": 7, "status": "ok", "t_go_ns": 1, "total_bytes": 2},
-    **{"interval_sum_bytes": 2, "per_stream": [], "trace": None},
+    **{"interval_sum_bytes": 2, "per_stream": [{"bytes": 1}] * 2, "trace": None},
     "samples": {"interval_ms": 50, "count": 3, "parts": 3},
 }
 PARTS = [part("t_ns", 0, [1, 2, 3]), part("bytes", 0, [0, 1, 2, 10]), part("bytes", 4, [11, 12])]
@@ -580,3 +580,13 @@ def test_incomplete_parts_fail_the_run(parts):
     with pytest.raises(RunError, match="h: the samples of its gen_result are") as caught:
         received([*parts, RESULT])
     assert caught.value.code == "E-MEASURE-007" and caught.value.reason == "peer"
+
+
+@pytest.mark.parametrize("value", [[], [1 << 63], ["1"], [1.5], [True], [[1]], None, {}, "123"])
+@pytest.mark.parametrize("table", ["t_ns", "bytes"])
+def test_parts_without_integers_fail_the_run(table, value):
+    parts = [{**one, "first": 0, "values": value} if one["table"] == table else one
+             for one in PARTS[:2]]  # fmt: skip
+    result = {**RESULT, "samples": {**RESULT["samples"], "parts": 2}}
+    with refused(RunError, "E-MEASURE-007", "E-MEASURE-008", match="^h: "):
+        received([*parts, result])

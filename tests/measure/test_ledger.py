@@ -3,6 +3,7 @@
 import copy
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,10 +40,7 @@ def test_a_run_whose_counts_agree_closes():
 
 @given(streams=st.integers(1, 20), each_B=st.integers(0, 10**10))
 def test_any_amount_over_any_streams_closes(streams, each_B):
-    pair = flow(streams=streams, each_B=each_B)
-    for end in pair:  # the samples of the golden answer are not what is audited here
-        del end["samples"]
-    ledger = audited(pair)
+    ledger = audited(flow(streams=streams, each_B=each_B))
     assert (ledger.problems, ledger.error_B) == ([], 0)
 
 
@@ -77,6 +75,40 @@ def test_tcps_own_counts_hold_the_hello_and_two_sequence_numbers(end, key, over,
     if not closes:
         assert f"stream 1 carried {stream['bytes']} B" in ledger.problems[0]
         assert ledger.error_B == abs(over)
+
+
+@pytest.mark.parametrize("part", [0.001, 0.99, 1.01, 1000])
+def test_a_window_that_its_own_samples_contradict_is_a_mismatch(part):
+    gen, sink = flow()
+    sink["window"]["bytes"] = lie_B = round(part * sink["window"]["bytes"])
+    ledger = audited((gen, sink))
+    assert ledger.error_B == abs(lie_B - 20_000_000)
+    assert ledger.problems == [
+        f"forward: the sink's window has {lie_B} B, but its samples 20000000 B"
+    ]
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9), st.integers(1, 5))
+def test_a_window_between_samples_may_have_the_bytes_of_either(before_ns, after_ns, every):
+    gen, sink = flow()
+    window, samples = sink["window"], sink["samples"]
+    moved = {"t0_ns": window["t0_ns"] + before_ns, "t1_ns": window["t1_ns"] + after_ns}
+    if moved["t0_ns"] > moved["t1_ns"]:
+        return
+    edges = np.array([moved["t0_ns"], moved["t1_ns"]])
+    begin_B, end_B = np.interp(edges, samples["t_ns"], np.sum(samples["bytes"], axis=0))
+    sink["window"] = {**moved, "bytes": round(end_B - begin_B)}
+    kept = [*range(0, 14, every), 14]
+    samples["t_ns"] = [samples["t_ns"][n] for n in kept]
+    samples["bytes"] = [[row[n] for n in kept] for row in samples["bytes"]]
+    assert audited((gen, sink)).problems == []
+
+
+def test_times_of_samples_that_run_back_are_a_mismatch():
+    gen, sink = flow()
+    times = sink["samples"]["t_ns"]
+    times[4], times[5] = times[5], times[4]
+    assert audited((gen, sink)).problems == ["forward: the times of the sink's samples run back"]
 
 
 @pytest.mark.parametrize("tcp", [None, {}, {"bytes_acked": None, "bytes_received": None}])
