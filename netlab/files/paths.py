@@ -128,15 +128,15 @@ def study_file(given: str | Path) -> Path:
 def is_stored(study: str | Path) -> bool:
     """True for the file of a study inside results or a bundle: it is data that came with them.
 
-    Results and bundles name it ``study.yml``. Another file beside results, or beside a folder
-    ``runs`` of one's own, is its user's.
+    Results and bundles name it ``study.yml``. A file of another name, beside results or beside a
+    folder ``runs`` of one's own, is its user's.
     """
     file = Path(study).absolute()
     place = file.parent
     if place.parent.name == "campaigns":
         place = place.parent.parent
     stores = (place / "runs", place / "results" / "runs")
-    return file.name == "study.yml" and any(any(runs.glob("*.parquet")) for runs in stores)
+    return file.name == "study.yml" and any(runs.is_dir() for runs in stores)
 
 
 QUICK = "-quick"

@@ -34,7 +34,7 @@ from netlab.report.gate import METHOD
 from netlab.report.page import TEMPLATES, TITLES, Page, free
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.columns import TABLES as RESULT_TABLES
-from netlab.results.frames import write_atomically
+from netlab.results.frames import write_atomically, write_derived
 from netlab.results.store import Store
 from netlab.study.schedule import slug
 from netlab.units import arrows
@@ -255,9 +255,7 @@ def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
     cells = cell_table(measured)
     note("cells.csv", what).write_text(csv_of(cells), "utf-8")
     mixed = cells.select_dtypes("object").columns  # such as a factor that some groups lack
-    cells.astype(dict.fromkeys(mixed, "string")).to_parquet(
-        note("cells.parquet", what), index=False
-    )
+    write_derived(cells.astype(dict.fromkeys(mixed, "string")), note("cells.parquet", what))
     runs = note("runs.parquet", "every run, flagged ones included, units in the metadata")
     write_atomically(measured.runs, runs, RUN_COLUMNS)
     store = Store(measured.results)

@@ -50,9 +50,10 @@ def _environment() -> dict[str, str]:
 
 
 def regular_files(directory: Path) -> tuple[list[Path], list[Path]]:
-    """Regular files below a directory, and what is neither file nor directory; no link is followed.
+    """Regular files below a directory, and what is not one; no link is followed.
 
-    Paths are relative to it. What lies below a ``.git`` would be git's own, and counts as none.
+    Paths are relative to it. What lies below a ``.git`` would be git's own; a name with a line
+    break or of bytes that are not UTF-8 has no address in a site.
     """
     files: list[Path] = []
     others: list[Path] = []
@@ -61,11 +62,12 @@ def regular_files(directory: Path) -> tuple[list[Path], list[Path]]:
         for name in sorted([*folders, *names]):
             path = here / name
             mode = path.lstat().st_mode
-            if name.lower() == ".git" or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            is_own = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+            if name.lower() == ".git" or not is_own or not name.isprintable():
                 others.append(path.relative_to(directory))
             elif stat.S_ISREG(mode):
                 files.append(path.relative_to(directory))
-        folders[:] = [name for name in folders if name.lower() != ".git"]
+        folders[:] = [n for n in folders if n.lower() != ".git" and n.isprintable()]
     return sorted(files), sorted(others)
 
 
@@ -96,14 +98,17 @@ class PagesRepository:
         """Run git without a question; what it prints."""
         settings = [word for item in SETTINGS.items() for word in ("-c", "=".join(item))]
         place = {"GIT_DIR": str(self.scratch / "git"), "GIT_WORK_TREE": str(self.tree)}
-        done = subprocess.run(
-            ["git", *settings, *words],
-            cwd=self.tree,
-            env={**_environment(), **place, "GIT_LITERAL_PATHSPECS": "1"},
-            capture_output=True,
-            check=False,
-            input=data or b"",
-        )
+        try:
+            done = subprocess.run(
+                ["git", *settings, *words],
+                cwd=self.tree,
+                env={**_environment(), **place, "GIT_LITERAL_PATHSPECS": "1"},
+                capture_output=True,
+                check=False,
+                input=data or b"",
+            )
+        except FileNotFoundError:
+            raise NetlabError("git is not installed", code="E-REPORT-024") from None
         if done.returncode:
             complaint = done.stderr.decode("utf-8", "replace").strip()
             raise NetlabError(f"git {words[0]}: {complaint}", code="E-REPORT-016")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -13,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis.measured import trend_of
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, printable
 from netlab.files.reading import read_text
 from netlab.files.writing import scratch, write_text
 from netlab.report.bundle import words_of
@@ -88,8 +89,15 @@ def publish_sites(
     exposed = words_of(None, *(site / part for site in sites for part in (FOLDER, "records")))
     hosts = {name for one in reports for end in ("sender", "receiver") for name in one.runs[end]}
     exposed = replace(exposed, hosts=tuple(sorted(hosts.union(exposed.hosts))))
-    others = [str(site / path) for site in sites for path in regular_files(site)[1]]
-    links = f"; left out, as they are no regular files: {', '.join(others)}" if others else ""
+    if twice := [place for place, n in Counter(one.place for one in reports).items() if n > 1]:
+        reason = f"two reports are of one study and one last run: {', '.join(twice)}; give one"
+        raise BadInput(reason, key="SITES", code="E-REPORT-023")
+    others = [printable(str(site / path)) for site in sites for path in regular_files(site)[1]]
+    links = (
+        f"; left out, as they are not regular files with a printable name: {', '.join(others)}"
+        if others
+        else ""
+    )
     if not agreed(f"the reports expose {exposed} of a network{links}"):
         return ""
     added = {one.place: site for one, site in zip(reports, sites, strict=True)}

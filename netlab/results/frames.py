@@ -153,6 +153,18 @@ def set_aside(path: Path) -> Path:
     return aside
 
 
+def write_derived(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame computed from records as Parquet, with its attributes and the version."""
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    own = {b"netlab.schema_version": str(SCHEMA_VERSION).encode()}
+    own |= {b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}  # as pandas itself writes them
+    pyarrow.parquet.write_table(
+        table.replace_schema_metadata({**(table.schema.metadata or {}), **own}),
+        path,
+        write_page_checksum=True,
+    )
+
+
 def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...]) -> None:
     """Check a frame and write it atomically as Parquet with units in its metadata."""
     table = pyarrow.Table.from_pandas(checked(frame, columns), preserve_index=False)

@@ -232,11 +232,27 @@ def test_a_link_in_a_site_is_named_and_its_target_is_not_published(sites, reposi
     (site / "downloads" / "key.txt").symlink_to(key)
     (site / "ssh").symlink_to(tmp_path)
     os.mkfifo(site / "pipe")
+    (site / "two\nlines.txt").write_text("x")
+    (site / os.fsdecode(b"\xff.txt")).write_text("x")
+    (site / ".gitignore").write_text("*\n")
     done = publish(site, "--to", repository, "--yes")
     assert done.exit_code == 0, done.output
     assert all(name in done.output for name in ("downloads/key.txt", "site/ssh", "site/pipe"))
     shown = files_of(repository)
     assert not any(name.endswith(("key.txt", "/ssh", "/pipe")) for name in shown)
+    assert any(name.endswith("/.gitignore") for name in shown) and "lines.txt" in done.output
+
+
+def test_two_sites_with_one_address_are_refused(sites, repository):
+    done = publish(sites[0], sites[0], "--to", repository, "--yes")
+    assert done.exit_code == 2 and "E-REPORT-023" in done.output
+    assert files_of(repository) == []
+
+
+def test_a_machine_without_git_is_told_so(sites, repository, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    done = publish(sites[0], "--to", repository, "--yes")
+    assert done.exit_code == 1 and "git is not installed" in done.output
 
 
 @pytest.mark.parametrize("words", [("--to=--upload-pack=touch ran",), ("--to", "x", "--branch=-f")])
