@@ -56,6 +56,15 @@ class View:
     def __init__(self, subject: Any):
         self._subject = subject
 
+    def __repr__(self) -> str:
+        """What there is to call, a line each."""
+        members = {name: getattr(type(self), name) for name in dir(type(self)) if name[0] != "_"}
+        first = {
+            name: (made.__doc__ or "").strip().partition("\n")[0] for name, made in members.items()
+        }
+        width = max(map(len, first), default=0)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in first.items())
+
 
 class AnsweredView(Shown, View):
     """A view that shows itself as its answer above its main table."""

@@ -88,7 +88,7 @@ class ResultTables(View):
         "Cells of every group, tuning and MTU by streams: ``goodput`` in MB/s, ``percent`` of the "
         "bus, ``both``, or ``bottleneck``.",
     )
-    factors = made_by(explore.levels)
+    factors = made_by(explore.levels, "Factors that vary, and the levels of each.")
     by_factors = made_by(
         explore.stack, f"{LAID_OUT} ``goodput``, ``percent`` of the bus, or ``both``."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import resources
 
 import pytest
 
@@ -52,3 +53,14 @@ def test_names_are_there_and_load_what_they_need_alone(code, printed):
 def test_another_name_is_an_error_that_names_it():
     with pytest.raises(AttributeError, match="'netlab' has no attribute 'Stody'"):
         netlab.Stody  # noqa: B018
+
+
+def test_charts_and_tables_list_what_they_offer_and_types_are_there():
+    from netlab.face.views import ResultCharts, ResultTables
+
+    for view in (ResultCharts, ResultTables):
+        lines = repr(view(None)).splitlines()
+        offered = [name for name in dir(view) if not name.startswith("_")]
+        assert [line.split()[0] for line in lines] == offered and len(lines) > 3
+        assert all(len(line.split()) > 2 for line in lines), lines
+    assert resources.files("netlab").joinpath("py.typed").is_file()
