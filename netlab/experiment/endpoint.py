@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -356,6 +356,11 @@ def _label(entry: dict) -> str:
     return f"{entry['knob']} {entry['name']}" if entry.get("name") else str(entry["knob"])
 
 
+NO_LINK = ("down", "lowerlayerdown", "dormant")
+RESET_S = 10
+"""Timeout of the link of a card that was reset; a link that stays down is a later error."""
+
+
 def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
     """Facts of a host at an end of a path.
 
@@ -365,6 +370,12 @@ def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
     levels = [level.name for level in study.tunings if level.mtus_B is None]
     records = study.tuning_profile(host.name, levels[0]).records if levels else ()
     facts = host.facts(card)
+    if facts.get("operstate") in NO_LINK:
+        # the revert of the visit before may have reset the card, whose speed is then unknown: the
+        # record would have other conditions than its campaign
+        with suppress(HostError):
+            wait_for_carrier(host, str(facts["interface"]), timeout_s=RESET_S)
+        facts = host.facts(card)
     reading = found_settings.reading(records, str(facts["interface"])) if records else ()
     printed = host.run(reading).stdout if reading else ""
     return {

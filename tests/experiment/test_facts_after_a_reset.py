@@ -1,0 +1,53 @@
+"""Facts of a card that the visit before has reset are read once its link is up again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import campaigns
+
+from netlab.experiment import endpoint
+from netlab.experiment.visit import stable_facts
+
+
+@dataclass
+class Done:
+    exit_status: int = 0
+    stdout: str = ""
+
+
+@dataclass
+class ResettingHost:
+    """Its card has no link until it is waited for."""
+
+    name: str = "left"
+    waits: list[tuple[str, ...]] = field(default_factory=list)
+    comes_back: bool = True
+
+    def facts(self, card: str) -> dict:
+        is_up = bool(self.waits) and self.comes_back
+        known = {"operstate": "up", "link_speed_Mbps": 10000}
+        lost = {"operstate": "down", "link_speed_Mbps": None}
+        return {"interface": card, "kernel": "6.1", **(known if is_up else lost)}
+
+    def run(self, argv, **_options) -> Done:
+        if "carrier" in " ".join(map(str, argv)):
+            self.waits.append(tuple(argv))
+            return Done(0 if self.comes_back else 3)
+        return Done()
+
+
+def facts_of(host: ResettingHost) -> dict:
+    study = campaigns.study(tunings=[{"name": "openlab-2003-full", "mtus_B": [9000]}])
+    return endpoint.facts_of(host, "eth1", study, "p1")
+
+
+def test_the_speed_is_that_of_the_link_that_came_back():
+    host = ResettingHost()
+    assert stable_facts(facts_of(host))["link_speed_Mbps"] == 10000
+    assert len(host.waits) == 1
+
+
+def test_a_link_that_stays_down_is_left_to_the_check_of_the_path():
+    host = ResettingHost(comes_back=False)
+    assert facts_of(host)["operstate"] == "down"
