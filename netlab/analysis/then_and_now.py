@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from netlab import published
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, nominal_level, usable, valid
+from netlab.analysis.cells import CELL_KEYS, LEAST, nominal_level, usable, valid
 from netlab.analysis.effects import CANNOT_TELL, mean_ratio, without_rounds
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, held
 from netlab.analysis.measured import Measured, computed_once
@@ -183,7 +184,30 @@ def verdict(said: str, low: float, high: float, band: float = BAND) -> str:
     return HOLDS if seen == (said,) else CANNOT_TELL
 
 
-def _held(cases: Sequence[tuple[float, Pair]], level: float, band: float) -> dict[str, object]:
+LARGER, SMALLER = "same direction, larger", "same direction, smaller"
+BESIDE = (HOLDS, LARGER, SMALLER, DOES_NOT_HOLD, CANNOT_TELL)
+"""Verdicts on the size of a published step."""
+
+
+def size_verdict(then: float, low: float, high: float, band: float) -> str:
+    """Verdict on a published ratio by the measured interval: its size, not its direction alone.
+
+    It holds if the interval reaches the ratio within its stated fluctuation, and goes nowhere else
+    but in its direction.
+    """
+    if math.isnan(low) or math.isnan(high):
+        return CANNOT_TELL
+    said = side(then, band)
+    first, last = (UPWARDS.index(side(end, band)) for end in (low, high))
+    same = UPWARDS[first : last + 1] == (said,)
+    if low <= then * band and high >= then / band:
+        return HOLDS if same else CANNOT_TELL
+    if said == STAYS or not same:
+        return DOES_NOT_HOLD
+    return LARGER if (low > then * band) == (said == RISES) else SMALLER
+
+
+def _held(cases: Sequence[tuple[float, Pair]], level: float, band: float) -> dict[str, Any]:
     """A published and a measured effect over several cases, with the verdict."""
     then = _geometric_mean([ratio for ratio, _ in cases])
     now = mean_ratio([pair for _, pair in cases], level)
@@ -277,8 +301,7 @@ def summary(compared: pd.DataFrame) -> pd.DataFrame:
 # A measured study beside a published table of the user's own.
 #
 # Cells pair where all columns of the table have the same levels. A step of one factor, all other
-# columns equal, is a finding: it holds or not by the rules above, with the fluctuation that the
-# table states in place of that of 2003.
+# columns equal, is judged by its size, within the fluctuation that the table states.
 
 STEP_COLUMNS = (
     *("factor", "step", "cases", "then_ratio", "then_low", "then_high", "said"),
@@ -317,8 +340,27 @@ def steps_beside(m: Measured) -> pd.DataFrame:
             if cases := _cases(pairs, factor, (a, b), others, goodputs):
                 words = {"factor": factor, "step": f"{level_text(a)} to {level_text(b)}"}
                 figures = _held(cases, nominal_level(m.study), band(table))
+                rounds = max(min(map(len, pair)) for _, pair in cases)
+                interval = (figures["now_low"], figures["now_high"])
+                figures["verdict"] = (
+                    size_verdict(figures["then_ratio"], *interval, band(table))
+                    if rounds >= LEAST
+                    else CANNOT_TELL
+                )
                 rows.append(words | {"cases": len(cases)} | figures)
     return pd.DataFrame.from_records(rows, columns=list(STEP_COLUMNS))
+
+
+def levels_beside(m: Measured) -> str:
+    """Sentence on the measured cells whose goodput is another than the published; empty if none."""
+    pairs, wide = paired(m), band(_table(m))
+    ratios = (pairs["now_MBps"] / pairs["then_MBps"]).dropna()
+    other = ratios[(ratios > wide) | (ratios < 1 / wide)]
+    if other.empty:
+        return ""
+    reach = " to ".join(dict.fromkeys(f"×{end:.2f}" for end in (other.min(), other.max())))
+    number = f"{len(other)} of {len(ratios)} cells"
+    return f"Goodput is at another level than published in {number}, {reach} of it."
 
 
 def _cases(

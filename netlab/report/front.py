@@ -88,6 +88,16 @@ CLAIMS = {
 }
 
 
+SIZES = {
+    HOLDS: "hold here",
+    published_effects.LARGER: "are larger",
+    published_effects.SMALLER: "are smaller in the same direction",
+    DOES_NOT_HOLD: "do not",
+    CANNOT_TELL: "cannot be told",
+}
+"""Of the steps of a published table, whose size is judged."""
+
+
 def measured(m: Measured) -> Sentence:
     """The highest goodput in each direction, and where it was reached."""
     return Sentence(best(m))
@@ -137,12 +147,15 @@ def published_beside(m: Measured) -> Sentence:
     steps = published_effects.steps_beside(m)
     if steps.empty:
         return Sentence("No two comparable cells differ in one factor alone.")
-    return _claims(steps["verdict"], "published steps")
+    levels = published_effects.levels_beside(m)
+    judged = _claims(steps["verdict"], "published steps", SIZES)
+    return Sentence(f"{levels} {judged}".strip())
 
 
-def _claims(verdicts: pd.Series, of: str) -> Sentence:
+def _claims(verdicts: pd.Series, of: str, words: dict[str, str] | None = None) -> Sentence:
     counts = verdicts.value_counts()
-    parts = [f"{counts.get(verdict, 0)} {words}" for verdict, words in CLAIMS.items()]
+    said = CLAIMS if words is None else words
+    parts = [f"{counts.get(verdict, 0)} {each}" for verdict, each in said.items()]
     return Sentence(f"Of {len(verdicts)} {of}, {listed(parts)}.")
 
 

@@ -237,7 +237,8 @@ def steps(m: Measured) -> Table | Sentence:
     ]
     note = (
         f"Geometric means over the cases. ±{table.fluctuation_percent:g} % is allowed on each "
-        f"published cell; the {100 * m.study.confidence:g} % interval of the measured one decides."
+        f"published cell. A step holds if the {100 * m.study.confidence:g} % interval of the "
+        "measured one reaches the published size within that; below three rounds none is judged."
     )
     none = "No two comparable cells differ in one factor alone."
     caption = "Steps of each factor, published and measured"

@@ -1,6 +1,7 @@
 """Findings of 2003 are compared with measured intervals; wide ones cannot tell."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from netlab import published
 from netlab.analysis import then_and_now as tn
 from netlab.analysis.measured import from_frames
 from netlab.files.yaml_file import validated
+from netlab.report import front
 from netlab.report import then_and_now as shown
 from netlab.report.site import BESIDE_A_TABLE, measured_notebooks
 from netlab.study import Study
@@ -281,7 +283,8 @@ def test_each_step_has_a_verdict_by_the_measured_interval(both):
     assert found.loc["mtu_B", "then_ratio"] == pytest.approx(1.2)
     assert found.loc["record_length_B", "then_ratio"] == pytest.approx(1.5)
     assert found.loc["record_length_B", "cases"] == 2
-    assert found.loc["record_length_B", "verdict"] == tn.HOLDS  # 1.5 and 1
+    # measured are 1.5 and 1: the direction is the same, the size is not reached
+    assert found.loc["record_length_B", "verdict"] == tn.SMALLER
     assert found.loc["mtu_B", "verdict"] == tn.DOES_NOT_HOLD  # 1.2 and 0.8
     assert "Steps of each factor" in repr(shown.steps(both))
     assert BESIDE_A_TABLE in measured_notebooks(both), "the report has its page"
@@ -291,3 +294,31 @@ def test_a_table_that_fits_several_cells_says_so(tmp_path):
     found = measured_beside([{"streams": 1, "goodput_MBps": 100.0}], tmp_path)
     assert tn.paired(found).empty and tn.steps_beside(found).empty
     assert "no published cell fits" in repr(shown.cells(found))
+
+
+@pytest.mark.parametrize(
+    ("then", "low", "high", "verdict"),
+    [
+        (1.35, 1.30, 1.40, tn.HOLDS),
+        (1.35, 2.96, 3.03, tn.LARGER),
+        (1.35, 1.08, 1.20, tn.SMALLER),
+        (1.35, 0.90, 1.60, "cannot tell"),
+        (1.35, 0.60, 0.80, tn.DOES_NOT_HOLD),
+        (0.50, 0.20, 0.25, tn.LARGER),
+        (0.50, 0.70, 0.80, tn.SMALLER),
+        (1.00, 0.99, 1.01, tn.HOLDS),
+        (1.00, 1.20, 1.30, tn.DOES_NOT_HOLD),
+        (1.35, float("nan"), float("nan"), "cannot tell"),
+    ],
+)
+def test_a_published_step_is_judged_by_its_size(then, low, high, verdict):
+    """A published ratio of 1.35, measured at 3.0, held by its direction."""
+    assert tn.size_verdict(then, low, high, band=1.062) == verdict
+
+
+def test_another_level_of_goodput_is_said_before_the_steps_and_two_rounds_judge_none(both):
+    said = repr(front.published_beside(both))
+    assert said.startswith("Goodput is at another level than published in ")
+    assert "published steps" in said
+    two = replace(both, runs=both.runs[both.runs["round"] <= 2])
+    assert set(tn.steps_beside(two)["verdict"]) == {"cannot tell"}
