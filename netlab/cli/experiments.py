@@ -499,6 +499,7 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
         "disturbed": bool(disturbed),
         "streams": int(cell["streams"]),
         "runs": len(runs),
+        "valid_runs": int(cell["n_valid"]),
         "warnings": warnings[:MOST_WARNINGS],
         "results": str(results),
     }
@@ -517,6 +518,10 @@ def _in_words(answer: dict[str, Any]) -> str:
         "RTT unknown" if rtt_ms is None else f"RTT {rtt_ms:.3g} ms",
         f"limit {answer['because']}",
     ]
-    disturbed = "; disturbed, without an interval" if answer["disturbed"] else ""
-    head = f"{arrows(answer['group'])}: {', '.join(parts)}{disturbed}"
+    without = ""
+    if answer["disturbed"]:
+        without = "; disturbed, without an interval"
+    elif answer["low_MBps"] is None:
+        without = f"; {answer['valid_runs']} of {answer['runs']} runs valid, without an interval"
+    head = f"{arrows(answer['group'])}: {', '.join(parts)}{without}"
     return "\n".join([head, *(f"  {text}: {remedy}" for text, remedy in answer["warnings"])])
