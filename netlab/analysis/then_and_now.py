@@ -352,7 +352,7 @@ def steps_beside(m: Measured) -> pd.DataFrame:
 
 
 def levels_beside(m: Measured) -> str:
-    """Sentence on the measured cells whose goodput is another than the published; empty if none."""
+    """Words on the measured cells whose goodput is another than the published; empty if none."""
     pairs, wide = paired(m), band(_table(m))
     ratios = (pairs["now_MBps"] / pairs["then_MBps"]).dropna()
     other = ratios[(ratios > wide) | (ratios < 1 / wide)]
@@ -360,7 +360,7 @@ def levels_beside(m: Measured) -> str:
         return ""
     reach = " to ".join(dict.fromkeys(f"×{end:.2f}" for end in (other.min(), other.max())))
     number = f"{len(other)} of {len(ratios)} cells"
-    return f"Goodput is at another level than published in {number}, {reach} of it."
+    return f"Goodput is at another level than published in {number}, {reach} of it"
 
 
 def _cases(

@@ -148,8 +148,8 @@ def published_beside(m: Measured) -> Sentence:
     if steps.empty:
         return Sentence("No two comparable cells differ in one factor alone.")
     levels = published_effects.levels_beside(m)
-    judged = _claims(steps["verdict"], "published steps", SIZES)
-    return Sentence(f"{levels} {judged}".strip())
+    judged = str(_claims(steps["verdict"], "published steps", SIZES))
+    return Sentence(f"{levels}; o{judged[1:]}" if levels else judged)
 
 
 def _claims(verdicts: pd.Series, of: str, words: dict[str, str] | None = None) -> Sentence:
