@@ -105,7 +105,7 @@ def differences(
 
 
 def _of_study(study: Study) -> Iterator[tuple[str, object]]:
-    """What a study asks of its paths and of all its runs, by names with units."""
+    """Settings that a study asks of its paths and of all its runs, by names with units."""
     for name, path in study.paths.items():
         for words, value in _leaves(path.model_dump(mode="json", exclude={"ends"})):
             yield f"path {name}, {words}", value

@@ -57,7 +57,7 @@ class View:
         self._subject = subject
 
     def __repr__(self) -> str:
-        """What there is to call, a line each."""
+        """Names and first lines of the members to call."""
         members = {name: getattr(type(self), name) for name in dir(type(self)) if name[0] != "_"}
         first = {
             name: (made.__doc__ or "").strip().partition("\n")[0] for name, made in members.items()

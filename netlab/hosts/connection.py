@@ -229,7 +229,7 @@ def said_by_ssh(log: str) -> list[str]:
 
 BEGIN = b"netlab: what follows is of the command\n"
 UNSAFE = re.compile(rb"[^ -~]|[\\'!]")
-"""What a login shell may read in another way than sh within single quotes."""
+"""Bytes that a login shell may read in another way than sh within single quotes."""
 
 PRINTED_BYTES = 1 << 16
 

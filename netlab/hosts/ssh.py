@@ -24,19 +24,17 @@ from netlab.hosts.connection import (
 )
 from netlab.hosts.host import Host, Pipe
 
-# Options of ssh.
-
 OWN_OPTIONS = (
     *("BatchMode=yes", "ControlPersist=no", "RemoteCommand=none", "ForkAfterAuthentication=no"),
     *("ClearAllForwardings=yes", "Tunnel=no", "ForwardAgent=no", "ForwardX11=no"),
 )
 """Parts of a user's configuration that are for other uses of `ssh HOST` than commands."""
 UNSAFE_NAME = re.compile(r"[^!-~\x80-\U0010ffff]|['`\"$\\;&<>|(){}]|^-")
-"""What a shell could execute in a ProxyCommand with %h or %r; ssh itself refuses it since 9.6."""
+"""Names that a shell could execute in a ProxyCommand with %h or %r; ssh refuses them since 9.6."""
 
 
 class Resolved:
-    """What `ssh -G` says of a host, and the options for a home that is not the account's.
+    """Configuration of a host from `ssh -G`, and options for a home that is not the account's.
 
     ssh asks the account for the home, not the environment.
     """

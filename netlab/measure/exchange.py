@@ -46,7 +46,7 @@ WINDOW = ("t0_ns", "t1_ns", "bytes")
 
 
 def integers(values: object) -> bool:
-    """Whether this is a list of integers of 64 bits; a boolean is not an integer."""
+    """True for a list of integers of 64 bits; a boolean is not an integer."""
     if not isinstance(values, list) or not set(map(type, values)) <= {int}:
         return False
     most = np.iinfo(np.int64).max
