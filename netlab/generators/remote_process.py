@@ -15,12 +15,13 @@ from netlab.hosts.host import Host
 from netlab.measure.exchange import RunEnd
 
 MAX_OUTPUT_B = 8 << 20
-LISTEN_S = 5.0
+LISTEN_S = 15.0
+"""Time for a program to start and to listen, on a machine that is busy with something else."""
 POLL_S = 0.05
 KILL_S = 2
 """A tool that ignores SIGTERM is killed after this time."""
 
-ENDED_S = 1.0
+ENDED_S = 5.0
 """A tool that accepts no more requests has ended: its exit is read within this time."""
 
 OVERHEAD_S = 10.0
