@@ -27,7 +27,7 @@ bench: setup ## netlab beside iperf3 and whatever else of its kind is installed,
 	@$(NETLAB) bench $(if $(QUICK),--quick)
 
 check: ## lint, types and the quick tests, without root
-	@[ -x $(BIN)/mypy ] || { echo "make setup first: $(BIN) has no mypy" >&2; exit 1; }
+	@[ -x $(BIN)/mypy ] || { echo ".ci/setup dev first: $(BIN) has no mypy" >&2; exit 1; }
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -50,7 +50,8 @@ nightly: ## set up, then virtual machines, other sanitizers, rates, long fuzzing
 poisoned: ## the quick tests as a user with broken results, keys, programs and a German locale
 	@$(BIN)/python tests/poisoned.py
 
-docs: setup ## build the documentation with the API reference: build/docs/docs/index.html
+docs: ## build the documentation with the API reference: build/docs/docs/index.html
+	@.ci/setup docs
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs . build/docs
 	@echo build/docs/docs/index.html
 

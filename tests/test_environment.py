@@ -225,7 +225,7 @@ def set_up(tmp_path):
         (programs / name).write_text(f"#!/bin/sh\n{body}\n")
         (programs / name).chmod(0o755)
 
-    program("uv", 'echo building; echo "with ${UV_PYTHON:-any}"; mkdir -p .venv')
+    program("uv", 'echo building; echo "with ${UV_PYTHON:-any}"; echo "$@"; mkdir -p .venv')
     program("find", "echo pyproject.toml")
     for name in ("cc", "make", "python3", "clang-14"):
         program(name, "exit 0")
@@ -311,6 +311,20 @@ def test_the_set_up_says_before_it_builds_what_will_not_work(set_up, case):
     assert after in rest
     assert ("root" in done.stdout) == (words[0] != 0)
     assert "apt-get" not in done.stdout or set(WHOLE) - set(words)
+
+
+def test_a_study_installs_what_it_needs_and_keeps_what_others_have_installed(set_up, tmp_path):
+    study = set_up(1000, *LAB).stdout
+    assert "--no-default-groups --extra pdf" in study
+    assert "--group" not in study and "fleet" not in study
+    dev = set_up(1000, *LAB, what="dev").stdout
+    assert "--group dev --group docs" in dev and "fleet" not in dev
+    there = tmp_path / "tree" / ".venv" / "bin"
+    there.mkdir(parents=True)
+    for program in ("mypy", "snakemake"):
+        (there / program).touch(0o755)
+    study = set_up(1000, *LAB).stdout
+    assert "--group dev --extra fleet" in study and "--group docs" not in study
 
 
 def test_what_the_lab_and_the_build_need_is_asked_for(set_up):
