@@ -2,6 +2,7 @@
 
 STUDY ?= data/studies/openlab-2003.yml
 PYTEST_ARGS ?=
+JUPYTER_ARGS ?=
 BIN := .venv/bin
 NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
 TESTS = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python tests/run.py
@@ -58,10 +59,11 @@ docs: ## build the documentation with the API reference: build/docs/docs/index.h
 wheel: setup ## build dist/: an sdist and a wheel tagged for the oldest Linux that it runs on
 	@.ci/wheel dist
 
-notebook: setup ## JupyterLab, opened on work/00-start-here.ipynb, a copy that git ignores
+notebook: setup ## JupyterLab in this folder, opened on work/00-start-here.ipynb, a copy that git ignores
 	@$(NETLAB) notebooks work --keep >/dev/null
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/jupyter lab \
-		$(if $(filter 0,$(shell id -u)),--allow-root) work/00-start-here.ipynb
+		--ServerApp.root_dir="$(CURDIR)" --LabApp.default_url=/lab/tree/work/00-start-here.ipynb \
+		$(if $(filter 0,$(shell id -u)),--allow-root) $(JUPYTER_ARGS)
 
 clean: ## remove what was built: .venv, build, dist, site (results stay in data/results)
 	@if [ -x $(BIN)/netlab ]; then $(NETLAB) lab down; fi

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -126,6 +127,14 @@ def test_make_alone_shows_the_help_which_has_every_make_command_of_the_readme():
     named = {name for part in code(README) for name in re.findall(r"\bmake ([a-z]+)", part)}
     assert {"study", "test"} <= named <= targets
     assert targets >= {"help", "notebook", "clean"}
+
+
+def test_make_notebook_opens_the_checkout_with_the_copy_of_the_notebooks_in_it():
+    make = ["make", "--no-print-directory", "-n", "-C", str(ROOT), "notebook"]
+    lines = subprocess.run(make, capture_output=True, text=True, timeout=30, check=True).stdout
+    words = shlex.split(lines.replace("\\\n", " "))
+    assert f"--ServerApp.root_dir={ROOT}" in words
+    assert "--LabApp.default_url=/lab/tree/work/00-start-here.ipynb" in words
 
 
 def code(text: str) -> list[str]:
