@@ -21,4 +21,7 @@ numpydoc_show_class_members = False
 
 html_theme = "pydata_sphinx_theme"
 html_show_sourcelink = False
-html_sidebars = {"docs/index": []}
+html_static_path = ["static"]
+html_css_files = ["netlab.css"]
+html_theme_options = {"navbar_center": []}  # the sidebar has all pages, by subject
+html_sidebars = {"docs/index": [], "**": ["globaltoc.html"]}
