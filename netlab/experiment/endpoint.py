@@ -365,10 +365,9 @@ def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
     """Facts of a host at an end of a path.
 
     Under ``generators`` the version of each that the path's runs need, None without it; under
-    ``found`` the settings that a tuning of the study records, where it leaves the MTU as found.
+    ``found`` the settings found: those that netlab or a tuning of the study records.
     """
-    levels = [level.name for level in study.tunings if level.mtus_B is None]
-    records = study.tuning_profile(host.name, levels[0]).records if levels else ()
+    records = study.settings_read(host.name)
     facts = host.facts(card)
     if facts.get("operstate") in NO_LINK:
         # the revert of the visit before may have reset the card, whose speed is then unknown: the
@@ -376,8 +375,7 @@ def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
         with suppress(HostError):
             wait_for_carrier(host, str(facts["interface"]), timeout_s=RESET_S)
         facts = host.facts(card)
-    reading = found_settings.reading(records, str(facts["interface"])) if records else ()
-    printed = host.run(reading).stdout if reading else ""
+    printed = host.run(found_settings.reading(records, str(facts["interface"]))).stdout
     return {
         **facts,
         "generators": versions(host, study.generators(path)),

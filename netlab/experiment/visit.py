@@ -160,12 +160,8 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
     since a host with two cards has other facts on each.
     """
     hosts = [end.host for end in study.path(visit.link).ends]
-    # A run as found stands only as long as the settings found are the same.
-    settings = {
-        host: {"mtu_B": facts[host].get("mtu_B"), **facts[host].get("found", {})}
-        for host in hosts
-        if visit.mtu_B is None
-    }
+    # a run stands only as long as the settings that its tuning leaves are the same
+    settings = {host: _settings_left(study, visit, host, facts[host]) for host in hosts}
     return {
         **context_known(study, visit),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
@@ -181,6 +177,14 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
     }
 
 
+def _settings_left(study: Study, visit: Visit, host: str, facts: dict) -> dict:
+    """Settings found on a host that the tuning of a visit leaves as they are."""
+    sets = study.tuning_profile(host, visit.tuning).surely_sets()
+    found = {"mtu_B": facts.get("mtu_B"), **facts.get("found", {})}
+    of_mtu = {"mtu", "mtu_B"} if visit.mtu_B is not None else set()
+    return {label: value for label, value in found.items() if label not in sets | of_mtu}
+
+
 def context_known(study: Study, visit: Visit) -> dict:
     """The part of a context that is known without asking a host."""
     hosts = [end.host for end in study.path(visit.link).ends]
@@ -189,7 +193,7 @@ def context_known(study: Study, visit: Visit) -> dict:
         "schema": SCHEMA_VERSION,
         "version": netlab.__version__,
         "agent": core.source_digest(),
-        "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
+        "profiles": {host: profile.content() for host, profile in profiles.items()},
     }
 
 

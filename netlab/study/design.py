@@ -75,7 +75,7 @@ from netlab.study.tunings import (
     contents,
     own_tunings,
 )
-from netlab.tuning.knobs import key
+from netlab.tuning.knobs import HostSetting, key
 from netlab.tuning.profiles import AS_FOUND, Profile, load_profile
 from netlab.units import IPV4_HEADER_B, UDP_HEADER_B
 
@@ -494,6 +494,11 @@ class Study(Model, title="A study"):
         *levels, chosen = (load_profile(self.profile(host, name), own=own) for name in names)
         records = dict.fromkeys(chain.from_iterable(level.records for level in levels))
         return chosen.model_copy(update={"records": tuple(records)})
+
+    def settings_read(self, host: str) -> tuple[HostSetting, ...]:
+        """The settings of a host that are read before it is measured, whatever its tuning."""
+        levels = (self.tuning_profile(host, level.name).records for level in self.tunings[:1])
+        return tuple(dict.fromkeys(chain(load_profile(AS_FOUND).records, *levels)))
 
     def in_lab(self, path: str) -> bool:
         """True if both ends of a path are hosts of the lab, whose link netlab makes."""

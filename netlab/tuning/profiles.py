@@ -86,6 +86,14 @@ class Profile(Frozen):
                 return item.value
         return None
 
+    def surely_sets(self) -> frozenset[str]:
+        """Labels of the settings whose value before the tuning cannot matter.
+
+        Without those that a host may lack: there the value found stays in force.
+        """
+        plain = (item for item in self.items if isinstance(item, Knob) and not item.when_missing)
+        return frozenset(knob.label for knob in plain)
+
     def buffer_clamp_B(self) -> tuple[int | None, int | None]:
         """Largest socket buffers this tuning lets a program request, in bytes.
 

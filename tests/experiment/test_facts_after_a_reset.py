@@ -51,3 +51,13 @@ def test_the_speed_is_that_of_the_link_that_came_back():
 def test_a_link_that_stays_down_is_left_to_the_check_of_the_path():
     host = ResettingHost(comes_back=False)
     assert facts_of(host)["operstate"] == "down"
+
+
+def test_the_settings_found_are_read_for_a_tuning_that_sets_the_mtu():
+    class Host(ResettingHost):
+        def run(self, argv, **_options) -> Done:
+            text = " ".join(map(str, argv))
+            name = "net.ipv4.tcp_congestion_control"
+            return Done(stdout=f"{name}\tbbr\n") if name in text else super().run(argv)
+
+    assert facts_of(Host())["found"] == {"net.ipv4.tcp_congestion_control": "bbr"}

@@ -72,6 +72,38 @@ def test_another_mtu_tool_or_kernel_begins_anew(tmp_path, change):
     assert later.kept == frozenset() and later.store.runs().empty and later.anew
 
 
+TUNED = {"name": "mtu-only", "mtus_B": [1500], "knobs": []}
+SETS_IT = {
+    "name": "bbr",
+    "mtus_B": [1500],
+    "knobs": [{"kind": "sysctl", "name": "net.ipv4.tcp_congestion_control", "value": "bbr"}],
+}
+
+
+@pytest.mark.parametrize(("tuning", "counts"), [(TUNED, False), (SETS_IT, True)])
+def test_a_setting_that_a_tuning_leaves_is_a_condition(tmp_path, tuning, counts):
+    study = campaigns.study(tunings=[tuning])
+    reno, bbr = campaigns.facts("reno"), campaigns.facts("bbr")
+    campaigns.write(opened(tmp_path, reno, study=study), reno)
+    next_day = opened(tmp_path, bbr, minutes=1440, study=study)
+    assert len(next_day.kept) == (12 if counts else 0)
+    assert next_day.anew == ("" if counts else "congestion control reno, now bbr")
+
+
+def test_remarks_of_a_tuning_are_not_conditions(tmp_path):
+    facts = campaigns.facts()
+    plain = {"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": 1}
+    campaigns.write(opened(tmp_path, facts, study=campaigns.study(tunings=[tuned(plain)])), facts)
+    same = campaigns.study(tunings=[{**tuned({**plain, "note": "n", "source": "s"}), "label": "l"}])
+    assert len(opened(tmp_path, facts, minutes=1, study=same).kept) == 12
+    other = campaigns.study(tunings=[tuned({**plain, "value": 0})])
+    assert opened(tmp_path, facts, minutes=2, study=other).kept == frozenset()
+
+
+def tuned(knob: dict) -> dict:
+    return {"name": "mine", "mtus_B": [1500], "knobs": [knob]}
+
+
 def test_bbr_reno_and_bbr_again_reports_bbr(tmp_path):
     for at, name in enumerate(("bbr", "reno", "bbr")):
         facts = campaigns.facts(name)
