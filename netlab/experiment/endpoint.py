@@ -30,10 +30,9 @@ from netlab.lab.topology import addresses, interfaces
 from netlab.notebooks.progress import note
 from netlab.study import Group, Study
 from netlab.study.factors import path_of_link
-from netlab.tuning import plan as found_settings
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
-from netlab.tuning.session import AFTERWARDS, TuningSession
+from netlab.tuning.session import AFTERWARDS, TuningSession, reading, values_read
 
 # The hosts of a study, over SSH or in a lab, and their addresses on a path.
 
@@ -361,7 +360,12 @@ RESET_S = 10
 """Timeout of the link of a card that was reset; a link that stays down is a later error."""
 
 
-def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
+def _agent(host: Host) -> str:
+    """Path of the agent on a host, which is pushed if it lacks it."""
+    return push_agent(host, core.gensink_path(), source_dir=core.source_dir())
+
+
+def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dict:
     """Facts of a host at an end of a path.
 
     Under ``generators`` the version of each that the path's runs need, None without it; under
@@ -375,11 +379,12 @@ def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
         with suppress(HostError):
             wait_for_carrier(host, str(facts["interface"]), timeout_s=RESET_S)
         facts = host.facts(card)
-    printed = host.run(found_settings.reading(records, str(facts["interface"]))).stdout
+    named = str(facts["interface"])
+    printed = host.run(reading(binary, records, named)).stdout
     return {
         **facts,
         "generators": versions(host, study.generators(path)),
-        "found": found_settings.parsed(printed),
+        "found": values_read(printed, records, named, host=host.name),
     }
 
 
@@ -393,8 +398,8 @@ def open_endpoints(
     """
 
     def prepared(host: Host) -> tuple[dict, str]:
-        facts = facts_of(host, interface(study, path, host.name), study, path)
-        return facts, push_agent(host, core.gensink_path(), source_dir=core.source_dir())
+        binary = _agent(host)
+        return facts_of(host, interface(study, path, host.name), study, path, binary), binary
 
     names = [end.host for end in study.path(path).ends]
     hosts = open_hosts(study, names, lab)
@@ -469,8 +474,9 @@ def host_facts(
     ends = {link: [end.host for end in study.path(link).ends] for link in used}
 
     def of(host: str) -> dict[str, dict]:
+        binary = _agent(hosts[host])
         return {
-            link: facts_of(hosts[host], interface(study, link, host), study, link)
+            link: facts_of(hosts[host], interface(study, link, host), study, link, binary)
             for link in used
             if host in ends[link]
         }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -13,12 +12,10 @@ from typing import Any
 from netlab.errors import TuningError
 from netlab.tuning.knobs import (
     HOSTWIDE,
-    IN_SYSFS,
     IRQ_WORDS,
     MOST,
     RESOLVED,
     Choice,
-    HostSetting,
     Knob,
     KnobOption,
     cpu_list,
@@ -197,36 +194,6 @@ def plan_html(changes: Iterable[Change]) -> str:
     return (
         '<pre class="netlab-tuning-plan" style="word-break:normal">' + "\n".join(spans) + "</pre>"
     )
-
-
-# Settings of a host that need no tool to read: sysctls and files of the interface.
-
-_OF_INTERFACE = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
-
-
-def reading(settings: Iterable[HostSetting], interface: str) -> tuple[str, ...]:
-    """Command that prints label, tab and value of each setting that a file has."""
-    files = ((setting.label, _file(setting, interface)) for setting in settings)
-    pairs = " ".join(shlex.quote(f"{label}\t{file}") for label, file in files if file)
-    script = (
-        f"for pair in {pairs}; do "
-        'file=${pair#*\t}; [ -r "$file" ] && printf "%s\\t" "${pair%%\t*}" && cat "$file"; '
-        "done; :"
-    )
-    return ("sh", "-c", script)
-
-
-def _file(setting: HostSetting, interface: str) -> str | None:
-    if setting.kind == "sysctl":
-        # as in sysctl(8): a slash stands for a dot inside of a name
-        return f"/proc/sys/{str(setting.name).translate(str.maketrans('./', '/.'))}"
-    name = setting.name if setting.kind in IN_SYSFS else _OF_INTERFACE.get(setting.kind)
-    return f"/sys/class/net/{interface}/{name}" if name else None
-
-
-def parsed(text: str) -> dict[str, str]:
-    lines = (line.partition("\t") for line in text.splitlines() if "\t" in line)
-    return {label: " ".join(value.split()) for label, _, value in lines}
 
 
 # Settings of which a host has many: the governor of a CPU, the CPUs of an interrupt of a card.

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from netlab.errors import BadInput, TuningError, shown
+from netlab.files.writing import parse_json
 from netlab.tuning.knobs import HOSTWIDE, MOST, HostSetting, Knob
 from netlab.tuning.plan import (
     MEMBERED,
@@ -198,6 +199,63 @@ class Requests:
                 return answers
 
 
+def _read(requests: Requests, setting: HostSetting, interface: str) -> dict[str, Any]:
+    words = knob_words(setting, interface)
+    if setting.kind not in MEMBERED:
+        return requests.ask("read", **words)[-1]
+    listed = requests.ask("list", **{**words, "name": None})[-1]
+    value = value_text(listed) if listed["supported"] else None
+    return {**listed, "name": setting.name, "value": value}
+
+
+def reading(binary: str, settings: Iterable[HostSetting], interface: str) -> tuple[str, ...]:
+    """Command that answers for several settings in one exchange, and changes none."""
+    lines = []
+    for setting in settings:
+        words = knob_words(setting, interface)
+        membered = setting.kind in MEMBERED
+        lines.append(
+            request_line("list", **{**words, "name": None})
+            if membered
+            else request_line("read", **words)
+        )
+    return ("sh", "-c", 'printf "%s\\n" "$@" | "$0" tune', binary, *lines)
+
+
+def values_read(
+    printed: str, settings: Iterable[HostSetting], interface: str, *, host: str = ""
+) -> dict[str, str]:
+    """Values by label from what :func:`reading` printed; without settings that a host lacks."""
+    requests = Requests(_Printed(printed))
+    values = {}
+    try:
+        requests.ready()
+        for setting in settings:
+            answer = _read(requests, setting, interface)
+            if answer["supported"] and answer["value"] is not None:
+                values[setting.label] = answer["value"]
+    except TuningError as error:
+        message = f"{host}: its settings cannot be read: {error}"
+        raise TuningError(message, code="E-TUNING-020") from error
+    return values
+
+
+class _Printed:
+    """Channel whose answers came all at once."""
+
+    def __init__(self, text: str):
+        self._lines = iter(text.splitlines())
+
+    def send(self, line: str) -> None:
+        return
+
+    def receive(self, timeout_s: float) -> dict[str, Any]:
+        line = next(self._lines, None)
+        if line is None:
+            raise EOFError("an answer is missing")
+        return parse_json(line)
+
+
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
 _LEFT = {"failed", "absent"}
 """A knob that a revert did not restore; it stays in the host's journal."""
@@ -278,12 +336,7 @@ class TuningSession:
         return not self.profile.items and self.mtu_B is None and not self._extra
 
     def read(self, knob: HostSetting) -> dict[str, Any]:
-        words = knob_words(knob, self.interface)
-        if knob.kind not in MEMBERED:
-            return self._requests.ask("read", **words)[-1]
-        listed = self._listed(words)
-        value = value_text(listed) if listed["supported"] else None
-        return {**listed, "name": knob.name, "value": value}
+        return _read(self._requests, knob, self.interface)
 
     def _listed(self, words: dict[str, str | None]) -> dict[str, Any]:
         return self._requests.ask("list", **{**words, "name": None})[-1]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 import campaigns
+import pytest
 
+from netlab.errors import TuningError
 from netlab.experiment import endpoint
 from netlab.experiment.visit import stable_facts
 
@@ -34,12 +37,21 @@ class ResettingHost:
         if "carrier" in " ".join(map(str, argv)):
             self.waits.append(tuple(argv))
             return Done(0 if self.comes_back else 3)
-        return Done()
+        asked = (
+            [line.split() for line in argv[4:]] if argv[-1].startswith(("read ", "list ")) else []
+        )
+        words = [dict(pair.split("=") for pair in line[1:]) for line in asked]
+        answers = [self.answer(each) for each in words]
+        return Done(stdout="\n".join(map(json.dumps, [{"event": "ready"}, *answers])))
+
+    def answer(self, asked: dict[str, str]) -> dict:
+        value = {"net.ipv4.tcp_congestion_control": "bbr", "tso": "on"}.get(asked.get("name", ""))
+        return {"event": "value", "value": value, "supported": value is not None, "reason": None}
 
 
 def facts_of(host: ResettingHost) -> dict:
     study = campaigns.study(tunings=[{"name": "openlab-2003-full", "mtus_B": [9000]}])
-    return endpoint.facts_of(host, "eth1", study, "p1")
+    return endpoint.facts_of(host, "eth1", study, "p1", "gensink")
 
 
 def test_the_speed_is_that_of_the_link_that_came_back():
@@ -54,10 +66,17 @@ def test_a_link_that_stays_down_is_left_to_the_check_of_the_path():
 
 
 def test_the_settings_found_are_read_for_a_tuning_that_sets_the_mtu():
+    """Those of the card, too, which no file has."""
+    found = facts_of(ResettingHost())["found"]
+    assert found == {"net.ipv4.tcp_congestion_control": "bbr", "feature tso": "on"}
+
+
+@pytest.mark.parametrize("printed", ["", '{"event": "ready"}', '{"event": "ready"}\nno', "[]"])
+def test_a_host_whose_settings_cannot_be_read_is_named(printed):
     class Host(ResettingHost):
         def run(self, argv, **_options) -> Done:
-            text = " ".join(map(str, argv))
-            name = "net.ipv4.tcp_congestion_control"
-            return Done(stdout=f"{name}\tbbr\n") if name in text else super().run(argv)
+            return Done(stdout=printed) if argv[-1].startswith("read ") else super().run(argv)
 
-    assert facts_of(Host())["found"] == {"net.ipv4.tcp_congestion_control": "bbr"}
+    with pytest.raises(TuningError, match="left: its settings cannot be read") as caught:
+        facts_of(Host())
+    assert caught.value.code == "E-TUNING-020"

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 
 import pytest
 
+from netlab import core
 from netlab.errors import BadInput, TuningError
-from netlab.tuning.knobs import Knob
+from netlab.tuning.knobs import HostSetting, Knob
 from netlab.tuning.profiles import load_profile
-from netlab.tuning.session import Requests, TuneFault, TuningSession, request_line
+from netlab.tuning.session import (
+    Requests,
+    TuneFault,
+    TuningSession,
+    reading,
+    request_line,
+    values_read,
+)
 from tests.tuning.test_profiles import OPENLAB
 
 QUEUE = Knob(kind="txqueuelen", value=10000, source="SLAC")
@@ -258,3 +267,16 @@ def test_a_difference_of_the_host_that_remains_is_a_conflict(namespace):
     assert re.fullmatch(
         r"not restored: route 10\.10\.0\.0/16 .*, was .*, is absent", conflict["reason"]
     )
+
+
+def test_settings_are_read_at_once_without_a_session(namespace):
+    """As a session reads them one by one, those of the card included."""
+    records = load_profile("as-found").records
+    argv = reading(str(core.gensink_path()), records, "v0")
+    values = values_read(namespace.sh(shlex.join(argv)), records, "v0")
+    with session(ungreeted(namespace), "as-found", None) as found:
+        assert values == {
+            HostSetting(kind=one["knob"], name=one["name"]).label: one["value"]
+            for one in found.result.found
+        }
+    assert {"net.ipv4.tcp_congestion_control", "feature gro"} <= values.keys()

@@ -1,0 +1,59 @@
+"""Settings of hosts that change between runs of a study, and change back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from faults.site import Site, run
+
+from netlab.results.store import Store
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Iterator[Site]:
+    with Site(tmp_path_factory.mktemp("changing")) as site:
+        yield site
+
+
+def netlab(site: Site, *words: str) -> str:
+    """Output and complaint of a command that succeeds."""
+    process = site.start(*words)
+    out, complaint = process.communicate(timeout=240)
+    assert process.returncode == 0, out + complaint
+    return out + complaint
+
+
+CHANGES = {
+    "sysctl": (
+        "sysctl -qw net.ipv4.tcp_congestion_control={}",
+        "bbr",
+        "reno",
+        "congestion control",
+    ),
+    "card": ("ethtool -K data0 gso {}", "off", "on", "feature gso"),
+}
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_a_setting_that_the_tuning_leaves_as_found_is_a_condition(site, changed):
+    """The tuning sets the MTU and one sysctl; the others are the host's own."""
+    command, first, second, label = CHANGES[changed]
+    results = site.state / changed
+    words = (str(site.study), "--rounds", "2", "--seconds", "0.3", "--results", str(results))
+
+    def measured(value: str) -> str:
+        for name in ("a", "b"):
+            run(*site.inside(name, *command.format(value).split()))
+        return netlab(site, "run", *words)
+
+    assert "records made before" not in measured(first)
+    second_day = measured(second)
+    assert f"records made before do not count: {label} {first}, now {second}" in second_day
+    store = Store(results)
+    assert store.runs()["campaign"].nunique() == 1 and len(store.runs(superseded=True)) == 4
+    before = len(store.parts())
+    assert "2 kept from before" in measured(first)
+    assert len(store.parts()) == before
+    shown = netlab(site, "results", "show", str(results))
+    assert f"under other settings: {label} {second}, 2 runs; not counted" in shown
