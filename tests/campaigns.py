@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import synthetic
 
+from netlab import core
 from netlab.experiment.campaign import CampaignRecord
-from netlab.experiment.visit import context_of
+from netlab.experiment.conditions import context_of
 from netlab.files.yaml_file import validated
 from netlab.study import Study
 from netlab.study.schedule import Visit, provenance_key, visits
+from netlab.version import version
 
 Facts = dict[str, dict[str, dict]]
 HOST = {"kernel": "6.1", "cpu_model": "Some CPU", "mtu_B": 1500, "generators": {"netlab": "1"}}
@@ -89,6 +92,7 @@ def write(
         part = part.assign(
             provenance_key=part["run_id"].map(keys).astype("string"),
             campaign=record.log.campaign,
+            provenance=provenance_of(of[visit.link]),
             flags="",
             **columns,
         ).reset_index(drop=True)
@@ -96,6 +100,18 @@ def write(
         record.store.write(record.new_part(visit), part, samples)
         written |= set(zip(part["run_id"], part["provenance_key"], strict=True))
     return written
+
+
+def provenance_of(ends: Mapping[str, dict]) -> str:
+    """What a run's record says of hosts with these facts."""
+    return json.dumps(
+        {
+            "netlab": version(),
+            "agent": core.source_digest(),
+            "hosts": ends,
+            **{"emulated_with": None, "task_group": None, "user_namespace": False},
+        }
+    )
 
 
 def keys_of(of: Study, visit: Visit, ends: Mapping[str, dict]) -> dict[str, str]:

@@ -250,13 +250,16 @@ class BlockSearch:
 
     def __call__(self, context: dict, measure: Callable[[Run], dict]) -> None:
         for run in self.visit.runs:
-            take = partial(self._taken, context, measure)
+            cell_key = provenance_key(self.study, self.visit, run, context)
+            take = partial(self._taken, context, measure, cell_key)
             self.rows += CellSearch(self.study, run, self.goals, take).rows()
 
-    def _taken(self, context: dict, measure: Callable[[Run], dict], run: Run) -> dict:
+    def _taken(
+        self, context: dict, measure: Callable[[Run], dict], cell_key: str, run: Run
+    ) -> dict:
         """The record of a trial: the stored one, if it was made under the same conditions."""
         key = provenance_key(self.study, self.visit, run, context)
-        self.record.expect(run.run_id, key)
+        self.record.expect(run.run_id, key, cell_key=cell_key)
         stored = self._valid.get((key, run.run_id))
         if stored is not None:
             return stored

@@ -19,9 +19,10 @@ from netlab.autotune.request import (
 )
 from netlab.autotune.search import Search, SearchResult
 from netlab.errors import NetlabError, RunError
+from netlab.experiment.conditions import stable_facts
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab, tuned_ends
 from netlab.experiment.trial import Emulation, core_run, link_MBps, measured, run_of, setting_of
-from netlab.experiment.visit import LoadReader, stable_facts, wait_until_quiet
+from netlab.experiment.visit import LoadReader, wait_until_quiet
 from netlab.generators import TrialResult
 from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
 from netlab.study import Group, Study, Timing

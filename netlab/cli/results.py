@@ -95,15 +95,20 @@ def prune_command(results: str, yes: bool) -> None:
 def repair_command(results: str) -> None:
     """Rename damaged files of RESULTS, so that what they held is measured again.
 
-    Each then lies beside the others as FILE.damaged.
+    Each then lies beside the others as FILE.damaged. A campaign's lost conditions.json is made
+    again from the facts that its records hold.
     """
     from netlab.experiment.campaign import exclusive
+    from netlab.experiment.conditions import rebuild
     from netlab.results.store import Store
 
     directory = _directory(results)
     with exclusive(directory):
         for path, aside in Store(directory).repair().items():
             click.echo(printable(f"{path.relative_to(directory)} -> {aside.name}"))
+        for path, conditions in rebuild(directory).items():
+            made = f"made again, of {len(conditions.keys)} cells"
+            click.echo(printable(f"{path.relative_to(directory)}: {made}"))
 
 
 def _directory(given: str) -> Path:

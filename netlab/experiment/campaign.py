@@ -25,10 +25,10 @@ from netlab import core
 from netlab.analysis.cells import valid
 from netlab.errors import BadInput, NetlabError
 from netlab.experiment.adaptive import Look, disturbed, failed, held_up, look, next_lot
+from netlab.experiment.conditions import conditions_of
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.path import contradiction
 from netlab.experiment.progress import RunDone, Watcher
-from netlab.experiment.visit import context_known, context_of
 from netlab.files import paths
 from netlab.files.reading import open_regular
 from netlab.files.writing import take
@@ -41,7 +41,7 @@ from netlab.study import Study
 from netlab.study.factors import Levels
 from netlab.study.file import freeze, frozen_text
 from netlab.study.groups import chosen_outer
-from netlab.study.schedule import Visit, cell_of, provenance_key, rounds, run_s, visits
+from netlab.study.schedule import Visit, cell_of, rounds, run_s, visits
 from netlab.version import version
 
 if TYPE_CHECKING:
@@ -74,11 +74,15 @@ class CampaignRecord:
         self._parts.add(name)
         return name
 
-    def expect(self, run_id: str, key: str) -> None:
-        """Plan a run that the schedule does not have: records of it count if they have the key."""
-        if self.conditions.keys.get(run_id) != key:
-            keys = {**self.conditions.keys, run_id: key}
-            self.conditions = replace(self.conditions, keys=keys)
+    def expect(self, run_id: str, key: str, *, cell_key: str) -> None:
+        """Plan a run that the schedule does not have: records of it count if they have the key.
+
+        It stands while its cell, whose key is given, is measured under these conditions.
+        """
+        trials = self.conditions.trials.get(cell_key, {})
+        if trials.get(run_id) != key:
+            changed = {**self.conditions.trials, cell_key: {**trials, run_id: key}}
+            self.conditions = replace(self.conditions, trials=changed)
             results_store.write_conditions(self.directory, self.log.campaign, self.conditions)
 
     def note_look(self, look: dict[str, int]) -> None:
@@ -135,7 +139,7 @@ def open_record(
     last = results_store.latest(directory)
     log = results_store.read_log(directory, last) if last is not None else None
     before = results_store.read_conditions(directory, last)
-    conditions = _conditions(study, facts, lab, outer, before or Conditions())
+    conditions = conditions_of(study, facts, lab, outer, before or Conditions())
     changed = before is None or any(
         before.keys.get(cell, now_key) != now_key for cell, now_key in conditions.keys.items()
     )
@@ -151,6 +155,7 @@ def open_record(
             study=study.name,
             study_digest=study.digest(),
             version=version(),
+            rule="conditions",
         )
         freeze(study, results_store.folder(directory, log.campaign))
     # first, since a campaign without conditions is read as one of an older netlab
@@ -178,31 +183,6 @@ def open_visit(
     facts = host_facts(study, lab=lab, only=visit.link)
     record = open_record(study, directory, facts, lab, outer=visit.outer)
     return record, visit.only({run.run_id for run in visit.runs} - record.kept)
-
-
-def _conditions(
-    study: Study,
-    facts: dict[str, dict[str, dict]],
-    lab: Lab | None,
-    outer: Levels,
-    before: Conditions,
-) -> Conditions:
-    """Conditions of every block: as found now, else as they were last found."""
-    contexts: dict[str, dict] = {}
-    keys: dict[str, str] = {}
-    for visit in rounds(study)[0]:
-        if visit.outer == outer and visit.link in facts:
-            context = context_of(study, visit, facts[visit.link], lab)
-            context = json.loads(json.dumps(context))  # as it is read again
-        elif visit.block_id in before.contexts:
-            context = {**before.contexts[visit.block_id], **context_known(study, visit)}
-        else:
-            continue
-        contexts[visit.block_id] = context
-        keys |= {run.cell_id: provenance_key(study, visit, run, context) for run in visit.runs}
-    # runs that a search planned stand with the conditions of their blocks
-    own = {run: key for run, key in before.keys.items() if contexts == before.contexts}
-    return Conditions(contexts, {**own, **keys})
 
 
 def _digest(content: object) -> str:

@@ -10,9 +10,8 @@ from functools import partial
 
 import pandas as pd
 
-import netlab
-from netlab import core
 from netlab.errors import HostError, NetlabError, RunError, TuningError
+from netlab.experiment.conditions import context_of
 from netlab.experiment.endpoint import Endpoint, open_endpoints, tuned_ends
 from netlab.experiment.path import Copies
 from netlab.experiment.progress import RunDone
@@ -26,7 +25,7 @@ from netlab.measure.flags import ForeignLoad, load_of, own_processes
 from netlab.measure.ledger import one_machine
 from netlab.measure.record import others_load, own_us
 from netlab.notebooks.progress import WAITED, announce, note
-from netlab.results.columns import SCHEMA_VERSION, TABLES
+from netlab.results.columns import TABLES
 from netlab.results.frames import frame_of, joined
 from netlab.results.store import Store
 from netlab.study import Noise, Study
@@ -136,13 +135,6 @@ MAX_FAILURES = 3
 
 SAMPLES = tuple(table for table in TABLES if table != "runs")
 
-STABLE_FACTS = (
-    *("kernel", "machine", "cpu_model", "cpus", "governor"),
-    *("nic_driver", "nic_driver_version", "nic_firmware", "link_speed_Mbps"),
-    *("pci_vendor", "pci_device", "bus_width", "bus_speed"),
-    *("bus_slot_speed", "bus_pci_x_bits"),
-)
-
 
 @dataclass
 class VisitResult:
@@ -151,55 +143,6 @@ class VisitResult:
     diffs: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     unsupported: list[dict] = field(default_factory=list)
     conflicts: list[dict] = field(default_factory=list)
-
-
-def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | None) -> dict:
-    """Conditions of a visit that its study does not fix: versions, machines, settings found.
-
-    With the factors of a run they make its key. `facts` are those of the ends of the visit's link,
-    since a host with two cards has other facts on each.
-    """
-    hosts = [end.host for end in study.path(visit.link).ends]
-    # a run stands only as long as the settings that its tuning leaves are the same
-    settings = {host: _settings_left(study, visit, host, facts[host]) for host in hosts}
-    return {
-        **context_known(study, visit),
-        "hosts": {host: stable_facts(facts[host]) for host in hosts},
-        "emulated_with": None if lab is None else lab.emulated_with(visit.link),
-        "task_group": None if lab is None else lab.task_group,
-        # absent otherwise, so that the runs of other labs stand
-        **({"user_namespace": True} if lab is not None and lab.user_namespace else {}),
-        "found": settings,
-        "generators": {
-            name: {host: facts[host]["generators"][name] for host in hosts}
-            for name in study.generators(visit.path)
-        },
-    }
-
-
-def _settings_left(study: Study, visit: Visit, host: str, facts: dict) -> dict:
-    """Settings found on a host that the tuning of a visit leaves as they are."""
-    sets = study.tuning_profile(host, visit.tuning).surely_sets()
-    found = {"mtu_B": facts.get("mtu_B"), **facts.get("found", {})}
-    of_mtu = {"mtu", "mtu_B"} if visit.mtu_B is not None else set()
-    return {label: value for label, value in found.items() if label not in sets | of_mtu}
-
-
-def context_known(study: Study, visit: Visit) -> dict:
-    """The part of a context that is known without asking a host."""
-    hosts = [end.host for end in study.path(visit.link).ends]
-    profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
-    return {
-        "schema": SCHEMA_VERSION,
-        "version": netlab.__version__,
-        "agent": core.source_digest(),
-        "profiles": {host: profile.content() for host, profile in profiles.items()},
-    }
-
-
-def stable_facts(facts: dict) -> dict:
-    """Facts of a host that a result depends on: without load, free space and uptime."""
-    return {name: facts.get(name) for name in STABLE_FACTS}
 
 
 def run_visit(

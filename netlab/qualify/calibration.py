@@ -18,9 +18,9 @@ import pandas as pd
 from netlab import core
 from netlab.analysis import trust
 from netlab.errors import RunError
+from netlab.experiment.conditions import stable_facts
 from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.experiment.trial import Emulation, core_run, measured, request_of, side_of
-from netlab.experiment.visit import stable_facts
 from netlab.files.tables import Table
 from netlab.files.writing import write_json
 from netlab.generators.remote_process import difference, snapshot

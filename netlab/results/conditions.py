@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from netlab.errors import NetlabError
 from netlab.results import store as results_store
 from netlab.results.store import Conditions, Store, campaign_of
 
@@ -112,14 +113,20 @@ def left_out(store: Store, campaign: str | None) -> tuple[LeftOut, ...]:
     other = other[~other["part"].str.startswith(results_store.IMPORTED)]
     found = []
     for origin, rows in other.groupby(other["part"].astype(str).map(campaign_of), sort=True):
-        of = results_store.read_conditions(store.directory, str(origin) or None)
-        if origin == campaign:
-            text = "changed while the campaign was measured"
-        elif of is None:
-            text = "those of an older netlab"
-        else:
-            text = listed([one.as_before() for one in differing(of, now)])
-            text = text or "another study file"
+        text = "changed while the campaign was measured"
+        if origin != campaign:
+            text = _of_another(store, str(origin), now)
         first = pd.Timestamp(rows["started_at"].min()).to_pydatetime()
         found.append(LeftOut(str(origin), first, int(rows["run_id"].nunique()), text))
     return tuple(found)
+
+
+def _of_another(store: Store, campaign: str, now: Conditions) -> str:
+    """Differences of another campaign's conditions, in words."""
+    try:
+        before = results_store.read_conditions(store.directory, campaign or None)
+    except NetlabError:
+        return "unknown (its conditions.json is lost)"
+    if before is None:
+        return "those of an older netlab"
+    return listed([one.as_before() for one in differing(before, now)]) or "another study file"

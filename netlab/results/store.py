@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,8 @@ class CampaignLog:
     version: str
     adopted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Records of earlier campaigns that count, by part; of a campaign without conditions."""
+    rule: Literal["campaign", "conditions"] = "campaign"
+    """Records count by campaign, as of an older netlab, or by their conditions."""
     looks: tuple[dict, ...] = ()
     contradictions: Mapping[str, str] = field(default_factory=dict)
 
@@ -65,12 +68,17 @@ class Conditions:
     contexts: Mapping[str, dict] = field(default_factory=dict)
     """Of each block whose hosts were asked: versions, machines and settings found."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Provenance key of each cell of these blocks, and of runs that have one of their own."""
+    """Provenance key of each cell of these blocks."""
+    trials: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By the key of a cell, the runs that a search planned in it, with the key of each."""
 
     def planned(self, run_ids: pd.Series) -> pd.Series:
         """The key that each run has to have; missing for a run that is not planned."""
-        of_cells = run_ids.str.rpartition("@")[0] if len(run_ids) else run_ids
-        return run_ids.map(self.keys).fillna(of_cells.map(self.keys))
+        of_trials: dict[str, str] = {}
+        for cell_key in self.keys.values():
+            of_trials |= self.trials.get(cell_key, {})
+        wanted = [of_trials.get(run) or self.keys.get(run.rpartition("@")[0]) for run in run_ids]
+        return pd.Series(wanted, run_ids.index, dtype="string")
 
 
 _LOG = TypeAdapter(CampaignLog)
@@ -131,21 +139,33 @@ def write_log(directory: Path, log: CampaignLog) -> None:
     write_text(path, json.dumps(vars(log), indent=1) + "\n")
 
 
+def conditions_file(directory: Path, campaign: str) -> Path:
+    return folder(directory, campaign) / CONDITIONS
+
+
 def read_conditions(directory: Path, campaign: str | None) -> Conditions | None:
     """Conditions of a campaign; None of one that an older netlab measured."""
-    path = folder(directory, campaign or "") / CONDITIONS
-    if campaign is None or not path.is_file():
+    if campaign is None or not (folder(directory, campaign) / "campaign.json").is_file():
         return None
+    path, remedy = conditions_file(directory, campaign), "`netlab results repair` makes it again"
+    if not path.exists():
+        if read_log(directory, campaign).rule == "campaign":
+            return None
+        reason = f"{printable(str(path))} is missing; {remedy} from the records"
+        raise NetlabError(reason, code="E-RESULTS-026")
     try:
-        return _CONDITIONS.validate_python(read_json(path))
+        content = read_json(path)
+        if not {"contexts", "keys"} <= content.keys():
+            raise ValueError("has no contexts or no keys")
+        return _CONDITIONS.validate_python(content)
     except (OSError, ValueError) as error:
         reason = f"{printable(str(path))} cannot be read as conditions: {why(error)[:300]}"
-        raise NetlabError(reason, code="E-RESULTS-025") from None
+        raise NetlabError(f"{reason}; {remedy} from the records", code="E-RESULTS-025") from None
 
 
 def write_conditions(directory: Path, campaign: str, conditions: Conditions) -> None:
     """Write ``conditions.json``, atomically."""
-    path = folder(directory, campaign) / CONDITIONS
+    path = conditions_file(directory, campaign)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(vars(conditions), sort_keys=True) + "\n")
 
@@ -263,9 +283,16 @@ class Store:
 
         Some columns only, if they are named: a tenth of them takes a third of the time.
         """
-        frame = self._parts("runs", self.parts(block_id), {*only, *COUNTING} if only else ())
-        frame = frame.sort_values(["started_at", "order"], ignore_index=True)
+        frame = self._by_start(self.parts(block_id), {*only, *COUNTING} if only else ())
         return frame.assign(superseded=~self._counts(frame, campaign))
+
+    def made_by(self, campaign: str) -> pd.DataFrame:
+        """Runs that a campaign measured, whether they count or not, by start."""
+        return self._by_start([part for part in self.parts() if campaign_of(part) == campaign])
+
+    def _by_start(self, parts: Iterable[str], only: Collection[str] = ()) -> pd.DataFrame:
+        frame = self._parts("runs", parts, only)
+        return frame.sort_values(["started_at", "order"], ignore_index=True)
 
     def _counts(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
         """Mask of the records that count, in the order of their start."""

@@ -10,7 +10,7 @@ import pytest
 
 from netlab.errors import TuningError
 from netlab.experiment import endpoint
-from netlab.experiment.visit import stable_facts
+from netlab.experiment.conditions import stable_facts
 
 
 @dataclass

@@ -309,7 +309,7 @@ def test_the_commands_list_and_show(store):
         (f"intervals/{SECOND}~b@r1.parquet", 0),
         (f"notebooks/{SECOND}~b@r1.ipynb", 0),
         (f"campaigns/{SECOND}/campaign.json", 1),
-        (f"campaigns/{SECOND}/conditions.json", 0),
+        (f"campaigns/{SECOND}/conditions.json", 1),
     ],
 )
 def test_a_fifo_in_results_blocks_no_command(store, name, exit_code):

@@ -21,8 +21,8 @@ from netlab.experiment.campaign import (
     open_visit,
     run_study,
 )
+from netlab.experiment.conditions import context_of
 from netlab.experiment.progress import Watcher
-from netlab.experiment.visit import context_of
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.fleet.records import Stores
 from netlab.notebooks.progress import NOTE

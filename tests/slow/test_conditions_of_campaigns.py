@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import campaigns
+import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -15,13 +18,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import netlab
 from netlab.analysis.measured import load_measured
+from netlab.errors import NetlabError
 from netlab.experiment.campaign import NotebookRounds, Rounds, Stopped, _stopped, open_record
+from netlab.experiment.conditions import rebuild
 from netlab.experiment.progress import Watcher
 from netlab.notebooks.progress import SilentNotebook
 from netlab.report.gate import box
 from netlab.results import store as results_store
 from netlab.results.conditions import left_out
 from netlab.results.store import Store
+from netlab.study.groups import GroupTiming
 from netlab.study.schedule import visits
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
@@ -193,6 +199,114 @@ def test_a_silent_retry_of_disturbed_runs_is_not_dropped(tmp_path, monkeypatch):
     visit = visits(record.study)[0]
     NotebookRounds(record, None, Kernel(), Watcher()).make_visit(visit, 0.0)
     assert asked == [[run.run_id for run in visit.runs]] * 2
+
+
+def test_a_path_that_a_study_has_again_counts_what_was_measured_on_it(tmp_path):
+    """Records of the latest conditions of a link are not lost with an edit of the study."""
+    facts = campaigns.facts()
+    campaigns.write(opened(tmp_path, facts), facts)
+    without = campaigns.study(groups=campaigns.STUDY["groups"][:1])
+    campaigns.write(opened(tmp_path, campaigns.only("p1", facts), minutes=1, study=without), {})
+    again = opened(tmp_path, campaigns.only("p1", facts), minutes=2)
+    assert campaigns.measured(tmp_path, again) == {"p1": 6, "p2": 6}
+
+
+def searched(record, facts) -> None:
+    """A search plans a trial of the first cell, and measures it."""
+    visit = visits(record.study)[0]
+    ends = facts[visit.link]
+    run = visit.runs[0]
+    context = campaigns.context_of(record.study, visit, ends, None)
+    cell_key = campaigns.provenance_key(record.study, visit, run, context)
+    trial = replace(run, run_id=f"{run.cell_id}@pacing_MBps=5@1", group=longer(run.group))
+    key = campaigns.provenance_key(record.study, visit, trial, context)
+    record.expect(trial.run_id, key, cell_key=cell_key)
+    made = campaigns.synthetic.runs_of(record.study).head(1)
+    made = made.assign(
+        run_id=trial.run_id,
+        block_id=visit.block_id,
+        provenance_key=key,
+        provenance=campaigns.provenance_of(ends),
+        campaign=record.log.campaign,
+        flags="",
+    )
+    part = record.new_part(visit)
+    record.store.write(part, made, campaigns.synthetic.intervals_of(made, record.study))
+
+
+def longer(group):
+    return group.model_copy(update={"timing": GroupTiming(seconds=7.0)})
+
+
+def trials(directory) -> int:
+    return int(Store(directory).runs()["run_id"].str.contains("pacing").sum())
+
+
+def test_trials_of_a_search_count_with_the_conditions_of_their_own_cell(tmp_path):
+    """Not with those of the whole study, nor with those of their hosts alone."""
+    facts = campaigns.facts()
+    record = opened(tmp_path, facts)
+    searched(record, facts)
+    of = visits(record.study)[0].link
+    other = "p2" if of == "p1" else "p1"
+    assert trials(tmp_path) == 1
+    opened(tmp_path, campaigns.facts(**{other: "bnxt_en"}), minutes=1)
+    assert trials(tmp_path) == 1  # another link's card is not theirs
+    opened(tmp_path, facts, minutes=2, study=campaigns.study(noise={"steal_percent": 50.0}))
+    assert trials(tmp_path) == 0  # what the study asks of a run is
+    opened(tmp_path, campaigns.facts("reno"), minutes=3)
+    assert trials(tmp_path) == 0
+    opened(tmp_path, facts, minutes=4)
+    assert trials(tmp_path) == 1
+
+
+def lose(file: Path) -> None:
+    file.unlink()
+
+
+def cut(file: Path) -> None:
+    file.write_text(file.read_text()[:100])
+
+
+def empty(file: Path) -> None:
+    file.write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("harm", "code"),
+    [(lose, "E-RESULTS-026"), (cut, "E-RESULTS-025"), (empty, "E-RESULTS-025")],
+)
+def test_lost_conditions_are_named_and_made_again(tmp_path, harm, code):
+    """Bbr on all links, then reno on one of them: the records say under which they were made."""
+    bbr, reno = campaigns.facts("bbr"), campaigns.facts("reno")
+    campaigns.write(opened(tmp_path, bbr), bbr)
+    record = opened(tmp_path, campaigns.only("p2", reno), minutes=1)
+    campaigns.write(record, campaigns.only("p2", reno))
+    searched(opened(tmp_path, campaigns.only("p1", bbr), minutes=2), bbr)
+    counted = Store(tmp_path).runs()
+    files = [results_store.conditions_file(tmp_path, one) for one in results_store.ids(tmp_path)]
+    before = [file.read_text() for file in files]
+    for file in files:
+        harm(file)
+    for use in (load_measured, lambda place: opened(place, bbr, minutes=3)):
+        with pytest.raises(NetlabError, match="results repair") as caught:
+            use(tmp_path)
+        assert caught.value.code == code
+    assert list(rebuild(tmp_path)) == files
+    assert [json.loads(file.read_text()) for file in files] == list(map(json.loads, before))
+    pd.testing.assert_frame_equal(Store(tmp_path).runs(), counted)
+    assert rebuild(tmp_path) == {}
+
+
+def test_lost_conditions_of_an_earlier_campaign_do_not_stop_a_report(tmp_path):
+    bbr, reno = campaigns.facts("bbr"), campaigns.facts("reno")
+    first = opened(tmp_path, bbr)
+    campaigns.write(first, bbr)
+    record = opened(tmp_path, reno, minutes=1)
+    campaigns.write(record, reno)
+    results_store.conditions_file(tmp_path, first.log.campaign).unlink()
+    (other,) = left_out(record.store, record.log.campaign)
+    assert "under other settings: unknown (its conditions.json is lost), 12 runs" in str(other)
 
 
 class Campaigns(RuleBasedStateMachine):
