@@ -1,12 +1,10 @@
 """From a profile and a host's answers to changes, and how they are shown."""
 
-import subprocess
-
 import pytest
 
 from netlab.errors import TuningError
-from netlab.tuning.knobs import HostSetting, Knob
-from netlab.tuning.plan import make_plan, parsed, plan_html, plan_text, reading
+from netlab.tuning.knobs import Knob
+from netlab.tuning.plan import make_plan, plan_html, plan_text
 from netlab.tuning.profiles import Profile, load_profile
 
 
@@ -111,38 +109,6 @@ def test_values_are_escaped_in_html():
 
 
 # Settings that are read from files of a host: the command and its output.
-
-SETTINGS = (
-    HostSetting(kind="mtu"),
-    HostSetting(kind="txqueuelen"),
-    HostSetting(kind="sysctl", name="net.ipv4.tcp_rmem"),
-    HostSetting(kind="sysctl", name="net.ipv4.no_such_setting"),
-    HostSetting(kind="ring", name="rx"),
-    HostSetting(kind="defer", name="gro_flush_timeout"),
-)
-
-
-def test_settings_in_files_are_read_and_missing_ones_are_left_out():
-    done = subprocess.run(reading(SETTINGS, "lo"), capture_output=True, text=True, check=True)
-    found = parsed(done.stdout)
-    assert done.stderr == ""
-    assert set(found) == {"mtu", "txqueuelen", "net.ipv4.tcp_rmem", "defer gro_flush_timeout"}
-    with open("/sys/class/net/lo/mtu") as file:
-        assert found["mtu"] == file.read().strip()
-    with open("/proc/sys/net/ipv4/tcp_rmem") as file:
-        assert found["net.ipv4.tcp_rmem"] == " ".join(file.read().split())
-
-
-def test_an_interface_name_never_reaches_the_shell_as_code(tmp_path):
-    mark = tmp_path / "mark"
-    command = reading(SETTINGS, f"x;touch${{IFS}}{mark}")
-    subprocess.run(command, capture_output=True, check=True)
-    assert not mark.exists()
-
-
-def test_without_settings_the_command_prints_an_empty_answer():
-    done = subprocess.run(reading((), "lo"), capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_as_found_records_without_setting():
