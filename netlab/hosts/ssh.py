@@ -231,7 +231,7 @@ class SshHost(Host):
         def found(pattern: str) -> re.Match[str] | None:
             return re.search(pattern, log, re.MULTILINE)
 
-        shown = found(r"^debug1: Server host key: (.*)$")
+        shown = found(r"^debug1: Server host (?:key|certificate): (\S+ \S+?),?( |$)")
         key = f" ({shown[1]})" if shown else ""
         option = "" if port == "22" else f" -p {port}"
         if found(r"REVOKED HOST KEY DETECTED|was revoked and you|revoked by"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -202,3 +203,121 @@ def test_a_jump_host_by_its_own_block(tmp_path):
         out, complaint = process.communicate(timeout=240)
         assert "E-HOST" not in complaint, complaint
         assert "packets of 9000 B pass both ways" in out, out + complaint
+
+
+def plain_entries(site: Visitor, known: str) -> str:
+    return known
+
+
+def hashed_entries(site: Visitor, known: str) -> str:
+    file = site.state / "hashed"
+    file.write_text(known)
+    subprocess.run(("ssh-keygen", "-q", "-H", "-f", file), check=True, capture_output=True)
+    text = file.read_text()
+    assert "192.0.2" not in text and text.count("|1|") == 2
+    return text
+
+
+def pattern_entries(site: Visitor, known: str) -> str:
+    return known.replace("192.0.2.2 ", "192.0.?.2 ").replace("192.0.2.6 ", "!192.0.2.2,192.* ")
+
+
+def negated_pattern(site: Visitor, known: str) -> str:
+    return known.replace("192.0.2.6 ", "192.0.2.*,!192.0.2.6 ")
+
+
+def several_keys(site: Visitor, known: str) -> str:
+    """The key of each host stands behind another one of the same kind."""
+    one, other = known.splitlines()
+    return f"192.0.2.2 {other.split(' ', 1)[1]}\n192.0.2.6 {one.split(' ', 1)[1]}\n{known}"
+
+
+def host_authority(site: Visitor, known: str) -> str:
+    """Host b shows a certificate of an authority, and its key is in no list."""
+    authority, host = site.state / "of_hosts", site.state / "b"
+    authority.unlink(missing_ok=True)
+    subprocess.run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", authority), check=True)
+    sign = ("ssh-keygen", "-q", "-h", "-s", authority, "-I", "b", "-n", "192.0.2.6")
+    subprocess.run((*sign, host / "host_key.pub"), check=True)
+    config = host / "sshd_config"
+    config.write_text(f"{config.read_text()}HostCertificate {host}/host_key-cert.pub\n")
+    site.serve("b")
+    authorities = f"@cert-authority 192.0.2.* {authority.with_suffix('.pub').read_text()}"
+    return known.splitlines(keepends=True)[0] + authorities
+
+
+def revoked_authority(site: Visitor, known: str) -> str:
+    text = host_authority(site, known)
+    return f"{text}@revoked * {(site.state / 'of_hosts.pub').read_text()}"
+
+
+def unknown_key(site: Visitor, known: str) -> str:
+    return known.splitlines()[0]
+
+
+def changed_key(site: Visitor, known: str) -> str:
+    one, _ = known.splitlines()
+    return f"{one}\n192.0.2.6 {one.split(' ', 1)[1]}"
+
+
+def revoked_key(site: Visitor, known: str) -> str:
+    return f"{known}@revoked * {known.splitlines()[1].split(' ', 1)[1]}"
+
+
+def revoked_in_a_file(site: Visitor, known: str) -> str:
+    shutil.copy(site.state / "b" / "host_key.pub", site.state / "revoked")
+    (site.ssh / "config").write_text(f"RevokedHostKeys {site.state}/revoked\n")
+    return known
+
+
+ACCEPTED = (plain_entries, hashed_entries, pattern_entries, several_keys, host_authority)
+REFUSED = {
+    unknown_key: ("is not known", "E-HOST-024", "Host key verification failed."),
+    negated_pattern: ("is not known", "E-HOST-024", "Host key verification failed."),
+    changed_key: ("has changed", "E-HOST-025", "Host key for 192.0.2.6 has changed"),
+    revoked_key: ("is revoked", "E-HOST-044", "REVOKED HOST KEY DETECTED"),
+    revoked_in_a_file: ("is revoked", "E-HOST-044", "revoked by file"),
+    revoked_authority: ("is revoked", "E-HOST-044", "REVOKED HOST KEY DETECTED"),
+}
+"""Of each case: netlab's words, the code, and a line of ssh."""
+
+
+@pytest.fixture(scope="module")
+def known_site(tmp_path_factory) -> Iterator[Visitor]:
+    with Visitor(tmp_path_factory.mktemp("known")) as site:
+        site.move_key(site.ssh / "id_ed25519")
+        yield site
+
+
+@pytest.fixture
+def knows(known_site) -> Iterator[Callable[[Callable[[Visitor, str], str]], None]]:
+    """Replace the user's known_hosts; the former one, and what a case changed, come back."""
+    known, config = known_site.ssh / "known_hosts", known_site.state / "b" / "sshd_config"
+    before = known.read_text(), config.read_text()
+    yield lambda entries: known.write_text(entries(known_site, before[0]))
+    known.write_text(before[0])
+    (known_site.ssh / "config").unlink(missing_ok=True)
+    if config.read_text() != before[1]:
+        config.write_text(before[1])
+        known_site.serve("b")
+
+
+@pytest.mark.parametrize("entries", ACCEPTED, ids=lambda case: case.__name__)
+def test_a_host_key_that_ssh_knows_is_accepted(known_site, knows, entries):
+    knows(entries)
+    _, printed = known_site.check()
+    assert "packets of 9000 B pass both ways" in printed and "E-HOST" not in printed, printed
+
+
+@pytest.mark.parametrize("entries", REFUSED, ids=lambda case: case.__name__)
+def test_a_host_key_that_ssh_refuses_is_refused_in_its_words(known_site, knows, entries):
+    knows(entries)
+    process = known_site.start("init", "192.0.2.2", "192.0.2.6", "-o", "refused.yml")
+    code, complaint = known_site.finished(process)
+    sentence, error, of_ssh = REFUSED[entries]
+    show = ("ssh-keygen", "-lf", known_site.state / "b" / "host_key.pub")
+    fingerprint = re.escape(subprocess.check_output(show, text=True).split()[1])
+    words = rf"the host key of 192.0.2.6 {sentence} \(ssh-ed25519\S* {fingerprint}\)"
+    assert code == 1 and re.search(words, complaint) and f"[{error}]" in complaint, complaint
+    lines = [line for line in complaint.splitlines() if line.startswith("| ")]
+    assert any(of_ssh in line for line in lines), complaint
