@@ -424,12 +424,13 @@ def measure_command(as_json: bool, **asked: Any) -> None:
     line is the study that was measured: `netlab study` measures further rounds and reports. Exit
     code 4: all runs were disturbed; 1: all failed.
     """
-    file, found = _study(**asked)
     from netlab.files.yaml_file import read_yaml
     from netlab.study import load
 
-    hurried = load({**read_yaml(file), "noise": HURRY}, rounds=ROUNDS)
-    campaign = measure(hurried, None, {})
+    with options.asking_at_terminal():
+        file, found = _study(**asked)
+        hurried = load({**read_yaml(file), "noise": HURRY}, rounds=ROUNDS)
+        campaign = measure(hurried, None, {})
     answer = {**_answer(campaign.directory, found), "study": str(file)}
     click.echo(json.dumps(answer) if as_json else _in_words(answer))
     code = exit_code(campaign)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import reduce, wraps
 from itertools import product
 from pathlib import Path
@@ -119,6 +119,14 @@ def in_columns(*rows: tuple[str, ...]) -> str:
 
 def note(text: object) -> None:
     click.echo(f"netlab: {text}", err=True)
+
+
+def asking_at_terminal() -> AbstractContextManager[None]:
+    """Let ssh ask for a passphrase or a second factor within the block, if there is a terminal."""
+    from netlab.hosts.connection import CONTROLS
+    from netlab.hosts.terminal import asking
+
+    return asking(lambda: CONTROLS.path().parent)
 
 
 # Validate input before a host is reached and before heavy imports.

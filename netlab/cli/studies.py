@@ -47,7 +47,8 @@ def init_command(left: str, right: str, identity_file: str | None, **asked: Any)
     """
     from netlab.survey.init import init_study
 
-    written = init_study([reached(text, identity_file) for text in (left, right)], **asked)
+    with options.asking_at_terminal():
+        written = init_study([reached(text, identity_file) for text in (left, right)], **asked)
     for finding in written.findings:
         click.echo("\n".join(finding.lines()))
     if written.others:
@@ -88,7 +89,9 @@ def check_command(study: str, results: Path | None, **timing: Any) -> None:
     loaded = options.load_measurable(study, **timing)
     from netlab.experiment.preflight import preflight
 
-    findings = list(dict.fromkeys(preflight(loaded, results)))  # a host may be on several paths
+    with options.asking_at_terminal():
+        # a host may be on several paths
+        findings = list(dict.fromkeys(preflight(loaded, results)))
     for finding in findings:
         click.echo(finding.line())
     failed = sum(finding.status == "fail" for finding in findings)
@@ -152,7 +155,7 @@ def measure(
 
     # what a visit needs is imported while this process makes the lab
     needed = "netlab.face.block, netlab.face.study, netlab.notebooks.parameters"
-    with Kernel(f"import {needed}") as kernel:
+    with options.asking_at_terminal(), Kernel(f"import {needed}") as kernel:
         from netlab.experiment.campaign import run_study
         from netlab.experiment.progress import Progress
 

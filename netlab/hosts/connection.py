@@ -9,13 +9,15 @@ import os
 import re
 import selectors
 import shlex
+import signal
+import socket
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import fabric
 import invoke
@@ -23,6 +25,7 @@ import paramiko
 
 from netlab.errors import BadInput
 from netlab.hosts.host import STDERR_KEPT_BYTES
+from netlab.hosts.terminal import ASK_TIMEOUT_S, Terminal
 
 CONNECT_TIMEOUT_S = 8
 LOGIN_SPARE_S = 30.0
@@ -115,17 +118,27 @@ class LocalSsh(invoke.runners.Local):
 class Connection(fabric.Connection):
     """A fabric connection that is a master of OpenSSH; its commands are sessions of that.
 
-    The master has a session of its own: a Ctrl-C at the terminal does not close the connection
-    that clean-up needs.
+    The master has a session or a process group of its own: a Ctrl-C at the terminal does not close
+    the connection that clean-up needs.
     """
 
-    def __init__(self, host: str, *, words: list[str], prefix: tuple[str, ...] = ()):
+    def __init__(self, host: str, *, words: Sequence[str] = (), prefix: tuple[str, ...] = ()):
         # fabric reads no configuration
         config = fabric.Config(ssh_config=paramiko.SSHConfig(), lazy=True)
         config.runners.remote = LocalSsh
         super().__init__("netlab", config=config)
         self._set(_target=host, _words=words, _prefix=prefix, _master=None, _path=None)
-        self._set(log="", complaint="")
+        self._set(log="", complaint="", _stays=False)
+
+    @classmethod
+    def adopted(cls, path: Path) -> Self | None:
+        """A login that `ask` has left, in this process or another; None without one."""
+        master = SharedMaster(f"{path}.sock")
+        if master.poll() is not None:
+            return None
+        connection = cls(path.name)
+        connection._set(_path=path, _master=master, _stays=True)
+        return connection
 
     @property
     def is_connected(self) -> bool:
@@ -139,32 +152,55 @@ class Connection(fabric.Connection):
         """Log in; TimeoutError, or ConnectionError when ssh has ended."""
         if self.is_connected:
             return
-        path = CONTROLS.path()
-        self._set(_path=path)
         environment = {**os.environ, "SSH_ASKPASS_REQUIRE": "never"}
         environment.pop("SSH_ASKPASS", None)
+        self._start(CONTROLS.path(), [], start_new_session=True, env=environment)
+        self._wait(timeout_s)
+
+    def ask(self, path: Path, terminal: Terminal) -> None:
+        """Log in, with ssh asking at the terminal; the login stays until this process ends.
+
+        KeyboardInterrupt, or as `open`.
+        """
+        with terminal.lock:
+            if terminal.interrupted:
+                raise KeyboardInterrupt
+            terminal.print(f"netlab: ssh asks for {self._target}")
+            self._start(path, option_words(("BatchMode=no",)), process_group=0)
+            with terminal.foreground(self.pid):
+                self._wait(ASK_TIMEOUT_S, terminal)
+            self._set(_stays=True)
+
+    def _start(self, path: Path, words: list[str], **how: Any) -> None:
         # with -v the stderr of a ProxyCommand stays as well
-        argv = [*self._prefix, "ssh", "-v", "-M", "-N", "-T", "-S", f"{path}.sock"]
+        argv = [*self._prefix, "ssh", *words, "-v", "-M", "-N", "-T", "-S", f"{path}.sock"]
         argv += ["-E", f"{path}.log", *self._words, "--", self._target]
+        Path(f"{path}.sock").unlink(missing_ok=True)
         with open(f"{path}.err", "ab") as stderr:
             master = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                start_new_session=True,
-                env=environment,
+                argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, **how
             )
-        self._set(_master=master)
+        self._set(_master=master, _path=path)
         Path(f"{path}.pid").write_text(str(master.pid))
+
+    def _wait(self, timeout_s: float, terminal: Terminal | None = None) -> None:
+        master, path, printed = self._master, self._path, 0
         deadline = time.monotonic() + timeout_s
         while not os.path.exists(f"{path}.sock"):
+            if terminal:
+                lines = said_by_ssh(_tail(f"{path}.log"))
+                for line in lines[printed:]:
+                    terminal.print(f"\n{line}")  # the prompt may be first
+                printed = len(lines)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                master.wait(0.005)
-                self.close()
+                interrupted = master.wait(0.005) == -signal.SIGINT
+                self._end()
+                if terminal and interrupted:
+                    terminal.interrupted = True
+                    raise KeyboardInterrupt
                 raise ConnectionError
             if time.monotonic() > deadline:
-                self.close()
+                self._end()
                 raise TimeoutError
         os.truncate(f"{path}.log", 0)
 
@@ -174,12 +210,12 @@ class Connection(fabric.Connection):
 
     def has_ended(self, timeout_s: float) -> bool:
         """True if the master has ended, or does within the time."""
-        if self._master is None:
-            return True
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._master.wait(timeout_s)
-            return True
-        return False
+        deadline = time.monotonic() + timeout_s
+        while self.is_connected:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.01)
+        return True
 
     def argv(self, line: bytes, log: str = os.devnull) -> list[bytes]:
         """Return the command that runs a line of the login shell over this connection.
@@ -199,9 +235,13 @@ class Connection(fabric.Connection):
         return SshPipe(self.argv(line, log), log, self)
 
     def close(self) -> None:
+        """Disconnect; a login that stays is left to others."""
+        if self._master is not None and not self._stays:
+            self._end()
+        self._set(_master=None)
+
+    def _end(self) -> None:
         master, path = self._master, self._path
-        if master is None:
-            return
         self._set(log=_tail(f"{path}.log"), complaint=_tail(f"{path}.err"))
         for suffix in ("pid", "err", "log"):
             Path(f"{path}.{suffix}").unlink(missing_ok=True)
@@ -215,6 +255,21 @@ class Connection(fabric.Connection):
         self._set(_master=None)
 
 
+class SharedMaster:
+    """A master by its socket; the process that has started it ends it."""
+
+    def __init__(self, socket_path: str):
+        self._socket_path = socket_path
+
+    def poll(self) -> int | None:
+        with socket.socket(socket.AF_UNIX) as client:
+            try:
+                client.connect(self._socket_path)
+            except OSError:
+                return 0
+        return None
+
+
 def _tail(file: str) -> str:
     with contextlib.suppress(OSError), open(file, "rb") as opened:
         opened.seek(max(0, os.path.getsize(file) - (1 << 16)))
@@ -223,7 +278,7 @@ def _tail(file: str) -> str:
 
 
 def said_by_ssh(log: str) -> list[str]:
-    own = r"debug\d: |OpenSSH_|Authenticated to |Transferred: |Bytes per second: |\s*$"
+    own = r"debug\d: |OpenSSH_|Authenticated (to|using) |Transferred: |Bytes per second: |\s*$"
     return [line for line in log.splitlines() if not re.match(own, line)]
 
 

@@ -23,6 +23,7 @@ from netlab.hosts.connection import (
     said_by_ssh,
 )
 from netlab.hosts.host import Host, Pipe
+from netlab.hosts.terminal import place_of_login, terminal
 
 OWN_OPTIONS = (
     *("BatchMode=yes", "ControlPersist=no", "RemoteCommand=none", "ForkAfterAuthentication=no"),
@@ -98,6 +99,11 @@ def account_home() -> str:
         return os.path.expanduser("~")
 
 
+AT_A_TERMINAL = "ssh can ask for it only at a terminal, once for each command"
+PASSPHRASE, SECOND_FACTOR = "E-HOST-026", "E-HOST-055"
+"""Logins that fail because ssh asks for it."""
+
+
 class SshHost(Host):
     def __init__(
         self,
@@ -143,21 +149,30 @@ class SshHost(Host):
                     "/etc/passwd, or run the container as a user that is listed there"
                 )
                 raise HostError(self.name, message, code="E-HOST-052") from None
+        place = place_of_login(self.address, self.user, self.port, self.identity_file)
+        self._connection = (place and Connection.adopted(place)) or self._logged_in(place)
+
+    def _logged_in(self, place: Path | None, *, asks: bool = False) -> Connection:
         words, self._said, timeout_s = self._options()
-        connection = Connection(self.address, words=words, prefix=self.prefix)
+        connection, at = Connection(self.address, words=words, prefix=self.prefix), terminal()
         try:
-            connection.open(timeout_s + LOGIN_SPARE_S)
+            if asks and at and place:
+                connection.ask(place, at)
+            else:
+                connection.open(timeout_s + LOGIN_SPARE_S)
+            return connection
         except (TimeoutError, ConnectionError) as problem:
             log, complaint = connection.log, connection.complaint
             # a jump host is another ssh, and the connection through it has not begun
             through_jump = "debug1: " in complaint and "debug1: Server host key" not in log
             reason, code = self._explained(problem, complaint if through_jump else log, timeout_s)
+            if code in (PASSPHRASE, SECOND_FACTOR) and at and not asks:
+                return self._logged_in(place, asks=True)
             said = "\n".join([*said_by_ssh(complaint), *said_by_ssh(log)])
             raise HostError(self.name, reason, output=said, code=code) from None
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
 
     def close(self) -> None:
         if self._connection is not None:
@@ -275,11 +290,13 @@ class SshHost(Host):
             asked = re.search(r"Permission denied \((.*)\)", log)
             return (
                 f"the key was accepted for user {user} at {place}, and {asked[1] if asked else ''} "
-                "is asked as a second factor, which netlab cannot answer"
-            ), "E-HOST-055"
+                f"is asked as a second factor; {AT_A_TERMINAL}"
+            ), SECOND_FACTOR
         if "debug1: Server accepts key" in log:
             if "sign_and_send_pubkey" not in log:
-                return "the key needs a passphrase; unlock it with `ssh-add`", "E-HOST-026"
+                return (
+                    f"the key needs a passphrase; unlock it with `ssh-add`; {AT_A_TERMINAL}"
+                ), PASSPHRASE
         elif "debug1: Offering public key" not in log and "Trying private key" not in log:
             # the protocol of agents does not tell a locked one from an empty one
             locked = " (an agent that is locked shows none: `ssh-add -X`)"

@@ -7,15 +7,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from faults.site import STUDY, Site
+from visitor import Visitor
 from waiting import until
 
 from netlab.study import load
 
-NO_KEY = STUDY.replace(", user: root, identity_file: {state}/key", "")
 BLOCK = """\
 Host left
     HostName {a[0]}
@@ -25,32 +23,6 @@ Host left right
     User root
     IdentityFile {key}
 """
-
-
-class Visitor(Site):
-    """A site whose hosts know only the key that its user has."""
-
-    def __init__(self, state: Path):
-        super().__init__(state, study=NO_KEY)
-        self.ssh = state / "home" / ".ssh"
-        self.agents: list[subprocess.Popen[bytes]] = []
-
-    def down(self) -> None:
-        super().down()
-        for process in self.agents:
-            process.kill()
-            process.wait()
-
-    def move_key(self, target: Path) -> None:
-        target.parent.mkdir(exist_ok=True)
-        shutil.move(self.state / "key", target)
-        shutil.copy(self.state / "key.pub", f"{target}.pub")
-
-    def use_aliases(self) -> None:
-        text = self.study.read_text()
-        for name, alias in (("a", "left"), ("b", "right")):
-            text = text.replace(f"address: {self.addresses[name][0]}", f"address: {alias}")
-        self.study.write_text(text)
 
 
 def default_key(site: Visitor) -> tuple[str, tuple[str, str]]:
