@@ -15,8 +15,9 @@ import pandas as pd
 from netlab.analysis.cells import batch_means, mean_interval
 from netlab.analysis.measured import Measured, computed_once
 from netlab.congestion import LAWS, WindowLaw
-from netlab.errors import NetlabError, check
+from netlab.errors import NetlabError
 from netlab.files.writing import parse_json
+from netlab.measure.fairness import jain
 from netlab.results.store import Store
 from netlab.study import QUICK
 from netlab.study.factors import crossed, levels_json, levels_text
@@ -205,20 +206,6 @@ SHARE_ROUND_TRIPS = 5.0
 """Least round trips that a share covers: flows are bursty, one window at a time."""
 
 LEAST_SHARE_S = 1.0
-
-
-def jain(rates: np.ndarray) -> np.ndarray:
-    """Jain's index (DEC-TR-301, 1984): 1 for equal shares, 1/n if one of n flows gets all."""
-    rates = np.asarray(rates, dtype=float)
-    some = rates.ndim > 0 and rates.shape[-1] > 0
-    check(some, "rates", rates.shape, "needs at least one flow", "E-ANALYSIS-008")
-    least = float(rates.min(initial=0))
-    check(least >= 0, "rates", least, "must not be below 0", "E-ANALYSIS-009")
-    # Scale first: squares of tiny rates underflow, squares of huge ones overflow.
-    most = rates.max(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scaled = rates / most
-        return scaled.sum(axis=-1) ** 2 / (rates.shape[-1] * (scaled**2).sum(axis=-1))
 
 
 def shares(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:

@@ -58,6 +58,8 @@ def result_fault(result: dict) -> str | None:
     for number, stream in enumerate(result["per_stream"]):
         if not isinstance(stream, dict) or not integers([stream.get("bytes")]):
             return f"a stream {number} without bytes"
+        if not integers([moved := stream.get("window_bytes", 0)]) or moved < 0:
+            return f"window_bytes {shown(moved)} of stream {number}"
     window = result.get("window")
     if window is not None:
         edges: list[Any] = [None]

@@ -12,6 +12,7 @@ import numpy as np
 
 from netlab.errors import printable
 from netlab.measure.exchange import Emulated, RunOutcome, meter_of
+from netlab.measure.fairness import STALL_S, starved
 from netlab.measure.ledger import controller_processes
 from netlab.study import Noise, Timing
 from netlab.units import ETHERNET_HEADER_B
@@ -236,9 +237,6 @@ LIMITS = Noise()
 DRIFT_PPM = 1000.0
 """Twice the maximum slew of NTP (500): above it, the clock is not reliable."""
 
-STALL_S = 0.2
-"""TCP's minimum retransmission timeout: a silence longer than it and a round trip is a stall."""
-
 LATE_CLOSE = "sink: the streams ended before the window did"
 """Reason of a run whose sink got no CPU until its sender had stopped, 60 ms after the window."""
 
@@ -284,6 +282,8 @@ def flags_of(
         flags["stalled"] = stall
     elif window_s is None or (timed and window_s < 0.9 * timing.seconds):
         flags["stalled"] = "the streams ended before the window did"
+    if unfair := starved(row, outcome.flows):
+        flags["starved"] = unfair
     percent = row["percent_of_ceiling"]
     most = most_percent(row)
     if percent is not None and percent > most.percent:

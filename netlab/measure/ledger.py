@@ -61,7 +61,7 @@ def audit(flows: list[tuple[dict, dict]], *, mtu_B: int, both: bool) -> Ledger:
 
 def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
     sent = gen["total_bytes"]
-    lost_B = datagrams("lost", sink) * _datagram_B(gen)
+    lost_B = datagrams("lost", sink) * datagram_B(gen)
     counts = {
         "the sink read": sink["total_bytes"] + lost_B,
         "its intervals sum to": sink["interval_sum_bytes"] + lost_B,
@@ -104,7 +104,7 @@ def _window(ledger: Ledger, name: str, sink: dict) -> None:
         )
 
 
-def _datagram_B(gen: dict) -> int:
+def datagram_B(gen: dict) -> int:
     """Bytes of each datagram of a sender; 0 for TCP, and for a tool that prints no total."""
     sent = datagrams("sent", gen)
     return gen["total_bytes"] // sent if sent and gen["total_bytes"] else 0
@@ -194,7 +194,7 @@ def audit_interfaces(
 
 def _segment_B(gen: dict, mtu_B: int) -> int:
     """The least payload that full segments or datagrams of a sender carried, B."""
-    if size_B := _datagram_B(gen):
+    if size_B := datagram_B(gen):
         return min(mtu_B - 60, size_B)
     sizes = [(s.get("tcp") or {}).get("mss_B") or mtu_B for s in gen["per_stream"]]
     return max(1, min([mtu_B - 60, *sizes]))

@@ -19,6 +19,7 @@ from netlab.measure.exchange import (
     datagrams_of,
     meter_of,
 )
+from netlab.measure.fairness import stream_columns
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
 from netlab.measure.ledger import Ledger, card_columns, transfer_of
 from netlab.results import histogram
@@ -265,6 +266,7 @@ def record(
         "acked_B": _of_known(sum, _tcp(senders, "bytes_acked")),
         "tcp_received_B": _of_known(sum, _tcp(sinks, "bytes_received")),
         "window_B": sum(flow.sink["window"]["bytes"] for flow in flows if flow.sink.get("window")),
+        **stream_columns(flows),
         "interface_tx_B": _interfaces(whole, "tx_bytes"),
         "interface_rx_B": _interfaces(whole, "rx_bytes"),
         "counter_wraps": _interfaces(whole, "wraps"),

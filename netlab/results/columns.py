@@ -15,6 +15,7 @@ RENAMED = {"repeat": "round"}
 
 FLAGS = {
     "stalled": "no byte for longer than 0.2 s and a round trip, or the streams ended early",
+    "starved": "streams without a byte, in a window that is three timeouts long or more",
     "sender_only": "only the sender counted, and its count is not goodput",
     "implausible": "over the ceiling by more than late reading and data held after a loss explain",
     "ledger_mismatch": "the byte counts of the run disagree",
@@ -133,6 +134,10 @@ RUN_COLUMNS = _columns("""
     acked_B                  Int64?    B     TCP_INFO bytes_acked, whole run
     tcp_received_B           Int64?    B     TCP_INFO bytes_received, whole run
     window_B                 Int64?    B     bytes the sinks read within the window
+    jain_index               float64?  -     Jain's index of the bytes of each stream within the
+                                             window: 1 for equal shares; the lower of directions
+    silent_streams           Int64?    -     streams without a byte within the window, all
+                                             directions
     interface_tx_B           Int64?    B     sum of both ends' interface tx bytes, whole run
     interface_rx_B           Int64?    B     sum of both ends' interface rx bytes, whole run
     counter_wraps            Int64?    -     wraps of 32-bit interface counters, corrected

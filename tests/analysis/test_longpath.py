@@ -20,7 +20,6 @@ from netlab.analysis.longpath import (
     beside_law,
     carried,
     fairness,
-    jain,
     law_growth,
     on_long_path,
     recoveries,
@@ -35,7 +34,7 @@ from netlab.analysis.longpath import (
 )
 from netlab.analysis.measured import load_measured
 from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import NetlabError
 
 RTT_S = 0.183
 T_S = STEP_S * np.arange(101)
@@ -134,30 +133,7 @@ def test_runs_that_differ_in_one_setting_are_found_and_others_are_not():
     assert pairs.iloc[1]["to_level"] == "32 M/128 M"
 
 
-# Jain's index follows its definition, and shares are those of a run's flows.
-
-rates = st.lists(st.floats(0, 1e12, allow_subnormal=False), min_size=1, max_size=20).filter(any)
-
-
-@given(rates, st.floats(1, 1e6))
-def test_the_index_lies_between_one_over_n_and_one_and_has_no_unit_and_no_order(values, factor):
-    whole = float(jain(np.array(values)))
-    assert 1 / len(values) - 1e-9 <= whole <= 1 + 1e-9
-    assert float(jain(factor * np.array(values[::-1]))) == pytest.approx(whole, rel=1e-6)
-
-
-@given(st.integers(1, 20), st.floats(1e-300, 1e300))
-def test_equal_shares_are_fair_and_one_taker_is_not(flows, rate):
-    assert float(jain(np.full(flows, rate))) == pytest.approx(1.0)
-    assert float(jain(np.eye(flows)[0] * rate)) == pytest.approx(1 / flows)
-
-
-def test_an_idle_path_has_no_index_and_zero_flows_are_refused():
-    assert math.isnan(float(jain(np.zeros(3))))
-    assert jain(np.array([[1.0, 1.0], [1.0, 0.0]])).tolist() == [1.0, 0.5]
-    for bad in (np.empty(0), np.array([1.0, -1.0])):
-        with pytest.raises(BadInput):
-            jain(bad)
+# Shares are those of a run's flows.
 
 
 def two(first_Mbps, second_Mbps) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from scripted import Clock, good_agent, request, result, side
 
 from netlab.errors import RunError
 from netlab.measure.exchange import measure
+from netlab.measure.fairness import stream_columns
 from netlab.measure.ledger import audit
 from netlab.measure.record import interval_rows
 
@@ -20,7 +21,7 @@ PLACES = [
     *[("samples", key) for key in ("t_ns", "bytes", "parts")],
     *[("samples", "t_ns", 3), ("samples", "bytes", 0), ("samples", "bytes", 1, 4)],
     *[("window", key) for key in ("t0_ns", "t1_ns", "bytes")],
-    *[("per_stream", 0), ("per_stream", 1, "bytes")],
+    *[("per_stream", 0), *(("per_stream", 1, key) for key in ("bytes", "window_bytes"))],
 ]
 
 
@@ -49,4 +50,5 @@ def test_samples_and_windows_of_any_shape_are_audited_or_fail_the_run(role, plac
         assert str(error).startswith(("a: ", "b: "))
         return
     audit([(flow.gen, flow.sink) for flow in flows], mtu_B=1500, both=False)
+    stream_columns(flows)
     interval_rows("run", flows)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scripted import HEADERS_B, result
 
 from netlab.measure.exchange import Direction, RunOutcome
+from netlab.measure.fairness import STALL_S
 from netlab.measure.flags import (
     BASE_PERCENT,
     READ_LATE_S,
     SLACK_B,
     SLACK_PACKETS,
-    STALL_S,
     ForeignLoad,
     flags_of,
     foreign_load,
@@ -34,7 +34,7 @@ FINE |= {"steal_percent": 0.0, "foreign_cpu_percent": 0.0}
 
 def outcome(**result) -> RunOutcome:
     """A run whose two agents gave the same result."""
-    answer = {"status": "ok", "message": None, "meter": None, **result}
+    answer = {"status": "ok", "message": None, "meter": None, "per_stream": [], **result}
     return RunOutcome((Direction(gen=answer, sink=answer),), started_unix_ns=0, wall_s=1.0)
 
 
@@ -50,6 +50,14 @@ def intervals(*moved: list[int], direction: str = "forward") -> list[dict]:
             "in_window": np.full(count, True),
         }
     ]
+
+
+def with_silent_stream(window_s: float) -> dict:
+    """A result of two streams, one of them without a byte in a window of this length."""
+    answer = result("sink")
+    answer["per_stream"][1]["window_bytes"] = 0
+    answer["window"]["t1_ns"] = answer["window"]["t0_ns"] + round(window_s * 1e9)
+    return answer | {"meter": None}
 
 
 BUSY = intervals([1000] * 10)
@@ -100,6 +108,7 @@ def test_a_failed_run_names_late_threads_and_the_key_that_gives_bytes_time(row, 
         ({"row": {"window_s": 0.5}}, "stalled", "ended before"),
         ({"row": {"window_s": None}}, "stalled", "ended before"),
         ({"row": {"window_s": None, "records": 9}}, "stalled", "ended before"),
+        ({"result": with_silent_stream(1.0)}, "starved", "1 of 2 streams had no byte in 1.00 s"),
         ({"row": {"percent_of_ceiling": 101.5}}, "implausible", "101.5 % of the bus"),
         ({"problems": ["sent 2 B, read 1 B"]}, "ledger_mismatch", "read 1 B"),
         ({"row": {"steal_percent": 9.0}}, "interference", "steal 9.0 %"),
@@ -144,7 +153,7 @@ def silence(count: int) -> list[dict]:
         # on a long path the sender pauses after a window until it is acknowledged
         ({"min_rtt_us": 50_000.0}, silence(3), "forward"),
         ({"min_rtt_us": 183_000.0}, silence(3), None),
-        # one silent direction of two is a stall, a silent stream among busy ones is not
+        # one silent direction of two is a stall; a silent stream among busy ones is starved
         ({}, BUSY + intervals([0] * 10, direction="reverse"), "reverse"),
         ({}, intervals([1000] * 10, [0] * 10), None),
     ],

@@ -1,0 +1,80 @@
+"""How evenly the streams of a run shared its window: Jain's index, and streams without a byte."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from netlab.errors import check
+from netlab.measure.exchange import Direction
+from netlab.measure.ledger import datagram_B
+
+STALL_S = 0.2
+"""TCP's minimum retransmission timeout: a silence longer than it and a round trip is a stall."""
+
+TIMEOUTS = 3
+"""A stream that lost a segment and its retransmission is silent for three: the second is double."""
+
+LEAST_PACKETS = 10
+"""Packets that the pace of a stream allows in the window; below, silence may be its pace."""
+
+
+def jain(rates: np.ndarray) -> np.ndarray:
+    """Jain's index (DEC-TR-301, 1984): 1 for equal shares, 1/n if one of n flows gets all."""
+    rates = np.asarray(rates, dtype=float)
+    some = rates.ndim > 0 and rates.shape[-1] > 0
+    check(some, "rates", rates.shape, "needs at least one flow", "E-MEASURE-009")
+    least = float(rates.min(initial=0))
+    check(least >= 0, "rates", least, "must not be below 0", "E-MEASURE-010")
+    # Scale first: squares of tiny rates underflow, squares of huge ones overflow.
+    most = rates.max(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = rates / most
+        return scaled.sum(axis=-1) ** 2 / (rates.shape[-1] * (scaled**2).sum(axis=-1))
+
+
+def stream_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]:
+    """Index of the direction that shared less evenly, and all streams without a byte.
+
+    None where a generator does not count each stream.
+    """
+    counts = [moved for flow in flows if (moved := _window_bytes(flow)) is not None]
+    if not counts or len(counts) < len(flows):
+        return {"jain_index": None, "silent_streams": None}
+    indices = [float(jain(moved)) for moved in counts if moved.any()]
+    return {
+        "jain_index": min(indices, default=None),
+        "silent_streams": int(sum((moved == 0).sum() for moved in counts)),
+    }
+
+
+def _window_bytes(flow: Direction) -> np.ndarray | None:
+    """Bytes of each stream within the sink's window."""
+    moved = [stream.get("window_bytes") for stream in flow.sink["per_stream"]]
+    return None if not flow.sink.get("window") or None in moved or not moved else np.array(moved)
+
+
+def starved(row: dict, flows: Sequence[Direction]) -> str | None:
+    """Describe streams without a byte in a window that is long enough for all of them."""
+    least_s = TIMEOUTS * (STALL_S + (row.get("min_rtt_us") or 0.0) / 1e6)
+    for name, flow in zip(("forward", "reverse"), flows, strict=False):
+        moved = _window_bytes(flow)
+        if moved is None or not moved.any() or moved.all():
+            continue  # a direction without any byte is stalled
+        window = flow.sink["window"]
+        window_s = (window["t1_ns"] - window["t0_ns"]) / 1e9
+        if window_s >= least_s and _packets(flow.gen, window_s) >= LEAST_PACKETS:
+            silent = np.count_nonzero(moved == 0)
+            return f"{name}: {silent} of {moved.size} streams had no byte in {window_s:.2f} s"
+    return None
+
+
+def _packets(gen: dict, window_s: float) -> float:
+    """Packets that the pace of a stream allows in a window, the least of streams."""
+    size_B, least = datagram_B(gen), math.inf
+    for stream in gen["per_stream"]:
+        packet_B = size_B or (stream.get("tcp") or {}).get("mss_B") or 1
+        least = min(least, (stream.get("pacing_Bps") or math.inf) * window_s / packet_B)
+    return least
