@@ -359,7 +359,7 @@ struct nl_policy {
 	int32_t read_delay;  /* the sink may sleep between reads */
 	int32_t sched_batch; /* SCHED_BATCH instead of SCHED_OTHER */
 	int32_t spread;      /* each thread is pinned to a CPU of its own */
-	int32_t reserved;    /* 0 */
+	int32_t spread_errno; /* of the kernel that refused to pin, where no option asked for it; 0 */
 };
 
 /* The latency probe: a gen sends questions beside its streams, which the sink answers. */

@@ -96,8 +96,8 @@ def start_agent(gensink: Path) -> Iterator[Callable[..., Agent]]:
     """Start agents that are gone after the test; the installed one unless argv is given."""
     started: list[Agent] = []
 
-    def start(*argv: str | Path) -> Agent:
-        agent = Agent(*(argv or (gensink, "agent")))
+    def start(*argv: str | Path, **options: object) -> Agent:
+        agent = Agent(*(argv or (gensink, "agent")), **options)
         started.append(agent)
         assert agent.receive()["event"] == "ready"
         return agent

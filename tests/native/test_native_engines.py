@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from ledger import assert_ledger_closes
-from spoken_agent import wait_for_data
+from seccomp import refusing
+from spoken_agent import Agent, request, wait_for_data
 from test_native_agent import hello
 from waiting import until
 
@@ -223,7 +225,7 @@ def test_too_few_files_are_reported_with_the_number_needed(gensink):
 
 def test_plain_only_sends_and_receives(agent):
     none = dict.fromkeys(("batch_B", "yield_B"))
-    none |= dict.fromkeys(("read_delay", "sched_batch", "spread"), False)
+    none |= {**dict.fromkeys(("read_delay", "sched_batch", "spread"), False), "spread_errno": 0}
     for streams in (1, 5):
         sink, gen = agent.transfer(engine="plain", streams=streams, bytes=100_003)
         assert_ledger_closes(sink, gen)
@@ -263,6 +265,34 @@ def test_a_report_has_the_policy_of_its_threads(agent):
         assert end["policy"]["spread"] is (cpus > 0)
         assert end["policy"]["batch_B"] >= 128 << 10
     assert gen["policy"]["yield_B"] is not None and sink["policy"]["read_delay"] is False
+
+
+def test_a_refused_placement_that_the_rules_chose_is_noted_and_the_run_goes_on(start_agent):
+    agent = start_agent(preexec_fn=refusing("sched_setaffinity"))
+    for engine, spread in (("auto", errno.EPERM), ("blocking", 0)):
+        sink, gen = agent.transfer(engine=engine, streams=8, bytes=100_003)
+        assert_ledger_closes(sink, gen)
+        for end in (sink, gen):
+            assert (end["policy"]["spread"], end["policy"]["spread_errno"]) == (False, spread)
+            assert {stream["cpu"] for stream in end["per_stream"]} == {None}
+    followed = agent.transfer(streams=2, bytes=100_003, follow_incoming_cpu=1)
+    assert [end["status"] for end in followed] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("asked", [{"cpus": 0}, {"spread": "on"}], ids=str)
+def test_a_refused_placement_that_was_asked_for_fails_the_run(start_agent, asked):
+    agent: Agent = start_agent(preexec_fn=refusing("sched_setaffinity"))
+    sink = {"run": 1, "bind": "127.0.0.1", "streams": 4, "token": "0" * 32, "record_B": 65536}
+    agent.say(request("sink", {**sink, "window_ms": 100, "accept_ms": 5000, **asked}))
+    (key,) = asked
+    if key == "spread":  # known once the threads have started
+        listening = agent.receive()
+        agent.gen(listening["port"], "0" * 32, streams=4)
+    answers = []
+    while not answers or answers[-1]["event"] not in ("error", "sink_result"):
+        answers.append(agent.receive())
+    assert answers[-1]["code"] == "refused", answers
+    assert "sched_setaffinity" in answers[-1]["message"]
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs to take one away")

@@ -250,7 +250,7 @@ void nl_workers_join(struct nl_transfer *transfer, struct nl_worker *worker, uin
 }
 
 int nl_workers_start(struct nl_transfer *transfer, struct nl_worker *worker, uint64_t *started,
-		     struct nl_err *err)
+		     int *refused, struct nl_err *err)
 {
 	uint64_t threads = transfer->threads;
 	pthread_attr_t attributes;
@@ -275,9 +275,10 @@ int nl_workers_start(struct nl_transfer *transfer, struct nl_worker *worker, uin
 	while (transfer->ready < threads)
 		pthread_cond_wait(&transfer->changed, &transfer->lock);
 	pthread_mutex_unlock(&transfer->lock);
-	for (uint64_t i = 0; i < threads; i++)
-		if (worker[i].errnum)
-			return nl_fail_option(err, "cpus", worker[i].errnum,
-					      "CPU of the thread of stream %" PRIu64, i);
+	for (uint64_t i = 0; i < threads && !*refused; i++)
+		*refused = worker[i].errnum;
+	if (*refused && (transfer->opts->cpus[0] || transfer->opts->spread == NL_SWITCH_ON))
+		return nl_fail_option(err, transfer->opts->cpus[0] ? "cpus" : "spread", *refused,
+				      "sched_setaffinity, to pin a thread");
 	return NL_OK;
 }

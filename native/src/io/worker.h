@@ -129,9 +129,10 @@ void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int err
 void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream);
 
 /* Start all threads and wait until every engine has prepared. On failure *started threads exist
- * and must be joined. */
+ * and must be joined. A refused affinity is a failure if an option asks for it, else *refused is
+ * its errno. */
 int nl_workers_start(struct nl_transfer *transfer, struct nl_worker *worker, uint64_t *started,
-		     struct nl_err *err);
+		     int *refused, struct nl_err *err);
 
 void nl_workers_release(struct nl_transfer *transfer); /* let them transfer */
 

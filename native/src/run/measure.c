@@ -399,13 +399,17 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 	struct nl_worker *worker = calloc(run->report.threads, sizeof(*worker));
 	struct watch watch = {.run = run, .worker = worker, .phase = WARMING};
 	uint64_t started = 0, cpu_ns = nl_thread_cpu_ns();
-	int code;
+	int refused = 0, code;
 
 	watch.meter = calloc(SNAPSHOTS, sizeof(*watch.meter));
 	if (!worker || !watch.meter)
 		code = nl_fail_errno(err, ENOMEM, "memory for %" PRIu64 " threads", run->report.threads);
 	else
-		code = nl_workers_start(&run->transfer, worker, &started, err);
+		code = nl_workers_start(&run->transfer, worker, &started, &refused, err);
+	if (!code && refused) {
+		run->report.policy.spread = 0;
+		run->report.policy.spread_errno = refused;
+	}
 	if (!code)
 		code = begin(&watch, deadline_ns, err);
 	if (run->report.t_go_ns)

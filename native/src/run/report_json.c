@@ -280,6 +280,7 @@ static void put_engine(struct nl_json *j, const struct nl_report *r)
 	nl_json_bool(j, "read_delay", r->policy.read_delay);
 	nl_json_bool(j, "sched_batch", r->policy.sched_batch);
 	nl_json_bool(j, "spread", r->policy.spread);
+	nl_json_u64(j, "spread_errno", (uint64_t)r->policy.spread_errno);
 	nl_json_close(j);
 	if (!nl_json_open_known(j, "zerocopy", strcmp(r->method, "zerocopy") == 0))
 		return;
