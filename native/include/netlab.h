@@ -384,7 +384,7 @@ struct nl_latency {
 	uint64_t count;           /* gen: sent; sink: answered */
 	uint64_t foreign;         /* datagrams from other addresses; no answer */
 	uint64_t invalid;         /* others that are not of this run, or answers to nothing sent; no answer */
-	uint64_t clock_steps;     /* CLOCK_REALTIME was set; the RTT of a probe at that time is not known */
+	uint64_t clock_steps;     /* CLOCK_REALTIME was set; a probe within 1 s after it has no RTT */
 };
 
 struct nl_report {

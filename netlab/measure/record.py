@@ -451,6 +451,7 @@ def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | str |
     added_us = None
     if idle_us.size and loaded_us.size:
         added_us = float(np.median(loaded_us) - np.median(idle_us))
+    known = sent and not _clock_was_set(flows, "latency")
     # the resolution of an RTT is 1 us
     rpm = MINUTE_US / max(1.0, float(loaded_us.mean())) if loaded_us.size else None
     return {
@@ -464,7 +465,7 @@ def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | str |
         "added_latency_us": added_us,
         **_added_one_way(probes),
         "responsiveness_rpm": rpm,
-        "probe_loss_percent": 100 * (1 - loaded_us.size / sent) if sent else None,
+        "probe_loss_percent": 100 * (1 - loaded_us.size / sent) if known else None,
         "probe_reordered": reordered,
         **over_tcp,
     }
@@ -485,11 +486,17 @@ def _rtts_over(gen: dict, edges_s: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+def _clock_was_set(flows: Sequence[Direction], way: str) -> bool:
+    """True if an end saw a step, after which answers had no RTT for a second."""
+    probes = [probe for flow in flows for end in (flow.gen, flow.sink) if (probe := end.get(way))]
+    return any(probe["clock_steps"] for probe in probes)
+
+
 def probe_fault(flows: Sequence[Direction]) -> str:
     """Reason why the figures of the probe are missing or incomplete; empty without one."""
     for way in ("latency", "latency_tcp"):
         probes = _probes(flows, way)
-        if any(probe["clock_steps"] for probe in probes):
+        if _clock_was_set(flows, way):
             return "latency probe: the clock was set, and probes of that time have no RTT"
         if any(not any(probe[name]["received"] for name in PHASES) for probe in probes):
             filtered = "; UDP to the port of the receiver may be filtered"

@@ -161,7 +161,8 @@ RUN_COLUMNS = _columns("""
                                              and after exceed the smallest
     responsiveness_rpm       float64?  1/min round trips a minute: 60 s over the mean RTT of the
                                              latency probe within the window
-    probe_loss_percent       float64?  %     probes of the window without an answer within 1 s
+    probe_loss_percent       float64?  %     probes of the window without an answer within 1 s;
+                                             missing if the clock was set
     probe_reordered          Int64?    -     probes of the window whose answer came after a later
                                              one's
     tcp_rtt_idle_p50_us      float64?  us    median RTT of the latency probe over TCP before the

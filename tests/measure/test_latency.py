@@ -83,6 +83,10 @@ def test_a_path_without_answers_has_a_note_and_no_figure():
     assert known == {"probe_loss_percent": 100, "probe_reordered": 0}
     assert "no answer" in probe_fault(silent)
     assert "clock was set" in probe_fault([flow(clock_steps=1)])
+    at_sink = flow(loaded=phase(5, None))
+    at_sink.sink["latency"] = {"clock_steps": 1}
+    assert "clock was set" in probe_fault([at_sink])
+    assert latency_columns([at_sink])["probe_loss_percent"] is None, "not lost: without a time"
     assert probe_fault([flow(idle=phase(5))]) == ""
 
 

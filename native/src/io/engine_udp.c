@@ -3,6 +3,7 @@
  * A stream has a TCP connection, which proves the token and releases it as ever; at the end the gen says on it
  * how many datagrams it sent (u64, network byte order). A sink sends nothing by UDP. */
 #include "base/clock.h"
+#include "base/clock_steps.h"
 #include "base/files.h"
 #include "io/schedule.h"
 #include "io/worker.h"
@@ -203,6 +204,9 @@ struct incoming {
 	uint64_t nap_ns;
 	uint64_t turn_ns; /* the last turn with something */
 	unsigned int messages;
+	struct nl_stamps stamps;
+	struct nl_clocks clocks; /* and the time, after the last call that read */
+	uint64_t now_ns;
 	struct epoll_event event[BATCH];
 	struct mmsghdr message[BATCH];
 	struct iovec part[BATCH];
@@ -222,6 +226,7 @@ static int prepare_sink(struct nl_worker *worker)
 		return ENOMEM;
 	worker->own = in;
 	in->messages = messages;
+	nl_stamps_begin(&in->stamps);
 	in->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (in->fd < 0)
 		return errno;
@@ -262,15 +267,15 @@ static int await_events(struct nl_worker *worker)
 	return in->ready >= 0 || errno == EINTR ? 0 : errno;
 }
 
-/* What the kernel says of a message: ns of its arrival, and bytes of each datagram if it has joined several. */
-static void read_control(struct msghdr *message, uint32_t *arrived_ns, int *each_B)
+/* What the kernel says of a message: its stamp, and bytes of each datagram if it has joined several. */
+static void read_control(struct msghdr *message, uint64_t *realtime_ns, int *each_B)
 {
 	struct timespec t;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
 			memcpy(&t, CMSG_DATA(c), sizeof(t));
-			*arrived_ns = (uint32_t)nl_timespec_ns(t);
+			*realtime_ns = nl_timespec_ns(t);
 		} else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
 			memcpy(each_B, CMSG_DATA(c), sizeof(*each_B));
 		}
@@ -278,17 +283,17 @@ static void read_control(struct msghdr *message, uint32_t *arrived_ns, int *each
 }
 
 /* Count the datagrams of a message; the number of those that are received. */
-static uint64_t take_message(const struct nl_run_opts *opts, const struct nl_stream *stream,
-			     struct mmsghdr *message)
+static uint64_t take_message(struct incoming *in, const struct nl_run_opts *opts,
+			     const struct nl_stream *stream, struct mmsghdr *message)
 {
 	const uint8_t *bytes = message->msg_hdr.msg_iov->iov_base;
 	struct nl_flow *flow = stream->flow;
 	int left = (int)message->msg_len, each_B = left;
-	uint64_t received = 0;
-	uint32_t arrived_ns = 0;
+	uint64_t received = 0, realtime_ns = 0, arrived_ns;
 	struct nl_datagram datagram;
 
-	read_control(&message->msg_hdr, &arrived_ns, &each_B);
+	read_control(&message->msg_hdr, &realtime_ns, &each_B);
+	arrived_ns = nl_stamp_ns(&in->stamps, &in->clocks, in->now_ns, realtime_ns);
 	do { /* also for an empty one */
 		size_t len = (size_t)(left < each_B ? left : each_B);
 
@@ -296,7 +301,10 @@ static uint64_t take_message(const struct nl_run_opts *opts, const struct nl_str
 			flow->sequence.count.invalid++;
 		} else if (nl_sequence_take(&flow->sequence, datagram.sequence)) {
 			received++;
-			nl_jitter_take(&flow->jitter, arrived_ns, datagram.sent_ns);
+			if (arrived_ns)
+				nl_jitter_take(&flow->jitter, (uint32_t)arrived_ns, datagram.sent_ns);
+			else
+				nl_jitter_skip(&flow->jitter);
 		}
 		bytes += len;
 		left -= (int)len;
@@ -318,9 +326,13 @@ static uint64_t receive_some(struct nl_worker *worker, struct nl_stream *stream)
 		for (unsigned int m = 0; m < in->messages; m++)
 			in->message[m].msg_hdr.msg_controllen = CONTROL_B;
 		n = recvmmsg(stream->flow->fd, in->message, in->messages, MSG_DONTWAIT, NULL);
+		if (n > 0) {
+			nl_clocks_read(&in->clocks);
+			in->now_ns = nl_now_ns();
+		}
 		for (int m = 0; m < n; m++) {
 			took_B += 2 * in->message[m].msg_len + PACKET_B;
-			received += take_message(opts, stream, &in->message[m]);
+			received += take_message(in, opts, stream, &in->message[m]);
 		}
 		if (received)
 			nl_stream_received(stream, received * opts->record_B);

@@ -71,14 +71,21 @@ void nl_jitter_take(struct nl_jitter *jitter, uint32_t arrived_ns, uint32_t sent
 	uint32_t transit_ns = arrived_ns - sent_ns;
 	double change_ns = (double)llabs((int64_t)(int32_t)(transit_ns - jitter->transit_ns));
 
-	if (jitter->count++) {
+	if (jitter->has_transit) {
+		jitter->count++;
 		jitter->ns += (change_ns - jitter->ns) / 16;
 		jitter->sum_ns += jitter->ns;
 	}
 	jitter->transit_ns = transit_ns;
+	jitter->has_transit = 1;
+}
+
+void nl_jitter_skip(struct nl_jitter *jitter)
+{
+	jitter->has_transit = 0;
 }
 
 uint64_t nl_jitter_ns(const struct nl_jitter *jitter)
 {
-	return jitter->count > 1 ? (uint64_t)(jitter->sum_ns / (double)(jitter->count - 1)) : 0;
+	return jitter->count ? (uint64_t)(jitter->sum_ns / (double)jitter->count) : 0;
 }

@@ -27,12 +27,16 @@ int nl_sequence_end(struct nl_sequence *s, uint64_t sent);
 
 /* Interarrival jitter (RFC 3550, section 6.4.1). Differences of transit times fit 32 bits of ns. */
 struct nl_jitter {
-	uint64_t count; /* arrivals */
+	uint64_t count; /* estimates */
 	uint32_t transit_ns;
-	double ns, sum_ns; /* the present estimate, and the sum of those after each arrival but the first */
+	int has_transit; /* of the arrival before; 0: none, or its time is not known */
+	double ns, sum_ns; /* the present estimate, and their sum */
 };
 
 void nl_jitter_take(struct nl_jitter *jitter, uint32_t arrived_ns, uint32_t sent_ns);
 
-/* Mean of the estimates; 0 with fewer than two arrivals. */
+/* Skip an arrival whose time is not known: no difference is taken across it. */
+void nl_jitter_skip(struct nl_jitter *jitter);
+
+/* Mean of the estimates; 0 without any. */
 uint64_t nl_jitter_ns(const struct nl_jitter *jitter);

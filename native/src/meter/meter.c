@@ -92,7 +92,7 @@ static void diff_interface(const struct nl_meter *before, const struct nl_meter 
 static void diff_clocks(const struct nl_meter *before, const struct nl_meter *after,
 			struct nl_meter_span *out)
 {
-	struct nl_clock_steps steps = {.last = before->clocks};
+	struct nl_clock_steps steps = {.reference = before->clocks};
 
 	nl_clock_steps_follow(&steps, &after->clocks);
 	out->clock_steps = after->clock_steps - before->clock_steps;

@@ -1,49 +1,9 @@
 #include "meter/meter_poll.h"
 
-#include "base/clock.h"
 #include "net/rtnl.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
-
-enum { ATTEMPTS = 5, CLOSE_NS = 2000 }; /* three readings take far less, unless preempted */
-
-void nl_clocks_read(struct nl_clocks *out)
-{
-	for (int i = 0; i < ATTEMPTS; i++) {
-		int64_t first = (int64_t)nl_clock_ns(CLOCK_MONOTONIC);
-		int64_t real = (int64_t)nl_clock_ns(CLOCK_REALTIME);
-		int64_t raw = (int64_t)nl_clock_ns(CLOCK_MONOTONIC_RAW);
-		int64_t last = (int64_t)nl_clock_ns(CLOCK_MONOTONIC);
-		uint64_t unsure_ns = (uint64_t)(last - first);
-
-		if (i > 0 && unsure_ns >= out->unsure_ns)
-			continue;
-		out->realtime_ahead_ns = real - (first + (last - first) / 2);
-		out->raw_behind_ns = first + (last - first) / 2 - raw;
-		out->unsure_ns = unsure_ns;
-		if (unsure_ns < CLOSE_NS)
-			return;
-	}
-}
-
-static int64_t magnitude(int64_t n)
-{
-	return n < 0 ? -n : n;
-}
-
-void nl_clock_steps_follow(struct nl_clock_steps *s, const struct nl_clocks *now)
-{
-	int64_t change = now->realtime_ahead_ns - s->last.realtime_ahead_ns;
-
-	if (magnitude(change) > NL_CLOCK_STEP_MIN_NS + (int64_t)(now->unsure_ns + s->last.unsure_ns)) {
-		s->steps++;
-		if (magnitude(change) > magnitude(s->step_ns))
-			s->step_ns = change;
-	}
-	s->last = *now;
-}
 
 /* An Ethernet header; more than any super-packet passed to a device. */
 enum { PACKET_MIN_B = 14, PACKET_MAX_B = 1 << 20 };
@@ -118,7 +78,7 @@ void nl_meter_poll_begin(struct nl_meter_poll *meter_poll, const struct nl_meter
 	memset(meter_poll, 0, sizeof(*meter_poll));
 	memcpy(meter_poll->interface, first->name, sizeof(meter_poll->interface));
 	nl_counters_begin(&meter_poll->counters, first->ifindex, &first->interface);
-	meter_poll->steps.last = first->clocks;
+	meter_poll->steps.reference = first->clocks;
 }
 
 void nl_meter_poll_read(struct nl_meter_poll *meter_poll)

@@ -5,10 +5,10 @@
  * that a busy processor does not add to them: RTT = arrival of the answer - sending - time at the sink.
  * Questions go as datagrams, over a TCP connection of their own, or both. */
 #include "base/clock.h"
+#include "base/clock_steps.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/prng.h"
-#include "meter/meter_poll.h"
 #include "net/sock.h"
 #include "net/sockopts.h"
 #include "net/wire.h"
@@ -55,7 +55,7 @@ struct nl_latency_probe {
 	pthread_t thread;
 	_Atomic uint64_t end_ns; /* 0: not yet; a gen sends until then, a sink answers until then */
 	struct nl_address from;
-	struct nl_clock_steps steps;
+	struct nl_stamps stamps;
 	struct nl_prng prng;
 	uint64_t capacity, first_ns;
 };
@@ -67,14 +67,6 @@ struct arrival {
 	uint64_t t_ns; /* 0: not known */
 	struct nl_probe probe;
 };
-
-uint64_t nl_stamp_ns(struct nl_clock_steps *steps, const struct nl_clocks *now, uint64_t realtime_ns)
-{
-	uint32_t before = steps->steps;
-
-	nl_clock_steps_follow(steps, now);
-	return steps->steps == before ? realtime_ns - (uint64_t)now->realtime_ahead_ns : 0;
-}
 
 /* Time that the kernel stamped, or the present: it begins to stamp some time after it is asked to. */
 static uint64_t stamp_of(struct msghdr *message)
@@ -116,8 +108,8 @@ static int receive(struct nl_latency_probe *p, struct channel *c, int *budget, s
 		if (n < 0) /* an ICMP error, as of a port without a sink: that probe is lost */
 			continue;
 		nl_clocks_read(&now);
-		out->t_ns = nl_stamp_ns(&p->steps, &now, stamp_of(&message));
-		c->report->clock_steps = p->steps.steps;
+		out->t_ns = nl_stamp_ns(&p->stamps, &now, nl_now_ns(), stamp_of(&message));
+		c->report->clock_steps = p->stamps.steps.steps;
 		out->from_len = message.msg_namelen;
 		if (c->is_stream) {
 			c->latest_ns = out->t_ns && out->t_ns < c->latest_ns ? c->latest_ns : out->t_ns;
@@ -430,7 +422,7 @@ int nl_latency_start(struct nl_run *run, struct nl_err *err)
 		return NL_OK;
 	if (gen && p->channel[TCP].report->interval_ms && connect_stream(p, err))
 		return err->code;
-	nl_clocks_read(&p->steps.last);
+	nl_stamps_begin(&p->stamps);
 	nl_prng_seed(&p->prng, run->opts.run);
 	p->first_ns = nl_now_ns();
 	end_ns = p->first_ns + run->opts.latency_idle_ms * NL_NS_PER_MS;

@@ -54,12 +54,6 @@ void nl_latency_finish(struct nl_run *run);
 
 void nl_latency_free(struct nl_run *run);
 
-struct nl_clock_steps;
-
-/* The time of CLOCK_MONOTONIC at which the kernel stamped a datagram with CLOCK_REALTIME; 0 if that clock
- * was set since the last reading. Pure. */
-uint64_t nl_stamp_ns(struct nl_clock_steps *steps, const struct nl_clocks *now, uint64_t realtime_ns);
-
 /* -- options from requests; the table is nl_options() --------------------------------- */
 
 /* The option of that name, or NULL. */

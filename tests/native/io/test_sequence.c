@@ -112,12 +112,25 @@ TEST(jitter_is_that_of_rfc_3550_and_its_clock_may_wrap)
 
 	for (uint32_t i = 0; i < 1000; i++) /* 5 ms of transit, sent every 10 ms, both clocks wrap */
 		nl_jitter_take(&even, i * 10000000 + 5000000, i * 10000000);
-	CHECK(nl_jitter_ns(&even) == 0 && even.count == 1000);
+	CHECK(nl_jitter_ns(&even) == 0 && even.count == 999);
 	for (uint32_t i = 0; i < 1000; i++) {
 		nl_jitter_take(&uneven, 4000000000 + i * 1000 + i % 2 * 160, i * 1000);
 		expected += i ? (160 - expected) / 16 : 0;
 		sum += expected;
 	}
 	CHECK(llabs((long long)nl_jitter_ns(&uneven) - (long long)(sum / 999)) <= 1);
-	CHECK(nl_jitter_ns(&(struct nl_jitter){.count = 1}) == 0);
+	CHECK(nl_jitter_ns(&(struct nl_jitter){0}) == 0);
+}
+
+TEST(no_difference_is_taken_across_an_arrival_without_a_time)
+{
+	struct nl_jitter jitter = {0};
+
+	nl_jitter_take(&jitter, 1000, 0);
+	nl_jitter_take(&jitter, 2000, 1000);
+	nl_jitter_skip(&jitter);
+	nl_jitter_skip(&jitter);
+	nl_jitter_take(&jitter, 5000000, 4000); /* the clock was set between the two */
+	nl_jitter_take(&jitter, 5001000, 5000);
+	CHECK(nl_jitter_ns(&jitter) == 0 && jitter.count == 2);
 }

@@ -129,27 +129,6 @@ TEST(a_reset_of_errors_or_of_the_interface_is_detected)
 	CHECK(c.resets == 3 && c.steady.rx_bytes == 6);
 }
 
-TEST(a_set_clock_is_a_step_and_noise_is_not)
-{
-	struct nl_clock_steps s = {.last = {.realtime_ahead_ns = 1000000000, .unsure_ns = 100}};
-	struct nl_clocks now = s.last;
-
-	now.realtime_ahead_ns += NL_CLOCK_STEP_MIN_NS;
-	nl_clock_steps_follow(&s, &now);
-	CHECK(s.steps == 0);
-	now.realtime_ahead_ns += 5 * NL_CLOCK_STEP_MIN_NS;
-	now.unsure_ns = 5 * NL_CLOCK_STEP_MIN_NS; /* read while preempted */
-	nl_clock_steps_follow(&s, &now);
-	CHECK(s.steps == 0);
-	now.unsure_ns = 100;
-	nl_clock_steps_follow(&s, &now);
-	now.realtime_ahead_ns -= 3000000000;
-	nl_clock_steps_follow(&s, &now);
-	now.realtime_ahead_ns += 2000000000;
-	nl_clock_steps_follow(&s, &now);
-	CHECK(s.steps == 2 && s.step_ns == -3000000000);
-}
-
 /* -- in a meter and in a run --------------------------------------------------------------- */
 
 TEST(snapshots_show_drift_and_steps)

@@ -1,8 +1,5 @@
-#include "base/clock.h"
 #include "check.h"
-#include "meter/meter_poll.h"
 #include "net/wire.h"
-#include "run/run.h"
 
 static const struct nl_run_opts opts = {.run = 0x0102030405060708, .token = {9, 8, 7}};
 static const struct nl_probe sent = {.kind = NL_PROBE_ANSWER, .sequence = 5, .held_ns = UINT64_MAX};
@@ -31,16 +28,4 @@ TEST(another_length_kind_run_or_token_is_refused)
 		CHECK(nl_probe_parse(bytes, NL_PROBE_B, &opts, &out) == -1 && out.sequence == 99);
 		bytes[i] ^= 0x40;
 	}
-}
-
-TEST(an_arrival_after_a_step_of_the_clock_has_no_time)
-{
-	const int64_t hour_ns = INT64_C(3600000000000);
-	struct nl_clock_steps steps = {.last = {.realtime_ahead_ns = hour_ns}};
-	struct nl_clocks now = steps.last;
-
-	CHECK(nl_stamp_ns(&steps, &now, (uint64_t)hour_ns + 7) == 7);
-	now.realtime_ahead_ns -= 3 * NL_CLOCK_STEP_MIN_NS;
-	CHECK(nl_stamp_ns(&steps, &now, (uint64_t)hour_ns + 8) == 0 && steps.steps == 1);
-	CHECK(nl_stamp_ns(&steps, &now, (uint64_t)now.realtime_ahead_ns + 9) == 9);
 }
