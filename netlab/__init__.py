@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from netlab.face.figures import palette, show, theme
     from netlab.face.fleet import Fleet
     from netlab.face.notebook import (
         check_parameters,
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
         document,
         import_files,
         load_published,
-        show,
         transfer,
     )
     from netlab.face.results import Results, compare
@@ -38,7 +38,9 @@ __all__ = [
     "document",
     "import_files",
     "load_published",
+    "palette",
     "show",
+    "theme",
     "transfer",
 ]
 
@@ -53,7 +55,9 @@ _MODULES = {
     "document": "notebook",
     "import_files": "notebook",
     "load_published": "notebook",
-    "show": "notebook",
+    "palette": "figures",
+    "show": "figures",
+    "theme": "figures",
     "transfer": "notebook",
 }
 

@@ -6,21 +6,25 @@ import base64
 import html
 import io
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from netlab.charts.drawing import annotate, data_of, figure_of, mark, theme
-from netlab.errors import check
+from netlab.charts.drawing import annotate, csv_in, data_of, mark, theme
+from netlab.errors import BadInput, NetlabError, check, require
+from netlab.files import paths
+from netlab.files.writing import replaced
 from netlab.units import arrows
 
 # A figure of several axes, as figure-level functions return it.
@@ -43,13 +47,87 @@ DrawnT = TypeVar("DrawnT", Figure, Axes)
 _DESCRIBED: WeakKeyDictionary[Figure | Axes, tuple[str, str]] = WeakKeyDictionary()
 
 
+SUFFIXES = (".svg", ".png", ".pdf")
+"""Formats of a saved chart."""
+
+
 @dataclass(frozen=True)
 class Chart:
-    """A finished figure: deterministic SVG and its alt text."""
+    """A finished figure: deterministic SVG, its alt text and caption; shows itself in a notebook.
+
+    Made by :func:`netlab.show` and by the charts of results.
+
+    Attributes
+    ----------
+    svg, alt, caption : str
+        The picture, its content in words, and the text below it.
+    """
 
     svg: str
     alt: str
     caption: str = ""
+    _figure: Figure | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The numbers that the chart draws, one row a point, as its SVG carries them.
+
+        ``panel``, ``series``, ``x_label``, ``y_label``, ``x``, ``y``, and ``low`` and ``high`` of
+        its interval; a column without any value is left out.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> chart = netlab.show(netlab.Results("openlab-2003").plot("Linux64 -> Linux64"))
+        >>> chart.data.columns.tolist()
+        ['panel', 'series', 'x_label', 'y_label', 'x', 'y']
+        """
+        text = csv_in(self.svg)
+        return pd.read_csv(io.StringIO(text)) if text else pd.DataFrame()
+
+    def save(self, path: str | Path, *, dpi: int = 150) -> Path:
+        """Write the chart as SVG, PNG or PDF, with its alt text.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write or to replace, see :func:`netlab.files.paths.given_path`; its suffix,
+            ``.svg``, ``.png`` or ``.pdf``, is the format. Its directory is made.
+        dpi : int
+            Pixels per inch of a PNG.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        BadInput
+            Another suffix.
+        NetlabError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> chart = netlab.show(netlab.Results("openlab-2003").plot("Linux64 -> Linux64"))
+        >>> chart.save("figures/goodput.png").name
+        'goodput.png'
+        """
+        target = paths.given_path(path)
+        kind = target.suffix.lower()
+        require(kind, SUFFIXES, key="suffix", code="E-CHARTS-013")
+        try:
+            with replaced(target) as partial:
+                if kind == ".svg" or self._figure is None:
+                    partial.write_text(self.svg, encoding="utf-8")
+                else:
+                    _rendered(self._figure, partial, kind[1:], dpi, self.alt)
+        except OSError as error:
+            reason = f"cannot write {target}: {error.strerror or error}"
+            raise NetlabError(reason, code="E-CHARTS-014") from None
+        return target
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.svg.encode()).decode()
@@ -72,16 +150,64 @@ def describe(drawn: DrawnT, alt: str, caption: str = "") -> DrawnT:
     return drawn
 
 
-def show(drawn: Figure | Axes | Panels, alt: str | None = None, caption: str = "") -> Chart:
-    """Turn a figure into the value of a notebook cell; closes the figure."""
-    if isinstance(drawn, Panels):
-        drawn = drawn.figure
+def show(drawn: Any, alt: str | None = None, caption: str = "") -> Chart:
+    """Turn a figure, its axes or a grid of seaborn into the value of a cell; closes the figure.
+
+    Without `alt` the words are those of :func:`describe`, else the labels of the figure.
+    """
+    figure = _figure_of(drawn)
     if alt is None:
-        alt, caption = _DESCRIBED.get(drawn, ("", caption))
-    fig = figure_of(drawn) if isinstance(drawn, Axes) else drawn
-    chart = Chart(_svg(fig, alt, caption), arrows(alt), arrows(caption))
-    plt.close(fig)
+        described = drawn.figure if isinstance(drawn, Panels) else drawn
+        known = _DESCRIBED.get(described) if isinstance(described, Figure | Axes) else None
+        alt, caption = known or (_in_words(figure), caption)
+    chart = Chart(_svg(figure, alt, caption), arrows(alt), arrows(caption), figure)
+    plt.close(figure)
     return chart
+
+
+def _figure_of(drawn: Any) -> Figure:
+    """The figure of axes, panels, a part of a figure, or a plot of seaborn or pandas."""
+    if isinstance(drawn, np.ndarray) and drawn.size:  # as `DataFrame.plot(subplots=True)` gives
+        drawn = drawn.flat[0]
+    if hasattr(drawn, "on") and hasattr(drawn, "plot"):  # seaborn.objects.Plot
+        target = plt.figure()
+        drawn.on(target).plot()
+        return target
+    whole = getattr(drawn, "figure", None)
+    figure = whole.figure if isinstance(whole, FigureBase) else whole  # not a part of a figure
+    if not isinstance(figure, Figure):
+        text = "must be a matplotlib figure or axes, or a grid or plot of seaborn"
+        raise BadInput(text, key="drawn", value=type(drawn).__name__, code="E-CHARTS-015")
+    return figure
+
+
+def _in_words(figure: Figure) -> str:
+    """Labels, titles and legends of a figure; empty if it has none."""
+    axes = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    y, x = (_listed(getattr(ax, name)() for ax in axes) for name in ("get_ylabel", "get_xlabel"))
+    titles = (ax.get_title() or ax.get_title(loc="left") for ax in axes)
+    words = [" over ".join(filter(None, (y, x))), _listed([figure.get_suptitle(), *titles])]
+    for legend in (*figure.legends, *filter(None, (ax.get_legend() for ax in axes))):
+        texts = _listed(text.get_text() for text in legend.get_texts())
+        words.append(f"{legend.get_title().get_text() or 'lines'}: {texts}")
+    found = ". ".join(filter(None, words))
+    return f"Figure of {found}." if found else ""
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(text.replace("\n", " ") for text in texts if text.strip()))
+
+
+def _rendered(figure: Figure, path: Any, kind: str, dpi: float, alt: str) -> None:
+    metadata = {
+        "svg": {"Date": None, "Creator": None, "Format": None, "Type": None, "Title": alt},
+        "png": {"Description": alt},
+        "pdf": {"Title": alt, "CreationDate": None},
+    }[kind]
+    # a figure without a layout of its own would be cut at its labels
+    box = None if figure.get_layout_engine() else "tight"
+    with theme():
+        figure.savefig(path, format=kind, dpi=dpi, metadata=metadata, bbox_inches=box)
 
 
 @dataclass(frozen=True)
@@ -106,18 +232,6 @@ class Gallery:
         return "\n".join(map(repr, self.charts))
 
 
-def save(drawn: Panels, path: Path) -> Path:
-    """Write panels as SVG or PNG, by the suffix, with their alt text; closes the figure."""
-    fig, (alt, _) = drawn.figure, _DESCRIBED[drawn.figure]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix.lower() == ".svg":
-        path.write_text(_svg(fig, alt), encoding="utf-8")
-    else:
-        fig.savefig(path, format="png", dpi=150, metadata={"Description": alt})
-    plt.close(fig)
-    return path
-
-
 _TAG = re.compile(r"<metadata>.*?</metadata>\s*|<[^>]*>\s*", re.DOTALL)
 _IDLE = re.compile(
     r'<metadata.*|\n\s*| transform="rotate\(-0 [^)]*\)"|(?<=\.\d\d)\d{3,}', re.DOTALL
@@ -126,14 +240,13 @@ _IDLE = re.compile(
 
 
 def _svg(fig: Figure, alt: str, caption: str = "") -> str:
-    check(alt.strip(), "alt", alt, "a figure needs alt text", "E-CHARTS-008")
+    text = "a figure without labels needs alt text: its content in words"
+    check(alt.strip(), "alt", alt, text, "E-CHARTS-008")
     alt = arrows(alt)
     _with_arrows(fig)
     buffer = io.StringIO()
-    metadata = {"Date": None, "Creator": None, "Format": None, "Type": None, "Title": alt}
     hover = mark(fig)
-    with theme():
-        fig.savefig(buffer, format="svg", metadata=metadata)
+    _rendered(fig, buffer, "svg", fig.dpi, alt)
     label = html.escape(alt, quote=True)
     drawn = _TAG.sub(lambda tag: _IDLE.sub("", tag[0]), buffer.getvalue())
     svg = annotate(drawn, hover, data_of(fig))

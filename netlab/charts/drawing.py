@@ -16,7 +16,6 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib import rcsetup
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import QuadMesh
@@ -402,7 +401,13 @@ def ratio_axis(ax: Axes, reach: tuple[float, float]) -> None:
 # The first three colours of :data:`PALETTE` are MTUs, the next three tunings. The other meanings
 # have colours of their own, so that one colour means one thing on all pages.
 
-PALETTE: tuple[str, ...] = ("#003f7f", "#b0405a", "#c28400", "#000000", "#2b8585", "#7a6f8f")
+HOUSE: dict = dict(
+    mpl.rc_params_from_file(Path(__file__).with_name("netlab.mplstyle"), use_default_template=False)
+)
+"""Fonts, lines and colours of netlab's figures, as ``plt.style.use("netlab.charts.netlab")`` has
+them. A layout is not among them: seaborn's grids lay out themselves."""
+
+PALETTE: tuple[str, ...] = tuple(HOUSE["axes.prop_cycle"].by_key()["color"])
 MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "P")
 DASHES: tuple[Any, ...] = (
     "-",
@@ -516,21 +521,16 @@ def heat_map(values: np.ndarray, **options: Any) -> None:
 CHART_SIZE_IN = (6.4, 3.9)
 SMALL_CHART_SIZE_IN = (3.7, 3.0)
 
-_STYLE = Path(__file__).with_name("netlab.mplstyle")
-_RC: dict = {
-    **mpl.rc_params_from_file(_STYLE, use_default_template=False),
-    "axes.prop_cycle": rcsetup.cycler(color=PALETTE),
-    "patch.facecolor": PALETTE[0],
-}
+_RC: dict = {**HOUSE, "figure.constrained_layout.use": True}
 
 
 @contextmanager
-def theme() -> Iterator[None]:
+def theme(rc: dict = _RC) -> Iterator[None]:
     """Context and decorator with netlab's theme; global settings stay unchanged."""
     # A notebook's backend makes figures interactive when it is loaded, by the first figure. Loaded
     # within the context, the end of that would take it back, and no later figure would be shown.
     plt.draw_if_interactive()
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(rc):
         yield
 
 

@@ -113,7 +113,7 @@ def autotune_command(
     from netlab.autotune.search import NO_CONCLUSION
 
     if chart is not None:
-        from netlab.charts.chart import save
+        from netlab.charts.chart import show
         from netlab.charts.experiments import search_panels
     closing_s = CLOSING_S + (CHART_S if chart is not None else 0.0)
     tuned = autotune(ask, began_s=began_s, closing_s=closing_s, say=options.note)
@@ -125,7 +125,7 @@ def autotune_command(
     click.echo(to_text(tuned))
     frame = table(tuned)
     if chart is not None and len(frame):
-        click.echo(save(search_panels(frame, conclusion(tuned)), chart))
+        click.echo(show(search_panels(frame, conclusion(tuned))).save(chart))
     if not concluded:
         text = f"no conclusion within {ask.seconds:g} s; every run is in {document}"
         raise NetlabError(text, code="E-CLI-002")
@@ -277,7 +277,7 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     matrix = replace(bench.QUICK if quick else bench.Matrix(), **_given(levels))
     tools = bench.find_tools(peers)
     # Import what takes long after the options are validated.
-    from netlab.charts.chart import save
+    from netlab.charts.chart import show
     from netlab.charts.experiments import ratio_panels
     from netlab.results.store import Store
 
@@ -291,7 +291,7 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     measure(study, directory, {})
     conclusions = bench.Conclusions.of(study, directory)
     if conclusions.ratios["ratio"].notna().any():
-        save(ratio_panels(conclusions.ratios), directory / "bench.svg")
+        show(ratio_panels(conclusions.ratios)).save(directory / "bench.svg")
     conclusions.save(directory)
     click.echo(conclusions.to_text())
     click.echo(directory)

@@ -1,4 +1,4 @@
-"""What a notebook calls besides a study: transfer, display, published figures, check, import."""
+"""What a notebook calls besides a study: transfer, views, published figures, check, import."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from netlab.files import paths
 from netlab.files.tables import Sentence, Table
 
 if TYPE_CHECKING:
-    from netlab.charts.chart import Chart
     from netlab.charts.forest import Axes
     from netlab.face import documents
     from netlab.face.results import Results
     from netlab.results.imports import into_store
 
 
-# What a notebook shows: views, a link to a site, a finished chart.
+# What a notebook shows: views, a link to a site.
 
 
 P = ParamSpec("P")
@@ -105,39 +104,6 @@ class Site:
 
     def __repr__(self) -> str:
         return str(self.index)
-
-
-def show(drawn: Axes, alt: str | None = None, caption: str = "") -> Chart:
-    """Turn axes into a finished chart, the value of a notebook cell; closes their figure.
-
-    Parameters
-    ----------
-    drawn : Axes
-        As a method ``plot`` returns them; for axes of your own with `alt`.
-    alt : str, optional
-        Content of the chart in words; by default the text that ``plot`` made.
-    caption : str, optional
-        Text under the chart.
-
-    Returns
-    -------
-    Chart
-        A deterministic SVG with its alt text.
-
-    Raises
-    ------
-    BadInput
-        Without alt text.
-
-    Examples
-    --------
-    >>> import netlab
-    >>> netlab.show(netlab.Results("openlab-2003").plot("Linux64 -> Linux64", tuning="full"))
-    Chart: Line chart of goodput, MB/s over streams, Linux64 → Linux64. ...
-    """
-    from netlab.charts import chart
-
-    return chart.show(drawn, alt, caption)
 
 
 # Check of a notebook's parameters, by the name that notebooks use.

@@ -14,7 +14,7 @@ import synthetic
 from netlab.analysis import printed
 from netlab.charts import cells
 from netlab.charts import measured as charts
-from netlab.charts.chart import Gallery, Panels, describe, save, show
+from netlab.charts.chart import Gallery, Panels, describe, show
 from netlab.charts.drawing import (
     PALETTE,
     csv_in,
@@ -146,7 +146,7 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
     for name in ("a.svg", "b.svg"):
         fig, ax = _figure()
         label_lines(ax)
-        save(Panels(describe(fig, "Three lines"), ax), tmp_path / name)
+        show(Panels(describe(fig, "Three lines"), ax)).save(tmp_path / name)
     first, second = ((tmp_path / n).read_bytes() for n in ("a.svg", "b.svg"))
     assert first == second
     assert b"<dc:date>" not in first
@@ -155,7 +155,7 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
 def test_a_saved_figure_carries_its_alt_text(tmp_path):
     fig, ax = _figure()
     drawn = Panels(describe(fig, 'Rate < "limit" & more'), ax)
-    text = save(drawn, tmp_path / "deep" / "a.svg").read_text()
+    text = show(drawn).save(tmp_path / "deep" / "a.svg").read_text()
     assert 'role="img" aria-label="Rate &lt; &quot;limit&quot; &amp; more"' in text
     assert '<title>Rate &lt; "limit" &amp; more</title>' in text
 

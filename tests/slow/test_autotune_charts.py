@@ -6,7 +6,7 @@ from autotune.simulated import Simulated, tuned
 from matplotlib.collections import LineCollection
 
 from netlab.autotune.report import conclusion, table
-from netlab.charts.chart import save
+from netlab.charts.chart import show
 from netlab.charts.experiments import search_alt, search_panels
 from netlab.errors import BadInput
 
@@ -33,7 +33,7 @@ def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, a
         reach = max(1.0, part["worse_percent"].abs().max())
         near = part[(part["high_percent"] < 2 * reach) & (part["low_percent"] > -2 * reach)]
         assert (near["low_percent"] >= left).all() and (near["high_percent"] <= right).all()
-    path = save(drawn, tmp_path / f"search{suffix}")
+    path = show(drawn).save(tmp_path / f"search{suffix}")
     start = path.read_bytes()[:8]
     assert start.startswith(b"<svg " if suffix == ".svg" else b"\x89PNG")
 

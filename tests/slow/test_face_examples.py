@@ -29,7 +29,7 @@ def test_a_name_of_the_face_is_documented_with_an_example(name):
     assert name in EXAMPLES
     text = FunctionDoc(documented()[name])
     assert text["Summary"] and text["Examples"]
-    assert text["Parameters"] or name in {"Study.plan", "claims"}
+    assert text["Parameters"] or name in {"Study.plan", "claims", "theme"}
 
 
 @pytest.mark.parametrize("name", ["runs", "cells", "intervals"])
