@@ -106,9 +106,13 @@ def repair_command(results: str) -> None:
     with exclusive(directory):
         for path, aside in Store(directory).repair().items():
             click.echo(printable(f"{path.relative_to(directory)} -> {aside.name}"))
-        for path, conditions in rebuild(directory).items():
-            made = f"made again, of {len(conditions.keys)} cells"
-            click.echo(printable(f"{path.relative_to(directory)}: {made}"))
+        made = rebuild(directory)
+        for path, found in made.items():
+            name, lost = path.relative_to(directory), isinstance(found, NetlabError)
+            text = f"not made again: {found}" if lost else "made again from the records"
+            click.echo(printable(f"{name}: {text}"), err=lost)
+    if any(isinstance(found, NetlabError) for found in made.values()):
+        sys.exit(1)
 
 
 def _directory(given: str) -> Path:

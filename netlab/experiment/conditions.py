@@ -134,18 +134,22 @@ def _combined(
 # Conditions made again from the records of a campaign, whose file of them is lost.
 
 
-def rebuild(directory: Path) -> dict[Path, Conditions]:
-    """Write the conditions of campaigns that lost theirs, and return them by their files."""
-    written: dict[Path, Conditions] = {}
+def rebuild(directory: Path) -> dict[Path, Conditions | NetlabError]:
+    """Write the conditions of campaigns that lost theirs; by file, these or why there are none."""
+    made: dict[Path, Conditions | NetlabError] = {}
     before = Conditions()
     for campaign in results_store.ids(directory):
         try:
             before = results_store.read_conditions(directory, campaign) or before
         except NetlabError:
-            before = rebuilt(directory, campaign, before)
-            results_store.write_conditions(directory, campaign, before)
-            written[results_store.conditions_file(directory, campaign)] = before
-    return written
+            file = results_store.conditions_file(directory, campaign)
+            try:
+                made[file] = before = rebuilt(directory, campaign, before)
+            except NetlabError as error:  # such as a study that is lost as well
+                made[file] = error
+            else:
+                results_store.write_conditions(directory, campaign, before)
+    return made
 
 
 def rebuilt(directory: Path, campaign: str, before: Conditions) -> Conditions:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
-READABLE_VERSIONS = (2, 3, 4, 5, 6, 7, SCHEMA_VERSION)
+READABLE_VERSIONS = (2, 3, 4, 5, 6, 7, 8, SCHEMA_VERSION)
 """An older file lacks only nullable columns, and has other names for :data:`RENAMED`."""
 
 RENAMED = {"repeat": "round"}
