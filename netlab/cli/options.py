@@ -106,6 +106,7 @@ def results_option(*names: str, place: str = "STUDY") -> Callable:
 
 
 author_option = text_option("--author", help="Name of the person who measured.")
+url_option = text_option("--url", help="Address at which the report will be found.")
 site_option = directory_option(
     "--site", help="Directory of the report. Default: site in $NETLAB_HOME, in a checkout, or here."
 )

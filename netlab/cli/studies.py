@@ -228,10 +228,17 @@ def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
 @options.results_option()
 @options.site_option
 @options.author_option
+@options.url_option
 @options.text_option("--against", help="Add a page that compares with these other results.")
 @click.option("--single-file", is_flag=True, help="Also write the study's pages as one HTML file.")
 def report_command(
-    study: str, quick: bool, results: Path | None, single_file: bool, **asked: Any
+    study: str,
+    quick: bool,
+    results: Path | None,
+    single_file: bool,
+    author: str,
+    url: str,
+    **asked: Any,
 ) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
@@ -244,9 +251,12 @@ def report_command(
     loaded, quick = options.load_measured_study(study, quick=quick, results=results)
     notebooks = options.notebooks_of(loaded, study)
     from netlab.experiment.progress import Progress
+    from netlab.report.page import Credit
 
+    credit = Credit(author, url)
     with Progress() as progress:
-        published = publish_site(loaded, notebooks, results, progress=progress, **asked)
+        words = {**asked, "credit": credit}
+        published = publish_site(loaded, notebooks, results, progress=progress, **words)
     code, index = gate_code(published.concerns), published.index
     if single_file:
         from netlab.report.render import single_file as as_one

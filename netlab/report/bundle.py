@@ -36,7 +36,7 @@ from netlab.files.reading import open_regular, read_bytes, read_text
 from netlab.files.writing import read_json, scratch, write_json, write_text
 from netlab.files.yaml_file import read_yaml, yaml_text
 from netlab.report.export import NO_PDF
-from netlab.report.page import MARKER
+from netlab.report.page import MARKER, Credit
 from netlab.report.render import copy_plain
 from netlab.report.site import last_visit, publish, report_of
 from netlab.results import store
@@ -262,7 +262,7 @@ def bundle(
             step,
             dated=False,
             notebooks=[file for file in notebooks if not is_own(file)],
-            author=author,
+            credit=Credit(author),
             calibrations=work / CALIBRATION,
         )
         if NO_PDF:

@@ -31,7 +31,7 @@ from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.report import longpath, tables
 from netlab.report.front import front
 from netlab.report.gate import METHOD
-from netlab.report.page import TEMPLATES, TITLES, Page, free
+from netlab.report.page import TEMPLATES, TITLES, UNCREDITED, Credit, Page, free
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.columns import TABLES as RESULT_TABLES
 from netlab.results.frames import write_atomically, write_derived
@@ -334,12 +334,14 @@ def _widths(heads: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> li
     return [f"{min(n, MOST_CHARACTERS)}fr" if n > WIDE_CHARACTERS else "auto" for n in longest]
 
 
-def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "") -> str:
+def write_pdf(
+    m: Measured, site: Path, target: Path, title: str, credit: Credit = UNCREDITED
+) -> str:
     """Write the report with the time of the last run, so that equal results give equal bytes."""
     if NO_PDF:
         return NO_PDF
     source = site / DOCUMENT_SOURCE
-    source.write_text(document(m, site, title, author), encoding="utf-8")
+    source.write_text(document(m, site, title, credit), encoding="utf-8")
     last = m.runs["started_at"].max().floor("us").to_pydatetime()
     try:
         _compiler(str(site)).compile(
@@ -357,7 +359,7 @@ def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "
     return ""
 
 
-def document(m: Measured, site: Path, title: str, author: str = "") -> str:
+def document(m: Measured, site: Path, title: str, credit: Credit = UNCREDITED) -> str:
     started, found, program = (
         m.runs["started_at"],
         machines(m.runs, m.study),
@@ -365,7 +367,8 @@ def document(m: Measured, site: Path, title: str, author: str = "") -> str:
     )
     first, last = started.min(), started.max().floor("us").to_pydatetime().astimezone(UTC)
     facts = [
-        *([("Author", author)] if author else []),
+        *([("Author", credit.author)] if credit.author else []),
+        *([("Address", credit.url)] if credit.url else []),
         ("Measured with", program := f"netlab {__version__}"),
         ("Measured", f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"),
         ("Hosts", ", ".join(m.study.hosts)),
@@ -375,7 +378,7 @@ def document(m: Measured, site: Path, title: str, author: str = "") -> str:
     template = markup().get_template("report.typ.j2")
     return template.render(
         title=title,
-        author=author,
+        author=credit.author,
         program=program,
         last=last,
         description=m.study.description,

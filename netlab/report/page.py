@@ -31,6 +31,22 @@ FOLD_ABOVE = 12
 
 
 @dataclass(frozen=True)
+class Credit:
+    """Who measured, and the address at which the report will be found; empty if not stated."""
+
+    author: str = ""
+    url: str = ""
+
+    def __post_init__(self) -> None:
+        if self.url and not re.fullmatch(r"https?://[^\s\\{}]+", self.url):
+            message = "is not an address of the web, such as https://example.org/report/"
+            raise BadInput(message, key="--url", value=self.url, code="E-REPORT-025")
+
+
+UNCREDITED = Credit()
+
+
+@dataclass(frozen=True)
 class Page:
     file: str
     title: str

@@ -33,6 +33,7 @@ OWN = (MARKER,)
 
 CONFIDENCE = 0.95
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_STATE = re.compile(r'<aside class="gate".*?<summary>(.*?)</summary>', re.DOTALL)
 _ANSWER = re.compile(r'<p class="answer">(.*?)</p>', re.DOTALL)
 
 
@@ -45,6 +46,8 @@ class IndexedReport:
     last: pd.Timestamp
     title: str
     answer: str
+    state: str
+    """What keeps it below the quality gate; empty if nothing does."""
     runs: pd.DataFrame
 
 
@@ -60,9 +63,9 @@ def published(site: Path) -> IndexedReport:
     if not whole:
         reason = "is not a report of a study: netlab report, then give the directory of its page"
         raise BadInput(reason, where=str(site), code="E-REPORT-015")
-    title, answer = (_words(pattern, page) for pattern in (_TITLE, _ANSWER))
+    title, answer, state = (_words(pattern, page) for pattern in (_TITLE, _ANSWER, _STATE))
     place = f"{slug(study) or 'study'}/{last:%Y%m%dT%H%M%SZ}"
-    return IndexedReport(place, study, last, title or study, answer, runs)
+    return IndexedReport(place, study, last, title or study, answer, state, runs)
 
 
 def _report(site: Path) -> IndexedReport | None:
@@ -136,8 +139,11 @@ def write_index(directory: Path) -> None:
 
 def _study(reports: Sequence[IndexedReport]) -> Section:
     """A study's latest answer, its reports, and its cells from report to report."""
-    link = Markup('<li><a href="{}/index.html">{:%Y-%m-%d %H:%M} UTC</a></li>\n')
-    listed = Markup("").join(link.format(one.place, one.last) for one in reversed(reports))
+    link = Markup('<li><a href="{}/index.html">{:%Y-%m-%d %H:%M} UTC</a>{}</li>\n')
+    listed = Markup("").join(
+        link.format(one.place, one.last, f": {one.state}" if one.state else "")
+        for one in reversed(reports)
+    )
     body = Markup("<p>{}</p>\n<ul>\n{}</ul>\n").format(reports[-1].answer, listed)
     frame = trend_of(((f"{one.last:%Y%m%dT%H%MZ}", one.runs) for one in reports), CONFIDENCE)
     if len(frame) > 1:

@@ -21,7 +21,7 @@ from netlab import __version__
 from netlab.files.reading import read_text
 from netlab.files.writing import read_json
 from netlab.notebooks.format import nbformat, read_notebook
-from netlab.report.page import TEMPLATES, Page, anchor, free, script, template
+from netlab.report.page import TEMPLATES, UNCREDITED, Page, anchor, free, script, template
 
 DISPLAY_PRIORITY = [
     *("text/html", "image/svg+xml", "image/png", "image/jpeg"),
@@ -188,6 +188,7 @@ class PageWriter:
             "description": "",
             "built_at": "",
             "concerns": (),
+            "credit": UNCREDITED,
             **common,
         }
 

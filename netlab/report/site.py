@@ -36,6 +36,8 @@ from netlab.report.gate import CALIBRATION
 from netlab.report.page import (
     OWN_FILES,
     PAGES,
+    UNCREDITED,
+    Credit,
     Page,
     Section,
     Shown,
@@ -85,7 +87,7 @@ def build_site(
     png: bool = True,
     wait: Callable[[Path], None] = lambda notebook: None,
     calibrations: Path | None = None,
-    author: str = "",
+    credit: Credit = UNCREDITED,
     left_out: Sequence[str] = (),
 ) -> Path:
     """Build the site beside `out_dir`, and replace the old one once it is complete."""
@@ -108,10 +110,14 @@ def build_site(
             picture_page = exporter.page(replace(INDEX, body=as_html(picture(measured))))
             runs = [exporter.page(page) for page in run_pages(measured, blocks)]
             write_records(measured, work)
-            parts = {"front": first, "picture": picture_page.body, "cite": _citation(measured)}
+            parts = {
+                "front": first,
+                "picture": picture_page.body,
+                "cite": _citation(measured, credit),
+            }
             parts["downloads"] = write_downloads(measured, work)
             if pdf:
-                no_pdf = write_pdf(measured, work, work / PDF_NAME, title, author)
+                no_pdf = write_pdf(measured, work, work / PDF_NAME, title, credit)
         made = {}
         for notebook in sorted(files, key=lambda one: not one.ready):
             if not notebook.ready:
@@ -132,6 +138,7 @@ def build_site(
             description=measured.study.description if measured else "",
             built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
             concerns=gate(measured) if measured else (),
+            credit=credit,
         )
         writer.write_chain(order, INDEX)
         writer.write(
@@ -175,8 +182,9 @@ def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, s
     )
 
 
-def _citation(m: Measured) -> dict[str, object]:
+def _citation(m: Measured, credit: Credit) -> dict[str, object]:
     return {
+        "bibtex_author": re.sub(r"[\\{}]", "", credit.author),
         "key": f"netlab-{slug(m.study.name)}",
         "title": m.study.title,
         "bibtex_title": re.sub(r"[\\{}]", "", m.study.title),
@@ -336,7 +344,7 @@ def publish(
     notebooks: Sequence[Path] | None = None,
     executed: Path | None = None,
     dated: bool = True,
-    author: str = "",
+    credit: Credit = UNCREDITED,
     data_only: bool = False,
     calibrations: Path | None = None,
     running: Executions | None = None,
@@ -381,7 +389,7 @@ def publish(
             built_at=datetime.now(UTC) if dated else None,
             pdf=not data_only,
             png=not data_only,
-            author=author,
+            credit=credit,
             left_out=left_out,
             calibrations=calibrations or paths.results_dir("calibration"),
             wait=wait,

@@ -17,6 +17,7 @@ from netlab.analysis.measured import load_measured
 from netlab.files.tables import Table
 from netlab.report import export
 from netlab.report.export import write_pdf
+from netlab.report.page import Credit
 from netlab.report.site import build_site
 from netlab.study.file import freeze
 
@@ -67,9 +68,12 @@ def test_the_pdf_has_title_page_contents_numbers_captions_tags_and_bookmarks(sit
     assert b"/StructTreeRoot" in raw and b"/Outlines" in raw and b"pdfuaid" in raw
 
 
-def test_the_title_page_names_the_author(site, measured, tmp_path):
-    assert write_pdf(measured, site, tmp_path / "a.pdf", "A title", "A. Student") == ""
-    assert re.search(r"Author\s+A\. Student", text_of(tmp_path / "a.pdf").split("\f")[0])
+def test_the_title_page_names_the_author_and_the_address(site, measured, tmp_path):
+    credit = Credit("A. Student", "https://example.org/report/")
+    assert write_pdf(measured, site, tmp_path / "a.pdf", "A title", credit) == ""
+    first = text_of(tmp_path / "a.pdf").split("\f")[0]
+    assert re.search(r"Author\s+A\. Student", first)
+    assert re.search(r"Address\s+https://example\.org/report/", first)
     assert "Author" not in text_of(site / "report.pdf").split("\f")[0]
 
 

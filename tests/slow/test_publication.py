@@ -17,7 +17,7 @@ from netlab.analysis.measured import from_frames
 from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.report.page import MARKER
-from netlab.report.publication import published
+from netlab.report.publication import published, write_index
 from netlab.report.site import build_site
 
 
@@ -74,8 +74,23 @@ def test_reports_get_addresses_and_an_index_with_the_newest_first(sites, reposit
     places = [page.index(f'href="{stamp}/index.html"') for stamp in stamps]
     assert places == sorted(places, reverse=True)
     assert html.escape(published(sites[2]).answer) in page
+    assert page.count(" UTC</a></li>") == 3  # none is below the quality gate
     assert "×0.90" in page  # the step from the second report to the third
     assert "nothing pushed" in publish(sites[1], "--to", repository, "--yes").output
+
+
+def test_the_index_says_what_keeps_a_report_below_the_quality_gate(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    runs = synthetic.runs_of(study)
+    runs.loc[::2, "flags"] = "interference"
+    synthetic.store_of(tmp_path / "store", study, runs)
+    measured = from_frames(study, runs, None, tmp_path / "store")
+    report = published(
+        build_site([], tmp_path / "two-racks" / "1", measured=measured, pdf=False, png=False).parent
+    )
+    assert report.state.startswith("Below the quality gate: ") and "disturbed" in report.state
+    write_index(tmp_path)
+    assert f" UTC</a>: {html.escape(report.state)}</li>" in (tmp_path / "index.html").read_text()
 
 
 def test_nothing_is_pushed_without_a_yes(sites, repository):

@@ -22,7 +22,7 @@ from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, NetlabError
 from netlab.report import render, tables
 from netlab.report.export import write_downloads
-from netlab.report.page import replacing
+from netlab.report.page import Credit, replacing
 from netlab.report.screen import PAGE
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.columns import RUN_COLUMNS
@@ -109,6 +109,30 @@ def test_the_index_shows_the_study_whole(one_group, notebook, tmp_path):
     links = [a["href"] for a in Outline(text).named("a")]
     for link in links:
         assert (index.parent / (link.partition("#")[0] or index.name)).is_file(), link
+
+
+def test_every_page_and_the_reference_name_author_and_address(one_group, notebook, tmp_path):
+    credit = Credit("A. {Person} & Co", "https://example.org/report/?a=1&b=2")
+    pages = [ExecutedNotebook(notebook)]
+    more = {"measured": one_group, "pdf": False, "png": False}
+    index = build_site(pages, tmp_path / "site", credit=credit, **more)
+    for page in index.parent.glob("*.html"):
+        (footer,) = re.findall(r'<footer class="site">(.*?)</footer>', page.read_text(), re.DOTALL)
+        assert "measured by A. {Person} &amp; Co." in footer, page.name
+        assert 'href="https://example.org/report/?a=1&amp;b=2"' in footer, page.name
+    (reference,) = re.findall(r"@misc.*?\n}", index.read_text(), re.DOTALL)
+    assert "  author = {A. Person &amp; Co},\n" in reference
+    assert "  url = {https://example.org/report/?a=1&amp;b=2},\n" in reference
+    index = build_site(pages, tmp_path / "other", **more)
+    (reference,) = re.findall(r"@misc.*?\n}", index.read_text(), re.DOTALL)
+    assert "author" not in reference and "url" not in reference
+    assert "measured by" not in index.read_text()
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "example.org", "https://a b", "https://a}"])
+def test_what_is_no_address_of_the_web_is_refused(url):
+    with pytest.raises(BadInput, match="is not an address of the web"):
+        Credit("", url)
 
 
 def test_notebook_outputs_are_shown_and_code_is_hidden(notebook, tmp_path):
