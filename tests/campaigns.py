@@ -14,7 +14,8 @@ from netlab.experiment.campaign import CampaignRecord
 from netlab.experiment.conditions import context_of
 from netlab.files.yaml_file import validated
 from netlab.study import Study
-from netlab.study.schedule import Visit, provenance_key, visits
+from netlab.study.keys import provenance_key
+from netlab.study.schedule import Visit, visits
 from netlab.version import version
 
 Facts = dict[str, dict[str, dict]]

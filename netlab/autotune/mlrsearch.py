@@ -30,7 +30,8 @@ from netlab.files.writing import write_text
 from netlab.study import Study
 from netlab.study.factors import id_part
 from netlab.study.groups import GroupTiming, sends_datagrams
-from netlab.study.schedule import Run, Visit, provenance_key, rounds
+from netlab.study.keys import provenance_key
+from netlab.study.schedule import Run, Visit, rounds
 
 SHORT_S, LEAST_SHARE, MOST_S = 1.0, 1e-3, 1e9
 """Length of the first trials; lowest load, as a share of the highest, which the study gives; and a

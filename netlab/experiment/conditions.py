@@ -17,7 +17,8 @@ from netlab.results.columns import SCHEMA_VERSION
 from netlab.results.store import Conditions, Store
 from netlab.study import Study, load_stored
 from netlab.study.factors import Levels
-from netlab.study.schedule import Visit, provenance_key, rounds
+from netlab.study.keys import provenance_key
+from netlab.study.schedule import Visit, rounds
 
 STABLE_FACTS = (
     *("kernel", "machine", "cpu_model", "cpus", "governor"),

@@ -35,7 +35,8 @@ from netlab.measure.record import (
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing
 from netlab.study.groups import WARMUP_RTTS, sends_datagrams
-from netlab.study.schedule import Run, Visit, provenance_key
+from netlab.study.keys import provenance_key
+from netlab.study.schedule import Run, Visit
 from netlab.version import version
 
 # The emulator of a path during its runs: order a loss before one, collect its report after.

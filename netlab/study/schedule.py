@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from netlab.errors import BadInput
 from netlab.study import OWN, Group, Study, slug
@@ -194,67 +191,3 @@ def measuring_s(study: Study, runs: Iterable[Run]) -> float:
     """Seconds of warm-up and window of runs."""
     timings = ((run.study(study).timing, study.rtt_s(run.link)) for run in runs)
     return sum(timing.warmup_at(rtt_s) + timing.seconds for timing, rtt_s in timings)
-
-
-NOT_MEASURED = {
-    *("table", "target_percent_of_bus", "congestion", "tunings", "mtus_B", "streams"),
-    *("quick_records", "short", "part"),
-    *("factors", "exclude", "timing", "quick", "target_Gbps"),
-}
-"""Keys of a group that do not affect a run, or that the run's own factors cover."""
-
-
-OF_RUN = ("force_buffer", "engine", "threads", "send", "receive", "trace")
-"""Keys of a study that affect a run as they are."""
-
-
-OF_LOGIN = {"user", "identity_file", "agent_directory"}
-"""Keys of a host that say how netlab logs in and where its agent lies, not which machine it is."""
-
-OF_SCHEDULE = {"retries", "wait"}
-"""Keys of `noise` that decide when a run is made or made again, not what its record says."""
-
-
-def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
-    """Key of the conditions of a run: the same in every round of a cell.
-
-    A stored record of the run counts exactly if it has this key. All that can change a record is
-    in it; `NOT_MEASURED`, `OF_LOGIN`, `OF_SCHEDULE`, a bus's label and the number of rounds cannot.
-    """
-    path, used = study.path(visit.link), run.group.generator
-    study = run.study(study)
-    # profiles: only the one that the visit takes
-    left_out: dict[str, Any] = {**dict.fromkeys({"profiles", *OF_LOGIN}, True), "bus": {"label"}}
-    hosts = {
-        end.host: {
-            **study.hosts[end.host].model_dump(mode="json", exclude=left_out),
-            "profile": study.profile(end.host, visit.tuning),
-        }
-        for end in path.ends
-    }
-    content = {
-        "path": path.model_dump(mode="json"),
-        "hosts": hosts,
-        "tuning": visit.tuning,
-        "mtu_B": visit.mtu_B,
-        "group": run.group.model_dump(mode="json", exclude=NOT_MEASURED),
-        "streams": run.streams,
-        **study.timing.model_dump(mode="json", exclude={"rounds"}),
-        "congestion": study.congestion_of(run.group) or None,
-        "stacks": {
-            name: study.stacks[name].model_dump(mode="json")
-            for name in study.congestions((run.group,))
-            if name in study.stacks
-        },
-        **{name: getattr(study, name) for name in OF_RUN},
-        "socket": study.socket.model_dump(mode="json"),
-        "noise": study.noise.model_dump(mode="json", exclude=OF_SCHEDULE),
-        "context": {**context, "generators": context.get("generators", {}).get(used)},
-    }
-    for name in ("policy", "latency", "udp"):
-        if given := getattr(study, name).model_dump(mode="json"):
-            content[name] = given
-    if visit.outer:
-        content["outer"] = dict(visit.outer)
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -30,7 +30,8 @@ from netlab.report.gate import box
 from netlab.results import store
 from netlab.results.store import Store
 from netlab.study import Study, load
-from netlab.study.schedule import provenance_key, rounds, visits
+from netlab.study.keys import provenance_key
+from netlab.study.schedule import rounds, visits
 
 
 def test_a_cell_with_a_valid_run_is_not_empty_and_the_others_give_the_first_reason():

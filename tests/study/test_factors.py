@@ -13,7 +13,8 @@ from netlab.files.paths import data_dir
 from netlab.files.yaml_file import validated
 from netlab.study import Noise, Study, load
 from netlab.study.groups import chosen_outer
-from netlab.study.schedule import provenance_key, rounds, run_s, visit, visits
+from netlab.study.keys import provenance_key
+from netlab.study.schedule import rounds, run_s, visit, visits
 
 CONTEXT = {"version": "0.1.0"}
 HOST = {"kind": "lab"}

@@ -10,8 +10,9 @@ from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.study import load, load_stored
 from netlab.study.file import freeze, frozen_text
+from netlab.study.keys import provenance_key
 from netlab.study.published import ReportPages, report_notebooks
-from netlab.study.schedule import provenance_key, visits
+from netlab.study.schedule import visits
 
 # A published table is a CSV file and a few lines of YAML, or a clear error.
 

@@ -16,14 +16,12 @@ from refusals import refused
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, Timing, load
-from netlab.study.base import Noise, Precision, duration_s
-from netlab.study.hosts import StudyHost
+from netlab.study.base import Precision, duration_s
+from netlab.study.keys import provenance_key
 from netlab.study.schedule import (
-    OF_SCHEDULE,
     OVERHEAD_RTTS,
     OVERHEAD_S,
     measuring_s,
-    provenance_key,
     rounds,
     run_s,
     visit,
@@ -206,36 +204,6 @@ def test_a_condition_of_a_run_changes_its_key(study, change):
 )
 def test_other_values_leave_a_runs_key(study, change):
     assert key_of(study_with(*change)) == key_of(study)
-
-
-LOGIN = {"user": "other", "identity_file": "~/.ssh/other", "agent_directory": "/opt/other"}
-MACHINE = {"address": "other.example", "port": 2022}
-
-
-@pytest.mark.parametrize(("field", "value"), [*LOGIN.items(), *MACHINE.items()])
-def test_how_one_logs_in_is_not_in_the_key_and_where_is(field, value):
-    def key(**more: object) -> str:
-        hosts = {name: {"kind": "ssh", "address": f"{name}.example"} for name in ("a", "b")}
-        hosts["a"] |= more
-        ends = [
-            {"host": name, "address": f"192.0.2.{at}", "interface": "eth1"}
-            for at, name in enumerate(hosts, 1)
-        ]
-        groups = [{"name": "only", "path": "p", "sender": "a"}]
-        content = {"netlab": 1, "name": "s", "title": "S", "hosts": hosts, "groups": groups}
-        content |= {"paths": {"p": {"ends": ends}}, "tunings": [{"name": "as-found"}]}
-        one = validated(Study, {**content, "streams": [1]}, "s.yml")
-        planned = visits(one)[0]
-        return provenance_key(one, planned, planned.runs[0], CONTEXT)
-
-    assert (key() == key(**{field: value})) == (field in LOGIN)
-
-
-def test_every_field_of_a_host_is_known_to_be_in_the_key_or_not():
-    """A new field is to be given its place on purpose."""
-    assert set(StudyHost.model_fields) == {*LOGIN, *MACHINE, "kind", "bus", "profiles"}
-    limits = {"steal_percent", "foreign_cpu_percent", "foreign_traffic_percent"}
-    assert set(Noise.model_fields) == {*limits, "frequency_drop_percent", *OF_SCHEDULE}
 
 
 def test_a_key_holds_the_stacks_that_its_run_names_and_no_others():

@@ -12,7 +12,8 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load
 from netlab.study.file import freeze
-from netlab.study.schedule import provenance_key, rounds, visit, visits
+from netlab.study.keys import provenance_key
+from netlab.study.schedule import rounds, visit, visits
 from netlab.tuning.knobs import Knob
 from netlab.tuning.profiles import Profile
 
