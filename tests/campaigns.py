@@ -14,6 +14,7 @@ from netlab.experiment.campaign import CampaignRecord
 from netlab.experiment.conditions import context_of
 from netlab.files.yaml_file import validated
 from netlab.study import Study
+from netlab.study.factors import Levels
 from netlab.study.keys import provenance_key
 from netlab.study.schedule import Visit, visits
 from netlab.version import version
@@ -52,19 +53,38 @@ STUDY = {
 }
 
 
+ENDS = {"p1": ("left", "middle"), "p2": ("middle", "right"), "p3": ("middle", "far")}
+CARDS = {"p1": "ixgbe", "p2": "mlx5_core", "p3": "ice"}
+THIRD = {
+    "ends": [
+        {"host": "middle", "address": "192.0.2.9", "interface": "eth3"},
+        {"host": "far", "address": "192.0.2.10", "interface": "eth3"},
+    ]
+}
+
+
+def third_card() -> dict[str, object]:
+    """Hosts, paths and groups of the study with a third card in its middle host."""
+    far = {"far": {"kind": "ssh", "address": "far.example"}}
+    groups = [*STUDY["groups"], {"name": "three", "path": "p3", "sender": "far"}]
+    paths = {**STUDY["paths"], "p3": THIRD}
+    return {"hosts": {**STUDY["hosts"], **far}, "paths": paths, "groups": groups}
+
+
 def study(**changes: object) -> Study:
     """The study of both paths, which measures its hosts as found."""
     return validated(Study, {**copy.deepcopy(STUDY), **changes}, "two-cards.yml")
 
 
-def facts(congestion: str = "cubic", **drivers: str) -> Facts:
+def facts(
+    congestion: str = "cubic", *, links: Collection[str] = ("p1", "p2"), **drivers: str
+) -> Facts:
     """Facts of the ends of each link: its card's driver, and the settings found."""
-    cards = {"p1": "ixgbe", "p2": "mlx5_core", **drivers}
+    cards = {**CARDS, **drivers}
     found = {"found": {"net.ipv4.tcp_congestion_control": congestion}}
-    ends = {"p1": ("left", "middle"), "p2": ("middle", "right")}
     return {
-        link: {host: {**HOST, **found, "nic_driver": cards[link]} for host in ends[link]}
-        for link in ends
+        link: {host: {**HOST, **found, "nic_driver": cards[link]} for host in ENDS[link]}
+        for link in links
     }
 
 
@@ -77,13 +97,14 @@ def write(
     of: Facts,
     *,
     runs: Collection[str] | None = None,
+    outer: Levels = (),
     **columns: object,
 ) -> set[tuple[str, str]]:
     """Store a record of each run of the links that has no valid one; ids and keys of the runs."""
     made = synthetic.runs_of(record.study)
     written = set()
     for visit in visits(record.study):
-        if visit.link not in of:
+        if visit.link not in of or visit.outer != outer:
             continue
         keys = keys_of(record.study, visit, of[visit.link])
         wanted = keys.keys() - record.kept

@@ -22,6 +22,7 @@ from netlab.errors import NetlabError
 from netlab.experiment.campaign import NotebookRounds, Rounds, Stopped, _stopped, open_record
 from netlab.experiment.conditions import rebuild
 from netlab.experiment.progress import Watcher
+from netlab.fleet.records import KEYS, stores_below
 from netlab.notebooks.progress import SilentNotebook
 from netlab.report.gate import box
 from netlab.results import store as results_store
@@ -309,6 +310,11 @@ def test_lost_conditions_of_an_earlier_campaign_do_not_stop_a_report(tmp_path):
     assert "under other settings: unknown (its conditions.json is lost), 12 runs" in str(other)
 
 
+LINKS = ("p1", "p2", "p3")
+SITE, PAIR = "site", "pairs/left+middle"
+"""A study of all links with a factor that a person sets, and a pair of a fleet on one of them."""
+
+
 class Campaigns(RuleBasedStateMachine):
     """Settings, cards, tools and versions change between measurements of all or of one link."""
 
@@ -320,11 +326,11 @@ class Campaigns(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.place = TemporaryDirectory()
-        self.directory = Path(self.place.name)
+        self.root = Path(self.place.name)
         self.congestion, self.drivers, self.tool, self.rounds = "cubic", {}, "1", 2
-        self.made: set[tuple[str, str]] = set()
-        self.expected: dict[str, str] = {}
-        self.last: dict[str, dict] = {}
+        self.links, self.kernel = LINKS, "smp"
+        self.made = {SITE: set(), PAIR: set()}
+        self.last = {SITE: {}, PAIR: {}}
 
     def teardown(self):
         netlab.__version__ = self.version
@@ -332,25 +338,31 @@ class Campaigns(RuleBasedStateMachine):
             self.place.cleanup()
 
     def facts(self):
-        found = campaigns.facts(self.congestion, **self.drivers)
+        found = campaigns.facts(self.congestion, links=LINKS, **self.drivers)
         for ends in found.values():
             for host in ends.values():
-                host["generators"] = {"iperf3": self.tool}
+                host |= {"generators": {"iperf3": self.tool}, "kernel": f"6.1-{self.kernel}"}
         return found
 
-    def study(self):
-        groups = [
-            {**campaigns.STUDY["groups"][0], "generator": "iperf3"},
-            campaigns.STUDY["groups"][1],
-        ]
-        timing = {"rounds": self.rounds, "seconds": 1.0, "warmup_s": 0.2}
-        return campaigns.study(groups=groups, timing=timing, factors={})
+    def study(self, store):
+        content = campaigns.third_card()
+        groups = [{**content["groups"][0], "generator": "iperf3"}, *content["groups"][1:]]
+        links = self.links if store == SITE else ("p1",)
+        content["groups"] = [group for group in groups if group["path"] in links]
+        content["timing"] = {"rounds": self.rounds, "seconds": 1.0, "warmup_s": 0.2}
+        if store == SITE:
+            content["factors"] = {"record_length_B": [8192, 65536]}
+            return campaigns.study(**content, outer={"kernel": ["smp", "up"]})
+        return campaigns.study(**content, name="a-pair", factors={})
+
+    def outer(self, store):
+        return (("kernel", self.kernel),) if store == SITE else ()
 
     @rule(name=st.sampled_from(["cubic", "reno", "bbr"]))
     def set_default(self, name):
         self.congestion = name
 
-    @rule(link=st.sampled_from(["p1", "p2"]), driver=st.sampled_from(["ixgbe", "mlx5_core"]))
+    @rule(link=st.sampled_from(LINKS), driver=st.sampled_from(["ixgbe", "mlx5_core"]))
     def change_card(self, link, driver):
         self.drivers[link] = driver
 
@@ -358,38 +370,69 @@ class Campaigns(RuleBasedStateMachine):
     def change_tool(self, version):
         self.tool = version
 
+    @rule(kernel=st.sampled_from(["smp", "up"]))
+    def boot(self, kernel):
+        self.kernel = kernel
+
     @rule(version=st.sampled_from(["0.1.0", "0.2.0"]))
     def install(self, version):
         netlab.__version__ = version
 
-    @rule(rounds=st.sampled_from([2, 3]))
-    def edit_study(self, rounds):
-        self.rounds = rounds
+    @rule(rounds=st.sampled_from([1, 2]), links=st.sampled_from([LINKS, ("p1", "p3")]))
+    def edit_study(self, rounds, links):
+        self.rounds, self.links = rounds, links
 
-    @rule(links=st.sampled_from([("p1",), ("p2",), ("p1", "p2")]), share=st.sampled_from([1, 2]))
-    def measure(self, links, share):
-        """Measure some links, whole or interrupted half-way."""
-        facts = {link: self.facts()[link] for link in links}
-        study = self.study()
-        record = opened(self.directory, facts, minutes=next(self.minutes), study=study)
-        self.last |= facts
-        planned = [visit for visit in visits(study) if visit.link in self.last]
-        self.expected = {}
-        for visit in planned:
-            self.expected |= campaigns.keys_of(study, visit, self.last[visit.link])
-        ids = [run.run_id for visit in planned if visit.link in links for run in visit.runs]
-        self.made |= campaigns.write(record, facts, runs=ids[: len(ids) // share])
+    @rule(share=st.sampled_from([1, 2]))
+    def measure_all(self, share):
+        """Measure every link at the present level of what a person sets, whole or half."""
+        ids = self.of_links(SITE, self.links)
+        self.write(SITE, self.links, ids[: len(ids) // share])
+
+    @rule(link=st.sampled_from(LINKS))
+    def measure_block(self, link):
+        """Measure a block by hand, which asks the ends of its link alone."""
+        if link in self.links:
+            self.write(SITE, (link,), self.of_links(SITE, (link,))[:2])
+
+    @rule(share=st.sampled_from([1, 2]))
+    def measure_pair(self, share):
+        """The jobs of a fleet open the record of their pair for each visit."""
+        for visit in [v for v in visits(self.study(PAIR)) if v.link == "p1"][::share]:
+            self.write(PAIR, ("p1",), [run.run_id for run in visit.runs])
+
+    def of_links(self, store, links):
+        planned = visits(self.study(store))
+        chosen = [v for v in planned if v.link in links and v.outer == self.outer(store)]
+        return [run.run_id for visit in chosen for run in visit.runs]
+
+    def write(self, store, links, ids):
+        found, outer = self.facts(), self.outer(store)
+        of = {link: found[link] for link in links}
+        at = NOW + timedelta(minutes=next(self.minutes))
+        place = self.root / store
+        record = open_record(self.study(store), place, of, None, outer=outer, now=at)
+        self.last[store] |= {(link, outer): ends for link, ends in of.items()}
+        self.made[store] |= campaigns.write(record, of, runs=ids, outer=outer)
+        self.expected = self.expected if hasattr(self, "expected") else {}
+        self.expected[store] = {}
+        for visit in visits(record.study):
+            if (ends := self.last[store].get((visit.link, visit.outer))) is not None:
+                self.expected[store] |= campaigns.keys_of(record.study, visit, ends)
 
     @invariant()
     def counts_what_was_made_under_the_latest_conditions(self):
-        if not getattr(self, "expected", None):
-            return
-        runs = Store(self.directory).runs()
-        counted = set(zip(runs["run_id"], runs["provenance_key"], strict=True))
-        assert counted == self.made & set(self.expected.items())
-        cells = runs["run_id"].str.rpartition("@")[0]
-        assert (runs["provenance_key"].groupby(cells).nunique() == 1).all()
+        for store, expected in getattr(self, "expected", {}).items():
+            runs = Store(self.root / store).runs()
+            counted = set(zip(runs["run_id"], runs["provenance_key"], strict=True))
+            assert counted == self.made[store] & set(expected.items())
+
+    @invariant()
+    def no_cell_of_any_store_mixes_conditions(self):
+        if any(getattr(self, "made", {}).values()):
+            stores = stores_below([self.root])
+            runs = pd.concat([found for *_, found in stores._runs(None)])
+            assert (runs.groupby(list(KEYS), dropna=False)["provenance_key"].nunique() == 1).all()
 
 
 TestCampaigns = Campaigns.TestCase
-TestCampaigns.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
+TestCampaigns.settings = settings(max_examples=20, stateful_step_count=12, deadline=None)
