@@ -37,7 +37,7 @@ from netlab.lab.link import queue_a_cpu
 from netlab.lab.sshd import IN_WORDS
 from netlab.lab.topology import RECEIVER, lab_pair
 from netlab.measure.flags import INTERFERENCE
-from netlab.results.store import Store
+from netlab.results.store import Store, ids, read_log
 from netlab.study import OWN as NETLAB
 from netlab.study import Study
 from netlab.study.factors import Engine, Receive, Send
@@ -182,12 +182,15 @@ def rounds_study(matrix: Matrix, peers: Iterable[str], chosen: Chosen) -> Study:
     return _study(matrix, groups, {"rounds": matrix.rounds, "seconds": matrix.seconds})
 
 
+NAME = "bench"
+"""Name of the study of the heats and of that of the rounds."""
+
 LEVELS = {name: level for level, name in OFFLOADS.items()}
 
 
 def _study(matrix: Matrix, groups: list[dict], timing: dict, **keys: object) -> Study:
     return lab_pair(
-        "bench",
+        NAME,
         "netlab beside other tools",
         {"bench": {"interrupt_delay_us": 0.0, "queues": matrix.queues}},
         groups,
@@ -229,22 +232,29 @@ def choose(heats: pd.DataFrame) -> Chosen:
     return chosen
 
 
+HEATS, RATIOS = "heats", "bench-ratios.csv"
 OWN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z(-\d+)?")
 
 
 def _is_own(place: Path) -> bool:
-    """True for the directory of a benchmark: by its name, and by what it holds."""
-    known = {"heats", "bench-ratios.csv", "campaigns", "runs"}
+    """True for the directory of a benchmark: by its name, and by the study that it holds."""
     if not OWN_NAME.fullmatch(place.name) or place.is_symlink() or not place.is_dir():
         return False
-    held = {entry.name for entry in place.iterdir()}
-    return not held or bool(held & known)
+    if (place / RATIOS).is_file():
+        return True
+    stores = (place, place / HEATS)
+    try:
+        studies = {read_log(store, one).study for store in stores for one in ids(store)}
+    except NetlabError:
+        return False
+    begun = {HEATS, ".lock"}  # and ended before the first campaign
+    return studies == {NAME} if studies else all(e.name in begun for e in place.rglob("*"))
 
 
 def directory_of(parent: Path) -> Path | None:
     """The latest benchmark, if it was ended early."""
     last = max((place for place in parent.glob("*") if _is_own(place)), default=None)
-    return None if last is None or (last / "bench-ratios.csv").exists() else last
+    return None if last is None or (last / RATIOS).exists() else last
 
 
 # Turn the runs of a benchmark into medians, ratios and verdicts.

@@ -21,6 +21,7 @@ from netlab.qualify.bench import (
     heats_study,
     rounds_study,
 )
+from netlab.results import store as results_store
 from netlab.study.schedule import run_s, visits
 from netlab.units import MIB
 
@@ -218,6 +219,15 @@ def test_a_benchmark_goes_on_in_a_directory_of_its_own_alone(tmp_path):
     own = tmp_path / "2026-11-29T081500Z"
     (own / "heats").mkdir(parents=True)
     (tmp_path / "2098-01-01T000000Z").symlink_to(own)
+    for at, held in enumerate(("runs/march.parquet", "campaigns/spring.md", "heats/oven.txt")):
+        file = tmp_path / f"2097-01-01T00000{at}Z" / held
+        file.parent.mkdir(parents=True)
+        file.write_text("of a runner, a campaigner and a cook")
+    campaign = results_store.CampaignLog("20970101T000000Z", "", "", "another", "", "0.1.0")
+    results_store.write_log(tmp_path / "2096-01-01T000000Z", campaign)
+    assert directory_of(tmp_path) == own
+    results_store.write_log(own / "heats", replace(campaign, study="bench"))
+    (own / "heats" / "runs").mkdir()
     assert directory_of(tmp_path) == own
     (own / "bench-ratios.csv").touch()
     assert directory_of(tmp_path) is None
