@@ -7,6 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
+import campaigns
 import pytest
 import synthetic
 from click.testing import CliRunner
@@ -19,6 +20,7 @@ from netlab.cli import main
 from netlab.cli.options import load_study
 from netlab.cli.results import compare_command, import_command, results_group
 from netlab.errors import BadInput
+from netlab.experiment.campaign import open_record
 from netlab.face.results import Results
 from netlab.results.imports.into_store import Facts, import_files, mtu_of
 from netlab.results.store import Damaged, Store
@@ -200,6 +202,24 @@ def test_runs_that_differ_in_what_a_group_has_once_are_in_groups_of_their_own(tm
     design = studies.load_stored(tmp_path / "out" / "study.yml")
     assert [group.congestion for group in design.groups] == ["cubic", "bbr", "mine", "cubic"]
     assert list(design.stacks) == ["mine"]
+
+
+def test_an_imported_run_joins_no_cell_of_measured_runs_nor_of_another_tool(tmp_path):
+    """Its conditions are its own, whatever `--group` says."""
+    tuning = {"name": "mine", "mtus_B": [1500], "knobs": []}
+    study = campaigns.study(tunings=[tuning], congestion="cubic", factors={})
+    facts = campaigns.facts()
+    record = open_record(study, tmp_path, facts, None)
+    campaigns.write(record, facts, goodput_MBps=100.0, congestion="cubic")
+    study_options = ("--study-name", study.name, "--path", "p1", "--tuning", "mine")
+    hosts = ("--sender", "left", "--receiver", "middle", "--group", "one")
+    for file in ("iperf3-tcp.json", "nuttcp-tcp.txt"):
+        more = (*REST, "--congestion", "cubic") if file.endswith(".txt") else ()
+        result = run(RECORDED / file, *study_options, *hosts, *more, "--into", tmp_path)
+        assert result.exit_code == 0, result.output
+    runs = Store(tmp_path).runs()
+    assert set(runs.loc[runs["group"] == "one", "goodput_MBps"]) == {100.0}
+    assert runs.groupby("group")["generator"].nunique().max() == 1
 
 
 REFUSED = [

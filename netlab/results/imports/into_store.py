@@ -24,7 +24,7 @@ from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
 from netlab.results.imports.formats import ReadFile, kind_of, read_file
 from netlab.results.imports.records import MAX_COUNT, Datagrams, Record, sum_of
-from netlab.results.store import Store
+from netlab.results.store import IMPORTED, Store
 from netlab.units import datagram_share, payload_share
 from netlab.version import version
 
@@ -82,9 +82,22 @@ MOST_PACING_MBPS = 1e6
 """Limits of a study; what is beyond them is not known, or no limit."""
 
 
+PLACE = ("path", "sender", "direction", "congestion", "generator")
+MEASURED = ("measured",)
+"""Place of a group that netlab measured: no imported run has its conditions."""
+
+
 def _place(row: Mapping[str, Any]) -> tuple:
     levels = parse_json(row["factors"] or "{}", "factors")
-    return (*(row[name] for name in ("path", "sender", "direction", "congestion")), *levels)
+    return (*(row[name] for name in PLACE), *levels)
+
+
+def _groups(runs: pd.DataFrame) -> dict[str, tuple]:
+    """Places of the groups of runs by their names."""
+    return {
+        row["group"]: _place(row) if str(row["run_id"]).startswith(IMPORTED) else MEASURED
+        for row in runs.to_dict("records")
+    }
 
 
 def _group(base: str, row: Mapping[str, Any], groups: dict[str, tuple]) -> str:
@@ -135,7 +148,7 @@ def row_of(
     place = {
         **{"path": facts.path_name, "sender": facts.sender, "direction": direction},
         **{"congestion": UNKNOWN if "congestion" in unknown else facts_known["congestion"]},
-        "factors": factors,
+        **{"factors": factors, "generator": generator},
     }
     sender_only = "sender" in ends  # has more than the receiver has read
     suffixes = "-sent" * sender_only + "-paced" * bool(paced)
@@ -195,7 +208,6 @@ def row_of(
         record_length_B=facts_known["record_length_B"] or 0,
         buffer_B=facts_known["buffer_B"] or 0,
         pacing_MBps=None if pacing_MBps is None else pacing_MBps * streams,
-        generator=generator,
         generator_version=record.version,
         engine=record.tool,
         started_at=pd.Timestamp(round(started_unix_s * 1e6), unit="us", tz="UTC"),
@@ -389,7 +401,7 @@ def import_files(
         keys = set(before["provenance_key"])
         order = int(before["order"].max()) + 1 if len(before) else 0
         round_of = _rounds(before["run_id"])
-        groups = {row["group"]: _place(row) for row in before.to_dict("records")}
+        groups = _groups(before)
         rows: list[dict] = []
         intervals: list[dict] = []
         ways: dict[bool, Path] = {}
