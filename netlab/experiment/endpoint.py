@@ -13,7 +13,7 @@ from netlab.errors import BadInput, HostError
 from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
 from netlab.generators import versions
 from netlab.hosts.agent import HostLease, push_agent
-from netlab.hosts.host import SILENCE_S, Host, LineProcess
+from netlab.hosts.host import SILENCE_S, Host, LineProcess, whole_number
 from netlab.hosts.path import (
     NO_CARRIER,
     OPENED_AT_ONCE,
@@ -85,6 +85,8 @@ def _check_end(study: Study, path: str, host: str) -> None:
 
 READY_S = 10.0
 PROTOCOL = 1
+LEAST_MTU_B, MOST_MTU_B = 68, 1 << 24
+"""68: RFC 791, section 3.2. A loopback has 65536, and may have more."""
 HOLD_S = 15
 """Dead-man timeout: the host reverts its tuning after this time without the controller."""
 
@@ -191,8 +193,7 @@ class Endpoint:
 
     def open_files(self) -> int | None:
         """Hard limit of open files of a process on the host; None if unlimited."""
-        text = self.host.run(("sh", "-c", "ulimit -Hn")).stdout.strip()
-        return int(text) if text.isdigit() else None
+        return whole_number(self.host.run(("sh", "-c", "ulimit -Hn")).stdout)
 
     @contextmanager
     def tune_process(self, *, sudo: bool = True) -> Iterator[_Lines]:
@@ -340,12 +341,12 @@ class Endpoint:
 
     def mtu_B(self) -> int:
         """MTU of the interface: as tuned, else as found."""
-        mtu = self._knobs.get("mtu") or self.facts.get("mtu_B")
-        if not mtu:
+        mtu_B = whole_number(str(self._knobs.get("mtu") or self.facts.get("mtu_B")))
+        if not mtu_B or not LEAST_MTU_B <= mtu_B <= MOST_MTU_B:
             raise HostError(
                 self.name, f"does not report the MTU of {self.interface}", code="E-RUN-009"
             )
-        return int(mtu)
+        return mtu_B
 
 
 def _label(entry: dict) -> str:

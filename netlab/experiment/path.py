@@ -10,6 +10,7 @@ from netlab import core
 from netlab.bus import PACKET_PAYLOADS_B, link_of, parallel_of
 from netlab.experiment.endpoint import Endpoint
 from netlab.files.writing import parse_json, read_json, write_json
+from netlab.hosts.answers import checked
 from netlab.measure.exchange import Request, RunEnd, measure
 from netlab.measure.ledger import one_machine, with_controller
 from netlab.study import Study
@@ -192,8 +193,8 @@ def _measured(endpoint: Endpoint) -> float | str:
     argv = (endpoint.binary, "copyrate", "--budget-ms", str(BUDGET_MS))
     done = endpoint.host.run(argv, check=False, timeout_s=TIMEOUT_S)
     try:
-        return round(int(parse_json(done.stdout)["cold_Bps"]) / 1e6, 1)
-    except (ValueError, KeyError, TypeError):
+        return round(checked(parse_json(done.stdout))["cold_Bps"] / 1e6, 1)
+    except (ValueError, KeyError):
         reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.exit_status}"]
         return f"unsupported: {reason[0]}"
 

@@ -14,6 +14,7 @@ from netlab.experiment.path import contradiction, host_bus, packet_size
 from netlab.experiment.trial import link_MBps, probe_request, side_of
 from netlab.files import paths
 from netlab.generators import missing
+from netlab.hosts.host import whole_number
 from netlab.hosts.path import ping
 from netlab.measure.ledger import one_machine
 from netlab.study import Group, Study, Timing
@@ -148,9 +149,9 @@ def _permissions(study: Study, groups: list[Group], endpoint: Endpoint) -> Itera
         return
     for name, asked_B in zip(("wmem_max", "rmem_max"), most_B, strict=True):
         argv = ("cat", f"/proc/sys/net/core/{name}")
-        limit = endpoint.host.run(argv, check=False).stdout.strip() if any(most_B) else ""
-        if limit.isdigit() and asked_B > int(limit):
-            text = f"grants {limit} B of buffer_B {asked_B} (net.core.{name})"
+        limit_B = whole_number(endpoint.host.run(argv, check=False).stdout) if any(most_B) else None
+        if limit_B is not None and asked_B > limit_B:
+            text = f"grants {limit_B} B of buffer_B {asked_B} (net.core.{name})"
             yield Check("warn", endpoint.name, text)
 
 

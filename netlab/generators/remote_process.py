@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import signal
 import time
@@ -86,7 +85,8 @@ say ended ",\"status\":$status,\"times\":\"$(tail -n 1 times)\",\"size\":$(wc -c
 ,\"output\":\"$(printed)\""
 """
 
-_TIMES = re.compile(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s")
+_TIME = r"([0-9]{1,9})m([0-9]{1,9}(?:\.[0-9]{1,9})?)s"
+_TIMES = re.compile(f"{_TIME} {_TIME}")
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class RemoteProcess:
         if answer["size"] > MAX_OUTPUT_B:
             message = f"{self._name}: printed over {MAX_OUTPUT_B >> 20} MiB"
             raise RunError(message, reason="limit", code="E-TOOL-015")
-        self._printed = base64.b64decode(answer["output"]).decode("utf-8", "replace")
+        self._printed = answer["output"].decode("utf-8", "replace")
         if answer["event"] == "ended":
             found = _TIMES.search(answer["times"])
             user_min, user_s, system_min, system_s = map(float, found.groups() if found else "0000")
@@ -221,6 +221,8 @@ class RemoteProcess:
 # Meters of a tool's run: snapshots of the agents' counters, and their differences.
 
 ANSWER_S = 5.0
+MAX_GROWTH = 1 << 60
+"""Sums of such counts fit the 64 bits of a column."""
 
 
 def snapshot(side: RunEnd, *, others: bool = False) -> dict:
@@ -246,8 +248,9 @@ def difference(before: dict, after: dict) -> dict:
     interface = None
     if old and new:
         counts = {name: new[name] - old[name] for name in new if name != "name"}
-        # Two snapshots show a reset only by a count that decreased.
-        reset = min(counts.values()) < 0
+        # Two snapshots show a reset only by a count that decreased, or grew beyond any run's.
+        reset = min(counts.values()) < 0 or max(counts.values()) > MAX_GROWTH
+        counts = {n: max(-MAX_GROWTH, min(grown, MAX_GROWTH)) for n, grown in counts.items()}
         interface = {"name": new["name"], **counts, "wraps": None, "reset": reset}
     return {
         "t0_ns": before["t_ns"],

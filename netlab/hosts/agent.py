@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from netlab.errors import HostError
-from netlab.hosts.host import Host, LineProcess
+from netlab.hosts.host import Host, LineProcess, whole_number
 
 # Deploy the agent to a host: once, with its digest checked, into a cache of the user there.
 
@@ -195,11 +195,11 @@ def _digest_there(host: Host, seen: dict[str, str], name: str) -> str | None:
 def _check_space(host: Host, seen: dict[str, str], path: str, size: int) -> None:
     _forget(host, path)
     seen = _look(host)
-    free_kB = seen.get("free_kB", "")
+    free_kB = whole_number(seen.get("free_kB", ""))
     if seen.get("free_inodes") == "0":
         message = f"no inode for the agent: the file system of {seen['directory']} has none left"
         raise HostError(host.name, message, code="E-HOST-037") from None
-    if free_kB.isdigit() and int(free_kB) * 1024 < size:
+    if free_kB is not None and free_kB * 1024 < size:
         message = (
             f"no space for the agent: {seen['directory']} has {free_kB} kB free, "
             f"{-(-size // 1024)} kB are needed"
@@ -310,7 +310,7 @@ def clean_host(host: Host, *, journals: bool = False) -> str:
         raise HostError(host.name, message, output=listed.stderr, code="E-HOST-032")
     lines = [line.partition(" ") for line in listed.stdout.splitlines()]
     directories = [rest for key, _, rest in lines if key == "directory"]
-    sizes_B = [int(rest.partition(" ")[0]) for key, _, rest in lines if key == "file"]
+    sizes_B = [whole_number(rest.partition(" ")[0]) for key, _, rest in lines if key == "file"]
     if not directories or not all(DIRECTORY.fullmatch(each) for each in directories):
         message = "a start-up file of the shell prints text or changes the output of commands"
         raise HostError(host.name, message, code="E-HOST-033")
@@ -330,7 +330,7 @@ def clean_host(host: Host, *, journals: bool = False) -> str:
     where = " and ".join(directories)
     text = f"no files of netlab in {where}"
     if sizes_B:
-        text = f"removed {where}: {len(sizes_B)} files, {sum(sizes_B) / 1000:.0f} kB"
+        text = f"removed {where}: {len(sizes_B)} files, {sum(filter(None, sizes_B)) / 1000:.0f} kB"
     return "; ".join([text, *(f"removed {path}" for path in left)])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import re
 import threading
@@ -19,6 +18,7 @@ from urllib.parse import quote
 
 from netlab.errors import HostError, printable
 from netlab.files.writing import parse_json
+from netlab.hosts.answers import checked
 
 # Signs of life: one thread sends an empty line to every process that ends without them.
 
@@ -72,8 +72,6 @@ WORD = re.compile(r"^[a-z][a-z0-9_]*(B|Bps)?$")
 MAX_REQUEST_BYTES = 4096
 MAX_ANSWER_BYTES = 64 << 20
 STDERR_KEPT_BYTES = 1 << 20
-MAX_INTEGER = (1 << 63) - 1
-"""Largest absolute value of an integer in an answer: arrays and columns have 64 bits."""
 CANNOT_EXECUTE = (126, 127)
 """Exit statuses of a shell that cannot execute a program, or does not find it."""
 
@@ -104,7 +102,7 @@ class Pipe(Protocol):
 
 
 class Reply(dict):
-    """An answer of a host, which need not have the keys that the protocol says."""
+    """An answer of a host; it lacks the keys that only another program's of its name has."""
 
     def __init__(self, content: dict, *, host: str):
         super().__init__(content)
@@ -218,14 +216,14 @@ class LineProcess:
         return self._pipe.stderr_text()
 
     def _parsed(self, line: bytes) -> dict:
-        with contextlib.suppress(ValueError):
+        try:
             content = parse_json(line)
-            check_numbers(content)
-            answer = Reply(content, host=self.host)
-            event, run = answer.get("event"), answer.get("run")
-            if isinstance(event, str | None) and isinstance(run, int | None):
-                return answer
-        self._fail(f"sent a line that is not an answer: {line[:120]!r}", code="E-HOST-010")
+        except ValueError:
+            self._fail(f"sent a line that is not an answer: {line[:120]!r}", code="E-HOST-010")
+        try:
+            return Reply(checked(content), host=self.host)
+        except ValueError as fault:
+            self._fail(f"sent an answer that breaks its protocol: {fault}", code="E-HOST-070")
 
     def _fail(self, what: str, exit_status: int | None = None, *, code: str) -> NoReturn:
         message, output = f"{os.path.basename(self.argv[0])} {what}", self._pipe.stderr_text()
@@ -243,23 +241,6 @@ class LineProcess:
                 "system forbids programs"
             )
         self._fail(what, status, code=code)
-
-
-def check_numbers(content: object) -> None:
-    """Raise ValueError at an integer beyond 64 bits, or at a number that is not finite."""
-    match content:
-        case dict():
-            for value in content.values():
-                check_numbers(value)
-        case list() if set(map(type, content)) == {int}:  # samples: only the extremes matter
-            check_numbers(max(content, key=abs))
-        case list():
-            for value in content:
-                check_numbers(value)
-        case int() if abs(content) > MAX_INTEGER:
-            raise ValueError("an integer beyond 64 bits")
-        case float() if not math.isfinite(content):
-            raise ValueError("a number beyond double precision")
 
 
 def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes:
@@ -561,6 +542,11 @@ TEXTS = (
 )
 
 
+def whole_number(text: str) -> int | None:
+    """The number that a host printed; None for other text, and beyond 64 bits."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text.strip()) else None
+
+
 def facts_argv(interface: str | None = None) -> tuple[str, ...]:
     return ("sh", "-c", SCRIPT, "facts", interface or "")
 
@@ -573,8 +559,7 @@ def parsed_facts(text: str, interface: str | None = None) -> dict[str, str | int
         value = texts.get(name, "")
         # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
         unknown = name.startswith("bus") and value in {"0", "255"}
-        is_number = re.fullmatch(r"[0-9]{1,18}", value) and not unknown
-        facts[name] = int(value) if is_number else None
+        facts[name] = None if unknown else whole_number(value)
     facts["interface"] = interface and texts.get("interface", interface)
     facts["interface_exists"] = None if interface is None else texts.get("interface_exists") == "1"
     if facts["nic_driver"] == "veth":

@@ -80,8 +80,9 @@ if there traceroute; then exec $limit traceroute -n -q 1 -w 1 -m 16 -s "$1" "$2"
 if there tracepath; then exec $limit tracepath -n -m 16 "$2" 2>&1; fi
 echo 'traceroute and tracepath: not installed'
 """
-TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)(?:/([\d.]+))? ms")
-LOSS = re.compile(r"([\d.]+)% packet loss")
+_NUMBER = r"([0-9]{1,5}(?:\.[0-9]{1,9})?)"
+TIMES = re.compile(f"= {_NUMBER}/{_NUMBER}/{_NUMBER}(?:/{_NUMBER})? ms")
+LOSS = re.compile(f"{_NUMBER}% packet loss")
 PING_SPARE_S = 20.0
 
 

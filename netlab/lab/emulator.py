@@ -19,6 +19,7 @@ from typing import NamedTuple, Self
 from netlab import core
 from netlab.errors import HostError, Unsupported
 from netlab.files.writing import parse_json
+from netlab.hosts.answers import checked
 from netlab.lab import namespaces
 from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool
@@ -129,12 +130,12 @@ class LabEmulator:
                 lines = answers.read().split(b"\n")[:-1]
             for line in lines:
                 try:
-                    answer = parse_json(line)
-                except ValueError:
-                    message = f"the emulator sent {line[:200]!r}, not JSON"
+                    answer = checked(parse_json(line))
+                except ValueError as fault:
+                    message = f"the emulator sent {line[:200]!r}: {fault}"
                     raise self._error(message, code="E-LAB-002") from None
                 if answer["event"] == "error":
-                    raise self._error(answer["message"], code="E-LAB-003")
+                    raise self._error(str(answer.get("message")), code="E-LAB-003")
                 if answer["event"] == event:
                     return answer
             time.sleep(LOOK_S)

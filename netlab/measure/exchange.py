@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -26,56 +26,29 @@ FIXED_BYTES_S = 7200.0
 """Timeout of a run of fixed bytes; its agents abort when its streams stall."""
 
 
-_RESULT = {
-    **{"status": str, "per_stream": list, "samples": dict},
-    **dict.fromkeys(("t_go_ns", "total_bytes", "interval_sum_bytes"), int),
-}
 TRACED = ("rtt_us", "cwnd_segments", "retransmits")
 """Tables of a trace."""
 
-ANSWERS: dict[str, dict[str, type]] = {
-    "listening": {"port": int},
-    "gen_result": _RESULT,
-    "sink_result": _RESULT,
-}
-"""Required keys of each answer, with their types."""
-
-
 RESULTS = ("gen_result", "sink_result")
-WINDOW = ("t0_ns", "t1_ns", "bytes")
 
 
-def integers(values: object) -> bool:
-    """True for a list of integers of 64 bits; a boolean is not an integer."""
-    if not isinstance(values, list) or not set(map(type, values)) <= {int}:
-        return False
-    most = np.iinfo(np.int64).max
-    return not values or (-most <= min(values) and max(values) <= most)
-
-
-def result_fault(result: dict) -> str | None:
-    """Describe what has another shape than the protocol says: samples, window or streams."""
-    for number, stream in enumerate(result["per_stream"]):
-        if not isinstance(stream, dict) or not integers([stream.get("bytes")]):
-            return f"a stream {number} without bytes"
-        if not integers([moved := stream.get("window_bytes", 0)]) or moved < 0:
-            return f"window_bytes {shown(moved)} of stream {number}"
-    window = result.get("window")
-    if window is not None:
-        edges: list[Any] = [None]
-        if isinstance(window, dict):
-            edges = [window.get(key) for key in WINDOW]
-        if not integers(edges) or edges[0] > edges[1] or edges[2] < 0:
-            return f"window {shown(window)}"
-    t_ns, counts = (result["samples"].get(key) for key in ("t_ns", "bytes"))
-    assembled = isinstance(t_ns, np.ndarray)  # its values have been checked
-    if not assembled and not (
-        integers(t_ns) and isinstance(counts, list) and all(map(integers, counts))
-    ):
-        return "samples that are not integers"
-    lengths = [len(row) for row in counts]
-    if len(t_ns) and lengths != [len(t_ns)] * len(result["per_stream"]):
-        return f"samples of {len(lengths)} streams that do not fit its {len(t_ns)} times"
+def result_fault(result: dict, streams: int) -> str | None:
+    """Describe parts of a result that do not fit each other, or a run of so many streams."""
+    window, samples = result["window"], result["samples"]
+    if len(result["per_stream"]) != streams:
+        return f"{len(result['per_stream'])} streams of {streams}"
+    if window["t0_ns"] > window["t1_ns"]:
+        return f"window {shown(window)}"
+    t_ns, counts = samples.get("t_ns"), samples.get("bytes")
+    if t_ns is None or counts is None:
+        return "no samples"
+    tables = {"samples": counts, **(result["trace"] or {})}
+    for name, rows in tables.items():
+        lengths = [len(row) for row in rows]
+        if lengths != [len(t_ns)] * streams and (len(t_ns) or any(lengths)):
+            return f"{name} of {len(lengths)} streams that do not fit its {len(t_ns)} times"
+    if result["trace"] is not None and not tables.keys() >= {*TRACED}:
+        return f"a trace without {' or '.join({*TRACED} - tables.keys())}"
     return None
 
 
@@ -199,8 +172,8 @@ def datagrams(name: str, *results: dict) -> int:
 class _Inbox:
     """Answers of one agent in any order; both directions of a run share it."""
 
-    def __init__(self, side: RunEnd, runs: list[int], now: Callable[[], float]):
-        self._side, self._runs, self._now = side, frozenset(runs), now
+    def __init__(self, side: RunEnd, runs: list[int], streams: int, now: Callable[[], float]):
+        self._side, self._runs, self._streams, self._now = side, frozenset(runs), streams, now
         self._stored: dict[tuple[str, int], dict] = {}
         self._parts: dict[tuple[str, int], list[dict]] = {}
 
@@ -229,14 +202,11 @@ class _Inbox:
         return self._checked(self._stored.pop((event, run)))
 
     def _checked(self, answer: dict) -> dict:
-        for key, kind in ANSWERS[answer["event"]].items():
-            value = answer.get(key)
-            if not isinstance(value, kind) or isinstance(value, bool):
-                message = f"{self._side.host}: {answer['event']} has {key} {shown(value)}"
-                raise RunError(message, reason="peer", code="E-MEASURE-003")
-        if "parts" in (answer.get("samples") or {}):
+        if answer["event"] not in RESULTS:
+            return answer
+        if "parts" in answer["samples"]:
             self._assemble(answer)
-        if answer["event"] in RESULTS and (fault := result_fault(answer)):
+        if fault := result_fault(answer, self._streams):
             message = f"{self._side.host}: its {answer['event']} has {fault}"
             raise RunError(message, reason="peer", code="E-MEASURE-008")
         return answer
@@ -253,8 +223,6 @@ class _Inbox:
                 filled = tables.setdefault(part["table"], [])
                 if part["first"] != sum(map(len, filled)):
                     raise ValueError("a gap")
-                if not integers(part["values"]):
-                    raise ValueError("values that are not integers")
                 filled.append(np.asarray(part["values"], dtype=np.int64))
             rows = {
                 name: np.concatenate(filled).reshape(-1, samples["count"])
@@ -343,7 +311,7 @@ def measure(
     directions = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
     # A run id names one role per agent, and each direction has a token of its own.
     runs = [run + index for index in range(len(directions))]
-    inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
+    inboxes = {side.host: _Inbox(side, runs, request.streams, now) for side in (sender, receiver)}
     lasting: Words = {"window_ms": request.window_ms, "tail_ms": TAIL_MS}
     extra_s = request.latency.extra_s
     allowed_s = (request.warmup_ms + request.window_ms) / 1e3 + extra_s

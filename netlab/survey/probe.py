@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from netlab.bus import SerialBus, link_of
-from netlab.hosts.host import Host
+from netlab.hosts.host import Host, whole_number
 from netlab.measure.ledger import losses
 
 # Findings of a survey on a host, and the path that joins two hosts.
@@ -307,7 +307,7 @@ def parse(name: str, text: str) -> HostSurvey:
         clock_s=facts.number("clock_s"),
         governors=tuple(facts["governor"]),
         # the deepest state that is enabled
-        idle_us=max((int(w[0]) for w in idle if w[0].isdecimal() and w[1:2] == ["0"]), default=0),
+        idle_us=max((_number(w[0]) or 0 for w in idle if w[1:2] == ["0"]), default=0),
         services=tuple(facts["service"]),
         synchronised={"yes": True, "no": False}.get(facts.text("synchronised")),
         rmem_max_B=_number((facts.text("tcp_rmem").split() or [""])[-1]),
@@ -354,9 +354,9 @@ def _interface(name: str, facts: _Facts) -> Interface:
         | losses(driver.get("driver", ""), own),
         qdiscs=tuple(line.split()[1] for line in facts["qdisc"] if len(line.split()) > 1),
         interrupts=tuple(
-            Interrupt(int(number), cpus[0] if cpus else "")
-            for number, *cpus in irqs
-            if number.isdecimal()
+            Interrupt(number, cpus[0] if cpus else "")
+            for text, *cpus in irqs
+            if (number := whole_number(text)) is not None
         ),
     )
 
@@ -372,4 +372,4 @@ def _addresses(lines: Iterable[str]) -> Iterator[Address]:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.strip().isdecimal() else None
+    return None if text is None else whole_number(text)

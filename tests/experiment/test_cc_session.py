@@ -149,7 +149,7 @@ LOADED = '{"event":"loaded","name":"nl_fast_00","cc":"fast","revision":1,"sha256
             Unsupported,
             "here: unsupported: built without BPF",
         ),
-        (['{"event":"pong"}'], HostError, "here: gensink cc answered"),
+        (['{"event":"pong","t_ns":1}'], HostError, "here: gensink cc answered"),
         (
             [READY, '{"event":"error","code":"refused","message":"only from root"}'],
             NetlabError,

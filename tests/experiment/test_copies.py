@@ -63,7 +63,7 @@ def ceiling(study, streams, **of_right):
     return copies.ceiling(study, runs_of(study)[streams], facts)
 
 
-SLOW = CopyingHost(stdout='{"cold_Bps": 5000000000}')
+SLOW = CopyingHost(stdout='{"event": "copyrate", "hot_Bps": 9000000000, "cold_Bps": 5000000000}')
 
 
 def test_each_host_is_measured_once_a_campaign(tmp_path):

@@ -1,5 +1,6 @@
 """A line process sends words, takes JSON lines, and says plainly what went wrong."""
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ from refusals import refused
 
 from netlab import core
 from netlab.errors import HostError
-from netlab.hosts.host import MAX_INTEGER, LineProcess, request_line
+from netlab.hosts.host import LineProcess, request_line
 
 ARGV = (sys.executable, str(Path(line_agent.__file__)))
 
@@ -33,7 +34,7 @@ def test_answers_come_in_order_and_values_arrive_whatever_they_hold(agent):
     assert times == sorted(times)
     words = {"a": "x y", "b": "50% é\n=&", "c": 7, "d": True, "e": 0.5, "f": ""}
     agent.send("echo", **words)
-    assert agent.receive(30)["words"] == {
+    assert json.loads(agent.receive(30)["message"]) == {
         "a": "x y", "b": "50% é\n=&", "c": "7", "d": "1", "e": "0.5", "f": ""
     }  # fmt: skip
 
@@ -74,24 +75,46 @@ def test_an_invalid_answer_or_one_cut_off_is_an_error_of_the_host(agent, verb, c
         agent.receive(30)
 
 
-def answering(number: str) -> LineProcess:
-    """A process whose one answer has this number deep inside."""
-    argv = ("printf", r'{"event": "x", "values": [1, {"deep": %s}]}\n', number)
+def answering(text: str) -> LineProcess:
+    """A process whose one answer is this text."""
+    argv = ("printf", "%s\\n", text)
     return LineProcess(SubprocessPipe(argv), host="h", argv=argv)
 
 
 @pytest.mark.parametrize(
-    "number", [str(1 << 63), str(-(1 << 63)), "9" * 4000, "9" * 5000, "1e999", "-1E+999"]
-)
-def test_a_number_that_no_column_can_contain_is_an_error_of_the_host(number):
-    with answering(number) as process, refused(HostError, "E-HOST-010", match="^h: "):
+    "number",
+    [str(1 << 63), str(-(1 << 63)), "9" * 4000, "9" * 5000, "1e999", "-1E+999", "-1", "1.5",
+     "true", "null", '"1"', "[1]"],
+)  # fmt: skip
+def test_what_is_no_time_is_an_error_of_the_host(number):
+    text = f'{{"event": "pong", "t_ns": {number}}}'
+    with answering(text) as process, refused(HostError, "E-HOST-010", "E-HOST-070", match="^h: "):
         process.receive(30)
 
 
-@pytest.mark.parametrize("number", [MAX_INTEGER, -MAX_INTEGER, 1e300, 0])
-def test_numbers_of_64_bits_arrive_as_they_are(number):
-    with answering(repr(number)) as process:
-        assert process.receive(30)["values"] == [1, {"deep": number}]
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"event": "x"}', "unknown answer 'x'"),
+        ('{"event": ["pong"]}', "unknown answer"),
+        ("{}", "unknown answer None"),
+        ('{"event": "pong"}', "pong lacks t_ns"),
+        ('{"event": "pong", "t_ns": -1}', "pong: t_ns is -1: "),
+        ('{"event": "begun", "run": %s}' % ("[" * 2000 + "]" * 2000), "not an answer"),
+        ('{"event": "error", "message": "%s"}' % ("x" * 5000), "error: message is 'xxx"),
+    ],
+)
+def test_an_answer_beside_the_table_is_an_error_of_the_host_that_says_where(text, says):
+    with answering(text) as process, pytest.raises(HostError, match=r"^h: printf sent ") as caught:
+        process.receive(30)
+    assert says in str(caught.value)
+
+
+def test_a_number_of_64_bits_arrives_as_it_is_and_text_on_one_printable_line():
+    with answering(f'{{"event": "pong", "t_ns": {1 << 62}}}') as process:
+        assert process.receive(30)["t_ns"] == 1 << 62
+    with answering('{"event": "error", "message": "a\\n\\u001b[2Jé"}') as process:
+        assert process.receive(30)["message"] == r"a\n\x1b[2Jé"
 
 
 def test_an_answer_over_the_limit_is_refused_before_its_end():
@@ -125,7 +148,7 @@ def test_silence_is_an_error_after_the_timeout_and_none_from_poll(agent):
 
 def test_a_flood_on_stderr_does_not_block(agent):
     agent.send("complain", size=3 << 20)
-    assert agent.receive(30)["event"] == "complained"
+    assert agent.receive(30)["event"] == "alive"
     assert 0 < len(agent.stderr_text()) <= 1 << 20
 
 

@@ -20,6 +20,9 @@ class Clock:
     def __call__(self) -> float:
         return self.now_s
 
+    def wait(self, seconds: float) -> None:
+        self.now_s += max(1e-3, seconds)
+
 
 class ScriptedAgent:
     """A channel whose answers to each verb are given by a function of the request's words."""
