@@ -9,8 +9,8 @@ from pathlib import Path
 from netlab import core
 from netlab.bus import PACKET_PAYLOADS_B, link_of, parallel_of
 from netlab.experiment.endpoint import Endpoint
+from netlab.files.answers import checked
 from netlab.files.writing import parse_json, read_json, write_json
-from netlab.hosts.answers import checked
 from netlab.measure.exchange import Request, RunEnd, measure
 from netlab.measure.ledger import one_machine, with_controller
 from netlab.study import Study

@@ -17,8 +17,8 @@ from typing import Any, NoReturn, Protocol, Self
 from urllib.parse import quote
 
 from netlab.errors import HostError, printable
+from netlab.files.answers import checked
 from netlab.files.writing import parse_json
-from netlab.hosts.answers import checked
 
 # Signs of life: one thread sends an empty line to every process that ends without them.
 

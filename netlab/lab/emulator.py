@@ -18,8 +18,8 @@ from typing import NamedTuple, Self
 
 from netlab import core
 from netlab.errors import HostError, Unsupported
+from netlab.files.answers import checked
 from netlab.files.writing import parse_json
-from netlab.hosts.answers import checked
 from netlab.lab import namespaces
 from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from netlab.errors import BadInput, TuningError
+from netlab.files.answers import checked
 from netlab.files.writing import parse_json
 from netlab.tuning.knobs import HOSTWIDE, MOST, HostSetting, Knob
 from netlab.tuning.plan import (
@@ -157,7 +158,10 @@ class Requests:
             except TimeoutError as error:
                 message = f"the host did not answer in {self._timeout_s:g} s; {AFTERWARDS}"
                 raise TuningError(message, code="E-TUNING-002") from error
-            except (EOFError, OSError, ValueError) as error:
+            except ValueError as error:
+                message = f"the host sent an answer that breaks its protocol: {error}"
+                raise TuningError(message, code="E-TUNING-030") from error
+            except (EOFError, OSError) as error:
                 message = f"the connection to the host is gone: {error}; {AFTERWARDS}"
                 raise TuningError(message, code="E-TUNING-003") from error
             if answer.get("event") == "error":
@@ -225,7 +229,7 @@ class _Printed:
         line = next(self._lines, None)
         if line is None:
             raise EOFError("an answer is missing")
-        return parse_json(line)
+        return checked(parse_json(line))
 
 
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")

@@ -15,8 +15,8 @@ from scripted import Clock, request, side
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.trial import measured, setting_of
+from netlab.files.answers import checked
 from netlab.generators import TrialResult
-from netlab.hosts.answers import checked
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import measure
 from netlab.measure.ledger import audit
