@@ -267,6 +267,24 @@ def test_a_report_has_the_policy_of_its_threads(agent):
     assert gen["policy"]["yield_B"] is not None and sink["policy"]["read_delay"] is False
 
 
+def test_a_sender_whose_buffer_stays_full_sleeps_until_it_has_room(agent, gensink, tmp_path):
+    """Its path is slow, here by pacing: little of the buffer is in flight."""
+    streams, pace_Bps = 8, 2_000_000
+    port, token = agent.sink(streams=streams, window_ms=1000)
+    (tmp_path / "token").write_text(token)
+    options = {"to": "127.0.0.1", "port": port, "streams": streams, "engine": "blocking"}
+    options |= {"pacing_Bps": pace_Bps, "window_ms": 1000, "token": tmp_path / "token"}
+    argv = [gensink, "gen", "--json", *(f"--{name}={value}" for name, value in options.items())]
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    sink = agent.receive()
+    assert (status, sink["status"]) == (0, "ok"), sink["message"]
+    assert sink["window"]["bytes"] > 0.5 * streams * pace_Bps
+    # a wake-up a millisecond and stream would be 8000
+    assert usage.ru_nvcsw < 100 * streams, usage
+
+
 def test_a_refused_placement_that_the_rules_chose_is_noted_and_the_run_goes_on(start_agent):
     agent = start_agent(preexec_fn=refusing("sched_setaffinity"))
     for engine, spread in (("auto", errno.EPERM), ("blocking", 0)):

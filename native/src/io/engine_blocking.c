@@ -1,5 +1,6 @@
 /* The blocking engines: one thread per stream. `plain` has a policy without batches, delays or
  * yields: blocking send() and recv() only. */
+#include "base/clock.h"
 #include "io/read_delay.h"
 #include "io/worker.h"
 #include "io/stream.h"
@@ -7,13 +8,17 @@
 
 #include <errno.h>
 #include <linux/sock_diag.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 /* The kernel wakes a sender once a third of its buffer is free, and the acknowledgements of a long
- * path come in bursts: what is free before the end of a burst would stay so for a whole RTT. */
-enum { REFILL_MS = 1 };
+ * path come in bursts: what is free before the end of a burst would stay so for a whole RTT. That
+ * matters while more than half of the buffer is in flight. Else enough is unsent until the wake-up,
+ * and looks at a full buffer would only cost CPU time. */
+enum { REFILL_MS = 1, UNSENT_MS = 200 };
 
 /* Bytes to send before the next look: what the buffer has free, at least a sixteenth of it while it
  * is not full, since a look costs. The kernel adds to a packet that it has not sent yet whatever the
@@ -29,12 +34,24 @@ static int64_t room_of(const struct nl_stream *stream)
 	return free_B > 0 && free_B < most_B / 16 ? most_B / 16 : free_B;
 }
 
-/* Wait until the socket has room, at most for REFILL_MS; false if it has failed. */
+/* Longest wait for room: until the next look, or the end of the run. */
+static int wait_ms(const struct nl_worker *worker, const struct nl_stream *stream)
+{
+	uint64_t end_ns = atomic_load_explicit(&worker->transfer->end_ns, memory_order_relaxed);
+	int queued_B = 0, unsent_B = 0, left_ms = end_ns ? nl_poll_ms(end_ns) : UNSENT_MS;
+
+	if (ioctl(stream->fd, SIOCOUTQ, &queued_B) || ioctl(stream->fd, SIOCOUTQNSD, &unsent_B) ||
+	    unsent_B <= queued_B / 2 || left_ms < REFILL_MS)
+		return REFILL_MS;
+	return left_ms < UNSENT_MS ? left_ms : UNSENT_MS;
+}
+
+/* Wait until the kernel says that the socket has room, at most for wait_ms; false if it has failed. */
 static bool await_room(struct nl_worker *worker, const struct nl_stream *stream, short events)
 {
 	struct pollfd wanted = {.fd = stream->fd, .events = events};
 
-	poll(&wanted, 1, REFILL_MS);
+	poll(&wanted, 1, wait_ms(worker, stream));
 	nl_worker_check_time(worker);
 	return !(wanted.revents & POLLHUP);
 }
