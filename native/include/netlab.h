@@ -384,6 +384,7 @@ struct nl_latency {
 	uint64_t count;           /* gen: sent; sink: answered */
 	uint64_t foreign;         /* datagrams from other addresses; no answer */
 	uint64_t invalid;         /* others that are not of this run, or answers to nothing sent; no answer */
+	uint64_t dropped;         /* datagrams that the kernel dropped: not probes of this run, or no room */
 	uint64_t clock_steps;     /* CLOCK_REALTIME was set; a probe within 1 s after it has no RTT */
 };
 

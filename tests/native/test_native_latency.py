@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 import struct
 import time
@@ -126,9 +128,27 @@ def test_only_questions_of_the_run_from_its_gen_get_an_answer(agent):
                 silent.recv(2048)
     assert result["event"] == "sink_result"
     assert result["latency"] == {
-        **{"interval_ms": 5, "answered": 1, "foreign": 1, "invalid": 5},
-        "clock_steps": 0,
+        **{"interval_ms": 5, "answered": 1, "foreign": 1, "invalid": 1},
+        **{"dropped": 4, "clock_steps": 0},
     }
+
+
+def test_a_flood_of_what_is_no_probe_takes_no_room_from_probes(agent):
+    """More datagrams than the buffer holds, while the sink has no CPU."""
+    port, _ = agent.sink(**PROBE, token=TOKEN, accept_ms=30_000, window_ms=300)
+    sink, flood = ("127.0.0.1", port), 5000
+    with udp() as gen, udp("127.0.0.2") as other:
+        os.kill(agent.process.pid, signal.SIGSTOP)
+        for n in range(flood):
+            other.sendto((b"x", datagram(QUESTION, n, token="00" * 16))[n % 2], sink)
+        gen.sendto(datagram(QUESTION, 7), sink)
+        os.kill(agent.process.pid, signal.SIGCONT)
+        sequence = struct.unpack(LAYOUT, gen.recv(2048))[5]
+        agent.say("stop run=1")
+        result = agent.receive()
+    latency = result["latency"]
+    assert sequence == 7 and latency["answered"] == 1
+    assert (latency["foreign"], latency["invalid"], latency["dropped"]) == (0, 0, flood)
 
 
 @contextlib.contextmanager
@@ -176,7 +196,7 @@ def test_a_peer_that_answers_nonsense_makes_no_figure(agent):
     idle = result["latency"]["idle"]
     assert idle["received"] == 1 and idle["duplicates"] == 1
     assert idle["rtt_us"][0] is not None and set(idle["rtt_us"][1:]) == {None}
-    assert result["latency"]["invalid"] == 5
+    assert (result["latency"]["invalid"], result["latency"]["dropped"]) == (4, 1)
 
 
 def test_an_answer_after_that_of_a_later_probe_is_reordered(agent):

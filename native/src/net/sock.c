@@ -3,11 +3,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "net/sockopts.h"
+#include "net/wire.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/filter.h>
 #include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -131,11 +133,41 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 	return code;
 }
 
+/* Let the kernel drop what is no probe of the run before it takes room in the buffer: a flood of
+ * others, read late, would displace probes. It counts as dropped. Optional: what passes is parsed. */
+static void accept_probes_only(int fd, const struct nl_run_opts *opts)
+{
+	enum { UDP_HEADER_B = 8, KIND_AT = 8, SEQUENCE_AT = 40, WORDS = SEQUENCE_AT / 4 - 1 };
+	struct sock_filter step[2 + 2 * WORDS + 2], *at = step;
+	struct sock_fprog program = {.len = sizeof(step) / sizeof(*step), .filter = step};
+	uint8_t wanted[NL_PROBE_B];
+	uint8_t left = 2 * WORDS + 1; /* steps after the next comparison, but the last */
+
+	nl_probe_write(wanted, opts, &(struct nl_probe){0});
+	*at++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0);
+	*at++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UDP_HEADER_B + NL_PROBE_B, 0, left);
+	for (uint32_t byte = 0; byte < SEQUENCE_AT; byte += 4) {
+		uint32_t word;
+
+		if (byte == KIND_AT)
+			continue;
+		memcpy(&word, wanted + byte, sizeof(word));
+		left -= 2;
+		*at++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, UDP_HEADER_B + byte);
+		*at++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(word), 0, left);
+	}
+	*at++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+	*at++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
 static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_address *address,
 		      struct nl_err *err)
 {
 	const struct sockaddr *to = (const struct sockaddr *)&address->storage;
 
+	if (opts->latency_interval_ms)
+		accept_probes_only(fd, opts);
 	if (opts->udp) /* the streams' sockets have the same port */
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &(int){1}, sizeof(int)))

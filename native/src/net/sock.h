@@ -28,15 +28,15 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 		   struct nl_err *err);
 
 /* A datagram socket with arrival times of the kernel: of a gen connected to the sink, of a sink bound to
- * port, which may be in use; of a UDP run the streams' sockets are bound to it as well. *fd is the caller's,
- * as above. */
+ * port, which may be in use; of a UDP run the streams' sockets are bound to it as well. Of a run with a latency
+ * probe it takes those of the run alone. *fd is the caller's, as above. */
 int nl_sock_probe(const struct nl_run_opts *opts, uint32_t port, int *fd, struct nl_err *err);
 
 /* A socket for the datagrams of a stream, connected to the same peer as its TCP connection. *port is that of
  * the gen's socket: set for a gen, taken for a sink. NL_REFUSED for records that the MTU does not allow. */
 int nl_sock_datagrams(const struct nl_run_opts *opts, int tcp, uint16_t *port, int *fd, struct nl_err *err);
 
-/* Number of datagrams that a socket has dropped, by its receive buffer or checksums. */
+/* Number of datagrams that a socket has dropped, by its filter, receive buffer or checksums. */
 uint64_t nl_sock_drops(int fd);
 
 int nl_sock_blocking(int fd); /* make it blocking. 0, or -1 with errno */

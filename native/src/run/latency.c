@@ -455,6 +455,8 @@ void nl_latency_finish(struct nl_run *run)
 	atomic_store(&p->end_ns, end_ns);
 	(void)!write(p->notice, &(uint64_t){1}, sizeof(uint64_t));
 	pthread_join(p->thread, NULL);
+	if (fd_of(&p->channel[UDP]) >= 0)
+		p->channel[UDP].report->dropped = nl_sock_drops(fd_of(&p->channel[UDP]));
 	p->started = 0;
 }
 

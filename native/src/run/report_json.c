@@ -258,7 +258,7 @@ static void put_latency(struct nl_json *j, const char *key, const struct nl_repo
 	if (!nl_json_open_known(j, key, l->interval_ms != 0))
 		return;
 	PUT_MEMBERS(j, OF(l, interval_ms), {r->role == NL_GEN ? "sent" : "answered", l->count}, OF(l, foreign),
-		    OF(l, invalid), OF(l, clock_steps));
+		    OF(l, invalid), OF(l, dropped), OF(l, clock_steps));
 	if (r->role == NL_GEN) {
 		put_phase(j, "idle", l, 0, l->t_idle_end_ns);
 		put_phase(j, "warmup", l, r->t_go_ns, r->window_t0_ns);
