@@ -42,8 +42,9 @@ def init_command(left: str, right: str, identity_file: str | None, **asked: Any)
     """Look at two hosts, and write a study of the path between them.
 
     LEFT and RIGHT are SSH names: HOST, USER@HOST or HOST:PORT, or aliases of ~/.ssh/config. The
-    interfaces that join them are found by their addresses and a ping. What would spoil a
-    measurement is listed with the command or the knob that helps; nothing is changed on the hosts.
+    interfaces that join them are found by their addresses and a TCP connection to netlab's agent.
+    What would spoil a measurement is listed with the command or the knob that helps; no setting of
+    the hosts is changed.
     """
     from netlab.survey.init import init_study
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from netlab.errors import HostError, NetlabError, Unsupported
+from netlab.errors import HostError, NetlabError, RunError, Unsupported
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
-from netlab.experiment.path import contradiction, host_bus, packet_size
+from netlab.experiment.path import contradiction, host_bus
 from netlab.experiment.trial import link_MBps, probe_request, side_of
 from netlab.files import paths
 from netlab.generators import missing
 from netlab.hosts.host import whole_number
 from netlab.hosts.path import ping
 from netlab.measure.ledger import one_machine
+from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.study import Group, Study, Timing
 from netlab.study.factors import path_of_link
 from netlab.study.groups import study_at
@@ -178,6 +180,10 @@ def _buffers(
             yield Check("warn", f"tuning {level.name}", text)
     one, other = endpoints.values()
     rtt_ms = ping(one.host, one.own_address, other.address, count=3, interval_s=0.2).avg_ms
+    if rtt_ms is None:
+        with suppress(RunError):  # the check of packets fails for the same reason
+            request = probe_request(study, MTU_TIMING)
+            rtt_ms = 1e3 * tcp_rtt_s(side_of(one), side_of(other), request)
     card_MBps = min(end.facts.get("link_speed_Mbps") or 0 for end in endpoints.values()) / 8
     rate_MBps = link_MBps(study, path) or card_MBps
     if not rtt_ms or not rate_MBps:

@@ -14,7 +14,7 @@ from netlab import core
 from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
 from netlab.experiment.endpoint import Endpoint
-from netlab.experiment.path import Copies, packet_size, path_bus, tcp_rtt_s
+from netlab.experiment.path import Copies, path_bus
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.path import PathCheck, probe_path
 from netlab.lab.emulator import LabEmulator
@@ -32,6 +32,7 @@ from netlab.measure.record import (
     trace_rows,
     with_upper_bound,
 )
+from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing
 from netlab.study.groups import WARMUP_RTTS, sends_datagrams

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
@@ -21,6 +22,7 @@ from netlab.hosts.agent import HostLease, LeaseRefused
 from netlab.study import Study, schedule
 from netlab.survey.init import surveyed
 
+T = TypeVar("T")
 BUSY = "(in_use)"
 """End of the message of an agent that cannot start because another serves the host."""
 
@@ -33,7 +35,7 @@ RETRY_S = 2.0
 def measure_job(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
     """Measure the runs of a job that have no valid record yet."""
     hosts = tuple(plan.hosts[name] for name in job.pair)
-    ends = plan.ends(job.pair) or found_ends(plan, job.pair)
+    ends = plan.ends(job.pair) or while_busy(lambda: found_ends(plan, job.pair))
     study = pair_study(plan.study(), job.pair, (hosts[0], hosts[1]), ends)
     visit = schedule.visit(study, job.visit.block_id, job.visit.round)
     directory = plan.pair_directory(job.pair)
@@ -42,11 +44,11 @@ def measure_job(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
 
 
 def while_busy(
-    attempt: Callable[[], JobOutcome],
+    attempt: Callable[[], T],
     *,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> JobOutcome:
+) -> T:
     """Try again while another agent serves a host, for a job that ends takes seconds to revert."""
     until = clock() + BUSY_S
     while True:

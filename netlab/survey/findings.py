@@ -162,7 +162,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             sizes = f"4096 131072 {max(4 * path.bdp_B, most_B)}"
             yield find(
                 f"{name} gives a stream {most_B} B, of which half hold data; this path keeps "
-                f"{path.bdp_B} B in flight (RTT {path.rtt_ms:g} ms)",
+                f"{path.bdp_B} B in flight (RTT {path.rtt_text})",
                 f'sysctl -w net.ipv4.{name}="{sizes}"',
                 f"{{kind: sysctl, name: net.ipv4.{name}, value: {sizes}}}",
                 explains="window" if name == "tcp_rmem" else "send buffer",

@@ -5,32 +5,35 @@ from __future__ import annotations
 import re
 import textwrap
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from netlab.errors import BadInput, NetlabError, check
+from netlab.errors import BadInput, NetlabError, RunError, check
 from netlab.files.yaml_file import validated, yaml_line
 from netlab.hosts.host import Host
 from netlab.hosts.path import close_hosts, open_all, together
 from netlab.hosts.ssh import SshHost
 from netlab.study import StudyHost, is_name, load
+from netlab.survey.connection import Connector
 from netlab.survey.findings import Finding, findings
 from netlab.survey.probe import FoundEnd, FoundPath, HostSurvey, survey
 
-# Find the paths that join two hosts, and ping each.
+# Find the paths that join two hosts, by a TCP connection; pings give the round trip.
 
 Ends = tuple[FoundEnd, FoundEnd]
 
 PINGS = 3
 PING_TIMEOUT_S = 30.0
+# An older ping has no -4 and -6, and exits with 2.
 PING = r"""
 PATH=$PATH:/usr/sbin:/sbin
 case $2 in *:*) v=-6;; *) v=-4;; esac
-LC_ALL=C ping $v -c "$3" -W 2 -I "$1" "$2" 2>/dev/null || LC_ALL=C ping -c "$3" -W 2 -I "$1" "$2"
+LC_ALL=C ping $v -c "$3" -W 2 -I "$1" "$2" 2>/dev/null
+if [ $? -eq 2 ]; then LC_ALL=C exec ping -c "$3" -W 2 -I "$1" "$2"; fi
 """
 ROUTE = r"""
 PATH=$PATH:/usr/sbin:/sbin
@@ -42,7 +45,7 @@ _TIMES = re.compile(r"= [\d.]+/([\d.]+)/[\d.]+")
 def surveyed(
     logins: Mapping[str, StudyHost], data: tuple[str, str] | None = None
 ) -> tuple[FoundPath, ...]:
-    """Survey two hosts and find their paths; nothing is changed on them."""
+    """Survey two hosts and find their paths; no setting of them is changed."""
     hosts = {
         name: SshHost(
             name, str(at.address), user=at.user, port=at.port, identity_file=at.identity_file
@@ -54,7 +57,8 @@ def surveyed(
         left, right = hosts.values()
         looks = [partial(survey, host) for host in (left, right)]
         first, other = (done.result() for done in together(looks, at_once=2))
-        return find_paths((left, right), (first, other), data)
+        with Connector(left, right) as connector:
+            return find_paths((left, right), (first, other), connector, data)
     finally:
         close_hosts(hosts)
 
@@ -62,14 +66,25 @@ def surveyed(
 def find_paths(
     hosts: tuple[Host, Host],
     surveys: tuple[HostSurvey, HostSurvey],
+    connector: Connector,
     data: tuple[str, str] | None = None,
 ) -> tuple[FoundPath, ...]:
     """Find the paths between two hosts.
 
-    Two interfaces are joined if each has an address in the network of the other and a ping comes
-    back. Without any, the path is the one that packets to the SSH address of the other host take.
+    Two interfaces are joined if each has an address in the network of the other and a TCP
+    connection passes. Without any, the path is the one that packets to the SSH address of the other
+    host take.
     """
     paths: list[FoundPath] = []
+    refusals: list[str] = []
+
+    def tried(ends: Ends, *, routed: bool) -> list[FoundPath]:
+        try:
+            return [_connected(hosts[0], ends, connector, routed=routed)]
+        except RunError as error:
+            refusals.append(f"{ends[0].address} and {ends[1].address}: {error}")
+            return []
+
     if data:
         left, right = map(_end_with, surveys, data)
         candidates = [(left, right)]
@@ -78,16 +93,16 @@ def find_paths(
     for ends in candidates:
         taken = {(e.host.name, e.interface.name) for path in paths for e in path.ends}
         if taken.isdisjoint((end.host.name, end.interface.name) for end in ends):
-            paths += _pinged(hosts[0], ends, routed=not _direct(ends))
+            paths += tried(ends, routed=not _direct(ends))
     if not paths and not data and (routed := _routed(hosts, surveys)):
-        paths += _pinged(hosts[0], routed, routed=True)
+        paths += tried(routed, routed=True)
     if not paths:
         listed = "; ".join(f"{each.name}: {_listed(each)}" for each in surveys)
-        raise NetlabError(
-            f"no path between the hosts on which a ping comes back ({listed}); bring the data "
-            "link up, or give the two data addresses with --data",
-            code="E-SURVEY-001",
-        )
+        remedy = "bring the data link up"
+        if not data:
+            remedy += ", or give the two data addresses with --data"
+        message = f"no TCP connection passes between the hosts ({listed}); {remedy}"
+        raise NetlabError("\n| ".join([message, *refusals]), code="E-SURVEY-001")
     return tuple(paths)
 
 
@@ -146,12 +161,18 @@ def _routed(hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey]) ->
     return ends[0], ends[1]
 
 
-def _pinged(host: Host, ends: Ends, *, routed: bool) -> Iterator[FoundPath]:
-    """The path between two ends if a ping comes back."""
+def _connected(host: Host, ends: Ends, connector: Connector, *, routed: bool) -> FoundPath:
+    """The path between two ends; its round trip is that of pings, if they come back."""
     argv = ("sh", "-c", PING, "ping", ends[0].address, ends[1].address, str(PINGS))
-    done = host.run(argv, timeout_s=PING_TIMEOUT_S, check=False)
-    if times := _TIMES.search(done.stdout):
-        yield FoundPath(ends, float(times[1]), routed)
+    ping = partial(host.run, argv, timeout_s=PING_TIMEOUT_S, check=False)
+    calls: list[Callable[[], Any]] = [partial(connector.rtt_ms, ends), ping]
+    connected, pinged = together(calls, at_once=2)
+    times = _TIMES.search(pinged.result().stdout)
+    if times and isinstance(error := connected.exception(), RunError):
+        text = f"{error}; a ping comes back, so that a firewall may lie between"
+        raise RunError(text, reason=error.reason, code="E-SURVEY-008") from None
+    rtt_ms = connected.result()
+    return FoundPath(ends, float(times[1]) if times else rtt_ms, routed, answers=bool(times))
 
 
 # Write a study of two surveyed hosts, with what was found as comments.
@@ -220,7 +241,7 @@ def _groups(left: str, right: str, short: Short | None) -> list[str]:
 
 
 def _path(name: str, path: FoundPath) -> list[str]:
-    facts = f"RTT {path.rtt_ms:g} ms, {'through' if path.routed else 'without'} a router"
+    facts = f"RTT {path.rtt_text}, {'through' if path.routed else 'without'} a router"
     if path.bdp_B is not None:
         facts += f"; bandwidth-delay product {path.bdp_B} B"
     lines = [*_comment(facts, 2), f"  {name}:", "    ends:"]
@@ -299,7 +320,7 @@ class Written:
         one, other = self.paths[0].ends
         return (
             f"{one.host.name} {one.interface.name} ({one.address}) and {other.host.name} "
-            f"{other.interface.name} ({other.address}), RTT {self.paths[0].rtt_ms:g} ms"
+            f"{other.interface.name} ({other.address}), RTT {self.paths[0].rtt_text}"
         )
 
 
@@ -311,7 +332,7 @@ def init_study(
     force: bool = False,
     short: Short | None = None,
 ) -> Written:
-    """Survey two hosts and write a study; nothing is changed on them."""
+    """Survey two hosts and write a study; no setting of them is changed."""
     reached = _named(hosts)
     names = "-".join(reached)
     if short:  # as a whole within the length of a name

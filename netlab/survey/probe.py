@@ -151,14 +151,20 @@ class FoundEnd:
 
 @dataclass(frozen=True)
 class FoundPath:
-    """A path between two hosts on which packets pass.
+    """A path between two hosts on which a TCP connection passes.
 
-    ``routed`` is true if a router lies between; ``rtt_ms`` is the mean round trip of a few pings.
+    ``routed`` is true if a router lies between; ``rtt_ms`` is the mean round trip of a few pings,
+    or without ``answers`` that of the connection.
     """
 
     ends: tuple[FoundEnd, FoundEnd]
     rtt_ms: float
     routed: bool = False
+    answers: bool = True
+
+    @property
+    def rtt_text(self) -> str:
+        return f"{self.rtt_ms:.3g} ms{'' if self.answers else ' (of TCP; no ping came back)'}"
 
     @property
     def speed_Mbps(self) -> int | None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from faults.site import ADDRESSES, ADDRESSES_6, Site, until
+from faults.site import ADDRESSES, ADDRESSES_6, Site, run, until
 
 from netlab.results.store import Store
 from netlab.study import load
@@ -49,7 +50,10 @@ def test_init_writes_a_study_that_checks_and_measures(site):
     code, out, complaint = both(site, "init", "-o", "found.yml")
     assert code == 0, complaint
     assert site.dump() == before
-    assert site.processes("a") == [] and not (site.state / "a" / "cache").exists()
+    assert site.processes("a") == []
+    # the agent, by which a TCP connection was tried
+    left = [file.name for file in (site.state / "a" / "cache").rglob("*") if file.is_file()]
+    assert len(left) == 1 and left[0].startswith("gensink-")
     assert "found.yml: a study of left data0 (198.18.0.1) and right data0 (198.18.0.2)" in out
     assert "next: netlab check found.yml" in out
     study = load(site.state / "found.yml")
@@ -89,6 +93,59 @@ def test_init_writes_a_study_that_checks_and_measures(site):
     # the memory copies of the one kernel that has both hosts are the only ceiling known
     assert set(rows["ceiling_kind"]) == {"memory"} and (rows["ceiling_MBps"] > 100).all()
     assert rows["ceiling_source"].str.startswith("copies of cold memory by one core").all()
+
+
+def no_echo(site: Site) -> Callable[[], None]:
+    """Neither host answers a ping."""
+    for name in site.addresses:
+        run(*site.inside(name, "sysctl", "-qw", "net.ipv4.icmp_echo_ignore_all=1"))
+    return lambda: [
+        run(*site.inside(name, "sysctl", "-qw", "net.ipv4.icmp_echo_ignore_all=0"))
+        for name in site.addresses
+    ]
+
+
+def no_permission(site: Site) -> Callable[[], None]:
+    """As in a container: ping is there, and ends with an error."""
+    ping = site.state / "ping"
+    ping.write_text("#!/bin/sh\necho 'ping: socket: Operation not permitted' >&2\nexit 2\n")
+    ping.chmod(0o755)
+    usual = shutil.which("ping")
+    for name in site.addresses:
+        site.serve(name, prefix=f"mount --bind {ping} {usual} && exec")
+    return lambda: [site.serve(name) for name in site.addresses]
+
+
+@pytest.mark.parametrize("why", [no_echo, no_permission], ids=lambda case: case.__name__)
+def test_a_path_without_pings_is_found_checked_and_measured(site, why):
+    undo = why(site)
+    try:
+        data = ("--data", "198.18.0.1", "198.18.0.2")
+        for words in ((), data):
+            code, out, complaint = both(site, "init", "-o", "quiet.yml", "--force", *words)
+            assert code == 0 and "(198.18.0.1) and right data0" in out, complaint
+            assert re.search(r"RTT [\d.]+ ms \(of TCP; no ping came back\)", out), out
+        code, out, complaint = netlab(site, "check", "quiet.yml")
+        assert code == 0, out + complaint
+        code, out, complaint = both(site, "measure")
+        assert code in (0, 4) and " MB/s" in out, out + complaint
+    finally:
+        undo()
+
+
+def test_a_path_that_answers_pings_and_carries_no_tcp_is_none(site):
+    rule = "add rule inet closed in tcp dport != 22 iifname data0 reject with tcp reset"
+    table = "add table inet closed; add chain inet closed in {type filter hook input priority 0;}"
+    for name in site.addresses:
+        run(*site.inside(name, "nft", f"{table}; {rule}"))
+    try:
+        data = ("--data", "198.18.0.1", "198.18.0.2")
+        code, _, complaint = both(site, "init", "-o", "closed.yml", *data)
+    finally:
+        for name in site.addresses:
+            run(*site.inside(name, "nft", "delete table inet closed"))
+    assert code == 1 and "no TCP connection passes" in complaint, complaint
+    assert "--data" not in complaint and "a firewall may lie between" in complaint, complaint
 
 
 def test_init_names_what_would_spoil_a_measurement_and_overwrites_on_request_only(site):

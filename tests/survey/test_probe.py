@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
-from netlab.errors import NetlabError
+from netlab.errors import NetlabError, RunError
 from netlab.hosts.host import Completed
 from netlab.survey.init import find_paths, joined
 from netlab.survey.probe import Address, HostSurvey, Interface, Interrupt, parse
@@ -132,7 +132,7 @@ def test_no_damaged_line_stops_it(data):
     parse("a", "\n".join([*lines[:at], " ".join(words), *lines[at + 1 :]]))
 
 
-# Two interfaces are a path if each reaches the other's address and a ping comes back.
+# Two interfaces are a path if each reaches the other's address and a TCP connection passes.
 
 
 def card(name: str, *addresses: str, **more) -> Interface:
@@ -162,13 +162,30 @@ class Pinging:
         return Completed(tuple(argv), out, "", 0 if out else 1)
 
 
-def found(left, right, answers, *, data=None, routes=({}, {})):
+@dataclass
+class Connecting:
+    """Connects between some addresses, by TCP."""
+
+    carried: set[tuple[str, str]]
+
+    def rtt_ms(self, ends):
+        addresses = ends[0].address, ends[1].address
+        if addresses not in self.carried:
+            raise RunError("refused", reason="refused", code="E-MEASURE-002")
+        return TCP_RTT_ms
+
+
+TCP_RTT_ms = 7.0
+
+
+def found(left, right, answers, *, data=None, routes=({}, {}), pings=True):
     hosts = tuple(
-        Pinging(survey, answers, way) for survey, way in zip((left, right), routes, strict=True)
+        Pinging(survey, answers if pings else {}, way)
+        for survey, way in zip((left, right), routes, strict=True)
     )
     return [
         ((path.ends[0].address, path.ends[1].address), path.rtt_ms, path.routed)
-        for path in find_paths(hosts, (left, right), data)
+        for path in find_paths(hosts, (left, right), Connecting(set(answers)), data)
     ]
 
 
@@ -238,8 +255,10 @@ ROUTED = ("192.0.2.10", "198.51.100.7")
         ),
     ],
 )
-def test_the_paths_of_two_hosts_are_those_on_which_pings_come_back(hosts, answers, more, expected):
+def test_the_paths_of_two_hosts_are_those_that_carry_tcp(hosts, answers, more, expected):
     assert found(*hosts, answers, **more) == expected
+    without = [(ends, TCP_RTT_ms, routed) for ends, _, routed in expected]
+    assert found(*hosts, answers, **more, pings=False) == without
 
 
 def test_a_point_to_point_address_reaches_its_peer_only():
@@ -254,11 +273,11 @@ def test_a_point_to_point_address_reaches_its_peer_only():
     ("data", "code", "said"),
     [
         (None, "E-SURVEY-001", r"eth3 203\.0\.113\.1 \(down\)"),
-        (("198.18.0.1", "198.18.0.0"), "E-SURVEY-001", "no path"),
-        (("203.0.113.1", "203.0.113.2"), "E-SURVEY-001", "no path"),
+        (("198.18.0.1", "198.18.0.0"), "E-SURVEY-001", "no TCP connection"),
+        (("203.0.113.1", "203.0.113.2"), "E-SURVEY-001", r"\n\| 203.* and 203.*: refused"),
         (("192.0.2.99", "198.18.0.0"), "E-SURVEY-002", "left: no interface has the address"),
     ],
 )
-def test_no_answer_or_no_such_address_lists_the_addresses(data, code, said):
+def test_no_connection_or_no_such_address_lists_the_addresses(data, code, said):
     with refused(NetlabError, code, match=said):
         found(LEFT, RIGHT, {}, data=data)
