@@ -9,9 +9,21 @@ from dataclasses import astuple, dataclass
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.cells import LEVELS, Interval, usable, valid
-from netlab.analysis.compare import FIGURES, VERDICTS, compare_pairs
-from netlab.analysis.effects import CANNOT_TELL, STEP, Ratio, mean_difference, mean_ratio, steps
+from netlab.analysis.cells import LEVELS, Interval, nominal_level, usable, valid
+from netlab.analysis.compare import FIGURES, VERDICTS, bonferroni, compare_pairs
+from netlab.analysis.effects import (
+    CANNOT_TELL,
+    COMMON_ROUNDS,
+    FASTER,
+    NO_INTERVAL,
+    SLOWER,
+    STEP,
+    Ratio,
+    mean_difference,
+    mean_ratio,
+    steps,
+    without_rounds,
+)
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.longpath import on_long_path
 from netlab.analysis.measured import Measured, computed_once
@@ -189,6 +201,40 @@ def factor_levels(m: Measured) -> dict[str, tuple | None]:
     more = {name: tuple(varying.get(name, ())) for name in printed.names(m.runs, m.study)}
     tunings = tuple(level.name for level in m.study.tunings)
     return {"streams": None, "mtu_B": None, "tuning": tunings, "direction": None, **more}
+
+
+OF_A_CASE = (FASTER, SLOWER, CANNOT_TELL, NO_INTERVAL)
+EFFECT_COLUMNS = (*STEP, "ratio", "low", "high", "contexts", *OF_A_CASE)
+
+
+@computed_once
+def step_effects(m: Measured) -> pd.DataFrame:
+    """Mean ratio of each step of each factor, and the number of its cases by verdict.
+
+    All cases of the study are one family, and so are all steps: their statements hold at once.
+    """
+    # A mean over cells of different rounds needs goodputs without the effects of the rounds.
+    runs = m.runs.assign(steady_MBps=without_rounds(usable(m.runs)))
+    found: dict[tuple, list] = {}
+    for factor, levels in factor_levels(m).items():
+        for step, *sides in steps(runs, factor, levels, ("goodput_MBps", "steady_MBps")):
+            found.setdefault(tuple(step[key] for key in STEP), []).append(sides)
+    cases = [sides for of_step in found.values() for sides in of_step]
+    level = nominal_level(m.study)
+    pairs = [tuple(side["goodput_MBps"] for side in sides) for sides in cases]
+    figures = compare_pairs(pairs, level=level, same_within_percent=0)
+    verdicts = iter([row["verdict"] for row in figures])
+    effects: list[tuple] = []
+    for key, of_step in found.items():
+        words = [next(verdicts) for _ in of_step]
+        bounded = [sides for sides in of_step if min(map(len, sides)) >= COMMON_ROUNDS]
+        mean = mean_ratio(
+            [tuple(side["steady_MBps"] for side in sides) for sides in bounded or of_step],
+            bonferroni(level, len(found)),
+        )
+        ends = (mean.low, mean.high) if bounded else (math.nan, math.nan)
+        effects.append((*key, mean.ratio, *ends, len(of_step), *map(words.count, OF_A_CASE)))
+    return pd.DataFrame.from_records(effects, columns=list(EFFECT_COLUMNS))
 
 
 @computed_once

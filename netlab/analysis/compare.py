@@ -19,6 +19,7 @@ from netlab.analysis.effects import (
     CANNOT_TELL,
     COMMON_ROUNDS,
     FASTER,
+    NO_INTERVAL,
     SLOWER,
     VERDICTS,
     Ratio,
@@ -186,7 +187,7 @@ def compare_pairs(
         ends = (math.nan, math.nan) if few else (both.low, both.high)
         reason = few or _imprecise(halves, sides)
         word = decide(both, p_holm, 1 - level, same_within_percent)
-        word = CANNOT_TELL if reason else word
+        word = NO_INTERVAL if few else CANNOT_TELL if reason else word
         why = reason or ("the interval is too wide" if word == CANNOT_TELL else "")
         row = (both.ratio, *ends, p_holm, word, not reason, why, paired, n_a, n_b, *means, *halves)
         rows.append(dict(zip(FIGURES, row, strict=True)))

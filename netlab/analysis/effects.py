@@ -26,9 +26,9 @@ COMMON_ROUNDS = 3
 """Fewest common rounds from which a ratio takes its interval."""
 
 FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "the same", "cannot tell"
-VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
-
-POOLED_COLUMNS = (*STEP, "ratio", "low", "high", "contexts", FASTER, SLOWER, CANNOT_TELL)
+NO_INTERVAL = "no interval"
+"""Not a verdict: too few rounds for an interval, whereas *cannot tell* is an interval too wide."""
+VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL, NO_INTERVAL)
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Ratio:
 
     def verdict(self, same_within_percent: float = 0.0) -> str:
         """Verdict: the same if the whole interval is within the bound, else by its side of 1."""
+        if math.isnan(self.low) or math.isnan(self.high):
+            return NO_INTERVAL
         bound = same_within_percent / 100
         if bound and 1 - bound <= self.low and self.high <= 1 + bound:
             return SAME
@@ -134,7 +136,9 @@ def effects(
     for named, *sides in steps(runs, factor, levels):
         before, after = (side["goodput_MBps"] for side in sides)
         ratio = paired_ratio(before, after, confidence)
-        ends = {"ratio": ratio.ratio, "low": ratio.low, "high": ratio.high}
+        few = min(len(before), len(after)) < COMMON_ROUNDS
+        low, high = (math.nan, math.nan) if few else (ratio.low, ratio.high)
+        ends = {"ratio": ratio.ratio, "low": low, "high": high}
         rows.append(named | ends | {"n_from": len(before), "n_to": len(after)})
     return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
 
@@ -168,17 +172,6 @@ def steps(
             step = (factor, level_text(a), level_text(b))
             named = dict(zip((*context, *STEP), (*key, *step), strict=True))
             yield named, by_level[a], by_level[b]
-
-
-def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
-    """Geometric mean of each step over its contexts, its interval from the spread between them."""
-    rows = []
-    for step, part in frame.groupby(list(STEP), sort=False):
-        mean = mean_ratio_of(np.log(part["ratio"].to_numpy(float)), confidence)
-        verdicts = [Ratio(*row).verdict() for row in part[["ratio", "low", "high"]].to_numpy()]
-        counts = (verdicts.count(word) for word in (FASTER, SLOWER, CANNOT_TELL))
-        rows.append((*step, mean.ratio, mean.low, mean.high, len(part), *counts))
-    return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))
 
 
 # The mean ratio of pairs of cells that were measured in different numbers of rounds.

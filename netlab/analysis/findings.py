@@ -17,7 +17,15 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, usable
 from netlab.analysis.conditions import verdicts
-from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER, Ratio, effects, paired_ratio
+from netlab.analysis.effects import (
+    CANNOT_TELL,
+    FASTER,
+    NO_INTERVAL,
+    SLOWER,
+    Ratio,
+    effects,
+    paired_ratio,
+)
 from netlab.measure.bottleneck import ASKED
 from netlab.study import Study
 
@@ -38,9 +46,6 @@ def held(yes: int, no: int, of: int) -> str:
     if of and no >= AGREEMENT * of:
         return DOES_NOT_HOLD
     return MIXED if of and yes + no >= AGREEMENT * of else CANNOT_TELL
-
-
-NO_INTERVAL = "no interval"
 
 
 def no_interval(rounds: int) -> str:
@@ -70,10 +75,8 @@ Answers = tuple[list[str], str]
 
 def _answer(ratio: Ratio, yes: str = FASTER) -> str:
     """``yes`` to a ratio whose verdict is `yes`."""
-    if np.isnan(ratio.low):
-        return NO_INTERVAL
     verdict = ratio.verdict()
-    return CANNOT_TELL if verdict == CANNOT_TELL else "yes" if verdict == yes else "no"
+    return verdict if verdict in (CANNOT_TELL, NO_INTERVAL) else "yes" if verdict == yes else "no"
 
 
 def _times(ratio: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER
+from netlab.analysis.compare import CANNOT_TELL, FASTER, NO_INTERVAL, SAME, SLOWER
 from netlab.errors import NetlabError, why
 from netlab.files.writing import read_json, write_json
 
@@ -31,6 +31,7 @@ VERDICTS = {
     FASTER: "better than the whole tuning",
     SLOWER: "slower than the whole tuning",
     CANNOT_TELL: UNCLEAR,
+    NO_INTERVAL: NO_INTERVAL,
 }
 
 
@@ -89,7 +90,8 @@ class ScreenRecord:
         """Result of the last confirmation in words; an empty set has none."""
         if self.tries:
             return VERDICTS[self.tries[-1].whole.verdict]
-        return UNCLEAR if (self.effects["verdict"] == CANNOT_TELL).any() else NO_GAIN
+        open_words = {*self.effects["verdict"]} & {CANNOT_TELL, NO_INTERVAL}
+        return VERDICTS[min(open_words)] if open_words else NO_GAIN
 
     @property
     def concluded(self) -> bool:

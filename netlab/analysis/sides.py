@@ -18,6 +18,7 @@ from netlab.analysis.compare import (
     CANNOT_TELL,
     FASTER,
     MORE,
+    NO_INTERVAL,
     SAME,
     SLOWER,
     Asked,
@@ -319,13 +320,13 @@ NOT_SAME, MISSING = f"not {SAME}", "missing"
 
 _NUMBER = r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)"
 _FORMS = (
-    re.compile(rf"(?P<word>{FASTER}|{SLOWER}|{CANNOT_TELL}|{NOT_SAME}|{MISSING})"),
+    re.compile(rf"(?P<word>{FASTER}|{SLOWER}|{CANNOT_TELL}|{NO_INTERVAL}|{NOT_SAME}|{MISSING})"),
     re.compile(rf"(?P<word>{FASTER}|{SLOWER}) > {_NUMBER} ?%"),
     re.compile(rf"ratio (?P<sign>[<>]) {_NUMBER}"),
 )
 GRAMMAR = (
-    f"slower, faster, {CANNOT_TELL}, {NOT_SAME}, {MISSING}, slower > N %, faster > N %, "
-    "ratio < X or ratio > X"
+    f"slower, faster, {CANNOT_TELL}, {NO_INTERVAL}, {NOT_SAME}, {MISSING}, slower > N %, "
+    "faster > N %, ratio < X or ratio > X"
 )
 
 
@@ -365,6 +366,8 @@ class Condition:
         frame = compared.frame
         if self.word == MISSING:
             return compared.only
+        if self.word == CANNOT_TELL:  # a cell without an interval is not decided either
+            return frame[frame["verdict"].isin((CANNOT_TELL, NO_INTERVAL))]
         if self.word == NOT_SAME:
             return frame[frame["verdict"] != SAME]
         if self.word:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from netlab.analysis.compare import CANNOT_TELL
+from netlab.analysis.compare import CANNOT_TELL, NO_INTERVAL
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric
 from netlab.charts import forest
 from netlab.charts.chart import Panels, describe
@@ -130,7 +130,8 @@ def _marks(ratios: pd.DataFrame) -> pd.DataFrame:
         f"{streams} stream{'s' * (streams > 1)}, MTU {mtu_B}, offloads {offloads}"
         for streams, mtu_B, offloads in drawn[["streams", "mtu_B", "offloads"]].to_numpy()
     ]
-    marks = drawn.assign(row=rows, series=drawn["other"], hollow=drawn["verdict"] == CANNOT_TELL)
+    hollow = drawn["verdict"].isin((CANNOT_TELL, NO_INTERVAL))
+    marks = drawn.assign(row=rows, series=drawn["other"], hollow=hollow)
     return marks.rename(columns={"ratio": "centre"})
 
 

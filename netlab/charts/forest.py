@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
-from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Compared
+from netlab.analysis.compare import CANNOT_TELL, FASTER, NO_INTERVAL, SAME, SLOWER, Compared
 from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
 from netlab.units import arrows
@@ -186,7 +186,9 @@ def in_words(marks: pd.DataFrame, scale: Scale = PERCENT) -> str:
     for mark in marks.to_dict("records"):
         name = f"{mark['row']}, {mark['series']}" if several else mark["row"]
         value = scale.text(mark["centre"], mark["low"], mark["high"])
-        words.append(f"{name}: {', '.join(filter(None, (value, mark.get('verdict'))))}")
+        verdict = mark.get("verdict")  # where there is no interval, the value says so
+        parts = (value, verdict if verdict != NO_INTERVAL else "")
+        words.append(f"{name}: {', '.join(filter(None, parts))}")
     return "; ".join(words)
 
 
@@ -200,6 +202,7 @@ STYLES: Styles = {
     FASTER: {"color": drawing.OTHERS[4], "marker": "^"},
     SAME: {"color": drawing.OTHERS[2], "marker": "o"},
     CANNOT_TELL: {"color": drawing.CEILING_COLOUR, "marker": "o", "markerfacecolor": "white"},
+    NO_INTERVAL: {"color": drawing.CEILING_COLOUR, "marker": "x"},
 }
 """Colour and marker of each verdict; a hollow dot for no verdict."""
 
@@ -286,7 +289,7 @@ def generator_forest(
         row=_names(part, GENERATOR_CELL),
         series=part["generator"],
         bound=bound_percent,
-        hollow=part["verdict"] == CANNOT_TELL,
+        hollow=part["verdict"].isin((CANNOT_TELL, NO_INTERVAL)),
     )
     return forest(
         marks,
@@ -322,7 +325,7 @@ def step_forest(
         series=steps["factor"].map(factors),
         verdict=[f"in {count} cases" for count in steps["contexts"]],
     )
-    caption = "Bars: interval between the cases that differ in this step alone."
+    caption = "Bars: intervals over rounds, which hold for all steps at once."
     return forest(
         marks,
         {name: drawing.other_style(i) for i, name in enumerate(marks["series"].unique())},

@@ -202,11 +202,11 @@ def compare_command(
     A and B are directories of results, names of studies, or DIR@CAMPAIGN. With --by, two levels of
     a factor within A are compared. What else differs between the two sides is listed first. All
     intervals hold at once. Verdicts: slower, faster, the same (the whole interval within
-    --same-within), cannot tell.
+    --same-within), cannot tell (an interval too wide), no interval (below three rounds).
 
-    Conditions: slower, faster, cannot tell, not the same, missing (a cell that one side lacks);
-    slower > N %, faster > N %, ratio < X, ratio > X (by the whole interval). Exit code 3 if one is
-    met.
+    Conditions: slower, faster, cannot tell (no interval included), no interval, not the same,
+    missing (a cell that one side lacks); slower > N %, faster > N %, ratio < X, ratio > X (by the
+    whole interval). Exit code 3 if one is met.
     """
     from netlab.analysis.sides import Condition, comparison
 

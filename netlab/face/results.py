@@ -70,7 +70,7 @@ def compare(
     >>> import netlab
     >>> found = netlab.compare("openlab-2003", by="tuning=none,full")
     >>> found.frame["verdict"].unique().tolist()
-    ['cannot tell']
+    ['no interval']
     """
     sides = [
         side.measured if isinstance(side, StoredResults) else own_or_example(side)

@@ -21,15 +21,11 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.compare import (
-    CANNOT_TELL,
-    FASTER,
-    SAME,
     SAME_WITHIN_PERCENT,
-    SLOWER,
     bonferroni,
     compare_pairs,
 )
-from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio
+from netlab.analysis.effects import COMMON_ROUNDS, NO_INTERVAL, VERDICTS, paired_ratio
 from netlab.errors import BadInput, NetlabError, check
 from netlab.files.tables import Table
 from netlab.generators.tools import TOOLS, missing
@@ -388,7 +384,7 @@ def _undisturbed(
     if disturbed.any():
         reason += f" (steal or foreign load in {disturbed.sum()})"
     row |= {"pairs": len(own), "disturbed": int(disturbed.sum())}
-    row |= {"verdict": CANNOT_TELL, "reason": reason}
+    row |= {"verdict": NO_INTERVAL, "reason": reason}
     return own, other
 
 
@@ -412,7 +408,7 @@ def summary(ratios: pd.DataFrame) -> pd.DataFrame:
         highest_ratio=("ratio", "max"),
         median_cpu_ratio=("cpu_ratio", "median"),
     )
-    for verdict in (FASTER, SLOWER, SAME, CANNOT_TELL):
+    for verdict in VERDICTS:
         found[verdict.replace(" ", "_")] = (
             by_mode["verdict"].agg(list).map(lambda verdicts, one=verdict: verdicts.count(one))
         )
@@ -501,7 +497,8 @@ class Conclusions:
             f"logarithms; all intervals of a mode hold at once at {100 * CONFIDENCE:g} % "
             "(Bonferroni), those for plain among themselves. Faster or slower: by Holm's test of "
             "all of them. The same: the whole interval lies within "
-            f"{SAME_WITHIN_PERCENT:g} % of 1. Cannot tell: neither, which is not the same. "
+            f"{SAME_WITHIN_PERCENT:g} % of 1. Cannot tell: neither, which is not the same; "
+            f"no interval: fewer than {COMMON_ROUNDS} rounds in common. "
             "Rounds with steal or foreign load are left out; transfers that a study would flag for "
             "anything else, such as an open ledger, are failed ones."
         )
@@ -550,7 +547,8 @@ class Conclusions:
                 f"({row['lowest_ratio']:.3f} to {row['highest_ratio']:.3f}), "
                 f"CPU per GB {row['median_cpu_ratio']:.3f}; {row['faster']} faster, "
                 f"{row['slower']} slower, {row['the_same']} the same within "
-                f"{SAME_WITHIN_PERCENT:g} %, {row['cannot_tell']} cannot tell"
+                f"{SAME_WITHIN_PERCENT:g} %, {row['cannot_tell']} cannot tell, "
+                f"{row['no_interval']} no interval"
             )
         return "\n".join(lines)
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from netlab.analysis import answers, printed
 from netlab.analysis import then_and_now as published_effects
-from netlab.analysis.answers import Agreement, best, headline, tiles
+from netlab.analysis.answers import Agreement, best, headline, step_effects, tiles
 from netlab.analysis.cells import LATENCY
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
@@ -22,7 +22,7 @@ from netlab.analysis.trust import counted
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery, show
-from netlab.report import compare, tables
+from netlab.report import compare
 from netlab.report import then_and_now as beside_tables
 from netlab.report.explore import charts as factor_charts
 from netlab.report.explore import has_factors
@@ -105,7 +105,7 @@ def measured(m: Measured) -> Sentence:
 
 def strongest(m: Measured) -> Sentence:
     """The step of a factor with the largest effect on goodput."""
-    steps = tables.steps(m)
+    steps = step_effects(m)
     if steps.empty:
         return Sentence("No two cells with valid runs differ in one factor alone.")
     logs = steps["ratio"].map(math.log).abs()

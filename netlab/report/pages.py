@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import printed, trust
+from netlab.analysis.answers import step_effects
 from netlab.analysis.bounds import bounds_table, stored_bounds
 from netlab.analysis.cells import (
     CELL_KEYS,
@@ -160,7 +161,7 @@ def _datagrams(m: Measured) -> list[Page]:
 
 
 def _effects(m: Measured) -> list[Page]:
-    steps = tables.steps(m)
+    steps = step_effects(m)
     if steps.empty:
         return []
     labels = printed.tuning_labels(m.cells, m.study)

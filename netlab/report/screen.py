@@ -12,6 +12,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import screened
+from netlab.analysis.effects import NO_INTERVAL
 from netlab.analysis.screened import ScreenRecord
 from netlab.charts.chart import show
 from netlab.charts.forest import Axes, knob_forest
@@ -142,7 +143,7 @@ def _compared(one: screened.Against, record: ScreenRecord) -> str:
 def _open(record: ScreenRecord) -> str:
     if not record.tries:
         return "Some effects are too small for these rounds: take more --rounds, or fewer knobs."
-    if record.verdict == screened.UNCLEAR:
+    if record.verdict in (screened.UNCLEAR, NO_INTERVAL):
         return (
             "No conclusion on the least set: take more --confirm-rounds, or a wider --same-within."
         )

@@ -11,9 +11,8 @@ from typing import Any
 import pandas as pd
 
 from netlab.analysis import conditions, measured, printed
-from netlab.analysis import effects as factor_effects
 from netlab.analysis import findings as statements
-from netlab.analysis.answers import factor_levels
+from netlab.analysis.answers import OF_A_CASE, step_effects
 from netlab.analysis.cells import (
     DATAGRAMS,
     LATENCY,
@@ -25,10 +24,10 @@ from netlab.analysis.cells import (
 )
 from netlab.analysis.cells import LEAST as LEAST_ROUNDS
 from netlab.analysis.conditions import flag_counts
-from netlab.analysis.effects import CANNOT_TELL, FASTER, SLOWER
+from netlab.analysis.effects import COMMON_ROUNDS
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric_pairs, host_links
-from netlab.analysis.measured import Measured, computed_once
-from netlab.analysis.trust import flags_in_words, less_precise, machines
+from netlab.analysis.measured import Measured
+from netlab.analysis.trust import counted, flags_in_words, less_precise, machines
 from netlab.files.tables import HOLLOW, Sentence, Table, table_or
 
 UNITS = {
@@ -176,19 +175,9 @@ def missing(m: Measured) -> Table | Sentence:
     )
 
 
-@computed_once
-def steps(m: Measured) -> pd.DataFrame:
-    """Pooled effect of each step of each factor, as numbers."""
-    parts = []
-    for factor, levels in factor_levels(m).items():
-        frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
-        parts.append(factor_effects.pooled(frame, m.study.confidence))
-    return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
-
-
 def effects(m: Measured) -> Table | Sentence:
-    """Pooled effect of each factor's steps."""
-    frame = steps(m)
+    """Mean effect of each factor's steps, and the verdicts on their cases."""
+    frame = step_effects(m)
     if frame.empty:
         return Sentence("No factor varies between comparable runs of this study.")
     labels = printed.tuning_labels(m.cells, m.study)
@@ -200,13 +189,17 @@ def effects(m: Measured) -> Table | Sentence:
             "to": [labels.get(v, v) for v in frame["to_level"]],
             "ratio": [printed.ratio_text(*row) for row in ratios],
             "cases": frame["contexts"],
-            **{word: frame[word] for word in (FASTER, SLOWER, CANNOT_TELL)},
+            **{word: frame[word] for word in OF_A_CASE},
         }
     )
-    between = f", with its {_level(m)} interval between cases" if frame["low"].notna().any() else ""
+    interval = f", with its {_level(m)} interval over rounds" if frame["low"].notna().any() else ""
+    cases = int(frame["contexts"].sum())
     note = (
-        f"Geometric mean over all cases{between}. Faster, slower: cases whose own {_level(m)} "
-        "interval lies on that side of 1; cannot tell: it contains 1, or there is none."
+        f"Geometric mean over the cases of {COMMON_ROUNDS} rounds and more, or over all if there "
+        f"are none{interval}. One correction for the page: the intervals of all "
+        f"{counted(len(frame), 'step')} hold at once (Bonferroni), and so do faster and slower for "
+        f"all {counted(cases, 'case')} (Holm's test). Cannot tell: a case that the test does not "
+        f"decide; no interval: a case of fewer than {COMMON_ROUNDS} rounds."
     )
     return Table(shown, "Effect of each step of a factor on goodput", note=note, data=frame)
 

@@ -13,7 +13,14 @@ import pandas as pd
 
 from netlab.analysis import cells
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, bonferroni, decide, holm
-from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, p_value, paired_ratio
+from netlab.analysis.effects import (
+    COMMON_ROUNDS,
+    NO_INTERVAL,
+    Ratio,
+    p_of_ratio,
+    p_value,
+    paired_ratio,
+)
 from netlab.analysis.screened import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
 from netlab.errors import BadInput, NetlabError, check, require
 from netlab.files import paths
@@ -257,7 +264,7 @@ def _frame(
 
 
 def _matters(frame: pd.DataFrame) -> pd.Series:
-    return ~frame["verdict"].isin((SAME, CANNOT_TELL))
+    return ~frame["verdict"].isin((SAME, CANNOT_TELL, NO_INTERVAL))
 
 
 def least_set(frame: pd.DataFrame) -> tuple[str, ...]:

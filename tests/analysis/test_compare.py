@@ -15,6 +15,7 @@ from netlab import study as studies
 from netlab.analysis.compare import (
     CANNOT_TELL,
     FASTER,
+    NO_INTERVAL,
     SAME,
     SLOWER,
     Asked,
@@ -116,7 +117,7 @@ def test_a_cell_less_precise_than_asked_is_not_ranked(study):
 def test_fewer_than_three_rounds_carry_no_verdict_however_alike(study, rounds):
     few = runs_of(study, noise=0.0, change=lambda row: row["round"] <= rounds)
     found = compare(few, runs_of(study, "c2", noise=0.0, factor=2.0))
-    assert set(found.frame["verdict"]) == {CANNOT_TELL}
+    assert set(found.frame["verdict"]) == {NO_INTERVAL}
     assert found.frame["low"].isna().all() and not found.frame["ranked"].any()
     assert set(found.frame["reason"]) == {f"{rounds} and 6 valid runs, 3 of each are needed"}
 
@@ -263,7 +264,7 @@ ROWS = {
     "open": (1.00, 0.80, 1.30, "cannot tell", True),
     "fast": (1.40, 1.30, 1.50, "faster", True),
     "slow and not ranked": (0.50, 0.40, 0.60, "cannot tell", False),
-    "no interval": (0.50, math.nan, math.nan, "cannot tell", False),
+    "no interval": (0.50, math.nan, math.nan, "no interval", False),
 }
 
 
@@ -287,6 +288,7 @@ def compared():
         ("faster > 20 %", ["fast"]),
         ("faster > 30 %", []),
         ("cannot tell", ["open", "slow and not ranked", "no interval"]),
+        ("no interval", ["no interval"]),
         ("not the same", [name for name in ROWS if name != "alike"]),
         ("ratio < 0.9", ["slow"]),
         ("ratio > 1.2", ["fast"]),

@@ -141,7 +141,7 @@ def test_one_round_has_no_interval_and_finds_nothing(kind):
     plan = design(KNOBS[:3], kind)
     frame = knob_effects(measured(plan, {"b": 2.0}, 1), plan)
     assert frame[["low", "high"]].isna().all(axis=None)
-    assert (frame["verdict"] == "cannot tell").all()
+    assert (frame["verdict"] == "no interval").all()
     assert least_set(frame) == ()
 
 

@@ -152,7 +152,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "experiments.slow_links": given(of_links),
         "published.ratio_forest": given(then, "a step", ["one", "two"]),
         "cells.ceiling": given(m.cells, GROUP),
-        "forest.step_forest": given(tables.steps(m), {}, tables.FACTORS),
+        "forest.step_forest": given(answers.step_effects(m), {}, tables.FACTORS),
         "cells.cost_over_streams": given(cost, GROUP, study=m.study),
         "measured.trend": given(trend),
         "experiments.search_panels": given(table(tuned())),

@@ -10,6 +10,7 @@ import pytest
 import synthetic
 
 from netlab.analysis import then_and_now
+from netlab.analysis.answers import step_effects
 from netlab.analysis.conditions import cpu_cost
 from netlab.charts import cells, forest, measured
 from netlab.charts import published as beside
@@ -29,7 +30,7 @@ def m():
 @pytest.fixture(scope="module")
 def drawn(m):
     """Every figure of a measured study's pages."""
-    steps = tables.steps(m)
+    steps = step_effects(m)
     labels = {level.name: level.name for level in m.study.tunings}
     names = {factor: factor for factor in steps["factor"].unique()}
     charts = [show(forest.step_forest(steps, labels, names))]

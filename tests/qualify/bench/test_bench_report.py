@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from synthetic import runs_of, store_of
 
-from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER
+from netlab.analysis.compare import CANNOT_TELL, FASTER, NO_INTERVAL, SAME, SLOWER
 from netlab.charts.chart import show
 from netlab.charts.experiments import ratio_panels, ratios_alt
 from netlab.errors import BadInput, NetlabError
@@ -202,7 +202,7 @@ def test_a_drift_common_to_all_contenders_is_not_noise():
 
 def test_fewer_than_three_rounds_make_no_statement():
     row = compared(samples(0.0, rounds=2, gensink=2000.0, iperf3=1000.0)).loc["iperf3"]
-    assert (row["verdict"], row["ratio"]) == (CANNOT_TELL, pytest.approx(2.0))
+    assert (row["verdict"], row["ratio"]) == (NO_INTERVAL, pytest.approx(2.0))
     assert "2 undisturbed rounds" in row["reason"]
     assert row[["low", "high", "cpu_low", "cpu_high", "p_holm"]].isna().all()
 
@@ -217,7 +217,7 @@ def test_disturbed_rounds_are_left_out_and_fewer_than_three_others_make_no_state
     assert row["ratio"] == pytest.approx(2.0)
     frame.loc[(frame["round"] == 5) & (frame["contender"] == "iperf3"), "flags"] = "interference"
     row = compared(frame).loc["iperf3"]
-    assert (row["verdict"], row["pairs"]) == (CANNOT_TELL, 2)
+    assert (row["verdict"], row["pairs"]) == (NO_INTERVAL, 2)
     assert "steal or foreign load in 5" in row["reason"]
     frame["flags"] = "interference"
     assert math.isnan(compared(frame).loc["iperf3", "ratio"])
@@ -255,7 +255,7 @@ def test_a_peer_that_always_failed_has_no_ratio_and_no_verdict():
     frame.loc[frame["contender"] == "iperf3", "goodput_MBps"] = None
     row = compared(frame).loc["iperf3"]
     assert math.isnan(row["ratio"])
-    assert row["verdict"] == CANNOT_TELL
+    assert row["verdict"] == NO_INTERVAL
     assert BEST_PEER not in compared(frame).index
 
 
