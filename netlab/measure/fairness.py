@@ -12,7 +12,7 @@ from netlab.measure.exchange import Direction
 from netlab.measure.ledger import datagram_B
 
 STALL_S = 0.2
-"""TCP's minimum retransmission timeout: a silence longer than it and a round trip is a stall."""
+"""TCP's least retransmission timeout: a silence longer than it and the loaded RTT is a stall."""
 
 TIMEOUTS = 3
 """A stream that lost a segment and its retransmission is silent for three: the second is double."""
@@ -56,9 +56,18 @@ def _window_bytes(flow: Direction) -> np.ndarray | None:
     return None if not flow.sink.get("window") or None in moved or not moved else np.array(moved)
 
 
+def loaded_rtt_s(row: dict) -> float:
+    """Round trip through the deepest queue of a run: behind a lost segment nothing comes for it."""
+    link_Bps = 1e6 * (row.get("link_MBps") or 0.0)
+    queue_s = (row.get("path_queue_max_B") or 0) / link_Bps if link_Bps else 0.0
+    path_s = (row.get("path_rtt_us") or 0.0) / 1e6 + queue_s
+    seen_us = [row.get(name) or 0.0 for name in ("min_rtt_us", "rtt_us", "rtt_loaded_max_us")]
+    return max(path_s, *(rtt_us / 1e6 for rtt_us in seen_us))
+
+
 def starved(row: dict, flows: Sequence[Direction]) -> str | None:
     """Describe streams without a byte in a window that is long enough for all of them."""
-    least_s = TIMEOUTS * (STALL_S + (row.get("min_rtt_us") or 0.0) / 1e6)
+    least_s = TIMEOUTS * (STALL_S + loaded_rtt_s(row))
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
         moved = _window_bytes(flow)
         if moved is None or not moved.any() or moved.all():

@@ -12,7 +12,7 @@ import numpy as np
 
 from netlab.errors import printable
 from netlab.measure.exchange import Emulated, RunOutcome, meter_of
-from netlab.measure.fairness import STALL_S, starved
+from netlab.measure.fairness import STALL_S, loaded_rtt_s, starved
 from netlab.measure.ledger import controller_processes
 from netlab.study import Noise, Timing
 from netlab.units import ETHERNET_HEADER_B
@@ -218,11 +218,8 @@ def most_percent(row: dict) -> Most:
 
 
 def _held_s(row: dict, ceiling_Bps: float) -> float:
-    """Time of a recovery: a round trip and the queue, as far as the receive buffers hold it."""
-    link_Bps = 1e6 * (row.get("link_MBps") or 0.0)
-    queue_s = (row.get("path_queue_max_B") or 0) / link_Bps if link_Bps else 0.0
-    path_s = (row.get("path_rtt_us") or 0.0) / 1e6 + queue_s
-    recovery_s = max(path_s, (row.get("rtt_us") or 0.0) / 1e6)
+    """Time of a recovery, as far as the receive buffers hold what arrives meanwhile."""
+    recovery_s = loaded_rtt_s(row)
     buffers_B = (row.get("rcvbuf_B") or 0.0) * (row.get("streams") or 1)
     bounded = ceiling_Bps and buffers_B
     return min(recovery_s, buffers_B / ceiling_Bps) if bounded else recovery_s
@@ -276,7 +273,7 @@ def flags_of(
     missing_B = (row.get("sent_B") or 0) - (row.get("received_B") or 0)
     if missing_B > 0 and any(flow.sink.get("status") == "timeout" for flow in outcome.flows):
         flags["failed"] += f", {missing_B} B had not arrived: give them more time, timing.drain_s"
-    stall = _stall(intervals, STALL_S + (row.get("min_rtt_us") or 0.0) / 1e6)
+    stall = _stall(intervals, STALL_S + loaded_rtt_s(row))
     window_s, timed = row["window_s"], row.get("records") is None
     if stall:
         flags["stalled"] = stall

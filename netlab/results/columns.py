@@ -14,7 +14,7 @@ RENAMED = {"repeat": "round"}
 """Columns of older files by their names today."""
 
 FLAGS = {
-    "stalled": "no byte for longer than 0.2 s and a round trip, or the streams ended early",
+    "stalled": "no byte for longer than 0.2 s and a loaded round trip, or the streams ended early",
     "starved": "streams without a byte, in a window that is three timeouts long or more",
     "sender_only": "only the sender counted, and its count is not goodput",
     "implausible": "over the ceiling by more than late reading and data held after a loss explain",

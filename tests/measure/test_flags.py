@@ -140,6 +140,9 @@ def test_a_short_window_over_a_long_path_may_show_more_than_its_ceiling():
         assert list(flags_of(row, outcome(), [], [], BUSY, timing)) == flags
 
 
+DEEP = {"link_MBps": 1.25, "path_rtt_us": 40_000.0, "path_queue_max_B": 800_000}
+
+
 def silence(count: int) -> list[dict]:
     return intervals([1000] * 4 + [0] * count + [1000] * 4)
 
@@ -153,6 +156,11 @@ def silence(count: int) -> list[dict]:
         # on a long path the sender pauses after a window until it is acknowledged
         ({"min_rtt_us": 50_000.0}, silence(3), "forward"),
         ({"min_rtt_us": 183_000.0}, silence(3), None),
+        # behind a lost segment nothing comes for the loaded round trip: 0.04 s and a queue of 0.64
+        ({"min_rtt_us": 40_000.0} | DEEP, silence(6), None),
+        ({"min_rtt_us": 40_000.0} | DEEP, silence(9), "forward"),
+        ({"min_rtt_us": 40_000.0, "rtt_us": 600_000.0}, silence(6), None),
+        ({"min_rtt_us": 40_000.0, "rtt_loaded_max_us": 600_000.0}, silence(6), None),
         # one silent direction of two is a stall; a silent stream among busy ones is starved
         ({}, BUSY + intervals([0] * 10, direction="reverse"), "reverse"),
         ({}, intervals([1000] * 10, [0] * 10), None),
