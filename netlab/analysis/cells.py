@@ -15,6 +15,7 @@ from netlab.errors import check
 from netlab.results import histogram
 from netlab.results.columns import BROKEN
 from netlab.study import Study
+from netlab.study.base import Precision
 from netlab.study.factors import levels_json
 
 # Student's t distribution. scipy takes 0.3 s to load, so only a first call loads it.
@@ -86,6 +87,9 @@ def is_symmetric(mean: float, low: float, high: float) -> bool:
 LOOK_SHARE = 0.7
 """Share of the error rate that an interval gets where the cells are tested more than once."""
 
+FIRST_TEST = 5
+"""Fewest valid runs of a cell that may stop: three or four look narrow by chance too often."""
+
 MOST_ROUNDS = 10_000
 
 
@@ -98,6 +102,13 @@ def nominal_level(study: Study) -> float:
 def half_width_percent(values: np.ndarray, level: float) -> float:
     interval = log_interval(values, level)
     return 100 * interval.half_width / interval.mean if interval.mean > 0 else math.nan
+
+
+def precise(values: np.ndarray, precision: Precision, level: float) -> bool:
+    """True if a cell may stop: rounds enough for a test, and an interval as narrow as asked."""
+    least = max(precision.min_rounds, min(FIRST_TEST, precision.max_rounds))
+    half = half_width_percent(values, level)
+    return len(values) >= least and half <= precision.half_width_percent
 
 
 def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import LEAST as CELLS_LEAST
-from netlab.analysis.cells import half_width_percent, nominal_level, rounds_needed, valid
+from netlab.analysis.cells import nominal_level, precise, rounds_needed, valid
 from netlab.measure.flags import INTERFERENCE, LATE_CLOSE, LATE_WATCH
 from netlab.study import Study
 from netlab.study.schedule import VISIT_S, Visit, cell_of, run_s
@@ -62,8 +62,7 @@ def look(
     needs = {}
     for cell in planned:
         goodputs = values.get(cell, np.empty(0))
-        half = half_width_percent(goodputs, level)
-        if len(goodputs) < precision.min_rounds or not half <= precision.half_width_percent:
+        if not precise(goodputs, precision, level):
             need = rounds_needed(goodputs, precision.half_width_percent, level)
             # a cell without an interval comes first: it needs the rounds that make one
             needs[cell] = CELLS_LEAST - len(goodputs) if math.isnan(need) else need

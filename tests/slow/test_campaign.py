@@ -176,19 +176,20 @@ class WrittenRounds(Rounds):
 
 
 def test_a_visit_made_alone_has_the_cells_that_go_on_as_in_its_campaign(tmp_path, file):
-    study = load(file, precision=5.0, max_rounds=5)
+    study = load(file, precision=5.0, max_rounds=7)
     record = open_at(tmp_path / "r", study)
     by_round = {visit.round: visit for visit in visits(study)}
-    for number in (1, 2, 3):
+    for number in range(1, 6):
         WrittenRounds(record, Watcher()).measure_one(by_round[number])
     alone = WrittenRounds(record, Watcher())
-    alone.measure_one(by_round[4])
+    alone.measure_one(by_round[6])
     assert {run.split("@")[-2] for run in alone.runs} == {"64"}
-    (look,) = store.read_log(record.directory, record.log.campaign).looks
-    assert (look["round"], look["reached"], look["going"]) == (3, 1, 1)
+    first, look = store.read_log(record.directory, record.log.campaign).looks
+    assert (first["round"], first["reached"], first["going"]) == (3, 0, 2)
+    assert (look["round"], look["reached"], look["going"]) == (5, 1, 1)
     again = WrittenRounds(record, Watcher())
     again.flags = ("interference", "")
-    again.measure_one(by_round[5])  # of a cell with enough valid runs, so not once more
+    again.measure_one(by_round[7])  # of a cell with enough valid runs, so not once more
     assert again.visits == 1 and again.record.store.records()["superseded"].sum() == 0
 
 
