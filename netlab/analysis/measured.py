@@ -25,22 +25,26 @@ from netlab.results.columns import RUN_COLUMNS
 from netlab.results.store import Damaged, Store, folder, ids, measured_directory, study_file
 from netlab.study import QUICK, Study, is_name
 
-# Stability of a campaign: drift, a step, and carry-over from the run before.
+# Stability of a campaign: drift, a step, carry-over from the run before, rounds that correlate.
 #
 # Each test looks at the residuals of the runs, in the order of measuring: the logarithm of a run's
 # goodput less the mean of its cell, over the scatter of the cell. Its p-value is that of a
 # permutation test. For drift and a step the visits are put in random orders, so that what the runs
-# of one visit share does not count as many observations; for carry-over the runs are. Rounds keep
-# drift out of the comparison of cells; these tests say whether there was any.
+# of one visit share does not count as many observations; for carry-over the runs are, and for their
+# correlation the rounds. Rounds keep drift out of the comparison of cells; these tests say whether
+# there was any.
 #
 # Drift is stated over the time that was measured, with an interval; an hour only of campaigns that
 # lasted at least :data:`HOURLY_FROM_H`: nothing is extrapolated.
 
 PERMUTATIONS = 999
 LEVEL = 0.01
-"""A finding is stated below this p-value; three tests a campaign."""
+"""A finding is stated below this p-value; four tests a campaign."""
 
 MIN_VISITS = 8
+MIN_ROUNDS = 8
+"""Fewest rounds whose correlation is estimated: with fewer it is biased by more than its size."""
+
 CLIP = 4.0
 """Residuals beyond this many standard deviations count as this many."""
 
@@ -79,6 +83,8 @@ def _series(runs: pd.DataFrame) -> pd.DataFrame:
         "within_h": good["hours"] - of_cell["hours"].transform("mean"),
         "inflation": inflation,
         "before": visit["log"].shift(1),
+        "cell": of_cell.ngroup(),
+        "round": good["round"],
         "started_at": start,
     }
     return pd.DataFrame(series).reset_index(drop=True)
@@ -97,6 +103,7 @@ def stability(runs: pd.DataFrame) -> pd.DataFrame:
         # the ends of an interval are NaN without one; what to say of an effect, and of none
         *figures, p, effect, none = test(series, rng)
         rows.append((name, *figures, p, p < LEVEL, effect if p < LEVEL else none))
+    rows.append(_correlation(series, rng))
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
 
@@ -199,6 +206,40 @@ def _carry_over(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
     effect = f"runs are {word} after a fast run: rank correlation {seen:+.2f} (p = {p:.3f})"
     none = f"no effect of the run before is distinguishable from zero (p = {p:.2f})"
     return seen, math.nan, math.nan, "correlation", p, effect, none
+
+
+def _correlation(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
+    """Correlation of a cell's goodput in neighbouring rounds: its interval takes them as unrelated.
+
+    The mean over cells, without the bias of a short series (Kendall 1954: -(1 + 4 r) / n).
+    """
+    name, none = "correlation of rounds", [math.nan] * 3
+    wide = series.astype({"logs": float}).pivot_table("logs", "cell", "round").to_numpy(dtype=float)
+    wide = wide[(~np.isnan(wide)).all(axis=1) & (wide.std(axis=1) > 0)] if wide.size else wide
+    rounds = wide.shape[1]
+    if rounds < MIN_ROUNDS or not len(wide):
+        text = (
+            f"{rounds} rounds are too few to estimate whether neighbours correlate, which makes "
+            f"intervals too narrow; it takes {MIN_ROUNDS}"
+        )
+        return name, *none, "", math.nan, False, text
+    wide -= wide.mean(axis=1, keepdims=True)
+    squares = (wide**2).sum(axis=1)
+
+    def neighbours(of: np.ndarray) -> float:
+        return float(np.mean((of[:, 1:] * of[:, :-1]).sum(axis=1) / squares))
+
+    seen = neighbours(wide)
+    p = _p(seen, lambda: neighbours(wide[:, rng.permutation(rounds)]))
+    estimate = float(np.clip((seen + 1 / rounds) / (1 - 4 / rounds), -0.99, 0.99))
+    factor = math.sqrt((1 + estimate) / (1 - estimate))
+    effect = (
+        f"neighbouring rounds correlate by {estimate:+.2f} (p = {p:.3f}): intervals of cells are "
+        f"off by a factor of about {factor:.1f}; measure rounds further apart"
+    )
+    fine = f"no correlation of neighbouring rounds is distinguishable from zero (p = {p:.2f})"
+    found = p < LEVEL
+    return name, estimate, *none[1:], "correlation", p, found, effect if found else fine
 
 
 # Load a measured study: its file, its stored runs, and the cells they make.

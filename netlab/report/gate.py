@@ -59,7 +59,7 @@ def box(m: Measured) -> list[tuple[str, str]]:
     n_empty, n_disturbed = int(empty(m.cells).sum()), int((m.cells["disturbed"] != "").sum())
     effects = m.stability
     found = [str(text) for text in effects.loc[effects["found"], "text"]]
-    none = "no drift, step or carry-over distinguishable from zero"
+    none = "no drift, step, carry-over or correlation of rounds distinguishable from zero"
     if effects["p"].isna().all():
         none = "not tested: too few visits"
     wrong = trust.contradictions(m)

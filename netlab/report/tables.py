@@ -291,7 +291,7 @@ def _rounds(value: float) -> str:
 
 
 def stability(m: Measured) -> Table:
-    """Tests for drift, a step and carry-over from the run before."""
+    """Tests for drift, a step, carry-over from the run before, and rounds that correlate."""
     note = f"Permutation tests over visits; a finding has p below {measured.LEVEL:g}."
     shown = m.stability[["test", "text"]].rename(columns={"text": "finding"})
     return Table(shown, "Stability over the campaign", note=note)

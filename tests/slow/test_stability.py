@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import null_pages
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,9 +39,10 @@ def scaled(runs: pd.DataFrame, factor) -> pd.DataFrame:
 
 def test_a_quiet_campaign_is_stable(study):
     table = found(campaign(study, 1))
-    assert table.index.tolist() == ["drift", "step", "carry-over"]
-    assert not table["found"].any() and (table["p"] > 0.01).all()
-    assert table["text"].str.contains("distinguishable from zero").all()
+    assert table.index.tolist() == ["drift", "step", "carry-over", "correlation of rounds"]
+    assert not table["found"].any() and (table["p"].dropna() > 0.01).all()
+    assert table["text"].head(3).str.contains("distinguishable from zero").all()
+    assert "3 rounds are too few" in table["text"].iloc[3]
 
 
 def test_findings_in_quiet_campaigns_are_as_rare_as_the_level_says(study, monkeypatch):
@@ -115,7 +117,7 @@ def test_few_visits_are_not_tested_and_an_empty_frame_is_not_an_error(study):
     table = found(few)
     assert table["p"].isna().all() and not table["found"].any()
     assert table["text"].str.contains("too few").all()
-    assert len(stability(runs.iloc[:0])) == 3
+    assert len(stability(runs.iloc[:0])) == 4
 
 
 # Campaigns of one directory beside one another, with the steps between them.
@@ -154,3 +156,27 @@ def test_results_without_campaigns_have_no_trend(tmp_path):
     study = synthetic.foreign(tmp_path)
     synthetic.store_of(tmp_path / "store", study)
     assert trend(load_measured(tmp_path / "store", tmp_path / "two-racks.yml")).empty
+
+
+def related(runs: pd.DataFrame, correlation: float, seed: int) -> pd.DataFrame:
+    """Goodputs that scatter by 5 % and correlate from round to round within each cell."""
+    rng, factors = np.random.default_rng(seed), pd.Series(1.0, index=runs.index)
+    for _, cell in runs.groupby(["group", "streams"]):
+        log, logs = rng.normal(), []
+        for _ in range(len(cell)):
+            logs.append(log)
+            log = correlation * log + math.sqrt(1 - correlation**2) * rng.normal()
+        factors[cell.sort_values("round").index] = np.exp(0.05 * np.array(logs))
+    return scaled(runs, factors)
+
+
+def test_rounds_that_correlate_are_found_with_the_size_of_it(tmp_path):
+    twelve = null_pages.null_study(tmp_path, 12)
+    quiet = campaign(twelve, 1, noise=0.0)
+    quiet["goodput_MBps"] = 100.0
+    row = found(related(quiet, 0.6, 1)).loc["correlation of rounds"]
+    assert row["found"] and 0.4 < row["estimate"] < 0.8
+    assert "factor of about" in row["text"]
+    others = [found(related(quiet, 0.0, seed)).loc["correlation of rounds"] for seed in range(8)]
+    assert sum(one["found"] for one in others) <= 1
+    assert abs(np.mean([one["estimate"] for one in others])) < 0.05
