@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         load_published,
         transfer,
     )
-    from netlab.face.results import Results, compare
+    from netlab.face.results import Results, compare, concat
+    from netlab.face.stored import export
     from netlab.face.study import Study
 
 __version__ = "0.1.0"
@@ -35,7 +36,9 @@ __all__ = [
     "check_parameters",
     "claims",
     "compare",
+    "concat",
     "document",
+    "export",
     "import_files",
     "load_published",
     "palette",
@@ -52,7 +55,9 @@ _MODULES = {
     "check_parameters": "notebook",
     "claims": "notebook",
     "compare": "results",
+    "concat": "results",
     "document": "notebook",
+    "export": "stored",
     "import_files": "notebook",
     "load_published": "notebook",
     "palette": "figures",

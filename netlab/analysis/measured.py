@@ -21,7 +21,7 @@ from netlab.analysis.effects import Ratio, mean_ratio_of
 from netlab.analysis.findings import findings
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results.columns import RUN_COLUMNS
+from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
 from netlab.results.store import Damaged, Store, folder, ids, measured_directory, study_file
 from netlab.study import QUICK, Study, is_name
 
@@ -295,7 +295,13 @@ class Measured:
 def cell_table(m: Measured) -> pd.DataFrame:
     """The cells as Python and the downloads show them, with their units in ``attrs``."""
     frame = printed.expanded(m.cells, m.study)
-    known = {column.name: column.unit for column in RUN_COLUMNS}
+    frame.insert(0, "study", m.study.name)
+    return with_units(frame)
+
+
+def with_units(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the unit of each column that has one in ``attrs["units"]``."""
+    known = {column.name: column.unit for column in (*RUN_COLUMNS, *INTERVAL_COLUMNS)}
     units = {name: known.get(name) or _unit(name) for name in map(str, frame.columns)}
     frame.attrs["units"] = {name: unit for name, unit in units.items() if unit}
     return frame
@@ -303,7 +309,7 @@ def cell_table(m: Measured) -> pd.DataFrame:
 
 def _unit(name: str) -> str:
     parts = name.split("_")
-    return "%" if "percent" in parts else printed.UNITS.get(parts[-1], "")
+    return "%" if "percent" in parts else (printed.UNITS | {"s": "s"}).get(parts[-1], "")
 
 
 def from_frames(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -13,9 +14,9 @@ from netlab.analysis import printed
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.sides import SidesCompared as Sides
 from netlab.analysis.sides import comparison
-from netlab.errors import require
+from netlab.errors import check, require
 from netlab.face.notebook import Site, View, made_by
-from netlab.face.stored import StoredResults, own_or_example, source
+from netlab.face.stored import Concatenated, StoredResults, own_or_example, source
 from netlab.files import paths
 from netlab.files.tables import Table
 from netlab.report import compare as tables
@@ -159,6 +160,44 @@ class ComparisonTables(View):
     differences = made_by(tables.differences)
     statement = made_by(tables.statement)
     only = made_by(tables.only)
+
+
+def concat(results: Mapping[str, Results | str | Path]) -> Concatenated:
+    """Put the frames of several results one below the other.
+
+    Parameters
+    ----------
+    results : mapping of str to Results, str or path
+        Name of each, and the results or what :class:`Results` takes.
+
+    Returns
+    -------
+    Concatenated
+        ``runs``, ``cells``, ``rates``, ``knobs`` and ``settings``, as of :class:`Results`, each
+        with the column ``results``.
+
+    Raises
+    ------
+    BadInput
+        No results, unknown ones, or something else than a mapping.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> both = netlab.concat({"measured": "openlab-2003", "table 2": "openlab-table-2"})
+    >>> both.cells.groupby("results")["goodput_MBps"].count().to_dict()
+    {'measured': 140, 'table 2': 28}
+    >>> both.runs["tuning"].cat.categories.tolist()
+    ['none', 'kernel', 'full']
+    """
+    text = "must be a mapping of names to results, such as {'before': a, 'after': b}"
+    check(isinstance(results, Mapping) and len(results), "results", None, text, "E-FACE-012")
+    return Concatenated(
+        {
+            str(name): one if isinstance(one, StoredResults) else Results(one)
+            for name, one in results.items()
+        }
+    )
 
 
 class Results(StoredResults):

@@ -6,15 +6,15 @@ import html
 import itertools
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
-from netlab.analysis import printed
-from netlab.analysis.measured import Measured, cell_table, load_measured
+from netlab.analysis import printed, tidy
+from netlab.analysis.measured import Measured, cell_table, load_measured, with_units
 from netlab.errors import check
 from netlab.face.parts import Run
 from netlab.files import paths
@@ -116,6 +116,8 @@ class StoredResults:
         With ``superseded=True`` all records ever measured, by start; the column ``superseded``
         says whether another counts in its place, ``campaign`` which campaign measured it. Cells
         are always of the records that count. Each further factor of the study has a column.
+        Levels that are text are ordered categoricals, in the order of the study; other text is of
+        type ``string``; ``attrs["units"]`` has the unit of each column that has one.
 
         Examples
         --------
@@ -123,12 +125,13 @@ class StoredResults:
         >>> runs = netlab.Results("openlab-2003").runs
         >>> valid = runs[runs["flags"] == ""]
         >>> valid.groupby("tuning")["goodput_MBps"].count().to_dict()
-        {'full': 120, 'kernel': 80, 'none': 80}
+        {'none': 80, 'kernel': 80, 'full': 120}
         """
         runs = self.measured.runs
         if self._superseded:
             runs = Store(self.directory).runs(superseded=True)
-        return printed.expanded(runs, self.measured.study)
+        study = self.measured.study
+        return with_units(tidy.typed(printed.expanded(runs, study), study))
 
     @cached_property
     def cells(self) -> pd.DataFrame:
@@ -157,7 +160,7 @@ class StoredResults:
         >>> bool(cells["low_MBps"].isna().all())  # two rounds carry no interval
         True
         """
-        return cell_table(self.measured)
+        return tidy.typed(cell_table(self.measured), self.measured.study)
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
@@ -171,6 +174,72 @@ class StoredResults:
         ['run_id', 'direction', 'stream', 't_s', 'interval_s', 'bytes', 'in_window']
         """
         return Store(self.directory).rows("intervals", campaign=self.measured.campaign)
+
+    @cached_property
+    def rates(self) -> pd.DataFrame:
+        """Rate of every stream over time: one row a run, direction, stream and interval.
+
+        After the factors of the run, its ``round`` and its ``flags``:
+
+        ====================  =================================================================
+        column                meaning
+        ====================  =================================================================
+        ``stream_direction``  forward or reverse; ``direction`` is the factor, ``->`` or ``<->``
+        ``stream``            stream, from 0
+        ``sample``            number of the interval, 0 for the first within the window
+        ``t_window_s``        end of the interval, s from the start of the window, which is that
+                              of the first stream
+        ``rate_MBps``         payload in the interval over its length, 10^6 B/s; missing for an
+                              interval without length
+        ====================  =================================================================
+
+        and the other columns of :attr:`intervals`.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> rates = netlab.Results("openlab-2003").rates
+        >>> within = rates[rates["in_window"]]
+        >>> bool((within["t_window_s"] > 0).all() and (within["sample"] >= 0).all())
+        True
+        """
+        return tidy.rates(self.measured)
+
+    @cached_property
+    def knobs(self) -> pd.DataFrame:
+        """Knobs as they were read back: one row a run, host and knob.
+
+        After the factors of the run, its ``round`` and its ``flags``: ``host``, ``knob``,
+        ``value`` as text, and ``unsupported``, the reason why the host does not have a knob of the
+        tuning; such a row has no value.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> knobs = netlab.Results("openlab-table-2").knobs
+        >>> sack = knobs[knobs["knob"] == "net.ipv4.tcp_sack"]
+        >>> sack.drop_duplicates(["tuning", "value"])[["tuning", "value"]].to_dict("list")
+        {'tuning': ['none', 'kernel', 'full'], 'value': ['1', '0', '0']}
+        """
+        return tidy.knobs(self.measured)
+
+    @cached_property
+    def settings(self) -> pd.DataFrame:
+        """What every run was made with besides knobs: one row a run, host and setting.
+
+        After the factors of the run, its ``round`` and its ``flags``: ``host``, empty for what
+        belongs to the run; ``setting``, such as ``policy.batch_B`` of the host as sender or
+        receiver, ``host.kernel`` and ``link.tso``; and ``value`` as text, missing where it is
+        unknown.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> settings = netlab.Results("openlab-table-2").settings
+        >>> settings.query("setting == 'host.cpu_model'")["value"].unique().tolist()
+        ['AMD EPYC']
+        """
+        return tidy.settings(self.measured)
 
     def run(self, run_id: str) -> Run:
         """One run by its id; shows its goodput over time and its figures.
@@ -241,3 +310,109 @@ class StoredResults:
                 check(value in known, column, value, text, "E-FACE-003")
             found = found[found[column].isin(values)]
         return found
+
+
+def export(frame: pd.DataFrame, path: str | Path) -> Path:
+    """Write a frame for another program: Stata, R, a spreadsheet, or Python again.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Any frame, such as those of :class:`netlab.Results`; names of its index become columns.
+    path : path-like
+        File to write or to replace, see :func:`netlab.files.paths.given_path`; its suffix is the
+        format:
+
+        ======================  ===============================================================
+        suffix                  format
+        ======================  ===============================================================
+        ``.csv``                text for a spreadsheet, in which no text is taken for a formula
+        ``.dta``                Stata 14 or later: levels have value labels in their order,
+                                variables their unit as label, times are UTC, missing text is
+                                empty
+        ``.arrow, .feather``    Arrow: ``arrow::read_feather`` of R gives ordered factors
+        ``.parquet``            Parquet, with the units of ``attrs``
+        ======================  ===============================================================
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    BadInput
+        Another suffix. Excel opens the CSV; ``frame.to_excel`` needs a package such as openpyxl.
+    NetlabError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> import pandas as pd
+    >>> path = netlab.export(netlab.Results("openlab-2003").cells, "cells.dta")
+    >>> pd.read_stata(path)["tuning"].cat.categories.tolist()
+    ['none', 'kernel', 'full']
+    """
+    from netlab.files.frame_files import write_frame
+
+    return write_frame(frame, paths.given_path(path))
+
+
+def _levels(frame: pd.DataFrame) -> dict[str, pd.Index]:
+    """Levels of each column that is a categorical."""
+    types = {str(name): dtype for name, dtype in frame.dtypes.items()}
+    return {n: t.categories for n, t in types.items() if isinstance(t, pd.CategoricalDtype)}
+
+
+class Concatenated:
+    """Frames of several results, one below the other; made by :func:`netlab.concat`.
+
+    Each has a column ``results`` first, whose levels are in the order given. A factor has the
+    levels of all results.
+    """
+
+    def __init__(self, results: Mapping[str, StoredResults]):
+        self.results = dict(results)
+
+    def _frame(self, of: Callable[[StoredResults], pd.DataFrame]) -> pd.DataFrame:
+        frames = {name: of(one) for name, one in self.results.items()}
+        # as objects, since levels of several lists have no order before all are known
+        plain = [frame.astype(dict.fromkeys(_levels(frame), object)) for frame in frames.values()]
+        whole = pd.concat(plain, ignore_index=True)
+        whole.insert(0, "results", [name for name, frame in frames.items() for _ in frame.index])
+        types = {"results": tidy.ordered(frames)}
+        for name in dict.fromkeys(name for frame in frames.values() for name in _levels(frame)):
+            known = (_levels(frame).get(name, frame.get(name, ())) for frame in frames.values())
+            levels = [level for each in known for level in pd.Series(each).dropna().unique()]
+            types[name] = tidy.ordered(levels)
+        return with_units(whole.astype(types))
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """All runs, as :attr:`netlab.Results.runs`."""
+        return self._frame(lambda results: results.runs)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """All cells, as :attr:`netlab.Results.cells`."""
+        return self._frame(lambda results: results.cells)
+
+    @cached_property
+    def rates(self) -> pd.DataFrame:
+        """Rates of all streams, as :attr:`netlab.Results.rates`."""
+        return self._frame(lambda results: results.rates)
+
+    @cached_property
+    def knobs(self) -> pd.DataFrame:
+        """Knobs of all runs, as :attr:`netlab.Results.knobs`."""
+        return self._frame(lambda results: results.knobs)
+
+    @cached_property
+    def settings(self) -> pd.DataFrame:
+        """Settings of all runs, as :attr:`netlab.Results.settings`."""
+        return self._frame(lambda results: results.settings)
+
+    def __repr__(self) -> str:
+        names = (f"{name}: {one.name}, {len(one.runs)} runs" for name, one in self.results.items())
+        return "\n".join(names)

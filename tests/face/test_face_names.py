@@ -21,7 +21,16 @@ def run(code: str) -> str:
 def test_the_names_are_few():
     assert dir(netlab) == [
         *("Fleet", "Results", "Study", "__version__", "check_parameters", "claims", "compare"),
-        *("document", "import_files", "load_published", "palette", "show", "theme", "transfer"),
+        *(
+            "concat",
+            "document",
+            "import_files",
+            "load_published",
+            "palette",
+            "show",
+            "theme",
+            "transfer",
+        ),
     ]
 
 
