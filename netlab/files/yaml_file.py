@@ -140,13 +140,54 @@ def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place, key: s
         allowed = [*map(str, keys)]
         close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
         listed = f"allowed: {', '.join(allowed) or 'none'}"
-        message = f"unknown key; {f'did you mean {close[0]!r}?' if close else listed}"
+        above = [name for name, field in keys.items() if place[-1] in _keys_of(field)]
+        if close:
+            listed = f"did you mean {close[0]!r}?"
+        elif above:
+            listed = f"it is a key of {' or '.join(map(repr, above))} here"
+        message = f"unknown key; {listed}"
         return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-020")
-    message = problem["msg"].removeprefix("Value error, ")
+    message = _in_words(kind, problem.get("ctx") or {})
+    message = message or problem["msg"].removeprefix("Value error, ")
     code = kind if CODE.fullmatch(kind) else "E-YAML-022"
-    if shape and kind not in ("value_error", code):
+    field = keys.get(problem["loc"][-1]) if kind in _SHAPES else None
+    if field and field.examples:
+        message += f", such as {json.dumps(field.examples[0], ensure_ascii=False)}"
+    if shape and kind not in ("value_error", "too_short", "too_long", code):
         message += f" (found {shape})"
     return BadInput(message, where=at, key=key, value=scalar, code=code)
+
+
+_SHAPES = {
+    **dict.fromkeys(("tuple_type", "list_type", "set_type", "frozen_set_type"), "a list"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type"), "a mapping of keys"),
+    **dict.fromkeys(("model_attributes_type", "dataclass_type"), "a mapping of keys"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "finite_number": "a finite number",
+    "string_type": "text",
+}
+_BOUNDS = {
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "{le} or less",
+    "less_than": "less than {lt}",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+    "string_too_short": "text of {min_length} or more characters",
+    "string_too_long": "text of {max_length} or fewer characters",
+}
+
+
+def _in_words(kind: str, context: dict[str, Any]) -> str:
+    """What a value has to be; empty for an error with words of its own."""
+    if kind in ("too_short", "too_long"):
+        most = "or more" if kind == "too_short" else "or fewer"
+        number = context.get("min_length", context.get("max_length"))
+        return f"expected {number} {most} items"
+    text = _SHAPES.get(kind) or _BOUNDS.get(kind, "")
+    return f"expected {text.format(**context)}" if text else ""
 
 
 def _place(loc: Place, content: object, *, missing: bool) -> Place:
@@ -172,6 +213,15 @@ def _keys(model: type[BaseModel], loc: Place) -> dict[str | int, FieldInfo]:
         kinds = below or kinds  # the name of a union's branch leads nowhere
     fields = [pair for kind in _members(kinds) for pair in _fields(kind).items()]
     return {field.alias or name: field for name, field in fields}
+
+
+def _keys_of(field: FieldInfo) -> set[str]:
+    """Keys of the mapping that a key leads to; empty if it leads to something else."""
+    return {
+        below.alias or name
+        for kind in _members([field.annotation])
+        for name, below in _fields(kind).items()
+    }
 
 
 def _below(kind: Any, part: str | int) -> list[Any]:

@@ -187,7 +187,7 @@ class Study(Model, title="A study"):
     @classmethod
     def _version(cls, value: object) -> object:
         if type(value) is not int:  # True and 1.0 equal 1
-            raise ValueError("Input should be 1")
+            raise ValueError("expected 1")
         return value
 
     @model_validator(mode="after")

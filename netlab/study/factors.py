@@ -97,7 +97,7 @@ def _bytes_or(word: str) -> Callable[[object], object]:
     def check(value: object) -> object:
         if value in ("auto", word) or (type(value) is int and 1 <= value <= MOST_B):
             return value
-        raise ValueError(f"Input should be auto, {word} or 1 to {MOST_B} bytes")
+        raise ValueError(f"expected auto, {word} or 1 to {MOST_B} bytes")
 
     return check
 

@@ -46,7 +46,9 @@ class ResettingHost:
 
     def answer(self, asked: dict[str, str]) -> dict:
         value = {"net.ipv4.tcp_congestion_control": "bbr", "tso": "on"}.get(asked.get("name", ""))
-        return {"event": "value", "knob": "mtu", "name": None, "interface": "data0", "writable": True, "value": value, "supported": value is not None, "reason": None}
+        knob = {"event": "value", "knob": "mtu", "name": None, "interface": "data0"}
+        found = {"value": value, "supported": value is not None, "reason": None}
+        return {**knob, "writable": True, **found}
 
 
 def facts_of(host: ResettingHost) -> dict:

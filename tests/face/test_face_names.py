@@ -21,16 +21,8 @@ def run(code: str) -> str:
 def test_the_names_are_few():
     assert dir(netlab) == [
         *("Fleet", "Results", "Study", "__version__", "check_parameters", "claims", "compare"),
-        *(
-            "concat",
-            "document",
-            "import_files",
-            "load_published",
-            "palette",
-            "show",
-            "theme",
-            "transfer",
-        ),
+        *("concat", "document", "export", "import_files", "load_published", "palette", "show"),
+        *("theme", "transfer"),
     ]
 
 

@@ -256,7 +256,7 @@ def refusal(content) -> BadInput:
     return caught.value
 
 
-NO_INTEGER = "sizes.a: Input should be a valid integer"
+NO_INTEGER = "sizes.a: expected a whole number"
 MEANT = "unknown key; did you mean"
 
 

@@ -49,9 +49,9 @@ def test_a_mistake_in_a_dict_names_its_key():
 @pytest.mark.parametrize(
     ("key", "levels", "reason"),
     [
-        ("mtus_B", [50], "Input should be greater than or equal to 576 (found 50)"),
+        ("mtus_B", [50], "expected 576 or more (found 50)"),
         ("mtus_B", [1500, 1500], "the level 1500 is given twice"),
-        ("windows_B", [-1], "Input should be greater than or equal to 0 (found -1)"),
+        ("windows_B", [-1], "expected 0 or more (found -1)"),
         ("windows_B", [5, 5], "the level 5 is given twice"),
     ],
 )
