@@ -12,7 +12,15 @@ root_doc = "docs/index"
 include_patterns = ["docs/*", "native/PROTOCOL.md", "CONTRIBUTING.md"]
 exclude_patterns = [".*", "build", "data", "tests"]  # not searched
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "matplotlib.sphinxext.plot_directive",
+]
+plot_formats = [("png", 110)]
+plot_html_show_formats = plot_html_show_source_link = False
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the sections of parameters have the types
