@@ -169,6 +169,8 @@ def open_record(
     results_store.write_log(directory, log)
     asked = (v for v in visits(study) if v.outer == outer and v.link in facts)
     kept = store.valid_runs(log.campaign) & {run.run_id for visit in asked for run in visit.runs}
+    if last is not None and before is None and left_out(store, log.campaign):
+        anew = "an older netlab measured them"
     return CampaignRecord(study, directory, log, kept, conditions, anew, set(store.parts()))
 
 

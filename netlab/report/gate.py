@@ -16,7 +16,7 @@ from netlab.files.tables import Table
 from netlab.report.page import PAGES, Page, Section, as_html, page, template
 from netlab.results.columns import FLAGS
 from netlab.results.conditions import left_out
-from netlab.results.store import Store, read_conditions, read_log
+from netlab.results.store import IMPORTED, Store, read_conditions, read_log
 
 # The quality gate as readers see it: a banner, and the box that says how far to trust a report.
 
@@ -129,7 +129,7 @@ def settings(m: Measured) -> Table:
     study = m.study
     timing, noise, precision = study.timing, study.noise, study.precision
     rows: list[tuple[str, str]] = [
-        *([("recorded by", recorded_by(m))] if m.campaign else []),
+        *([("recorded by", recorded)] if (recorded := recorded_by(m)) else []),
         ("order", f"shuffled in every round, seed {study.seed}"),
         ("measured rounds of a cell", f"up to {int(m.runs['round'].max())}"),
         ("window of a run", timing.text()),
@@ -152,9 +152,11 @@ def settings(m: Measured) -> Table:
 
 
 def recorded_by(m: Measured) -> str:
-    """The campaign whose study and records a report states, and what it took from earlier ones."""
-    log = read_log(m.results, m.campaign or "")
-    rule = ""
+    """The campaign whose study and records a report states, and the rule by which these count."""
+    if not m.campaign:
+        imported = m.runs["run_id"].str.startswith(IMPORTED).all()
+        return "" if imported else "a netlab without campaigns: the last record of each run counts"
+    log, rule = read_log(m.results, m.campaign), ""
     if read_conditions(m.results, m.campaign) is None:
         rule = "Its records count by the rule of its netlab: by campaign, not by settings found. "
     earlier = int((m.runs["campaign"] != m.campaign).sum())

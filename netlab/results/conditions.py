@@ -103,13 +103,16 @@ class LeftOut:
 
 
 def left_out(store: Store, campaign: str | None) -> tuple[LeftOut, ...]:
-    """Records of the campaign's cells that do not count for their conditions, oldest first."""
+    """Records that do not count in a campaign for their conditions, by campaign, oldest first."""
     now = results_store.read_conditions(store.directory, campaign)
     if now is None:
         return ()
-    records = store.records(campaign=campaign, only=("provenance_key",))
+    records = store.records(campaign=campaign, only=("provenance_key", "block_id"))
     wanted = now.planned(records["run_id"])
-    other = records[wanted.notna() & (records["provenance_key"] != wanted)]
+    # of a block that was not asked under these conditions no run is planned
+    not_asked = ~records["block_id"].isin(now.contexts)
+    differs = (records["provenance_key"] != wanted).fillna(False)
+    other = records[(wanted.notna() & differs) | not_asked]
     other = other[~other["part"].str.startswith(results_store.IMPORTED)]
     found = []
     for origin, rows in other.groupby(other["part"].astype(str).map(campaign_of), sort=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from pyarrow import parquet
 
 import netlab
 from netlab.analysis.measured import load_measured
@@ -24,7 +26,8 @@ from netlab.experiment.conditions import rebuild
 from netlab.experiment.progress import Watcher
 from netlab.fleet.records import KEYS, stores_below
 from netlab.notebooks.progress import SilentNotebook
-from netlab.report.gate import box
+from netlab.report.gate import box, recorded_by
+from netlab.report.gate import settings as method_settings
 from netlab.results import store as results_store
 from netlab.results.conditions import left_out
 from netlab.results.store import Store
@@ -308,6 +311,58 @@ def test_lost_conditions_of_an_earlier_campaign_do_not_stop_a_report(tmp_path):
     results_store.conditions_file(tmp_path, first.log.campaign).unlink()
     (other,) = left_out(record.store, record.log.campaign)
     assert "under other settings: unknown (its conditions.json is lost), 12 runs" in str(other)
+
+
+LATER = {"jain_index": 9, "silent_streams": 9, "rtt_idle_p50_us": 8, "added_latency_us": 8}
+"""Columns of a run and the version of the schema that brought them."""
+
+
+def as_of_an_older_netlab(store: Store, campaign: str, schema: int) -> None:
+    """Make a store what a netlab of that schema wrote, which knew no conditions."""
+    log = results_store.folder(store.directory, campaign) / "campaign.json"
+    content = json.loads(log.read_text())
+    del content["rule"]
+    log.write_text(json.dumps({**content, "hosts": {}}))
+    results_store.conditions_file(store.directory, campaign).unlink()
+    for file in store.directory.glob("*/*.parquet"):
+        table = parquet.read_table(file)
+        table = table.drop([c for c in table.column_names if LATER.get(c, 0) > schema])
+        version = {b"netlab.schema_version": str(schema).encode()}
+        parquet.write_table(table.replace_schema_metadata(version), file)
+
+
+@pytest.mark.parametrize("schema", [7, 8])
+def test_a_store_of_an_older_schema_is_read_and_its_report_names_its_rule(tmp_path, schema):
+    facts = campaigns.facts()
+    record = opened(tmp_path, facts)
+    campaigns.write(record, facts)
+    as_of_an_older_netlab(record.store, record.log.campaign, schema)
+    m = load_measured(tmp_path)
+    assert len(m.runs) == 12 and "count by the rule of its netlab" in recorded_by(m)
+    assert "recorded by" in set(method_settings(m).frame["setting"])
+
+
+def test_a_store_without_campaigns_names_its_rule_too(tmp_path):
+    facts = campaigns.facts()
+    record = opened(tmp_path, facts)
+    campaigns.write(record, facts)
+    (tmp_path / "study.yml").write_bytes(record.study_file.read_bytes())
+    shutil.rmtree(tmp_path / "campaigns")
+    m = load_measured(tmp_path)
+    assert len(m.runs) == 12 and "the last record of each run counts" in recorded_by(m)
+
+
+def test_records_of_an_older_netlab_on_a_path_not_asked_are_named(tmp_path):
+    """A block measured by hand after an upgrade: the report lost the other path in silence."""
+    facts = campaigns.facts()
+    first = opened(tmp_path, facts)
+    campaigns.write(first, facts)
+    as_of_an_older_netlab(first.store, first.log.campaign, 8)
+    record = opened(tmp_path, campaigns.only("p1", facts), minutes=1)
+    assert record.anew == "an older netlab measured them"
+    campaigns.write(record, campaigns.only("p1", facts))
+    not_counted = dict(box(load_measured(tmp_path)))["Not counted"]
+    assert "under other settings: those of an older netlab, 6 runs; not counted" in not_counted
 
 
 LINKS = ("p1", "p2", "p3")
