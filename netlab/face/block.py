@@ -46,6 +46,8 @@ class MeasuredBlock:
     runs: pd.DataFrame
     """Records of the block in all rounds so far, as are the intervals."""
     intervals: pd.DataFrame
+    anew: str = ""
+    """The reason why records made before do not count; empty if none is left out."""
 
     @property
     def changes(self) -> Changes:
@@ -90,6 +92,7 @@ class MeasuredBlock:
         rounds = runs["round"].nunique()
         note = f"{len(runs)} runs in {rounds} rounds, {len(flagged)} flagged and left out."
         note = f"{note} {'; '.join(flagged)}".rstrip()
+        note += f" Records made before do not count: {self.anew}." * bool(self.anew)
         caption = f"{self.visit.block_id}: goodput, MB/s, mean ± half interval"
         return Table(frame, caption, note=note, data=cells.dropna(axis="columns", how="all"))
 
@@ -157,11 +160,11 @@ def measure(
     with ExitStack() as stack:
         up = stack.enter_context(study_lab(study, lab_id=lab))
         if part:  # a campaign made the record, and says which runs it lacks
-            campaign = campaign_of(part)
+            campaign, anew = campaign_of(part), ""
         else:
             stack.enter_context(exclusive(directory))
             record, visit = open_visit(study, visit, directory, up)
-            campaign, part = record.log.campaign, record.new_part(visit)
+            campaign, part, anew = record.log.campaign, record.new_part(visit), record.anew
         store = Store(directory)
         if visit.runs:
             progress = stack.enter_context(_progress(study, visit))
@@ -169,7 +172,7 @@ def measure(
             result = run_visit(study, visit, store, part, progress=progress, **more)
         else:
             result = VisitResult(frame_of([]), frame_of([], INTERVAL_COLUMNS))
-    return MeasuredBlock(study, visit, result, *store.block(block_id))
+    return MeasuredBlock(study, visit, result, *store.block(block_id), anew)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from netlab.files import paths
 from netlab.files.tables import Sentence, Table
 from netlab.fleet.controller import FleetStatus, fleet_status
 from netlab.fleet.plan import read_plan
-from netlab.fleet.records import fleet_runs
+from netlab.fleet.records import fleet_left_out, fleet_runs
 from netlab.report import tables
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Fleet:
 
         study = self.plan.study()
         measured = (self.runs, self.cells, self.links, self.outlying, self.status)
-        found = FleetResults(study.title, study.description, *measured)
+        found = FleetResults(study.title, study.description, *measured, fleet_left_out(self.plan))
         place = paths.site_dir() if site is None else paths.given_path(site)
         built_at = f"{datetime.now(UTC):%Y-%m-%d %H:%M UTC}"
         return Site(build_fleet_site(found, place, built_at=built_at))

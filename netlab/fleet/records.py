@@ -24,6 +24,7 @@ from netlab.analysis.compare import FIGURES, SAME_WITHIN_PERCENT, Asked, compare
 from netlab.errors import BadInput, NetlabError, check, require
 from netlab.fleet.plan import FleetPlan, pair_id
 from netlab.results import store as results_store
+from netlab.results.conditions import left_out
 from netlab.results.store import Store
 
 STORE_KEYS = ("study", "source", "sender", "receiver")
@@ -221,3 +222,13 @@ def fleet_runs(plan: FleetPlan) -> pd.DataFrame:
     if not frames:
         raise NetlabError(f"{plan.directory}: no pair has a run yet", code="E-FLEET-037")
     return pd.concat(frames, ignore_index=True)
+
+
+def fleet_left_out(plan: FleetPlan) -> tuple[str, ...]:
+    """Records of each pair that do not count for their conditions, in words."""
+    stores = [(pair_id(pair), Store(plan.pair_directory(pair))) for pair in plan.pairs]
+    return tuple(
+        f"{pair}: {other}"
+        for pair, store in stores
+        for other in left_out(store, results_store.latest(store.directory))
+    )

@@ -210,6 +210,7 @@ class FleetResults:
     links: pd.DataFrame
     outlying: pd.DataFrame
     state: Shown
+    not_counted: tuple[str, ...] = ()
 
 
 def build_fleet_site(found: FleetResults, out_dir: str | Path, *, built_at: str = "") -> Path:
@@ -231,6 +232,7 @@ def _fleet_pages(found: FleetResults) -> Iterator[Page]:
     """Pages of a fleet in reading order; the first one is the index."""
     lead = Markup("<p>{}</p>").format(found.description) if found.description else Markup("")
     said = as_html(Sentence(tables.answer(found.links, found.outlying)))
+    others = "; ".join(found.not_counted)
     method = Markup("").join(
         Markup("<p>{}</p>\n").format(text) for text in PAGES["fleet"]["paragraphs"]
     )
@@ -240,6 +242,7 @@ def _fleet_pages(found: FleetResults) -> Iterator[Page]:
             Section("In short", lead + said),
             Section("Matrix of hosts", show(host_matrix(found.links))),
             Section("Runs", tables.runs(found.runs)),
+            *([Section("Not counted", Sentence(others))] if others else []),
             Section("Method", method),
         ],
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+import campaigns
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
@@ -14,6 +17,7 @@ from netlab.analysis.fleet import link_cells, links
 from netlab.charts.experiments import MOST, host_spread
 from netlab.cli import main
 from netlab.errors import BadInput, NetlabError
+from netlab.experiment.campaign import open_record
 
 
 @pytest.fixture
@@ -56,6 +60,22 @@ def test_the_report_is_a_site_of_the_plan_and_its_runs(fleet, tmp_path, monkeypa
     assert done.output.strip() == str(tmp_path / "site" / "index.html")
     assert "the slowest, h0" in (tmp_path / "site" / "index.html").read_text()
     assert "jobs done, no controller runs" in (tmp_path / "site" / "state.html").read_text()
+
+
+def test_the_report_names_records_that_were_made_under_other_settings(fleet, tmp_path, monkeypatch):
+    """A host's default changed while the fleet was measured: rounds of a pair do not count."""
+    place = fleet.plan.pair_directory(fleet.plan.pairs[0])
+    for minutes, default in enumerate(("reno", "bbr")):
+        facts = campaigns.facts(default)
+        at = datetime(2026, 11, 28, 0, minutes, tzinfo=UTC)
+        record = open_record(campaigns.study(), place, facts, None, now=at)
+        campaigns.write(record, facts)
+    measured = fleet_runs(12, 3).assign(started_at=pd.Timestamp("2026-01-02T03:04:05Z"))
+    monkeypatch.setattr("netlab.face.fleet.fleet_runs", lambda plan: measured)
+    fleet.report(tmp_path / "site")
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert "h00~h01: measured on" in page
+    assert "under other settings: congestion control reno, 12 runs; not counted" in page
 
 
 def test_charts_are_of_every_link_and_draw_on_given_axes(fleet):
