@@ -343,7 +343,7 @@ class Rounds(ABC):
         for host, text in self.record.log.contradictions.items():
             self.watcher.note(f"{host}: bus: {text}")
         if self.record.anew:
-            self.watcher.note(f"records made before do not count: {self.record.anew}")
+            self.watcher.note(f"records made under other settings do not count: {self.record.anew}")
         for before, last in zip((0, *at), at, strict=False):
             for round in planned[before:last]:
                 self._round(round, bounded=before > 0)

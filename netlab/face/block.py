@@ -47,7 +47,7 @@ class MeasuredBlock:
     """Records of the block in all rounds so far, as are the intervals."""
     intervals: pd.DataFrame
     anew: str = ""
-    """The reason why records made before do not count; empty if none is left out."""
+    """The reason why records made under other settings do not count; empty if none is left out."""
 
     @property
     def changes(self) -> Changes:
@@ -92,7 +92,7 @@ class MeasuredBlock:
         rounds = runs["round"].nunique()
         note = f"{len(runs)} runs in {rounds} rounds, {len(flagged)} flagged and left out."
         note = f"{note} {'; '.join(flagged)}".rstrip()
-        note += f" Records made before do not count: {self.anew}." * bool(self.anew)
+        note += f" Records made under other settings do not count: {self.anew}." * bool(self.anew)
         caption = f"{self.visit.block_id}: goodput, MB/s, mean ± half interval"
         return Table(frame, caption, note=note, data=cells.dropna(axis="columns", how="all"))
 

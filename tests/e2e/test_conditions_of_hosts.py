@@ -47,9 +47,12 @@ def test_a_setting_that_the_tuning_leaves_as_found_is_a_condition(site, changed)
             run(*site.inside(name, *command.format(value).split()))
         return netlab(site, "run", *words)
 
-    assert "records made before" not in measured(first)
+    assert "under other settings" not in measured(first)
     second_day = measured(second)
-    assert f"records made before do not count: {label} {first}, now {second}" in second_day
+    assert (
+        f"records made under other settings do not count: {label} {first}, now {second}"
+        in second_day
+    )
     store = Store(results)
     assert store.runs()["campaign"].nunique() == 1 and len(store.runs(superseded=True)) == 4
     before = len(store.parts())
