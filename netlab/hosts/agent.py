@@ -108,6 +108,9 @@ trap 'exit 1' HUP INT TERM
 mkdir "$w"
 cd "$w"
 tar -xf -
+# A processor of 32 bits may lack the instructions for counters of 64.
+printf '%s\n' 'static _Atomic unsigned long long n; int main(void) { return (int)n++; }' > atomic.c
+"$1" -std=c11 -o atomic atomic.c 2>atomic.log || set -- "$@" -latomic
 # A C library without its static half still makes an agent for this very host.
 "$@" -static 2>static.log || "$@"
 sha256sum gensink | cut -c 1-64 > gensink.sha256
@@ -222,7 +225,7 @@ def _compile(
     if source_dir is None or not (source_dir / "BUILD").is_file():
         message = f"{why}, and its sources are not available to build it there"
         raise HostError(host.name, message, code="E-HOST-016")
-    packed = _sources(source_dir)
+    packed = packed_sources(source_dir)
     name = f"gensink-{hashlib.sha256(packed).hexdigest()[:32]}-{seen['machine']}"
     seen = _look(host, name)
     target = f"{seen['directory']}/{name}"
@@ -246,7 +249,7 @@ def _compile(
     return target
 
 
-def _sources(source_dir: Path) -> bytes:
+def packed_sources(source_dir: Path) -> bytes:
     """Pack the sources in a tar whose bytes depend on their names and content only."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:

@@ -131,6 +131,21 @@ def test_a_host_of_another_machine_type_builds_its_own_once(host, sources, tmp_p
     assert remote != second and host.run((second,)).stdout == "d2\n", "other sources"
 
 
+def test_a_processor_without_atomics_of_64_bits_is_built_with_its_library(tmp_path, sources):
+    """Its linker lacks __atomic_load_8, here by a compiler that asks for the library."""
+    compiler = tmp_path / "bin" / "cc"
+    compiler.parent.mkdir()
+    compiler.write_text(
+        '#!/bin/sh\ncase " $* " in *" -latomic "*) ;; *)\n'
+        "  echo 'undefined reference to `__atomic_load_8' >&2; exit 1 ;;\n"
+        f'esac\nexec {shutil.which("cc")} "$@"\n'
+    )
+    compiler.chmod(0o755)
+    with LocalHost(tmp_path / "home", path=f"{compiler.parent}:{os.environ['PATH']}") as host:
+        remote = push_agent(host, _foreign(tmp_path), source_dir=sources)
+        assert host.run((remote,)).stdout == "d1\n"
+
+
 def test_a_damaged_agent_that_was_built_there_is_built_again(host, sources, binary):
     remote = push_agent(host, binary, source_dir=sources, force_compile=True)
     with open(remote, "ab") as file:

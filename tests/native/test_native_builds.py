@@ -19,7 +19,7 @@ from cc_runs import cc_session
 from spoken_agent import request
 
 from netlab import core
-from netlab.hosts.agent import _sources
+from netlab.hosts.agent import packed_sources
 
 NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent
@@ -186,7 +186,7 @@ def test_a_build_without_bpf_says_so(pushed):
 
 def test_a_host_receives_the_sources_of_every_room():
     """The sources packed for a host that compiles the agent are those in BUILD, and the headers."""
-    with tarfile.open(fileobj=io.BytesIO(_sources(core.source_dir()))) as archive:
+    with tarfile.open(fileobj=io.BytesIO(packed_sources(core.source_dir()))) as archive:
         packed = set(archive.getnames())
     installed = {
         path.relative_to(core.source_dir()).as_posix() for path in core.source_dir().rglob("*.[ch]")

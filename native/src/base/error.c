@@ -37,10 +37,16 @@ static int code_of(int errnum)
 	}
 }
 
+/* GNU's strerror_r returns the text, which may be static; that of POSIX, and musl, fills the buffer. */
+#define TEXT_OF(errnum, buffer)                                                                    \
+	_Generic(strerror_r(errnum, buffer, sizeof(buffer)),                                       \
+		char *: strerror_r(errnum, buffer, sizeof(buffer)),                                \
+		int: (strerror_r(errnum, buffer, sizeof(buffer)), buffer))
+
 int nl_fail_with(struct nl_err *err, int code, const char *key, int errnum, const char *format, ...)
 {
 	size_t at;
-	char text[96];
+	char text[96] = "";
 	va_list args;
 
 	if (code == NL_FROM_ERRNO)
@@ -59,9 +65,8 @@ int nl_fail_with(struct nl_err *err, int code, const char *key, int errnum, cons
 	if (key && code != NL_BAD_REQUEST)
 		snprintf(err->message + at, sizeof(err->message) - at, " (%s)", err->key);
 	at = strlen(err->message);
-	/* the GNU strerror_r: may return static storage, never fails */
 	if (errnum)
 		snprintf(err->message + at, sizeof(err->message) - at, ": %s (errno %d)",
-			 strerror_r(errnum, text, sizeof(text)), errnum);
+			 TEXT_OF(errnum, text), errnum);
 	return code;
 }

@@ -1,18 +1,22 @@
 """The agent on processors of another word size and byte order, as an emulator of user mode runs it.
 
 Both ends and their controller must agree on every field, whichever machine each is on: s390x is
-big-endian, armhf has words of 32 bits.
+big-endian, armhf has words of 32 bits, mipsel no atomic counters of 64. Musl is another C library.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
+import sysconfig
+from pathlib import Path
 
 import pytest
 
 from netlab import core
+from netlab.hosts.agent import COMPILE, packed_sources
 
 TOKEN = "00112233445566778899aabbccddeeff"
 WORDS = ("--json", "--streams", "2", "--interval_ms", "100")
@@ -21,26 +25,48 @@ SINK_MS, GEN_MS = "400", "1000"
 COMPILERS = {
     "aarch64": "aarch64-linux-gnu-gcc",
     "arm": "arm-linux-gnueabihf-gcc",
+    "mipsel": "mipsel-linux-gnu-gcc",
     "s390x": "s390x-linux-gnu-gcc",
 }
-OWN = "this"
-PAIRS = [(OWN, "s390x"), ("s390x", OWN), ("aarch64", "arm"), ("arm", "s390x")]
+OWN, MUSL = "this", "musl"
+PAIRS = [
+    (OWN, MUSL),
+    ("mipsel", OWN),
+    (MUSL, "mipsel"),
+    (OWN, "s390x"),
+    ("s390x", OWN),
+    ("aarch64", "arm"),
+    ("arm", "s390x"),
+]
 
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory) -> dict[str, tuple[str, ...]]:
-    """Name of a machine -> argv of its agent: that of this machine, and one of each compiler."""
+    """Name of a machine -> argv of its agent: that of this machine, and one of each compiler.
+
+    Each is compiled as a host compiles its own.
+    """
     place = tmp_path_factory.mktemp("architectures")
-    words = shlex.split((core.source_dir() / "BUILD").read_text())
-    sources = [word for word in words if word.endswith(".c")]
+    _, *words = shlex.split((core.source_dir() / "BUILD").read_text())
     found: dict[str, tuple[str, ...]] = {OWN: (str(core.gensink_path()),)}
-    for name, compiler in COMPILERS.items():
-        program = place / name
-        flags = ("-std=c11", "-D_GNU_SOURCE", "-pthread", "-Iinclude", "-Isrc", "-static")
-        argv = (compiler, *flags, "-o", str(program), *sources, "-lm")
-        subprocess.run(argv, cwd=core.source_dir(), check=True, timeout=120)
-        found[name] = (f"qemu-{name}-static", str(program))
+    for name, compiler in {**COMPILERS, MUSL: str(musl_compiler(place))}.items():
+        argv = ("sh", "-c", COMPILE, "compile", str(place), name, name, compiler, *words)
+        packed = packed_sources(core.source_dir())
+        subprocess.run(argv, input=packed, check=True, timeout=240)
+        found[name] = (*(() if name == MUSL else (f"qemu-{name}-static",)), str(place / name))
     return found
+
+
+def musl_compiler(place: Path) -> Path:
+    """Debian's compiler for musl, with the kernel's headers, which its package leaves out."""
+    headers, compiler = place / "kernel", place / "musl-cc"
+    headers.mkdir()
+    machine = sysconfig.get_config_var("MULTIARCH")
+    for name, where in (("linux", ""), ("asm-generic", ""), ("asm", machine)):
+        (headers / name).symlink_to(Path("/usr/include", where, name))
+    compiler.write_text(f'#!/bin/sh\nexec musl-gcc -idirafter {headers} "$@"\n')
+    compiler.chmod(0o755)
+    return compiler
 
 
 @pytest.mark.parametrize(("sender", "receiver"), PAIRS, ids=map(" to ".join, PAIRS))
@@ -65,7 +91,7 @@ def test_two_machines_agree_on_every_byte(agents, tmp_path, sender, receiver):
     assert there["total_bytes"] == here["total_bytes"] > 1_000_000
 
 
-@pytest.mark.parametrize("name", COMPILERS)
+@pytest.mark.parametrize("name", [*COMPILERS, MUSL])
 def test_each_agent_has_the_digest_of_its_sources(agents, name):
     said = subprocess.run((*agents[name], "version"), capture_output=True, text=True, check=True)
     assert said.stdout.split()[-1] == core.source_digest()
@@ -78,3 +104,17 @@ def test_more_memory_than_32_bits_address_is_refused(agents):
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "memory for 100 records of 42949672 B" in done.stderr
+
+
+@pytest.mark.parametrize("name", [OWN, MUSL])
+def test_an_error_of_the_kernel_is_in_words(agents, name):
+    words = ("sink", "--bind", "203.0.113.1", "--streams", "1")
+    done = subprocess.run((*agents[name], *words), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert re.search(r"bind 203.0.113.1 port 0: [A-Z][a-z ]+ \(errno 99\)", done.stderr)
+
+
+def test_a_static_agent_of_musl_needs_no_library(agents):
+    (program,) = agents[MUSL]
+    head = subprocess.run(("file", "-b", program), capture_output=True, text=True, check=True)
+    assert "statically linked" in head.stdout
