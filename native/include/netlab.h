@@ -218,6 +218,7 @@ struct nl_meter {
 	int64_t clock_step_ns; /* the largest step */
 	char name[NL_NAME_MAX]; /* of the interface; empty: none */
 	int32_t ifindex;        /* 0: the interface is gone */
+	uint32_t has_softnet; /* 0: the kernel does not show the next three, as in some containers */
 	uint32_t softnet_processed, softnet_dropped, softnet_time_squeeze; /* may wrap */
 	struct nl_interface interface;
 	uint64_t interrupts, context_switches;
@@ -238,7 +239,7 @@ struct nl_meter_span {
 	uint64_t clock_unsure_ns; /* uncertainty of the drift, in either direction */
 	struct nl_interface interface;
 	uint64_t interrupts, context_switches;
-	uint64_t softnet_processed, softnet_dropped, softnet_time_squeeze;
+	uint64_t has_softnet, softnet_processed, softnet_dropped, softnet_time_squeeze;
 	uint64_t process_user_us, process_system_us;
 	uint64_t cpus;
 	struct nl_cpu cpu[NL_CPUS_MAX];

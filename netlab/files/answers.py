@@ -100,7 +100,7 @@ _CPU = _object(
 _HOST = {
     "cpu": _list(_CPU),
     **_of(COUNT, "interrupts context_switches"),
-    "softnet": _object(_of(COUNT, "processed dropped time_squeeze")),
+    "softnet": _known(_object(_of(COUNT, "processed dropped time_squeeze"))),
     "process": _object(_of(COUNT, "user_us system_us")),
 }
 _PROCESS = _object({"name": TEXT, **_of(COUNT, "pid born_ticks cpu_us")})
@@ -181,12 +181,12 @@ _PHASE = cs.no_info_after_validator_function(
     ),
 )
 _LATENCY = _object(
-    _of(COUNT, "interval_ms foreign invalid clock_steps"),
+    _of(COUNT, "interval_ms foreign invalid dropped clock_steps"),
     {**_of(COUNT, "answered sent"), **_of(_PHASE, "idle warmup loaded after")},
 )
 _PROBED = _object(
     {
-        **_of(COUNT, "interval_ms sent foreign invalid clock_steps"),
+        **_of(COUNT, "interval_ms sent foreign invalid dropped clock_steps"),
         **_of(_PHASE, "idle warmup loaded after"),
     }
 )

@@ -245,6 +245,7 @@ def snapshot(side: RunEnd, *, others: bool = False) -> dict:
 def difference(before: dict, after: dict) -> dict:
     """Difference of two snapshots, as the meter of a run's result; see native/PROTOCOL.md."""
     old, new = before.get("interface"), after.get("interface")
+    backlogs = (before["softnet"], after["softnet"])
     interface = None
     if old and new:
         counts = {name: new[name] - old[name] for name in new if name != "name"}
@@ -258,7 +259,8 @@ def difference(before: dict, after: dict) -> dict:
         "interface": interface,
         "cpu": list(map(_of_cpu, before["cpu"], after["cpu"])),
         **{name: after[name] - before[name] for name in ("interrupts", "context_switches")},
-        **{name: _each(before[name], after[name]) for name in ("softnet", "process")},
+        "softnet": _each(*backlogs) if all(backlogs) else None,
+        "process": _each(before["process"], after["process"]),
     }
 
 

@@ -252,6 +252,12 @@ def test_frequencies_are_those_of_both_snapshots_and_events_are_counted():
     assert cpu["throttled"] == 5 and cpu["user_us"] == 20
 
 
+def test_a_host_without_backlog_counters_has_no_difference_of_them():
+    known, masked = snapshot(1, 1, **UNKNOWN), {**snapshot(2, 1, **UNKNOWN), "softnet": None}
+    assert difference(known, snapshot(2, 1, **UNKNOWN))["softnet"] == {"processed": 0}
+    assert difference(masked, masked)["softnet"] is difference(known, masked)["softnet"] is None
+
+
 @pytest.mark.parametrize("grown", [4, -1])
 def test_a_count_that_decreased_is_a_reset(grown):
     made = difference(snapshot(5, 1, **UNKNOWN), snapshot(5 + grown, 1, **UNKNOWN))

@@ -18,6 +18,7 @@ from spoken_agent import wait_for_data
 from waiting import until
 
 from netlab import core
+from netlab.files.answers import checked
 
 PEERS_TOKEN = "5a" * 16
 
@@ -392,6 +393,20 @@ def test_meter_and_ping(agent):
     others = agent.ask("meter others=1")["others"]
     assert snapshot["others"] is None and others["pid"] == agent.process.pid
     assert agent.ask("ping")["t_ns"] > snapshot["t_ns"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts over /proc in a namespace of its own")
+@pytest.mark.parametrize("then", ["true", ": > /proc/$$/net/softnet_stat"], ids=["no", "empty"])
+def test_a_run_goes_on_where_the_backlog_counters_are_masked(start_agent, gensink, then):
+    command = f'mount -t tmpfs none /proc/$$/net && {then} && exec "$0" agent'
+    own_mounts = ("unshare", "--mount", "--propagation", "slave")
+    agent = start_agent(*own_mounts, "sh", "-c", command, gensink)
+    assert checked(agent.ask("meter"))["softnet"] is None
+    sink, gen = agent.transfer(streams=2, bytes=100_003)
+    assert_ledger_closes(sink, gen)
+    sink, gen = checked(sink), checked(gen)
+    assert sink["meter"]["total"]["softnet"] is gen["meter"]["window"]["softnet"] is None
+    assert sink["meter"]["total"]["context_switches"] > 0
 
 
 def test_20_runs_leave_no_files_or_threads_behind(agent):

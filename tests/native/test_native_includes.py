@@ -53,6 +53,24 @@ def test_a_folder_includes_only_folders_below_and_headers_that_exist():
     assert wrong == []
 
 
+NEWER = {"netinet/udp.h": ("UDP_SEGMENT", "UDP_GRO"), "sys/syscall.h": ("SYS_close_range",)}
+"""Header of the C library -> names that one of 2017 lacks."""
+
+
+def test_sources_compile_with_headers_older_than_the_kernel(tmp_path):
+    for header, names in NEWER.items():
+        old = tmp_path / header
+        old.parent.mkdir()
+        undefined = "".join(f"#undef {name}\n" for name in names)
+        old.write_text(f"#include_next <{header}>\n{undefined}")
+    sources = [path for path in FILES.values() if path.suffix == ".c" and "/bpf/" not in str(path)]
+    flags = ("-std=c11", "-D_GNU_SOURCE", "-Werror", "-fsyntax-only", f"-I{tmp_path}")
+    used = [path for path in sources if any(h in path.read_text() for h in (*NEWER, "sockopts.h"))]
+    include = (f"-I{NATIVE / 'include'}", f"-I{SOURCES}")
+    done = subprocess.run(("cc", *flags, *include, *used), capture_output=True, text=True)
+    assert len(used) > 2 and done.returncode == 0, done.stderr
+
+
 def test_no_header_is_included_in_a_circle():
     graph = {name: headers for name, headers in INCLUDED.items() if name.endswith(".h")}
     tuple(graphlib.TopologicalSorter(graph).static_order())

@@ -24,9 +24,8 @@ static int read_host(char *text, struct nl_meter *out, struct nl_err *err)
 	if (nl_procfs_stat(text, (size_t)len, tick_us, out))
 		return nl_fail(err, NL_INTERNAL, "/proc/stat: unknown format");
 	len = nl_file_read("/proc/net/softnet_stat", text, TEXT_MAX);
-	if (len < 0)
-		return nl_fail_errno(err, errno, "read /proc/net/softnet_stat");
-	if (nl_procfs_softnet(text, (size_t)len, out))
+	out->has_softnet = len > 0; /* a container may mask it by an empty file */
+	if (out->has_softnet && nl_procfs_softnet(text, (size_t)len, out))
 		return nl_fail(err, NL_INTERNAL, "/proc/net/softnet_stat: unknown format");
 	return NL_OK;
 }
@@ -143,6 +142,7 @@ void nl_meter_diff(const struct nl_meter *before, const struct nl_meter *after,
 	diff_cpus(before, after, out);
 	out->interrupts = grown(before->interrupts, after->interrupts);
 	out->context_switches = grown(before->context_switches, after->context_switches);
+	out->has_softnet = before->has_softnet && after->has_softnet;
 	/* unsigned 32-bit arithmetic absorbs one wrap of the kernel's counters */
 	out->softnet_processed = (uint32_t)(after->softnet_processed - before->softnet_processed);
 	out->softnet_dropped = (uint32_t)(after->softnet_dropped - before->softnet_dropped);

@@ -132,6 +132,10 @@ static int ask(const struct nlmsghdr *request, struct nl_rtnl_answer *answer,
 	answer->len = 0;
 	if (fd < 0)
 		return errno;
+	if (request->nlmsg_len < sizeof(*request)) {
+		close(fd);
+		return EMSGSIZE;
+	}
 	do
 		n = send(fd, request, request->nlmsg_len, 0);
 	while (n < 0 && errno == EINTR);
@@ -161,6 +165,8 @@ void nl_rtnl_begin(struct nl_rtnl_request *out, uint16_t type, uint16_t flags, c
 	memset(out, 0, sizeof(*out));
 	out->head.nlmsg_type = type;
 	out->head.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
+	if (len > sizeof(out->content))
+		return;
 	out->head.nlmsg_len = (uint32_t)NLMSG_SPACE(len);
 	memcpy(out->content, head, len);
 }
@@ -168,8 +174,15 @@ void nl_rtnl_begin(struct nl_rtnl_request *out, uint16_t type, uint16_t flags, c
 void nl_rtnl_append(struct nl_rtnl_request *r, uint16_t type, const void *content, size_t len)
 {
 	struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = type};
-	uint8_t *at = r->content + r->head.nlmsg_len - sizeof(r->head);
+	size_t used = r->head.nlmsg_len - sizeof(r->head);
+	uint8_t *at = r->content + used;
 
+	if (r->head.nlmsg_len < sizeof(r->head))
+		return;
+	if (len > sizeof(r->content) || RTA_SPACE(len) > sizeof(r->content) - used) {
+		r->head.nlmsg_len = 0;
+		return;
+	}
 	memcpy(at, &attribute, sizeof(attribute));
 	memcpy(at + sizeof(attribute), content, len);
 	r->head.nlmsg_len += (uint32_t)RTA_SPACE(len);

@@ -35,7 +35,8 @@ struct nl_rtattr {
 /* The attribute at *at, which moves past it. 1, or 0 at the end and before a malformed one. Pure. */
 int nl_rtattr_next(const uint8_t *message, size_t len, size_t *at, struct nl_rtattr *out);
 
-/* Begin a request with the message that follows its header; append attributes, of 128 bytes in all. */
+/* Begin a request with the message that follows its header, and append attributes. One that does not
+ * fit makes the request EMSGSIZE for whoever sends it. */
 void nl_rtnl_begin(struct nl_rtnl_request *out, uint16_t type, uint16_t flags, const void *head,
 		   size_t len);
 void nl_rtnl_append(struct nl_rtnl_request *r, uint16_t type, const void *content, size_t len);

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
 

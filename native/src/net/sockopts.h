@@ -6,6 +6,16 @@
 
 #include "netlab.h"
 
+#include <netinet/udp.h>
+
+/* missing in headers older than the kernel */
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
 /* Set the options that the handshake depends on (window scale, MSS, ECN), before connect or listen;
  * the congestion control is the stream's. */
 int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t stream,

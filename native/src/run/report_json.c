@@ -30,14 +30,22 @@ static void put_cpus(struct nl_json *j, const struct nl_cpu *c, uint64_t cpus)
 	nl_json_array_end(j);
 }
 
+static void put_softnet(struct nl_json *j, uint64_t known, uint64_t processed, uint64_t dropped,
+			uint64_t time_squeeze)
+{
+	if (!nl_json_open_known(j, "softnet", known != 0))
+		return;
+	PUT_MEMBERS(j, {"processed", processed}, {"dropped", dropped}, {"time_squeeze", time_squeeze});
+	nl_json_close(j);
+}
+
 /* The counters that a snapshot and a span have alike. */
 #define PUT_HOST(j, from)                                                                          \
 	do {                                                                                       \
 		put_cpus(j, (from)->cpu, (from)->cpus);                                            \
 		PUT_MEMBERS(j, OF(from, interrupts), OF(from, context_switches));                  \
-		PUT_OBJECT(j, "softnet", {"processed", (from)->softnet_processed},                 \
-			   {"dropped", (from)->softnet_dropped},                                   \
-			   {"time_squeeze", (from)->softnet_time_squeeze});                        \
+		put_softnet(j, (from)->has_softnet, (from)->softnet_processed,                     \
+			    (from)->softnet_dropped, (from)->softnet_time_squeeze);                \
 		PUT_OBJECT(j, "process", {"user_us", (from)->process_user_us},                     \
 			   {"system_us", (from)->process_system_us});                              \
 	} while (0)

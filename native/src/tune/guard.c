@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,18 +50,41 @@ struct child {
 	size_t first;
 };
 
-/* Close everything else, above all the controller's streams: an SSH session does not end while they
- * are open. */
-static void close_others(const struct child *c)
+/* Close all descriptors from first on: one by one before Linux 5.9, and where a filter refuses the call. */
+static void close_from(int first)
 {
 	struct rlimit files;
 	int max = 65536;
 
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, (unsigned)first, UINT_MAX, 0U) == 0)
+		return;
+#endif
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)max)
 		max = (int)files.rlim_cur;
-	for (int fd = 0; fd < max; fd++)
-		if (fd != c->socket && fd != c->lock && fd != c->journal.dir && fd != c->session.fd)
+	for (int fd = first; fd < max; fd++)
+		close(fd);
+}
+
+/* Close everything else, above all the controller's streams: an SSH session does not end while they
+ * are open. */
+static void close_others(const struct child *c)
+{
+	const int stays[] = {c->socket, c->lock, c->journal.dir, c->session.fd};
+	enum { STAYS = sizeof(stays) / sizeof(*stays) };
+	int end = 0;
+
+	for (int i = 0; i < STAYS; i++)
+		end = stays[i] >= end ? stays[i] + 1 : end;
+	for (int fd = 0; fd < end; fd++) {
+		int i = 0;
+
+		while (i < STAYS && stays[i] != fd)
+			i++;
+		if (i == STAYS)
 			close(fd);
+	}
+	close_from(end);
 	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
 		fd = dup(fd);

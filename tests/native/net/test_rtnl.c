@@ -95,3 +95,26 @@ TEST(tcp_info_of_an_older_kernel_leaves_zeros)
 	nl_tcpinfo_parse(info, sizeof(info), &tcp);
 	CHECK(tcp.bytes_sent == UINT64_C(0x0101010101010101));
 }
+
+TEST(an_attribute_that_does_not_fit_makes_a_request_that_is_not_sent)
+{
+	static const uint8_t content[4096];
+	struct {
+		struct nl_rtnl_request request;
+		uint8_t after[64];
+	} r = {.after = {1, 2, 3}};
+
+	nl_rtnl_begin(&r.request, RTM_NEWQDISC, NLM_F_ACK, content, 20);
+	nl_rtnl_append(&r.request, 1, content, sizeof(r.request.content) - 20 - 4);
+	CHECK(r.request.head.nlmsg_len == sizeof(r.request));
+	nl_rtnl_append(&r.request, 2, content, 0);
+	CHECK(nl_rtnl_change(&r.request) == EMSGSIZE);
+	for (size_t len = 0; len < 300; len++) {
+		nl_rtnl_begin(&r.request, RTM_NEWQDISC, NLM_F_ACK, content, 20);
+		nl_rtnl_append(&r.request, 1, content, len);
+		CHECK((r.request.head.nlmsg_len > 0) == (len <= sizeof(r.request.content) - 20 - 4));
+	}
+	nl_rtnl_append(&r.request, 1, content, sizeof(content));
+	nl_rtnl_begin(&r.request, RTM_NEWQDISC, NLM_F_ACK, content, sizeof(content));
+	CHECK(nl_rtnl_change(&r.request) == EMSGSIZE && r.after[0] == 1 && r.after[2] == 3);
+}

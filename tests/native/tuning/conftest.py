@@ -29,8 +29,8 @@ _counter = itertools.count()
 class ProcessChannel(Agent):
     """The channel of a local process, whose group is its own."""
 
-    def __init__(self, argv: list[str]):
-        super().__init__(*argv, start_new_session=True)
+    def __init__(self, argv: list[str], **options: object):
+        super().__init__(*argv, start_new_session=True, **options)
 
     @property
     def pid(self) -> int:
@@ -148,9 +148,9 @@ class Namespace:
         enter = ["nsenter", f"--net=/run/netns/{self.name}"]
         return [*enter, *map(str, (*self.prefix, *self.program)), *options]
 
-    def tune(self, *options: str, ready: bool = True):
+    def tune(self, *options: str, ready: bool = True, **process: object):
         """A ready `gensink tune` in here."""
-        channel = ProcessChannel(self.argv(*options))
+        channel = ProcessChannel(self.argv(*options), **process)
         self.channels.append(channel)
         if ready:
             channel.ready = channel.receive()

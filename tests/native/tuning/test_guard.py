@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from pathlib import Path
 
 import pytest
+from seccomp import refusing
 
 from .conftest import RUN, SACK, recorded, statuses
 
@@ -65,6 +67,22 @@ def test_the_guard_has_none_of_its_parents_streams_open(namespace):
         os.kill(guard, number)
     assert channel.ask("keepalive") == {"event": "alive"}
     assert channel.guard_pid() == guard
+
+
+@pytest.mark.parametrize("refused", [(), ("close_range",)], ids=["at once", "one by one"])
+def test_the_guard_has_no_descriptor_that_a_controller_left_open(namespace, refused):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    number = min(1000 if refused else 70_000, hard - 1)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number + 1), hard))
+    try:
+        os.dup2(0, number)
+        channel = namespace.tune(pass_fds=(number,), preexec_fn=refusing(*refused))
+    finally:
+        os.close(number)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert channel.ask("begin")["event"] == "begun"
+    assert str(number) in os.listdir(f"/proc/{channel.pid}/fd")
+    assert str(number) not in os.listdir(f"/proc/{channel.guard_pid()}/fd")
 
 
 def test_silence_longer_than_the_hold_time_reverts_and_the_process_detects_it(namespace):
