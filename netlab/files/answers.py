@@ -290,6 +290,7 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
             "may_force_buffers": FLAG,
             "may_write": FLAG,
             "stale": COUNT,
+            "note": _known(TEXT),
             "supported": FLAG,
             "reason": _known(TEXT),
         },

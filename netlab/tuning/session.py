@@ -389,6 +389,8 @@ class TuningSession:
             self._record_found()
             if self.only_reads:
                 return self
+            if reason := self.ready.get("note"):
+                self._on_wait(f"{self._where}{reason}")
             self._begun = True
             self._while_busy("begin")
             if self._hold_s > 0:

@@ -57,6 +57,9 @@ void nl_journal_drop(struct nl_journal *j, size_t i);
  * just happened, so a pending entry's value must be netlab's. */
 int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int at_once);
 
+/* Reason why the journal may end before the changes that it records; NULL without one. */
+const char *nl_journal_note(void);
+
 /* Name the journal of this process's namespace and open its directory, if it is there. NL_OK or an error. */
 int nl_journal_open(struct nl_journal *j, struct nl_err *err);
 void nl_journal_close(struct nl_journal *j); /* also frees the entries */

@@ -349,6 +349,7 @@ int nl_tune_main(int argc, char **argv)
 	}
 	nl_json_bool(nl_serve_ready(&t.serve), "may_write", nl_knob_may_write());
 	nl_json_u64(&t.serve.json, "stale", nl_session_init(&t.session));
+	nl_json_text(&t.serve.json, "note", nl_journal_note());
 	nl_serve_finish(&t.serve);
 	end = t.serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&t.serve);
 	if (t.session.live && do_end(&t, NULL, &err))

@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,9 @@ def affinity(value: str) -> Knob:
     return Knob(kind="irq", name="affinity", value=value, source="a guide")
 
 
-def session(namespace: Namespace, *knobs: Knob) -> TuningSession:
+def session(namespace: Namespace, *knobs: Knob, **options: Any) -> TuningSession:
     profile = Profile(name="p", title="t", source="s", lineage=("p",), notes=(), items=knobs)
-    return TuningSession(namespace.tune(ready=False), profile, "v0", hold_s=0)
+    return TuningSession(namespace.tune(ready=False), profile, "v0", hold_s=0, **options)
 
 
 def resolved(namespace: Namespace, value: str) -> dict:
@@ -117,6 +118,28 @@ def test_the_governor_belongs_to_the_whole_machine(pretended, machine):
     assert change.reason.startswith("belongs to the whole machine")
     answer = begun(pretended).ask("set knob=governor name=0 value=performance")
     assert answer["status"] == "unsupported"
+
+
+@pytest.mark.parametrize("shares_network", [True, False])
+def test_a_container_with_its_machines_network_is_named_before_a_change(
+    pretended, machine, shares_network
+):
+    """Its journal and its guard end with it, and the machine's settings do not."""
+    said: list[str] = []
+    with session(pretended, GOVERNOR, on_wait=said.append):
+        assert said == [], "not a container"
+    if not shares_network:
+        (machine.root / "first_namespace").unlink()
+    _, *prefix = pretended.prefix
+    pretended.prefix = ("unshare", "--pid", "--fork", "--mount-proc", *prefix)
+
+    def check(text: str) -> None:
+        said.append(text)
+        assert machine.governors() == ["powersave"] * 4
+
+    with session(pretended, GOVERNOR, on_wait=check, host="there"):
+        assert len(said) == shares_network
+    assert all(text.startswith("there: this is a container") for text in said)
 
 
 def test_the_most_that_a_device_takes_is_a_number_of_the_plan(namespace):
