@@ -16,7 +16,7 @@ import click
 
 from netlab.cli import options
 from netlab.cli.main import main
-from netlab.cli.studies import exit_code, measure, reached
+from netlab.cli.studies import exit_code, measure
 from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
 from netlab.files.writing import new_directory, write_json
@@ -443,7 +443,7 @@ def _study(
     left: str, right: str | None, identity_file: str | None, streams: int, both: bool
 ) -> tuple[Path, Sequence[Finding]]:
     """Write the study; what would spoil its measurement is found on the way."""
-    from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study
+    from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study, login_of
 
     if left == "lab" and right is None:
         file = Path(f"lab{time.strftime(STAMP)}.yml")
@@ -454,7 +454,7 @@ def _study(
     if right is None:
         text = "is one host: name the other one, or write `netlab measure lab`"
         raise BadInput(text, key="LEFT", value=left, code="E-CLI-035")
-    hosts = [reached(text, identity_file) for text in (left, right)]
+    hosts = [login_of(text, identity_file) for text in (left, right)]
     written = init_study(hosts, short=Short(streams, both))
     return written.file, written.findings
 

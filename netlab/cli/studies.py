@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -14,7 +13,7 @@ import click
 
 from netlab.cli import options
 from netlab.cli.main import main
-from netlab.errors import BadInput, HostError, NetlabError
+from netlab.errors import HostError, NetlabError
 from netlab.files import paths
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 
 # ``netlab init``: from two SSH names to a study.
-
-_HOST = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<address>\[[^\]]+\]|[^@:\[\]]+)(?::(?P<port>\d+))?")
 
 
 @main.command("init")
@@ -46,32 +43,16 @@ def init_command(left: str, right: str, identity_file: str | None, **asked: Any)
     What would spoil a measurement is listed with the command or the knob that helps; no setting of
     the hosts is changed.
     """
-    from netlab.survey.init import init_study
+    from netlab.survey.init import init_study, login_of
 
     with options.asking_at_terminal():
-        written = init_study([reached(text, identity_file) for text in (left, right)], **asked)
+        written = init_study([login_of(text, identity_file) for text in (left, right)], **asked)
     for finding in written.findings:
         click.echo("\n".join(finding.lines()))
     if written.others:
         unused = "more of paths that the study does not use"
         click.echo(f"{written.others} {unused}: see {written.file}")
     click.echo(f"{written.file}: a study of {written.path}; next: netlab check {written.file}")
-
-
-def reached(text: str, identity_file: str | None) -> dict[str, str | int | None]:
-    """Parts of an SSH name, as keys of a study's host."""
-    user, at, address = text.rpartition("@")
-    if address.count(":") > 1 and "[" not in address:  # IPv6 without a port
-        text = f"{user}{at}[{address}]"
-    parts = _HOST.fullmatch(text)
-    if parts is None:
-        raise BadInput("is not HOST, USER@HOST or HOST:PORT", value=text, code="E-CLI-024")
-    return {
-        "address": parts["address"].strip("[]"),
-        "user": parts["user"],
-        "port": int(parts["port"]) if parts["port"] else None,
-        "identity_file": identity_file,
-    }
 
 
 # ``netlab check``: whether a study can run on its hosts.

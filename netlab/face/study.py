@@ -2,90 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.trust import counted
-from netlab.experiment.progress import duration
+from netlab.errors import NetlabError
+from netlab.face.design import between, design_table, planned_runs
 from netlab.face.parts import Group, Plan, Tuning
 from netlab.files import paths
-from netlab.files.tables import Table
-from netlab.study import Group as GroupDesign
+from netlab.files.writing import write_text
 from netlab.study import Study as Design
-from netlab.study import load, schedule
-from netlab.study.factors import level_text
+from netlab.study import load
+from netlab.study.file import short_text
 
 if TYPE_CHECKING:
     from netlab.face.block import MeasuredBlock, Screening
     from netlab.face.parts import Changes
     from netlab.face.results import Results
-
-
-# The table of a study: groups, factors, rounds and time.
-
-
-def design_table(design: Design) -> Table:
-    """Groups of a study; its factors, rounds and time in the note."""
-    rows = [
-        (
-            *(group.name, group.path, design.bus_MBps(group.path)),
-            *(_levels_of(design, group, option) for option in ("record_length_B", "buffer_B")),
-        )
-        for group in design.groups
-    ]
-    frame = pd.DataFrame(rows, columns=["group", "path", "bus_MBps", "record_B", "buffer_B"])
-    each = schedule.rounds(design)[0]
-    todo = [run for visit in each for run in visit.runs]
-    levels = "; ".join(
-        f"{printed.tuning_label(level)}: "
-        + ("MTU as found" if level.mtus_B is None else f"{', '.join(map(str, level.mtus_B))} B")
-        for level in design.tunings
-    )
-    took_s = schedule.measuring_s(design, todo)
-    time = f"{took_s:.1f} s" if took_s < 10 else duration(took_s)
-    rounds, precision = counted(design.max_rounds, "round"), design.precision
-    if precision is not None:
-        rounds = (
-            f"{precision.min_rounds} to {precision.max_rounds} rounds, until a cell is within "
-            f"{precision.half_width_percent:g} %,"
-        )
-    note = (
-        f"{levels}. Streams {', '.join(map(str, design.streams))}; {rounds} of "
-        f"{counted(len(todo), 'run')} in {counted(len(each), 'block')}, each "
-        f"{design.timing.text()}: {time} of measuring a round."
-    )
-    if further := "; ".join(_further(design)):
-        note = f"{further}. {note}"
-    caption = f"{design.title} ({design.name})"
-    return Table(frame, caption, formats={"bus_MBps": ".0f"}, note=note)
-
-
-def _levels_of(design: Design, group: GroupDesign, option: str) -> object:
-    """The option of a group; a list of its levels where it is a factor."""
-    levels = getattr(group.factors.over(design.factors), option)
-    return getattr(group, option) if levels is None else ", ".join(map(str, levels))
-
-
-def _further(design: Design) -> Iterator[str]:
-    """The further factors and their levels; those of single groups with the group's name."""
-    factors: list[tuple[str, Mapping]] = [
-        ("", design.factors.given()),
-        (", set by hand", design.outer),
-    ]
-    for group in design.groups:
-        factors.insert(-1, (f" ({group.name})", group.factors.given()))
-    for where, levels in factors:
-        for name, each in levels.items():
-            yield f"{name}{where}: {', '.join(map(level_text, each))}"
-
-
-LAST = ("round", "seconds")
-"""Last columns of a plan."""
 
 
 class Study:
@@ -132,6 +68,122 @@ class Study:
         content = study if isinstance(study, Mapping) else paths.study_file(study)
         self.design: Design = load(content, quick=quick, **timing)
 
+    @classmethod
+    def between(
+        cls,
+        left: str,
+        right: str,
+        *,
+        ssh: bool = False,
+        data: tuple[str, str] | None = None,
+        rate_Mbps: float | Sequence[float] | None = None,
+        rtt_ms: float | Sequence[float] | None = None,
+        streams: int | Sequence[int] = 1,
+        mtu_B: int | Sequence[int] | None = None,
+        tuning: str | Sequence[str] = "as-found",
+        both_ways: bool = False,
+        name: str = "",
+        timing: Mapping[str, object] | None = None,
+        **factors: object,
+    ) -> Study:
+        """Make a study of the path between two hosts.
+
+        Parameters
+        ----------
+        left, right : str
+            Names of two hosts of the lab; of machines of yours, with `ssh`, ``HOST``,
+            ``USER@HOST``, ``HOST:PORT`` or an alias of ``~/.ssh/config``. `left` sends.
+        ssh : bool
+            Whether they are machines of yours. They are logged in to, and the path that joins them
+            is found by its addresses and a ping; nothing is changed on them.
+        data : tuple of str, optional
+            Data addresses of both ends, of SSH hosts with several paths.
+        rate_Mbps : float or list, optional
+            Rate of each direction, 10^6 bit/s of frames: of the lab's link, or of an emulated path
+            with `rtt_ms`; of SSH hosts that of the real link, as a ceiling.
+        rtt_ms : float or list, optional
+            Round-trip time of an emulated path between lab hosts, ms.
+        streams : int or list of int
+            TCP streams in each direction.
+        mtu_B : int or list of int, optional
+            MTU, B; as found by default. With *as-found* the tuning is called ``untuned`` then.
+        tuning : str or list of str
+            Tunings, as ``netlab tunings`` lists them.
+        both_ways : bool
+            Whether both directions are measured at the same time.
+        name : str
+            Name of the study; ``LEFT-RIGHT`` by default.
+        timing : mapping, optional
+            ``rounds``, ``seconds``, ``warmup_s``, ``interval_ms``: 5 rounds of 2 s by default.
+        **factors
+            Any other factor of a study (``docs/factors.md``), with a level or a list of them, such
+            as ``congestion=["cubic", "bbr"]``, ``queue_B=250_000`` or ``loss=0.001``.
+
+        Returns
+        -------
+        Study
+            A study with one path and one group; :meth:`to_yaml` gives it as a file to edit.
+
+        Raises
+        ------
+        BadInput
+            Values that make no study, an RTT of SSH hosts, or more than one level of their rate.
+        HostError
+            An SSH host cannot be reached.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> study = netlab.Study.between("left", "right", rate_Mbps=100, rtt_ms=[10, 50], streams=4)
+        >>> study.plan().groupby(["rtt_ms", "streams"]).size().to_dict()
+        {(10.0, 4): 5, (50.0, 4): 5}
+        """
+        content = between(
+            (left, right), ssh=ssh, data=data, rate_Mbps=rate_Mbps, rtt_ms=rtt_ms, streams=streams,
+            mtu_B=mtu_B, tuning=tuning, both_ways=both_ways, name=name, timing=timing, more=factors,
+        )  # fmt: skip
+        return cls(content)
+
+    def to_yaml(self, path: str | Path = "") -> str:
+        """The study as YAML, without what is left at its default.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write as well, see :func:`netlab.files.paths.given_path`; none by default.
+
+        Returns
+        -------
+        str
+            Text that :class:`Study` and ``netlab study FILE`` read as this study.
+
+        Raises
+        ------
+        NetlabError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> text = netlab.Study.between("left", "right", rate_Mbps=100).to_yaml("mine.yml")
+        >>> print(text)
+        netlab: 1
+        name: left-right
+        ...
+        >>> netlab.Study("mine.yml").plan().equals(netlab.Study.between(
+        ...     "left", "right", rate_Mbps=100).plan())
+        True
+        """
+        text = short_text(self.design)
+        if str(path):
+            target = paths.given_path(path)
+            try:
+                write_text(target, text)
+            except OSError as error:
+                reason = f"cannot write {target}: {error.strerror or error}"
+                raise NetlabError(reason, code="E-FACE-013") from None
+        return text
+
     @property
     def name(self) -> str:
         """Its name; results go by it."""
@@ -165,27 +217,7 @@ class Study:
         >>> f"{plan['seconds'].sum():.0f} s"
         '78 s'
         """
-        rows = [
-            {
-                "order": run.order,
-                "block": visit.block_id,
-                "group": run.group.name,
-                "path": visit.path,
-                "direction": run.group.direction,
-                "tuning": visit.tuning,
-                "mtu_B": visit.mtu_B,
-                "streams": run.streams,
-                **dict(run.levels),
-                "round": run.round,
-                "seconds": math.nan
-                if run.group.records is not None
-                else schedule.measuring_s(self.design, (run,)),
-            }
-            for visit in schedule.visits(self.design)
-            for run in visit.runs
-        ]
-        frame = pd.DataFrame(rows)
-        plan = Plan(frame[[*(name for name in frame if name not in LAST), *LAST]])
+        plan = Plan(planned_runs(self.design))
         plan.design = self.design
         return plan
 

@@ -48,6 +48,12 @@ def freeze(study: Study, directory: Path) -> Path:
     return write_text(directory / "study.yml", yaml_text(_content(study)))
 
 
+def short_text(study: Study) -> str:
+    """The YAML of a study for people: without what is left at its default."""
+    content = study.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    return yaml_text({"netlab": 1, **content})
+
+
 def frozen_text(study: Study) -> str:
     """The YAML of :func:`freeze` without ``report``; equal for studies that measure the same."""
     return yaml_text({key: value for key, value in _content(study).items() if key != "report"})

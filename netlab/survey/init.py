@@ -333,7 +333,7 @@ def init_study(
     short: Short | None = None,
 ) -> Written:
     """Survey two hosts and write a study; no setting of them is changed."""
-    reached = _named(hosts)
+    reached = logins(hosts)
     names = "-".join(reached)
     if short:  # as a whole within the length of a name
         names = names[:30] + time.strftime(STAMP)
@@ -354,7 +354,7 @@ def init_study(
     return Written(file, paths, used, len(faults) - len(used))
 
 
-def _named(hosts: Sequence[Mapping[str, Any]]) -> dict[str, StudyHost]:
+def logins(hosts: Sequence[Mapping[str, Any]]) -> dict[str, StudyHost]:
     reached: dict[str, StudyHost] = {}
     for name, side in zip(hosts, ("LEFT", "RIGHT"), strict=True):
         keys = {key: value for key, value in name.items() if value is not None}
@@ -366,3 +366,22 @@ def _named(hosts: Sequence[Mapping[str, Any]]) -> dict[str, StudyHost]:
     text = "are the same host: a path has two ends"
     check(apart, "LEFT and RIGHT", left.address, text, "E-SURVEY-004")
     return reached
+
+
+_HOST = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<address>\[[^\]]+\]|[^@:\[\]]+)(?::(?P<port>\d+))?")
+
+
+def login_of(text: str, identity_file: str | None = None) -> dict[str, str | int | None]:
+    """Parts of an SSH name, as keys of a study's host."""
+    user, at, address = text.rpartition("@")
+    if address.count(":") > 1 and "[" not in address:  # IPv6 without a port
+        text = f"{user}{at}[{address}]"
+    parts = _HOST.fullmatch(text)
+    if parts is None:
+        raise BadInput("is not HOST, USER@HOST or HOST:PORT", value=text, code="E-SURVEY-006")
+    return {
+        "address": parts["address"].strip("[]"),
+        "user": parts["user"],
+        "port": int(parts["port"]) if parts["port"] else None,
+        "identity_file": identity_file,
+    }

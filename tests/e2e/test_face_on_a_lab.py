@@ -109,3 +109,23 @@ def test_a_block_is_measured_once_and_shows_what_it_met(home, machine_untouched)
     assert sorted(second.runs["round"].unique()) == [1, 2]
     with pytest.raises(BadInput, match="no such block"):
         study.measure("cable@openlab-2003-full@1500")
+
+
+def test_a_study_in_a_line_is_measured_and_read_as_frames(tmp_path, machine_untouched):
+    study = netlab.Study.between(
+        "left", "right", rate_Mbps=100, rtt_ms=[5, 20], streams=[1, 4], name="line",
+        timing={"rounds": 1, "seconds": 0.5, "warmup_s": 0.5},
+    )  # fmt: skip
+    results = study.run(results=tmp_path / "r", progress=False)
+    runs = results.runs
+    assert len(runs) == 4 and set(runs["rtt_ms"]) == {5, 20}
+    assert (runs["min_rtt_us"] >= 1000 * runs["rtt_ms"]).all()
+    assert (runs["goodput_MBps"] <= 100 / 8 * 1.02).all() and (runs["goodput_MBps"] > 0).all()
+    rates = results.rates
+    assert rates.groupby("run_id")["bytes"].sum().sum() == runs["interval_sum_B"].sum()
+    assert set(results.settings.query("setting == 'host.kernel'")["host"]) == {"left", "right"}
+    # the same study, from its file, has nothing left to measure
+    study.to_yaml(tmp_path / "line.yml")
+    valid = runs.loc[runs["flags"] == "", ["run_id", "started_at"]]
+    again = netlab.Study(tmp_path / "line.yml").run(results=tmp_path / "r", progress=False).runs
+    assert len(again.merge(valid, on=["run_id", "started_at"])) == len(valid)

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from forked_controller import start_controller
 from visitor import Visitor
 from waiting import until
 
+from netlab.results.store import Store
 from netlab.study import load
 
 BLOCK = """\
@@ -293,3 +295,28 @@ def test_a_host_key_that_ssh_refuses_is_refused_in_its_words(known_site, knows, 
     assert code == 1 and re.search(words, complaint) and f"[{error}]" in complaint, complaint
     lines = [line for line in complaint.splitlines() if line.startswith("| ")]
     assert any(of_ssh in line for line in lines), complaint
+
+
+IN_A_LINE = """\
+import netlab
+study = netlab.Study.between("root@192.0.2.2", "192.0.2.6", ssh=True, rate_Mbps=10_000,
+                             timing={"rounds": 1, "seconds": 0.3})
+study.to_yaml("line.yml")
+study.run(results="line", progress=False)
+"""
+
+
+def test_a_study_of_two_logins_in_a_line_of_python(tmp_path):
+    with Visitor(tmp_path) as site:
+        default_key(site)
+        argv = site.inside("ctl", sys.executable, "-c", IN_A_LINE)
+        process = start_controller(argv, home=site.state / "home", cwd=site.state)
+        site.controllers.append(process)
+        _, complaint = process.communicate(timeout=240)
+        assert process.returncode == 0, complaint
+        study = load(site.state / "line.yml")
+        assert [end.interface for end in study.path("data").ends] == ["data0", "data0"]
+        assert study.path("data").link_MBps == 1250
+        assert [host.user for host in study.hosts.values()] == ["root", None]
+        (row,) = Store(site.state / "line").runs().itertuples()
+        assert row.ledger_error_B == 0 and row.link_MBps == 1250, (row.flags, row.message)

@@ -15,9 +15,9 @@ from openlab import CONTENT, OPENLAB
 import netlab
 from netlab.errors import BadInput
 from netlab.face.block import MeasuredBlock
+from netlab.face.design import design_table
 from netlab.face.notebook import Site
 from netlab.face.parts import COLUMNS, Changes, HostChanges
-from netlab.face.study import design_table
 from netlab.files.yaml_file import read_yaml
 from netlab.results.columns import RUN_COLUMNS
 from netlab.study import schedule
