@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import LEVELS, flags_in, half_width_percent, usable
+from netlab.analysis.cells import (
+    CELL_KEYS,
+    LEVELS,
+    flags_in,
+    half_width_percent,
+    t_quantile,
+    usable,
+)
 from netlab.analysis.effects import (
     CANNOT_TELL,
     COMMON_ROUNDS,
@@ -102,6 +109,46 @@ class Asked:
     half_width_percent: float | None = None
 
 
+@dataclass(frozen=True)
+class Shift:
+    """Shift from one campaign to another under the same conditions, which rounds do not show."""
+
+    campaigns: int = 0
+    percent: float = math.nan
+
+    def explains(self, ratio: float) -> bool:
+        """True if such a shift alone makes this ratio of two campaigns."""
+        return abs(math.log(ratio)) <= math.log1p(self.percent / 100)
+
+
+UNKNOWN_SHIFT = Shift()
+LEAST_CAMPAIGNS = 3
+
+
+def shift_of(campaigns: Sequence[pd.DataFrame], level: float) -> Shift:
+    """Estimate the shift from campaigns that repeat each other, with all of their cells.
+
+    Student's limit of the difference of two, from the variance of a cell's mean between campaigns,
+    which includes that of its rounds.
+    """
+    means = [
+        usable(runs).groupby(list(CELL_KEYS))["goodput_MBps"].agg(lambda v: np.log(v).mean())
+        for runs in campaigns
+    ]
+    logs = pd.concat(means, axis=1, join="inner").to_numpy(dtype=float)
+    count = len(campaigns)
+    check(
+        count >= LEAST_CAMPAIGNS and len(logs) > 0,
+        "repeats",
+        f"{count} campaigns, {len(logs)} cells in common",
+        f"must make {LEAST_CAMPAIGNS} campaigns with A, and have valid cells in common",
+        "E-ANALYSIS-044",
+    )
+    spread = math.sqrt(2 * float(logs.var(axis=1, ddof=1).mean()))
+    limit = float(t_quantile(count - 1, 0.5 + level / 2)) * spread
+    return Shift(count, 100 * math.expm1(limit))
+
+
 @dataclass(frozen=True, eq=False)
 class Compared:
     frame: pd.DataFrame
@@ -113,6 +160,9 @@ class Compared:
     cell_level: float
     same_within_percent: float
     shared: int = 0
+    between: bool = False
+    """Between campaigns: rounds do not show what shifted from one to the other."""
+    shift: Shift = UNKNOWN_SHIFT
 
     def count(self, verdict: str) -> int:
         return int((self.frame["verdict"] == verdict).sum())
@@ -126,6 +176,7 @@ def compare(
     asked: tuple[Asked, Asked] = (Asked(), Asked()),
     same_within_percent: float = SAME_WITHIN_PERCENT,
     one_store: bool = False,
+    shift: Shift = UNKNOWN_SHIFT,
 ) -> Compared:
     fine, text = 0 < same_within_percent < 100, "must lie between 0 and 100"
     check(fine, "same_within", same_within_percent, text, "E-ANALYSIS-021")
@@ -149,6 +200,8 @@ def compare(
     figures = compare_pairs(
         pairs, level=level, asked=every, same_within_percent=same_within_percent
     )
+    if shift.campaigns:
+        figures = [_beyond(row, shift) for row in figures]
     cells = pd.DataFrame.from_records(common, columns=list(keys))
     return Compared(
         frame=_sorted(cells.join(pd.DataFrame(figures, columns=list(FIGURES)))),
@@ -160,7 +213,17 @@ def compare(
         cell_level=bonferroni(level, len(pairs)),
         same_within_percent=same_within_percent,
         shared=shared,
+        between=not by,
+        shift=shift,
     )
+
+
+def _beyond(row: dict, shift: Shift) -> dict:
+    """The row, without a rank where a shift between campaigns explains its difference."""
+    if row["verdict"] not in (FASTER, SLOWER) or not shift.explains(row["ratio"]):
+        return row
+    reason = f"a shift between campaigns of up to ±{shift.percent:.1f} % explains it"
+    return row | {"verdict": CANNOT_TELL, "ranked": False, "reason": reason}
 
 
 def compare_pairs(

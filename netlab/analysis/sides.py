@@ -21,9 +21,11 @@ from netlab.analysis.compare import (
     NO_INTERVAL,
     SAME,
     SLOWER,
+    UNKNOWN_SHIFT,
     Asked,
     Compared,
     compare,
+    shift_of,
 )
 from netlab.analysis.conditions import json_of
 from netlab.analysis.measured import Measured, load_measured
@@ -289,7 +291,11 @@ def split(side: ComparedSide, by: str) -> tuple[str, tuple[ComparedSide, Compare
 
 
 def comparison(
-    given: Sequence[str | Path | Measured], *, by: str = "", same_within_percent: float = 5.0
+    given: Sequence[str | Path | Measured],
+    *,
+    by: str = "",
+    same_within_percent: float = 5.0,
+    repeats: Sequence[str | Path | Measured] = (),
 ) -> SidesCompared:
     names = [str(one) for one in given if not isinstance(one, Measured)]
     text = "name two results A and B, or one of them and --by COLUMN=a,b"
@@ -302,6 +308,12 @@ def comparison(
     apart = by or not one_store or a.campaign != b.campaign
     text = "A and B are the same results; name two campaigns as DIR@CAMPAIGN, or use --by"
     check(apart, "results", str(a.directory), text, "E-ANALYSIS-030")
+    text = "are campaigns like A, beside another campaign; --by compares within one"
+    check(not (by and repeats), "repeats", [str(one) for one in repeats], text, "E-ANALYSIS-045")
+    shift = UNKNOWN_SHIFT
+    if repeats:
+        again = [side_of(one).runs for one in repeats]
+        shift = shift_of([a.runs, *again], min(a.asked.level, b.asked.level))
     result = compare(
         a.runs,
         b.runs,
@@ -309,6 +321,7 @@ def comparison(
         asked=(a.asked, b.asked),
         same_within_percent=same_within_percent,
         one_store=one_store,
+        shift=shift,
     )
     unlike = differences(a.runs, b.runs, (a.study, b.study), by=column)
     return SidesCompared(a, b, column, unlike, result)

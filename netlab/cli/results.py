@@ -189,13 +189,24 @@ SHOWN = 10
     help="Two cells are the same if the whole interval lies within this, per cent.",
 )
 @options.levels_option(
+    "--repeat",
+    "repeats",
+    help="A further campaign under the conditions of A, for the shift between campaigns; at least "
+    "two.",
+)
+@options.levels_option(
     "--fail-if",
     "conditions",
     help="Exit with 3 if a cell meets this condition, such as 'slower > 5 %'; repeatable.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output.")
 def compare_command(
-    results: tuple[str, ...], by: str, same_within: float, conditions: tuple[str, ...], form: str
+    results: tuple[str, ...],
+    by: str,
+    same_within: float,
+    repeats: tuple[str, ...],
+    conditions: tuple[str, ...],
+    form: str,
 ) -> None:
     """Compare goodput of B with that of A, cell by cell.
 
@@ -204,6 +215,9 @@ def compare_command(
     intervals hold at once. Verdicts: slower, faster, the same (the whole interval within
     --same-within), cannot tell (an interval too wide), no interval (below three rounds).
 
+    Verdicts on two campaigns are between campaigns: a shift from one to the other is in the ratio.
+    --repeat, given twice or more, estimates that shift, and no smaller difference is decided.
+
     Conditions: slower, faster, cannot tell (no interval included), no interval, not the same,
     missing (a cell that one side lacks); slower > N %, faster > N %, ratio < X, ratio > X (by the
     whole interval). Exit code 3 if one is met.
@@ -211,7 +225,7 @@ def compare_command(
     from netlab.analysis.sides import Condition, comparison
 
     parsed = [Condition.parse(text) for text in conditions]
-    found = comparison(results, by=by, same_within_percent=same_within)
+    found = comparison(results, by=by, same_within_percent=same_within, repeats=repeats)
     click.echo(_output(found, form))
     if form == "csv":
         # CSV has one table; what differs must not be lost with it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +41,7 @@ def compare(
     *,
     by: str = "",
     same_within: float = SAME_WITHIN_PERCENT,
+    repeats: Sequence[StoredResults | str | Path] = (),
 ) -> Comparison:
     """Compare two sets of results, or two levels of a factor within one.
 
@@ -53,6 +54,9 @@ def compare(
         ``COLUMN=a,b`` in place of `b`: two levels of a factor.
     same_within : float
         Bound of *the same*, per cent.
+    repeats : sequence of Results, str or path
+        Further campaigns under the conditions of `a`, at least two: no difference that their
+        shifts from one to another explain is *faster* or *slower*.
 
     Returns
     -------
@@ -78,7 +82,8 @@ def compare(
         for side in (a, b)
         if side is not None and side != ""
     ]
-    return Comparison(comparison(sides, by=by, same_within_percent=same_within))
+    again = [one.measured if isinstance(one, StoredResults) else one for one in repeats]
+    return Comparison(comparison(sides, by=by, same_within_percent=same_within, repeats=again))
 
 
 class Comparison:

@@ -10,7 +10,16 @@ import pandas as pd
 from netlab.analysis import answers as analysis
 from netlab.analysis.answers import Agreement
 from netlab.analysis.cells import valid
-from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, VERDICTS
+from netlab.analysis.compare import (
+    BASE,
+    FASTER,
+    FIGURES,
+    MORE,
+    SAME,
+    SLOWER,
+    VERDICTS,
+    Compared,
+)
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio
 from netlab.analysis.printed import MISSING, number, text_of
 from netlab.analysis.sides import ABSENT, SHOWN, SidesCompared
@@ -97,9 +106,10 @@ def statement(c: SidesCompared) -> Sentence:
     found = c.compared
     counts = verdict_counts(found.frame["verdict"], found.same_within_percent)
     alone = "" if found.only.empty else f" {counted(len(found.only), 'cell', IS)} on one side only."
+    between = "Between campaigns, " if found.between else ""
     return Sentence(
-        f"B against A over {counted(len(found.frame), 'cell')}: {effect(found.overall)} in the "
-        f"geometric mean. Cell by cell: {counts}.{alone}"
+        f"{between}B against A over {counted(len(found.frame), 'cell')}: "
+        f"{effect(found.overall)} in the geometric mean. Cell by cell: {counts}.{alone}"
     )
 
 
@@ -135,10 +145,27 @@ def method(c: SidesCompared) -> Sentence:
         parts.append(f"{counted(alone, 'cell')}: {text}")
     if (~found.frame["ranked"]).any():
         parts.append(f"{counted((~found.frame['ranked']).sum(), 'cell', IS)} not ranked.")
+    if found.between:
+        parts.append(_shift(found))
     if found.shared:
         parts.append(f"{found.shared} records count on both sides and are left out.")
     parts.append("The interval of the mean over all cells stands for itself.")
     return Sentence(" ".join(parts))
+
+
+def _shift(found: Compared) -> str:
+    """Shift between the campaigns that the comparison can rule out."""
+    if not found.shift.campaigns:
+        return (
+            "Between campaigns: the intervals cover the spread between rounds. No shift from one "
+            "to the other can be ruled out; two or more repeats of A estimate it (--repeat)."
+        )
+    return (
+        "Between campaigns: the intervals cover the spread between rounds. By "
+        f"{found.shift.campaigns} campaigns under the conditions of A, a shift beyond "
+        f"±{found.shift.percent:.1f} % is ruled out at {100 * found.level:.4g} %; a smaller "
+        "difference is not called faster or slower."
+    )
 
 
 def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
@@ -151,16 +178,22 @@ def cells(c: SidesCompared) -> Table:
     frame, keys = c.compared.frame, c.compared.keys
     several = [key for key in keys if frame[key].nunique(dropna=False) > 1]
     shown = _in_words(frame[several or list(keys[:1])])
-    return _every_cell(shown, frame, "Cell by cell", method(c).text)
+    between = " between campaigns" if c.compared.between else ""
+    return _every_cell(shown, frame, "Cell by cell", method(c).text, between)
 
 
-def _every_cell(shown: pd.DataFrame, compared: pd.DataFrame, caption: str, note: str) -> Table:
-    """Figures of each cell after the columns that name it."""
+def _every_cell(
+    shown: pd.DataFrame, compared: pd.DataFrame, caption: str, note: str, between: str = ""
+) -> Table:
+    """Figures of each cell after the columns that name it; a difference says between what."""
     rows = compared.to_dict("records")
     shown["B against A, %"] = [percent(row["ratio"]) for row in rows]
     shown["interval"] = [interval(row["low"], row["high"]) for row in rows]
     shown["verdict"] = [
-        row["verdict"] if row["ranked"] else f"{row['verdict']}: {row['reason']}" for row in rows
+        row["verdict"] + between * (row["verdict"] in (FASTER, SLOWER))
+        if row["ranked"]
+        else f"{row['verdict']}: {row['reason']}"
+        for row in rows
     ]
     shown["A, MB/s"] = [number(row["a_MBps"]) for row in rows]
     shown["B, MB/s"] = [number(row["b_MBps"]) for row in rows]
@@ -225,6 +258,9 @@ def as_json(c: SidesCompared) -> dict:
             "confidence_of_a_cell": found.cell_level,
             "same_within_percent": found.same_within_percent,
             "shared_records": found.shared,
+            "between_campaigns": found.between,
+            "shift_percent": found.shift.percent,
+            "shift_campaigns": found.shift.campaigns,
         },
         "overall": asdict(found.overall),
         "counts": {word: found.count(word) for word in VERDICTS},

@@ -22,6 +22,7 @@ from netlab.analysis.compare import (
     Compared,
     compare,
     holm,
+    shift_of,
 )
 from netlab.analysis.effects import Ratio
 from netlab.analysis.sides import Condition
@@ -253,6 +254,31 @@ def test_the_p_value_is_that_of_the_t_test_of_the_logarithms(study, paired):
     test = scipy.stats.ttest_rel if paired else scipy.stats.ttest_ind
     expected = test(logs[1], logs[0], **({} if paired else {"equal_var": False})).pvalue
     assert frame["p_holm"].tolist() == pytest.approx([expected])
+
+
+# Two campaigns differ by what shifted from one to the other, which rounds do not show.
+
+
+def test_a_difference_that_repeated_campaigns_show_as_well_is_not_decided(study):
+    a, *repeats = (runs_of(study, f"a{n}", factor=f) for n, f in enumerate((1.0, 1.03, 0.98, 1.01)))
+    shift = shift_of([a, *repeats], 0.95)
+    assert shift.campaigns == 4 and 5 < shift.percent < 15
+    for factor, words in ((1.08, {CANNOT_TELL}), (1.3, {FASTER})):
+        b = runs_of(study, "b", factor=factor, seed=2)
+        assert set(compare(a, b).frame["verdict"]) == {FASTER}
+        found = compare(a, b, shift=shift)
+        assert set(found.frame["verdict"]) == words and found.between
+        assert found.frame["ranked"].all() == (words == {FASTER})
+        open_ = found.frame["reason"].str.contains("a shift between campaigns of up to")
+        assert open_.all() == (words == {CANNOT_TELL})
+    assert not compare(a, a.assign(tuning="other"), by="tuning").between
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_two_campaigns_do_not_estimate_a_shift(study, others):
+    with pytest.raises(BadInput) as refused:
+        shift_of([runs_of(study, f"a{n}") for n in range(1 + others)], 0.95)
+    assert refused.value.code == "E-ANALYSIS-044"
 
 
 # Conditions of --fail-if: parsed strictly, and met by whole intervals.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 import synthetic
@@ -111,3 +112,33 @@ def test_the_forest_plot_has_every_cell_and_takes_axes(places):
     assert Comparison(found).plot(ax=ax) is ax and len(ax.get_yticklabels()) == 2
     (chart,) = comparison_charts(found.compared).charts
     assert "64 streams: -30" in chart.alt and "slower" in chart.alt and "the same" in chart.alt
+
+
+def test_two_campaigns_say_so_and_which_shift_repeats_of_a_rule_out(places, tmp_path):
+    """A cell that is 30 % slower is decided, one within the shift of the repeats is not."""
+    done = ran(*places)
+    assert "Between campaigns, B against A" in done.stdout
+    assert "slower between campaigns" in done.stdout
+    assert "No shift from one to the other can be ruled out" in done.stdout
+    a, b = places
+    repeats = [again(a, tmp_path / str(factor), factor) for factor in (1.04, 0.97)]
+    options = [word for place in repeats for word in ("--repeat", place)]
+    done = ran(a, b, *options, "--format", "json")
+    found = json.loads(done.stdout)
+    assert found["settings"]["between_campaigns"] and found["settings"]["shift_campaigns"] == 3
+    assert 10 < found["settings"]["shift_percent"] < 30
+    assert "3 campaigns under the conditions of A" in ran(a, b, *options).stdout
+    assert ran(a, b, "--repeat", repeats[0]).exit_code == 2
+    assert ran(a, "--by", "streams=1,64", *options).exit_code == 2
+
+
+def again(place, directory, factor):
+    """The same study measured once more, with all goodputs shifted."""
+    study = studies.load(place + "/study.yml")
+
+    def shifted(row):
+        row["goodput_MBps"] *= factor
+
+    synthetic.store_of(directory, study, synthetic.runs_of(study, noise=0.002, change=shifted))
+    (directory / "study.yml").write_text((Path(place) / "study.yml").read_text())
+    return str(directory)

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, compare_pairs
+from netlab.analysis.cells import CELL_KEYS
+from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, compare_pairs, shift_of
 
 FAMILIES, CELLS = 200, 12
 EVERY_OTHER = np.where(np.arange(CELLS) % 2, 1.3, 1.0)
@@ -82,3 +83,26 @@ def test_steps_beside_true_differences_have_few_false_ones_and_find_more(heavy):
         by_interval += int(((frame["low"] > 1) & differs).sum())
     assert wrong / FAMILIES <= bound(0.05)
     assert found > by_interval
+
+
+def shifted(rng, shift):
+    """A campaign of twelve rounds of one cell, as runs."""
+    logs = shift * rng.standard_normal() + 0.02 * rng.standard_normal(12)
+    row = dict.fromkeys((*CELL_KEYS, "path", "sender", "direction"), "x") | {"flags": ""}
+    runs = pd.DataFrame([row] * 12)
+    return runs.assign(goodput_MBps=100 * np.exp(logs), round=np.arange(12) + 1)
+
+
+def test_a_shift_between_campaigns_makes_false_verdicts_which_repeats_of_it_prevent():
+    """Campaigns shift by 2 % (standard deviation), their rounds scatter by as much."""
+    rng, alone, repeated, count = np.random.default_rng(3), 0, 0, 400
+    for _ in range(count):
+        a, b, *repeats = (shifted(rng, 0.02) for _ in range(6))
+        goodputs = [side["goodput_MBps"].set_axis([f"{n}@{r}" for r in side["round"]])
+                    for n, side in enumerate((a, b))]  # fmt: skip
+        (row,) = compare_pairs([tuple(goodputs)])
+        decided = row["verdict"] in (FASTER, SLOWER)
+        alone += decided
+        repeated += decided and not shift_of([a, *repeats], 0.95).explains(row["ratio"])
+    assert alone / count > 0.2
+    assert repeated / count <= bound(0.05)
