@@ -137,10 +137,10 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
         softirq = f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
         return busy if math.isnan(seen.softirq_percent) else busy + softirq
     asked = verdict == ASKED
-    if verdict == "send buffer" or (asked and seen.sndbuf_limited_share >= LIMITED_SHARE):
+    if (verdict == "send buffer" or asked) and seen.sndbuf_limited_share >= LIMITED_SHARE:
         share = 100 * seen.sndbuf_limited_share
         return f"the send buffer was the limit in {share:.0f} % of the busy time"
-    if verdict == "window" or asked:
+    if verdict in ("window", "send buffer") or asked:
         if seen.rwnd_limited_share >= LIMITED_SHARE:
             share = 100 * seen.rwnd_limited_share
             return f"the receiver's was the limit in {share:.0f} % of the busy time"
@@ -152,6 +152,9 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
         drops = "an unknown number of" if math.isnan(seen.drops) else f"{seen.drops:.0f}"
         lost = f"{100 * seen.lost_share:.2g} % of the segments were retransmitted"
         return f"{lost}, {drops} packets dropped on the hosts"
+    if verdict == "foreign CPU":
+        others = f"{100 * seen.foreign_share:.0f} % of the busy time was other programs'"
+        return f"one core was {seen.busiest_core_percent:.0f} % busy, and {others}"
     if pd.isna(row.get("goodput_MBps")):
         return "the run has no goodput"
     reached = f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"

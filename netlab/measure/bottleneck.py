@@ -5,14 +5,16 @@ The rules apply in a fixed order; the first one that holds decides:
 1. ``bus`` or ``link``: goodput equals the payload that the slower of them carries. A full pipe
    also drops packets and fills windows, so this rule comes first.
 2. ``pacing``: goodput equals the configured pacing rate of the senders.
-3. ``CPU``: one core was busy all the time. This precedes the window rule: a receiver out of CPU
-   reads late and closes its window, and queues in front of a busy core stretch the RTT from which
-   the window bound is computed.
+3. ``CPU``: one core was busy all the time, with the run's own work. This precedes the window rule:
+   a receiver out of CPU reads late and closes its window, and queues in front of a busy core
+   stretch the RTT from which the window bound is computed.
 4. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
-   (goodput times RTT, Little's law) fill the socket buffers. Where the study asked for that
+   (goodput times RTT, Little's law) fill the smaller socket buffer. Where the study asked for that
    buffer and the kernel granted it, the verdict is ``window, asked for by the study``.
-5. ``loss``: segments were retransmitted, or datagrams lost, and no rule above explains the rate.
-6. ``unknown``: none of these, or the fields are missing.
+5. ``loss``: segments were retransmitted as often as the window law needs for this rate, or
+   datagrams lost, and no rule above explains the rate.
+6. ``foreign CPU``: one core was busy all the time, mostly with other programs.
+7. ``unknown``: none of these, or the fields are missing.
 """
 
 from __future__ import annotations
@@ -25,7 +27,12 @@ from netlab.study.groups import sends_datagrams
 from netlab.units import HEADERS_B, datagram_share, payload_share
 
 ASKED = "window, asked for by the study"
-VERDICTS = ("bus", "link", "pacing", "window", ASKED, "send buffer", "CPU", "loss", "unknown")
+VERDICTS = (
+    *("bus", "link", "pacing", "window", ASKED, "send buffer", "CPU", "loss", "foreign CPU"),
+    "unknown",
+)
+
+ENDS = ("sender", "receiver")
 
 NEAR_CEILING = 0.95
 """Share of the payload that the ceiling carries. A token bucket that refills in ticks and the ramp
@@ -50,9 +57,15 @@ QUEUEING_RATIO = 3.0
 """Smoothed over least RTT. Below it the RTT is the path's, with its interrupt deferral; above it
 packets queue somewhere, and a full window only means that the queue is fed."""
 
+FOREIGN_SHARE = 0.5
+"""Share of a machine's busy time from which other programs, and not the run, filled a core."""
+
 LOST_SHARE = 1e-3
-"""Share of the segments. Less loss hardly slows a short path: at 1e-3 the square-root law allows a
-window of about 40 segments, which fills 10 Gb/s at 9000 B and an RTT of 0.25 ms."""
+"""Share of the segments that always counts as loss; less does by the window law."""
+
+LAW_SEGMENTS, LAW_MARGIN = math.sqrt(1.5), 0.5
+"""Mean window at a loss share p: sqrt(1.5 / p) segments (Mathis et al., 1997). Loss explains a rate
+of half of that window and more: losses in bursts cost less, timeouts more than single ones."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +79,15 @@ class Evidence:
     pacing_share: float
     window_bound_MBps: float
     window_fill: float
+    sender_smaller: bool
     rtt_ratio: float
     lost_share: float
     rwnd_limited_share: float
     sndbuf_limited_share: float
+    law_share: float
+    """Least loss that explains the rate by the window law; NaN of datagrams."""
     busiest_core_percent: float
+    foreign_share: float
     softirq_percent: float
     drops: float
 
@@ -113,7 +130,11 @@ def evidence(row: Mapping) -> Evidence:
     bound = buffer_B / rtt_s * streams / 1e6 if rtt_s > 0 else math.nan
     pacing = _number(row, "pacing_MBps")
     least_us, sent_B = _number(row, "min_rtt_us"), _number(row, "sent_B")
-    softirq = (_number(row, f"{end}_softirq_percent") for end in ("sender", "receiver"))
+    window = goodput * 1e6 * rtt_s / (streams * mss_B) if streams * mss_B > 0 else math.nan
+    law = (LAW_MARGIN * LAW_SEGMENTS / window) ** 2 if window > 0 and not of_udp else math.nan
+    cpu_percent = _of_known(max, *(_number(row, f"{end}_cpu_percent") for end in ENDS))
+    foreign = _number(row, "foreign_cpu_percent")
+    softirq = (_number(row, f"{end}_softirq_percent") for end in ENDS)
     return Evidence(
         payload_ceiling_MBps=payload,
         ceiling_kind=kind,
@@ -122,30 +143,38 @@ def evidence(row: Mapping) -> Evidence:
         pacing_share=goodput / pacing if pacing > 0 else math.nan,
         window_bound_MBps=bound,
         window_fill=goodput / bound if bound > 0 else math.nan,
+        sender_smaller=_number(row, "sndbuf_B") < _number(row, "rcvbuf_B"),
         rtt_ratio=rtt_s * 1e6 / least_us if least_us > 0 else math.nan,
         lost_share=_number(row, "lost_percent") / 100
         if of_udp
         else (_number(row, "retransmits") * mss_B / sent_B if sent_B > 0 else math.nan),
         rwnd_limited_share=_number(row, "rwnd_limited_share"),
         sndbuf_limited_share=_number(row, "sndbuf_limited_share"),
+        law_share=law,
         busiest_core_percent=_number(row, "busiest_core_percent"),
+        foreign_share=foreign / cpu_percent if cpu_percent > 0 else math.nan,
         softirq_percent=_of_known(max, *softirq),
         drops=_number(row, "interface_drops") + _number(row, "softnet_drops"),
     )
 
 
 def _verdict(seen: Evidence, goodput: float) -> str:
-    full = seen.window_fill >= WINDOW_FULL
+    full, busy = seen.window_fill >= WINDOW_FULL, seen.busiest_core_percent >= BUSY_CORE_PERCENT
+    foreign = busy and seen.foreign_share >= FOREIGN_SHARE
+    # min() takes the first of two values if the second one is NaN
+    lost = seen.lost_share >= min(LOST_SHARE, seen.law_share)
+    buffer = "send buffer" if seen.sender_smaller else "window"
     rules = (
         ("unknown", math.isnan(goodput)),
         (seen.ceiling_kind, seen.ceiling_share >= NEAR_CEILING),
         ("pacing", seen.pacing_share >= NEAR_PACING),
-        ("CPU", seen.busiest_core_percent >= BUSY_CORE_PERCENT),
+        ("CPU", busy and not foreign),
         ("send buffer", seen.sndbuf_limited_share >= LIMITED_SHARE),
         ("window", seen.rwnd_limited_share >= LIMITED_SHARE),
-        ("window", full and not seen.rtt_ratio > QUEUEING_RATIO),
-        ("loss", seen.lost_share >= LOST_SHARE),
-        ("window", full),
+        (buffer, full and not seen.rtt_ratio > QUEUEING_RATIO),
+        ("loss", lost),
+        (buffer, full),
+        ("foreign CPU", foreign),
     )
     return next((verdict for verdict, holds in rules if holds), "unknown")
 

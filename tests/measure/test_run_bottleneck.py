@@ -27,6 +27,11 @@ def ways(forward_MBps: float, reverse_MBps: float, **fields) -> dict:
     return {"direction": "<->", "goodput_MBps": total_MBps, **each, **fields}
 
 
+LONG = {
+    **{"rtt_us": 20_000.0, "min_rtt_us": 20_000.0, "mtu_B": 1500, "mss_B": 1448.0},
+    **{"sent_B": 29_000_000, "retransmits": 10, "sndbuf_B": 16e6, "rcvbuf_B": 16e6},
+}
+OF_BOTH = {"sender_cpu_percent": 60.0, "receiver_cpu_percent": 60.0}
 OWN_EACH_WAY = {"bus_MBps": 4256.0, "bus_shared": False}
 ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
 
@@ -45,6 +50,17 @@ ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
         # a full window before a queue does not hide loss
         ("window", QUEUED),
         ("loss", QUEUED | {"retransmits": 200}),
+        # loss that the window law needs for the rate: 0.05 %, 20 ms, 1448 B allow 4 MB/s
+        ("loss", LONG | {"goodput_MBps": 4.0}),
+        ("unknown", LONG | {"goodput_MBps": 1.0}),
+        ("unknown", LONG | {"goodput_MBps": 4.0, "retransmits": 0}),
+        ("loss", LONG | {"goodput_MBps": 16.0, "streams": 4}),
+        # the smaller buffer, where the kernel did not count the time
+        ("send buffer", {"sndbuf_B": 80_000.0}),
+        # other programs that fill a core are not the run's own work
+        ("CPU", {"busiest_core_percent": 99.0, "foreign_cpu_percent": 10.0} | OF_BOTH),
+        ("foreign CPU", {"busiest_core_percent": 99.0, "foreign_cpu_percent": 40.0} | OF_BOTH),
+        ("window", QUEUED | {"busiest_core_percent": 99.0, "foreign_cpu_percent": 40.0} | OF_BOTH),
         # a shared bus is full by the sum of both directions, a full-duplex one by the busier
         ("bus", ways(1060.0, 1045.0)),
         ("bus", ways(2100.0, 900.0, **OWN_EACH_WAY)),
