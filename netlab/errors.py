@@ -153,6 +153,10 @@ class HostError(NetlabError):
         super().__init__(text, code=code)
 
 
+class PathLost(NetlabError):
+    """A visit ended by an error of one of its hosts; other paths can go on."""
+
+
 class Unsupported(NetlabError):
     """This machine, kernel or device lacks a feature that was requested."""
 

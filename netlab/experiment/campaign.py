@@ -23,7 +23,7 @@ import pandas as pd
 import netlab
 from netlab import core
 from netlab.analysis.cells import valid
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, PathLost
 from netlab.experiment.adaptive import Look, disturbed, failed, held_up, look, next_lot
 from netlab.experiment.conditions import conditions_of
 from netlab.experiment.endpoint import host_facts, study_lab
@@ -321,6 +321,7 @@ class Rounds(ABC):
         self.looks: list[Look] = []
         self.visits = self.measured = self.planned = 0
         self.begun: set[str] = set()
+        self.lost: dict[str, PathLost] = {}  # links whose hosts failed: their other visits are left
         self.tried: Counter[str] = Counter()
         self.retrying = True
         self.out_of_time = False
@@ -354,6 +355,7 @@ class Rounds(ABC):
             if not self.looks[-1].going:
                 break
         self.watcher.end()
+        self._raise_lost()
         campaign = self.record.log.campaign
         for other in left_out(self.record.store, campaign):
             if other.campaign == campaign:
@@ -386,10 +388,17 @@ class Rounds(ABC):
         for todo in self._todo(((visit,),)):
             self._visit(todo)
         self._again(((visit,),))
+        self._raise_lost()
+
+    def _raise_lost(self) -> None:
+        for error in self.lost.values():
+            raise error
 
     def _round(self, planned: Sequence[Visit], *, bounded: bool) -> None:
         """Make a round, while the budget lasts if it is bounded."""
         for visit in self._todo((planned,)):
+            if visit.link in self.lost:
+                continue
             if bounded and self.clock() > self.until:
                 self.out_of_time = True
                 return
@@ -408,13 +417,14 @@ class Rounds(ABC):
             runs = self.record.store.runs()
             chosen = next_lot(runs, planned, self.tried, self.study, self.going)
             visits = (visit.only(chosen) for visit in chain.from_iterable(planned))
-            lot = [visit for visit in visits if visit.runs]
+            lot = [visit for visit in visits if visit.runs and visit.link not in self.lost]
             if not lot:
                 return
             self.tried.update(chosen)
             self.watcher.again(len(chosen), len(lot))
             for visit in lot:
-                self._visit(visit, waits=visit is lot[0])
+                if visit.link not in self.lost:
+                    self._visit(visit, waits=visit is lot[0])
             runs = self.record.store.runs()
             of_lot = runs[runs["run_id"].isin(chosen)]
             self.retrying = (disturbed(of_lot) | held_up(of_lot)).mean() < before
@@ -424,6 +434,8 @@ class Rounds(ABC):
         kept = self.record.kept
         todo = []
         for visit in chain.from_iterable(planned):
+            if visit.link in self.lost:
+                continue
             left = [run for run in visit.runs if run.run_id not in kept]
             wanted = {r.run_id for r in left if self.going is None or r.cell_id in self.going}
             if wanted:
@@ -433,8 +445,16 @@ class Rounds(ABC):
     def _visit(self, visit: Visit, *, waits: bool = False) -> None:
         """Make a visit, after a wait for quiet of what is left of it."""
         self.watcher.visit(visit)
-        self.make_visit(visit, max(self.study.noise.wait - self.waited_s, 0.0) if waits else 0.0)
-        self.visits += 1
+        wait_s = max(self.study.noise.wait - self.waited_s, 0.0) if waits else 0.0
+        try:
+            self.make_visit(visit, wait_s)
+        except PathLost as error:
+            self.lost[visit.link] = error
+            if self.lost.keys() >= {one.link for one in chain.from_iterable(self.rounds)}:
+                raise
+            self.watcher.note(f"{error}; the visits of the other paths go on")
+        else:
+            self.visits += 1
 
     @abstractmethod
     def make_visit(self, visit: Visit, wait_s: float) -> None:

@@ -16,7 +16,7 @@ from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, PathLost
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.parameters import assigned, check_known
 from netlab.notebooks.progress import MIME, SilenceWatch, SilentNotebook
@@ -46,6 +46,10 @@ def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str,
             raise BadInput("is not a parameter name", **at, code="E-NOTEBOOKS-010")
         check_known(name, names, str(notebook))
     return dict(parameters)
+
+
+RAISED = {"BadInput": BadInput, "HostError": PathLost, "TuningError": PathLost}
+"""Errors of a cell, by the names of their classes."""
 
 
 def execute(
@@ -89,7 +93,7 @@ def execute(
         failed = output.with_name(f"{output.stem}.failed.ipynb")
         os.replace(partial, failed)
         _refuse_silence(watch, notebook, output)
-        kind = BadInput if error.ename == "BadInput" else NetlabError
+        kind = RAISED.get(error.ename, NetlabError)
         message = error.evalue if kind is BadInput else f"{error.ename}: {error.evalue}"
         raise kind(f"{message} (notebook {notebook.name}, saved as {failed})") from None
     except OSError as error:

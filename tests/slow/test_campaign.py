@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from refusals import refused
 
 from netlab.analysis.measured import load_measured
 from netlab.cli.studies import summary
-from netlab.errors import BadInput
+from netlab.errors import BadInput, PathLost
 from netlab.experiment.campaign import (
     Campaign,
     NotebookRounds,
@@ -199,6 +200,38 @@ def test_disturbed_runs_of_a_visit_made_alone_are_measured_again(tmp_path, file)
     alone.flags = ("interference", "")
     alone.measure_one(visits(record.study)[0])
     assert alone.visits == 2 and set(record.store.runs()["flags"]) == {""}
+
+
+class LosingRounds(Rounds):
+    """Rounds in which the hosts of some links fail."""
+
+    def __init__(self, record, fails):
+        super().__init__(record, Watcher())
+        self.fails, self.made = fails, []
+
+    def make_visit(self, visit, wait_s):
+        self.made.append(visit.link)
+        if visit.link in self.fails:
+            raise PathLost(f"HostError: {visit.link}: sent an answer that breaks its protocol")
+        measure(self.record, only={run.run_id for run in visit.runs}, facts=self.record_facts)
+
+
+def test_a_host_that_fails_ends_the_visits_of_its_path_and_no_others(tmp_path):
+    study = synthetic.openlab()
+    names = [*study.links]
+    facts = {link: {end.host: FOUND for end in study.path(link).ends} for link in study.links}
+    made = LosingRounds(open_at(tmp_path / "r", study, facts=facts), names[:1])
+    made.record_facts = facts
+    with pytest.raises(PathLost, match=f"^HostError: {names[0]}: "):
+        made.measure()
+    count = Counter(made.made)
+    assert len(names) > 1 and count[names[0]] == 1
+    planned = Counter(visit.link for visit in visits(study))
+    assert all(count[name] == planned[name] > 1 for name in names[1:])
+    ended = LosingRounds(open_at(tmp_path / "s", study, facts=facts), names)
+    with pytest.raises(PathLost):
+        ended.measure()
+    assert sorted(ended.made) == sorted(names)
 
 
 def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):

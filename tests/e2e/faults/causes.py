@@ -353,6 +353,13 @@ def sudo_expires(site: Site) -> Result:
     return result
 
 
+LIE = """case $SSH_ORIGINAL_COMMAND in
+*gensink*agent*)
+  sh -c "$SSH_ORIGINAL_COMMAND" | sed -u 's/"total_bytes":[0-9]*/&000000000000000/'
+  exit ;;
+esac"""
+"""The agent of a host reports more bytes than any column can have."""
+
 FAULTS: dict[str, Callable[[Site], Result]] = {
     # the long ones, which wait, are spread over the first half, so that others use the CPUs
     "the agent is stopped for 35 s": lambda site: stopped(site, "agent"),
@@ -362,6 +369,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "both hosts are unreachable": lambda site: unreachable(site, "a", "b"),
     "the host key is unknown": unknown_key,
     "the user has no SSH key": no_key,
+    "the agent's answer has a number beyond 64 bits": lambda site: wrapped(site, LIE),
     "the SSH agent is locked during a run, and a login follows": agent_locked,
     "an address moves to another interface during a run": address_moved,
     "sudo asks for a password in the second visit": sudo_expires,
