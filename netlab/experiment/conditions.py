@@ -87,7 +87,7 @@ def _known(study: Study, visit: Visit, measurer: Measurer) -> dict:
 
 def _settings_left(study: Study, visit: Visit, host: str, facts: dict) -> dict:
     """Settings found on a host that the tuning of a visit leaves as they are."""
-    sets = study.tuning_profile(host, visit.tuning).surely_sets()
+    sets = study.tuning_profile(host, visit.tuning).surely_sets() - set(facts.get("fixed", ()))
     found = {"mtu_B": facts.get("mtu_B"), **facts.get("found", {})}
     of_mtu = {"mtu", "mtu_B"} if visit.mtu_B is not None else set()
     return {label: value for label, value in found.items() if label not in sets | of_mtu}

@@ -32,7 +32,7 @@ from netlab.study import Group, Study
 from netlab.study.factors import path_of_link
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
-from netlab.tuning.session import AFTERWARDS, TuningSession, reading, values_read
+from netlab.tuning.session import AFTERWARDS, TuningSession, reading, settings_read
 
 # The hosts of a study, over SSH or in a lab, and their addresses on a path.
 
@@ -370,7 +370,8 @@ def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dic
     """Facts of a host at an end of a path.
 
     Under ``generators`` the version of each that the path's runs need, None without it; under
-    ``found`` the settings found: those that netlab or a tuning of the study records.
+    ``found`` the settings found: those that netlab or a tuning of the study records; under
+    ``fixed`` the names of those that no tuning can change there.
     """
     records = study.settings_read(host.name)
     facts = host.facts(card)
@@ -382,10 +383,12 @@ def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dic
         facts = host.facts(card)
     named = str(facts["interface"])
     printed = host.run(reading(binary, records, named)).stdout
+    found = settings_read(printed, records, named, host=host.name)
     return {
         **facts,
         "generators": versions(host, study.generators(path)),
-        "found": values_read(printed, records, named, host=host.name),
+        "found": found.values,
+        "fixed": list(found.fixed),
     }
 
 

@@ -88,6 +88,14 @@ def _resolved(resolve: ResolveKnob | None, knob: Knob) -> tuple[Knob, str | None
     return knob.model_copy(update={"value": str(answer["value"]), "note": note}), None
 
 
+def may_change(answer: Mapping[str, Any]) -> bool:
+    """True if a host can change a setting that was read.
+
+    Missing rights are not a property of the host: setting the knob is refused later, an error.
+    """
+    return bool(answer["writable"]) or str(answer["reason"] or "").startswith(_NO_PRIVILEGE)
+
+
 def _change(
     read: ReadKnob, resolve: ResolveKnob | None, knob: Knob, interface: str, parameter: str | None
 ) -> Change:
@@ -95,8 +103,7 @@ def _change(
     old, why = answer["value"], str(answer["reason"] or "")
     if why.startswith(NO_INTERFACE):
         raise TuningError(f"{interface} {knob.label}: {why}", code="E-TUNING-004")
-    # Missing rights are not a property of the host: setting the knob is refused later, an error.
-    allowed = answer["writable"] or why.startswith(_NO_PRIVILEGE)
+    allowed = may_change(answer)
     reached = False
     if answer["supported"]:
         knob, lacking = _resolved(resolve, knob)

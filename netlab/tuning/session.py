@@ -20,6 +20,7 @@ from netlab.tuning.plan import (
     NO_INTERFACE,
     Change,
     make_plan,
+    may_change,
     one_answer,
     value_text,
     wanted,
@@ -198,22 +199,33 @@ def reading(binary: str, settings: Iterable[HostSetting], interface: str) -> tup
     return ("sh", "-c", 'printf "%s\\n" "$@" | "$0" tune', binary, *lines)
 
 
-def values_read(
+@dataclass(frozen=True)
+class SettingsRead:
+    """Values of settings by label, without those that a host lacks."""
+
+    values: dict[str, str]
+    fixed: tuple[str, ...]
+    """Labels of those that no tuning can change there, such as below a read-only mount."""
+
+
+def settings_read(
     printed: str, settings: Iterable[HostSetting], interface: str, *, host: str = ""
-) -> dict[str, str]:
-    """Values by label from what :func:`reading` printed; without settings that a host lacks."""
+) -> SettingsRead:
+    """Settings of a host from what :func:`reading` printed."""
     requests = Requests(_Printed(printed))
-    values = {}
+    values, fixed = {}, []
     try:
         requests.ready()
         for setting in settings:
             answer = _read(requests, setting, interface)
             if answer["supported"] and answer["value"] is not None:
                 values[setting.label] = answer["value"]
+                if not may_change(answer):
+                    fixed.append(setting.label)
     except TuningError as error:
         message = f"{host}: its settings cannot be read: {error}"
         raise TuningError(message, code="E-TUNING-020") from error
-    return values
+    return SettingsRead(values, tuple(fixed))
 
 
 class _Printed:

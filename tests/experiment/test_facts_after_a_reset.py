@@ -48,7 +48,7 @@ class ResettingHost:
         value = {"net.ipv4.tcp_congestion_control": "bbr", "tso": "on"}.get(asked.get("name", ""))
         knob = {"event": "value", "knob": "mtu", "name": None, "interface": "data0"}
         found = {"value": value, "supported": value is not None, "reason": None}
-        return {**knob, "writable": True, **found}
+        return {**knob, "writable": asked.get("name") != "tso", **found}
 
 
 def facts_of(host: ResettingHost) -> dict:
@@ -69,8 +69,9 @@ def test_a_link_that_stays_down_is_left_to_the_check_of_the_path():
 
 def test_the_settings_found_are_read_for_a_tuning_that_sets_the_mtu():
     """Those of the card, too, which no file has."""
-    found = facts_of(ResettingHost())["found"]
-    assert found == {"net.ipv4.tcp_congestion_control": "bbr", "feature tso": "on"}
+    facts = facts_of(ResettingHost())
+    assert facts["found"] == {"net.ipv4.tcp_congestion_control": "bbr", "feature tso": "on"}
+    assert facts["fixed"] == ["feature tso"]
 
 
 @pytest.mark.parametrize("printed", ["", '{"event": "ready"}', '{"event": "ready"}\nno', "[]"])

@@ -100,6 +100,18 @@ def test_a_setting_that_a_tuning_leaves_is_a_condition(tmp_path, tuning, counts)
     assert next_day.anew == ("" if counts else "congestion control reno, now bbr")
 
 
+def test_a_setting_that_a_tuning_cannot_change_there_is_a_condition(tmp_path):
+    """In a container with /proc/sys mounted read-only, the default of the host stays in force."""
+    study = campaigns.study(tunings=[SETS_IT])
+    reno, bbr = campaigns.facts("reno"), campaigns.facts("bbr")
+    for host in (
+        host for facts in (reno, bbr) for ends in facts.values() for host in ends.values()
+    ):
+        host["fixed"] = ["net.ipv4.tcp_congestion_control"]
+    campaigns.write(opened(tmp_path, reno, study=study), reno)
+    assert opened(tmp_path, bbr, minutes=1, study=study).kept == frozenset()
+
+
 def test_remarks_of_a_tuning_are_not_conditions(tmp_path):
     facts = campaigns.facts()
     plain = {"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": 1}

@@ -6,7 +6,7 @@ import subprocess
 
 from netlab import core
 from netlab.tuning.knobs import HostSetting
-from netlab.tuning.session import reading, values_read
+from netlab.tuning.session import reading, settings_read
 
 SETTINGS = (
     HostSetting(kind="mtu"),
@@ -24,7 +24,7 @@ def printed(settings, interface: str) -> str:
 
 
 def test_settings_are_read_and_missing_ones_are_left_out():
-    found = values_read(printed(SETTINGS, "lo"), SETTINGS, "lo")
+    found = settings_read(printed(SETTINGS, "lo"), SETTINGS, "lo").values
     assert set(found) == {"mtu", "txqueuelen", "net.ipv4.tcp_rmem", "defer gro_flush_timeout"}
     with open("/sys/class/net/lo/mtu") as file:
         assert found["mtu"] == file.read().strip()
@@ -39,4 +39,4 @@ def test_an_interface_name_never_reaches_the_shell_as_code(tmp_path):
 
 
 def test_no_settings_are_an_empty_answer():
-    assert values_read(printed((), "lo"), (), "lo") == {}
+    assert settings_read(printed((), "lo"), (), "lo").values == {}

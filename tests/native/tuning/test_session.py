@@ -19,7 +19,7 @@ from netlab.tuning.session import (
     TuningSession,
     reading,
     request_line,
-    values_read,
+    settings_read,
 )
 from tests.tuning.test_profiles import OPENLAB
 
@@ -273,7 +273,7 @@ def test_settings_are_read_at_once_without_a_session(namespace):
     """As a session reads them one by one, those of the card included."""
     records = load_profile("as-found").records
     argv = reading(str(core.gensink_path()), records, "v0")
-    values = values_read(namespace.sh(shlex.join(argv)), records, "v0")
+    values = settings_read(namespace.sh(shlex.join(argv)), records, "v0").values
     with session(ungreeted(namespace), "as-found", None) as found:
         assert values == {
             HostSetting(kind=one["knob"], name=one["name"]).label: one["value"]
