@@ -25,7 +25,7 @@ from netlab.analysis.effects import (
     without_rounds,
 )
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
-from netlab.analysis.longpath import on_long_path
+from netlab.analysis.longpath import is_slac
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines
@@ -119,7 +119,7 @@ def _where(m: Measured, cell: pd.Series) -> str:
 
 
 def _goodput(m: Measured, cell: pd.Series) -> str:
-    factor, unit = (8.0, "Mb/s") if on_long_path(m) else (1.0, "MB/s")
+    factor, unit = (8.0, "Mb/s") if is_slac(m) else (1.0, "MB/s")
     ends = (factor * end for end in (cell.goodput_MBps, cell.low_MBps, cell.high_MBps))
     value = f"{printed.with_interval(*ends)} {unit}"
     if math.isnan(cell.percent_of_bus):

@@ -21,7 +21,7 @@ import jinja2
 from markupsafe import Markup
 
 from netlab import __version__
-from netlab.analysis.longpath import on_long_path, samples_of
+from netlab.analysis.longpath import is_slac, samples_of
 from netlab.analysis.measured import Measured, cell_table
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
@@ -399,9 +399,7 @@ def _chapters(m: Measured, site: Path) -> list[tuple[str, Sequence[object]]]:
         each = ((stem, _figures(site, stem)) for stem in stems)
         return [(TITLES[stem], figures) for stem, figures in each if figures]
 
-    measured = (
-        longpath.opening(samples_of(m)) if on_long_path(m) else tables.stack(m, "both").tables
-    )
+    measured = longpath.opening(samples_of(m)) if is_slac(m) else tables.stack(m, "both").tables
     disturbing = (
         *(tables.flagged, tables.noise, tables.counters, tables.queues),
         *(tables.unsupported, tables.missing),

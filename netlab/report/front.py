@@ -15,7 +15,7 @@ from netlab.analysis.answers import Agreement, best, headline, step_effects, til
 from netlab.analysis.cells import LATENCY
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
-from netlab.analysis.longpath import LongPath, on_long_path, samples_of
+from netlab.analysis.longpath import LongPath, is_slac, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import counted
@@ -66,7 +66,7 @@ def answer(m: Measured) -> Answer:
 
 def picture(m: Measured) -> Chart | Gallery:
     """The whole study on one scale; of further factors a part, of a long path every run."""
-    if on_long_path(m):
+    if is_slac(m):
         return longpath_charts.opening(samples_of(m))
     if has_factors(m):
         return factor_charts(m, most=1)

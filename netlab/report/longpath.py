@@ -8,7 +8,7 @@ import pandas as pd
 
 from netlab import published
 from netlab.analysis.longpath import LongPath, factors, single_changes, stack_name
-from netlab.analysis.printed import MISSING
+from netlab.analysis.printed import MISSING, number
 from netlab.congestion import bdp_B
 from netlab.files.tables import Preformatted, Sentence, Table, table_or
 from netlab.files.writing import parse_json
@@ -33,14 +33,18 @@ def form(lp: LongPath) -> Sentence:
 
 
 def _mean(row: dict) -> str:
-    return _number(row["mean_Mbps"])
+    return number(row["mean_Mbps"])
 
 
 def _within(centre: float, half: float, digits: int) -> str:
     """Interval within one run, without a ±: another run may lie far outside of it."""
-    if math.isnan(half):
+    if math.isnan(centre) or math.isnan(half):
         return MISSING
     return f"{centre - half:.{digits}f} to {centre + half:.{digits}f}"
+
+
+def _percent(share: float) -> str:
+    return MISSING if math.isnan(share) else f"{100 * share:.1f} %"
 
 
 def _number(value: float, digits: int = 0) -> str:
@@ -88,7 +92,7 @@ def stacks(lp: LongPath) -> Table:
             "MTU, B": row["mtu_B"],
             "Mb/s": _mean(row),
             "within the run, Mb/s": _within(row["mean_Mbps"], row["half_width_Mbps"], 1),
-            "of the path": f"{100 * row['mean_Mbps'] / lp.payload_limit_Mbps(row):.1f} %",
+            "of the path": _percent(row["mean_Mbps"] / lp.payload_limit_Mbps(row)),
             "slow start, s": _number(row["slow_start_s"], 1),
             "ended by": row["ended_by"],
             "retransmits": _number(row["retransmits"]),
@@ -213,13 +217,13 @@ def recoveries(lp: LongPath, part: str) -> Table | Sentence:
 
 
 def fairness(lp: LongPath, part: str) -> Table | Sentence:
-    """Two flows: goodput of each, and Jain's index."""
+    """Several flows: goodput of each, and Jain's index."""
     runs = lp.part(part)[["run_id", "label", "retransmits", "flags"]].merge(lp.fairness)
     rows = [
         {
             "flows": row["label"].removesuffix(" (scaled down)"),
             "Mb/s": ", ".join(
-                f"{name} {rate:.0f}"
+                f"{name} {number(rate)}"
                 for name, rate in zip(row["flows"], row["flows_Mbps"], strict=True)
             ),
             "Jain's index over time": f"{row['jain']:.3f}",
@@ -230,8 +234,8 @@ def fairness(lp: LongPath, part: str) -> Table | Sentence:
         }
         for row in runs.to_dict("records")
     ]
-    note = "1: equal shares; 0.5: one of the two has everything. In the measured window."
-    return table_or("Only the whole study has these runs.", rows, "Two flows", note=note)
+    note = "1: equal shares; 1/n: one of n flows has everything. In the measured window."
+    return table_or("Only the whole study has these runs.", rows, "Shares of the flows", note=note)
 
 
 def transfer(lp: LongPath) -> Sentence:

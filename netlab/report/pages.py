@@ -27,7 +27,7 @@ from netlab.analysis.cells import (
     with_percentiles,
 )
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
-from netlab.analysis.longpath import on_long_path, samples_of
+from netlab.analysis.longpath import is_slac, samples_of
 from netlab.analysis.measured import Measured, trend
 from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import comparable
@@ -67,7 +67,7 @@ def view_pages(m: Measured) -> list[Page]:
     # These charts have a mark a tuning, MTU and stream count; further factors have a page.
     plain = not has_factors(m)
     made = []
-    if plain and not on_long_path(m):
+    if plain and not is_slac(m):
         made.append(page("streams", *_groups(m, lambda g: panel(m, g))))
     known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"]
     if plain and len(known):
@@ -377,7 +377,7 @@ def measured_pages(m: Measured) -> list[Page]:
 
 def _tables(m: Measured) -> Page:
     n_missing = int((m.cells["n_valid"] == 0).sum())
-    if on_long_path(m):
+    if is_slac(m):
         note = LONG_PATH_NOTE
         sections = [Section("Goodput", tables.Tables(longpath_tables.opening(samples_of(m))))]
     elif has_factors(m):

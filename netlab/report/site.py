@@ -17,7 +17,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis.answers import several
-from netlab.analysis.longpath import on_long_path
+from netlab.analysis.longpath import is_slac
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.sides import side_of
 from netlab.analysis.then_and_now import comparable
@@ -414,7 +414,7 @@ def report_of(study: Study) -> ReportPages | None:
 
 def measured_notebooks(m: Measured) -> tuple[str, ...]:
     """Names of the notebooks that apply to a measured study."""
-    found = [LONG_PATH] if on_long_path(m) else []
+    found = [LONG_PATH] if is_slac(m) else []
     # the notebook of a long path shows its stacks, which are a factor
     if not found or m.runs.groupby("group")["streams"].nunique().max() > 1:
         found.append(FACTORS if has_factors(m) else MEASURED)

@@ -20,8 +20,8 @@ from netlab.analysis.longpath import (
     beside_law,
     carried,
     fairness,
+    is_slac,
     law_growth,
-    on_long_path,
     recoveries,
     recovery,
     samples_of,
@@ -281,10 +281,10 @@ def test_means_of_a_second_end_with_it_however_late_its_last_sample():
     assert seconds_mean(late).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
 
 
-def test_results_without_traces_are_not_a_long_path(tmp_path, lp):
+def test_the_slac_study_is_that_one_alone_and_others_have_no_traces_to_read(tmp_path, lp):
     synthetic.store_of(tmp_path / "store", synthetic.foreign(tmp_path))
     other = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
-    assert not on_long_path(other)
-    assert on_long_path(lp.measured)
+    assert not is_slac(other)
+    assert is_slac(lp.measured)
     with pytest.raises(NetlabError, match="trace: true"):
         samples_of(other)

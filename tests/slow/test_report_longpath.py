@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
 import pytest
 
+from netlab.analysis.measured import from_frames
 from netlab.charts import longpath as charts
 from netlab.report import longpath as tables
+from netlab.report.pages import measured_pages
 from netlab.report.site import FACTORS, LONG_PATH, measured_notebooks
 
 
@@ -87,6 +90,27 @@ def test_a_long_path_has_its_own_notebook_and_charts_over_streams_where_a_group_
     runs.loc[first[0], "streams"] = runs["streams"].max() + 1
     varied = replace(lp.measured, runs=runs)
     assert measured_notebooks(varied) == (LONG_PATH, FACTORS)
+
+
+def test_another_study_of_a_long_path_has_no_page_of_the_slac_study(lp):
+    mine = lp.measured.study.model_copy(update={"name": "bbr-over-180-ms", "report": None})
+    other = from_frames(mine, lp.measured.runs, lp.intervals, lp.measured.results)
+    assert LONG_PATH not in measured_notebooks(other)
+    pages = {page.file: page for page in measured_pages(other)}
+    assert "after slow start" not in pages["tables.html"].body
+    assert "The emulated paths" not in pages["tables.html"].body
+
+
+def test_small_rates_keep_their_digits_and_a_share_without_a_rate_is_missing(lp):
+    slow = replace(lp)
+    slow.__dict__["fairness"] = lp.fairness.assign(
+        flows=[["BBR", "CUBIC"]] * len(lp.fairness), flows_Mbps=[[0.43, 412.0]] * len(lp.fairness)
+    )
+    table = tables.fairness(slow, "fairness (scaled down)")
+    assert set(table.frame["Mb/s"]) == {"BBR 0.43, CUBIC 412"}
+    assert "1/n: one of n flows" in table.note
+    slow.__dict__["table"] = lp.table.assign(mean_Mbps=math.nan)
+    assert "nan" not in tables.stacks(slow).frame.to_csv()
 
 
 # Charts show and describe every run, and mark flagged ones.
