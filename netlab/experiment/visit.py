@@ -196,6 +196,8 @@ def run_visit(
             result.diffs[name] = endpoint.session.plan()
         result.unsupported += endpoint.unsupported()
         result.conflicts += endpoint.conflicts()
+    for conflict in result.conflicts:
+        note(f"{conflict['host']}: {conflict['knob']}: {conflict['reason']}")
     return result
 
 

@@ -106,6 +106,13 @@ def _unrestored(answer: dict[str, Any]) -> dict[str, Any]:
     return {"event": "reverted", **knob, "found": answer.get("found"), "reason": reason}
 
 
+def _uncompared(kind: str) -> dict[str, Any]:
+    """A part of the host that a revert could not compare, as the entry of a knob in conflict."""
+    reason = f"the {kind} were not compared with those of before: unreadable, or over 50,000"
+    knob = {"knob": "host", "name": kind, "interface": None, "status": "conflict"}
+    return {"event": "reverted", **knob, "found": None, "reason": reason}
+
+
 def request_line(verb: str, **words: str | None) -> str:
     encoded = (
         f"{key}={quote(value, safe='/._-:,+@')}"
@@ -152,7 +159,7 @@ class Requests:
             return self._until(_FINAL[verb])
 
     def _until(self, final: str) -> list[dict[str, Any]]:
-        answers = []
+        answers: Entries = []
         while True:
             try:
                 answer = self._channel.receive(self._timeout_s)
@@ -170,6 +177,7 @@ class Requests:
                 message = f"{answer.get('message')} ({answer.get('code')})"
                 raise TuneFault(message, reason=str(answer.get("code")), code="E-TUNING-017")
             unrestored = answer.get("event") == "unrestored"
+            answers += map(_uncompared, answer.get("uncompared") or ())
             answers.append(_unrestored(answer) if unrestored else answer)
             if answer.get("event") == final:
                 self._owed = None

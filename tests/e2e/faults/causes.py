@@ -353,6 +353,16 @@ def sudo_expires(site: Site) -> Result:
     return result
 
 
+def route_added(site: Site) -> Result:
+    """Another program changes the host while its tuning holds, and no knob of netlab."""
+    process = site.measure()
+    until(site.sending, 60)
+    site.ip("b", "route add 203.0.113.0/24 dev data0")
+    result = site.finished(process)
+    site.ip("b", "route del 203.0.113.0/24 dev data0")
+    return result
+
+
 LIE = """case $SSH_ORIGINAL_COMMAND in
 *gensink*agent*)
   sh -c "$SSH_ORIGINAL_COMMAND" | sed -u 's/"total_bytes":[0-9]*/&000000000000000/'
@@ -369,6 +379,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "both hosts are unreachable": lambda site: unreachable(site, "a", "b"),
     "the host key is unknown": unknown_key,
     "the user has no SSH key": no_key,
+    "another program adds a route during a run": route_added,
     "the agent's answer has a number beyond 64 bits": lambda site: wrapped(site, LIE),
     "the SSH agent is locked during a run, and a login follows": agent_locked,
     "an address moves to another interface during a run": address_moved,

@@ -8,6 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from netlab.tuning.profiles import load_profile
+from netlab.tuning.session import TuningSession
+
 from .conftest import MTU, begun
 
 STATE = (
@@ -181,6 +184,20 @@ def test_ten_thousand_routes_take_no_seconds(busy):
     print(f"{took_s * 1e3:.0f} ms")
     assert took_s < 5
     assert state(busy) == before
+
+
+def test_routes_that_are_too_many_to_compare_are_named_as_not_compared(busy):
+    busy.sh(
+        "for i in $(seq 201); do for j in $(seq 250); do echo route add 10.$((20 + i)).$j.0/24"
+        " dev v0; done; done | ip -batch -"
+    )
+    session = TuningSession(busy.tune(ready=False), load_profile("as-found"), "v0", 1500, hold_s=0)
+    with session:
+        pass
+    (entry,) = session.result.conflicts
+    assert (entry["knob"], entry["name"]) == ("host", "routes")
+    assert entry["reason"].startswith("the routes were not compared with those of before")
+    assert session.result.failed == []
 
 
 SYSCTLS = (
