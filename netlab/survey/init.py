@@ -378,7 +378,7 @@ def login_of(text: str, identity_file: str | None = None) -> dict[str, str | int
         text = f"{user}{at}[{address}]"
     parts = _HOST.fullmatch(text)
     if parts is None:
-        raise BadInput("is not HOST, USER@HOST or HOST:PORT", value=text, code="E-SURVEY-006")
+        raise BadInput("is not HOST, USER@HOST or HOST:PORT", value=text, code="E-SURVEY-009")
     return {
         "address": parts["address"].strip("[]"),
         "user": parts["user"],
