@@ -15,6 +15,7 @@ import notebook_page
 import pandas as pd
 import papermill
 import pytest
+import seaborn as sns
 import yaml
 from papermill.cli import papermill as command
 
@@ -50,7 +51,7 @@ def public_names() -> set[str]:
     ]
     classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
     own = [one for one in classes if one.__module__.startswith("netlab.face.")]
-    names = {name for one in (*own, pd.DataFrame) for name in dir(one)}
+    names = {name for one in (*own, pd.DataFrame, sns.FacetGrid) for name in dir(one)}
     names |= {name for one in own for name in getattr(one, "__dataclass_fields__", ())}
     return {name for name in names if not name.startswith("_")}
 
@@ -59,13 +60,16 @@ PUBLIC = public_names()
 
 
 def missing(code: ast.Module) -> list[str]:
-    """Attributes that the code uses: of :mod:`netlab` or of other objects, and not there."""
+    """Attributes that the code uses: of a module that it imports or of other objects, not there."""
+    names = [alias for n in ast.walk(code) if isinstance(n, ast.Import) for alias in n.names]
+    modules = {a.asname or a.name: importlib.import_module(a.name) for a in names}
+    modules["netlab"] = netlab
     wrong = []
     for node in ast.walk(code):
         if not isinstance(node, ast.Attribute):
             continue
-        of_package = isinstance(node.value, ast.Name) and node.value.id == "netlab"
-        if node.attr not in (dir(netlab) if of_package else PUBLIC):
+        module = modules.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        if node.attr not in (PUBLIC if module is None else dir(module)):
             wrong.append(ast.unparse(node))
     return wrong
 
@@ -190,7 +194,7 @@ SHOWN = [path for path in NOTEBOOKS if RESULTS.search(text_of(path, "code"))]
 
 def test_the_notebooks_of_measured_results_are_known():
     names = [path.stem[:2] for path in SHOWN]
-    assert names == ["03", "15", "16", "17", "18", "19", "20", "21", "22", "23"]
+    assert names == ["03", "15", "16", "17", "18", "19", "20", "21", "22", "23", "24"]
 
 
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)

@@ -6,6 +6,7 @@ import re
 import shutil
 
 import numpy as np
+import pandas as pd
 import papermill
 import pytest
 import synthetic
@@ -70,6 +71,7 @@ EXAMPLES = {
     "20-published-beside": "openlab-table-2",
     "21-fleet": "racks",
     "22-latency": "bufferbloat",
+    "24-your-own": "openlab-2003",
 }
 
 
@@ -83,6 +85,16 @@ def test_without_results_a_notebook_shows_an_example_and_how_to_measure(
     assert f"Example that comes with netlab: {EXAMPLES[name]}" in shown
     assert f">cd {home} &amp;&amp; " in shown and shown.count(EXAMPLES[name]) >= 2
     assert "<figure" in rest or "<svg" in rest
+
+
+def test_a_notebook_of_ones_own_draws_fits_and_writes(tmp_path):
+    page = executed_page("24-your-own", tmp_path, figures=tmp_path / "own", study="openlab-table-2")
+    assert page.count("<figure") == 2 and "MTU 9000 B" in page and "exponent" in page
+    names = {path.name for path in (tmp_path / "own").iterdir()}
+    assert names == {"goodput.svg", "goodput.png", "fit.csv", "runs.dta"}
+    fit = pd.read_csv(tmp_path / "own" / "fit.csv")
+    assert fit["tuning"].tolist() == sorted(fit["tuning"], key=["none", "kernel", "full"].index)
+    assert fit["exponent"].notna().all()
 
 
 # A study with nothing of 2003, and results that are not there.
