@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import Literal
 
 import pandas as pd
 
@@ -29,6 +30,12 @@ from netlab.units import arrows
 # Cells laid out as the 2003 report prints its tables: sections, MTU rows, stream columns.
 
 QUANTITIES = ("goodput", "percent", "both", "bottleneck", "address")
+OneQuantity = Literal["goodput", "percent"]
+Quantity = Literal["goodput", "percent", "both"]
+CellText = Literal["goodput", "percent", "both", "bottleneck"]
+""":data:`QUANTITIES` that a chart, a table of two factors and a table of a group take."""
+GoodputColumn = Literal["goodput_MBps", "percent_of_bus"]
+"""Columns of the cells that a chart has on its axis."""
 MISSING = "–"
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
+from netlab.analysis.printed import GoodputColumn, Quantity
 from netlab.analysis.sides import SidesCompared as Sides
 from netlab.analysis.sides import comparison
 from netlab.errors import check, require
@@ -325,7 +326,7 @@ class Results(StoredResults):
         return self._views.Agreement(self.measured, bound_percent)
 
     def table(
-        self, rows: str, columns: str, *, quantity: str = "goodput", **levels: object
+        self, rows: str, columns: str, *, quantity: Quantity = "goodput", **levels: object
     ) -> Table:
         """Lay out the cells by any two factors.
 
@@ -366,7 +367,7 @@ class Results(StoredResults):
         *,
         x: str = "streams",
         hue: str = "",
-        y: str = "goodput_MBps",
+        y: GoodputColumn = "goodput_MBps",
         tuning: str | None = None,
         ax: Axes | None = None,
         **levels: object,

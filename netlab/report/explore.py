@@ -19,6 +19,7 @@ from markupsafe import Markup
 from netlab.analysis import printed
 from netlab.analysis.cells import empty, ended
 from netlab.analysis.measured import Measured
+from netlab.analysis.printed import OneQuantity, Quantity
 from netlab.analysis.trust import counted
 from netlab.charts.cells import over_factor
 from netlab.charts.chart import Chart, Gallery, show
@@ -37,7 +38,7 @@ QUANTITIES = {"goodput": "goodput_MBps", "percent": "percent_of_bus"}
 
 
 def of_two(
-    m: Measured, rows: str, columns: str, at: Mapping = {}, quantity: str = "goodput"
+    m: Measured, rows: str, columns: str, at: Mapping = {}, quantity: Quantity = "goodput"
 ) -> Table:
     """Cells by two factors, at levels of the others; see :func:`netlab.analysis.printed.table`."""
     where = printed.at_text(at, printed.tuning_labels(m.cells, m.study))
@@ -63,7 +64,7 @@ def pages(m: Measured) -> tuple[str, str, list[dict]]:
     return axis, lines, printed.slices(m.cells, held, m.study)
 
 
-def stack(m: Measured, quantity: str = "goodput") -> Tables:
+def stack(m: Measured, quantity: Quantity = "goodput") -> Tables:
     """A table of the two factors with the most levels for each combination of the others."""
     axis, lines, each = pages(m)
     if not lines:
@@ -74,7 +75,7 @@ def stack(m: Measured, quantity: str = "goodput") -> Tables:
     return Tables(tuple(shown))
 
 
-def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Gallery:
+def charts(m: Measured, quantity: OneQuantity = "goodput", *, most: int = MOST) -> Gallery:
     """A chart of the two largest factors for each combination of the others that has a value."""
     axis, lines, each = pages(m)
     y = QUANTITIES[quantity]

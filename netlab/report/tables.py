@@ -27,6 +27,7 @@ from netlab.analysis.conditions import flag_counts
 from netlab.analysis.effects import COMMON_ROUNDS
 from netlab.analysis.fleet import ASYMMETRIC_PERCENT, asymmetric_pairs, host_links
 from netlab.analysis.measured import Measured
+from netlab.analysis.printed import CellText
 from netlab.analysis.trust import counted, flags_in_words, less_precise, machines
 from netlab.files.tables import HOLLOW, Sentence, Table, table_or
 
@@ -134,7 +135,7 @@ def _unbroken(text: str) -> str:
 
 
 def of_group(
-    m: Measured, group: str, quantity: str = "goodput", *, links: pd.DataFrame | None = None
+    m: Measured, group: str, quantity: CellText = "goodput", *, links: pd.DataFrame | None = None
 ) -> Table:
     """One group in the table layout of the report of 2003."""
     part = printed.of_group(m.cells, group)
@@ -158,7 +159,7 @@ def of_group(
     )
 
 
-def stack(m: Measured, quantity: str = "goodput") -> Tables:
+def stack(m: Measured, quantity: CellText = "goodput") -> Tables:
     """All groups' tables, in the order of the report."""
     return Tables(tuple(of_group(m, group, quantity) for group in m.groups))
 
