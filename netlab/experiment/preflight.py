@@ -272,6 +272,10 @@ def _mtu(
         return _check(subject, "; ".join((*lost, *bridges)), fails=True)
     least_B = min(size.full_B for size in sizes)
     if least_B < mtu_B - OPTIONS_B:
-        text = f"TCP uses packets of {least_B} B only: a router or a setting of a host limits them"
-        return _check(subject, text, fails=True)
+        text = (
+            f"the path carries packets of {least_B} B: a router or a setting of a host limits them"
+        )
+        if set_B is None:
+            return Check("warn", subject, f"{text}; TCP uses these")
+        return _check(subject, f"{text}; `mtus_B: [{least_B}]` fits it", fails=True)
     return _check(subject, f"packets of {least_B} B pass both ways, not fragmented")

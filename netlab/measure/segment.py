@@ -58,6 +58,9 @@ def packet_size(sender: RunEnd, receiver: RunEnd, request: Request) -> PacketSiz
     full_B = probe.mss_B
     # with segmentation offload one of some ten gets through a veth link that drops it
     passes = all(probe.arrives(full_B) for _ in range(2))
+    if not passes and 1 < probe.split_B < full_B:  # a router has answered
+        full_B = probe.split_B
+        passes = all(probe.arrives(full_B) for _ in range(2))
     passed_B = full_B if passes else _largest(probe, full_B)
     return PacketSize(sender.host, receiver.host, probe.packet_B(full_B), probe.packet_B(passed_B))
 
@@ -88,6 +91,7 @@ class _Probe:
         self._sender, self._receiver, self._request = sender, receiver, request
         self.wait_ms = request.drain_ms
         self.mss_B = self.rtt_us = 0
+        self.split_B = 0  # MSS of the last connection that delivered a segment in parts
         self.headers_B = 60 if ":" in sender.address else 40
 
     def packet_B(self, payload_B: int) -> int:
@@ -113,5 +117,7 @@ class _Probe:
             self.mss_B, self.rtt_us = stream["mss_B"], tcp.get("rtt_us") or 0
             self.headers_B += 12 if (tcp.get("options") or 0) & TIMESTAMPS else 0
         # TCP splits a segment when a router reports a smaller MTU, and some kernels when it is lost
-        whole = (tcp.get("mss_B") or 0) >= payload_B
-        return bool(flow.sink["total_bytes"] == payload_B and whole)
+        mss_B = tcp.get("mss_B") or 0
+        arrived = bool(flow.sink["total_bytes"] == payload_B)
+        self.split_B = mss_B if arrived and mss_B < payload_B else 0
+        return arrived and mss_B >= payload_B
