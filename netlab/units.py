@@ -35,10 +35,14 @@ def size(count_B: int) -> str:
     return f"{count_B} B"
 
 
+def full_packet_B(mtu_B: float, mss_B: float) -> float:
+    """Return the size of a full packet of TCP: the MTU, unless something else limits the MSS."""
+    return mss_B + HEADERS_B if mss_B < mtu_B - HEADERS_MOST_B else mtu_B
+
+
 def payload_share(mtu_B: float, mss_B: float) -> float:
     """Return the part of a full frame, as the kernel counts it, that is TCP payload."""
-    frame_B = mss_B + HEADERS_B if mss_B < mtu_B - HEADERS_MOST_B else mtu_B
-    return mss_B / (frame_B + ETHERNET_HEADER_B)
+    return mss_B / (full_packet_B(mtu_B, mss_B) + ETHERNET_HEADER_B)
 
 
 def datagram_share(mtu_B: float, datagram_B: float) -> float:

@@ -299,7 +299,7 @@ enum nl_status {
 struct nl_tcp {
 	uint64_t rtt_us, rttvar_us, min_rtt_us;
 	uint64_t cwnd_segments, ssthresh_segments;
-	uint64_t mss_B, rcv_mss_B;
+	uint64_t mss_B, rcv_mss_B, pmtu_B;
 	uint64_t retransmits, lost, reordering;
 	uint64_t busy_us, rwnd_limited_us, sndbuf_limited_us;
 	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retransmitted;

@@ -115,7 +115,8 @@ def best(m: Measured) -> str:
 
 def _where(m: Measured, cell: pd.Series) -> str:
     tuning, streams = printed.tuning_labels(m.cells, m.study)[cell.tuning], int(cell.streams)
-    return f"{arrows(cell.group)}, {tuning}, {cell.mtu_B} B, {counted(streams, 'stream')}"
+    mtu = printed.mtu_text(cell.to_frame().T)
+    return f"{arrows(cell.group)}, {tuning}, {mtu}, {counted(streams, 'stream')}"
 
 
 def _goodput(m: Measured, cell: pd.Series) -> str:

@@ -158,7 +158,7 @@ CELL_COLUMNS = (
     *("group", "table", "path", "direction", "tuning", "mtu_B", "streams", "factors"),
     *("goodput_MBps", "low_MBps", "high_MBps", "half_width_MBps", "half_width_percent"),
     *("interval_from", "within_low_MBps", "within_high_MBps"),
-    *("n_valid", "n_flagged", "rounds_needed", "sd_MBps", "spread_percent"),
+    *("n_valid", "n_flagged", "rounds_needed", "sd_MBps", "spread_percent", "packet_B"),
     *("bus_MBps", "percent_of_bus", "percent_low", "percent_high"),
     *("disturbed_MBps", "disturbed", "missing_because"),
 )
@@ -292,6 +292,7 @@ class Cells:
         row = {**described[key[0]], **dict(zip(CELL_KEYS, key, strict=True))}
         row |= {"n_valid": n, "n_flagged": len(every) - n, "interval_from": FROM_NOTHING}
         row |= {"disturbed": "", "missing_because": ""}
+        row["packet_B"] = (part if n else whole)["packet_B"].astype("float64").min()
         if n == 0:
             row["missing_because"] = missing_reason(every["flags"].tolist())
             if len(whole):
@@ -392,13 +393,13 @@ def reached_percent(cells: pd.DataFrame) -> pd.Series:
 
 _FLOATS = (
     *(c for c in CELL_COLUMNS if c.endswith("_MBps") or c.startswith("percent_")),
-    *("spread_percent", "half_width_percent", "rounds_needed"),
+    *("spread_percent", "half_width_percent", "rounds_needed", "packet_B"),
 )
 
 
 def _by_cell(runs: pd.DataFrame) -> dict[tuple, pd.DataFrame]:
     """The runs of each cell; with all columns it takes four times as long."""
-    needed = [*CELL_KEYS, "run_id", "flags", "goodput_MBps", "sent_MBps", "bus_MBps"]
+    needed = [*CELL_KEYS, "run_id", "flags", "goodput_MBps", "sent_MBps", "bus_MBps", "packet_B"]
     of_cells = runs[needed].groupby(list(CELL_KEYS), sort=False)
     return dict(list(of_cells))
 

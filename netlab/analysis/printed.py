@@ -170,6 +170,12 @@ def cell_address(row: Mapping) -> str:
     return "-".join(filter(None, (slug(str(row[key])) for key in CELL_KEYS if key != "group")))
 
 
+def mtu_text(cells: pd.DataFrame) -> str:
+    """MTU of cells that share it, and the packets that their paths carried if these are smaller."""
+    mtu_B, used_B = int(cells["mtu_B"].iloc[0]), cells["packet_B"].min()
+    return f"asked {mtu_B} B, used {used_B:.0f} B" if used_B < mtu_B else f"{mtu_B} B"
+
+
 def as_printed(
     cells: pd.DataFrame, group: str, *, study: Study | None = None, quantity: str = "goodput"
 ) -> pd.DataFrame:
@@ -191,7 +197,7 @@ def as_printed(
         text, levels = row.set_index("streams")["text"], levels_of(factors)
         rows.append([text.get(streams, "") for streams in columns])
         others = [level_text(levels[name]) if name in levels else "" for name in further]
-        index.append((labels[tuning], f"{mtu_B} B" if mtu_B else "as found", *others))
+        index.append((labels[tuning], mtu_text(row) if mtu_B else "as found", *others))
     return pd.DataFrame(
         rows,
         index=pd.MultiIndex.from_tuples(index, names=["Tuning", "MTU", *further]),

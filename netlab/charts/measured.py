@@ -39,7 +39,8 @@ def _top(part: pd.DataFrame) -> float:
 
 def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
     for mtu_B, line in part.assign(place=part["streams"]).groupby("mtu_B"):
-        cell_line(ax, line, "goodput_MBps", f"MTU {mtu_B} B", styles[mtu_B], gaps=True)
+        name = f"MTU {printed.mtu_text(line)}"
+        cell_line(ax, line, "goodput_MBps", name, styles[mtu_B], gaps=True)
     drawing.stream_axis(ax, sorted(part["streams"].unique()))
     ax.set_ylim(0, top)
 
@@ -69,8 +70,9 @@ def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str
         return f"nothing valid with {row.streams}"
 
     lines = "; ".join(
-        f"{mtu_B} B: {', '.join(map(value, line.sort_values('streams').itertuples()))}"
-        for mtu_B, line in part.groupby("mtu_B")
+        f"{printed.mtu_text(line)}: "
+        f"{', '.join(map(value, line.sort_values('streams').itertuples()))}"
+        for _, line in part.groupby("mtu_B")
     )
     quantity = "Per cent of one host's bus" if of_bus else "MB/s"
     words = f"{quantity} by number of streams. {lines}."
@@ -114,7 +116,8 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
     both = ", both directions" if whole["direction"].iloc[0] == "<->" else ""
     axes[0][0].set_ylabel(f"goodput{both}, MB/s")
     fig.suptitle(printed.caption(cells, group), x=0.02, ha="left", fontweight="bold", fontsize=11)
-    names = {f"MTU {mtu_B} B": f"{mtu_B} B" for mtu_B in whole["mtu_B"].unique()}
+    mtus = [printed.mtu_text(line) for _, line in whole.groupby(["tuning", "mtu_B"])]
+    names = {f"MTU {mtu}": mtu for mtu in mtus}
     for i, ax in enumerate(axes[0][::-1]):  # the last has the longest names; all share its axis
         drawing.label_lines(ax, names, size_pt=8.5, inside=True, laid_out=i > 0)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"

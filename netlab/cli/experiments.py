@@ -484,6 +484,8 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
         "link_MBps": link,
         "percent_of_link": 100 * goodput / link,
         "rtt_ms": rtt_us / 1e3,
+        "mtu_B": cell["mtu_B"],
+        "packet_B": cell["packet_B"],
     }
     warnings = []
     if disturbed:
@@ -519,6 +521,9 @@ def _in_words(answer: dict[str, Any]) -> str:
         "RTT unknown" if rtt_ms is None else f"RTT {rtt_ms:.3g} ms",
         f"limit {answer['because']}",
     ]
+    if (answer["packet_B"] or math.inf) < answer["mtu_B"]:
+        mtu = f"MTU {answer['mtu_B']:.0f} B, used {answer['packet_B']:.0f} B"
+        parts.insert(2, mtu)
     without = ""
     if answer["disturbed"]:
         without = "; disturbed, without an interval"

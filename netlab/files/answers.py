@@ -124,8 +124,8 @@ _TCP = _object(
         **_of(
             WORD32,
             "rtt_us rttvar_us min_rtt_us cwnd_segments ssthresh_segments mss_B rcv_mss_B "
-            "retransmits lost reordering segs_out segs_in delivered_ce rcv_space_B snd_wscale "
-            "rcv_wscale options",
+            "pmtu_B retransmits lost reordering segs_out segs_in delivered_ce rcv_space_B "
+            "snd_wscale rcv_wscale options",
         ),
         **_of(
             OF_STREAM,

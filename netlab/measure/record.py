@@ -28,6 +28,7 @@ from netlab.units import (
     IPV4_HEADER_B,
     UDP_HEADER_B,
     datagram_share,
+    full_packet_B,
     payload_share,
 )
 
@@ -124,6 +125,13 @@ def _mean(values: Iterable) -> float | None:
 
 def _tcp(streams: list[dict], name: str) -> list:
     return [(stream.get("tcp") or {}).get(name) for stream in streams]
+
+
+def packet_B(stream: dict) -> int | None:
+    """Full packet of a sender at its end: the MTU of its path, or less where its MSS is."""
+    tcp = stream.get("tcp") or {}
+    path_B, mss_B = tcp.get("pmtu_B") or 0, tcp.get("mss_B") or 0
+    return int(full_packet_B(path_B, mss_B)) if path_B and mss_B else None
 
 
 def _share(streams: list[dict], part: str, whole_us: list) -> float | None:
@@ -281,6 +289,7 @@ def record(
         "congestion_in_force": "+".join(congestion) or None,
         "window_scale": _of_known(min, _tcp(senders, "snd_wscale")),
         "mss_B": mss_B,
+        "packet_B": _of_known(min, map(packet_B, senders)),
         "retransmits": _of_known(sum, _tcp(senders, "retransmits")),
         "delivered_ce": _of_known(sum, _tcp(senders, "delivered_ce")),
         "busy_share": _share(senders, "busy_us", window_us),

@@ -87,7 +87,7 @@ RUN_COLUMNS = _columns("""
     receiver                 string    -     receiving host (of the forward direction)
     direction                string    -     -> or <->
     tuning                   string    -     tuning as a factor level
-    mtu_B                    int64     B     MTU
+    mtu_B                    int64     B     MTU of the hosts' interfaces; packet_B has the path's
     streams                  int64     -     TCP streams or flows of UDP in each direction
     factors                  string=   -     JSON: further factors of the study and their levels;
                                              empty without any
@@ -190,6 +190,8 @@ RUN_COLUMNS = _columns("""
                                              name in the kernel
     window_scale             Int64?    -     shift of the receiver's window, the least of streams
     mss_B                    float64?  B     sender's maximum segment size, mean of streams
+    packet_B                 Int64?    B     full packet of the senders at the end, from their MSS
+                                             and the MTU of their path; the least of streams
     retransmits              Int64?    -     retransmitted segments, all streams
     delivered_ce             Int64?    -     segments acknowledged with a mark of congestion (ECN),
                                              as the senders' kernels count them, all streams

@@ -8,6 +8,13 @@ from collections.abc import Iterator
 import pytest
 from faults.site import ADDRESSES, STUDY, Site, run
 
+import netlab
+from netlab.analysis.answers import best
+from netlab.analysis.measured import load_measured
+from netlab.analysis.printed import as_printed
+from netlab.charts.chart import show
+from netlab.charts.measured import panels
+
 ROUTED = {
     "a": (*ADDRESSES["a"][:2], "198.18.1.1"),
     "b": (*ADDRESSES["b"][:2], "198.18.2.1"),
@@ -38,10 +45,21 @@ def site(tmp_path) -> Iterator[RoutedSite]:
         yield site
 
 
-def test_a_study_as_found_is_warned_of_the_paths_packets(site):
+def test_the_packets_of_the_path_are_found_recorded_and_shown(site):
     for _ in range(2):  # the second time the hosts know the path's MTU from the first
         code, printed = site.check()
         assert code == 0 and re.search(f"warn .*{SMALLER}", printed), printed
+    site.completed(seconds=0.5)
+    (row,) = site.rows().itertuples()
+    assert (row.mtu_B, row.packet_B, row.mss_B) == (9000, 1500, 1448), (row.flags, row.message)
+    results = netlab.Results(str(site.results))
+    assert results.cells["packet_B"].tolist() == [1500]
+    used = "asked 9000 B, used 1500 B"
+    m = load_measured(site.results)
+    assert used in str(as_printed(m.cells, "only", study=m.study).index.tolist())
+    assert used in show(panels(m.cells, "only", study=m.study)).alt
+    if m.cells["n_valid"].all():  # other work on this machine may have disturbed it
+        assert used in best(m)
 
 
 def test_a_study_that_fixes_an_mtu_fails_with_the_size_that_the_path_carries(site):

@@ -17,6 +17,7 @@ from netlab.measure.record import (
     goodput_MBps,
     interval_rows,
     others_load,
+    packet_B,
     record,
     trace_rows,
     with_upper_bound,
@@ -361,3 +362,17 @@ def test_a_fixed_amount_that_did_not_arrive_whole_has_its_window():
     of.flows[0].sink["per_stream"][0]["t_last_ns"] = 5
     row = recorded(of)
     assert (row["window_s"], row["window_error_s"]) == (1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("tcp", "size_B"),
+    [
+        ({"pmtu_B": 1500, "mss_B": 1448}, 1500),  # the path's, whatever the interface's
+        ({"pmtu_B": 9000, "mss_B": 8928}, 9000),  # IPv6
+        ({"pmtu_B": 9000, "mss_B": 1448}, 1500),  # the other end takes no larger segment
+        ({"mss_B": 1448}, None),  # another tool
+        (None, None),
+    ],
+)
+def test_a_full_packet_is_the_paths_unless_the_segment_is_smaller(tcp, size_B):
+    assert packet_B({"tcp": tcp}) == size_B

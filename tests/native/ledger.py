@@ -5,7 +5,7 @@ from __future__ import annotations
 HELLO_B = 64
 TCP_KEYS = {
     "rtt_us", "rttvar_us", "min_rtt_us", "cwnd_segments", "ssthresh_segments", "mss_B",
-    "rcv_mss_B", "retransmits", "lost", "reordering", "busy_us", "rwnd_limited_us",
+    "rcv_mss_B", "pmtu_B", "retransmits", "lost", "reordering", "busy_us", "rwnd_limited_us",
     "sndbuf_limited_us", "bytes_acked", "bytes_received", "bytes_sent", "bytes_retransmitted",
     "segs_out", "segs_in", "delivered_ce", "delivery_rate_Bps", "rcv_space_B", "snd_wscale",
     "rcv_wscale", "options",

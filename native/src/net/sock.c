@@ -298,7 +298,7 @@ void nl_tcpinfo_parse(const void *info, size_t len, struct nl_tcp *out)
 	*out = (struct nl_tcp){
 		.rtt_us = k.rtt, .rttvar_us = k.rttvar, .min_rtt_us = k.min_rtt,
 		.cwnd_segments = k.snd_cwnd, .ssthresh_segments = k.snd_ssthresh,
-		.mss_B = k.snd_mss, .rcv_mss_B = k.rcv_mss,
+		.mss_B = k.snd_mss, .rcv_mss_B = k.rcv_mss, .pmtu_B = k.pmtu,
 		.retransmits = k.total_retrans, .lost = k.lost, .reordering = k.reordering,
 		.busy_us = k.busy_time, .rwnd_limited_us = k.rwnd_limited,
 		.sndbuf_limited_us = k.sndbuf_limited,

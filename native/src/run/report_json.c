@@ -109,7 +109,7 @@ static void put_tcp(struct nl_json *j, const char *key, int known, const struct 
 		return;
 	PUT_MEMBERS(j, OF(tcp, rtt_us), OF(tcp, rttvar_us), OF(tcp, min_rtt_us),
 		   OF(tcp, cwnd_segments), OF(tcp, ssthresh_segments), OF(tcp, mss_B),
-		   OF(tcp, rcv_mss_B), OF(tcp, retransmits), OF(tcp, lost), OF(tcp, reordering),
+		   OF(tcp, rcv_mss_B), OF(tcp, pmtu_B), OF(tcp, retransmits), OF(tcp, lost), OF(tcp, reordering),
 		   OF(tcp, busy_us), OF(tcp, rwnd_limited_us), OF(tcp, sndbuf_limited_us),
 		   OF(tcp, bytes_acked), OF(tcp, bytes_received), OF(tcp, bytes_sent),
 		   OF(tcp, bytes_retransmitted), OF(tcp, segs_out), OF(tcp, segs_in),
