@@ -57,7 +57,7 @@ class Connector:
                 reasons.append(f"{sender.host}: no data arrive at {receiver.host}")
             except RunError as error:
                 reasons.append(str(error))
-        raise RunError("; ".join(dict.fromkeys(reasons)), reason="peer", code="E-SURVEY-008")
+        raise RunError("; ".join(dict.fromkeys(reasons)), reason="peer", code="E-SURVEY-006")
 
     def _end(self, end: FoundEnd) -> RunEnd:
         name, card = end.host.name, end.interface.name
