@@ -9,7 +9,7 @@ import pytest
 import synthetic
 from lab_study import lab_study
 
-from netlab.analysis.answers import best
+from netlab.analysis.answers import best, step_effects
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.measured import from_frames
@@ -234,7 +234,7 @@ def test_the_heat_map_has_a_grey_number_after_a_ring_for_a_disturbed_cell(spoilt
 
 
 def test_the_forest_has_a_dot_and_an_interval_for_every_step(spoilt):
-    steps = tables.steps(spoilt)
+    steps = step_effects(spoilt)
     ax = forest.step_forest(steps, {"none": "No Tuning"}, tables.FACTORS)
     data = data_of(ax.figure)
     assert data["x"].tolist() == pytest.approx(steps["ratio"].tolist())
