@@ -17,7 +17,6 @@ from refusals import refused
 
 from netlab.cli import main
 from netlab.cli.options import asked_outer
-from netlab.cli.studies import reached
 from netlab.errors import BadInput, NetlabError, Unsupported
 from netlab.experiment import endpoint, preflight
 from netlab.face import parts
@@ -108,7 +107,7 @@ ENDS = [
     ("screen lab.yml --tuning openlab-2003-full --seconds 0", 2, "E-"),
     # two hosts
     ("measure left", 2, "E-CLI-035"),
-    ("measure a@b@c right", 2, "E-CLI-024"),
+    ("measure a@b@c right", 2, "E-SURVEY-009"),
     ("measure me@left left", 2, "E-SURVEY-004"),
     ("measure left right --streams 0", 2, "0 is not in the range"),
     ("init left '-x y' -o a.yml", 2, "No such option"),
@@ -236,15 +235,15 @@ NAMES = {
 
 @pytest.mark.parametrize(("text", "parts"), NAMES.items())
 def test_a_name(text, parts):
-    found = reached(text, "key")
+    found = init.login_of(text, "key")
     assert (found["address"], found["user"], found["port"]) == parts
     assert found["identity_file"] == "key"
 
 
 @pytest.mark.parametrize("text", ["", "me@", "a@b@c", "left:port"])
 def test_what_is_no_name(text):
-    with refused(BadInput, "E-CLI-024"):
-        reached(text, None)
+    with refused(BadInput, "E-SURVEY-009"):
+        init.login_of(text)
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
