@@ -119,10 +119,14 @@ def test_up_and_down_leave_the_machine_as_it_was():
     lab.down()
 
 
+SAYS = """echo '{"event":"started"}'"""
+"""A shell's answer, as that of a script which has started a tool."""
+
+
 def test_down_ends_the_processes_inside():
     with Lab.up(STUDY, lab_id=_lab_id("p"), owned=True) as lab, lab.host("a") as host:
-        stubborn = host.start(("sh", "-c", 'trap "" TERM HUP INT; sleep 600 & echo "{}"; wait'))
-        assert stubborn.receive(30) == {}
+        stubborn = host.start(("sh", "-c", f"trap '' TERM HUP INT; sleep 600 & {SAYS}; wait"))
+        assert stubborn.receive(30)["event"] == "started"
         inside = reaper.processes_in([lab.namespace("a")])
         assert len(inside) >= 2 and lab.status()["hosts"]["a"]["processes"] == len(inside)
         lab.down()
@@ -159,7 +163,7 @@ def test_a_killed_owner_takes_the_lab_and_its_emulator_with_it(owner):
     process = owner(lab_id, "emulated")
     (emulator,) = reaper.processes_in(reaper.namespaces_of(lab_id))
     with Lab(reaper.base() / lab_id).host("b") as host:
-        worker = host.start(("sh", "-c", 'echo "{}"; exec sleep 60'))
+        worker = host.start(("sh", "-c", f"{SAYS}; exec sleep 60"))
         worker.receive(30)
         process.kill()
         process.wait()
@@ -193,11 +197,11 @@ def test_two_labs_do_not_disturb_each_other():
             Lab.up(STUDY, lab_id=second_id, owned=True) as second,
             second.host("a") as other,
         ):
-            agent = host.start(("sh", "-c", 'while read x; do echo "{}"; done'))
+            agent = host.start(("sh", "-c", f"while read x; do {SAYS}; done"))
             assert other.run(("uname", "-n")).stdout == host.run(("uname", "-n")).stdout == "a\n"
             second.down()
             agent.send("ping")
-            assert agent.receive(30) == {}
+            assert agent.receive(30)["event"] == "started"
             agent.close()
         assert first.status()["complete"] and _left_of(second_id) == []
         with pytest.raises(BadInput, match="already"):

@@ -1,4 +1,4 @@
-"""The bottleneck of paths whose limit is known is named, also beside other work."""
+"""The bottleneck of paths whose limit is known is named."""
 
 from __future__ import annotations
 
