@@ -107,13 +107,13 @@ def inside(answer: dict, place: tuple) -> tuple[object, object]:
 @st.composite
 def lies(draw: st.DrawFn, answer: dict) -> bytes:
     """One line: the answer with one to three changes."""
-    told = copy.deepcopy(answer)
+    lie = copy.deepcopy(answer)
     literal = ""
     for _ in range(draw(st.integers(1, 3))):
-        every = places(told)
+        every = places(lie)
         if not every:
             break
-        inner, key = inside(told, draw(st.sampled_from(every)))
+        inner, key = inside(lie, draw(st.sampled_from(every)))
         match draw(st.sampled_from(["value", "value", "gone", "twice", "literal"])):
             case "value":
                 inner[key] = draw(VALUES)
@@ -123,4 +123,4 @@ def lies(draw: st.DrawFn, answer: dict) -> bytes:
                 inner.append(inner[key])
             case "literal":
                 inner[key], literal = MARK, draw(st.sampled_from(LITERALS))
-    return encoded(told).replace(encoded(MARK), literal.encode())
+    return encoded(lie).replace(encoded(MARK), literal.encode())

@@ -16,8 +16,6 @@ from netlab.results.frames import frame_of
 from netlab.study import Study
 from netlab.study.factors import level_text
 
-# Types: text is of one, and a factor whose levels are text is ordered as the study lists them.
-
 TEXT = "string"
 
 
@@ -62,9 +60,6 @@ def _orders(study: Study) -> dict[str, list]:
     return orders
 
 
-# Long frames: samples, knobs and settings, each row with the factors of its run.
-
-
 def rates(m: Measured) -> pd.DataFrame:
     """Rate of every stream in every interval, by its time from the window's start."""
     samples = frame_of([], INTERVAL_COLUMNS) if m.intervals is None else m.intervals
@@ -106,7 +101,7 @@ OF_A_RUN = frozenset({"path_check"})
 
 
 def settings(m: Measured) -> pd.DataFrame:
-    """What sender, receiver, hosts and links of every run had, besides the knobs of a tuning."""
+    """Settings of sender, receiver, hosts and links of every run, besides the knobs of a tuning."""
 
     def rows(policy: str, provenance: str, sender: str, receiver: str) -> Iterator[tuple]:
         ends = {"sender": sender, "receiver": receiver}

@@ -225,7 +225,7 @@ class StoredResults:
 
     @cached_property
     def settings(self) -> pd.DataFrame:
-        """What every run was made with besides knobs: one row a run, host and setting.
+        """Settings of every run besides knobs: one row a run, host and setting.
 
         After the factors of the run, its ``round`` and its ``flags``: ``host``, empty for what
         belongs to the run; ``setting``, such as ``policy.batch_B`` of the host as sender or

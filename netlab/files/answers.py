@@ -90,8 +90,6 @@ def _object(
     return cs.typed_dict_schema(fields, strict=True, extra_behavior="allow", extras_schema=others)
 
 
-# Meters.
-
 _COUNTED = "rx_bytes tx_bytes rx_packets tx_packets rx_errors tx_errors rx_dropped tx_dropped"
 _CPU = _object(
     _of(COUNT, "cpu user_us nice_us system_us idle_us iowait_us irq_us softirq_us steal_us"),
@@ -116,8 +114,6 @@ _METER = _object(
         **_HOST,
     }
 )
-
-# Results of a run.
 
 _TCP = _object(
     {
@@ -225,8 +221,6 @@ _REJECTED = _object(
     _of(COUNT, "short magic version run stream token twice late address evicted datagrams")
 )
 
-# Tuning.
-
 _KNOB = {"knob": TEXT, **_of(_known(TEXT), "name interface")}
 _STATE = {**_of(FLAG, "supported writable"), "reason": _known(TEXT)}
 _MEMBERS = cs.dict_schema(
@@ -234,8 +228,6 @@ _MEMBERS = cs.dict_schema(
 )
 _REVERTED = _of(COUNT, "conflicts absent failed")
 _REVERTED_MORE = {"unrestored": COUNT, "uncompared": _list(TEXT)}
-
-# Emulated paths.
 
 _LATENESS = _object(
     {**_of(COUNT, "max_ns late"), **_of(_list(COUNT), "below_us count")},

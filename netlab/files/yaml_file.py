@@ -181,7 +181,7 @@ _BOUNDS = {
 
 
 def _in_words(kind: str, context: dict[str, Any]) -> str:
-    """What a value has to be; empty for an error with words of its own."""
+    """The values that a field takes, in words; empty for an error with words of its own."""
     if kind in ("too_short", "too_long"):
         most = "or more" if kind == "too_short" else "or fewer"
         number = context.get("min_length", context.get("max_length"))

@@ -1,4 +1,4 @@
-"""How evenly the streams of a run shared its window: Jain's index, and streams without a byte."""
+"""Shares of a run's streams in its window: Jain's index, and streams without a byte."""
 
 from __future__ import annotations
 

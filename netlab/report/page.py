@@ -32,7 +32,7 @@ FOLD_ABOVE = 12
 
 @dataclass(frozen=True)
 class Credit:
-    """Who measured, and the address at which the report will be found; empty if not stated."""
+    """Author and address of a report; empty if not stated."""
 
     author: str = ""
     url: str = ""

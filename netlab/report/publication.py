@@ -47,7 +47,7 @@ class IndexedReport:
     title: str
     answer: str
     state: str
-    """What keeps it below the quality gate; empty if nothing does."""
+    """Concerns that keep it below the quality gate; empty without any."""
     runs: pd.DataFrame
 
 

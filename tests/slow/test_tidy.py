@@ -46,9 +46,6 @@ def test_levels_sort_as_the_study_lists_them():
     assert netlab.Results("sc-2003").cells["kernel"].cat.categories.tolist() == ["smp", "up"]
 
 
-# Rates: as many bytes as the run counted, by the time from the window's start.
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_rates_are_those_of_the_runs(results, name):
     rates, runs = results[name].rates, results[name].runs.set_index("run_id")
@@ -73,9 +70,6 @@ def test_rates_of_a_stream_begin_at_the_window_and_know_warm_up(results):
     one = rates[(rates["run_id"] == rates["run_id"].iloc[0]) & (rates["stream"] == 0)]
     assert one["sample"].is_monotonic_increasing and one["t_window_s"].is_monotonic_increasing
     assert one["sample"].diff().dropna().eq(1).all() and one["sample"].min() < 0
-
-
-# Knobs and settings: the texts of the records, a row a value.
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -112,9 +106,6 @@ def test_results_without_samples_have_no_rates(tmp_path):
     assert rates.empty and {"tuning", "t_window_s", "rate_MBps"} <= set(rates)
 
 
-# Several results.
-
-
 def test_frames_of_several_results_stand_one_below_the_other():
     both = netlab.concat({"b": "slac-2003", "a": netlab.Results("openlab-table-2")})
     for of in FRAMES:
@@ -133,9 +124,6 @@ def test_frames_of_several_results_stand_one_below_the_other():
 def test_something_else_than_named_results_is_refused(wrong):
     with refused(BadInput, "E-FACE-012"):
         netlab.concat(wrong)
-
-
-# Files for other programs.
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
