@@ -417,7 +417,7 @@ def open_endpoints(
                 stack.callback(endpoint.close)
                 endpoints[name] = endpoint
             if lab is not None:
-                described = lab.describe()[path]
+                described = lab.describe_path(path)
                 for name, endpoint in endpoints.items():
                     endpoint.link = described[name]
             yield {name: endpoints[name] for name in names}

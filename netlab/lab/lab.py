@@ -296,12 +296,14 @@ class Lab:
 
     def describe(self) -> dict[str, dict[str, dict]]:
         """Settings of each end as the kernel has them: path name -> host name -> values."""
+        return {path.name: self.describe_path(path.name) for path in self.topology.paths}
+
+    def describe_path(self, name: str) -> dict[str, dict]:
+        """Settings of each end of a path as the kernel has them: host name -> values."""
+        path = next(path for path in self.topology.paths if path.name == name)
         return {
-            path.name: {
-                end.host: link.describe(self.namespace(end.host), end.interface, path.settings)
-                for end in path.ends
-            }
-            for path in self.topology.paths
+            end.host: link.describe(self.namespace(end.host), end.interface, path.settings)
+            for end in path.ends
         }
 
     def status(self) -> dict:

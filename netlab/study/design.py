@@ -178,7 +178,7 @@ class Study(Model, title="A study"):
         "Limits of the disturbance of hosts.", {"steal_percent": 5.0, "retries": 1}, Noise()
     )
     quick: Timing | None = key(
-        "Timing of the short form (`--quick`).", {"rounds": 2, "seconds": 0.5}, None
+        "Timing of the short form (`--quick`).", {"rounds": 3, "seconds": 0.5}, None
     )
     seed: int = key("Seed of the randomised order.", 2003, 2003, ge=0, le=2**63 - 1)
     confidence: float = key("Level of the intervals.", 0.95, 0.95, gt=0.5, lt=1)

@@ -73,7 +73,7 @@ def _content(study: Study) -> dict:
 
 # The short form of a study: a first look that takes a fraction of the time.
 
-SHORT_ROUNDS = 2
+SHORT_ROUNDS = 3
 """The fewest that give an interval."""
 SHARE = 0.25
 """Of the study's measured seconds."""
@@ -85,7 +85,7 @@ SAMPLES = 5
 def derived_timing(study: Study) -> Timing:
     """Timing of the short form of a study that does not give one under ``quick``.
 
-    At most two rounds of a quarter of the seconds, within 0.5 and 10 s and never more than the
+    At most three rounds of a quarter of the seconds, within 0.5 and 10 s and never more than the
     study's own. The warm-up stays: how long a path needs to settle does not depend on the form.
     The seconds stay too where a shorter run would be over before a loss that a group forces.
     """

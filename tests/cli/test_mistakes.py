@@ -217,7 +217,7 @@ def test_a_study_without_a_short_form_of_its_own_gets_one(tmp_path, monkeypatch)
     done = netlab("check", str(path), "--quick")
     assert done.exit_code == 0, done.output
     assert seen[0].name == "openlab-2003-quick"
-    assert seen[0].timing.rounds == 2
+    assert seen[0].timing.rounds == 3
 
 
 # An SSH name on the command line becomes the keys of a study's host.

@@ -139,8 +139,8 @@ def chart_and_table(one) -> str:
 
 def test_a_plan_shows_the_order_of_measuring(study):
     plan = study.plan()
-    assert "280 runs in the order of measuring" in chart_and_table(plan)
-    assert "2 rounds, each with all rows" in chart_and_table(plan)
+    assert "420 runs in the order of measuring" in chart_and_table(plan)
+    assert "3 rounds, each with all rows" in chart_and_table(plan)
     assert type(plan.head()) is pd.DataFrame and plan[plan["round"] == 1].shape[0] == 140
 
 

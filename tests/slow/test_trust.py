@@ -155,7 +155,7 @@ def test_a_short_form_says_so_and_names_the_whole_study_with_results_of_its_own(
     place = results and tmp_path / results
     (concern,) = trust.gate(measured(study, results=place))
     assert concern.kind == trust.SHORT and concern.command == "netlab study openlab-2003"
-    assert "2 rounds of 0.2 s" in concern.reason
+    assert "3 rounds of 0.2 s" in concern.reason
 
 
 def test_a_short_form_that_netlab_does_not_know_names_the_file_that_it_is_of(tmp_path):

@@ -347,7 +347,7 @@ def test_rounds_that_are_given_take_the_place_of_a_precision_and_the_reverse():
     neither = validated(Study, {**CONTENT, "timing": {"seconds": 1.0}}, "my.yml")
     for fixed, count in (
         (load(OPENLAB, rounds=2), 2),
-        (load(OPENLAB, quick=True), 2),
+        (load(OPENLAB, quick=True), 3),
         (neither, 3),
     ):
         assert fixed.precision is None and (fixed.min_rounds, fixed.max_rounds) == (count, count)
