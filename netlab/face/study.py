@@ -10,7 +10,8 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.errors import NetlabError
-from netlab.face.design import between, design_table, planned_runs
+from netlab.face.between import between
+from netlab.face.design import design_table, planned_runs
 from netlab.face.parts import Group, Plan, Tuning
 from netlab.files import paths
 from netlab.files.writing import write_text
