@@ -15,7 +15,7 @@ from netlab.experiment.conditions import context_of
 from netlab.files.yaml_file import validated
 from netlab.study import Study
 from netlab.study.factors import Levels
-from netlab.study.keys import provenance_key
+from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Visit, visits
 from netlab.version import version
 
@@ -130,6 +130,7 @@ def provenance_of(ends: Mapping[str, dict]) -> str:
         {
             "netlab": version(),
             "agent": core.source_digest(),
+            "rule": RULE,
             "hosts": ends,
             **{"emulated_with": None, "task_group": None, "user_namespace": False},
         }

@@ -17,8 +17,9 @@ from netlab.results.columns import SCHEMA_VERSION
 from netlab.results.store import Conditions, Store
 from netlab.study import Study, load_stored
 from netlab.study.factors import Levels
-from netlab.study.keys import provenance_key
+from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Visit, rounds
+from netlab.tuning.knobs import is_driver_set
 
 STABLE_FACTS = (
     *("kernel", "machine", "cpu_model", "cpus", "governor"),
@@ -30,15 +31,16 @@ STABLE_FACTS = (
 
 @dataclass(frozen=True)
 class Measurer:
-    """The netlab that measures a run: what it stores, its version, its C core."""
+    """The netlab that measures a run: what it stores, its version, C core and rule of keys."""
 
     schema: int
     version: str
     agent: str
+    rule: int
 
     @classmethod
     def this(cls) -> Measurer:
-        return cls(SCHEMA_VERSION, netlab.__version__, core.source_digest())
+        return cls(SCHEMA_VERSION, netlab.__version__, core.source_digest(), RULE)
 
 
 def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | None) -> dict:
@@ -87,10 +89,17 @@ def _known(study: Study, visit: Visit, measurer: Measurer) -> dict:
 
 def _settings_left(study: Study, visit: Visit, host: str, facts: dict) -> dict:
     """Settings found on a host that the tuning of a visit leaves as they are."""
-    sets = study.tuning_profile(host, visit.tuning).surely_sets() - set(facts.get("fixed", ()))
+    profile, fixed = study.tuning_profile(host, visit.tuning), facts.get("fixed", ())
+    sets = profile.surely_sets() - set(fixed)
     found = {"mtu_B": facts.get("mtu_B"), **facts.get("found", {})}
+    set_to = {label: v for label, v in profile.values().items() if label not in fixed}
+    in_force = {label: set_to.get(label, value) for label, value in found.items()}
     of_mtu = {"mtu", "mtu_B"} if visit.mtu_B is not None else set()
-    return {label: value for label, value in found.items() if label not in sets | of_mtu}
+    return {
+        label: value
+        for label, value in found.items()
+        if label not in sets | of_mtu and not is_driver_set(label, in_force)
+    }
 
 
 def stable_facts(facts: dict) -> dict:
@@ -169,7 +178,10 @@ def rebuilt(directory: Path, campaign: str, before: Conditions) -> Conditions:
             row = first.loc[visit.block_id]
             made = parse_json(row["provenance"], "provenance")
             measurer = Measurer(
-                int(row["schema_version"]), made["netlab"].partition("+")[0], made["agent"]
+                int(row["schema_version"]),
+                made["netlab"].partition("+")[0],
+                made["agent"],
+                made.get("rule", 1),
             )
             found[visit.block_id] = _context(study, visit, made["hosts"], made, measurer)
     conditions = _combined(study, found, before, measurer)

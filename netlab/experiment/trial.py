@@ -36,7 +36,7 @@ from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing
 from netlab.study.groups import WARMUP_RTTS, sends_datagrams
-from netlab.study.keys import provenance_key
+from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Run, Visit
 from netlab.version import version
 
@@ -474,6 +474,7 @@ class Trials:
                 {
                     "netlab": version(),
                     "agent": core.source_digest(),
+                    "rule": RULE,
                     "hosts": self.facts,
                     "link": {n: s.link for n, s in self.endpoints.items()},
                     "path_check": self.path_check and self.path_check.printed(),

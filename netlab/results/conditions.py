@@ -21,6 +21,7 @@ WORDS = {
     "version": "netlab",
     "agent": "netlab's C core",
     "schema": "schema of the results",
+    "rule": "netlab's rule of equal conditions",
     "emulated_with": "emulator",
     "cpu_model": "CPU",
     "nic_driver": "driver of the card",
@@ -52,7 +53,9 @@ def differing(before: Conditions, now: Conditions) -> tuple[Difference, ...]:
     """Differences of the blocks that both have, each once; those of a host without its name."""
     found: dict[tuple[str, str, str], Difference] = {}
     for block in sorted(set(before.contexts) & set(now.contexts)):
-        olds, news = (dict(_leaves(side.contexts[block])) for side in (before, now))
+        # a context without its rule is of the first
+        contexts = ({"rule": 1, **side.contexts[block]} for side in (before, now))
+        olds, news = (dict(_leaves(context)) for context in contexts)
         for label in sorted(olds.keys() | news.keys()):
             old, new = olds.get(label, ""), news.get(label, "")
             if old != new:

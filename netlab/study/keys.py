@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from netlab.study.design import Study
+from netlab.study.groups import sends_datagrams
 from netlab.study.schedule import Run, Visit
 
 # Fields by their names in a study, `*` for all below. A field is in the key if a record that was
@@ -21,7 +22,6 @@ IN_KEY = {
     "hosts.port": "names the machine behind a forwarding",
     "hosts.bus.bandwidth_MBps": "shapes a lab's link, and is a ceiling of the run",
     "hosts.bus.shared": "halves what two directions can have",
-    "hosts.profiles": "the host's own settings of a level",
     "paths.*": "the ends and their link",
     "groups.sender": "the host that sends",
     "groups.direction": "one way or both",
@@ -33,11 +33,8 @@ IN_KEY = {
     "groups.force_loss_at_s": "drops a packet",
     "groups.records": "ends the run",
     "groups.timing.*": "window, warm-up and samples of the run",
-    "tunings.profile": "names the settings",
-    "tunings.extends": "the settings it starts from",
     "tunings.knobs.parameter": "names the choice in the list of unsupported settings",
     "tunings.knobs.first_supported.needs": "hosts that have the setting",
-    "profiles.extends": "the settings it starts from",
     "profiles.knobs.parameter": "names the choice in the list of unsupported settings",
     "profiles.knobs.first_supported.needs": "hosts that have the setting",
     **{f"{knob}.{part}": "a setting" for knob in _EACH_KNOB for part in ("kind", "name", "value")},
@@ -79,6 +76,14 @@ OF_A_RUN = {
     "exclude": "which combinations there are",
 }
 """Fields that say which cells there are; what they give a run is in its key."""
+
+BY_CONTENT = {
+    "hosts.profiles": "the host's own settings of a level",
+    "tunings.profile": "the settings of a level",
+    "tunings.extends": "the settings it starts from",
+    "profiles.extends": "the settings it starts from",
+}
+"""Fields that name settings: the settings are in the key, not their name."""
 
 NOT_IN_KEY = {
     "netlab": "version of the file's format",
@@ -128,6 +133,20 @@ def _below(prefix: str, fields: dict[str, str]) -> set[str]:
     }
 
 
+CONGESTION = "net.ipv4.tcp_congestion_control"
+
+RULE = 2
+"""Number of the rule that makes a key, for the reason why the records of another do not count."""
+
+
+def _in_force(study: Study, run: Run, found: dict[str, dict]) -> dict[str, dict]:
+    """Settings found on each host without those that a run overrides on its own sockets."""
+    group = run.group
+    if study.congestion_of(group) or sends_datagrams(group.generator):  # datagrams have none
+        return {h: {k: v for k, v in of.items() if k != CONGESTION} for h, of in found.items()}
+    return found
+
+
 _OF_STUDY = ("force_buffer", "engine", "threads", "send", "receive", "trace")
 
 
@@ -140,20 +159,16 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
     study = run.study(study)
     not_of_group = _below("groups", NOT_IN_KEY) | _below("groups", OF_A_RUN) - {"name", "path"}
     in_force = {"timing", "congestion"}  # the group's own, else the study's
-    # profiles: only the one that the visit takes
+    # profiles: the context has the settings of the one that the visit takes
     left_out: dict[str, Any] = dict.fromkeys(_below("hosts", NOT_IN_KEY) | {"profiles"}, True)
     left_out["bus"] = _below("hosts.bus", NOT_IN_KEY)
     hosts = {
-        end.host: {
-            **study.hosts[end.host].model_dump(mode="json", exclude=left_out),
-            "profile": study.profile(end.host, visit.tuning),
-        }
+        end.host: study.hosts[end.host].model_dump(mode="json", exclude=left_out)
         for end in path.ends
     }
     content = {
         "path": path.model_dump(mode="json"),
         "hosts": hosts,
-        "tuning": visit.tuning,
         "mtu_B": visit.mtu_B,
         "group": run.group.model_dump(mode="json", exclude=not_of_group | in_force),
         "streams": run.streams,
@@ -167,7 +182,11 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         **{name: getattr(study, name) for name in _OF_STUDY},
         "socket": study.socket.model_dump(mode="json"),
         "noise": study.noise.model_dump(mode="json", exclude=_below("noise", NOT_IN_KEY)),
-        "context": {**context, "generators": context.get("generators", {}).get(used)},
+        "context": {
+            **context,
+            "found": _in_force(study, run, context["found"]),
+            "generators": context.get("generators", {}).get(used),
+        },
     }
     for name in ("policy", "latency", "udp"):
         if given := getattr(study, name).model_dump(mode="json"):

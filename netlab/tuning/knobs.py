@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -280,6 +280,13 @@ NAMES: dict[str, tuple[str, ...]] = {
     "pci": ("max-read-request", "mmrbc", "max-payload"),
 }
 """Names of each kind of knob but ``sysctl``, see ``SYSCTL_PREFIXES``, and ``module``."""
+
+
+def is_driver_set(label: str, settings: Mapping[str, str]) -> bool:
+    """True of a value of coalescing that the driver overwrites, as it adapts to the traffic."""
+    kind, _, name = label.partition(" ")
+    return kind == "coalesce" and settings.get(f"adaptive {name.partition('-')[0]}") == "on"
+
 
 HOSTWIDE = ("sysctl", "module", "governor")
 """Kinds that belong to no interface."""

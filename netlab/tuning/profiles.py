@@ -94,6 +94,10 @@ class Profile(Frozen):
         plain = (item for item in self.items if isinstance(item, Knob) and not item.when_missing)
         return frozenset(knob.label for knob in plain)
 
+    def values(self) -> dict[str, str]:
+        """Value of each knob by its label, those of choices left out."""
+        return {item.label: item.value for item in self.items if isinstance(item, Knob)}
+
     def buffer_clamp_B(self) -> tuple[int | None, int | None]:
         """Largest socket buffers this tuning lets a program request, in bytes.
 

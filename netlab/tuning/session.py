@@ -14,7 +14,7 @@ from urllib.parse import quote
 from netlab.errors import BadInput, TuningError
 from netlab.files.answers import checked
 from netlab.files.writing import parse_json
-from netlab.tuning.knobs import HOSTWIDE, MOST, HostSetting, Knob
+from netlab.tuning.knobs import HOSTWIDE, MOST, HostSetting, Knob, is_driver_set
 from netlab.tuning.plan import (
     MEMBERED,
     NO_INTERFACE,
@@ -484,10 +484,12 @@ class TuningSession:
             answers = self._requests.ask("verify")[:-1]
             return tuple(Drift(**{key: answer[key] for key in keys}) for answer in answers)
         drift = []
-        for entry in self.result.found:
+        recorded = [(HostSetting(kind=e["knob"], name=e["name"]), e) for e in self.result.found]
+        values = {setting.label: entry["value"] for setting, entry in recorded}
+        for setting, entry in recorded:
             names = (entry["knob"], entry["name"], entry["interface"])
-            now = self.read(HostSetting(kind=entry["knob"], name=entry["name"]))["value"]
-            if now != entry["value"]:
+            now = self.read(setting)["value"]
+            if now != entry["value"] and not is_driver_set(setting.label, values):
                 drift.append(Drift(*names, expected=entry["value"], found=now))
         return tuple(drift)
 

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import campaigns
 import pandas as pd
+import pyarrow
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -110,6 +111,62 @@ def test_a_setting_that_a_tuning_cannot_change_there_is_a_condition(tmp_path):
         host["fixed"] = ["net.ipv4.tcp_congestion_control"]
     campaigns.write(opened(tmp_path, reno, study=study), reno)
     assert opened(tmp_path, bbr, minutes=1, study=study).kept == frozenset()
+
+
+def coalesced(usecs: str, adaptive: str) -> campaigns.Facts:
+    """Hosts whose driver reports this interrupt delay, and whether it adapts it."""
+    facts = campaigns.facts()
+    for host in (host for ends in facts.values() for host in ends.values()):
+        host["found"] = {**host["found"], "coalesce rx-usecs": usecs, "adaptive rx": adaptive}
+    return facts
+
+
+ADAPTS = {"kind": "adaptive", "name": "rx", "value": "on"}
+
+
+@pytest.mark.parametrize(
+    ("found", "knobs", "counts"),
+    [
+        ("on", [], True),
+        ("off", [], False),
+        ("off", [ADAPTS], True),
+        ("on", [{**ADAPTS, "value": "off"}], False),
+    ],
+)
+def test_a_delay_of_interrupts_is_a_condition_unless_its_driver_adapts_it(
+    tmp_path, found, knobs, counts
+):
+    """A driver that adapts the delay reports another one at each visit."""
+    study = campaigns.study(tunings=[{"name": "mine", "mtus_B": [1500], "knobs": knobs}])
+    campaigns.write(opened(tmp_path, coalesced("8", found), study=study), coalesced("8", found))
+    later = opened(tmp_path, coalesced("112", found), minutes=1, study=study)
+    assert len(later.kept) == (12 if counts else 0)
+    campaigns.write(later, coalesced("64", found))
+    assert later.store.runs().empty is not counts
+
+
+def test_a_newer_rule_of_keys_says_why_it_measures_again(tmp_path):
+    facts = campaigns.facts()
+    record = opened(tmp_path, facts)
+    campaigns.write(record, facts)
+    file = results_store.conditions_file(tmp_path, record.log.campaign)
+    content = json.loads(file.read_text())
+    for context in content["contexts"].values():
+        del context["rule"]  # as stored before there was a number
+    content["keys"] = dict.fromkeys(content["keys"], "a key of the first rule")
+    file.write_text(json.dumps(content))
+    for part in (tmp_path / "runs").glob("*.parquet"):
+        table = parquet.read_table(part)
+        at = table.column_names.index("provenance_key")
+        old = [["a key of the first rule"] * table.num_rows]
+        key = pyarrow.chunked_array(old, table.schema.field(at).type)
+        parquet.write_table(table.set_column(at, table.schema.field(at), key), part)
+    assert len(record.store.runs()) == 12  # a report of it is as before
+    later = opened(tmp_path, facts, minutes=1)
+    assert later.kept == frozenset()
+    assert later.anew == "netlab's rule of equal conditions 1, now 2"
+    (other,) = left_out(later.store, later.log.campaign)
+    assert "under other settings: netlab's rule of equal conditions 1, 12 runs" in str(other)
 
 
 def test_remarks_of_a_tuning_are_not_conditions(tmp_path):

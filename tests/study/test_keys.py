@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from netlab.experiment.conditions import context_of
 from netlab.files.yaml_file import validated
 from netlab.study import Study, schedule
-from netlab.study.keys import IN_KEY, NOT_IN_KEY, OF_A_RUN, provenance_key
+from netlab.study.keys import BY_CONTENT, IN_KEY, NOT_IN_KEY, OF_A_RUN, provenance_key
 
 KNOB = {"kind": "ring", "name": "rx", "value": 4}
 CHOICE = {
@@ -109,7 +109,7 @@ def fields(model: type[BaseModel], place: tuple[str, ...] = ()) -> Iterator[tupl
 
 
 FIELDS = dict(fields(Study))
-SORTED = {"in": IN_KEY, "run": OF_A_RUN, "not": NOT_IN_KEY}
+SORTED = {"in": IN_KEY, "content": BY_CONTENT, "run": OF_A_RUN, "not": NOT_IN_KEY}
 
 
 def places(name: str) -> list[str]:
@@ -197,5 +197,50 @@ def test_a_field_changes_the_key_exactly_if_it_is_listed_so(name):
     now, before = keys(changed(STUDY, name.split("."), name)), keys(STUDY)
     common = now.keys() & before.keys()
     differs = any(now[cell] != before[cell] for cell in common)
-    assert differs == (places(name) == ["in"])
+    assert differs == (places(name) in (["in"], ["content"]))
     assert common or places(name) == ["run"]
+
+
+def named(profile: str, **study: Any) -> Study:
+    """A study that takes the same settings under a name, for a level and for a host's own."""
+    groups = [{"name": "all", "path": "cable", "sender": "left"}]
+    hosts = {**LAB["hosts"], "left": {"kind": "lab", "profiles": {"tuned": f"{profile}-left"}}}
+    content = {
+        **LAB,
+        **{"hosts": hosts, "groups": groups, "congestion": None, "stacks": {}},
+        "tunings": [{"name": "tuned", "mtus_B": [1500], "profile": profile}],
+        "profiles": {profile: {"knobs": [KNOB]}, f"{profile}-left": {"knobs": [CHOICE]}},
+        **study,
+    }
+    return validated(Study, content, "named.yml")
+
+
+def test_the_same_settings_under_another_name_have_the_same_key():
+    assert keys(named("mine")) == keys(named("ours"))
+    extended = {"base": {"knobs": [KNOB]}, "mine": {"extends": "base"}}
+    extended["mine-left"] = {"knobs": [CHOICE]}
+    assert keys(named("mine", profiles=extended)) == keys(named("mine"))
+
+
+DATAGRAMS = {
+    **{"name": "all", "path": "cable", "sender": "left"},
+    **{"generator": "udp", "record_length_B": 1400},
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "same"),
+    [
+        ({}, False),
+        ({"congestion": "cubic"}, True),
+        ({"factors": {"congestion": ["cubic", "reno"]}}, True),
+        ({"groups": [DATAGRAMS], "socket": {"pacing_MBps": 10.0}}, True),
+    ],
+)
+def test_a_default_congestion_control_that_no_socket_uses_is_not_in_the_key(monkeypatch, own, same):
+    study, of = named("mine", **own), []
+    for default in ("cubic", "bbr"):
+        found = {**FOUND["found"], "net.ipv4.tcp_congestion_control": default}
+        monkeypatch.setitem(FOUND, "found", found)
+        of.append(keys(study))
+    assert (of[0] == of[1]) is same
