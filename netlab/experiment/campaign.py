@@ -345,6 +345,9 @@ class Rounds(ABC):
             self.watcher.note(f"{host}: bus: {text}")
         if self.record.anew:
             self.watcher.note(f"records made under other settings do not count: {self.record.anew}")
+        for other in left_out(self.record.store, self.record.log.campaign):
+            if other.is_gone:
+                self.watcher.note(str(other))
         for before, last in zip((0, *at), at, strict=False):
             for round in planned[before:last]:
                 self._round(round, bounded=before > 0)

@@ -91,39 +91,51 @@ def changes(before: Conditions, now: Conditions) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Records that were made under other conditions than a campaign's, of one campaign."""
+    """Records of one campaign that do not count in another, for one reason."""
 
     campaign: str
     measured_on: datetime
     runs: int
-    conditions: str
+    reason: str
+    is_gone: bool
+    """True if the study does not have their cells."""
 
     def __str__(self) -> str:
-        return (
-            f"measured on {self.measured_on:%-d %B %Y} under other settings: {self.conditions}, "
-            f"{self.runs} {'run' if self.runs == 1 else 'runs'}; not counted"
-        )
+        runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'}"
+        return f"measured on {self.measured_on:%-d %B %Y} {self.reason}, {runs}; not counted"
 
 
 def left_out(store: Store, campaign: str | None) -> tuple[LeftOut, ...]:
-    """Records that do not count in a campaign for their conditions, by campaign, oldest first."""
+    """Records that do not count in a campaign, by campaign, oldest first.
+
+    Made under other conditions, or in cells that its study does not have.
+    """
     now = results_store.read_conditions(store.directory, campaign)
     if now is None:
         return ()
     records = store.records(campaign=campaign, only=("provenance_key", "block_id"))
+    records = records[~records["part"].str.startswith(results_store.IMPORTED)]
     wanted = now.planned(records["run_id"])
-    # of a block that was not asked under these conditions no run is planned
-    not_asked = ~records["block_id"].isin(now.contexts)
-    differs = (records["provenance_key"] != wanted).fillna(False)
-    other = records[(wanted.notna() & differs) | not_asked]
-    other = other[~other["part"].str.startswith(results_store.IMPORTED)]
+    cell = records["run_id"].str.replace("@[^@]*$", "", regex=True)
+    # a search has runs of its own, in a cell that may have other conditions now
+    searched = {run for trials in now.trials.values() for run in trials}
+    has_cell = cell.isin(now.keys) | records["run_id"].isin(searched)
+    # of a block that was not asked under these conditions no cell is known
+    asked = records["block_id"].isin(now.contexts)
+    other = records.assign(cell=cell.where(asked & ~has_cell, ""))
+    other = other[(records["provenance_key"] != wanted).fillna(True).astype(bool)]
+    origin = other["part"].astype(str).map(campaign_of)
     found = []
-    for origin, rows in other.groupby(other["part"].astype(str).map(campaign_of), sort=True):
-        text = "changed while the campaign was measured"
-        if origin != campaign:
-            text = _of_another(store, str(origin), now)
+    for (of, gone), rows in other.groupby([origin, other["cell"] != ""], sort=True):
+        if gone:
+            cells = listed(sorted(rows["cell"].unique()))
+            reason = f"in cells that the study does not have: {cells}"
+        else:
+            text = "changed while the campaign was measured"
+            text = text if of == campaign else _of_another(store, str(of), now)
+            reason = f"under other settings: {text}"
         first = pd.Timestamp(rows["started_at"].min()).to_pydatetime()
-        found.append(LeftOut(str(origin), first, int(rows["run_id"].nunique()), text))
+        found.append(LeftOut(str(of), first, int(rows["run_id"].nunique()), reason, bool(gone)))
     return tuple(found)
 
 

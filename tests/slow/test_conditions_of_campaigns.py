@@ -113,6 +113,40 @@ def test_a_setting_that_a_tuning_cannot_change_there_is_a_condition(tmp_path):
     assert opened(tmp_path, bbr, minutes=1, study=study).kept == frozenset()
 
 
+ONE, TWO = campaigns.STUDY["groups"]
+TWICE = [{"name": "as-found"}, {"name": "none", "knobs": []}]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "cells", "runs"),
+    [
+        ({"streams": [1, 4]}, {}, "p1@as-found@found@one@4@nodelay=false", 12),
+        ({"factors": {"nodelay": [False, True]}}, {"factors": {}}, "@one@1@nodelay=true", 12),
+        ({}, {"groups": [{**ONE, "name": "first"}, TWO]}, "p1@as-found@found@one@1", 6),
+        ({"tunings": TWICE}, {}, "p1@none@found@one@1", 12),
+        ({}, {"groups": [ONE], "paths": {"p1": campaigns.STUDY["paths"]["p1"]}}, "@two@1", 6),
+    ],
+)
+def test_records_of_cells_that_a_study_no_longer_has_are_named(tmp_path, before, now, cells, runs):
+    """A level, factor, tuning or path that was removed, a group that was renamed."""
+    facts = campaigns.facts()
+    campaigns.write(opened(tmp_path, facts, study=campaigns.study(**before)), facts)
+    study = campaigns.study(**now)
+    facts = {link: ends for link, ends in facts.items() if link in study.paths}
+    notes = []
+
+    class Notes(Watcher):
+        def note(self, text):
+            notes.append(text)
+
+    rounds = WrittenRounds(opened(tmp_path, facts, minutes=1, study=study), Notes())
+    rounds.measure()
+    (other,) = left_out(rounds.record.store, rounds.record.log.campaign)
+    assert cells in str(other) and other.runs == runs and notes == [str(other)]
+    said = dict(box(load_measured(tmp_path)))["Not counted"]
+    assert said == str(other) and "in cells that the study does not have: " in said
+
+
 def coalesced(usecs: str, adaptive: str) -> campaigns.Facts:
     """Hosts whose driver reports this interrupt delay, and whether it adapts it."""
     facts = campaigns.facts()
