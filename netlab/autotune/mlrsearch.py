@@ -253,7 +253,9 @@ class BlockSearch:
         for run in self.visit.runs:
             cell_key = provenance_key(self.study, self.visit, run, context)
             take = partial(self._taken, context, measure, cell_key)
-            self.rows += CellSearch(self.study, run, self.goals, take).rows()
+            conditions = {"campaign": self.record.log.campaign, "cell_key": cell_key}
+            found = CellSearch(self.study, run, self.goals, take).rows()
+            self.rows += [row | conditions for row in found]
 
     def _taken(
         self, context: dict, measure: Callable[[Run], dict], cell_key: str, run: Run

@@ -35,6 +35,7 @@ from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, experiments, forest, measured
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.charts.live import sparkline
+from netlab.errors import NetlabError
 from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables
@@ -365,14 +366,23 @@ LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow
 
 def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
-    searched = stored_bounds(m.results)
-    rates = (
-        [] if searched is None else [page("mlrsearch", Section("Bounds", bounds_table(searched)))]
-    )
-    made = [_tables(m), *view_pages(m), *rates, *screen_pages(m.results), _precision(m)]
+    made = [_tables(m), *view_pages(m), *_rates(m), *screen_pages(m.results), _precision(m)]
     if len(comparable(m)):
         made.append(page("findings", Section("Verdicts", tables.findings(m))))
     return [*made, reading_page(), method_page(m), _provenance(m)]
+
+
+def _rates(m: Measured) -> list[Page]:
+    """The page of a search for rates; one that cannot be read says so."""
+    try:
+        searched = stored_bounds(m.results, m.campaign)
+    except NetlabError as error:
+        return [page("mlrsearch", Section("Bounds", Sentence(str(error))))]
+    if searched is None:
+        return []
+    rows, notes = searched.rows, tuple(map(Sentence, searched.notes))
+    shown = (bounds_table(rows),) if len(rows) else ()
+    return [page("mlrsearch", Section("Bounds", tables.Tables((*notes, *shown))))]
 
 
 def _tables(m: Measured) -> Page:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -132,17 +133,17 @@ def left_out(store: Store, campaign: str | None) -> tuple[LeftOut, ...]:
             reason = f"in cells that the study does not have: {cells}"
         else:
             text = "changed while the campaign was measured"
-            text = text if of == campaign else _of_another(store, str(of), now)
+            text = text if of == campaign else of_another(store.directory, str(of), now)
             reason = f"under other settings: {text}"
         first = pd.Timestamp(rows["started_at"].min()).to_pydatetime()
         found.append(LeftOut(str(of), first, int(rows["run_id"].nunique()), reason, bool(gone)))
     return tuple(found)
 
 
-def _of_another(store: Store, campaign: str, now: Conditions) -> str:
+def of_another(directory: Path, campaign: str, now: Conditions) -> str:
     """Differences of another campaign's conditions, in words."""
     try:
-        before = results_store.read_conditions(store.directory, campaign or None)
+        before = results_store.read_conditions(directory, campaign or None)
     except NetlabError:
         return "unknown (its conditions.json is lost)"
     if before is None:
