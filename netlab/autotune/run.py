@@ -230,49 +230,58 @@ def autotune(
     with (
         study_lab(ask.study) as lab,
         open_endpoints(ask.study, ask.path, lab=lab) as endpoints,
-        tuned_ends(ask.study, endpoints, [ask.group], ask.tuning, asked_B),
     ):
-        mtu_B = asked_B or min(endpoint.mtu_B() for endpoint in endpoints.values())
-        opened_s = now() - entered_s  # Closing takes as long as opening.
-        end_s = began_s + ask.seconds - closing_s - opened_s
-        path = PathUnderTest(
-            ask.study,
-            ask.group,
-            endpoints,
-            mtu_B=mtu_B,
-            timing=timing_for(ask.seconds),
-            end_s=end_s,
-            emulation=Emulation.of(ask.study, ask.path, lab),
-            now=now,
-        )
-        if ask.study.noise.wait:
-            wait_s = min(ask.study.noise.wait, WAIT_SHARE * ask.seconds)
-            wait_until_quiet(LoadReader.of(endpoints), ask.study.noise, wait_s, say=say)
-        if now() + path.run_s > end_s:
-            text = f"the hosts were ready only after {now() - began_s:.0f} s"
-            raise NetlabError(text, code="E-AUTOTUNE-015")
-        start = ask.start
-        scouted = path.scout(start)
-        levels, refused = factors(start, scouted, engines=ask.engines, given=ask.given)
-        say(f"current settings: {start.label()}; runs of {path.run_s:.2g} s")
-        for word, why in refused.items():
-            say(f"not tried: {word}: {why}")
-        search = Search(
-            start,
-            levels,
-            path.take,
-            objective(ask.aim),
-            end_s=end_s,
-            run_s=path.run_s,
-            now=now,
-            generator=random.Random(ask.own_seed),
-            error=ask.error,
-            count_disturbed=ask.noisy,
-            say=say,
-        )
-        outcome = search.run()
-        facts = {name: stable_facts(endpoint.facts) for name, endpoint in endpoints.items()}
-        unsupported = [line for endpoint in endpoints.values() for line in endpoint.unsupported()]
+        with tuned_ends(ask.study, endpoints, [ask.group], ask.tuning, asked_B):
+            mtu_B = asked_B or min(endpoint.mtu_B() for endpoint in endpoints.values())
+            opened_s = now() - entered_s  # Closing takes as long as opening.
+            end_s = began_s + ask.seconds - closing_s - opened_s
+            path = PathUnderTest(
+                ask.study,
+                ask.group,
+                endpoints,
+                mtu_B=mtu_B,
+                timing=timing_for(ask.seconds),
+                end_s=end_s,
+                emulation=Emulation.of(ask.study, ask.path, lab),
+                now=now,
+            )
+            if ask.study.noise.wait:
+                wait_s = min(ask.study.noise.wait, WAIT_SHARE * ask.seconds)
+                wait_until_quiet(LoadReader.of(endpoints), ask.study.noise, wait_s, say=say)
+            if now() + path.run_s > end_s:
+                text = f"the hosts were ready only after {now() - began_s:.0f} s"
+                raise NetlabError(text, code="E-AUTOTUNE-015")
+            start = ask.start
+            scouted = path.scout(start)
+            levels, refused = factors(start, scouted, engines=ask.engines, given=ask.given)
+            say(f"current settings: {start.label()}; runs of {path.run_s:.2g} s")
+            for word, why in refused.items():
+                say(f"not tried: {word}: {why}")
+            search = Search(
+                start,
+                levels,
+                path.take,
+                objective(ask.aim),
+                end_s=end_s,
+                run_s=path.run_s,
+                now=now,
+                generator=random.Random(ask.own_seed),
+                error=ask.error,
+                count_disturbed=ask.noisy,
+                say=say,
+            )
+            outcome = search.run()
+            unsupported = [line for end in endpoints.values() for line in end.unsupported()]
+        changed = [
+            line for end in endpoints.values() for line in end.changed_since_opened(ask.study)
+        ]
+        if changed:
+            text = f"settings changed during the search, which has no result: {'; '.join(changed)}"
+            raise NetlabError(text, code="E-AUTOTUNE-027")
+        facts = {
+            name: {**stable_facts(end.facts), "found": end.facts["found"]}
+            for name, end in endpoints.items()
+        }
     return Tuned(
         ask=ask,
         start=start,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from netlab.cli.main import main
 from netlab.cli.studies import exit_code, measure
 from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
-from netlab.files.writing import new_directory, write_json
+from netlab.files.writing import new_directory, read_json, write_json
 
 if TYPE_CHECKING:
     from netlab.screen.design import ScreenRequest
@@ -95,8 +96,9 @@ def autotune_command(
     --record-length, --buffer and --streams replace netlab's own levels; the present value is tried
     as well. The budget of --seconds is for everything; if a host hangs, the end may come up to 30 s
     late. Each round is reported on standard error, the table and the conclusion on standard
-    output. Files: the winner as keys of a study (YAML), and every run (JSON). Exit code 1 if the
-    budget allows no conclusion.
+    output. Files: the winner as keys of a study (YAML), and every run (JSON); other files of these
+    names are refused. Exit code 1 if the budget allows no conclusion, or a setting of a host
+    changed meanwhile.
     """
     began_s = time.monotonic()
     replaced = ("record_length_B", "buffer_B", "streams")
@@ -107,6 +109,8 @@ def autotune_command(
 
     loaded = default_study() if study is None else options.load_measurable(study)
     ask = SearchRequest(study=loaded, path=path, given=given, **asked)
+    target = output or (results or paths.results_dir("autotune")) / f"{loaded.name}-{path}.yml"
+    _check_replaced(target)
     # Import what takes long after the options are validated.
     from netlab.autotune.report import as_json, conclusion, table, to_text, write_fragment
     from netlab.autotune.run import CLOSING_S, autotune
@@ -117,9 +121,10 @@ def autotune_command(
         from netlab.charts.experiments import search_panels
     closing_s = CLOSING_S + (CHART_S if chart is not None else 0.0)
     tuned = autotune(ask, began_s=began_s, closing_s=closing_s, say=options.note)
-    target = output or (results or paths.results_dir("autotune")) / f"{loaded.name}-{path}.yml"
-    document = write_json(target.with_suffix(".json"), as_json(tuned))
     concluded = tuned.outcome.verdict != NO_CONCLUSION
+    # the runs of a winner that is there stay beside it
+    ending = ".json" if concluded or not target.exists() else ".no-conclusion.json"
+    document = write_json(target.with_suffix(ending), as_json(tuned))
     if concluded:
         write_fragment(tuned, target, document.name)
     click.echo(to_text(tuned))
@@ -130,6 +135,27 @@ def autotune_command(
         text = f"no conclusion within {ask.seconds:g} s; every run is in {document}"
         raise NetlabError(text, code="E-CLI-002")
     click.echo(target)
+
+
+def _check_replaced(target: Path) -> None:
+    """Refuse to replace a file that no search wrote, such as the study's own."""
+    if target.exists():
+        first = target.read_text(encoding="utf-8", errors="replace")[:200].partition("\n")[0]
+        own = re.fullmatch(r"# netlab \S+ autotune, .*", first) is not None
+        _check_own(own, target)
+    for runs in (target.with_suffix(".json"), target.with_suffix(".no-conclusion.json")):
+        if runs.exists():
+            try:
+                own = "netlab_autotune" in read_json(runs)
+            except (OSError, ValueError):
+                own = False
+            _check_own(own, runs)
+
+
+def _check_own(own: bool, file: Path) -> None:
+    if not own:
+        text = "is not a file of netlab autotune; give another --output, or move it"
+        raise BadInput(text, where=str(file), code="E-CLI-037")
 
 
 def _check_ending(key: str, file: Path | None, endings: tuple[str, ...], *, code: str) -> None:

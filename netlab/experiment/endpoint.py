@@ -30,9 +30,16 @@ from netlab.lab.topology import addresses, interfaces
 from netlab.notebooks.progress import note
 from netlab.study import Group, Study
 from netlab.study.factors import path_of_link
+from netlab.tuning.knobs import is_driver_set
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
-from netlab.tuning.session import AFTERWARDS, TuningSession, reading, settings_read
+from netlab.tuning.session import (
+    AFTERWARDS,
+    SettingsRead,
+    TuningSession,
+    reading,
+    settings_read,
+)
 
 # The hosts of a study, over SSH or in a lab, and their addresses on a path.
 
@@ -313,6 +320,16 @@ class Endpoint:
             for drift in self.session.drift()
         ]
 
+    def changed_since_opened(self, study: Study) -> list[str]:
+        """Settings found that have another value now, one sentence each; call it untuned."""
+        before = self.facts["found"]
+        now = _settings_found(self.host, study, self.interface, self.binary).values
+        return [
+            f"{self.name}: {label} was {value}, is {now.get(label, 'missing')}"
+            for label, value in before.items()
+            if now.get(label) != value and not is_driver_set(label, before)
+        ]
+
     def unsupported(self) -> list[dict]:
         """``host``, ``knob`` and ``reason`` of unsupported knobs, and of limits of its lab."""
         forced_B = 0 if self.may_force else self._forced_B
@@ -373,7 +390,6 @@ def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dic
     ``found`` the settings found: those that netlab or a tuning of the study records; under
     ``fixed`` the names of those that no tuning can change there.
     """
-    records = study.settings_read(host.name)
     facts = host.facts(card)
     if facts.get("operstate") in NO_LINK:
         # the revert of the visit before may have reset the card, whose speed is then unknown: the
@@ -381,15 +397,19 @@ def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dic
         with suppress(HostError):
             wait_for_carrier(host, str(facts["interface"]), timeout_s=RESET_S)
         facts = host.facts(card)
-    named = str(facts["interface"])
-    printed = host.run(reading(binary, records, named)).stdout
-    found = settings_read(printed, records, named, host=host.name)
+    found = _settings_found(host, study, str(facts["interface"]), binary)
     return {
         **facts,
         "generators": versions(host, study.generators(path)),
         "found": found.values,
         "fixed": list(found.fixed),
     }
+
+
+def _settings_found(host: Host, study: Study, interface: str, binary: str) -> SettingsRead:
+    records = study.settings_read(host.name)
+    printed = host.run(reading(binary, records, interface)).stdout
+    return settings_read(printed, records, interface, host=host.name)
 
 
 @contextmanager

@@ -3,10 +3,14 @@
 import json
 import time
 
+import pytest
 import yaml
 from lab_study import lab_study
 
-from netlab.autotune.run import SLACK_S
+from netlab.autotune.request import SearchRequest
+from netlab.autotune.run import SLACK_S, autotune
+from netlab.errors import NetlabError
+from netlab.lab.lab import Lab
 from tests.e2e.conftest import run_netlab
 
 BUDGET_S = 30
@@ -39,3 +43,20 @@ def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_
     measured = [sample["cpu_s_per_GB"] for sample in document["samples"] if sample["counted"]]
     assert measured and all(0 < cost < 100 for cost in measured)
     assert (done.returncode == 1) == ("no conclusion" in document["verdict"])
+
+
+def test_a_search_during_which_a_setting_changes_has_no_result():
+    """Another program gives the receiver other buffers while candidates race."""
+    study = lab_study(name="changed")
+    buffers = "net.ipv4.tcp_rmem=4096 65536 65536"
+    with Lab.up(study) as lab, lab.host("b") as receiver:
+
+        def say(line: str) -> None:
+            if line.startswith("current settings"):
+                receiver.run(("sysctl", "-w", buffers))
+
+        ask = SearchRequest(study=study, path="a-b", seconds=15, noisy=True, given={"streams": [1]})
+        with pytest.raises(NetlabError, match="settings changed during the search") as caught:
+            autotune(ask, began_s=time.monotonic(), say=say)
+    assert "b: net.ipv4.tcp_rmem was " in str(caught.value)
+    assert "is 4096 65536 65536" in str(caught.value)
