@@ -20,6 +20,9 @@ VERSION = 2
 FOLDER, DOCUMENT = "screens", "screen.json"
 """Screens of a study are in ``screens/NAME/screen.json`` below its results."""
 
+EFFECTS = "effects"
+"""Directory of the campaign of the effects below that of a screen."""
+
 FULL_TUNING, LEAST_TUNING, NO_ROW = "full-tuning", "least-set", "no-knob"
 """Tunings of the confirmation."""
 
@@ -79,6 +82,8 @@ class ScreenRecord:
     refused_rows: Mapping[str, int]
     tries: tuple[Confirmation, ...]
     least_tuning: dict[str, Any]
+    campaign: str = ""
+    """That of the effects; empty where an older netlab stored none."""
 
     @property
     def least_set(self) -> tuple[str, ...]:
@@ -163,7 +168,9 @@ def _record(content: dict) -> ScreenRecord:
             {k: math.nan if v is None else v for k, v in s.items()} for s in one["against"]
         ]
         tries.append(Confirmation(tuple(one["knobs"]), tuple(Against(**side) for side in sides)))
-    fields = {name: content[name] for name in ScreenRecord.__dataclass_fields__ if name != "tries"}
+    names = ScreenRecord.__dataclass_fields__.keys() - {"tries", "campaign"}
+    fields = {name: content[name] for name in names}
+    fields["campaign"] = str(content.get("campaign", ""))
     fields |= {
         "rows": {name: tuple(knobs) for name, knobs in content["rows"].items()},
         "effects": pd.DataFrame(content["effects"]).astype(dict.fromkeys(ratios, float)),

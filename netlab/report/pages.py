@@ -366,7 +366,13 @@ LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow
 
 def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
-    made = [_tables(m), *view_pages(m), *_rates(m), *screen_pages(m.results), _precision(m)]
+    made = [
+        _tables(m),
+        *view_pages(m),
+        *_rates(m),
+        *screen_pages(m.results, m.campaign),
+        _precision(m),
+    ]
     if len(comparable(m)):
         made.append(page("findings", Section("Verdicts", tables.findings(m))))
     return [*made, reading_page(), method_page(m), _provenance(m)]

@@ -22,6 +22,8 @@ from netlab.files.yaml_file import yaml_text
 from netlab.report.compare import interval, percent
 from netlab.report.page import Page, Section, as_html, page_of
 from netlab.report.tables import Sentence, Tables
+from netlab.results import store
+from netlab.results.conditions import Difference, apart, listed
 from netlab.study.schedule import slug
 
 WIDTH = 100
@@ -153,25 +155,53 @@ def _open(record: ScreenRecord) -> str:
     )
 
 
-def screen_pages(results: Path) -> Iterator[Page]:
-    """A page for each screen below a directory of results; one that cannot be read says so."""
+def screen_pages(results: Path, campaign: str | None) -> Iterator[Page]:
+    """A page for each screen below a directory of results; one that cannot be read says so.
+
+    One made under other conditions than the campaign of the study names them.
+    """
     for file in screened.screen_files(results):
         name = file.parent.name
         try:
-            yield _page(name, screened.read_screen(file))
+            record = screened.read_screen(file)
+            yield _page(name, record, list(_conditions(file.parent, record, results, campaign)))
         except NetlabError as error:
             lead = Section("In short", Sentence(str(error)))
             yield page_of(_file(name), f"Screen {name}", f"Screen: {name}", "not readable", [lead])
+
+
+def _conditions(
+    place: Path, record: ScreenRecord, results: Path, campaign: str | None
+) -> Iterator[str]:
+    """Sentences on a screen that is not the last, or was made under other conditions."""
+    effects = place / screened.EFFECTS
+    if not record.campaign or not store.conditions_file(effects, record.campaign).is_file():
+        return
+    made = store.read_conditions(effects, record.campaign)
+    last = store.latest(effects)
+    if last != record.campaign:
+        changed = _changed(made, store.read_conditions(effects, last))
+        under = f" under other settings ({listed([c.change() for c in changed])})" * bool(changed)
+        yield f"A later screen was begun{under} and has not ended; this is the one before."
+    if changed := _changed(made, store.read_conditions(results, campaign)):
+        before = listed([one.as_before() for one in changed])
+        yield f"Measured under other settings than the study's runs: {before}."
+
+
+def _changed(
+    before: store.Conditions | None, now: store.Conditions | None
+) -> tuple[Difference, ...]:
+    return () if before is None or now is None else apart(before, now)
 
 
 def _file(name: str) -> str:
     return f"{PAGE}{slug(name)}.html"
 
 
-def _page(name: str, record: ScreenRecord) -> Page:
+def _page(name: str, record: ScreenRecord, other: list[str]) -> Page:
     few = f"{len(record.least_set)} of {len(record.knobs)} knobs are in the least set."
     sections = [
-        Section("In short", Tables(tuple(map(Sentence, [few, *conclusion(record)])))),
+        Section("In short", Tables(tuple(map(Sentence, [*other, few, *conclusion(record)])))),
         Section("Effects", as_html(show(chart(record))) + as_html(_effects(record))),
         Section("Tuning to use", _to_use(record)),
     ]

@@ -65,6 +65,28 @@ def differing(before: Conditions, now: Conditions) -> tuple[Difference, ...]:
     return tuple(found.values())
 
 
+def apart(before: Conditions, now: Conditions) -> tuple[Difference, ...]:
+    """Differences of the links that two studies share, whatever tunings they compare."""
+    sides = [_of_links(side) for side in (before, now)]
+    found: dict[str, Difference] = {}
+    for place in sorted(sides[0].keys() & sides[1].keys()):
+        old, new = (side[place] for side in sides)
+        if old.isdisjoint(new):
+            name = WORDS.get(place[-1], place[-1])
+            found.setdefault(name, Difference(name, min(old), min(new)))
+    return tuple(found.values())
+
+
+def _of_links(conditions: Conditions) -> dict[tuple[str, ...], set[str]]:
+    """Values of each link: versions, machines, and the settings that any of its blocks leaves."""
+    values: dict[tuple[str, ...], set[str]] = {}
+    for block, context in conditions.contexts.items():
+        shared = {name: part for name, part in context.items() if name != "profiles"}
+        for place, value in _leaves({"rule": 1, **shared}):
+            values.setdefault((block.partition("@")[0], *place), set()).add(value)
+    return values
+
+
 def _leaves(context: dict, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, value in context.items():
         if isinstance(value, dict) and place[:1] != ("profiles",):

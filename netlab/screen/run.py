@@ -13,6 +13,7 @@ from netlab.analysis.cells import nominal_level
 from netlab.analysis.compare import SLOWER, Asked, compare
 from netlab.analysis.screened import (
     DOCUMENT,
+    EFFECTS,
     FULL_TUNING,
     LEAST_TUNING,
     NO_ROW,
@@ -24,14 +25,15 @@ from netlab.analysis.screened import (
     write_screen,
 )
 from netlab.charts.chart import show
-from netlab.errors import check
+from netlab.errors import NetlabError, check
 from netlab.experiment.campaign import run_study
 from netlab.experiment.endpoint import open_endpoints, study_lab
 from netlab.experiment.progress import Watcher
 from netlab.files.writing import parse_json, write_text
 from netlab.report.compare import interval, percent
 from netlab.report.screen import chart, least_yaml
-from netlab.results.store import Store
+from netlab.results.conditions import apart, listed
+from netlab.results.store import Store, latest, read_conditions
 from netlab.screen.design import Design, ScreenRequest, design, growing_sets, knob_effects
 from netlab.tuning.knobs import Choice, Knob
 from netlab.tuning.plan import Change
@@ -96,8 +98,8 @@ def probe(ask: ScreenRequest) -> Probed:
     return probed(ask.items, plans)
 
 
-EFFECTS, CONFIRM = "effects", "least-set"
-"""Directories of the campaigns below that of the screen; a second confirmation is `least-set-2`."""
+CONFIRM = "least-set"
+"""Directory of a confirmation's campaign below that of the screen; a second is `least-set-2`."""
 
 ERROR_SHARES = (0.5, 0.25, 0.25)
 """Share of the error rate of each confirmation, and so their greatest number."""
@@ -140,11 +142,23 @@ def screen(
         place = directory / (f"{CONFIRM}-{len(tries) + 1}" if tries else CONFIRM)
         with watch() as watcher:
             measure(confirm, directory=place, watcher=watcher)
+        _check_alike(directory / EFFECTS, place)
         level = 1 - share * (1 - confirm.confidence)
         tries.append(Confirmation(least, confirmation(Store(place).runs(), ask, level)))
         if tries[-1].whole.verdict != SLOWER:
             break
-    return record_of(ask, stored, plan, effects, tuple(tries), runs)
+    record = record_of(ask, stored, plan, effects, tuple(tries), runs)
+    return replace(record, campaign=latest(directory / EFFECTS) or "")
+
+
+def _check_alike(effects: Path, confirmed: Path) -> None:
+    """Refuse a confirmation under other conditions than those of the effects."""
+    before, now = (read_conditions(place, latest(place)) for place in (effects, confirmed))
+    changed = apart(before, now) if before is not None and now is not None else ()
+    if changed:
+        text = "the hosts changed between the effects and their confirmation"
+        reason = listed([one.change() for one in changed])
+        raise NetlabError(f"{text}: {reason}; screen again", code="E-SCREEN-013")
 
 
 def confirmation(runs: pd.DataFrame, ask: ScreenRequest, confidence: float) -> tuple[Against, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -9,14 +10,22 @@ from pathlib import Path
 import campaigns
 import pandas as pd
 import pytest
+import synthetic
+from screened import SYSCTLS, screened_study
 
 from netlab.analysis.bounds import DOCUMENT, FOLDER, HEADS
 from netlab.analysis.measured import load_measured
+from netlab.errors import NetlabError
 from netlab.experiment.campaign import CampaignRecord, open_record
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.report.pages import measured_pages
+from netlab.report.screen import screen_pages
 from netlab.results import store as results_store
+from netlab.screen.design import ScreenRequest
+from netlab.screen.run import Probed, screen, write_files
+from netlab.study import Study
+from netlab.study.schedule import visits
 
 
 def measured(directory: Path, facts: campaigns.Facts) -> CampaignRecord:
@@ -95,3 +104,71 @@ def test_bounds_whose_conditions_are_lost_are_left_out(tmp_path):
     measured(tmp_path, campaigns.facts("bbr"))
     text = page(tmp_path)
     assert "12.25" not in text and "unknown (its conditions.json is lost)" in text
+
+
+KNOB = "net.ipv4.tcp_rmem"
+
+
+def ends_of(study: Study, congestion: str) -> campaigns.Facts:
+    found = {"found": {"net.ipv4.tcp_congestion_control": congestion}}
+    return {
+        link: {end.host: {**campaigns.HOST, **found} for end in study.path(link).ends}
+        for link in study.links
+    }
+
+
+def screen_at(place: Path, *defaults: str) -> None:
+    """Screen hosts whose default congestion control is another one in each of its campaigns."""
+    left = list(defaults)
+
+    def value(study, group, tuning, mtu_B, streams):
+        knobs = study.tuning_profile("a", tuning).values()
+        return 100.0 * (2.0 if KNOB in knobs else 1.0), "CPU"
+
+    def measure(study: Study, *, directory: Path, watcher: object) -> None:
+        if not left:
+            raise KeyboardInterrupt
+        facts = ends_of(study, left.pop(0))
+        record = open_record(study, directory, facts, None)
+        keys: dict[str, str] = {}
+        for visit in visits(study):
+            keys |= campaigns.keys_of(study, visit, facts[visit.link])
+        runs = synthetic.runs_of(study, noise=0.01, value=value)
+        runs = runs.assign(provenance_key=runs["run_id"].map(keys).astype("string"), flags="")
+        record.store.write(
+            record.new_part(visits(study)[0]), runs, synthetic.intervals_of(runs, study)
+        )
+
+    names = tuple(f"net.ipv4.{name}" for name in SYSCTLS)
+    ask = ScreenRequest(screened_study(timing={"rounds": 3}), "mine")
+    write_files(screen(ask, place, read=lambda _: Probed(names), measure=measure), place)
+
+
+def test_effects_and_their_confirmation_have_the_same_conditions(tmp_path):
+    with pytest.raises(NetlabError, match="congestion control reno, now bbr; screen") as caught:
+        screen_at(tmp_path, "reno", "bbr", "bbr")
+    assert caught.value.code == "E-SCREEN-013" and not (tmp_path / "screen.json").exists()
+    screen_at(tmp_path, "bbr", "bbr")
+    assert (tmp_path / "screen.json").is_file()
+
+
+def pages_of(results: Path) -> str:
+    campaign = results_store.latest(results)
+    bodies = "".join(page.body for page in screen_pages(results, campaign))
+    return html.unescape(re.sub(r"<[^>]+>", " ", bodies))
+
+
+def test_a_screen_of_other_conditions_than_the_studys_runs_says_so(tmp_path):
+    place = tmp_path / "screens" / "mine"
+    screen_at(place, "reno", "reno")
+    study = screened_study(timing={"rounds": 3})
+    open_record(study, tmp_path, ends_of(study, "reno"), None)
+    assert "other settings" not in pages_of(tmp_path)
+    open_record(study, tmp_path, ends_of(study, "bbr"), None)
+    text = pages_of(tmp_path)
+    assert "under other settings than the study's runs: congestion control reno." in text
+    with pytest.raises(KeyboardInterrupt):
+        screen_at(place, "bbr")  # interrupted before its confirmation
+    text = pages_of(tmp_path)
+    assert "A later screen was begun under other settings" in text
+    assert "(congestion control reno, now bbr) and has not ended" in text
