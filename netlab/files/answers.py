@@ -359,7 +359,9 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
         },
         {},
     ),
-    "unrestored": ({"what": TEXT, **_of(_known(TEXT), "was found")}, {}),
+    **dict.fromkeys(
+        ("unrestored", "beside"), ({"what": TEXT, **_of(_known(TEXT), "was found")}, {})
+    ),
     "reverted_all": (_REVERTED, _REVERTED_MORE),
     "alive": ({}, {}),
     "ended": (

@@ -434,6 +434,19 @@ def _all(mistakes: list[BadInput], where: str) -> BadInput:
     return Mistakes(mistakes[:MAX_LISTED], where=where, count=len(mistakes), code="E-YAML-023")
 
 
+def refuse_places(
+    content: dict, where: str, mistakes: Iterable[tuple[Place, str, str]], *, code: str
+) -> None:
+    """Raise the mistakes of a content that is valid otherwise: place, value and message each."""
+    found = []
+    for place, value, message in mistakes:
+        line = f":{content.line(place)}" if isinstance(content, Document) else ""
+        at, key = f"{where}{line}", ".".join(map(str, place))
+        found.append(BadInput(message, where=at, key=key, value=value, code=code))
+    if found:
+        raise _all(found, where)
+
+
 def validated(model: type[ModelT], content: dict, where: str) -> ModelT:
     try:
         return model.model_validate(content)

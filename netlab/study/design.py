@@ -541,7 +541,7 @@ class Study(Model, title="A study"):
                 if not group[name]:
                     del group[name]
         for level in content["tunings"]:
-            del level["knobs"], level["extends"]
+            del level["knobs"], level["extends"], level["risk"]
         content["knobs"] = contents(self)
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.files.writing import parse_json, write_text
-from netlab.files.yaml_file import read_yaml, validated, yaml_text
+from netlab.files.yaml_file import read_yaml, refuse_places, validated, yaml_text
 from netlab.study.base import MAX_NAME, MAX_ROUNDS, NAME, QUICK
 from netlab.study.design import Study
 from netlab.study.factors import (
@@ -30,8 +30,16 @@ from netlab.study.factors import (
 )
 from netlab.study.groups import Group, Timing
 from netlab.study.published import Described, with_published
-from netlab.study.tunings import KERNEL, LINUX, OwnTuning, WadStack, complete, with_wad_conf
-from netlab.tuning.profiles import AS_FOUND
+from netlab.study.tunings import (
+    KERNEL,
+    LINUX,
+    OwnTuning,
+    WadStack,
+    check_exact,
+    complete,
+    with_wad_conf,
+)
+from netlab.tuning.profiles import AS_FOUND, inexact
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,6 +155,9 @@ def _shortened(study: Study, group: Group) -> Group:
     return group.model_copy(update={**records, "timing": timing, "quick": None})
 
 
+INEXACT = "E-STUDY-089"
+"""Code of a knob that is not known to revert exactly, without a risk."""
+
 TIMING = ("rounds", "seconds", "warmup_s", "interval_ms", "drain_s")
 PRECISION = {"precision": "half_width_percent", "max_rounds": "max_rounds", "budget": "budget"}
 """Arguments of :func:`load`, and the keys of a precision that they replace."""
@@ -170,6 +181,8 @@ def load(
             content = with_wad_conf(content, Path(path))
             content = with_published(_with_neighbours(content, Path(path)), Path(path))
     study = validated(Study, content, where)
+    if not (isinstance(path, str | Path) and paths.is_stored(path)):
+        refuse_places(content, where, check_exact(study), code=INEXACT)
     if quick:
         study = short_form(study, where)
     stated = {key: value for key, value in timing.items() if value is not None}
@@ -261,6 +274,7 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
         if "netlab" in content:  # another study
             continue
         tuning = validated(_TuningFile, content, str(path))
+        refuse_places(content, str(path), inexact(tuning), code=INEXACT)
         if (own := tuning.name) not in ("", name):
             reason = "differs from the file's name"
             raise BadInput(reason, where=str(path), key="name", value=own, code="E-STUDY-002")

@@ -102,15 +102,17 @@ NOT_IN_KEY = {
     "groups.short": "of the short form, which is a study of its own",
     "groups.part": "text of the report",
     "tunings.label": "text of the report",
+    "tunings.risk": "a remark",
     **{
         f"{knob}.{part}": "a remark"
         for knob in _EACH_KNOB
-        for part in ("source", "note", "when_missing")
+        for part in ("source", "note", "when_missing", "risk")
     },
     **dict.fromkeys((f"{knobs}.published" for knobs in _KNOBS), "a remark"),
     "profiles.title": "text of the report",
     "profiles.source": "text of the report",
     "profiles.notes": "text of the report",
+    "profiles.risk": "a remark",
     "profiles.records.*": "settings that are read; the values found are in the key",
     "published.*": "figures beside the results",
     "report.*": "pages of the report",

@@ -10,12 +10,14 @@ from pydantic import BeforeValidator, model_validator
 from netlab.errors import BadInput
 from netlab.files.reading import open_regular
 from netlab.study.base import MTU, Model, Name, Several, misplaced, tried
-from netlab.tuning.knobs import Item, Knob, key
+from netlab.tuning.knobs import RISK, Item, Knob, key
 from netlab.tuning.profiles import (
     AS_FOUND,
     Content,
+    Place,
     Profile,
     Tuning,
+    inexact,
     lineage,
     load_profile,
     nearest,
@@ -98,9 +100,14 @@ class TuningLevel(Model, title="`tunings`"):
         None,
         strict=False,
     )
+    risk: str | None = key(
+        "`risk` of those of the inline knobs that state none.", RISK, None, min_length=1
+    )
 
     @model_validator(mode="after")
     def _one_tuning(self) -> Self:
+        if self.risk is not None and self.knobs is None:
+            raise ValueError("risk: state it where the knobs are; this level has none inline")
         if self.is_inline and self.profile is not None:
             raise ValueError("give the tuning inline (knobs, extends) or by name (profile)")
         if AS_FOUND in (self.name, self.profile):
@@ -128,10 +135,28 @@ def own_tunings(study: Study) -> dict[str, Tuning]:
     for level in study.tunings:
         if level.is_inline:
             tuning = OwnTuning(
-                title=level.label or "", extends=level.extends, knobs=level.knobs or ()
+                title=level.label or "",
+                extends=level.extends,
+                knobs=level.knobs or (),
+                risk=level.risk,
             )
             own[level.name] = tuning.named(level.name)
     return own
+
+
+def check_exact(study: Study) -> Iterator[tuple[Place, str, str]]:
+    """Place, name and refusal of each knob of the study's own that needs a risk and has none.
+
+    For a study that is to be measured; results of one that was stay readable.
+    """
+    own = own_tunings(study)
+    for index, level in enumerate(study.tunings):
+        if level.is_inline:
+            for place, name, refusal in inexact(own[level.name]):
+                yield ("tunings", index, *place), name, refusal
+    for profile, content in study.profiles.items():
+        for place, name, refusal in inexact(content):
+            yield ("profiles", profile, *place), name, refusal
 
 
 def used_names(study: Study) -> list[str]:

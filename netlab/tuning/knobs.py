@@ -18,6 +18,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticUndefined
 
+from netlab.tuning.exact import is_exact
+
 # Shell lines that do what a knob does, for people who set it without netlab.
 
 IN_SYSFS = ("defer", "napi")
@@ -309,6 +311,8 @@ _MODULE_NAME = re.compile(r"tcp_[a-z0-9_]{1,51}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _MAX_VALUE = 800
 
+RISK = "the host forwards for nobody; its redirects are compared"
+
 MOST, WITH_MOST = "max", ("ring", "channels")
 """Value of kinds whose device states what it takes at most; the plan shows the number."""
 
@@ -392,6 +396,11 @@ class HostSetting(Frozen, title="`records` of a tuning"):
             return str(self.name)
         return f"{self.kind} {self.name}" if self.name else self.kind
 
+    @property
+    def is_exact(self) -> bool:
+        """True if a value written back leaves the host as it was, see ``exact.py``."""
+        return is_exact(self.kind, self.name)
+
 
 class Knob(HostSetting, title="A knob"):
     """One setting and the value it should have.
@@ -411,6 +420,10 @@ class Knob(HostSetting, title="A knob"):
     note: Annotated[str | None, key("Remark for readers.", "In pages.")] = None
     when_missing: Annotated[
         str | None, key("Known reason why a kernel or card lacks it.", "left Linux in 4.12")
+    ] = None
+    risk: Annotated[
+        str | None,
+        key("Why a setting that is not known to revert exactly is set.", RISK, min_length=1),
     ] = None
 
     @model_validator(mode="after")

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from netlab.errors import TuningError
+from netlab.tuning.exact import refusal
 from netlab.tuning.knobs import (
     HOSTWIDE,
     IRQ_WORDS,
@@ -24,7 +25,7 @@ from netlab.tuning.knobs import (
     irq_lists,
     irq_text,
 )
-from netlab.tuning.profiles import Profile
+from netlab.tuning.profiles import Profile, each_knob
 
 NO_INTERFACE = "no such interface"
 _NO_PRIVILEGE = "no privilege"
@@ -72,6 +73,7 @@ class Change:
             "supported": self.supported,
             "reason": self.reason,
             "source": self.source,
+            "risk": self.knob.risk,
         }
 
 
@@ -151,6 +153,9 @@ def make_plan(
     resolve: ResolveKnob | None = None,
 ) -> tuple[Change, ...]:
     extra = tuple(extra_knobs)
+    for _, knob in each_knob((*profile.items, *extra)):
+        if not knob.is_exact and knob.risk is None:
+            raise TuningError(refusal(knob.label), code="E-TUNING-031")
     replaced = {(knob.kind, knob.name) for knob in extra}
     ways: list[tuple[str | None, tuple[KnobOption, ...]]] = []
     if mtu_B is not None and ("mtu", None) not in replaced:
@@ -180,6 +185,7 @@ def _lines(changes: Iterable[Change]) -> list[tuple[str, str]]:
             lines.append(("unsupported", text))
         elif change.changes:
             lines.append(("old", f"- {label} = {change.old}"))
+            remark += f"; risk: {change.knob.risk}" if change.knob.risk else ""
             lines.append(("new", f"+ {label} = {change.new}{remark}"))
         else:
             lines.append(("same", f"  {label} = {change.new}{remark}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -14,13 +14,24 @@ from pydantic import model_validator
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.files.yaml_file import read_yaml, validated
-from netlab.tuning.knobs import Choice, Frozen, HostSetting, Item, Knob, KnobOption, item_key, key
+from netlab.tuning.exact import refusal
+from netlab.tuning.knobs import (
+    RISK,
+    Choice,
+    Frozen,
+    HostSetting,
+    Item,
+    Knob,
+    KnobOption,
+    item_key,
+    key,
+)
 
 AS_FOUND = "as-found"
 """The tuning that changes nothing, the MTU included. No other tuning may take its name."""
 
 _PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_REMARKS = {"source", "note", "when_missing", "published"}
+_REMARKS = {"source", "note", "when_missing", "published", "risk"}
 
 
 class Content(Frozen):
@@ -31,6 +42,10 @@ class Content(Frozen):
     notes: Annotated[tuple[str, ...], key("Remarks for readers.", ["Set on both hosts."])] = ()
     extends: Annotated[
         str | None, key("A tuning whose knobs come first.", "openlab-2003-kernel")
+    ] = None
+    risk: Annotated[
+        str | None,
+        key("`risk` of those of its own knobs that state none.", RISK, min_length=1),
     ] = None
     knobs: tuple[Item, ...] = ()
     records: Annotated[
@@ -178,12 +193,49 @@ def lineage(name: str, *, own: Mapping[str, Tuning] | None = None) -> tuple[Tuni
     return tuple(reversed(chain))
 
 
+def _with_risk(item: Knob | Choice, risk: str | None) -> Knob | Choice:
+    """The item, its knobs with the risk of their tuning where they need one and state none."""
+    if isinstance(item, Choice):
+        options = (
+            option.model_copy(
+                update={"knobs": tuple(_with_risk(knob, risk) for knob in option.knobs)}
+            )
+            for option in item.first_supported
+        )
+        return item.model_copy(update={"first_supported": tuple(options)})
+    if risk is None or item.risk is not None or item.is_exact:
+        return item
+    return item.model_copy(update={"risk": risk})
+
+
+Place = tuple[str | int, ...]
+
+
+def inexact(content: Content) -> Iterator[tuple[Place, str, str]]:
+    """Place, name and refusal of each own knob that needs a risk and has none."""
+    if content.risk is not None:
+        return
+    for place, knob in each_knob(content.knobs, ("knobs",)):
+        if not knob.is_exact and knob.risk is None:
+            yield place, knob.label, refusal(knob.label)
+
+
+def each_knob(items: Iterable[Item], at: Place = ()) -> Iterator[tuple[Place, Knob]]:
+    """Every knob with its place, those of choices too."""
+    for index, item in enumerate(items):
+        if isinstance(item, Knob):
+            yield (*at, index), item
+            continue
+        for number, option in enumerate(item.first_supported):
+            yield from each_knob(option.knobs, (*at, index, "first_supported", number, "knobs"))
+
+
 def load_profile(name: str, *, own: Mapping[str, Tuning] | None = None) -> Profile:
     chain = lineage(name, own=own)
     items: dict[tuple[str, str | None], Knob | Choice] = {}
     for tuning in chain:
         for item in tuning.knobs:
-            items[item_key(item)] = item
+            items[item_key(item)] = _with_risk(item, tuning.risk)
     top = chain[-1]
     return Profile(
         name=top.name,

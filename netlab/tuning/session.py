@@ -56,6 +56,8 @@ class TuningResult:
     recovered: Entries = field(default_factory=list)
     conflicts: Entries = field(default_factory=list)
     failed: Entries = field(default_factory=list)
+    beside: Entries = field(default_factory=list)
+    """What knobs with a risk changed beside themselves; a revert puts it back, or reports it."""
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -256,6 +258,9 @@ _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
 _LEFT = {"failed", "absent"}
 """A knob that a revert did not restore; it stays in the host's journal."""
 
+MOST_BESIDE = 5
+"""Changes beside a knob that a message lists."""
+
 _BUSY_S = 5.0
 """Timeout for the guard of a session that just died to revert its knobs."""
 
@@ -443,7 +448,9 @@ class TuningSession:
         if change.knob.kind in MEMBERED:
             answer = self._set_members(words, change)
         else:
-            answer = self._requests.ask("set", **words, value=change.new)[-1]
+            risk = "1" if change.knob.risk else None
+            *beside, answer = self._requests.ask("set", **words, value=change.new, risk=risk)
+            self._report_beside(change, beside)
         entry = {**change.record(), **{k: v for k, v in answer.items() if k != "event"}}
         entry["supported"] = answer["status"] != "unsupported"
         if answer["status"] == "refused":
@@ -454,6 +461,21 @@ class TuningSession:
             )
         status = answer["status"]
         getattr(self.result, "applied" if status == "differs" else status).append(entry)
+
+    def _report_beside(self, change: Change, beside: Entries) -> None:
+        """Record and print what a knob with a risk changed beside itself."""
+        each = [{key: one[key] for key in ("what", "was", "found")} for one in beside]
+        if each:
+            self.result.beside.append({"knob": change.knob.label, "changes": each})
+            texts = [
+                f"{one['what']}, {one['was'] or 'absent'} to {one['found'] or 'absent'}"
+                for one in each[:MOST_BESIDE]
+            ]
+            more = len(each) - len(texts)
+            self._on_wait(
+                f"{self._where}{change.knob.label} = {change.new} also changed: "
+                f"{'; '.join(texts)}{f'; and {more} more' if more else ''}"
+            )
 
     def _set_members(self, words: dict[str, str | None], change: Change) -> dict[str, Any]:
         answers = []

@@ -13,6 +13,7 @@ from netlab.analysis.cells import CELL_COLUMNS
 from netlab.cli.options import BELOW_GATE, CONDITION_MET
 from netlab.results.columns import FLAGS, TABLES
 from netlab.study.file import as_markdown
+from netlab.tuning.exact import markdown
 from netlab.tuning.knobs import HOSTWIDE, NAMES
 from netlab.tuning.profiles import profile_names
 
@@ -89,6 +90,11 @@ def test_every_kind_of_knob_and_its_names_are_documented():
     assert set(table) == {*NAMES, *HOSTWIDE}
     for kind, names in NAMES.items():
         assert re.findall(r"`([^`]+)`", table[kind].split("|")[2]) == list(names)
+
+
+def test_the_knobs_that_revert_exactly_are_documented_with_their_reasons():
+    text = section(page("tuning.md"), "Knobs that revert exactly")
+    assert text.partition("<!-- exact knobs -->\n\n")[2].strip() == markdown().strip()
 
 
 def test_every_tuning_that_netlab_brings_is_documented():

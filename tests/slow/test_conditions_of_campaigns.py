@@ -87,7 +87,9 @@ TUNED = {"name": "mtu-only", "mtus_B": [1500], "knobs": []}
 SETS_IT = {
     "name": "bbr",
     "mtus_B": [1500],
-    "knobs": [{"kind": "sysctl", "name": "net.ipv4.tcp_congestion_control", "value": "bbr"}],
+    "knobs": [
+        {"kind": "sysctl", "name": "net.ipv4.tcp_congestion_control", "value": "bbr", "risk": "r"}
+    ],
 }
 
 

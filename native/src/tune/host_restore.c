@@ -244,28 +244,6 @@ int nl_host_change_begin(const struct nl_journal *j, struct nl_state *seen)
 	return failed;
 }
 
-void nl_host_change_end(const struct nl_journal *j, struct nl_state *seen)
-{
-	struct nl_state after;
-	struct record record;
-
-	if (load(j, &record) == 0) {
-		nl_state_capture(&after);
-		record.pending = 0;
-		if (keep_foreign(&after, &record.after, seen) == 0) {
-			nl_state_free(&record.after);
-			record.after = after;
-			save(j, &record);
-		} else {
-			nl_state_free(&after);
-		}
-		record_free(&record);
-	}
-	nl_state_free(seen);
-}
-
-/* -- comparing ------------------------------------------------------------------------ */
-
 /* True if a knob of the journal has the item's value: the journal restores and reports it. */
 static int is_of_knob(const struct nl_journal *j, const char *key)
 {
@@ -288,6 +266,75 @@ static int is_of_knob(const struct nl_journal *j, const char *key)
 	}
 	return 0;
 }
+
+/* The longest text of a report, in bytes: a route may have hundreds of next hops. */
+enum { TEXT_MAX = 1000 };
+
+static const char *shortened(const char *text, char to[TEXT_MAX + 4])
+{
+	snprintf(to, TEXT_MAX + 4, strlen(text) > TEXT_MAX ? "%.*s..." : "%.*s", TEXT_MAX, text);
+	return to;
+}
+
+static void report_one(nl_changed_fn *changed, void *context, const struct nl_state_item *was,
+		       const struct nl_state_item *now)
+{
+	const char *key = was ? was->key : now->key;
+	int is_secret = strstr(key, "stable_secret") != NULL;
+	char texts[3][TEXT_MAX + 4];
+
+	changed(context, shortened(key, texts[0]),
+		!was ? NULL : is_secret ? "a secret" : shortened(was->value, texts[1]),
+		!now ? NULL : is_secret ? "another" : shortened(now->value, texts[2]));
+}
+
+/* Report what differs between two states, but for the knobs of the journal. */
+static void report_beside(const struct nl_journal *j, const struct nl_state *before, const struct nl_state *after,
+			  nl_changed_fn *changed, void *context)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < before->count && count < REPORTED_MAX; i++) {
+		const struct nl_state_item *was = &before->item[i], *now = nl_state_find(after, was->key);
+
+		if (same(was, now) || is_of_knob(j, was->key) || (after->missing & (1U << was->kind)))
+			continue;
+		report_one(changed, context, was, now);
+		count++;
+	}
+	for (size_t i = 0; i < after->count && count < REPORTED_MAX; i++) {
+		const struct nl_state_item *now = &after->item[i];
+
+		if (nl_state_find(before, now->key) || is_of_knob(j, now->key) || (before->missing & (1U << now->kind)))
+			continue;
+		report_one(changed, context, NULL, now);
+		count++;
+	}
+}
+
+void nl_host_change_end(const struct nl_journal *j, struct nl_state *seen, nl_changed_fn *changed, void *context)
+{
+	struct nl_state after;
+	struct record record;
+
+	if (load(j, &record) == 0) {
+		nl_state_capture(&after);
+		record.pending = 0;
+		if (changed)
+			report_beside(j, seen, &after, changed, context);
+		if (keep_foreign(&after, &record.after, seen) == 0) {
+			nl_state_free(&record.after);
+			record.after = after;
+			save(j, &record);
+		} else {
+			nl_state_free(&after);
+		}
+		record_free(&record);
+	}
+	nl_state_free(seen);
+}
+
+/* -- comparing ------------------------------------------------------------------------ */
 
 /* One pair of states, and the items of a session that are compared between them. */
 struct comparison {
@@ -333,18 +380,6 @@ static int restore_round(const struct comparison *c)
 	return written;
 }
 
-static int report_one(const struct nl_host_report *report, const struct nl_state_item *was,
-		      const struct nl_state_item *now)
-{
-	const char *key = was ? was->key : now->key;
-	int is_secret = strstr(key, "stable_secret") != NULL;
-
-	if (report->changed)
-		report->changed(report->context, key, !was ? NULL : is_secret ? "a secret" : was->value,
-				!now ? NULL : is_secret ? "another" : now->value);
-	return 1;
-}
-
 /* True for an item that was not there before and whose coming is a change of configuration. */
 static int is_new(const struct comparison *c, const struct nl_state_item *now)
 {
@@ -365,12 +400,17 @@ static unsigned report_all(const struct comparison *c, const struct nl_host_repo
 		if (same(was, now) || !is_compared(c, was) ||
 		    (c->record->remains && is_foreign(c, was->key)))
 			continue;
-		count += (unsigned)report_one(report, was, now);
+		if (report->changed)
+			report_one(report->changed, report->context, was, now);
+		count++;
 		nl_state_add(left, was);
 	}
 	for (size_t i = 0; i < c->now->count && count < REPORTED_MAX; i++)
-		if (is_new(c, &c->now->item[i]))
-			count += (unsigned)report_one(report, NULL, &c->now->item[i]);
+		if (is_new(c, &c->now->item[i])) {
+			if (report->changed)
+				report_one(report->changed, report->context, NULL, &c->now->item[i]);
+			count++;
+		}
 	return count;
 }
 

@@ -32,10 +32,11 @@ struct nl_host_sum {
 /* Record the state before the first change. 0, or -1 with errno. */
 int nl_host_record_before(const struct nl_journal *j);
 /* Around a change with side effects: what differs after it is the session's own. *seen is for the end, which
- * frees it. 0, or -1 with errno and nothing to end. If the process dies in between, every difference counts
+ * frees it, and passes what differs but for the knobs of the journal to `changed`, unless that is NULL.
+ * 0, or -1 with errno and nothing to end. If the process dies in between, every difference counts
  * as the session's own. */
 int nl_host_change_begin(const struct nl_journal *j, struct nl_state *seen);
-void nl_host_change_end(const struct nl_journal *j, struct nl_state *seen);
+void nl_host_change_end(const struct nl_journal *j, struct nl_state *seen, nl_changed_fn *changed, void *context);
 
 /* True if a record is there. */
 int nl_host_recorded(const struct nl_journal *j);

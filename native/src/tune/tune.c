@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 struct tune {
@@ -44,15 +45,24 @@ static void send_reverted(void *context, const struct nl_knob *k, enum nl_revert
 	nl_serve_finish(&t->serve);
 }
 
-static void send_unrestored(void *context, const char *what, const char *was, const char *now)
+static void send_changed(struct tune *t, const char *event, const char *what, const char *was, const char *now)
 {
-	struct tune *t = context;
-	struct nl_json *j = nl_serve_event(&t->serve, "unrestored");
+	struct nl_json *j = nl_serve_event(&t->serve, event);
 
 	nl_json_text(j, "what", what);
 	nl_json_text(j, "was", was);
 	nl_json_text(j, "found", now);
 	nl_serve_finish(&t->serve);
+}
+
+static void send_unrestored(void *context, const char *what, const char *was, const char *now)
+{
+	send_changed(context, "unrestored", what, was, now);
+}
+
+static void send_beside(void *context, const char *what, const char *was, const char *now)
+{
+	send_changed(context, "beside", what, was, now);
 }
 
 static struct nl_host_report report_to(struct tune *t)
@@ -193,19 +203,24 @@ static int do_set(void *context, struct nl_request *request, struct nl_err *err)
 	static const char *const names[] = {"applied", "unchanged", "unsupported", "refused",
 					    "differs"};
 	struct tune *t = context;
-	const char *value = nl_request_get(request, "value");
+	const char *value = nl_request_get(request, "value"), *stated = nl_request_get(request, "risk");
+	const struct nl_set_risk risk = {send_beside, t};
 	struct nl_set_result r;
 	struct nl_json *j;
 	struct nl_knob k;
+	int is_risky;
 
 	if (parse_knob(request, &k, err))
 		return err->code;
 	if (!value)
 		return nl_fail_key(err, "value", "the key `value` is missing");
+	is_risky = stated && strcmp(stated, "1") == 0;
+	if (stated && !is_risky)
+		return nl_fail_key(err, "risk", "risk: expected 1");
 	if (nl_knob_check_value(&k, value, err) || nl_request_only_known(request, err) ||
 	    nl_session_enter(&t->session, err))
 		return err->code;
-	nl_session_set(&t->session, &k, value, &r);
+	nl_session_set(&t->session, &k, value, is_risky ? &risk : NULL, &r);
 	nl_session_leave(&t->session);
 	j = nl_serve_event(&t->serve, "set");
 	put_knob(j, &k);

@@ -263,104 +263,171 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 	return nl_knob_fail(why, -1, "the journal cannot be written, so the knob was reverted: %s", strerror(err));
 }
 
-/* Journal the change, write and read back. */
-static void set_value(struct nl_session *s, const struct nl_knob *k, const char *value, const char *wanted,
-		      int ifindex, struct nl_set_result *out)
-{
-	const struct nl_knob_ops *ops = k->ops;
-	struct nl_value *after = &out->readback;
-	struct nl_entry *e = record_intent(s, k, ifindex, &out->old, wanted, &out->why);
-	enum nl_knob_code code;
-	struct nl_err why = {0};
+/* -- setting a knob ------------------------------------------------------------------- */
 
+/* One change, as the steps below fill it. */
+struct change {
+	struct nl_session *session;
+	const struct nl_knob *knob;
+	const char *value;
+	int has_risk;
+	char wanted[NL_KNOB_VALUE_MAX + 1];
+	int ifindex;
+	int is_watched_around; /* the host is compared before and after */
+	struct nl_state seen;
+	struct nl_entry *entry;
+	struct nl_set_result *out;
+};
+
+enum step { GO_ON, STOP };
+
+static enum step stop(struct change *c, enum nl_set_status status)
+{
+	c->out->status = status;
+	return STOP;
+}
+
+static enum step find_interface(struct change *c)
+{
+	int found = c->knob->ops->has_interface ? nl_ifindex_of(c->knob->interface) : 0;
+
+	c->ifindex = found > 0 ? found : 0;
+	if (found >= 0 || found == -ENODEV) /* the read names a missing interface */
+		return GO_ON;
+	nl_knob_fail_errno(&c->out->why, c->knob->interface, -found);
+	return stop(c, NL_SET_REFUSED);
+}
+
+static enum step read_present(struct change *c)
+{
+	enum nl_knob_code code = nl_knob_read(c->knob, &c->out->old, &c->out->why);
+
+	if (code != NL_KNOB_OK)
+		return stop(c, code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT ? NL_SET_UNSUPPORTED
+										    : NL_SET_REFUSED);
+	c->out->readback = c->out->old;
+	c->out->has_old = c->out->has_readback = 1;
+	return GO_ON;
+}
+
+static enum step compare_with_wanted(struct change *c)
+{
+	if (strcmp(c->out->old.text, c->wanted) != 0)
+		return GO_ON;
+	c->out->why.message[0] = '\0';
+	watch(c->session, c->knob, &c->out->old);
+	return stop(c, NL_SET_UNCHANGED);
+}
+
+static enum step check_access(struct change *c)
+{
+	if (c->out->old.access == NL_KNOB_WRITABLE)
+		return GO_ON;
+	return stop(c, c->out->old.access == NL_KNOB_READ_ONLY ? NL_SET_UNSUPPORTED : NL_SET_REFUSED);
+}
+
+static enum step check_dead_sessions(struct change *c)
+{
+	struct nl_journal *j = &c->session->journal;
+	const struct nl_entry *left = nl_journal_find(j, c->knob, c->ifindex);
+
+	if (!left)
+		left = nl_journal_find(j, c->knob, 0);
+	if (!left || left >= j->entry + c->session->left)
+		return GO_ON;
+	nl_fail(&c->out->why, NL_REFUSED, "a session that died left it changed: recover first");
+	return stop(c, NL_SET_REFUSED);
+}
+
+static enum step record_host(struct change *c)
+{
+	struct nl_session *s = c->session;
+	int is_watched = c->has_risk || nl_knob_has_effects(c->knob);
+
+	if (!s->recorded && nl_host_record_before(&s->journal) < 0)
+		goto failed;
+	s->recorded = 1;
+	if (is_watched && nl_host_change_begin(&s->journal, &c->seen) < 0)
+		goto failed;
+	c->is_watched_around = is_watched;
+	return GO_ON;
+failed:
+	nl_fail(&c->out->why, NL_REFUSED, "the state of the host cannot be recorded, so nothing was changed: %s",
+		strerror(errno));
+	return stop(c, NL_SET_REFUSED);
+}
+
+static enum step journal_intent(struct change *c)
+{
+	c->entry = record_intent(c->session, c->knob, c->ifindex, &c->out->old, c->wanted, &c->out->why);
+	return c->entry ? GO_ON : stop(c, NL_SET_REFUSED);
+}
+
+static enum step write_present(struct change *c)
+{
 	/* of a sysctl with side effects even a write of the present value has them */
-	if (!e || (ops->restore_probe && !nl_knob_has_effects(k) && !e->written && probe_restore(s, e, &out->why) < 0))
-		return;
-	code = ops->write(k, value, &out->why);
-	if (nl_knob_read(k, after, &why) != NL_KNOB_OK) {
+	if (!c->knob->ops->restore_probe || c->is_watched_around || c->entry->written ||
+	    probe_restore(c->session, c->entry, &c->out->why) == 0)
+		return GO_ON;
+	return stop(c, NL_SET_REFUSED);
+}
+
+/* A failed write may have changed something: it is read back and journalled as well. */
+static enum step write_and_read_back(struct change *c)
+{
+	struct nl_set_result *out = c->out;
+	struct nl_err why = {0};
+	enum nl_knob_code code = c->knob->ops->write(c->knob, c->value, &out->why);
+
+	if (nl_knob_read(c->knob, &out->readback, &why) != NL_KNOB_OK) {
 		out->has_readback = 0;
 		if (!out->why.message[0])
 			out->why = why;
-		undo(s, e); /* a value that was never read cannot be recognised later */
-		return;
+		undo(c->session, c->entry); /* a value that was never read cannot be recognised later */
+		return stop(c, NL_SET_REFUSED);
 	}
-	put_text(e->readback, after->exact);
-	if (record_readback(s, e, &out->why) < 0)
-		return;
-	if (code != NL_KNOB_OK) {
-		if (code == NL_KNOB_UNSUPPORTED)
-			out->status = NL_SET_UNSUPPORTED;
-		if (strcmp(e->readback, e->old) == 0)
-			drop(s, e);
-		return;
-	}
-	watch(s, k, after);
-	out->status = strcmp(after->text, wanted) == 0 ? NL_SET_APPLIED : NL_SET_DIFFERS;
-	if (out->status == NL_SET_APPLIED)
+	put_text(c->entry->readback, out->readback.exact);
+	if (record_readback(c->session, c->entry, &out->why) < 0)
+		return stop(c, NL_SET_REFUSED);
+	if (code == NL_KNOB_OK)
+		return GO_ON;
+	if (strcmp(c->entry->readback, c->entry->old) == 0)
+		drop(c->session, c->entry);
+	return stop(c, code == NL_KNOB_UNSUPPORTED ? NL_SET_UNSUPPORTED : NL_SET_REFUSED);
+}
+
+static enum step compare_readback(struct change *c)
+{
+	struct nl_set_result *out = c->out;
+	int is_as_wanted = strcmp(out->readback.text, c->wanted) == 0;
+
+	watch(c->session, c->knob, &out->readback);
+	if (is_as_wanted)
 		out->why.message[0] = '\0';
 	else if (!out->why.message[0])
 		nl_fail(&out->why, NL_REFUSED, "the kernel changed the value");
+	return stop(c, is_as_wanted ? NL_SET_APPLIED : NL_SET_DIFFERS);
 }
 
 void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *value,
-		    struct nl_set_result *out)
+		    const struct nl_set_risk *risk, struct nl_set_result *out)
 {
-	const struct nl_knob_ops *ops = k->ops;
-	char wanted[NL_KNOB_VALUE_MAX + 1];
-	struct nl_value *now = &out->old, *after = &out->readback;
-	enum nl_knob_code code;
-	struct nl_state seen;
-	struct nl_entry *left;
-	int effects;
-	int ifindex = ops->has_interface ? nl_ifindex_of(k->interface) : 0;
+	/* Nothing is changed before the last three; each failure of theirs leaves the knob as it was, or in
+	 * the journal. */
+	static enum step (*const steps[])(struct change *) = {
+		find_interface, read_present,	compare_with_wanted, check_access,	  check_dead_sessions,
+		record_host,	journal_intent, write_present,	     write_and_read_back, compare_readback,
+	};
+	struct change c = {.session = s, .knob = k, .value = value, .has_risk = risk != NULL, .out = out};
+	enum step then = GO_ON;
 
 	memset(out, 0, sizeof(*out));
-	out->status = NL_SET_REFUSED;
-	put_text(wanted, value);
-	nl_knob_fold(wanted);
-	if (ifindex < 0 && ifindex != -ENODEV) { /* read() names a missing interface */
-		nl_knob_fail_errno(&out->why, k->interface, -ifindex);
-		return;
-	}
-	code = nl_knob_read(k, now, &out->why);
-	if (code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT)
-		out->status = NL_SET_UNSUPPORTED;
-	if (code != NL_KNOB_OK)
-		return;
-	*after = *now;
-	out->has_old = out->has_readback = 1;
-	if (strcmp(now->text, wanted) == 0) {
-		out->status = NL_SET_UNCHANGED;
-		out->why.message[0] = '\0';
-		watch(s, k, now);
-		return;
-	}
-	if (now->access == NL_KNOB_READ_ONLY)
-		out->status = NL_SET_UNSUPPORTED;
-	if (now->access != NL_KNOB_WRITABLE)
-		return;
-	left = nl_journal_find(&s->journal, k, ifindex);
-	if (!left)
-		left = nl_journal_find(&s->journal, k, 0);
-	if (left && left < s->journal.entry + s->left) {
-		nl_fail(&out->why, NL_REFUSED, "a session that died left it changed: recover first");
-		return;
-	}
-	if (!s->recorded && nl_host_record_before(&s->journal) < 0) {
-		nl_fail(&out->why, NL_REFUSED, "the state of the host cannot be recorded, so nothing was changed: %s",
-			strerror(errno));
-		return;
-	}
-	s->recorded = 1;
-	effects = nl_knob_has_effects(k);
-	if (effects && nl_host_change_begin(&s->journal, &seen) < 0) {
-		nl_fail(&out->why, NL_REFUSED, "the state of the host cannot be recorded, so nothing was changed: %s",
-			strerror(errno));
-		return;
-	}
-	set_value(s, k, value, wanted, ifindex > 0 ? ifindex : 0, out);
-	if (effects)
-		nl_host_change_end(&s->journal, &seen);
+	put_text(c.wanted, value);
+	nl_knob_fold(c.wanted);
+	for (size_t i = 0; then == GO_ON; i++) /* the last one stops */
+		then = steps[i](&c);
+	if (c.is_watched_around)
+		nl_host_change_end(&s->journal, &c.seen, risk ? risk->changed : NULL, risk ? risk->context : NULL);
 }
 
 unsigned nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context)

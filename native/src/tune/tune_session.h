@@ -53,8 +53,15 @@ void nl_session_leave(struct nl_session *s); /* also restarts the hold time */
 /* Restart the hold time, if there is a session. As nl_session_enter. */
 int nl_session_keepalive(struct nl_session *s, struct nl_err *why);
 
+/* Of a knob that is not known to revert exactly: `changed` receives what differs beside it after the change. */
+struct nl_set_risk {
+	nl_changed_fn *changed;
+	void *context;
+};
+
+/* Journal the change, write, and read back. risk: NULL for a knob that reverts exactly. */
 void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *value,
-		    struct nl_set_result *out);
+		    const struct nl_set_risk *risk, struct nl_set_result *out);
 
 typedef void nl_drift_fn(void *context, const struct nl_knob *k, const char *expected,
 			 const char *found);

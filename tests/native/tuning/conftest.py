@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -116,6 +117,11 @@ class Namespace:
         if value is not None:
             self.sh(f"sysctl -qw {name}='{value}'")
         return " ".join(self.sh(f"sysctl -n {name}").split())
+
+    def writable(self, name: str) -> bool:
+        """True if the namespace has a sysctl that can be set in it."""
+        path = name.translate(str.maketrans("./", "/."))
+        return self.sh(f"stat -c %A /proc/sys/{path} 2>/dev/null || true")[2:3] == "w"
 
     def link(self, kind: str, value: int | None = None, interface: str = "v0") -> int:
         """A field of ip(8) of an interface, after it is set."""
@@ -340,3 +346,71 @@ def write_size(interface: str, name: str, value: int) -> None:
     """Set one size."""
     attribute = struct.pack("=HHI", 8, SIZES[name], value)
     _asked(SETLINK, REQUEST | ACK, socket.if_nametoindex(interface), attribute)
+
+
+STATE = (
+    "ip -o link | sed 's/ state [A-Z]*//'; ip -o -4 addr; ip -o -6 addr | sed 's/ tentative//';"
+    "ip -4 route show table all; "
+    "ip -6 route show table all | grep -v -e 'table local' -e '^multicast';"
+    "ip rule; tc qdisc | sed 's/ 8[0-9a-f]*:/ :/g';"
+    "sysctl -a 2>/dev/null | grep '^net[.]' | grep -v -e conntrack_count -e fastopen_key"
+    " -e stable_secret -e available -e '[.]mtu_expires' | sed 's/ nl_[a-z0-9_]*//g';"
+    "grep -r . /sys/class/net/v*/queues/*/[rx]ps_* 2>/dev/null | sort || true"
+)
+
+
+def state(namespace: Namespace) -> str:
+    """The network configuration of a namespace, by other programs than netlab."""
+    return namespace.sh(STATE)
+
+
+@pytest.fixture
+def busy(namespace) -> Namespace:
+    """A host with addresses, routes that have an MTU, and interfaces above its own."""
+    namespace.sh(
+        "ip link set v1 mtu 9000; ip link set v0 mtu 9000;"
+        "ip addr add 10.9.0.1/24 dev v0; ip -6 addr add fd09::1/64 dev v0 nodad;"
+        "ip route add 10.10.0.0/16 via 10.9.0.2 mtu 8000;"
+        "ip route add 10.11.0.0/16 dev v0 mtu lock 1400;"
+        "ip -6 route add fd10::/64 via fd09::2 mtu 8000; "
+        "ip -6 route add fd11::/64 dev v0 mtu 2000;"
+        "ip -6 route add default via fd09::2 metric 7;"
+        "ip link add m0 link v0 type macvlan mode bridge; ip link set m0 mtu 9000 up;"
+        "ip link add br0 type bridge; ip link add w0 type veth peer name w1;"
+        "ip link set w0 master br0 mtu 9000; ip link set br0 up; ip link set w0 up;"
+        "ip addr add 10.12.0.1/24 dev m0; ip -6 addr add fd12::1/64 dev m0 nodad;"
+        "ip -6 route add fd13::/64 dev m0 mtu 7000;"
+        "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0 nud permanent;"
+        "ip neigh add fd09::2 lladdr 02:00:00:00:00:02 dev v0 nud permanent;"
+        "sysctl -qw net.ipv6.conf.v0.mtu=8500 net.ipv6.conf.v0.hop_limit=33"
+    )
+    time.sleep(0.1)
+    return namespace
+
+
+@pytest.fixture
+def hardened(busy) -> Namespace:
+    """A busy host with settings of other programs: of all interfaces, of one, and of queues."""
+    busy.sh(
+        "ethtool -L v0 rx 2 tx 2; cd /sys/class/net/v0/queues; for q in 0 1; do "
+        "echo 1 > rx-$q/rps_cpus; echo 64 > rx-$q/rps_flow_cnt; echo 1 > tx-$q/xps_cpus; done"
+    )
+    busy.sh(
+        "sysctl -qw net.ipv4.conf.all.accept_redirects=0 net.ipv4.conf.all.secure_redirects=0"
+        " net.ipv4.conf.all.rp_filter=2 net.ipv4.conf.default.rp_filter=1"
+        " net.ipv4.conf.v0.forwarding=1 net.ipv4.conf.m0.forwarding=0 net.ipv4.conf.v0.rp_filter=0"
+        " net.ipv6.conf.all.accept_redirects=0 net.ipv6.conf.v0.accept_ra=0"
+        " net.ipv6.conf.v0.mtu=8500 net.ipv4.neigh.v0.unres_qlen=77"
+        " net.ipv6.neigh.v0.unres_qlen_bytes=50003"
+        " net.ipv4.tcp_rmem='5000 90000 7000000' net.ipv4.tcp_mtu_probing=1"
+    )
+    time.sleep(0.1)
+    return busy
+
+
+def ended(channel: ProcessChannel) -> list[dict]:
+    """Revert and end; the differences of the host that remain."""
+    answers = channel.ask_all("revert", "reverted_all")
+    assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+    assert channel.close() == 0
+    return [answer for answer in answers if answer["event"] == "unrestored"]

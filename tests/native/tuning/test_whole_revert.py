@@ -8,55 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from netlab.tuning.knobs import Knob
 from netlab.tuning.profiles import load_profile
 from netlab.tuning.session import TuningSession
 
-from .conftest import MTU, begun
-
-STATE = (
-    "ip -o link | sed 's/ state [A-Z]*//'; ip -o -4 addr; ip -o -6 addr | sed 's/ tentative//';"
-    "ip -4 route show table all; "
-    "ip -6 route show table all | grep -v -e 'table local' -e '^multicast';"
-    "ip rule; tc qdisc | sed 's/ 8[0-9a-f]*:/ :/g';"
-    "sysctl -a 2>/dev/null | grep '^net[.]' | grep -v -e conntrack_count -e fastopen_key"
-    " -e stable_secret -e available -e '[.]mtu_expires' | sed 's/ nl_[a-z0-9_]*//g';"
-    "grep -r . /sys/class/net/v*/queues/*/[rx]ps_* 2>/dev/null | sort || true"
-)
-
-
-def state(namespace) -> str:
-    return namespace.sh(STATE)
-
-
-@pytest.fixture
-def busy(namespace):
-    """A host with addresses, routes that have an MTU, and interfaces above its own."""
-    namespace.sh(
-        "ip link set v1 mtu 9000; ip link set v0 mtu 9000;"
-        "ip addr add 10.9.0.1/24 dev v0; ip -6 addr add fd09::1/64 dev v0 nodad;"
-        "ip route add 10.10.0.0/16 via 10.9.0.2 mtu 8000;"
-        "ip route add 10.11.0.0/16 dev v0 mtu lock 1400;"
-        "ip -6 route add fd10::/64 via fd09::2 mtu 8000; "
-        "ip -6 route add fd11::/64 dev v0 mtu 2000;"
-        "ip -6 route add default via fd09::2 metric 7;"
-        "ip link add m0 link v0 type macvlan mode bridge; ip link set m0 mtu 9000 up;"
-        "ip link add br0 type bridge; ip link add w0 type veth peer name w1;"
-        "ip link set w0 master br0 mtu 9000; ip link set br0 up; ip link set w0 up;"
-        "ip addr add 10.12.0.1/24 dev m0; ip -6 addr add fd12::1/64 dev m0 nodad;"
-        "ip -6 route add fd13::/64 dev m0 mtu 7000;"
-        "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0 nud permanent;"
-        "ip neigh add fd09::2 lladdr 02:00:00:00:00:02 dev v0 nud permanent;"
-        "sysctl -qw net.ipv6.conf.v0.mtu=8500 net.ipv6.conf.v0.hop_limit=33"
-    )
-    time.sleep(0.1)
-    return namespace
-
-
-def ended(channel) -> list[dict]:
-    answers = channel.ask_all("revert", "reverted_all")
-    assert channel.ask_all("end", "ended")[-1]["failed"] == 0
-    assert channel.close() == 0
-    return [answer for answer in answers if answer["event"] == "unrestored"]
+from .conftest import MTU, begun, ended, state
 
 
 @pytest.mark.parametrize("mtu_B", [1500, 8999, 1280])
@@ -244,3 +200,49 @@ def test_any_sessions_however_they_end_leave_the_host_as_before(busy, sessions):
             assert "unrestored" not in later.ask_all("recover", "reverted_all")[-1]
             assert later.close() == 0
         assert state(busy) == before, (changes, ending)
+
+
+RISKY = [
+    "net.ipv4.ip_forward",
+    "net.ipv4.conf.all.forwarding",
+    "net.ipv4.conf.default.rp_filter",
+    "net.ipv6.conf.v0.disable_ipv6",
+    "net.ipv6.conf.all.forwarding",
+    "net.ipv4.neigh.v0.unres_qlen",
+    "net.ipv6.neigh.v0.unres_qlen",
+    "net.ipv6.neigh.v0.unres_qlen_bytes",
+    "net.unix.max_dgram_qlen",
+]
+BESIDE = {
+    "net.ipv4.ip_forward": "sysctl net.ipv4.conf.m0.forwarding",
+    "net.ipv4.conf.all.forwarding": "sysctl net.ipv4.conf.m0.forwarding",
+    "net.ipv4.conf.default.rp_filter": "sysctl net.ipv4.conf.v1.rp_filter",
+    "net.ipv6.conf.v0.disable_ipv6": "address fd09::1/64 dev v0",
+    "net.ipv6.conf.all.forwarding": "sysctl net.ipv6.conf.m0.forwarding",
+    "net.ipv4.neigh.v0.unres_qlen": "sysctl net.ipv4.neigh.v0.unres_qlen_bytes",
+    "net.ipv6.neigh.v0.unres_qlen": "sysctl net.ipv6.neigh.v0.unres_qlen_bytes",
+    "net.ipv6.neigh.v0.unres_qlen_bytes": "sysctl net.ipv6.neigh.v0.unres_qlen",
+}
+
+
+@pytest.mark.parametrize("name", RISKY)
+def test_what_a_knob_with_a_risk_changed_beside_itself_is_named_and_put_back(hardened, name):
+    before, old, notes = state(hardened), int(hardened.sysctl(name)), []
+    value = 1 - old if old in (0, 1) else 2 * old
+    knob = Knob(kind="sysctl", name=name, value=value, source="here", risk="to see what it changes")
+    session = TuningSession(
+        hardened.tune(ready=False),
+        load_profile("as-found"),
+        "v0",
+        extra_knobs=[knob],
+        hold_s=0,
+        on_wait=notes.append,
+    )
+    with session:
+        assert state(hardened) != before
+    named = [one["what"] for entry in session.result.beside for one in entry["changes"]]
+    assert f"sysctl {name}" not in named
+    assert any(what.startswith(BESIDE.get(name, "")) for what in named) == (name in BESIDE)
+    assert any(f"{name} = {value} also changed: " in note for note in notes) == (name in BESIDE)
+    assert (session.result.conflicts, session.result.failed) == ([], [])
+    assert state(hardened) == before
