@@ -13,7 +13,7 @@ KINDS = {
     "txqueuelen": "one number of the interface",
     "ring": "two numbers of the card, which resets for each",
     "coalesce": "four numbers of the card",
-    "feature": "the requested bits of the offload are put back, not its word alone",
+    "feature": "the requested bits of every offload are put back, whoever changed them",
     "defer": "one number of the interface",
     "adaptive": "one switch of the card",
     "pause": "three switches of the card",

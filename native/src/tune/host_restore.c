@@ -20,7 +20,7 @@ struct record {
 
 /* -- the file ------------------------------------------------------------------------- */
 
-static const char magic[8] = "NLSTATE1";
+static const char magic[8] = "NLSTATE2";
 
 struct file_head {
 	char magic[8];

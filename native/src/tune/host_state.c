@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "net/features.h"
 #include "net/interface.h"
 #include "net/rtnl.h"
 #include "tune/knob_file.h"
@@ -31,8 +32,9 @@ enum { GSO_MAX_SIZE_ = 41, GRO_MAX_SIZE_ = 58, GSO_IPV4_MAX_SIZE_ = 63, GRO_IPV4
 
 const char *nl_state_word(enum nl_state_kind kind)
 {
-	static const char *const words[] = {"links",      "addresses", "sysctls", "queues",
-					    "neighbours", "routes",    "rules",   "queueing disciplines"};
+	static const char *const words[] = {"links",  "offloads",   "addresses", "sysctls",
+					    "queues", "neighbours", "routes",	 "rules",
+					    "queueing disciplines"};
 
 	return words[kind];
 }
@@ -686,6 +688,31 @@ static void read_queues(struct reading *r)
 		nl_close(&dir);
 }
 
+static void read_features(struct reading *r)
+{
+	for (size_t i = 0; i < r->links && !r->failed; i++) {
+		struct nl_state_item link = r->state->item[i];
+		struct nl_features f;
+		int err;
+
+		if (strchr(link.key + 5, ' '))
+			continue;
+		err = -nl_features_get(link.interface, &f);
+		if (nl_knob_is_shortage(err))
+			r->failed = err;
+		if (err) /* gone meanwhile, or without offloads */
+			continue;
+		begin(r);
+		put(&r->key, "offloads %s", link.interface);
+		put(&r->value, "requested ");
+		r->value.len += (size_t)nl_features_write(f.requested, f.blocks, r->value.at + r->value.len, 100);
+		put(&r->value, " active ");
+		r->value.len += (size_t)nl_features_write(f.active, f.blocks, r->value.at + r->value.len, 100);
+		put_raw(r, f.requested, f.blocks * sizeof(f.requested[0]));
+		add(r, link.interface);
+	}
+}
+
 static void dump(struct reading *r, uint16_t type, int family,
 		 int (*each)(void *ctx, const uint8_t *message, size_t len))
 {
@@ -710,6 +737,9 @@ static void read_kind(struct reading *r)
 	switch (r->kind) {
 	case NL_STATE_LINK:
 		dump(r, RTM_GETLINK, AF_UNSPEC, each_link);
+		break;
+	case NL_STATE_FEATURE:
+		read_features(r);
 		break;
 	case NL_STATE_ADDRESS:
 		dump(r, RTM_GETADDR, AF_INET, each_address);
@@ -787,6 +817,21 @@ static int restore_link(const struct nl_state_item *item)
 	return ifindex < 0 ? -ifindex : nl_rtnl_set_u32(ifindex, &mtu, 1);
 }
 
+static int restore_features(const struct nl_state_item *item)
+{
+	uint32_t requested[NL_FEATURE_BLOCKS] = {0};
+	struct nl_features f;
+	int result = nl_features_get(item->interface, &f);
+
+	if (result < 0)
+		return -result;
+	memcpy(requested, item->raw, item->raw_len < sizeof(requested) ? item->raw_len : sizeof(requested));
+	if (memcmp(requested, f.requested, sizeof(requested)) == 0)
+		return EOPNOTSUPP; /* only active ones differ, which follow from others */
+	result = nl_features_set(item->interface, f.blocks, f.available, requested);
+	return result < 0 ? -result : 0;
+}
+
 static int restore_sysctl(const struct nl_state_item *item)
 {
 	int proc = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC), err;
@@ -858,6 +903,8 @@ int nl_state_restore(const struct nl_state_item *item, const struct nl_state_ite
 	switch (item->kind) {
 	case NL_STATE_LINK:
 		return restore_link(item);
+	case NL_STATE_FEATURE:
+		return restore_features(item);
 	case NL_STATE_SYSCTL:
 		return restore_sysctl(item);
 	case NL_STATE_QUEUE:

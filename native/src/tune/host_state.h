@@ -15,6 +15,7 @@
 /* In the order in which they are restored: each may change the ones after it. */
 enum nl_state_kind {
 	NL_STATE_LINK,
+	NL_STATE_FEATURE, /* every offload of an interface, whatever a knob switched */
 	NL_STATE_ADDRESS,
 	NL_STATE_SYSCTL,
 	NL_STATE_QUEUE, /* rps_cpus, xps_cpus and the like of a queue */

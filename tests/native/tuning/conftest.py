@@ -216,7 +216,7 @@ class Namespace:
 @pytest.fixture(scope="session")
 def tune_build(build: Callable[..., Path]) -> Path:
     """`gensink tune` with other system calls or files; see tests/native/CMakeLists.txt."""
-    targets = ("tune_faulty", "tune_pretending")
+    targets = ("tune_faulty", "tune_pretending", "tune_coupled")
     return build("tune", "-DNL_TESTS=ON", targets=targets) / "tests"
 
 
@@ -355,7 +355,10 @@ STATE = (
     "ip rule; tc qdisc | sed 's/ 8[0-9a-f]*:/ :/g';"
     "sysctl -a 2>/dev/null | grep '^net[.]' | grep -v -e conntrack_count -e fastopen_key"
     " -e stable_secret -e available -e '[.]mtu_expires' | sed 's/ nl_[a-z0-9_]*//g';"
-    "grep -r . /sys/class/net/v*/queues/*/[rx]ps_* 2>/dev/null | sort || true"
+    "cd /sys/class/net; grep -r . [!l]*/queues/*/[rx]ps_* 2>/dev/null | sort;"
+    "ip -o -d link | sed -n 's/^[0-9]*: \\([^:]*\\):.*\\(numtxqueues.*\\)/\\1 \\2/p'; bridge link;"
+    "for i in *; do ethtool -k $i; ethtool -l $i 2>/dev/null || true; grep . $i/gro_flush_timeout"
+    " $i/napi_defer_hard_irqs $i/threaded || true; done"
 )
 
 

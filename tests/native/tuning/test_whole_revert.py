@@ -168,6 +168,9 @@ CHANGES = st.one_of(
     st.tuples(st.sampled_from(["rx", "tx"]), st.sampled_from([1, 2])).map(
         lambda pair: f"knob=channels name={pair[0]} interface=v0 value={pair[1]}"
     ),
+    st.tuples(st.sampled_from(["tso", "gso", "tx-checksum"]), st.sampled_from(["on", "off"])).map(
+        lambda pair: f"knob=feature name={pair[0]} interface=v0 value={pair[1]}"
+    ),
 )
 
 
