@@ -15,7 +15,10 @@ ETHERNET_HEADER_B = 14
 HEADERS_B = 52
 """IPv4 header and TCP header with timestamps: MTU less the MSS of a full segment."""
 
-IPV4_HEADER_B, UDP_HEADER_B = 20, 8
+IPV4_HEADER_B, IPV6_HEADER_B, UDP_HEADER_B = 20, 40, 8
+
+TCP_OPTIONS_MOST_B = 40
+"""Options of TCP that a host may reserve in each packet besides timestamps."""
 
 HEADERS_MOST_B = 80
 """IPv6 header, TCP header with timestamps and a margin. A smaller MSS has another limit."""
@@ -49,6 +52,11 @@ def datagram_share(mtu_B: float, datagram_B: float) -> float:
     """Return the part of a datagram's frames, over IPv4, that is its payload."""
     frames = math.ceil((datagram_B + UDP_HEADER_B) / (mtu_B - IPV4_HEADER_B))
     return datagram_B / (datagram_B + UDP_HEADER_B + frames * (IPV4_HEADER_B + ETHERNET_HEADER_B))
+
+
+def udp_headers_B(address: str) -> int:
+    """Return the headers of a datagram's packet to a numeric address."""
+    return UDP_HEADER_B + (IPV6_HEADER_B if ":" in address else IPV4_HEADER_B)
 
 
 def arrows(text: str) -> str:

@@ -29,7 +29,7 @@ from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.study import Study
 from netlab.study.factors import id_part
-from netlab.study.groups import GroupTiming, sends_datagrams
+from netlab.study.groups import FILL_PACKET, GroupTiming, sends_datagrams
 from netlab.study.keys import provenance_key
 from netlab.study.schedule import Run, Visit, rounds
 
@@ -228,6 +228,9 @@ def searched(study: Study) -> tuple[Visit, ...]:
     text = "is what a search varies: give the highest rate in `socket.pacing_MBps`"
     levels = {name for run in runs for name, _ in run.levels}
     check("pacing_MBps" not in levels, "factors.pacing_MBps", None, text, "E-AUTOTUNE-025")
+    text = "a search counts datagrams of one size: give it, such as 1472"
+    sizes = {run.group.record_length_B for run in runs}
+    check(FILL_PACKET not in sizes, "record_length_B", None, text, "E-AUTOTUNE-027")
     text = "a search does not take factors that a person sets; leave them out"
     check(not study.outer, "outer", ", ".join(study.outer), text, "E-AUTOTUNE-026")
     return tuple(visit for visit in each if visit.runs)

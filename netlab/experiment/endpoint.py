@@ -13,7 +13,14 @@ from netlab.errors import BadInput, HostError
 from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
 from netlab.generators import versions
 from netlab.hosts.agent import HostLease, push_agent
-from netlab.hosts.host import SILENCE_S, Host, LineProcess, whole_number
+from netlab.hosts.host import (
+    ONE_HOST,
+    SILENCE_S,
+    Host,
+    LineProcess,
+    is_one_host,
+    whole_number,
+)
 from netlab.hosts.path import (
     NO_CARRIER,
     OPENED_AT_ONCE,
@@ -432,6 +439,9 @@ def open_endpoints(
             endpoints = {}
             ready = together([partial(prepared, hosts[name]) for name in names], at_once=len(names))
             opened = dict(zip(names, ready, strict=True))
+            one, other = (opened[name].result()[0] for name in names)
+            if is_one_host(one, other):
+                raise HostError(" and ".join(names), ONE_HOST, code="E-RUN-031")
             for name in sorted(names):
                 endpoint = Endpoint(name, hosts[name], study, path, *opened[name].result(), lease)
                 stack.callback(endpoint.close)

@@ -12,19 +12,20 @@ from pathlib import Path
 from netlab.errors import HostError, NetlabError, RunError, Unsupported
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
 from netlab.experiment.path import contradiction, host_bus
-from netlab.experiment.trial import link_MBps, probe_request, side_of
+from netlab.experiment.trial import link_MBps, probe_request, request_of, side_of
 from netlab.files import paths
 from netlab.generators import missing
 from netlab.hosts.host import whole_number
 from netlab.hosts.path import ping
+from netlab.measure.exchange import datagrams, measure
 from netlab.measure.ledger import one_machine
 from netlab.measure.segment import packet_size, tcp_rtt_s
-from netlab.study import Group, Study, Timing
+from netlab.study import UDP, Group, Study, Timing, Udp
 from netlab.study.factors import path_of_link
 from netlab.study.groups import study_at
 from netlab.study.schedule import visits
 from netlab.study.tunings import asked_buffers_B, fixed_buffer_text, moot_knobs
-from netlab.units import HEADERS_B, payload_share
+from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, payload_share, udp_headers_B
 
 RESULT_B_PER_RUN = 400_000
 """Upper estimate of the Parquet rows and the executed notebook of one run."""
@@ -32,9 +33,8 @@ RESULT_B_PER_RUN = 400_000
 FILES_SPARE = 64
 """Open files that an agent needs besides its streams."""
 
-OPTIONS_B = 40
-"""Options of TCP that a host may reserve in each packet besides timestamps."""
-
+DATAGRAM_TIMING = Timing(rounds=1, seconds=0.2, warmup_s=0.0, interval_ms=50)
+DATAGRAMS_PER_S = 100
 MTU_TIMING = Timing(rounds=1, seconds=0.1, warmup_s=0.0, interval_ms=50)
 
 
@@ -114,6 +114,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         if names := study.congestions(study.run_groups(groups)):
             yield _controls(study, names, endpoint)
         yield from _permissions(study, groups, endpoint)
+    yield from _datagrams(study, path, groups, endpoints)
     yield from _buffers(study, path, groups, endpoints)
     mtus = {mtu for level in study.tunings for mtu in level.mtus}
     for mtu_B in sorted(mtus, key=lambda mtu_B: mtu_B or 0):
@@ -199,6 +200,62 @@ def _buffers(
             yield Check("warn", f"group {group.name}", text)
 
 
+def _datagrams(
+    study: Study, path: str, groups: list[Group], endpoints: dict[str, Endpoint]
+) -> Iterator[Check]:
+    """Send datagrams of each size that a study has, from each of its senders."""
+    most_B = min(end.mtu_B() for end in endpoints.values())
+    most_B -= max(udp_headers_B(end.address) for end in endpoints.values())
+    sizes: dict[tuple[str, bool], set[int]] = {}
+    for group in study.run_groups(groups):
+        if group.generator == UDP:
+            senders = [group.sender]
+            senders += [study.receiver(group)] if group.direction == "<->" else []
+            for sender in senders:
+                at = (sender, group.record_length_B > most_B)
+                sizes.setdefault(at, set()).add(group.record_length_B or min(most_B, 65507))
+    for (sender, fragments), of in sizes.items():
+        receiver = next(name for name in endpoints if name != sender)
+        where = f"from {sender} to {receiver}"
+        try:
+            lost = [
+                size_B for size_B in sorted(of) if not _arrives(study, endpoints, sender, size_B)
+            ]
+            passes = not lost or _arrives(study, endpoints, sender, most_B)
+        except RunError as error:
+            yield _check(f"path {path}, datagrams", str(error), fails=True)
+            continue
+        text = f"datagrams of {' and '.join(map(str, sorted(of)))} B arrive {where}"
+        if lost:
+            text = f"datagrams of {lost[0]} B do not arrive {where}: UDP to the port is filtered"
+        if lost and fragments and passes:
+            text = (
+                f"datagrams of {lost[0]} B do not arrive {where}, those of {most_B} B do: a filter "
+                f"drops fragments; `record_length_B: {most_B}` sends none, as does a group without "
+                "it (and `udp: {fragment: true}` is then not needed)"
+            )
+        yield _check(f"path {path}, datagrams", text, fails=bool(lost))
+
+
+def _arrives(study: Study, endpoints: dict[str, Endpoint], sender: str, size_B: int) -> bool:
+    """True if any of some twenty datagrams arrives."""
+    receiver = next(name for name in endpoints if name != sender)
+    one, other = (side_of(endpoints[name]) for name in (sender, receiver))
+    pacing = study.socket.model_copy(update={"pacing_MBps": DATAGRAMS_PER_S * size_B / 1e6})
+    request = request_of(
+        study,
+        DATAGRAM_TIMING,
+        streams=1,
+        record_length_B=size_B,
+        congestion="reno",  # of the TCP connection beside them
+        force_buffer=False,
+        socket=pacing,
+        udp=Udp(fragment=True),
+    )
+    (flow,) = measure(one, other, request).flows
+    return datagrams("received", flow.sink) > 0
+
+
 def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check:
     try:
         with endpoint.congestion_controls(study, names) as session:
@@ -271,7 +328,7 @@ def _mtu(
         ]
         return _check(subject, "; ".join((*lost, *bridges)), fails=True)
     least_B = min(size.full_B for size in sizes)
-    if least_B < mtu_B - OPTIONS_B:
+    if least_B < mtu_B - TCP_OPTIONS_MOST_B:
         text = (
             f"the path carries packets of {least_B} B: a router or a setting of a host limits them"
         )

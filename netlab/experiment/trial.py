@@ -34,10 +34,11 @@ from netlab.measure.record import (
 )
 from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
-from netlab.study import OWN, UDP, Group, Noise, Study, Timing
-from netlab.study.groups import WARMUP_RTTS, sends_datagrams
+from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
+from netlab.study.groups import FILL_PACKET, WARMUP_RTTS, sends_datagrams
 from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Run, Visit
+from netlab.units import TCP_OPTIONS_MOST_B, udp_headers_B
 from netlab.version import version
 
 # The emulator of a path during its runs: order a loss before one, collect its report after.
@@ -304,6 +305,8 @@ class Trials:
     path_check: PathCheck | None = None
     rtt_s: float = 0.0
     packet_faults: dict[tuple[str, str], str] = field(default_factory=dict)
+    filling_B: int = 0
+    """Payload of a datagram that fills a packet of the path; 0 until a run needs it."""
 
     def check_path(self) -> None:
         """Ping and trace the path from the sender of its first group; a path may ignore pings."""
@@ -343,7 +346,7 @@ class Trials:
 
     def measured(self, run: Run) -> tuple[dict, dict[str, list[dict]]]:
         started = time.monotonic()
-        study, group = run.study(self.study), run.group
+        study, group = run.study(self.study), self._sized(run.group)
         memory_MBps, memory_source = self.copies.ceiling(study, run, self.facts)
         amount_B = (group.records or 0) * group.record_length_B
         sender, receiver, request = run_of(
@@ -383,7 +386,9 @@ class Trials:
         if any(not flow.sink.get("total_bytes", 1) for flow in flows):
             fault = self._packet_fault(sender, receiver)
             row["message"] = "; ".join(text for text in (fault, row["message"]) if text)
-        notes = (row["message"], probe_fault(flows), datagram_notes(flows))
+        most_B = self.mtu_B - udp_headers_B(sender.address)
+        whole_B = most_B if group.record_length_B > most_B else None
+        notes = (row["message"], probe_fault(flows), datagram_notes(flows, whole_B))
         row["message"] = "; ".join(text for text in notes if text)
         row["bottleneck"] = bottleneck(row)
         row["wall_s"] = time.monotonic() - started
@@ -392,6 +397,25 @@ class Trials:
         if outcome.emulated is not None:
             samples["paths"] = outcome.emulated.rows(run.run_id, flows)
         return row, samples
+
+    def _sized(self, group: Group) -> Group:
+        """A group whose datagrams have a size."""
+        if group.record_length_B != FILL_PACKET:
+            return group
+        self.filling_B = self.filling_B or self._filling_B(group)
+        return group.model_copy(update={"record_length_B": self.filling_B})
+
+    def _filling_B(self, group: Group) -> int:
+        """As much as the largest packet carries that passes both ways, found by TCP."""
+        names = (group.sender, self.study.receiver(group))
+        one, other = (side_of(self.endpoints[name]) for name in names)
+        request = probe_request(self.study, self.study.timing)
+        packet_B = self.mtu_B
+        with suppress(RunError):  # the run fails for the same reason, and is recorded
+            for size in (packet_size(one, other, request), packet_size(other, one, request)):
+                if 0 < size.passed_B < self.mtu_B - TCP_OPTIONS_MOST_B:
+                    packet_B = min(packet_B, size.passed_B)
+        return min(packet_B - udp_headers_B(one.address), Udp.sizes_B[-1])
 
     def _packet_fault(self, sender: RunEnd, receiver: RunEnd) -> str:
         """Reason that no byte arrived, from a probe of each direction; empty for a sound path."""
@@ -451,7 +475,7 @@ class Trials:
             "factors": run.factors,
             "round": run.round,
             "seed": study.seed,
-            "record_length_B": group.record_length_B,
+            "record_length_B": group.record_length_B or self.filling_B,
             "buffer_B": group.buffer_B,
             "buffer_clamp_sender_B": send_max_B,
             "buffer_clamp_receiver_B": receive_max_B,

@@ -89,7 +89,10 @@ class Group(ChartedTable):
             ("sender", group.sender),
             ("direction", group.direction),
             ("bus of the slower host", "unknown" if bus is None else f"{bus:g} MB/s"),
-            ("record length", f"{group.record_length_B} B"),
+            (
+                "record length",
+                f"{group.record_length_B} B" if group.record_length_B else "fills a packet",
+            ),
             ("socket buffer", f"{group.buffer_B} B" if group.buffer_B else "the kernel's"),
             ("cells", str(len(self.plan[self.plan["round"] == self.plan["round"].min()]))),
         ]

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -441,6 +441,7 @@ say hostname "$(uname -n)"
 say kernel "$(uname -r)"
 say machine "$(uname -m)"
 say boot_id "$(first /proc/sys/kernel/random/boot_id)"
+say network_namespace "$(readlink /proc/self/ns/net)"
 say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
 say cpus "$(grep -c '^processor' /proc/cpuinfo)"
 say cpu_model "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
@@ -535,11 +536,35 @@ INTEGERS = (
     *("bus_max_payload_B", "bus_pci_x_bits", "bus_devices"),
 )
 TEXTS = (
-    *("hostname", "kernel", "machine", "boot_id", "os", "cpu_model", "smt", "iommu", "governor"),
+    *(
+        "hostname",
+        "kernel",
+        "machine",
+        "boot_id",
+        "network_namespace",
+        "os",
+        "cpu_model",
+        "smt",
+        "iommu",
+        "governor",
+    ),
     *("cpu_frequency", "thermal_throttling", "duplex", "operstate", "mac_address", "bridge_ports"),
     *("nic_driver", "nic_driver_version", "nic_firmware", "pci_vendor", "pci_device"),
     *("bus_address", "bus_speed", "bus_max_speed", "bus_slot_speed"),
 )
+
+
+ONE_HOST = (
+    "log in to one host (its network namespace): the kernel passes packets between its own "
+    "addresses inside, and no card carries them; take two hosts, or move one card into a network "
+    "namespace with an sshd of its own (`ip netns add`, `ip link set CARD netns NAME`)"
+)
+
+
+def is_one_host(one: Mapping, other: Mapping) -> bool:
+    """True if the facts of two logins name the same network namespace of the same boot."""
+    names = ("boot_id", "network_namespace")
+    return all(one.get(name) and one.get(name) == other.get(name) for name in names)
 
 
 def whole_number(text: str) -> int | None:

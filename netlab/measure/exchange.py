@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -169,6 +170,18 @@ def datagrams(name: str, *results: dict) -> int:
     return sum(stream[name] for result in results for stream in datagrams_of(result))
 
 
+KEYS = {
+    "record_B": "record_length_B",
+    "pacing_Bps": "socket.pacing_MBps",
+    "fragment": "`udp: {fragment: true}`",
+    **{name: f"socket.{name}" for name in ("dscp", "mss_B", "nodelay", "busy_poll_us")},
+    **{name: f"udp.{name}" for name in ("gso", "gro", "kernel_pacing")},
+}
+"""Keys of a study, by the options of the agents that their messages name."""
+
+_OPTION = re.compile(rf"(?<![\w.])({'|'.join(KEYS)})(?=[:,) ]|$)")
+
+
 class _Inbox:
     """Answers of one agent in any order; both directions of a run share it."""
 
@@ -194,6 +207,7 @@ class _Inbox:
                 message = str(answer.get("message") or code)
                 if message.startswith("connect to"):
                     message += FIREWALL
+                message = _OPTION.sub(lambda option: KEYS[option[0]], message)
                 raise RunError(f"{self._side.host}: {message}", reason=code, code="E-MEASURE-002")
             if kind == "samples" and of in self._runs:
                 self._parts.setdefault((f"{answer.get('role')}_result", of), []).append(answer)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -541,20 +542,30 @@ def datagram_columns(flows: Sequence[Direction]) -> dict[str, float | int | None
     }
 
 
-def _notes(flow: Direction) -> Iterator[str]:
+def _notes(flow: Direction, unfragmented_B: int | None) -> Iterator[str]:
     skipped = datagrams("skipped", flow.gen)
     due = skipped + datagrams("sent", flow.gen)
     if skipped > SKIPPED_SHARE * due:
         why = "for want of a CPU, or of room in its send buffer"
         yield f"udp: the sender skipped {100 * skipped / due:.1f} % of its datagrams, {why}"
     if not datagrams("received", flow.sink):
-        yield "udp: no datagram arrived; UDP to the port of the receiver may be filtered"
+        why = "UDP to the port of the receiver may be filtered"
+        if unfragmented_B:
+            why = (
+                "a filter may drop their fragments: `netlab check` tries smaller ones; "
+                f"`record_length_B: {unfragmented_B}` sends none, as does a group without it"
+            )
+        yield f"udp: no datagram arrived; {why}"
     if strays := flow.sink["rejected"]["datagrams"]:
         yield f"udp: {strays} datagrams came from elsewhere than the sender's sockets"
     if invalid := datagrams("invalid", flow.sink):
         yield f"udp: {invalid} datagrams were not of their stream, or came too late"
 
 
-def datagram_notes(flows: Sequence[Direction]) -> str:
-    """Facts on a UDP run that its figures do not show; empty without any."""
-    return "; ".join(note for flow in flows if datagrams_of(flow.sink) for note in _notes(flow))
+def datagram_notes(flows: Sequence[Direction], unfragmented_B: int | None = None) -> str:
+    """Facts on a UDP run that its figures do not show; empty without any.
+
+    ``unfragmented_B`` is the largest size without fragments, for datagrams that are larger.
+    """
+    notes = (_notes(flow, unfragmented_B) for flow in flows if datagrams_of(flow.sink))
+    return "; ".join(chain.from_iterable(notes))

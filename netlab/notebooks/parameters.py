@@ -20,6 +20,10 @@ INJECTED = "# Parameters"
 """First line of the cell that papermill adds; IPython stores its source in ``In``."""
 
 
+SWITCHES = {"true": True, "false": False}
+"""papermill's `-p` passes these as texts, as it does not for `True` and `False`."""
+
+
 def check(namespace: MutableMapping[str, object], **kinds: type | tuple[type, ...]) -> None:
     """Refuse unknown or mistyped parameters; call it right after the parameters cell.
 
@@ -37,10 +41,15 @@ def check(namespace: MutableMapping[str, object], **kinds: type | tuple[type, ..
             raise BadInput("the parameter is missing", **at, code="E-NOTEBOOKS-003")
         wanted = kind if isinstance(kind, tuple) else (kind,)
         value = namespace[name]
+        if isinstance(value, str) and bool in wanted and value in SWITCHES:
+            value = namespace[name] = SWITCHES[value]
         allowed = (*wanted, int) if float in wanted else wanted
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in wanted):
             names = " or ".join("None" if k is type(None) else k.__name__ for k in wanted)
-            raise BadInput(f"must be {names}", **at, value=value, code="E-NOTEBOOKS-004")
+            text = f"must be {names}"
+            if isinstance(value, str):  # papermill's -p knows numbers, True, False and None
+                text += f"; papermill takes other kinds by -y, such as -y '{name}: [1, 4]'"
+            raise BadInput(text, **at, value=value, code="E-NOTEBOOKS-004")
         if isinstance(value, list):
             namespace[name] = Parameter(name, value)
 

@@ -34,7 +34,7 @@ StackName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}$")]
 Generator = Literal[
     "netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper", "iperf3-udp", "iperf2-udp"
 ]
-RecordLength = Annotated[int, Field(ge=1, le=64 * 1024 * 1024)]
+RecordLength = Annotated[int, Field(ge=0, le=64 * 1024 * 1024)]
 Buffer = Annotated[int, Field(ge=0, le=2**30)]
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Field(strict=False)]

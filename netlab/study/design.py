@@ -51,6 +51,7 @@ from netlab.study.factors import (
     path_of_link,
 )
 from netlab.study.groups import (
+    FILL_PACKET,
     LIMITS,
     OWN,
     UDP,
@@ -373,7 +374,10 @@ class Study(Model, title="A study"):
         if self.socket.mss_B or self.socket.nodelay:
             raise ValueError(f"socket: mss_B and nodelay are for TCP, and {where} takes udp")
         if self.socket.pacing_MBps is None:
-            raise ValueError(f"socket.pacing_MBps: {where} takes udp, which needs a rate")
+            raise ValueError(
+                f"socket.pacing_MBps: {where} takes udp, which needs a rate: MB/s of payload of "
+                "each stream, such as `socket: {pacing_MBps: 50}`"
+            )
         pacing = Socket(pacing_MBps=self.socket.pacing_MBps)
         both = self.udp.gso and group.generator == "iperf3-udp"
         joined = Udp(gso=both, gro=both)
@@ -385,6 +389,8 @@ class Study(Model, title="A study"):
             raise ValueError(f"latency: {where} takes {group.generator}, which has no probe")
         if self.udp.gso and self.udp.fragment:
             raise ValueError("udp: gso and fragment exclude each other")
+        if group.record_length_B == FILL_PACKET:
+            return
         packet_B = group.record_length_B + UDP_HEADER_B + IPV4_HEADER_B
         least_B = min((mtu_B for _, mtu_B, _ in self.levels(group) if mtu_B), default=packet_B)
         if packet_B > least_B and not self.udp.fragment:

@@ -144,7 +144,12 @@ class Group(Model, title="`groups`"):
     sender: Name = key("Host that sends (in the forward direction).", "left")
     direction: Direction = key("One way or both at once.", "<->", "->")
     table: int | None = key("Number of the table in a source document.", 2, None, ge=1, le=9999)
-    record_length_B: RecordLength = key("Bytes of one send() or recv().", 65536, 65536)
+    record_length_B: RecordLength = key(
+        "Bytes of one send() or recv(), or of a datagram; 0, and of datagrams left out: those that "
+        "fill the path's packet.",
+        65536,
+        65536,
+    )
     buffer_B: Buffer = key("Socket buffer requested; left out, the kernel sizes it.", 262144, 0)
     receive_buffer_B: Buffer | None = key(
         "Socket buffer of the receiver, where it differs.", 134217728, None
@@ -199,6 +204,22 @@ class Group(Model, title="`groups`"):
             raise ValueError("needs a letter or digit of ASCII, to name its runs")
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _datagrams_fill_a_packet(cls, content: object) -> object:
+        # TCP's default is larger than any datagram
+        if isinstance(content, dict) and sends_datagrams(str(content.get("generator"))):
+            return {"record_length_B": FILL_PACKET, **content}
+        return content
+
+    @model_validator(mode="after")
+    def _only_datagrams_fill_a_packet(self) -> Self:
+        takes = self.factors.generator or (self.generator,)
+        if self.record_length_B == FILL_PACKET and not any(map(sends_datagrams, takes)):
+            text = "0 is for datagrams; a record has 1 byte or more"
+            raise misplaced(text, ("record_length_B",), 0, code="E-STUDY-091")
+        return self
+
     @model_validator(mode="after")
     def _sends_a_time_or_an_amount(self) -> Self:
         if self.quick_records is not None and self.records is None:
@@ -221,6 +242,10 @@ OWN = "netlab"
 
 UDP = "udp"
 """netlab's own generator of datagrams; every further one is a tool installed on the hosts."""
+
+
+FILL_PACKET = 0
+"""As `record_length_B` of datagrams: as much as a packet of the path carries."""
 
 
 def sends_datagrams(generator: str) -> bool:
@@ -253,12 +278,17 @@ LIMITS = {
 
 def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
     """Reason why a group's generator cannot make its runs; empty when it can."""
+    if group.record_length_B == FILL_PACKET and not sends_datagrams(group.generator):
+        return "record_length_B: 0 is for datagrams; give 1 or more"
     if group.generator == OWN:
         return ""
     if sends_datagrams(group.generator):
-        if group.record_length_B not in Udp.sizes_B:
+        if group.record_length_B not in Udp.sizes_B and group.record_length_B != FILL_PACKET:
             least_B, most_B = Udp.sizes_B[0], Udp.sizes_B[-1]
-            return f"record_length_B: a datagram has {least_B} to {most_B} bytes"
+            return (
+                f"record_length_B: a datagram has {least_B} to {most_B} bytes, not "
+                f"{group.record_length_B}; leave it out to fill the path's packet"
+            )
         if congestion:
             return "congestion: udp has none"
     if group.generator == UDP:
@@ -305,6 +335,8 @@ def group_at(group: Group, of_run: Levels) -> Group:
     if not of_run and group.factors == Factors() and not group.exclude:
         return group
     own = {name: level for name, level in of_run if name in OF_GROUP}
+    if sends_datagrams(str(own.get("generator", ""))) and is_default(group, "record_length_B"):
+        own = {"record_length_B": FILL_PACKET, **own}
     return group.model_copy(update={**own, "factors": Factors(), "exclude": ()})
 
 
@@ -362,7 +394,9 @@ def _check_options(study: Study) -> None:
     """A factor and an option of the same name."""
     for number, group in enumerate(study.groups):
         for name in group.factors.over(study.factors).given():
-            if name in OF_GROUP and not is_default(group, name):
+            if name not in OF_GROUP or is_default(group, name):
+                continue
+            if name != "record_length_B" or group.record_length_B != FILL_PACKET:
                 text = f"is a factor too, of {group.name}; give it in one place"
                 place = ("groups", number, name)
                 raise misplaced(text, place, getattr(group, name), code="E-STUDY-064")

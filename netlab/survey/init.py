@@ -12,9 +12,9 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from netlab.errors import BadInput, NetlabError, RunError, check
+from netlab.errors import BadInput, HostError, NetlabError, RunError, check
 from netlab.files.yaml_file import validated, yaml_line
-from netlab.hosts.host import Host
+from netlab.hosts.host import ONE_HOST, Host, is_one_host
 from netlab.hosts.path import close_hosts, open_all, together
 from netlab.hosts.ssh import SshHost
 from netlab.study import StudyHost, is_name, load
@@ -37,7 +37,7 @@ if [ $? -eq 2 ]; then LC_ALL=C exec ping -c "$3" -W 2 -I "$1" "$2"; fi
 """
 ROUTE = r"""
 PATH=$PATH:/usr/sbin:/sbin
-ip -o route get "$1" 2>/dev/null
+ip -o route get "$1" ${2:+from "$2"} 2>/dev/null
 """
 _TIMES = re.compile(r"= [\d.]+/([\d.]+)/[\d.]+")
 
@@ -57,6 +57,8 @@ def surveyed(
         left, right = hosts.values()
         looks = [partial(survey, host) for host in (left, right)]
         first, other = (done.result() for done in together(looks, at_once=2))
+        if is_one_host(vars(first), vars(other)):
+            raise HostError(" and ".join(hosts), ONE_HOST, code="E-SURVEY-011")
         with Connector(left, right) as connector:
             return find_paths((left, right), (first, other), connector, data)
     finally:
@@ -85,11 +87,7 @@ def find_paths(
             refusals.append(f"{ends[0].address} and {ends[1].address}: {error}")
             return []
 
-    if data:
-        left, right = map(_end_with, surveys, data)
-        candidates = [(left, right)]
-    else:
-        candidates = sorted(joined(*surveys), key=_rank)
+    candidates = [_given(hosts, surveys, data)] if data else sorted(joined(*surveys), key=_rank)
     for ends in candidates:
         taken = {(e.host.name, e.interface.name) for path in paths for e in path.ends}
         if taken.isdisjoint((end.host.name, end.interface.name) for end in ends):
@@ -121,12 +119,47 @@ def _rank(ends: Ends) -> tuple[bool, bool, int]:
     return any(end.is_management for end in ends), ":" in ends[0].address, -slowest_Mbps
 
 
-def _end_with(survey: HostSurvey, address: str) -> FoundEnd:
-    for interface in survey.interfaces:
-        if address in {each.own for each in interface.addresses}:
-            return FoundEnd(survey, interface, address)
-    text = f"{survey.name}: no interface has the address {address}; it has {_listed(survey)}"
-    raise NetlabError(text, code="E-SURVEY-002")
+def _given(
+    hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey], data: tuple[str, str]
+) -> Ends:
+    """The ends of two data addresses."""
+    if all(map(_has, surveys, reversed(data))) and not all(map(_has, surveys, data)):
+        left, right = (survey.name for survey in surveys)
+        text = f"{data[0]} is an address of {right} and {data[1]} one of {left}; exchange them"
+        raise NetlabError(f"--data: {text}", code="E-SURVEY-012")
+    for one, address, other in zip(surveys, data, reversed(surveys), strict=True):
+        if not _has(one, address):
+            text = f"no interface has the address {address}; it has {_listed(one)}"
+            if _has(other, address):
+                text += f"; {other.name} has it: --data takes an address of each host, in order"
+            raise NetlabError(f"{one.name}: {text}", code="E-SURVEY-002")
+    one_end, other_end = map(_end_with, hosts, surveys, data, reversed(data))
+    return one_end, other_end
+
+
+def _has(survey: HostSurvey, address: str) -> bool:
+    own = (each.own for interface in survey.interfaces for each in interface.addresses)
+    return address in {*own, *survey.loopback}
+
+
+def _end_with(host: Host, surveyed: HostSurvey, address: str, peer: str) -> FoundEnd:
+    """The end with an address, and the interface by which its packets to the peer leave.
+
+    The address may be that of `lo` or of a dummy, which carry none of its packets.
+    """
+    holder = next((i for i in surveyed.interfaces if address in {a.own for a in i.addresses}), None)
+    if holder is not None and holder.driver != "dummy":
+        return FoundEnd(surveyed, holder, address)
+    argv = ("sh", "-c", ROUTE, "route", peer, address)
+    words = host.run(argv, check=False).stdout.split()
+    leaves = words[words.index("dev") + 1] if "dev" in words[:-1] else ""
+    interfaces = {i.name: i for i in surveyed.interfaces}
+    if leaves not in ("", "lo", *interfaces):
+        interfaces |= {i.name: i for i in survey(host, leaves).interfaces}
+    if leaves in interfaces:
+        return FoundEnd(surveyed, interfaces[leaves], address)
+    text = f"{address} is not of a card, and no route leads from it to {peer}"
+    raise NetlabError(f"{surveyed.name}: {text}", code="E-SURVEY-013")
 
 
 def _listed(survey: HostSurvey) -> str:
@@ -135,7 +168,7 @@ def _listed(survey: HostSurvey) -> str:
         for interface in survey.interfaces
         for address in interface.addresses
     )
-    return ", ".join(pairs) or "no address"
+    return ", ".join((*pairs, *(f"lo {address}" for address in survey.loopback))) or "no address"
 
 
 def _direct(ends: Ends) -> bool:
@@ -155,8 +188,11 @@ def _routed(hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey]) ->
         if "src" not in words[:-1]:
             return None
         try:
-            ends.append(_end_with(surveyed, words[words.index("src") + 1]))
-        except NetlabError:  # an interface without a place in a study, such as loopback
+            source = words[words.index("src") + 1]
+            if not _has(surveyed, source):
+                return None
+            ends.append(_end_with(host, surveyed, source, other.ssh_address))
+        except NetlabError:  # no route leads from lo
             return None
     return ends[0], ends[1]
 

@@ -113,6 +113,7 @@ class HostSurvey:
     chains for incoming packets, as far as the user may read them; ``rmem_max_B`` and
     ``wmem_max_B`` are the most that the kernel gives a socket by itself. ``conntrack`` is true if
     connections are tracked now, and ``synchronised`` is None where the host does not say.
+    ``loopback`` has the addresses of ``lo`` that other hosts may reach.
     """
 
     name: str
@@ -132,6 +133,9 @@ class HostSurvey:
     conntrack: bool = False
     filters: int = 0
     interfaces: tuple[Interface, ...] = ()
+    loopback: tuple[str, ...] = ()
+    boot_id: str = ""
+    network_namespace: str = ""
 
     def text(self) -> str:
         cpus = f"{self.cpus} x {self.cpu_model}" if self.cpu_model else f"{self.cpus} CPUs"
@@ -193,7 +197,11 @@ first() { if [ -r "$1" ]; then head -n 1 "$1" 2>/dev/null; fi; }
 each() { sed "s|^|$1 |"; }
 c=/sys/devices/system/cpu
 p=/proc/sys/net
+only=$1
 say clock_s "$(date +%s)"
+say boot_id "$(first /proc/sys/kernel/random/boot_id)"
+say network_namespace "$(readlink /proc/self/ns/net)"
+ip -o addr show dev lo 2>/dev/null | grep -E ' inet6? ' | each loopback
 say kernel "$(uname -r)"
 say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
 say cpus "$(grep -c '^processor' /proc/cpuinfo)"
@@ -223,8 +231,8 @@ for d in /sys/class/net/*; do
   i=${d##*/}
   if [ "$i" = lo ] || [ ! -e "$d/mtu" ]; then continue; fi
   a=$(ip -o addr show dev "$i" 2>/dev/null | grep -E ' inet6? ')
-  if [ -z "$a" ]; then continue; fi
-  printf '%s\n' "$a" | each "if $i address"
+  if [ -z "$a" ] && [ "$i" != "$only" ]; then continue; fi
+  if [ -n "$a" ]; then printf '%s\n' "$a" | each "if $i address"; fi
   for f in operstate mtu speed duplex device/local_cpulist \
     device/current_link_speed device/current_link_width device/max_link_speed \
     device/max_link_width statistics/rx_dropped statistics/rx_missed_errors \
@@ -261,8 +269,10 @@ _ADDRESS = re.compile(
 ERRORS = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors")
 
 
-def survey(host: Host) -> HostSurvey:
-    printed = host.run(("sh", "-c", SCRIPT, "survey"), timeout_s=TIMEOUT_S).stdout
+def survey(host: Host, interface: str = "") -> HostSurvey:
+    """Interfaces with an address, and the one named also without."""
+    argv = ("sh", "-c", SCRIPT, "survey", interface)
+    printed = host.run(argv, timeout_s=TIMEOUT_S).stdout
     return parse(host.name, printed)
 
 
@@ -305,10 +315,11 @@ def parse(name: str, text: str) -> HostSurvey:
         if value.strip():
             place[key].append(value.rstrip())
     idle = [line.split() for line in facts["idle"]]
-    texts = ("kernel", "os", "cpu_model", "ssh_address", "congestion")
+    texts = ("kernel", "os", "cpu_model", "ssh_address", "congestion", "boot_id")
     return HostSurvey(
         name=name,
-        **{key: facts.text(key) for key in texts},
+        **{key: facts.text(key) for key in (*texts, "network_namespace")},
+        loopback=tuple(address.own for address in _addresses(facts["loopback"])),
         cpus=facts.number("cpus") or 1,
         clock_s=facts.number("clock_s"),
         governors=tuple(facts["governor"]),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import nbformat
 import papermill
 import pytest
@@ -98,6 +101,35 @@ def test_a_value_of_its_kind_is_taken_and_another_refused(kind, taken, refused, 
         with pytest.raises(BadInput, match=f"parameters: a: must be {wanted}") as caught:
             check({"a": value}, a=kind)
         assert caught.value.value is value
+
+
+def test_texts_of_papermills_p_are_taken_as_switches_and_y_is_named_for_the_rest():
+    for text, value in (("true", True), ("false", False)):
+        check(namespace := {"a": text}, a=bool)
+        assert namespace["a"] is value
+    check(namespace := {"a": "false"}, a=str)
+    assert namespace["a"] == "false"
+    with pytest.raises(BadInput, match=r"must be list; papermill .* by -y, such as -y 'a: \["):
+        check({"a": "[1, 4]"}, a=list)
+
+
+def test_papermills_command_sets_a_switch(notebook, tmp_path):
+    out = tmp_path / "out.ipynb"
+    cli = [
+        sys.executable,
+        "-m",
+        "papermill",
+        str(notebook),
+        str(out),
+        "-k",
+        "python3",
+        "--language",
+        "python",
+    ]
+    for words in (["-p", "quick", "true"], ["-y", "quick: true"]):
+        done = subprocess.run([*cli, *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert nbformat.read(out, 4).cells[-1].outputs[0].text == "openlab 7 1.0 True None\n"
 
 
 def test_a_parameter_that_is_gone_is_refused():

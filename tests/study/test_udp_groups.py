@@ -60,7 +60,9 @@ def test_a_group_of_tcp_stands_beside_one_of_datagrams():
 @pytest.mark.parametrize(
     ("group", "changes", "match"),
     [
-        ({}, {"socket": {}}, "socket.pacing_MBps: .* needs a rate"),
+        ({}, {"socket": {}}, "socket.pacing_MBps: .* needs a rate: MB/s of payload"),
+        ({"record_length_B": 65536}, {}, "not 65536; leave it out to fill"),
+        ({"generator": "netlab", "record_length_B": 0}, {}, "0 is for datagrams"),
         ({"record_length_B": 17}, {}, "a datagram has 18 to 65507 bytes"),
         ({"record_length_B": 65508}, {}, "a datagram has 18 to 65507 bytes"),
         ({"record_length_B": 1473}, {}, "1501 B exceeds the MTU of 1500 B"),
@@ -84,6 +86,20 @@ def test_a_group_of_tcp_stands_beside_one_of_datagrams():
 def test_what_datagrams_cannot_be_is_refused(group, changes, match):
     with pytest.raises(BadInput, match=match):
         udp(group, **changes)
+
+
+def test_without_a_size_datagrams_fill_a_packet():
+    group = {name: value for name, value in GROUP.items() if name != "record_length_B"}
+    study = crossed(**RATE, groups=[group])
+    assert {run.group.record_length_B for run in runs_of(study)} == {0}
+    tools = {"factors": {"generator": ["netlab", "udp"], "pacing_MBps": [5.0]}}
+    tcp = {name: value for name, value in group.items() if name != "generator"}
+    sizes = {
+        r.group.generator: r.group.record_length_B for r in runs_of(crossed(groups=[tcp | tools]))
+    }
+    assert sizes == {"netlab": 65536, "udp": 0}
+    sized = crossed(**RATE, groups=[group | {"factors": {"record_length_B": [18, 0]}}])
+    assert {run.group.record_length_B for run in runs_of(sized)} == {18, 0}
 
 
 def test_fragments_may_exceed_the_mtu():

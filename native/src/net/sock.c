@@ -211,7 +211,7 @@ static int check_mtu(const struct nl_run_opts *opts, int fd, int family, struct 
 		return nl_fail_errno(err, errno, "getsockopt IP_MTU");
 	if (packet_B > (uint64_t)mtu_B)
 		return nl_fail_option(err, "record_B", 0, "a packet of %" PRIu64 " B exceeds the MTU of %d B: send fewer "
-				      "bytes, or fragments", packet_B, mtu_B);
+				      "bytes, or set fragment", packet_B, mtu_B);
 	return NL_OK;
 }
 
