@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
@@ -136,6 +137,11 @@ def _completed(frame: pd.DataFrame, columns: tuple[Column, ...], *, older: bool)
 # One table in one Parquet file, written atomically and checked when read.
 
 
+VERSION = b"netlab.schema_version"
+FEW_FILES = 8
+"""Up to this many files threads would take longer to start than they save."""
+
+
 class DamagedFile(NetlabError):
     """A file that is not whole, or whose content was altered."""
 
@@ -156,7 +162,7 @@ def set_aside(path: Path) -> Path:
 def write_derived(frame: pd.DataFrame, path: Path) -> None:
     """Write a frame computed from records as Parquet, with its attributes and the version."""
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    own = {b"netlab.schema_version": str(SCHEMA_VERSION).encode()}
+    own = {VERSION: str(SCHEMA_VERSION).encode()}
     own |= {b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}  # as pandas itself writes them
     pyarrow.parquet.write_table(
         table.replace_schema_metadata({**(table.schema.metadata or {}), **own}),
@@ -172,7 +178,7 @@ def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...
     table = table.replace_schema_metadata(
         {
             **(table.schema.metadata or {}),
-            b"netlab.schema_version": str(SCHEMA_VERSION).encode(),
+            VERSION: str(SCHEMA_VERSION).encode(),
             b"netlab.columns": json.dumps(units).encode(),
         }
     )
@@ -259,21 +265,42 @@ def _texts(table: pyarrow.Table) -> Iterator[tuple[int, pyarrow.ChunkedArray]]:
 
 
 def raw(path: Path, columns: tuple[Column, ...] | None = None) -> pyarrow.Table:
-    """Read one Parquet file of a schema version that is known, checksums included."""
+    """Read one Parquet file of a schema version that is known, checksums included.
+
+    With only some columns, the table has no metadata besides the version: theirs, of all columns,
+    is larger than the rows of most files.
+    """
     wanted = {column.name for column in columns or ()}
     with _damage(path), open_regular(path) as source:
+        # from memory: reads of a Python file would keep other threads waiting
+        content = pyarrow.BufferReader(source.read())
         # half the time of `read_table`: the files are small and many
-        with pyarrow.parquet.ParquetFile(source, page_checksum_verification=True) as file:
+        with pyarrow.parquet.ParquetFile(content, page_checksum_verification=True) as file:
             if file.metadata.num_rows * file.metadata.num_columns > MOST_VALUES:
                 raise ValueError(f"more than {MOST_VALUES} values")
-            names = [name for name in file.schema_arrow.names if RENAMED.get(name, name) in wanted]
+            names = [name for name in file.schema.names if RENAMED.get(name, name) in wanted]
             table = file.read(names if columns else None, use_threads=False)
         version = _version(table)
     if version not in map(str, READABLE_VERSIONS):
         versions = f"this netlab reads {' and '.join(map(str, READABLE_VERSIONS))}"
         reason = f"{printable(str(path))} has schema version {shown(version)}, {versions}"
         raise NetlabError(reason, code="E-RESULTS-008")
-    return table
+    return table.replace_schema_metadata({VERSION: version}) if columns else table
+
+
+def raw_files(
+    paths: Sequence[Path], columns: tuple[Column, ...] | None = None
+) -> Iterator[pyarrow.Table | DamagedFile]:
+    """The tables of many files, as :func:`raw` reads each, or what is wrong with it."""
+
+    def read_one(path: Path) -> pyarrow.Table | DamagedFile:
+        try:
+            return raw(path, columns)
+        except DamagedFile as error:
+            return error
+
+    with ThreadPoolExecutor(os.cpu_count(), "parts") as threads:
+        yield from (threads.map if len(paths) > FEW_FILES else map)(read_one, paths)
 
 
 def frame_of_parts(tables: dict[Path, pyarrow.Table], columns: tuple[Column, ...]) -> pd.DataFrame:
@@ -303,7 +330,7 @@ def frame_of_parts(tables: dict[Path, pyarrow.Table], columns: tuple[Column, ...
 
 
 def _version(table: pyarrow.Table) -> str:
-    return (table.schema.metadata or {}).get(b"netlab.schema_version", b"?").decode()
+    return (table.schema.metadata or {}).get(VERSION, b"?").decode()
 
 
 def _frame(

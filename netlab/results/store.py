@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import json
+import os
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,6 +29,7 @@ from netlab.results.frames import (
     frame_of,
     frame_of_parts,
     raw,
+    raw_files,
     set_aside,
     write_atomically,
 )
@@ -260,13 +262,13 @@ class Store:
         """
         tables: dict[Path, pyarrow.Table] = {}
         columns = tuple(c for c in TABLES[table] if not only or c.name in only)
-        for path in (self._file(table, part) for part in parts):
-            if path.exists():
-                try:
-                    tables[path] = raw(path, columns if only else None)
-                except DamagedFile as error:
-                    remedy = "its records are left out (`netlab results repair` moves it away)"
-                    warnings.warn(f"{error}; {remedy}", Damaged, stacklevel=3)
+        files = [path for path in (self._file(table, part) for part in parts) if path.exists()]
+        for path, rows in zip(files, raw_files(files, columns if only else None), strict=True):
+            if isinstance(rows, DamagedFile):
+                remedy = "its records are left out (`netlab results repair` moves it away)"
+                warnings.warn(f"{rows}; {remedy}", Damaged, stacklevel=3)
+            else:
+                tables[path] = rows
         if not tables:
             return frame_of([], columns).assign(part="")
         names = np.repeat([path.stem for path in tables], [t.num_rows for t in tables.values()])
@@ -375,6 +377,8 @@ def _that_count(records: pd.DataFrame) -> pd.DataFrame:
 
 # Campaigns of a directory of results: list, describe, and remove what is superseded.
 
+NOTEBOOKS = "notebooks"
+_PART_FILE = re.compile(r"(.*?)(?:\.parquet|(?:\.failed)?\.ipynb)")
 OLDER, IMPORTS = "older", "imported"
 """In place of a campaign: parts of an older netlab, and imported parts."""
 
@@ -404,34 +408,53 @@ def origin(part: str) -> str:
 def summaries(directory: Path) -> list[CampaignSummary]:
     """Every campaign of a directory, oldest first; parts without one before them."""
     store = _store(directory)
-    records = store.records()
-    of = records["part"].map(origin)
+    records = store.records(only=COUNTING)
+    by_origin = dict(list(records.groupby(records["part"].map(origin), sort=False)))
     campaigns = ids(directory)
-    sources = [name for name in (OLDER, IMPORTS) if (of == name).any()]
-    lost = sorted(set(of) - {OLDER, IMPORTS, *campaigns})
-    return [_summary(store, name, records[of == name]) for name in [*sources, *lost, *campaigns]]
+    sources = [name for name in (OLDER, IMPORTS) if name in by_origin]
+    lost = sorted(by_origin.keys() - {OLDER, IMPORTS, *campaigns})
+    sizes_B = _sizes_B(store)
+    return [
+        _summary(store, name, by_origin.get(name, records[:0]), sizes_B)
+        for name in [*sources, *lost, *campaigns]
+    ]
 
 
-def _summary(store: Store, campaign: str, records: pd.DataFrame) -> CampaignSummary:
+def _sizes_B(store: Store) -> dict[str, int]:
+    """Size of the files of each part: one pass over each directory, as parts are many."""
+    sizes_B: dict[str, int] = {}
+    for folder in (*TABLES, NOTEBOOKS):
+        if (place := store.directory / folder).is_dir():
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    name = _PART_FILE.fullmatch(entry.name)
+                    if name and entry.is_file():
+                        sizes_B[name[1]] = sizes_B.get(name[1], 0) + entry.stat().st_size
+    return sizes_B
+
+
+def _summary(
+    store: Store, campaign: str, records: pd.DataFrame, sizes_B: Mapping[str, int]
+) -> CampaignSummary:
     logged = folder(store.directory, campaign)
-    log = None
+    log, parts = None, records["part"].unique()
     if (logged / "campaign.json").is_file():
         log = read_log(store.directory, campaign)
-    files = [file for part in records["part"].unique() for file in part_files(store, part)]
-    files += [file for file in logged.glob("*") if file.is_file()]
-    first = records["started_at"].min()
-    texts = {
-        name: ", ".join(map(str, records[name].dropna().unique()))
-        for name in ("study", "study_digest")
-    }
-    texts["started_at"] = "" if pd.isna(first) else first.isoformat(timespec="seconds")
+        texts = {name: getattr(log, name) for name in ("study", "study_digest", "started_at")}
+    else:
+        names, first = ("study", "study_digest"), records["started_at"].min()
+        of = store._parts("runs", parts, names)
+        texts = {name: ", ".join(map(str, of[name].dropna().unique())) for name in names}
+        texts["started_at"] = "" if pd.isna(first) else first.isoformat(timespec="seconds")
+    files = [file for file in logged.glob("*") if file.is_file()]
     return CampaignSummary(
         campaign=campaign,
-        **(texts if log is None else {name: getattr(log, name) for name in texts}),
+        **texts,
         runs=len(records),
         valid=int((records["flags"].fillna("") == "").sum()),
         superseded=int(records["superseded"].sum()),
-        size_B=sum(file.stat().st_size for file in files),
+        size_B=sum(file.stat().st_size for file in files)
+        + sum(sizes_B.get(part, 0) for part in parts),
         log=log,
     )
 
@@ -448,7 +471,7 @@ def summary(directory: Path, campaign: str) -> CampaignSummary:
 def part_files(store: Store, part: str) -> Iterator[Path]:
     """Files of a part that exist: its tables and the notebook of its visit."""
     candidates = [store.directory / table / f"{part}.parquet" for table in TABLES]
-    notebooks = store.directory / "notebooks"
+    notebooks = store.directory / NOTEBOOKS
     candidates += [notebooks / f"{part}.ipynb", notebooks / f"{part}.failed.ipynb"]
     yield from (path for path in candidates if path.is_file())
 
