@@ -270,7 +270,9 @@ def raw(path: Path, columns: tuple[Column, ...] | None = None) -> pyarrow.Table:
     With only some columns, the table has no metadata besides the version: theirs, of all columns,
     is larger than the rows of most files.
     """
-    wanted = {column.name for column in columns or ()}
+    older = {now: before for before, now in RENAMED.items()}
+    # not by the names in the file's schema, which keeps the footers of all files in memory
+    names = [name for c in columns or () for name in (c.name, older.get(c.name)) if name]
     with _damage(path), open_regular(path) as source:
         # from memory: reads of a Python file would keep other threads waiting
         content = pyarrow.BufferReader(source.read())
@@ -278,7 +280,6 @@ def raw(path: Path, columns: tuple[Column, ...] | None = None) -> pyarrow.Table:
         with pyarrow.parquet.ParquetFile(content, page_checksum_verification=True) as file:
             if file.metadata.num_rows * file.metadata.num_columns > MOST_VALUES:
                 raise ValueError(f"more than {MOST_VALUES} values")
-            names = [name for name in file.schema.names if RENAMED.get(name, name) in wanted]
             table = file.read(names if columns else None, use_threads=False)
         version = _version(table)
     if version not in map(str, READABLE_VERSIONS):
