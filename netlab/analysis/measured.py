@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -323,6 +323,31 @@ def from_frames(
 
 def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     """Load a store and the study it was measured for."""
+    loaded = load_runs(results, study, samples=True)
+    made = from_frames(loaded.study, loaded.runs, loaded.intervals, loaded.results)
+    return replace(made, campaign=loaded.campaign, damaged=loaded.damaged)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRuns:
+    """The runs of a store that count, and the study they were measured for."""
+
+    study: Study
+    runs: pd.DataFrame
+    intervals: pd.DataFrame | None
+    results: Path
+    campaign: str | None
+    damaged: tuple[str, ...]
+
+
+def load_runs(
+    results: str | Path = "",
+    study: str | Path = "",
+    *,
+    only: Collection[str] = (),
+    samples: bool = False,
+) -> LoadedRuns:
+    """Load runs without their cells; some columns only, if they are named."""
     file, name = _named(study, results) if str(study) else (None, "")
     directory = _directory(results, name)
     # one campaign for runs and design: another may begin meanwhile
@@ -332,15 +357,19 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
         if file == (folder(directory, one) / "study.yml").resolve():
             campaign = one
             break
+    store, intervals = Store(directory), None
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", Damaged)
-        runs, intervals = Store(directory).block(campaign=campaign)
+        if samples:
+            runs, intervals = store.block(campaign=campaign)
+        else:
+            runs = store.runs(campaign=campaign, only={*only, "study"} if only else ())
     for warning in seen:
-        warnings.warn(warning.message, stacklevel=2)
+        warnings.warn(warning.message, stacklevel=3)
     damaged = tuple(str(one.message) for one in seen if one.category is Damaged)
     if runs.empty:
         before = [] if campaign is None else campaigns[: campaigns.index(campaign)]
-        if before and Store(directory).parts():
+        if before and store.parts():
             raise NetlabError(
                 f"campaign {campaign} in {directory} has no runs yet; those of {before[-1]} and "
                 "before are kept. Try again when it has some",
@@ -353,8 +382,7 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     if names != [design.name]:
         text = f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}"
         raise BadInput(text, where=str(directory), key="study", code="E-ANALYSIS-012")
-    made = from_frames(design, runs, intervals, directory)
-    return replace(made, campaign=campaign, damaged=damaged)
+    return LoadedRuns(design, runs, intervals, directory, campaign, damaged)
 
 
 def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:

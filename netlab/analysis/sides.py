@@ -12,7 +12,7 @@ import pandas as pd
 
 from netlab import study as studies
 from netlab.analysis import printed
-from netlab.analysis.cells import nominal_level
+from netlab.analysis.cells import CELL_KEYS, nominal_level
 from netlab.analysis.compare import (
     BASE,
     CANNOT_TELL,
@@ -28,7 +28,7 @@ from netlab.analysis.compare import (
     shift_of,
 )
 from netlab.analysis.conditions import json_of
-from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.measured import LoadedRuns, Measured, load_runs
 from netlab.analysis.trust import FACTS
 from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
@@ -217,42 +217,47 @@ class SidesCompared:
     compared: Compared
 
 
+READ = (
+    *(*CELL_KEYS, *BASE, *MORE, *COLUMNS),
+    *("study", "campaign", "round", "started_at", "flags", "goodput_MBps"),
+    *("provenance", "knobs"),
+)
+"""Columns of runs that a comparison reads."""
+
+
 def side_of(given: str | Path | Measured) -> ComparedSide:
-    if isinstance(given, Measured):
-        text, m = str(given.results), given
-    else:
-        text = str(given)
-        place, at, campaign = text.rpartition("@")
-        if at and not paths.given_path(text).is_dir():
-            return _campaign_of(text, _loaded(place), campaign)
-        m = _loaded(text)
+    text = str(given.results if isinstance(given, Measured) else given)
+    place, at, campaign = text.rpartition("@")
+    if not isinstance(given, Measured) and at and not paths.given_path(text).is_dir():
+        return _campaign_of(text, _loaded(place), campaign)
+    m = given if isinstance(given, Measured) else _loaded(text)
     return ComparedSide(text, m.study, m.runs, m.results, m.campaign or "")
 
 
-def _campaign_of(label: str, m: Measured, campaign: str) -> ComparedSide:
+def _campaign_of(label: str, m: LoadedRuns, campaign: str) -> ComparedSide:
     campaigns = store.ids(m.results)
     if campaign not in campaigns:
         text, key = f"no such campaign; there are {', '.join(campaigns) or 'none'}", "campaign"
         where = str(m.results)
         raise BadInput(text, where=where, key=key, value=campaign, code="E-ANALYSIS-025")
     design = studies.load_stored(store.folder(m.results, campaign) / "study.yml")
-    runs = Store(m.results).runs(campaign=campaign)
+    runs = Store(m.results).runs(campaign=campaign, only=READ)
     if runs.empty:
         raise NetlabError(f"campaign {campaign} in {m.results} has no runs", code="E-ANALYSIS-026")
     return ComparedSide(label, design, runs, m.results, campaign)
 
 
-def _loaded(given: str) -> Measured:
+def _loaded(given: str) -> LoadedRuns:
     """Load results by their directory or by the name of their study."""
     named = "/" not in given and paths.results_dir(given).is_dir()
     if not named and paths.given_path(given).is_dir():
-        return load_measured(given)
+        return load_runs(given, only=READ)
     try:
         _ = named or paths.study_file(given.removesuffix(QUICK))
     except BadInput:
         text = "no such directory of results, and no study of this name"
         raise BadInput(text, value=given, code="E-ANALYSIS-043") from None
-    return load_measured("", given)
+    return load_runs("", given, only=READ)
 
 
 def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]]:

@@ -18,12 +18,13 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import pyarrow
+import pyarrow.compute
 from pydantic import TypeAdapter
 
 from netlab.errors import BadInput, NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.writing import read_json, write_text
-from netlab.results.columns import BROKEN, TABLES
+from netlab.results.columns import BROKEN, TABLES, Column
 from netlab.results.frames import (
     DamagedFile,
     frame_of,
@@ -255,20 +256,27 @@ class Store:
                     moved[path] = set_aside(path)
         return moved
 
-    def _parts(self, table: str, parts: Iterable[str], only: Collection[str] = ()) -> pd.DataFrame:
-        """Rows of several parts, with the column ``part``; of some columns only, if they are named.
+    def _tables(
+        self, table: str, parts: Iterable[str], columns: tuple[Column, ...] | None
+    ) -> dict[Path, pyarrow.Table]:
+        """Files of several parts, whole or some of their columns.
 
         A damaged file is left out and stays, and a :class:`Damaged` warning says so.
         """
         tables: dict[Path, pyarrow.Table] = {}
-        columns = tuple(c for c in TABLES[table] if not only or c.name in only)
         files = [path for path in (self._file(table, part) for part in parts) if path.exists()]
-        for path, rows in zip(files, raw_files(files, columns if only else None), strict=True):
+        for path, rows in zip(files, raw_files(files, columns), strict=True):
             if isinstance(rows, DamagedFile):
                 remedy = "its records are left out (`netlab results repair` moves it away)"
-                warnings.warn(f"{rows}; {remedy}", Damaged, stacklevel=3)
+                warnings.warn(f"{rows}; {remedy}", Damaged, stacklevel=4)
             else:
                 tables[path] = rows
+        return tables
+
+    def _parts(self, table: str, parts: Iterable[str], only: Collection[str] = ()) -> pd.DataFrame:
+        """Rows of several parts, with the column ``part``; of some columns only, if named."""
+        columns = tuple(c for c in TABLES[table] if not only or c.name in only)
+        tables = self._tables(table, parts, columns if only else None)
         if not tables:
             return frame_of([], columns).assign(part="")
         names = np.repeat([path.stem for path in tables], [t.num_rows for t in tables.values()])
@@ -330,14 +338,35 @@ class Store:
         good = records[(records["flags"] == "") & self._belongs(records, campaign)]
         return frozenset(good["run_id"])
 
-    def runs(self, *, superseded: bool = False, campaign: str | None = None) -> pd.DataFrame:
+    def _that_may_count(
+        self, block_id: str | None, campaign: str | None, only: Collection[str] = ()
+    ) -> pd.DataFrame:
+        """Records of the parts that have one that counts, by start."""
+        if len(set(map(campaign_of, self.parts(block_id)))) < 2:
+            return self.records(block_id, campaign=campaign, only=only)
+        # of many campaigns few count, and all columns of a file take longer than those that say so
+        records = self.records(block_id, campaign=campaign, only=COUNTING)
+        counting = _places(records)[~records["superseded"].to_numpy()]
+        frame = self._by_start(
+            sorted(set(counting.get_level_values(0))), {*only, *COUNTING} if only else ()
+        )
+        return frame.assign(superseded=~_places(frame).isin(counting))
+
+    def runs(
+        self,
+        *,
+        superseded: bool = False,
+        campaign: str | None = None,
+        only: Collection[str] = (),
+    ) -> pd.DataFrame:
         """Runs that count, in planned order; with `superseded` all records.
 
-        Of a campaign that is named those that it made and those that count in it.
+        Of a campaign that is named those that it made and those that count in it. Some columns
+        only, if they are named and none is superseded.
         """
-        records = self.records(campaign=campaign)
         if not superseded:
-            return _that_count(records)
+            return _that_count(self._that_may_count(None, campaign, only))
+        records = self.records(campaign=campaign)
         if campaign is None:
             return records
         own = records["part"].astype(str).map(campaign_of) == campaign
@@ -345,15 +374,19 @@ class Store:
 
     def rows(self, table: str, *, campaign: str | None = None) -> pd.DataFrame:
         """Rows of the runs that count, in one of :data:`TABLES`."""
-        records = self.records(campaign=campaign)
-        return _that_count(records) if table == "runs" else self._rows(table, records)
+        if table == "runs":
+            return self.runs(campaign=campaign)
+        return self._rows(table, self.records(campaign=campaign, only=COUNTING))
 
     def _rows(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
         counting = records[~records["superseded"]]
-        rows = self._parts(table, sorted(set(counting["part"])))
-        wanted = pd.MultiIndex.from_frame(counting[["part", "run_id"]])
-        chosen = pd.MultiIndex.from_frame(rows[["part", "run_id"]]).isin(wanted)
-        return rows[chosen].drop(columns="part").reset_index(drop=True)
+        wanted = {str(part): list(runs) for part, runs in counting.groupby("part")["run_id"]}
+        # part by part: a pair of part and run for each of millions of samples fills the memory
+        tables = {
+            path: _only_runs(rows, wanted[path.stem])
+            for path, rows in self._tables(table, sorted(wanted), None).items()
+        }
+        return frame_of_parts(tables, TABLES[table]) if tables else frame_of([], TABLES[table])
 
     def block(
         self, block_id: str | None = None, *, campaign: str | None = None
@@ -362,12 +395,24 @@ class Store:
 
         The files of runs are read once for both. `campaign` is as in :meth:`runs`.
         """
-        records = self.records(block_id, campaign=campaign)
+        records = self._that_may_count(block_id, campaign)
         return _that_count(records), self._rows("intervals", records)
 
     def intervals(self) -> pd.DataFrame:
         """Interval samples of the runs that count."""
         return self.rows("intervals")
+
+
+def _places(records: pd.DataFrame) -> pd.MultiIndex:
+    """Part of each record, and its place by start among the records of the part."""
+    return pd.MultiIndex.from_arrays([records["part"], records.groupby("part").cumcount()])
+
+
+def _only_runs(rows: pyarrow.Table, runs: list[str]) -> pyarrow.Table:
+    if "run_id" not in rows.column_names:
+        return rows  # refused with the names of all columns that it lacks
+    ids = rows["run_id"]
+    return rows.filter(pyarrow.compute.is_in(ids, value_set=pyarrow.array(runs, ids.type)))
 
 
 def _that_count(records: pd.DataFrame) -> pd.DataFrame:

@@ -1,13 +1,18 @@
 """Stores of many campaigns: a line shows what all columns would, and costs a fraction of them."""
 
+import shutil
 import statistics
 import time
+import warnings
 from pathlib import Path
 
 import large_store
+import pandas as pd
 import pytest
 from large_store import Size
 
+from netlab.analysis.measured import load_measured
+from netlab.analysis.sides import comparison
 from netlab.results import store as results_store
 from netlab.results.store import Store, summaries
 
@@ -61,3 +66,30 @@ def test_lines_cost_less_than_half_of_reading_every_column(directory):
         (cpu_s(lambda: summaries(directory)), cpu_s(Store(directory).records)) for _ in range(5)
     ]
     assert statistics.median(lines / whole for lines, whole in pairs) < 0.5
+
+
+def test_a_comparison_reads_no_sample_and_finds_what_all_columns_say(directory, tmp_path):
+    copy = shutil.copytree(directory, tmp_path / "copy")
+    measured = load_measured(directory)
+    for samples in (copy / "intervals").iterdir():
+        samples.write_bytes(b"not Parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = comparison([copy], by="tuning=as-found,full")
+    whole = comparison([measured], by="tuning=as-found,full")
+    pd.testing.assert_frame_equal(found.compared.frame, whole.compared.frame)
+    pd.testing.assert_frame_equal(found.differences, whole.differences)
+
+
+def test_the_runs_that_count_are_those_of_all_records_that_are_not_superseded(directory):
+    store = Store(directory)
+    for campaign in (None, results_store.ids(directory)[0]):
+        records = store.records(campaign=campaign)
+        wanted = records[~records["superseded"]].drop(columns=["part", "superseded"])
+        wanted = wanted.sort_values("order", ignore_index=True)
+        pd.testing.assert_frame_equal(store.runs(campaign=campaign), wanted)
+        runs, samples = store.block(campaign=campaign)
+        pd.testing.assert_frame_equal(runs, wanted)
+        parts = sorted(set(records["part"][~records["superseded"]]))
+        every = pd.concat([store.part("intervals", part) for part in parts], ignore_index=True)
+        pd.testing.assert_frame_equal(samples, every)
