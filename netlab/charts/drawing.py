@@ -534,6 +534,16 @@ def theme(rc: dict = _RC) -> Iterator[None]:
         yield
 
 
+_OF_A_PROCESS = ("backend", "backend_fallback", "interactive")
+"""Settings that change no file; the first figure sets the backend."""
+
+
+def settings() -> str:
+    """Matplotlib's settings outside netlab's theme, which keeps those that it does not state."""
+    known = {name: value for name, value in mpl.rcParams.items() if name not in _OF_A_PROCESS}
+    return repr(sorted((name, str(value)) for name, value in known.items()))
+
+
 def new_axes(size_in: tuple[float, float] = CHART_SIZE_IN) -> Axes:
     with theme():
         return plt.subplots(figsize=size_in)[1]

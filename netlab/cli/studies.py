@@ -213,6 +213,7 @@ def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
 @options.url_option
 @options.text_option("--against", help="Add a page that compares with these other results.")
 @click.option("--single-file", is_flag=True, help="Also write the study's pages as one HTML file.")
+@click.option("--fresh", is_flag=True, help="Make every page anew, also those that did not change.")
 def report_command(
     study: str,
     quick: bool,
@@ -269,10 +270,12 @@ def publish_site(
     *,
     site: Path | None,
     progress: Progress,
+    fresh: bool = False,
     **words: Any,
 ) -> PublishedReport:
     """Write the site of a measured study, and say which notebooks of its own it executes."""
-    from netlab.report.site import Executions
+    from netlab.report.cache import NOTHING_KEPT, user_cache
+    from netlab.report.site import Executions, probably_executed
     from netlab.study.published import is_own
 
     if own := [str(file) for file in notebooks or () if is_own(file)]:
@@ -280,13 +283,15 @@ def publish_site(
 
     directory = (results or paths.results_dir(loaded.name)).absolute()
     target = site or paths.site_dir()
-    with Executions() as running:
+    cache = NOTHING_KEPT if fresh else user_cache()
+    with Executions(at_once=not probably_executed(directory, cache)) as running:
         # seconds, in which the kernel imports as well
         from netlab.report.export import NO_PDF
         from netlab.report.site import publish
 
         published = publish(
-            *(directory, target, progress.step), notebooks=notebooks, running=running, **words
+            *(directory, target, progress.step),
+            **{"notebooks": notebooks, "running": running, "cache": cache, **words},
         )
     if NO_PDF:
         progress.note(f"no PDF: {NO_PDF}")

@@ -18,21 +18,10 @@ from papermill.exceptions import PapermillExecutionError
 
 from netlab.errors import BadInput, NetlabError, PathLost
 from netlab.notebooks.kernel import Kernel
-from netlab.notebooks.parameters import assigned, check_known
+from netlab.notebooks.parameters import check_known, declared
 from netlab.notebooks.progress import MIME, SilenceWatch, SilentNotebook
 
 ENGINE = "netlab"
-
-
-def declared(notebook: Path) -> frozenset[str]:
-    """Names that a notebook's cell tagged ``parameters`` assigns."""
-    cells = read_notebook(notebook).cells
-    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
-    try:
-        return frozenset(name for source in sources for name in assigned(source))
-    except SyntaxError:
-        text = "the cell tagged parameters is not plain Python"
-        raise BadInput(text, where=str(notebook), code="E-NOTEBOOKS-008") from None
 
 
 def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:

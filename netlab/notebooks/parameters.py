@@ -12,6 +12,7 @@ import ast
 import difflib
 from collections.abc import Collection, Iterable, MutableMapping
 from contextlib import suppress
+from pathlib import Path
 
 from netlab.errors import BadInput
 from netlab.files.yaml_file import Parameter
@@ -63,6 +64,19 @@ def assigned(source: str) -> list[str]:
             parts = [part for part in ast.walk(target) if isinstance(part, ast.Name)]
             names += [part.id for part in parts if isinstance(part.ctx, ast.Store)]
     return names
+
+
+def declared(notebook: Path) -> frozenset[str]:
+    """Names that a notebook's cell tagged ``parameters`` assigns."""
+    from netlab.notebooks.format import read_notebook  # which notebooks themselves do not need
+
+    cells = read_notebook(notebook).cells
+    sources = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
+    try:
+        return frozenset(name for source in sources for name in assigned(source))
+    except SyntaxError:
+        text = "the cell tagged parameters is not plain Python"
+        raise BadInput(text, where=str(notebook), code="E-NOTEBOOKS-008") from None
 
 
 def check_known(name: str, known: Collection[str], where: str) -> None:

@@ -29,6 +29,7 @@ from netlab.charts.drawing import csv_in, font_folder
 from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.report import longpath, tables
+from netlab.report.cache import active
 from netlab.report.front import front
 from netlab.report.gate import METHOD
 from netlab.report.page import TEMPLATES, TITLES, UNCREDITED, Credit, Page, free
@@ -183,7 +184,8 @@ class Exporter:
         if drawn in self._drawn:
             shutil.copyfile(self._drawn[drawn], new)
             return True
-        made = self._raster.png(svg)
+        raster = self._raster
+        made = active().once("png", [svg], lambda: raster.png(svg))
         if made:
             new.write_bytes(made)
             self._drawn[drawn] = new
@@ -340,23 +342,27 @@ def write_pdf(
     """Write the report with the time of the last run, so that equal results give equal bytes."""
     if NO_PDF:
         return NO_PDF
-    source = site / DOCUMENT_SOURCE
-    source.write_text(document(m, site, title, credit), encoding="utf-8")
-    last = m.runs["started_at"].max().floor("us").to_pydatetime()
+    text = document(m, site, title, credit)
+    last = int(m.runs["started_at"].max().floor("us").timestamp())
+    figures = sorted((site / FIGURES).glob("*.svg"))
+    inputs = [text, str(last), *(part for one in figures for part in (one.name, one.read_bytes()))]
     try:
-        _compiler(str(site)).compile(
-            input=str(source),
-            output=str(target),
-            format="pdf",
-            pdf_standards=[STANDARD],
-            timestamp=int(last.timestamp()),
-        )
+        target.write_bytes(active().once("pdf", inputs, lambda: _typeset(text, site, last)))
     except RuntimeError as error:
-        target.unlink(missing_ok=True)
         return f"typst failed: {str(error).splitlines()[0]}"
+    return ""
+
+
+def _typeset(text: str, site: Path, timestamp: int) -> bytes:
+    source = site / DOCUMENT_SOURCE
+    source.write_text(text, encoding="utf-8")
+    try:
+        made = _compiler(str(site)).compile(
+            input=str(source), format="pdf", pdf_standards=[STANDARD], timestamp=timestamp
+        )
     finally:
         os.unlink(source)
-    return ""
+    return made if isinstance(made, bytes) else b"".join(made or ())
 
 
 def document(m: Measured, site: Path, title: str, credit: Credit = UNCREDITED) -> str:

@@ -21,9 +21,10 @@ from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import counted
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
-from netlab.charts.chart import Chart, Gallery, show
+from netlab.charts.chart import Chart, Gallery
 from netlab.report import compare
 from netlab.report import then_and_now as beside_tables
+from netlab.report.cache import chart_of, of_one
 from netlab.report.explore import charts as factor_charts
 from netlab.report.explore import has_factors
 from netlab.report.gate import banner, box
@@ -70,12 +71,13 @@ def picture(m: Measured) -> Chart | Gallery:
         return longpath_charts.opening(samples_of(m))
     if has_factors(m):
         return factor_charts(m, most=1)
-    return show(charts.whole_panels(m.cells, published_effects.comparable(m), study=m.study))
+    then = published_effects.comparable(m)
+    return chart_of(charts.whole_panels, m.cells, then, study=m.study)
 
 
 def panel(m: Measured, group: str) -> Chart:
     """Goodput of a group over streams, one chart a tuning."""
-    return show(charts.panels(m.cells, group, study=m.study))
+    return chart_of(charts.panels, of_one(m.cells, group), group, study=m.study)
 
 
 # The answer of a notebook in one computed sentence.

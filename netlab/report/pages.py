@@ -33,13 +33,14 @@ from netlab.analysis.printed import unit_of
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, experiments, forest, measured
-from netlab.charts.chart import Gallery, Panels, show
+from netlab.charts.chart import Chart, Gallery
 from netlab.charts.live import sparkline
 from netlab.errors import NetlabError
 from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
+from netlab.report.cache import chart_of, of_one
 from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
 from netlab.report.front import panel, trade_offs
@@ -86,18 +87,25 @@ def _groups(
 
 
 def _drawn(
-    m: Measured, runs: pd.DataFrame, group: str, rows: Callable[..., Any], plain: Callable[[], Any]
+    m: Measured,
+    runs: pd.DataFrame,
+    group: str,
+    rows: Callable[..., Any],
+    plain: Callable[[], Chart],
 ) -> Markup:
     """The chart of a group; for a study of further factors charts with a row a cell."""
     if not has_factors(m):
-        return as_html(show(plain()))
+        return as_html(plain())
     frame = runs[runs["group"] == group]
     labels = cells.row_labels(frame, m.study)
-    return Markup("").join(as_html(show(rows(part, labels))) for part in cells.in_parts(frame))
+    return Markup("").join(as_html(chart_of(rows, part, labels)) for part in cells.in_parts(frame))
 
 
 def _ceiling(m: Measured, known: pd.Series) -> Page:
-    sections = _groups(m, lambda g: show(cells.ceiling(m.cells, g, study=m.study)), known)
+    def draw(group: str) -> Chart:
+        return chart_of(cells.ceiling, of_one(m.cells, group), group, study=m.study)
+
+    sections = _groups(m, draw, known)
     table = ceilings_table(m.runs, m.cells)
     if table is not None:
         sections.append(Section("Ceilings and their sources", table, name="sources"))
@@ -113,16 +121,16 @@ def charts_of(kind: str, m: Measured) -> dict[str, Gallery]:
     frame, drawn = with_further(kind, m.cells, m.runs), {}
     labels = cells.row_labels(frame, m.study)
     for group, part in frame.groupby("group", sort=False):
-        axes: list = [cells.FURTHER_CHARTS[kind](part, labels)]
+        axes: list = [chart_of(cells.FURTHER_CHARTS[kind], part, labels)]
         if kind in HISTOGRAMS and len(known := with_percentiles(kind, part, m.runs)):
-            axes.append(cells.rtt_percentiles(known, labels))
+            axes.append(chart_of(cells.rtt_percentiles, known, labels))
         if kind == LATENCY:
             axes += _under_load(m, part, labels)
         drawn[group] = Gallery.of(*axes)
     return drawn
 
 
-def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) -> list[Panels]:
+def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) -> list[Chart]:
     """The median runs of the cells with the most added latency."""
     if m.intervals is None:
         return []
@@ -135,7 +143,7 @@ def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) 
         run_id = runs.loc[distance_us.idxmin(), "run_id"]
         line = timelines(m.intervals[m.intervals["run_id"] == run_id])
         if line["rtt_p50_us"].notna().any():
-            drawn.append(measured.under_load_panels(line, run_id, labels[key]))
+            drawn.append(chart_of(measured.under_load_panels, line, run_id, labels[key]))
     return drawn
 
 
@@ -167,7 +175,7 @@ def _effects(m: Measured) -> list[Page]:
         return []
     labels = printed.tuning_labels(m.cells, m.study)
     names = {f: tables.FACTORS.get(f) or unit_of(f) for f in steps["factor"].unique()}
-    drawn = show(forest.step_forest(steps, labels, names))
+    drawn = chart_of(forest.step_forest, steps, labels, names)
     return [page("effects", Section("Forest plot", drawn), Section("Table", tables.effects(m)))]
 
 
@@ -175,7 +183,9 @@ def _repeats(m: Measured) -> Page:
     runs = m.runs[m.runs["goodput_MBps"].notna()]
 
     def drawn(group: str) -> Markup:
-        plain = partial(cells.repeat_panels, m.runs, group, study=m.study)
+        def plain() -> Chart:
+            return chart_of(cells.repeat_panels, of_one(m.runs, group), group, study=m.study)
+
         return _drawn(m, runs, group, cells.repeats, plain)
 
     return page("repeats", *_groups(m, drawn, runs["group"]))
@@ -192,7 +202,9 @@ def _cost(m: Measured) -> list[Page]:
     )
 
     def drawn(group: str) -> Markup:
-        plain = partial(cells.cost_over_streams, frame, group, study=m.study)
+        def plain() -> Chart:
+            return chart_of(cells.cost_over_streams, of_one(frame, group), group, study=m.study)
+
         return note + _drawn(m, frame, group, cells.cost, plain)
 
     return [page("cost", *_groups(m, drawn, frame["group"]))]
@@ -217,7 +229,7 @@ def trended(frame: pd.DataFrame, title: str) -> tuple[Section, Section]:
     ]
     note = "Ratio: geometric mean over the common cells, with the interval between cells."
     table = Table(pd.DataFrame(rows), f"{title}, each beside the one before", note=note, data=frame)
-    return Section("Level", show(measured.trend(frame))), Section(title, table)
+    return Section("Level", chart_of(measured.trend, frame)), Section(title, table)
 
 
 # Pages of runs: one a group, with every cell, its runs, their interval plots and raw records.
@@ -482,7 +494,7 @@ def _part(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> Markup:
             and frame[[*names, columns[5]]].notna().all(axis=None)
             and frame[columns[2]].notna().any()
         ):
-            drawn += as_html(show(draw(frame, title=caption.partition(",")[0])))
+            drawn += as_html(chart_of(draw, frame, title=caption.partition(",")[0]))
         keys = [key for key in names if key in frame]
         texts = {
             key: [f"{v:g}" if isinstance(v, int | float) else str(v) for v in frame[key]]

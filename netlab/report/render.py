@@ -10,18 +10,21 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nh3
 from markupsafe import Markup
-from nbconvert import HTMLExporter
-from traitlets.config import Config
 
 from netlab import __version__
 from netlab.files.reading import read_text
-from netlab.files.writing import read_json
-from netlab.notebooks.format import nbformat, read_notebook
+from netlab.files.writing import json_text, parse_json, read_json
+from netlab.report.cache import active
 from netlab.report.page import TEMPLATES, UNCREDITED, Page, anchor, free, script, template
+
+if TYPE_CHECKING:  # over half a second, for pages that are made anew
+    from nbconvert import HTMLExporter
+
+    from netlab.notebooks.format import nbformat
 
 DISPLAY_PRIORITY = [
     *("text/html", "image/svg+xml", "image/png", "image/jpeg"),
@@ -47,6 +50,9 @@ def _alt_of(output: dict) -> str:
 @cache
 def _exporter() -> HTMLExporter:
     """The exporter of all notebooks: making one compiles its templates, in half a second."""
+    from nbconvert import HTMLExporter
+    from traitlets.config import Config
+
     config = Config(
         {
             "NbConvertBase": {"display_data_priority": DISPLAY_PRIORITY},
@@ -126,6 +132,20 @@ def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
 
 def render(path: Path, pages: dict[str, str]) -> Page:
     """A page of an executed notebook, with links to the `pages` of notebooks by their names."""
+    try:
+        text = plain_text(path)
+    except (OSError, ValueError, AttributeError, TypeError):
+        text = ""  # not a notebook, as making its page says
+    inputs = (path.name, text, repr(sorted(pages.items())))
+    page = parse_json(active().text("page", inputs, lambda: json_text(_rendered(path, pages))))
+    contents = tuple((name, text) for name, text in page["contents"])
+    title, body = page["title"], Markup(page["body"])
+    return Page("", title, title, "", body, contents, failed=page["failed"])
+
+
+def _rendered(path: Path, pages: dict[str, str]) -> dict[str, Any]:
+    from netlab.notebooks.format import read_notebook
+
     notebook = read_notebook(path)
     body = sanitized(_exporter().from_notebook_node(notebook)[0])
 
@@ -145,7 +165,7 @@ def render(path: Path, pages: dict[str, str]) -> Page:
     )
     body, contents = with_ids(_MENTION.sub(mention, _LINK.sub(follow, body)))
     title = title_of(notebook, path)
-    return Page("", title, title, "", Markup(body), contents, failed=failed)
+    return {"title": title, "body": body, "contents": contents, "failed": failed}
 
 
 def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -266,7 +286,11 @@ def plain(content: dict[str, Any]) -> dict[str, Any]:
     return timeless({**content, "cells": cells})
 
 
+def plain_text(notebook: Path) -> str:
+    """An executed notebook as text, as :func:`plain` has it."""
+    return json.dumps(plain(read_json(notebook)), indent=1, ensure_ascii=False) + "\n"
+
+
 def copy_plain(source: Path, target: Path) -> None:
     """Copy an executed notebook as :func:`plain` has it."""
-    text = json.dumps(plain(read_json(source)), indent=1, ensure_ascii=False)
-    target.write_text(f"{text}\n", encoding="utf-8")
+    target.write_text(plain_text(source), encoding="utf-8")

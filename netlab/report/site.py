@@ -5,9 +5,9 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,9 +26,11 @@ from netlab.charts.chart import show
 from netlab.charts.experiments import host_matrix, host_spread, slow_links
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.notebooks.execution import declared, execute
-from netlab.notebooks.kernel import Kernel
+from netlab.files.reading import read_bytes
+from netlab.files.writing import replaced
+from netlab.notebooks.parameters import declared
 from netlab.report import tables
+from netlab.report.cache import Cache, key_of, program, tree_digest, user_cache, using
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf
 from netlab.report.front import front, picture
@@ -53,8 +55,9 @@ from netlab.report.screen import PAGE as SCREEN_PAGE
 from netlab.report.tables import Sentence
 from netlab.results.store import study_file
 from netlab.study import QUICK, Study, load
-from netlab.study.published import SUFFIX, ReportPages, report_notebooks
+from netlab.study.published import SUFFIX, ReportPages, is_own, report_notebooks
 from netlab.study.schedule import rounds, slug
+from netlab.version import version
 
 # Build a static site from executed notebooks and a measured study; replace it atomically.
 
@@ -282,35 +285,61 @@ PREPARE = "import netlab.face.views, netlab.face.results, netlab.report.front"
 
 
 class Executions:
-    """Notebooks executed in a thread; the kernel starts at once and imports as the caller does."""
+    """Notebooks executed in a thread; the kernel imports as the caller does.
+
+    It starts at once, or with the first notebook where probably none is to be executed.
+    """
+
+    def __init__(self, *, at_once: bool = True):
+        self._at_once = at_once
 
     def __enter__(self) -> Self:
-        self._kernel = Kernel(PREPARE)
         self._ended: dict[Path, Future] = {}
         # one thread for all, since the event loop of a kernel is that of its thread
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="notebooks")
-        self._started = self._thread.submit(self._kernel.__enter__)
+        self._started: Future | None = None
+        if self._at_once:
+            self._start()
         return self
+
+    def _start(self) -> Future:
+        if self._started is None:
+            from netlab.notebooks.kernel import Kernel  # 0.3 s
+
+            self._kernel = Kernel(PREPARE)
+            self._started = self._thread.submit(self._kernel.__enter__)
+        return self._started
 
     def __exit__(self, *_exception: object) -> None:
         for ended in self._ended.values():
             ended.cancel()
         try:
-            if self._started.exception() is None:
+            if self._started is not None and self._started.exception() is None:
                 self._thread.submit(self._kernel.__exit__).result()
         finally:
             self._thread.shutdown()
 
     def add(self, source: Path, output: Path, parameters: Mapping[str, object]) -> None:
         """Execute a notebook after those before it."""
-        self._ended[output] = self._thread.submit(self._make, source, output, parameters)
+        started = self._start()
+        self._ended[output] = self._thread.submit(self._make, started, source, output, parameters)
+
+    @property
+    def executed(self) -> Collection[Path]:
+        """Executed copies of the notebooks that were added."""
+        return self._ended.keys()
 
     def wait(self, output: Path) -> None:
-        """Wait for the notebook with this executed copy; raise its error."""
-        self._ended[output].result()
+        """Wait for the notebook with this executed copy, if it was added; raise its error."""
+        if output in self._ended:
+            self._ended[output].result()
 
-    def _make(self, source: Path, output: Path, parameters: Mapping[str, object]) -> None:
-        self._started.result()
+    def _make(
+        self, started: Future, source: Path, output: Path, parameters: Mapping[str, object]
+    ) -> None:
+        from netlab.notebooks.execution import execute  # half a second
+
+        started.result()
         execute(source, output, parameters, kernel=self._kernel)
 
 
@@ -325,6 +354,13 @@ AGREEMENT, LONG_PATH = "16-agreement.ipynb", "17-slac-measured.ipynb"
 
 COMPARISON = "18-compare.ipynb"
 """Notebook of a report that is given other results to compare with."""
+
+OF_RESULTS = (MEASURED, FACTORS, BESIDE_2003, BESIDE_A_TABLE, AGREEMENT, LONG_PATH)
+OF_DOCUMENTS = (
+    *("10-openlab-2003.ipynb", "11-preliminary-2003.ipynb", "12-slac-2003.ipynb"),
+    *("13-gigabit-hosts.ipynb", "14-claims.ipynb"),
+)
+"""Notebooks of netlab's that read nothing but the results they are given, or documents of 2003."""
 
 NAMED = "named by the study"
 NOTEBOOKS_SHARE = 0.8
@@ -351,8 +387,10 @@ def publish(
     data_only: bool = False,
     calibrations: Path | None = None,
     running: Executions | None = None,
+    cache: Cache | None = None,
 ) -> PublishedReport:
-    """Execute the analysis notebooks and build the site."""
+    """Execute the analysis notebooks and build the site; parts made before are not made again."""
+    cache = user_cache() if cache is None else cache
     directory = directory.absolute()
     frozen = study_file(directory)
     if not frozen.is_file():
@@ -360,7 +398,7 @@ def publish(
         raise NetlabError(message, code="E-REPORT-001")
     site = site.absolute()
     step("records", 0.0)
-    with nullcontext(running) if running else Executions() as running:
+    with nullcontext(running) if running else Executions() as running, using(cache):
         measured = load_measured(directory, frozen)
         against = against and side_of(against).given  # refused before minutes of notebooks
         if notebooks is None:
@@ -373,8 +411,11 @@ def publish(
         left_out = tuple(
             name for name in shown if f"{name.removesuffix(SUFFIX)}{SUFFIX}" not in names
         )
+        keys = _keys(wanted, directory)
         for source, parameters in wanted.items():
-            running.add(source, folder / source.name, parameters)
+            output = folder / source.name
+            if not (source in keys and _restored(cache.get(keys[source]), output)):
+                running.add(source, output, parameters)
 
         def wait(output: Path) -> None:
             running.wait(output)
@@ -397,8 +438,49 @@ def publish(
             calibrations=calibrations or paths.results_dir("calibration"),
             wait=wait,
         )
+        cache.made += [f"notebook {output.name}" for output in running.executed]
+        if running.executed and _keys(wanted, directory) == keys:  # else results changed meanwhile
+            for source, key in keys.items():
+                if folder / source.name in running.executed:
+                    cache.put(key, read_bytes(folder / source.name))
+            cache.put(_seen(directory), b"")
+            cache.prune()
     step("site", 1 - NOTEBOOKS_SHARE)
     return PublishedReport(index, gate(measured), left_out)
+
+
+def _keys(wanted: Mapping[Path, Mapping[str, object]], directory: Path) -> dict[Path, str]:
+    """Digest of all that an executed notebook depends on, for each where that is known.
+
+    Any other notebook may read anything, and is executed for each report.
+    """
+    data, keys = tree_digest(directory, [EXECUTED]), {}
+    for source, parameters in wanted.items():
+        if source.name in (*OF_RESULTS, *OF_DOCUMENTS) and not is_own(source):
+            read = data if parameters else ""
+            given = repr(sorted(parameters.items()))
+            keys[source] = key_of("notebook", program(), read_bytes(source), given, read)
+    return keys
+
+
+def _seen(directory: Path) -> str:
+    """Key of the note that a report of these results was made."""
+    return key_of("seen", version(), str(directory), tree_digest(directory, [EXECUTED]))
+
+
+def probably_executed(directory: Path, cache: Cache) -> bool:
+    """True if the notebooks of a report of these results are likely to be stored."""
+    return directory.is_dir() and cache.get(_seen(directory.absolute())) is not None
+
+
+def _restored(content: bytes | None, output: Path) -> bool:
+    """Write an executed notebook of the cache into its place; False if it has to be executed."""
+    if content is None:
+        return False
+    with suppress(OSError), replaced(output) as partial:  # executing it says why
+        partial.write_bytes(content)
+        return True
+    return False
 
 
 def report_of(study: Study) -> ReportPages | None:

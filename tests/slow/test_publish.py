@@ -16,6 +16,7 @@ from netlab.cli import main
 from netlab.errors import NetlabError
 from netlab.face.results import Results
 from netlab.files import paths
+from netlab.notebooks.kernel import Kernel
 from netlab.report import site as publish
 from netlab.report.site import Executions
 from netlab.study import load
@@ -123,7 +124,7 @@ def test_a_kernel_that_cannot_start_is_the_error_of_the_first_notebook(job, monk
     def refused(kernel):
         raise NetlabError("no kernel")
 
-    monkeypatch.setattr(publish.Kernel, "__enter__", refused)
+    monkeypatch.setattr(Kernel, "__enter__", refused)
     only = job("only", PID)
     with pytest.raises(NetlabError, match="no kernel"), Executions() as running:
         running.add(*only)

@@ -1,0 +1,211 @@
+"""A second report makes only what depends on a change, and is the same as a new one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+import synthetic
+from nbformat import v4
+
+from netlab.analysis.measured import load_measured
+from netlab.charts import cells, measured
+from netlab.charts.chart import show
+from netlab.files import paths
+from netlab.report import cache as caches
+from netlab.report.cache import NOTHING_KEPT, Cache, of_one, program, user_cache, using
+from netlab.report.pages import measured_pages
+from netlab.report.site import publish
+from netlab.results.columns import RUN_COLUMNS
+from netlab.results.frames import read, write_atomically
+from netlab.study.file import freeze
+
+NOTEBOOK = "notebook 03-openlab-measured.ipynb"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Results of a study whose report has one notebook of netlab's."""
+    study = synthetic.foreign(tmp_path)
+    synthetic.store_of(tmp_path / "store", study)
+    freeze(study, tmp_path / "store")
+    return tmp_path / "store"
+
+
+def report(store, folder, site="site", notebooks=()):
+    """The parts that a report made anew, and the files of its site."""
+    kept = folder if isinstance(folder, Cache) else Cache(folder)
+    site = store.with_name(site)
+    publish(store, site, notebooks=notebooks, dated=False, cache=kept)
+    files = {p.relative_to(site): p.read_bytes() for p in site.rglob("*") if p.is_file()}
+    return kept.made, files
+
+
+def test_a_second_report_makes_nothing_anew_and_is_that_of_a_report_made_afresh(store, tmp_path):
+    made, first = report(store, tmp_path / "cache")
+    again, second = report(store, tmp_path / "cache", "again")
+    _, fresh = report(store, NOTHING_KEPT, "fresh")
+    assert NOTEBOOK in made and {"pdf", "png", "page"} <= set(made)
+    assert again == []
+    assert first == second == fresh
+
+
+def change_a_run(store, **values):
+    """Store one run with other values, as its file would have it after a repair."""
+    file = sorted((store / "runs").glob("*.parquet"))[0]
+    status = file.stat()
+    runs = read(file, RUN_COLUMNS)
+    for name, value in values.items():
+        runs.loc[0, name] = value
+    write_atomically(runs, file, RUN_COLUMNS)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def test_a_changed_record_and_a_changed_study_are_in_every_page_that_shows_them(store, tmp_path):
+    _, before = report(store, tmp_path / "cache")
+    change_a_run(store, goodput_MBps=123.456)
+    made, after = report(store, tmp_path / "cache")
+    _, fresh = report(store, NOTHING_KEPT, "fresh")
+    assert NOTEBOOK in made and after == fresh != before
+    file = store / "study.yml"
+    old = load_measured(store).study.title
+    file.write_text(file.read_text().replace(f"title: {old}", "title: Another title"))
+    _, titled = report(store, tmp_path / "cache")
+    assert b"Another title" in titled[Path("03-openlab-measured.html")]
+
+
+def test_a_notebook_of_ones_own_is_executed_for_each_report(store, tmp_path):
+    beside = tmp_path / "level.txt"
+    cell = v4.new_code_cell(f"print(open({str(beside)!r}).read())")
+    language = {"kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}}
+    mine = tmp_path / "mine.ipynb"
+    nbformat.write(v4.new_notebook(cells=[cell], metadata=language), mine)
+    for level in ("first level", "second level"):
+        beside.write_text(level)
+        made, files = report(store, tmp_path / "cache", notebooks=(mine,))
+        assert level.encode() in files[Path("mine.html")]
+    # the text of the navigation is the same, so that only this page was made anew
+    assert made == ["page", "notebook mine.ipynb"]
+
+
+def test_only_the_charts_of_a_changed_group_are_drawn_again(tmp_path):
+    study = synthetic.openlab()
+    synthetic.store_of(tmp_path / "store", study)
+    freeze(study, tmp_path / "store")
+    m = load_measured(tmp_path / "store")
+
+    def drawn():
+        kept = Cache(tmp_path / "cache")
+        with using(kept):
+            measured_pages(load_measured(tmp_path / "store"))
+        return sorted(name.rpartition(".")[2] for name in kept.made)
+
+    groups = len(m.groups)
+    assert drawn().count("panels") == groups > 2
+    assert drawn() == []
+    change_a_run(tmp_path / "store", goodput_MBps=123.456)
+    assert drawn() == ["ceiling", "cost_over_streams", "panels", "repeat_panels", "step_forest"]
+
+
+def test_a_chart_of_one_group_needs_no_result_of_another(tmp_path):
+    study = synthetic.openlab()
+    synthetic.store_of(tmp_path / "store", study)
+    freeze(study, tmp_path / "store")
+    m = load_measured(tmp_path / "store")
+    for group in m.groups:
+        for draw, frame in (
+            *((measured.panels, m.cells), (cells.ceiling, m.cells)),
+            (cells.repeat_panels, m.runs),
+        ):
+            whole = show(draw(frame, group, study=study))
+            assert show(draw(of_one(frame, group), group, study=study)) == whole, group
+
+
+DIGEST = "from netlab.report.cache import program; print(program())"
+
+
+def digest(**changes):
+    """The digest of the program in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", DIGEST],
+        env={**os.environ, **changes},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_another_package_theme_locale_or_data_is_another_program(tmp_path):
+    (tmp_path / "site" / "matplotlib-99.0.dist-info").mkdir(parents=True)
+    (tmp_path / "matplotlibrc").write_text("lines.linewidth: 7\n")
+    data = tmp_path / "data"
+    for name in ("published", "studies", "tunings"):
+        (data / name).mkdir(parents=True)
+        for file in (paths.data_dir() / name).glob("*.*"):
+            (data / name / file.name).write_bytes(file.read_bytes())
+    known = digest()
+    assert digest() == known == program() + "\n"
+    others = [
+        digest(PYTHONPATH=f"{tmp_path / 'site'}:{os.environ.get('PYTHONPATH', '')}"),
+        digest(MATPLOTLIBRC=str(tmp_path / "matplotlibrc")),
+        digest(TZ="Asia/Tokyo"),
+        digest(NETLAB_DATA=str(data)),
+    ]
+    assert len({known, *others}) == 5
+
+
+def test_a_cache_that_another_could_write_or_that_is_damaged_is_not_used(tmp_path):
+    kept = Cache(tmp_path / "cache")
+    assert kept.text("kind", ["input"], lambda: "value") == "value"
+    assert kept.text("kind", ["input"], lambda: "other") == "value"
+    (entry,) = (path for path in (tmp_path / "cache").rglob("*") if path.is_file())
+    entry.write_bytes(entry.read_bytes()[:-1] + b"x")
+    assert kept.text("kind", ["input"], lambda: "anew") == "anew"
+    (tmp_path / "cache").chmod(0o777)
+    assert Cache(tmp_path / "cache").text("kind", ["input"], lambda: "mine") == "mine"
+    (tmp_path / "link").symlink_to(tmp_path / "cache")
+    (tmp_path / "cache").chmod(0o700)
+    assert Cache(tmp_path / "link").text("kind", ["input"], lambda: "mine") == "mine"
+    (tmp_path / "file").write_text("")
+    assert Cache(tmp_path / "file" / "x").text("kind", ["input"], lambda: "mine") == "mine"
+
+
+def test_entries_that_no_report_uses_are_removed(tmp_path):
+    kept = Cache(tmp_path / "cache")
+    kept.put(caches.key_of("old"), b"old")
+    kept.put(caches.key_of("new"), b"new")
+    long_ago = time.time() - (caches.KEPT_DAYS + 1) * 24 * 3600
+    os.utime(kept._path(caches.key_of("old")), (long_ago, long_ago))
+    kept.prune()
+    assert kept.get(caches.key_of("old")) is None and kept.get(caches.key_of("new")) == b"new"
+
+
+def test_a_process_older_than_the_code_on_disk_uses_no_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    package = tmp_path / "package"
+    package.mkdir()
+    monkeypatch.setattr(caches, "PACKAGE", package)
+    assert user_cache() is not NOTHING_KEPT
+    (package / "module.py").write_text("")
+    assert user_cache() is NOTHING_KEPT
+
+
+def test_frames_that_differ_anywhere_have_other_digests():
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
+    floats = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", None]})
+    named = frame.copy()
+    named.attrs["unit"] = "MB/s"
+    others = [frame, floats, named, frame.rename(columns={"a": "c"}), frame.iloc[::-1],
+              frame.set_index("b"), frame.replace("x", "y"), frame.astype({"b": "string"}),
+              frame.head(1), frame["a"], frame["a"].tolist(), None, "a", b"a", 1, True,
+              1.0]  # fmt: skip
+    keys = [caches.key_of(*caches._parts(one)) for one in others]
+    assert len(set(keys)) == len(keys)
+    assert caches.key_of(*caches._parts(frame.copy())) == keys[0]
