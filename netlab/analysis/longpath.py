@@ -14,6 +14,13 @@ import pandas as pd
 
 from netlab.analysis.cells import batch_means, mean_interval
 from netlab.analysis.measured import Measured, computed_once
+from netlab.analysis.shares import (
+    LEAST_SHARE_S,
+    SHARE_ROUND_TRIPS,
+    rates_over_time,
+    stack_name,
+    stack_of_stream,
+)
 from netlab.congestion import LAWS, WindowLaw
 from netlab.errors import NetlabError
 from netlab.files.writing import parse_json
@@ -29,15 +36,6 @@ from netlab.study.hosts import LabLink
 # All values come from the samples of a run: the sink's bytes at every interval, and the sender's
 # RTT, congestion window and retransmits.
 
-STACK_NAMES = {
-    "reno": "Reno",
-    "highspeed": "HighSpeed",
-    "scalable": "Scalable",
-    "fast": "FAST",
-    "cubic": "CUBIC",
-    "bbr": "BBR",
-    "aimd": "AIMD",
-}
 GROWS = 1.25
 """Least growth in a round trip that counts as slow start, which doubles the window."""
 
@@ -45,17 +43,6 @@ EPISODE_ROUND_TRIPS = 3.0
 """Retransmits further apart than this belong to two losses."""
 
 BATCH_ROUND_TRIPS = 2.0
-
-
-def stack_name(congestion: str) -> str:
-    """Usual name of a congestion control, also of a study's own, such as ``fast-small``."""
-    return STACK_NAMES.get(congestion.partition("-")[0], congestion)
-
-
-def stack_of_stream(congestion: str, stream: int) -> str:
-    """Stack of one stream of a run: names joined by ``+`` are assigned in turn."""
-    dealt = congestion.split("+")
-    return stack_name(dealt[stream % len(dealt)])
 
 
 @dataclass(frozen=True)
@@ -202,27 +189,6 @@ def single_changes(runs: pd.DataFrame) -> pd.DataFrame:
 
 # Fairness of several flows on a path: Jain's index over time, and its mean with an interval.
 
-SHARE_ROUND_TRIPS = 5.0
-"""Least round trips that a share covers: flows are bursty, one window at a time."""
-
-LEAST_SHARE_S = 1.0
-
-
-def shares(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
-    """Running mean of the goodput of every flow of a run, and the index at every sample."""
-    inside = intervals[intervals["in_window"]]
-    until_s = inside["t_s"].max() if len(inside) else -math.inf
-    kept = intervals[intervals["t_s"] <= until_s + 1e-9]
-    moved = kept.pivot_table(index="t_s", columns="stream", values="bytes", aggfunc="sum")
-    if moved.empty:
-        return pd.DataFrame(columns=["jain"])
-    step_s = kept.groupby("t_s")["interval_s"].max()
-    width = max(1, round(max(SHARE_ROUND_TRIPS * rtt_s, LEAST_SHARE_S) / float(step_s.median())))
-    summed = moved.rolling(width, min_periods=width).sum()
-    lasted = step_s.rolling(width, min_periods=width).sum()
-    rates = summed.mul(8e-6).div(lasted, axis=0).dropna()
-    return rates.assign(jain=jain(rates.to_numpy()) if len(rates) else [])
-
 
 def fairness(
     runs: pd.DataFrame, intervals: pd.DataFrame, traces: pd.DataFrame, confidence: float = 0.95
@@ -239,7 +205,7 @@ def fairness(
         moved = window.groupby("stream")[["bytes", "interval_s"]].sum()
         means = moved["bytes"] * 8e-6 / moved["interval_s"]
         begin_s = (window["t_s"] - window["interval_s"]).min()
-        over_time = shares(part, rtt_s)
+        over_time = rates_over_time(part, rtt_s)
         inside = over_time.loc[over_time.index > begin_s, "jain"].dropna()
         step_s = float(window["interval_s"].median())
         # Neighbouring running means share all but one of their samples.
@@ -469,7 +435,7 @@ class LongPath:
     def shares(self, run: dict) -> pd.DataFrame:
         of_run = self.intervals[self.intervals["run_id"] == run["run_id"]]
         rtt_us = self.traces.loc[self.traces["run_id"] == run["run_id"], "rtt_us"].median()
-        return shares(of_run[of_run["direction"] == "forward"], float(rtt_us) / 1e6)
+        return rates_over_time(of_run[of_run["direction"] == "forward"], float(rtt_us) / 1e6)
 
     def stack(self, run: pd.Series, stream: int = 0) -> str:
         return stack_of_stream(run["congestion"], stream)

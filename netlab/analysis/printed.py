@@ -52,7 +52,9 @@ def number(value: float) -> str:
 def _decimals(value: float) -> int:
     if abs(value) >= 99.95 or value == 0:
         return 0
-    return 1 if abs(value) >= 9.995 else 2
+    if abs(value) >= 9.995:
+        return 1
+    return 2 if abs(value) >= 0.0995 else min(9, 2 - math.floor(math.log10(abs(value))))
 
 
 def reach(values: Iterable[float], text: Callable[[float], str] = number) -> str:

@@ -47,6 +47,12 @@ class RunDone:
         return json.dumps(asdict(self))
 
 
+def _rate(goodput_MBps: float) -> str:
+    """Goodput in whole MB/s; of a slow path in kB/s, where it would read 0."""
+    slow = 0 < goodput_MBps < 1
+    return f"{1e3 * goodput_MBps:,.0f} kB/s" if slow else f"{goodput_MBps:,.0f} MB/s"
+
+
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
@@ -175,7 +181,7 @@ class Tally:
         if not self.measured:
             return self.precision
         last = self.measured[-1]
-        goodput = "no goodput" if last.goodput_MBps is None else f"{last.goodput_MBps:,.0f} MB/s"
+        goodput = "no goodput" if last.goodput_MBps is None else f"{_rate(last.goodput_MBps)}"
         cpu = "" if last.cpu_percent is None else f", busiest core {last.cpu_percent:.0f} %"
         text = f"last run {goodput}{cpu}; {self._flags()}"
         return f"{text}; {self.precision}" if self.precision else text

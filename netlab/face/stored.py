@@ -15,6 +15,7 @@ import pandas as pd
 
 from netlab.analysis import printed, tidy
 from netlab.analysis.measured import Measured, cell_table, load_measured, with_units
+from netlab.analysis.shares import with_shares
 from netlab.errors import check
 from netlab.face.parts import Run
 from netlab.files import paths
@@ -160,7 +161,8 @@ class StoredResults:
         >>> bool(cells["low_MBps"].isna().all())  # two rounds carry no interval
         True
         """
-        return tidy.typed(cell_table(self.measured), self.measured.study)
+        m = self.measured
+        return tidy.typed(with_shares(m, cell_table(m)), m.study)
 
     @cached_property
     def intervals(self) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from netlab.face.notebook import AnsweredView, View, made_by
 from netlab.report import compare as report_compare
 from netlab.report import explore, front, pages, tables
 from netlab.report import longpath as report_longpath
+from netlab.report import shares as report_shares
 from netlab.report import then_and_now as report_then_and_now
 
 LAID_OUT = "Cells by the two factors with the most levels, for each combination of the others:"
@@ -55,6 +56,10 @@ class ResultCharts(View):
         """Latency that the load of each cell adds, over its goodput; empty without a probe."""
         drawn = (pages.charts_of(kind, self._subject).values() for kind in (LATENCY, OVER_TCP))
         return sum(chain(*drawn), Gallery())
+
+    def shares(self) -> Gallery:
+        """Shares of the stacks, Jain's index, streams over time; empty without several flows."""
+        return sum(report_shares.drawn(self._subject).values(), Gallery())
 
     def loss(self) -> Gallery:
         """Part of the datagrams that each cell loses, over its goodput; empty without UDP."""
@@ -100,6 +105,9 @@ class ResultTables(View):
     unsupported = made_by(tables.unsupported)
     stability = made_by(tables.stability)
     noise = made_by(tables.noise)
+    shares = made_by(report_shares.stacks)
+    jain_index = made_by(report_shares.jain)
+    stream_shares = made_by(report_shares.streams)
     latency = made_by(tables.latency)
     latency_percentiles = made_by(tables.latency_percentiles)
     latency_over_tcp = made_by(tables.latency_over_tcp)

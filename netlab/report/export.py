@@ -23,6 +23,7 @@ from markupsafe import Markup
 from netlab import __version__
 from netlab.analysis.longpath import is_slac, samples_of
 from netlab.analysis.measured import Measured, cell_table
+from netlab.analysis.shares import with_shares
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
 from netlab.charts.drawing import csv_in, font_folder
@@ -254,7 +255,7 @@ def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
             note(file.name, what)
 
     what = "every cell with its interval, disturbed ones with their flags, unrounded"
-    cells = cell_table(measured)
+    cells = with_shares(measured, cell_table(measured))
     note("cells.csv", what).write_text(csv_of(cells), "utf-8")
     mixed = cells.select_dtypes("object").columns  # such as a factor that some groups lack
     write_derived(cells.astype(dict.fromkeys(mixed, "string")), note("cells.parquet", what))

@@ -30,6 +30,7 @@ from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.longpath import is_slac, samples_of
 from netlab.analysis.measured import Measured, trend
 from netlab.analysis.printed import unit_of
+from netlab.analysis.shares import of_each_stream
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, experiments, forest, measured
@@ -39,7 +40,7 @@ from netlab.errors import NetlabError
 from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables
-from netlab.report import tables
+from netlab.report import shares, tables
 from netlab.report.cache import chart_of, of_one
 from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
@@ -75,7 +76,8 @@ def view_pages(m: Measured) -> list[Page]:
     if plain and len(known):
         made.append(_ceiling(m, known))
     made.append(page("bottlenecks", *_groups(m, lambda g: tables.of_group(m, g, "bottleneck"))))
-    return [*made, *_latency(m), *_datagrams(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
+    made += [*_shares(m), *_latency(m), *_datagrams(m), *_effects(m)]
+    return [*made, _repeats(m), *_cost(m), *_trend(m)]
 
 
 def _groups(
@@ -145,6 +147,23 @@ def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) 
         if line["rtt_p50_us"].notna().any():
             drawn.append(chart_of(measured.under_load_panels, line, run_id, labels[key]))
     return drawn
+
+
+def _shares(m: Measured) -> list[Page]:
+    drawn = shares.drawn(m)
+    if not drawn:
+        return []
+    each = shares.streams(m)
+    stacks = [Section("Each stack", shares.stacks(m))] if len(shares.mixed(m)) else []
+    return [
+        page(
+            "shares",
+            *_groups(m, drawn.__getitem__, drawn),
+            *stacks,
+            Section("Jain's index", shares.jain(m)),
+            Section("Every stream", folded("Streams", len(of_each_stream(m)), each)),
+        )
+    ]
 
 
 def _latency(m: Measured) -> list[Page]:

@@ -26,13 +26,12 @@ from netlab.analysis.longpath import (
     recovery,
     samples_of,
     seconds_mean,
-    shares,
     single_changes,
     slow_start,
-    stack_of_stream,
     thinned,
 )
 from netlab.analysis.measured import load_measured
+from netlab.analysis.shares import rates_over_time, stack_of_stream
 from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
 from netlab.errors import NetlabError
 
@@ -143,13 +142,13 @@ def two(first_Mbps, second_Mbps) -> pd.DataFrame:
 
 def test_shares_over_time_are_running_means_of_each_flow():
     frame = two(300.0, 100.0)
-    over = shares(frame, rtt_s=0.03)
+    over = rates_over_time(frame, rtt_s=0.03)
     assert over[0].to_numpy() == pytest.approx(300.0)
     assert over[1].to_numpy() == pytest.approx(100.0)
     assert over["jain"].to_numpy() == pytest.approx(400**2 / (2 * (300**2 + 100**2)))
     assert over.index[0] == pytest.approx(1.0)
-    assert shares(frame, rtt_s=0.5).index[0] == pytest.approx(2.5)
-    assert shares(frame.head(3), rtt_s=0.03).empty
+    assert rates_over_time(frame, rtt_s=0.5).index[0] == pytest.approx(2.5)
+    assert rates_over_time(frame.head(3), rtt_s=0.03).empty
 
 
 def test_a_run_of_two_flows_has_its_index_in_the_window_and_each_flows_stack():

@@ -10,6 +10,7 @@ import guide
 
 import netlab
 from netlab.analysis.cells import CELL_COLUMNS
+from netlab.analysis.shares import OF_CELLS
 from netlab.cli.options import BELOW_GATE, CONDITION_MET
 from netlab.results.columns import FLAGS, TABLES
 from netlab.study.file import as_markdown
@@ -81,7 +82,7 @@ def test_every_column_is_documented():
 
 
 def test_every_column_of_the_cells_is_documented():
-    assert first_cells(section(page("columns.md"), "Cells")) == ["study", *CELL_COLUMNS]
+    assert first_cells(section(page("columns.md"), "Cells")) == ["study", *CELL_COLUMNS, *OF_CELLS]
 
 
 def test_every_kind_of_knob_and_its_names_are_documented():

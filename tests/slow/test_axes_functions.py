@@ -27,6 +27,7 @@ from netlab.analysis.cells import PERCENTILES, timelines
 from netlab.analysis.compare import compare
 from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.fleet import link_cells, links
+from netlab.analysis.shares import OverTime
 from netlab.autotune.report import table
 from netlab.charts import cells
 from netlab.charts.chart import Gallery, Panels, show
@@ -104,7 +105,14 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     sides = compare(part[part["tuning"] == "none"], part[part["tuning"] == "full"], by="tuning")
     trend = {"campaign": ["20260101T000000Z", "20260102T000000Z"], "level": [1.0, 0.9]}
     trend = pd.DataFrame(trend | {"ratio": [float("nan"), 0.9], "step": [False, True]})
+    flows = part_cells.assign(way="forward", of_flows=4)
+    ends = {"share_percent": 60.0, "share_low_percent": 50.0, "share_high_percent": 70.0}
+    rates = pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 2.0], "jain": [0.8, 1.0]}, index=[1.0, 2.0])
+    over_time = [OverTime(("a cell",), run_id, ("bbr", "cubic"), 0.9, rates)]
     return {
+        "shares.stacks": given(flows.assign(control="bbr", flows=2, **ends), of_cells),
+        "shares.jain": given(flows.assign(jain_index=0.9, jain_low=0.8, jain_high=1.0), of_cells),
+        "shares.over_time_panels": given(over_time, {("a cell",): "8 streams"}, GROUP),
         "forest.generator_forest": given(agreed, agreed["generator"].unique().tolist(), 2.0),
         "experiments.rates": given(pd.DataFrame(CELLS)),
         "experiments.round_trips": given(pd.DataFrame(ROUND_TRIPS)),

@@ -1,0 +1,276 @@
+"""Shares of the streams and stacks of each cell, and Jain's index, with intervals over rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.cells import (
+    CELL_KEYS,
+    LEAST,
+    ended,
+    flags_in,
+    mean_interval,
+    nominal_level,
+    valid,
+)
+from netlab.analysis.measured import Measured, computed_once, with_units
+from netlab.measure.fairness import jain
+
+STACK_NAMES = {
+    "reno": "Reno",
+    "highspeed": "HighSpeed",
+    "scalable": "Scalable",
+    "fast": "FAST",
+    "cubic": "CUBIC",
+    "bbr": "BBR",
+    "aimd": "AIMD",
+}
+
+
+def stack_name(congestion: str) -> str:
+    """Usual name of a congestion control, also of a study's own, such as ``fast-small``."""
+    return STACK_NAMES.get(congestion.partition("-")[0], congestion)
+
+
+def stack_of_stream(congestion: str, stream: int) -> str:
+    """Stack of one stream of a run: names joined by ``+`` are assigned in turn."""
+    dealt = congestion.split("+")
+    return stack_name(dealt[stream % len(dealt)])
+
+
+# Every run: bytes of each stream within the window.
+
+STREAM_COLUMNS = (
+    *("run_id", *CELL_KEYS, "round", "way", "stream", "control", "goodput_MBps", "share_percent"),
+)
+STACK_COLUMNS = (
+    *(*CELL_KEYS, "way", "control", "flows", "of_flows", "n_runs", "share_percent"),
+    *("share_low_percent", "share_high_percent", "flow_MBps", "disturbed"),
+)
+JAIN_COLUMNS = (
+    *(*CELL_KEYS, "way", "congestion", "of_flows", "n_runs", "jain_index"),
+    *("jain_low", "jain_high", "disturbed"),
+)
+
+
+@computed_once
+def of_streams(m: Measured) -> pd.DataFrame:
+    """Goodput and share of every stream of every run of several streams, within its window.
+
+    A direction (``way``) is shared for itself. Runs that broke off are left out, and those of a
+    generator that does not count each stream.
+    """
+    if m.intervals is None:
+        return pd.DataFrame(columns=list(STREAM_COLUMNS))
+    several = ended(m.runs[m.runs["streams"] > 1])
+    inside = m.intervals[m.intervals["in_window"]]
+    inside = inside[inside["run_id"].isin(several["run_id"])]
+    keys = ["run_id", "direction", "stream"]
+    sums = inside.groupby(keys, as_index=False)[["bytes", "interval_s"]].sum()
+    sums = sums.merge(several[["run_id", *CELL_KEYS, "round", "congestion"]], on="run_id")
+    of_way = sums.groupby(["run_id", "direction"])
+    counted = of_way["stream"].transform("size") == sums["streams"]
+    total_B = of_way["bytes"].transform("sum")
+    sums = sums[counted & (total_B > 0) & (sums["interval_s"] > 0)]
+    dealt = {name: name.split("+") for name in sums["congestion"].unique()}
+    names = zip(sums["congestion"], sums["stream"], strict=True)
+    frame = sums.assign(
+        way=sums["direction"],
+        control=[dealt[name][stream % len(dealt[name])] for name, stream in names],
+        goodput_MBps=sums["bytes"] / sums["interval_s"] / 1e6,
+        share_percent=100 * sums["bytes"] / total_B,
+    )
+    return frame[list(STREAM_COLUMNS)].reset_index(drop=True)
+
+
+def _of_cells(m: Measured) -> Iterator[tuple[tuple, pd.DataFrame, str]]:
+    """Key of each cell and direction, its streams in the runs that count, and what disturbed it.
+
+    A cell without a valid run has those that ended, as other tables have.
+    """
+    streams, good = of_streams(m), set(valid(m.runs)["run_id"])
+    flags = m.runs.set_index("run_id")["flags"]
+    parts = dict(list(streams.groupby([*CELL_KEYS, "way"], sort=False)))
+    cells = m.cells[list(CELL_KEYS)].itertuples(index=False, name=None)
+    for key in ((*cell, way) for cell in cells for way in ("forward", "reverse")):
+        if key not in parts:
+            continue
+        part = parts[key]
+        counted = part[part["run_id"].isin(good)]
+        disturbed = "" if len(counted) else ", ".join(flags_in(flags[part["run_id"].unique()]))
+        yield key, counted if len(counted) else part, disturbed
+
+
+def bounded_interval(
+    values: np.ndarray, least: float, most: float, level: float
+) -> tuple[float, float, float]:
+    """Mean of the rounds with Student's interval, cut at the bounds; none below three rounds."""
+    mean, half = mean_interval(values, level)
+    if len(values) < LEAST or math.isnan(half):
+        return mean, math.nan, math.nan
+    return mean, max(least, mean - half), min(most, mean + half)
+
+
+def _figure(values: np.ndarray, least: float, most: float, level: float, disturbed: str) -> tuple:
+    """Mean with its interval; of a disturbed cell the median alone."""
+    if disturbed:
+        return float(np.median(values)), math.nan, math.nan
+    return bounded_interval(values, least, most, level)
+
+
+@computed_once
+def of_stacks(m: Measured) -> pd.DataFrame:
+    """Share of each stack in every cell of several streams, one row a cell, direction and stack."""
+    rows, level = [], nominal_level(m.study)
+    for key, part, disturbed in _of_cells(m):
+        runs = part["run_id"].nunique()
+        for control, own in part.groupby("control", sort=False):
+            shares = own.groupby("run_id")["share_percent"].sum().to_numpy()
+            rates = own.groupby("run_id")["goodput_MBps"].mean()
+            flows, of_flows = own["stream"].nunique(), part["stream"].nunique()
+            figures = _figure(shares, 0.0, 100.0, level, disturbed)
+            rate = float(rates.mean())
+            rows.append((*key, control, flows, of_flows, runs, *figures, rate, disturbed))
+    return pd.DataFrame.from_records(rows, columns=list(STACK_COLUMNS))
+
+
+@computed_once
+def of_jain(m: Measured) -> pd.DataFrame:
+    """Jain's index of every cell of several streams, one row a cell and direction."""
+    rows, level = [], nominal_level(m.study)
+    congestion = m.runs.set_index("run_id")["congestion"]
+    for key, part, disturbed in _of_cells(m):
+        wide = part.pivot_table(index="run_id", columns="stream", values="goodput_MBps")
+        indices = np.atleast_1d(jain(wide.to_numpy()))
+        of_flows = wide.shape[1]
+        figures = _figure(indices, 1 / of_flows, 1.0, level, disturbed)
+        stacks = str(congestion[part["run_id"].iloc[0]])
+        rows.append((*key, stacks, of_flows, len(indices), *figures, disturbed))
+    return pd.DataFrame.from_records(rows, columns=list(JAIN_COLUMNS))
+
+
+@computed_once
+def of_each_stream(m: Measured) -> pd.DataFrame:
+    """Share of every stream of every cell, one row a cell, direction and stream."""
+    rows, level = [], nominal_level(m.study)
+    for key, part, disturbed in _of_cells(m):
+        for (stream, control), own in part.groupby(["stream", "control"]):
+            shares = own["share_percent"].to_numpy()
+            figures = _figure(shares, 0.0, 100.0, level, disturbed)
+            rate = float(own["goodput_MBps"].mean())
+            rows.append((*key, stream, control, len(own), *figures, rate, disturbed))
+    columns = [*CELL_KEYS, "way", "stream", "control", "n_runs", "share_percent"]
+    columns += ["share_low_percent", "share_high_percent", "goodput_MBps", "disturbed"]
+    return pd.DataFrame.from_records(rows, columns=columns)
+
+
+@computed_once
+def of_runs(m: Measured) -> pd.DataFrame:
+    """Share of each stack in every run, one column a stack, by ``run_id``; the first direction's.
+
+    Of cells of mixed stacks alone: ``share_bbr_percent``.
+    """
+    streams = of_streams(m)
+    streams = streams[streams["way"] == "forward"]
+    mixed = streams.groupby("run_id")["control"].transform("nunique") > 1
+    wide = streams[mixed].pivot_table(
+        index="run_id", columns="control", values="share_percent", aggfunc="sum"
+    )
+    return wide.rename(columns=share_column)
+
+
+def share_column(control: str) -> str:
+    """Name of the column of a stack's share: ``share_bbr_percent``."""
+    return f"share_{control}_percent"
+
+
+ENDS = ("low", "high")
+OF_CELLS = ("jain_index", "jain_low", "jain_high")
+"""Columns of cells of several streams, besides a share of each stack."""
+
+
+def with_shares(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells with Jain's index and the share of each stack, with intervals, where they have them."""
+    keys, known, units = list(CELL_KEYS), of_jain(m), cells.attrs.get("units")
+    known = known[(known["way"] == "forward") & (known["disturbed"] == "")]
+    if known.empty:
+        return cells
+    frame = cells.join(known.set_index(keys)[list(OF_CELLS)], on=keys)
+    stacks = of_stacks(m)
+    stacks = stacks[(stacks["way"] == "forward") & (stacks["disturbed"] == "")]
+    stacks = stacks[stacks["flows"] < stacks["of_flows"]]
+    for control, part in stacks.groupby("control", sort=False):
+        names = {"share_percent": share_column(str(control))}
+        names |= {f"share_{end}_percent": f"share_{control}_{end}_percent" for end in ENDS}
+        frame = frame.join(part.set_index(keys)[list(names)].rename(columns=names), on=keys)
+    return frame if units is None else with_units(frame)
+
+
+# Over time: running means of the streams of one run.
+
+SHARE_ROUND_TRIPS = 5.0
+"""Least round trips that a share covers: flows are bursty, one window at a time."""
+
+LEAST_SHARE_S = 1.0
+
+
+def rates_over_time(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
+    """Running mean of the goodput of every flow of a run, Mb/s, and the index at every sample."""
+    inside = intervals[intervals["in_window"]]
+    until_s = inside["t_s"].max() if len(inside) else -math.inf
+    kept = intervals[intervals["t_s"] <= until_s + 1e-9]
+    moved = kept.pivot_table(index="t_s", columns="stream", values="bytes", aggfunc="sum")
+    if moved.empty:
+        return pd.DataFrame(columns=["jain"])
+    step_s = kept.groupby("t_s")["interval_s"].max()
+    width = max(1, round(max(SHARE_ROUND_TRIPS * rtt_s, LEAST_SHARE_S) / float(step_s.median())))
+    summed = moved.rolling(width, min_periods=width).sum()
+    lasted = step_s.rolling(width, min_periods=width).sum()
+    rates = summed.mul(8e-6).div(lasted, axis=0).dropna()
+    return rates.assign(jain=jain(rates.to_numpy()) if len(rates) else [])
+
+
+MOST_OVER_TIME = 6
+"""Cells of a group that are drawn over time: the least even ones."""
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The median run of a cell over time: a column a stream, Mb/s, and Jain's index."""
+
+    key: tuple
+    run_id: str
+    controls: tuple[str, ...]
+    jain_index: float
+    rates: pd.DataFrame
+
+
+def timelines_of(m: Measured, group: str) -> list[OverTime]:
+    """Run nearest to the mean index of each of the least even cells of a group."""
+    drawn: list[OverTime] = []
+    known, streams = of_jain(m), of_streams(m)
+    if m.intervals is None:
+        return drawn
+    known, streams = (
+        frame[(frame["group"] == group) & (frame["way"] == "forward")] for frame in (known, streams)
+    )
+    good, rtts_us = set(valid(m.runs)["run_id"]), m.runs.set_index("run_id")["rtt_us"]
+    for cell in known.nsmallest(MOST_OVER_TIME, "jain_index").sort_index().to_dict("records"):
+        part = streams[np.logical_and.reduce([streams[name] == cell[name] for name in CELL_KEYS])]
+        part = part if cell["disturbed"] else part[part["run_id"].isin(good)]
+        wide = part.pivot_table(index="run_id", columns="stream", values="goodput_MBps")
+        indices = pd.Series(np.atleast_1d(jain(wide.to_numpy())), wide.index)
+        run_id = str((indices - cell["jain_index"]).abs().idxmin())
+        own = m.intervals[m.intervals["run_id"] == run_id]
+        rtt_s = 0.0 if pd.isna(rtts_us[run_id]) else rtts_us[run_id] / 1e6
+        rates = rates_over_time(own[own["direction"] == "forward"], rtt_s)
+        if len(rates) > 1:
+            controls = part[part["run_id"] == run_id].sort_values("stream")["control"]
+            key = tuple(cell[name] for name in CELL_KEYS)
+            drawn.append(OverTime(key, run_id, tuple(controls), indices[run_id], rates))
+    return drawn

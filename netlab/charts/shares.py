@@ -1,0 +1,152 @@
+"""Charts of shares: of each stack by cell, Jain's index by cell, and streams over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from netlab.analysis import printed
+from netlab.analysis.cells import CELL_KEYS
+from netlab.analysis.shares import OverTime, stack_name
+from netlab.charts import drawing
+from netlab.charts.cells import ROW_IN
+from netlab.charts.chart import Panels, describe
+from netlab.charts.forest import name_rows
+from netlab.units import arrows
+
+SHARE_CAPTION = (
+    "Mean over the rounds; bars: its interval, from three rounds on. Grey strokes: equal shares of "
+    "all flows. Hollow: median of disturbed runs, not a result."
+)
+JAIN_CAPTION = (
+    "1: equal shares; 1/n, the grey stroke: one of n flows has everything. Mean over the rounds; "
+    "bars: its interval. Hollow: median of disturbed runs, not a result."
+)
+OVER_TIME_CAPTION = (
+    "The run of each cell whose index is nearest to the cell's. Running means of five round trips, "
+    "at least 1 s."
+)
+COLUMNS = 3
+
+
+def stack_styles(controls: Sequence[str]) -> dict[str, dict]:
+    """Style of each congestion control of a study, in their order."""
+    return {name: drawing.other_style(at) for at, name in enumerate(dict.fromkeys(controls))}
+
+
+def _rows(frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None) -> tuple[Axes, list]:
+    """Axes with a row a cell and direction, and the name and part of each."""
+    both = frame["way"].nunique() > 1
+    rows = [
+        (labels[key[:-1]] + (f", {key[-1]}" if both else ""), part)
+        for key, part in frame.groupby([*CELL_KEYS, "way"], sort=False)
+    ]
+    ax = ax or drawing.new_axes((6.4, 1.4 + ROW_IN * len(rows)))
+    name_rows(ax, [name for name, _ in rows])
+    ax.set_title(arrows(str(frame["group"].iloc[0])))
+    return ax, rows
+
+
+def _dot(ax: Axes, at: float, row: Mapping, names: tuple[str, str, str], style: dict, label: str):
+    """Draw a value with its interval; hollow and without one if it is disturbed."""
+    value, low, high = (float(row[name]) for name in names)
+    style = style | {"linestyle": "none"}
+    if row["disturbed"]:
+        style |= {"color": drawing.HOLLOW_COLOUR, "markerfacecolor": "none"}
+        style |= {"markeredgecolor": drawing.HOLLOW_COLOUR}
+    known = not math.isnan(low)
+    ends = ([value - low], [high - value]) if known else ([0.0], [0.0])
+    ax.errorbar([value], [at], xerr=ends, label=label, capsize=3 if known else 0, **style)
+
+
+@drawing.theme()
+def stacks(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
+    """Draw the share of each stack in the cells of a group: a row a cell, a mark a stack."""
+    ax, rows = _rows(frame, labels, ax)
+    styles, words = stack_styles(frame["control"].tolist()), []
+    named: set[str] = set()
+    for at, (label, part) in enumerate(rows):
+        for row in part.to_dict("records"):
+            name = stack_name(row["control"])
+            fair = 100 * row["flows"] / row["of_flows"]
+            ax.vlines(fair, at - 0.3, at + 0.3, colors=drawing.CEILING_COLOUR, linewidth=1)
+            shown = "_" + name if name in named else name
+            named.add(name)
+            ends = ("share_percent", "share_low_percent", "share_high_percent")
+            _dot(ax, at, row, ends, styles[row["control"]], shown)
+        words.append(f"{label}: {in_words(part)}")
+    ax.set(xlabel="share of the bytes in the window, %", xlim=(-2, 102))
+    drawing.legend_below(ax, ncols=len(styles))
+    alt = f"Dots of the share of each stack, a row a cell. {'; '.join(words)}."
+    return describe(ax, alt, SHARE_CAPTION)
+
+
+def in_words(part: pd.DataFrame) -> str:
+    """``BBR 61.2 % of 4 flows, CUBIC 38.8 % of 4``."""
+    return ", ".join(
+        f"{stack_name(row['control'])} {printed.number(row['share_percent'])} % "
+        f"with {row['flows']} of {row['of_flows']} flows"
+        for row in part.to_dict("records")
+    )
+
+
+@drawing.theme()
+def jain(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
+    """Draw Jain's index of the cells of a group, a row a cell."""
+    ax, rows = _rows(frame, labels, ax)
+    words = []
+    for at, (label, part) in enumerate(rows):
+        (row,) = part.to_dict("records")
+        least = 1 / row["of_flows"]
+        ax.vlines(least, at - 0.3, at + 0.3, colors=drawing.CEILING_COLOUR, linewidth=1)
+        ends = ("jain_index", "jain_low", "jain_high")
+        _dot(ax, at, row, ends, drawing.other_style(0), "_index" if at else "index")
+        words.append(f"{label}: {row['jain_index']:.3f} of {row['of_flows']} flows")
+    ax.set(xlabel="Jain's index", xlim=(0, 1.03))
+    alt = f"Dots of Jain's index, a row a cell. {'; '.join(words)}."
+    return describe(ax, alt, JAIN_CAPTION)
+
+
+@drawing.theme()
+def over_time_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], group: str) -> Panels:
+    """Draw the streams of one run of each cell over time, as small multiples of one scale."""
+    columns = min(COLUMNS, len(found))
+    rows = math.ceil(len(found) / columns)
+    size_in = (max(4.2, 2.5 * columns + 0.6), 2.1 * rows + 0.9)
+    fig, axes = plt.subplots(rows, columns, sharey=True, squeeze=False, figsize=size_in)
+    fig.suptitle(arrows(group), x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    styles = stack_styles([name for one in found for name in one.controls])
+    words = []
+    for ax, one in zip(axes.flat, found, strict=False):
+        for stream, control in enumerate(one.controls):
+            style = {"color": styles[control]["color"], "linestyle": styles[control]["linestyle"]}
+            line = one.rates[stream]
+            ax.plot(line.index, line, linewidth=1.1, alpha=0.85, **style)
+        ax.set_title(f"{labels[one.key]}\nindex {one.jain_index:.2f}", fontsize=8)
+        ends = one.rates.drop(columns="jain").iloc[-1]
+        words.append(
+            f"{labels[one.key]}: index {one.jain_index:.2f}, at the end "
+            f"{printed.reach(ends)} Mb/s a stream"
+        )
+    for ax in list(axes.flat)[len(found) :]:
+        ax.set_visible(False)
+    for ax in axes[-1]:
+        ax.set_xlabel("s")
+    top = max(float(np.nanmax(one.rates.drop(columns="jain").to_numpy())) for one in found)
+    axes[0][0].set_ylim(0, 1.06 * top or 1.0)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("Mb/s")
+    lines = [
+        Line2D([], [], color=style["color"], linestyle=style["linestyle"])
+        for style in styles.values()
+    ]
+    names = [stack_name(control) for control in styles]
+    fig.legend(lines, names, ncols=len(names), loc="outside lower center")
+    alt = f"Line charts of the goodput of every stream over time. {'; '.join(words)}."
+    return Panels(describe(fig, alt, OVER_TIME_CAPTION), axes)

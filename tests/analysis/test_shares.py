@@ -1,0 +1,168 @@
+"""Shares of several flows on a stranger's study: three queues, eight flows, 0.4 Mb/s a flow."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+
+from netlab import study as studies
+from netlab.analysis import shares
+from netlab.analysis.cells import CELL_KEYS
+from netlab.analysis.measured import Measured, from_frames
+from netlab.analysis.printed import levels_of
+from netlab.files.tables import HOLLOW
+from netlab.report import front, pages, tables
+from netlab.report import shares as shown
+
+STUDY = """\
+netlab: 1
+name: stranger
+title: BBR beside CUBIC by queue
+hosts: {a: {kind: lab}, b: {kind: lab}}
+paths:
+  wire:
+    ends: [{host: a}, {host: b}]
+    link: {emulator: {rtt_ms: 40, rate_Mbps: 3.5, queue_B: 9000}}
+groups:
+  - {name: mixed, path: wire, sender: a}
+tunings: [{name: plain, mtus_B: [1500], knobs: []}]
+streams: [8]
+congestion: bbr+cubic
+trace: true
+factors: {queue_B: [9000, 20000, 60000]}
+timing: {rounds: 4, seconds: 4, interval_ms: 200}
+"""
+RATE_MBPS = 0.43  # MB/s of eight flows: 0.43 Mb/s each
+BBR_SHARE = {9000: 0.8, 20000: 0.5, 60000: 0.2}
+
+
+def uneven(study, runs: pd.DataFrame, *, noise: float = 0.02) -> pd.DataFrame:
+    """Samples in which the BBR streams of a queue have a known share of the bytes."""
+    frame = synthetic.intervals_of(runs, study, noise=0.0)
+    of_run = runs.set_index("run_id")["factors"]
+    rng = np.random.default_rng(4)
+    off = {run: noise * rng.standard_normal() for run in of_run.index}
+    share = frame["run_id"].map(lambda run: BBR_SHARE[levels_of(of_run[run])["queue_B"]] + off[run])
+    weight = np.where(frame["stream"] % 2 == 0, 2 * share, 2 * (1 - share))
+    return frame.assign(bytes=(frame["bytes"] * weight).astype("int64"))
+
+
+@pytest.fixture
+def study(tmp_path):
+    (tmp_path / "stranger.yml").write_text(STUDY)
+    return studies.load(tmp_path / "stranger.yml")
+
+
+def measured(study, tmp_path, change=None) -> Measured:
+    def rate(*_at) -> tuple[float, str]:
+        return RATE_MBPS, "loss"
+
+    runs = synthetic.runs_of(study, value=rate, change=change)
+    return from_frames(study, runs, uneven(study, runs), tmp_path)
+
+
+@pytest.fixture
+def m(study, tmp_path) -> Measured:
+    return measured(study, tmp_path)
+
+
+def test_each_stack_has_its_share_of_every_queue_with_an_interval_over_the_rounds(m):
+    frame = shares.of_stacks(m)
+    assert set(frame["control"]) == {"bbr", "cubic"} and len(frame) == 6
+    assert (frame["flows"] == 4).all() and (frame["of_flows"] == 8).all()
+    for row in frame.to_dict("records"):
+        queue_B = levels_of(row["factors"])["queue_B"]
+        share = BBR_SHARE[queue_B] if row["control"] == "bbr" else 1 - BBR_SHARE[queue_B]
+        assert row["share_percent"] == pytest.approx(100 * share, abs=4)
+        assert row["share_low_percent"] < row["share_percent"] < row["share_high_percent"]
+    assert (frame.groupby(list(CELL_KEYS))["share_percent"].sum() - 100).abs().max() < 1e-9
+
+
+def test_the_index_is_that_of_the_known_shares(m):
+    frame = shares.of_jain(m)
+    for row in frame.to_dict("records"):
+        share = BBR_SHARE[levels_of(row["factors"])["queue_B"]]
+        each = np.repeat([share / 4, (1 - share) / 4], 4)
+        assert row["jain_index"] == pytest.approx(1 / (8 * (each**2).sum()), abs=0.03)
+        assert row["jain_low"] <= row["jain_index"] <= row["jain_high"] <= 1
+
+
+def test_every_stream_has_a_share_and_eight_make_a_whole(m):
+    frame = shares.of_each_stream(m)
+    assert len(frame) == 3 * 8
+    whole = frame.groupby("factors")["share_percent"].sum()
+    assert whole.to_numpy() == pytest.approx(100)
+
+
+def test_cells_have_columns_of_shares_and_of_the_index(m):
+    frame = shares.with_shares(m, m.cells)
+    assert len(frame) == len(m.cells)
+    names = {"jain_index", "jain_low", "jain_high", "share_bbr_percent", "share_bbr_low_percent"}
+    assert names <= set(frame)
+    assert frame["share_bbr_percent"].notna().all()
+    assert not {"jain_index", "share_bbr_percent"} & set(m.cells)
+
+
+def test_two_rounds_have_no_interval_and_no_round_no_row(study, tmp_path):
+    two = measured(study, tmp_path, synthetic.only(round=[1, 2]))
+    assert shares.of_jain(two)["jain_low"].isna().all()
+    assert shares.of_stacks(two)["share_percent"].notna().all()
+
+
+def test_a_disturbed_cell_is_marked_and_has_no_interval(study, tmp_path):
+    m = measured(study, tmp_path, synthetic.setting({"flags": "interference"}))
+    frame = shares.of_stacks(m)
+    assert len(frame) == 6 and set(frame["disturbed"]) == {"interference"}
+    assert frame["share_low_percent"].isna().all()
+    assert shown.stacks(m).frame["share, %"].str.startswith(HOLLOW).all()
+    assert "share_bbr_percent" not in shares.with_shares(m, m.cells)
+
+
+def test_the_page_has_charts_and_tables_and_says_nothing_of_2003(m):
+    (page,) = pages._shares(m)
+    text = str(page.body)
+    assert page.file == "shares.html"
+    plain = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", text, flags=re.S)
+    everything = " ".join([plain, *re.findall(r'aria-label="([^"]*)"', text)])
+    for gone in ("nan", "183", "SLAC", "2003", "one of the two", "BBR 0 "):
+        assert gone not in everything, gone
+    drawn = shown.drawn(m)["mixed"]
+    assert len(drawn.charts) == 3  # stacks, index, streams over time
+    assert len(shown.stacks(m).frame) == 6, "all three queues"
+    assert set(shown.stacks(m).frame["flows"]) == {"4 of 8"}
+    rates = shown.stacks(m).frame["Mb/s a flow"].astype(float)
+    assert rates.between(0.1, 0.8).all() and rates.round(1).isin([0.4]).sum() == 2
+    assert len(shown.jain(m).frame) == 3 and len(shown.streams(m).frame) == 24
+
+
+def test_single_streams_and_results_without_samples_have_no_page(m):
+    assert pages._shares(replace(m, intervals=None)) == []
+    assert "No run of several streams" in repr(shown.jain(replace(m, intervals=None)))
+    one = replace(m, runs=m.runs.assign(streams=1))
+    assert shares.of_jain(one).empty
+
+
+def test_streams_of_one_stack_have_an_index_and_no_table_of_stacks(study, tmp_path):
+    alone = study.model_copy(update={"congestion": "cubic"})
+    m = measured(alone, tmp_path)
+    assert len(shares.of_jain(m)) == 3
+    assert "several congestion controls" in repr(shown.stacks(m))
+    assert [s for s, _ in pages._shares(m)[0].contents if "stack" in s] == []
+
+
+def test_both_directions_are_shared_each_for_itself(study, tmp_path):
+    group = study.groups[0].model_copy(update={"direction": "<->"})
+    m = measured(study.model_copy(update={"groups": (group,)}), tmp_path)
+    frame = shares.of_jain(m)
+    assert set(frame["way"]) == {"forward", "reverse"} and len(frame) == 6
+
+
+def test_the_whole_site_draws_the_page_among_the_others(m):
+    files = [page.file for page in pages.measured_pages(m)]
+    assert "shares.html" in files
+    assert front.measured(m) and tables.summary(m)
