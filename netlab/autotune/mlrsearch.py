@@ -230,7 +230,7 @@ def searched(study: Study) -> tuple[Visit, ...]:
     check("pacing_MBps" not in levels, "factors.pacing_MBps", None, text, "E-AUTOTUNE-025")
     text = "a search counts datagrams of one size: give it, such as 1472"
     sizes = {run.group.record_length_B for run in runs}
-    check(FILL_PACKET not in sizes, "record_length_B", None, text, "E-AUTOTUNE-027")
+    check(FILL_PACKET not in sizes, "record_length_B", None, text, "E-AUTOTUNE-029")
     text = "a search does not take factors that a person sets; leave them out"
     check(not study.outer, "outer", ", ".join(study.outer), text, "E-AUTOTUNE-026")
     return tuple(visit for visit in each if visit.runs)

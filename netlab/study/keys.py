@@ -186,7 +186,7 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "noise": study.noise.model_dump(mode="json", exclude=_below("noise", NOT_IN_KEY)),
         "context": {
             **context,
-            "found": _in_force(study, run, context["found"]),
+            **({"found": _in_force(study, run, context["found"])} if "found" in context else {}),
             "generators": context.get("generators", {}).get(used),
         },
     }

@@ -247,7 +247,8 @@ def test_what_is_no_name(text):
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    empty = {"open_all": None, "survey": None, "find_paths": (), "findings": (), "study_text": ""}
+    empty = {"open_all": None, "find_paths": (), "findings": (), "study_text": ""}
+    monkeypatch.setattr(init, "survey", lambda host: SimpleNamespace(boot_id=host.name))
     for name, found in empty.items():
         monkeypatch.setattr(init, name, lambda *_, found=found: found)
     hosts = ({"address": "left"}, {"address": "right"})

@@ -164,7 +164,6 @@ def key_of(study: Study, context: dict = CONTEXT) -> str:
         ("paths", "32-64", "link", {"interrupt_delay_us": 0.0}),
         ("paths", "32-64", "link", {"rate_Mbps": 1000.0}),
         ("hosts", "linux32", "bus", "bandwidth_MBps", 800.0),
-        ("hosts", "linux32", "profiles", {"none": "openlab-2003-kernel-linux32"}),
     ],
     ids=lambda change: ".".join(map(str, change[:-1])),
 )
