@@ -108,6 +108,13 @@ class CalibratedPart:
         """Day of the run, UTC."""
         return self.started_at[:10]
 
+    @property
+    def made_with(self) -> str:
+        """``netlab 0.1.0, Linux 6.1, Intel Xeon``; what is unknown is left out."""
+        names = {"kernel": "Linux {}", "cpu_model": "{}"}
+        known = [form.format(self.machine[n]) for n, form in names.items() if self.machine.get(n)]
+        return ", ".join([f"netlab {self.version}", *known])
+
     def table(self, name: str) -> pd.DataFrame:
         return pd.DataFrame.from_records(self.content[name])
 
@@ -414,10 +421,13 @@ def contradictions(m: Measured) -> tuple[str, ...]:
 
 
 def calibration(directory: Path | None = None) -> str:
-    """State the calibrations stored beside the results, in a sentence."""
+    """State the calibrations stored beside the results, in a sentence.
+
+    Each with its machine: results move to other ones, and a kernel is replaced.
+    """
     parts = []
     for part in stored(directory).parts.values():
-        within, when = part.verdicts.count("within"), f"on {part.date} (netlab {part.version})"
+        within, when = part.verdicts.count("within"), f"on {part.date} ({part.made_with})"
         if part.name == RATES:
             met = f"{within} of {counted(len(part.verdicts), 'known rate')} met"
         else:

@@ -145,8 +145,8 @@ def open_record(
     )
     anew = ""
     if log is None or log.key != key or changed:
-        if before is not None and log is not None:
-            anew = changes(before, conditions)
+        if before is not None and changed:
+            anew = changes(before, conditions) or "another study file"
         now = now or datetime.now(UTC)
         log = CampaignLog(
             campaign=results_store.new_id(directory, now),

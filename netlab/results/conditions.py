@@ -60,9 +60,15 @@ def differing(before: Conditions, now: Conditions) -> tuple[Difference, ...]:
         for label in sorted(olds.keys() | news.keys()):
             old, new = olds.get(label, ""), news.get(label, "")
             if old != new:
-                name = WORDS.get(label[-1], label[-1])
+                name = _named(label)
                 found.setdefault((name, old, new), Difference(name, old, new))
     return tuple(found.values())
+
+
+def _named(place: tuple[str, ...]) -> str:
+    if "generators" in place:  # then the tool, and the host that has this version of it
+        return place[place.index("generators") + 1]
+    return WORDS.get(place[-1], place[-1])
 
 
 def apart(before: Conditions, now: Conditions) -> tuple[Difference, ...]:
@@ -72,7 +78,7 @@ def apart(before: Conditions, now: Conditions) -> tuple[Difference, ...]:
     for place in sorted(sides[0].keys() & sides[1].keys()):
         old, new = (side[place] for side in sides)
         if old.isdisjoint(new):
-            name = WORDS.get(place[-1], place[-1])
+            name = _named(place)
             found.setdefault(name, Difference(name, min(old), min(new)))
     return tuple(found.values())
 

@@ -64,14 +64,18 @@ def test_rounds_measured_under_another_default_of_the_host_do_not_count(tmp_path
 
 
 @pytest.mark.parametrize(
-    "change", [{"mtu_B": 9000}, {"generators": {"netlab": "2"}}, {"kernel": "6.2"}]
+    ("change", "anew"),
+    [
+        ({"mtu_B": 9000}, "MTU in B 1500, now 9000"),
+        ({"generators": {"iperf3": "3.16"}}, "iperf3 3.12, now 3.16"),
+        ({"kernel": "6.2"}, "kernel 6.1, now 6.2"),
+    ],
 )
-def test_another_mtu_tool_or_kernel_begins_anew(tmp_path, change):
+def test_another_mtu_tool_or_kernel_begins_anew(tmp_path, change, anew):
     study = campaigns.study()
     if "generators" in change:
         groups = [{**group, "generator": "iperf3"} for group in campaigns.STUDY["groups"]]
         study = campaigns.study(groups=groups, factors={})
-        change = {"generators": {"iperf3": "3.16"}}
     now = campaigns.facts()
     hosts = [host for ends in now.values() for host in ends.values()]
     for host in hosts:
@@ -80,7 +84,8 @@ def test_another_mtu_tool_or_kernel_begins_anew(tmp_path, change):
     for host in hosts:
         host |= change
     later = opened(tmp_path, now, minutes=1, study=study)
-    assert later.kept == frozenset() and later.store.runs().empty and later.anew
+    assert later.kept == frozenset() and later.store.runs().empty
+    assert later.anew == anew
 
 
 TUNED = {"name": "mtu-only", "mtus_B": [1500], "knobs": []}
@@ -212,7 +217,21 @@ def test_remarks_of_a_tuning_are_not_conditions(tmp_path):
     same = campaigns.study(tunings=[{**tuned({**plain, "note": "n", "source": "s"}), "label": "l"}])
     assert len(opened(tmp_path, facts, minutes=1, study=same).kept) == 12
     other = campaigns.study(tunings=[tuned({**plain, "value": 0})])
-    assert opened(tmp_path, facts, minutes=2, study=other).kept == frozenset()
+    later = opened(tmp_path, facts, minutes=2, study=other)
+    assert later.kept == frozenset() and "tuning of left (changed)" in later.anew
+
+
+def test_the_reason_for_a_new_campaign_is_one_that_counts(tmp_path):
+    facts, found = campaigns.facts(), campaigns.facts("bbr")
+    own = campaigns.study(congestion="cubic")
+    campaigns.write(opened(tmp_path, facts, study=own), facts)
+    same = opened(tmp_path, found, minutes=1, study=own)
+    assert len(same.kept) == 12 and same.anew == ""
+    titled = campaigns.study(congestion="cubic", title="Another")
+    assert opened(tmp_path, facts, minutes=2, study=titled).anew == ""
+    quiet = campaigns.study(congestion="cubic", noise={"steal_percent": 50.0})
+    later = opened(tmp_path, facts, minutes=3, study=quiet)
+    assert later.kept == frozenset() and later.anew == "another study file"
 
 
 def tuned(knob: dict) -> dict:

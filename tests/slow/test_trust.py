@@ -219,8 +219,9 @@ def test_each_part_is_of_the_latest_run_that_has_it(tmp_path):
     assert parts["rates"].machine == {"kernel": "6.2"}
     assert parts["emulator"].verdicts == ["outside"]
     assert trust.calibration(tmp_path) == (
-        "1 of 1 known rate met on 2026-01-02 (netlab 0.1.0); "
-        "path emulator: 0 of 1 cell within the bound on 2026-01-01 (netlab 0.1.0)"
+        "1 of 1 known rate met on 2026-01-02 (netlab 0.1.0, Linux 6.2); "
+        "path emulator: 0 of 1 cell within the bound on 2026-01-01 "
+        "(netlab 0.1.0, Linux 6.1.9, Some CPU)"
     )
 
 
