@@ -290,7 +290,10 @@ def mlrsearch(
             search = BlockSearch(study, visit, goals, record, say)
             part, campaign = record.new_part(visit), record.log.campaign
             more: dict[str, Any] = {"campaign": campaign, "lab": lab, "wait_s": study.noise.wait}
-            run_visit(study, visit, record.store, part, choose=search, **more)
+            changed = run_visit(study, visit, record.store, part, choose=search, **more).changed
+            if changed:
+                text = f"settings changed during the search: {'; '.join(changed)}; search again"
+                raise NetlabError(text, code="E-AUTOTUNE-028")
             rows += search.rows
             bounds = pd.DataFrame(rows)
             write_text(directory / DOCUMENT, csv_of(bounds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -141,6 +141,8 @@ class VisitResult:
     runs: pd.DataFrame
     intervals: pd.DataFrame
     diffs: dict[str, tuple[Change, ...]] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
+    """Settings that the tuning left and that changed meanwhile, one sentence each."""
     unsupported: list[dict] = field(default_factory=list)
     conflicts: list[dict] = field(default_factory=list)
 
@@ -173,23 +175,28 @@ def run_visit(
             study, visit, endpoints, context, Emulation.of(study, visit.link, lab), copies, campaign
         )
         groups = [run.group for run in visit.runs]
-        held = tuned_ends(study, endpoints, groups, visit.tuning, visit.mtu_B)
-        trials.controls = stack.enter_context(held)
-        trials.check_path()
-        if wait_s >= SPAN_S:  # what an earlier wait leaves may be shorter than a reading
-            # after the work on the hosts, which their sshd does and which is not a stranger's
-            waited_s = wait_until_quiet(LoadReader.of(endpoints), study.noise, wait_s, say=note)
-            announce(f"{WAITED}{waited_s:.3f}")
-        take = partial(results.measure, trials, progress)
-        try:
-            if choose is not None:
-                choose(context, take)
-            else:
-                for run in visit.runs:
-                    take(run)
-        finally:
-            results.save()
-        result = VisitResult(results.runs(), results.samples("intervals"))
+        with tuned_ends(study, endpoints, groups, visit.tuning, visit.mtu_B) as trials.controls:
+            trials.check_path()
+            if wait_s >= SPAN_S:  # what an earlier wait leaves may be shorter than a reading
+                # after the work on the hosts, which their sshd does and which is not a stranger's
+                waited_s = wait_until_quiet(LoadReader.of(endpoints), study.noise, wait_s, say=note)
+                announce(f"{WAITED}{waited_s:.3f}")
+            take = partial(results.measure, trials, progress)
+            try:
+                if choose is not None:
+                    choose(context, take)
+                else:
+                    for run in visit.runs:
+                        take(run)
+            finally:
+                results.save()
+        changed = _changed(study, endpoints.values())
+        if changed:
+            results.flag_all("tuning_drift", "; ".join(changed))
+            for line in changed:
+                note(f"{line}: runs of {visit.visit_id} are flagged")
+        runs, intervals = results.runs(), results.samples("intervals")
+        result = VisitResult(runs, intervals, changed=changed)
     # The tunings are reverted here, so conflicts are known.
     for name, endpoint in endpoints.items():
         if endpoint.session is not None:
@@ -199,6 +206,12 @@ def run_visit(
     for conflict in result.conflicts:
         note(f"{conflict['host']}: {conflict['knob']}: {conflict['reason']}")
     return result
+
+
+def _changed(study: Study, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
+    """Settings found that changed during a visit, of ends whose runs check those of a tuning."""
+    tuned = (end for end in endpoints if end.session is not None and not end.session.only_reads)
+    return tuple(line for end in tuned for line in end.changed_since_opened(study))
 
 
 class _Results:
@@ -240,6 +253,15 @@ class _Results:
             self._samples[table] += parts
         if time.monotonic() - self._saved_at > SAVE_EVERY_S:
             self.save()
+
+    def flag_all(self, flag: str, message: str) -> None:
+        """Flag every run of the visit, and store them so."""
+        for row in self._rows:
+            flags = [*filter(None, row["flags"].split(","))]
+            row["flags"] = ",".join(flags if flag in flags else [*flags, flag])
+            row["message"] = "; ".join(filter(None, (row["message"], message)))
+        self._saved = -1
+        self.save()
 
     def runs(self) -> pd.DataFrame:
         return frame_of(self._rows).sort_values("order", ignore_index=True)

@@ -20,7 +20,7 @@ FLAGS = {
     "implausible": "over the ceiling by more than late reading and data held after a loss explain",
     "ledger_mismatch": "the byte counts of the run disagree",
     "interference": "other load, other traffic or a slower CPU, above the limits of the study",
-    "tuning_drift": "a knob no longer had the value that was applied",
+    "tuning_drift": "a setting no longer had the value that was applied or found",
     "counter_reset": "an interface counter went back, or the interface was replaced",
     "clock_step": "the clock was set, or ran more than 1000 ppm off, during the run",
     "emulator_late": "the emulated path was late, short of a processor or out of memory",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from faults.site import Site, run
+from faults.site import SENT_B, Site, run
+from waiting import until
 
 from netlab.results.store import Store
 
@@ -60,3 +61,22 @@ def test_a_setting_that_the_tuning_leaves_as_found_is_a_condition(site, changed)
     assert len(store.parts()) == before
     shown = netlab(site, "results", "show", str(results))
     assert f"under other settings: {label} {second}, 2 runs; not counted" in shown
+
+
+def test_a_setting_that_the_tuning_leaves_and_that_changes_during_a_visit_flags_its_runs(site):
+    """Two runs of one visit, under two defaults of the host."""
+    results = site.state / "within"
+    for name in ("a", "b"):
+        run(*site.inside(name, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=bbr"))
+    before = site.sent_B()
+    options = ("--rounds", "1", "--seconds", "2", "--results", str(results))
+    process = site.start("run", str(site.study), *options)
+    until(lambda: site.sent_B() > before + SENT_B, 60)
+    run(*site.inside("a", "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"))
+    out, complaint = process.communicate(timeout=240)
+    assert process.returncode == 4, out + complaint
+    said = "a: net.ipv4.tcp_congestion_control was bbr, is reno"
+    runs = Store(results).runs()
+    assert len(runs) and runs["flags"].str.contains("tuning_drift").all()
+    assert runs["message"].str.contains(said, regex=False).all()
+    assert f"{said}: runs of cable@big@9000@r1 are flagged" in complaint

@@ -283,9 +283,12 @@ class Site:
 
     def sending(self) -> bool:
         """True if data flow from a to b."""
+        return self.sent_B() > SENT_B
+
+    def sent_B(self) -> int:
+        """Bytes that a has sent on its data interface."""
         devices = Path(f"/proc/{self.servers['a'].pid}/net/dev").read_text()
-        counters = devices.partition("data0:")[2].split()
-        return int(counters[8]) > SENT_B
+        return int(devices.partition("data0:")[2].split()[8])
 
     def find(self, *names: str) -> None:
         """Take management links up, and wait until the controller has found the hosts again."""
