@@ -25,7 +25,7 @@ NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent
 FUZZ_TARGETS = (
     *("cc_table", "request", "hello", "journal", "options", "probe", "procfs", "rtnl"),
-    *("datagram", "emulate", "superpacket"),
+    *("datagram", "emulate", "superpacket", "host_state", "host_record"),
 )
 SANITIZE = os.environ.get("NETLAB_SANITIZE", "address,undefined")
 FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")

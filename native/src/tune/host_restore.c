@@ -155,12 +155,36 @@ static void record_free(struct record *record)
 	nl_state_free(&record->after);
 }
 
+static int parse(const char *text, size_t len, struct record *out)
+{
+	const char *at = text, *end = text + len;
+	struct file_head head;
+
+	memset(out, 0, sizeof(*out));
+	if (take(&at, end, &head, sizeof(head)) == 0 && memcmp(head.magic, magic, sizeof(magic)) == 0 &&
+	    take_state(&at, end, &out->before) == 0 && take_state(&at, end, &out->after) == 0) {
+		out->remains = head.remains != 0;
+		out->pending = head.pending != 0;
+		return 0;
+	}
+	record_free(out);
+	return -1;
+}
+
+int nl_host_record_parse(const char *text, size_t len, struct nl_state *before, struct nl_state *after)
+{
+	struct record record;
+	int failed = parse(text, len, &record);
+
+	*before = record.before;
+	*after = record.after;
+	return failed;
+}
+
 /* 0, or -1 without a whole record. */
 static int load(const struct nl_journal *j, struct record *out)
 {
 	char name[sizeof(j->name)], *text = NULL;
-	const char *at, *end;
-	struct file_head head;
 	struct stat st;
 	int fd, failed = -1;
 	long len = 0;
@@ -175,17 +199,9 @@ static int load(const struct nl_journal *j, struct record *out)
 	if (fstat(fd, &st) == 0 && st.st_size <= RECORD_MAX_B && (text = malloc((size_t)st.st_size + 1)))
 		len = nl_read_all(fd, text, (size_t)st.st_size);
 	close(fd);
-	at = text;
-	end = text ? text + (len < 0 ? 0 : len) : NULL;
-	if (text && take(&at, end, &head, sizeof(head)) == 0 && memcmp(head.magic, magic, sizeof(magic)) == 0) {
-		out->remains = head.remains != 0;
-		out->pending = head.pending != 0;
-		failed = take_state(&at, end, &out->before) < 0 ||
-			 take_state(&at, end, &out->after) < 0 ? -1 : 0;
-	}
+	if (text && len >= 0)
+		failed = parse(text, (size_t)len, out);
 	free(text);
-	if (failed)
-		record_free(out);
 	return failed;
 }
 

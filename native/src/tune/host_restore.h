@@ -38,6 +38,9 @@ int nl_host_record_before(const struct nl_journal *j);
 int nl_host_change_begin(const struct nl_journal *j, struct nl_state *seen);
 void nl_host_change_end(const struct nl_journal *j, struct nl_state *seen, nl_changed_fn *changed, void *context);
 
+/* The states of a record, as its file has them; free both. 0, or -1 with both empty. Pure. */
+int nl_host_record_parse(const char *text, size_t len, struct nl_state *before, struct nl_state *after);
+
 /* True if a record is there. */
 int nl_host_recorded(const struct nl_journal *j);
 

@@ -25,10 +25,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 8192, RAW_MAX = 8192, SYSCTL_DEPTH = 8, FILE_MAX = 4096 };
+enum { TEXT_MAX = 8192, RAW_MAX = NL_STATE_MESSAGE_MAX - NLMSG_HDRLEN, SYSCTL_DEPTH = 8, FILE_MAX = 4096 };
 /* of kernels younger than the headers that this builds with */
 enum { GSO_MAX_SIZE_ = 41, GRO_MAX_SIZE_ = 58, GSO_IPV4_MAX_SIZE_ = 63, GRO_IPV4_MAX_SIZE_ = 64,
-       RTA_NH_ID_ = 30, TCQ_F_INVISIBLE_ = 0x80 };
+       RTA_NH_ID_ = 30, ROUTE_ATTRIBUTES = 64 };
 
 const char *nl_state_word(enum nl_state_kind kind)
 {
@@ -361,7 +361,7 @@ static void clean_hops(uint8_t *hops, size_t len)
 static int each_route(void *ctx, const uint8_t *message, size_t len)
 {
 	struct reading *r = ctx;
-	struct nl_rtattr a, of[RTA_MAX + 1] = {0};
+	struct nl_rtattr a, of[ROUTE_ATTRIBUTES] = {0};
 	struct rtmsg head;
 	size_t start = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(head)), at = start;
 	uint32_t table, expires_s = 0;
@@ -372,7 +372,7 @@ static int each_route(void *ctx, const uint8_t *message, size_t len)
 		return 0;
 	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
 	while (nl_rtattr_next(message, len, &at, &a))
-		if ((a.type & NLA_TYPE_MASK) <= RTA_MAX)
+		if ((a.type & NLA_TYPE_MASK) < ROUTE_ATTRIBUTES)
 			of[a.type & NLA_TYPE_MASK] = a;
 	table = of[RTA_TABLE].content ? u32_of(&of[RTA_TABLE]) : head.rtm_table;
 	if ((head.rtm_flags & RTM_F_CLONED) || table == RT_TABLE_LOCAL || head.rtm_protocol == RTPROT_REDIRECT)
@@ -554,21 +554,12 @@ static void swap_dots(char *text)
 		*text = *text == '/' ? '.' : *text == '.' ? '/' : *text;
 }
 
-static void add_sysctl(struct reading *r, int proc, const char *path)
+static void put_sysctl(struct reading *r, const char *path, const char *text)
 {
-	char text[FILE_MAX + 1], interface[IFNAMSIZ], mtu_key[64];
+	char interface[IFNAMSIZ], mtu_key[64];
 	const struct nl_state links = {.item = r->state->item, .count = r->links};
 	const struct nl_state_item *link;
-	int err;
 
-	if (strcmp(path, "net/ipv4/tcp_fastopen_key") == 0 ||
-	    strcmp(path, "net/ipv4/tcp_allowed_congestion_control") == 0)
-		return;
-	err = file_read(proc, path, text, 1);
-	if (nl_knob_is_shortage(err))
-		r->failed = err;
-	if (err)
-		return;
 	begin(r);
 	put(&r->key, "sysctl %s", path);
 	swap_dots(r->key.at);
@@ -585,6 +576,21 @@ static void add_sysctl(struct reading *r, int proc, const char *path)
 			add(r, interface);
 		}
 	}
+}
+
+static void add_sysctl(struct reading *r, int proc, const char *path)
+{
+	char text[FILE_MAX + 1];
+	int err;
+
+	if (strcmp(path, "net/ipv4/tcp_fastopen_key") == 0 ||
+	    strcmp(path, "net/ipv4/tcp_allowed_congestion_control") == 0)
+		return;
+	err = file_read(proc, path, text, 1);
+	if (nl_knob_is_shortage(err))
+		r->failed = err;
+	if (!err)
+		put_sysctl(r, path, text);
 }
 
 static void walk(struct reading *r, int proc, char path[PATH_MAX], size_t len, int depth)
@@ -767,24 +773,48 @@ static void read_kind(struct reading *r)
 	}
 }
 
+static struct reading current; /* large for a stack; one thread tunes */
+
+int nl_state_parse(struct nl_state *out, enum nl_state_kind kind, const uint8_t *message, size_t len)
+{
+	static int (*const of[])(void *ctx, const uint8_t *message, size_t len) = {
+		[NL_STATE_LINK] = each_link,   [NL_STATE_ADDRESS] = each_address, [NL_STATE_NEIGHBOUR] = each_neighbour,
+		[NL_STATE_ROUTE] = each_route, [NL_STATE_RULE] = each_rule,	  [NL_STATE_QDISC] = each_qdisc,
+	};
+
+	memset(&current, 0, sizeof(current));
+	current.state = out;
+	current.kind = kind;
+	return of[kind] ? of[kind](&current, message, len) : EOPNOTSUPP;
+}
+
+int nl_state_parse_sysctl(struct nl_state *out, const char *path, const char *text)
+{
+	memset(&current, 0, sizeof(current));
+	current.state = out;
+	current.kind = NL_STATE_SYSCTL;
+	nl_state_sort(out);
+	current.links = out->count;
+	put_sysctl(&current, path, text);
+	return current.failed;
+}
+
 void nl_state_capture(struct nl_state *out)
 {
-	static struct reading r; /* large for a stack; one thread tunes */
-
-	memset(&r, 0, sizeof(r));
+	memset(&current, 0, sizeof(current));
 	memset(out, 0, sizeof(*out));
-	r.state = out;
+	current.state = out;
 	out->t_ns = nl_now_ns();
 	for (int kind = 0; kind < NL_STATE_KINDS; kind++) {
-		r.kind = (enum nl_state_kind)kind;
-		r.items = 0;
-		r.failed = 0;
-		read_kind(&r);
-		if (r.failed)
+		current.kind = (enum nl_state_kind)kind;
+		current.items = 0;
+		current.failed = 0;
+		read_kind(&current);
+		if (current.failed)
 			out->missing |= 1U << kind;
 		if (kind == NL_STATE_LINK) {
 			nl_state_sort(out);
-			r.links = out->count;
+			current.links = out->count;
 		}
 	}
 	nl_state_sort(out);
@@ -880,18 +910,27 @@ static int age(uint8_t *message, size_t len, uint64_t captured_ns)
 	return 1;
 }
 
-static int restore_message(const struct nl_state_item *item, uint16_t type, uint16_t flags, uint64_t captured_ns)
+size_t nl_state_compose(const struct nl_state_item *item, uint16_t type, uint16_t flags, uint64_t captured_ns,
+			uint8_t *message)
 {
-	_Alignas(8) uint8_t message[NLMSG_HDRLEN + RAW_MAX] = {0};
 	struct nlmsghdr head = {.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + item->raw_len), .nlmsg_type = type,
 				.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | flags)};
 
 	if (item->raw_len == 0 || item->raw_len > RAW_MAX)
-		return EMSGSIZE;
+		return 0;
 	memcpy(message, &head, sizeof(head));
 	memcpy(message + NLMSG_HDRLEN, item->raw, item->raw_len);
 	if (item->kind == NL_STATE_ADDRESS && !age(message + NLMSG_HDRLEN, item->raw_len, captured_ns))
 		return 0;
+	return head.nlmsg_len;
+}
+
+static int restore_message(const struct nl_state_item *item, uint16_t type, uint16_t flags, uint64_t captured_ns)
+{
+	_Alignas(8) uint8_t message[NL_STATE_MESSAGE_MAX];
+
+	if (nl_state_compose(item, type, flags, captured_ns, message) == 0)
+		return item->raw_len && item->raw_len <= RAW_MAX ? 0 : EMSGSIZE; /* 0: an address whose time is over */
 	return nl_rtnl_send((const struct nlmsghdr *)(const void *)message);
 }
 

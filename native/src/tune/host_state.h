@@ -62,5 +62,16 @@ int nl_state_has_interface(const struct nl_state *a, const struct nl_state *b, c
  * EOPNOTSUPP if netlab does not restore such a one. */
 int nl_state_restore(const struct nl_state_item *item, const struct nl_state_item *now, uint64_t captured_ns);
 
+/* Add the items of one message of a dump; of one file, path below /proc/sys, text folded. For a kind that is a dump. 0
+ * or a positive errno. Pure but for the names of interfaces. */
+int nl_state_parse(struct nl_state *out, enum nl_state_kind kind, const uint8_t *message, size_t len);
+int nl_state_parse_sysctl(struct nl_state *out, const char *path, const char *text);
+
+/* Write the message of rtnetlink that restores an address, neighbour or route. Its length, or 0 if there is none: an
+ * address whose lifetime is over. message has room for NL_STATE_MESSAGE_MAX, aligned for a header. */
+enum { NL_STATE_MESSAGE_MAX = 8208 };
+size_t nl_state_compose(const struct nl_state_item *item, uint16_t type, uint16_t flags, uint64_t captured_ns,
+			uint8_t *message);
+
 /* The word of a kind in messages, in the plural. */
 const char *nl_state_word(enum nl_state_kind kind);
