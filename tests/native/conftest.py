@@ -73,6 +73,13 @@ def build() -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
+def sanitized(build: Callable[..., Path]) -> Path:
+    """The native tree with the sanitizers of ``NETLAB_SANITIZE``."""
+    names = os.environ.get("NETLAB_SANITIZE", "address,undefined")
+    return build(names.partition(",")[0], "-DNL_TESTS=ON", f"-DNL_SANITIZE={names}")
+
+
+@pytest.fixture(scope="session")
 def address_build(build: Callable[..., Path]) -> Path:
     """Everything with the sanitizers of addresses and undefined behaviour."""
     return build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined")

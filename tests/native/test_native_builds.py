@@ -27,16 +27,10 @@ FUZZ_TARGETS = (
     *("cc_table", "request", "hello", "journal", "options", "probe", "procfs", "rtnl"),
     *("datagram", "emulate", "superpacket", "host_state", "host_record"),
 )
-SANITIZE = os.environ.get("NETLAB_SANITIZE", "address,undefined")
 FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")
 
 # Sanitizers map their shadow where a kernel with many random bits may put a program.
 FIXED_LAYOUT = ("setarch", platform.machine(), "-R")
-
-
-@pytest.fixture(scope="module")
-def sanitized(build) -> Path:
-    return build(SANITIZE.partition(",")[0], "-DNL_TESTS=ON", f"-DNL_SANITIZE={SANITIZE}")
 
 
 @pytest.fixture(autouse=True)

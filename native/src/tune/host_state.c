@@ -557,8 +557,8 @@ static void swap_dots(char *text)
 static void put_sysctl(struct reading *r, const char *path, const char *text)
 {
 	char interface[IFNAMSIZ], mtu_key[64];
-	const struct nl_state links = {.item = r->state->item, .count = r->links};
 	const struct nl_state_item *link;
+	struct nl_state links;
 
 	begin(r);
 	put(&r->key, "sysctl %s", path);
@@ -568,6 +568,7 @@ static void put_sysctl(struct reading *r, const char *path, const char *text)
 	/* IPv6's MTU follows the link's unless somebody lowered it */
 	if (interface[0] && strncmp(path, "net/ipv6/conf/", 14) == 0 && strcmp(strrchr(path, '/'), "/mtu") == 0) {
 		snprintf(mtu_key, sizeof(mtu_key), "link %s mtu", interface);
+		links = (struct nl_state){.item = r->state->item, .count = r->links}; /* items move when one is added */
 		link = nl_state_find(&links, mtu_key);
 		if (link && strcmp(link->value, text) == 0) {
 			free(r->state->item[--r->state->count].key);
