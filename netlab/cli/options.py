@@ -182,10 +182,21 @@ def load_measurable(given: str, *, quick: bool = False, **timing: Any) -> Study:
 
 
 def with_tunings(study: Study) -> Study:
-    """The study; one with a tuning that does not exist or has a mistake is refused."""
+    """The study; one with a tuning that does not exist or has a mistake is refused.
+
+    Results and bundles of before are read without it, but their study is not measured again as long
+    as a knob that may not revert exactly states no risk.
+    """
+    from netlab.tuning.exact import refusal
+    from netlab.tuning.profiles import each_knob
+
     for path, level in product(study.paths.values(), study.tunings):
         for end in path.ends:
-            study.tuning_profile(end.host, level.name)
+            for _, knob in each_knob(study.tuning_profile(end.host, level.name).items):
+                if knob.needs_risk:
+                    key = f"tunings.{level.name}"
+                    message = refusal(knob.label)
+                    raise BadInput(message, where=study.name, key=key, code="E-CLI-045")
     return study
 
 

@@ -44,6 +44,7 @@ from netlab.tuning.session import (
     AFTERWARDS,
     SettingsRead,
     TuningSession,
+    beside_text,
     reading,
     settings_read,
 )
@@ -343,6 +344,14 @@ class Endpoint:
         send_B, receive_B = (min(forced_B, clamp or forced_B) for clamp in self.buffer_clamps())
         limits = lab_limits(self.name, self.link, sndbuf_B=send_B, rcvbuf_B=receive_B)
         return [*limits, *self._unsupported]
+
+    def beside(self) -> list[dict]:
+        """``host``, ``knob`` and ``reason`` of what knobs with a risk changed beside themselves."""
+        entries = self.session.result.beside if self.session is not None else []
+        return [
+            {"host": self.name, "knob": one["knob"], "reason": beside_text(one["changes"])}
+            for one in entries
+        ]
 
     def conflicts(self) -> list[dict]:
         """``host``, ``knob`` and ``reason`` of what another program changed, or is not restored."""

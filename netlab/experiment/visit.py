@@ -145,6 +145,7 @@ class VisitResult:
     """Settings that the tuning left and that changed meanwhile, one sentence each."""
     unsupported: list[dict] = field(default_factory=list)
     conflicts: list[dict] = field(default_factory=list)
+    beside: list[dict] = field(default_factory=list)
 
 
 def run_visit(
@@ -203,6 +204,7 @@ def run_visit(
             result.diffs[name] = endpoint.session.plan()
         result.unsupported += endpoint.unsupported()
         result.conflicts += endpoint.conflicts()
+        result.beside += endpoint.beside()
     for conflict in result.conflicts:
         note(f"{conflict['host']}: {conflict['knob']}: {conflict['reason']}")
     return result

@@ -58,13 +58,14 @@ class MeasuredBlock:
 
     @property
     def notes(self) -> Table | Sentence:
-        """Knobs that a host does not have, and conflicts with other programs."""
+        """Knobs that a host does not have, conflicts, and what knobs changed beside themselves."""
         rows = [{**line, "what": "unsupported"} for line in self.result.unsupported]
         rows += [{**line, "what": "conflict"} for line in self.result.conflicts]
+        rows += [{**line, "what": "risk"} for line in self.result.beside]
         if not rows:
             return Sentence("All knobs are supported, and there were no conflicts.")
         frame = pd.DataFrame(rows, columns=["host", "knob", "what", "reason"])
-        return Table(frame, "Knobs that were not applied, and why")
+        return Table(frame, "Remarks on knobs")
 
     @property
     def path(self) -> Sentence:

@@ -396,11 +396,6 @@ class HostSetting(Frozen, title="`records` of a tuning"):
             return str(self.name)
         return f"{self.kind} {self.name}" if self.name else self.kind
 
-    @property
-    def is_exact(self) -> bool:
-        """True if a value written back leaves the host as it was, see ``exact.py``."""
-        return is_exact(self.kind, self.name)
-
 
 class Knob(HostSetting, title="A knob"):
     """One setting and the value it should have.
@@ -455,6 +450,16 @@ class Knob(HostSetting, title="A knob"):
             raise ValueError("an MTU is at least 1 byte")
         object.__setattr__(self, "value", folded)
         return self
+
+    @property
+    def is_exact(self) -> bool:
+        """True if a value written back leaves the host as it was, see ``exact.py``."""
+        return is_exact(self.kind, self.name)
+
+    @property
+    def needs_risk(self) -> bool:
+        """True if it may not revert exactly, and states no risk."""
+        return not self.is_exact and self.risk is None
 
     def command(self, interface: str) -> str:
         return command(self.kind, self.name, self.value, interface)

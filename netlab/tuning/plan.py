@@ -154,7 +154,7 @@ def make_plan(
 ) -> tuple[Change, ...]:
     extra = tuple(extra_knobs)
     for _, knob in each_knob((*profile.items, *extra)):
-        if not knob.is_exact and knob.risk is None:
+        if knob.needs_risk:
             raise TuningError(refusal(knob.label), code="E-TUNING-031")
     replaced = {(knob.kind, knob.name) for knob in extra}
     ways: list[tuple[str | None, tuple[KnobOption, ...]]] = []

@@ -203,9 +203,7 @@ def _with_risk(item: Knob | Choice, risk: str | None) -> Knob | Choice:
             for option in item.first_supported
         )
         return item.model_copy(update={"first_supported": tuple(options)})
-    if risk is None or item.risk is not None or item.is_exact:
-        return item
-    return item.model_copy(update={"risk": risk})
+    return item.model_copy(update={"risk": risk}) if item.needs_risk else item
 
 
 Place = tuple[str | int, ...]
@@ -216,7 +214,7 @@ def inexact(content: Content) -> Iterator[tuple[Place, str, str]]:
     if content.risk is not None:
         return
     for place, knob in each_knob(content.knobs, ("knobs",)):
-        if not knob.is_exact and knob.risk is None:
+        if knob.needs_risk:
             yield place, knob.label, refusal(knob.label)
 
 

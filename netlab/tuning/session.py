@@ -115,6 +115,16 @@ def _uncompared(kind: str) -> dict[str, Any]:
     return {"event": "reverted", **knob, "found": None, "reason": reason}
 
 
+def beside_text(changes: Entries) -> str:
+    """What a knob changed beside itself, as a clause; the first of them if there are many."""
+    texts = [
+        f"{one['what']}, {one['was'] or 'absent'} to {one['found'] or 'absent'}"
+        for one in changes[:MOST_BESIDE]
+    ]
+    more = len(changes) - len(texts)
+    return f"also changed: {'; '.join(texts)}{f'; and {more} more' if more else ''}"
+
+
 def request_line(verb: str, **words: str | None) -> str:
     encoded = (
         f"{key}={quote(value, safe='/._-:,+@')}"
@@ -467,15 +477,8 @@ class TuningSession:
         each = [{key: one[key] for key in ("what", "was", "found")} for one in beside]
         if each:
             self.result.beside.append({"knob": change.knob.label, "changes": each})
-            texts = [
-                f"{one['what']}, {one['was'] or 'absent'} to {one['found'] or 'absent'}"
-                for one in each[:MOST_BESIDE]
-            ]
-            more = len(each) - len(texts)
-            self._on_wait(
-                f"{self._where}{change.knob.label} = {change.new} also changed: "
-                f"{'; '.join(texts)}{f'; and {more} more' if more else ''}"
-            )
+            text = beside_text(each)
+            self._on_wait(f"{self._where}{change.knob.label} = {change.new} {text}")
 
     def _set_members(self, words: dict[str, str | None], change: Change) -> dict[str, Any]:
         answers = []

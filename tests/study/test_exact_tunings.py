@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from netlab.cli.options import with_tunings
 from netlab.errors import BadInput
 from netlab.study.design import Study
 from netlab.study.file import freeze, load, load_stored
@@ -80,10 +81,13 @@ def test_a_risk_without_own_knobs_is_refused(tmp_path):
         study(tmp_path, "tunings: [{name: esnet-10g, risk: none}]\n")
 
 
-def test_results_that_were_measured_without_a_risk_stay_readable(tmp_path):
+def test_results_that_were_measured_without_a_risk_are_read_and_not_measured_again(tmp_path):
     text = INLINE.replace("value: 0}", "value: 0, risk: Nobody is forwarded to.}")
     file = freeze(study(tmp_path, text), tmp_path)
-    assert load_stored(file).tuning_profile("left", "still").items[1].risk is not None
+    assert with_tunings(load_stored(file)).tuning_profile("left", "still").items[1].risk
     old = file.read_text().replace("risk: Nobody is forwarded to.", "risk: null")
     file.write_text(old)
     assert load_stored(file).tuning_profile("left", "still").items[1].risk is None
+    with pytest.raises(BadInput, match="to set it all the same") as caught:
+        with_tunings(load_stored(file))
+    assert caught.value.code == "E-CLI-045"
