@@ -111,6 +111,25 @@ def test_a_block_is_measured_once_and_shows_what_it_met(home, machine_untouched)
         study.measure("cable@openlab-2003-full@1500")
 
 
+def test_a_block_names_what_a_knob_with_a_risk_changed_beside_itself(home, machine_untouched):
+    forwards = {"kind": "sysctl", "name": "net.ipv4.ip_forward", "value": 1}
+    content = small_study("forwards") | {
+        "groups": [{"name": "one", "path": "cable", "sender": "left", "timing": {"seconds": 0.3}}],
+        "streams": [1],
+        "tunings": [{"name": "forwards", "mtus_B": [1500], "knobs": [forwards]}],
+    }
+    with pytest.raises(BadInput, match="not among the knobs that revert exactly") as caught:
+        netlab.Study(content)
+    assert caught.value.code == "E-STUDY-089"
+    content["tunings"][0]["risk"] = "Hosts of the lab have nobody to forward to."
+    block = netlab.Study(content).measure("cable@forwards@1500")
+    assert "risk: Hosts of the lab" in repr(block.changes)
+    named = block.notes.frame.query("what == 'risk'").set_index("host")["reason"]
+    assert set(named.index) == {"left", "right"}
+    assert "net.ipv4.conf.all.accept_redirects, 1 to 0" in named["left"]
+    assert block.result.conflicts == []
+
+
 def test_a_study_in_a_line_is_measured_and_read_as_frames(tmp_path, machine_untouched):
     study = netlab.Study.between(
         "left", "right", rate_Mbps=100, rtt_ms=[5, 20], streams=4, name="line",
