@@ -13,7 +13,15 @@ import pandas as pd
 from netlab.analysis.cells import CELL_KEYS, usable, valid
 from netlab.files.tables import Table
 from netlab.files.writing import parse_json
-from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, Evidence, bottleneck, evidence
+from netlab.measure.bottleneck import (
+    ASKED,
+    LIMITED_SHARE,
+    SLAVE,
+    VERDICTS,
+    Evidence,
+    bottleneck,
+    evidence,
+)
 from netlab.measure.ledger import meaning, one_machine
 from netlab.study import Study
 from netlab.units import arrows
@@ -126,7 +134,7 @@ def explain(row: Mapping) -> str:
 
 
 def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
-    if verdict in ("bus", "link"):
+    if verdict in ("bus", "link", SLAVE):
         carries = f"{seen.payload_ceiling_MBps:.0f} MB/s of payload it carries"
         return f"{100 * seen.ceiling_share:.0f} % of the {carries}"
     if verdict == "pacing":

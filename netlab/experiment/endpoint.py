@@ -9,10 +9,10 @@ from pathlib import Path
 
 import netlab
 from netlab import core
-from netlab.errors import BadInput, HostError
+from netlab.errors import BadInput, HostError, TuningError
 from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
 from netlab.generators import versions
-from netlab.hosts.agent import HostLease, push_agent
+from netlab.hosts.agent import HostLease, agent_of, push_agent
 from netlab.hosts.host import (
     ONE_HOST,
     SILENCE_S,
@@ -30,6 +30,7 @@ from netlab.hosts.path import (
     wait_for_carrier,
 )
 from netlab.hosts.ssh import SshHost
+from netlab.hosts.stack import Stack
 from netlab.lab import lab as labs
 from netlab.lab.lab import Lab, lab_limits
 from netlab.lab.reaper import base as lab_base
@@ -106,11 +107,11 @@ HOLD_S = 15
 """Dead-man timeout: the host reverts its tuning after this time without the controller."""
 
 # Arguments: the two data addresses, interface. Prints the interface that packets leave by; the
-# third argument if a bond, a bridge or a VLAN lies upon it.
+# third argument if a bond, a bridge or a VLAN lies upon it. The fourth: the VRF to ask.
 ROUTE = r"""
 PATH=$PATH:/usr/sbin:/sbin
-d=$(ip -o route get "$2" from "$1" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
-if [ -e "/sys/class/net/$d/lower_$3" ]; then d=$3; fi
+d=$(ip -o route get "$2" from "$1" ${4:+oif "$4"} 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
+if [ -e "/sys/class/net/$d/lower_$3" ] || [ -e "/sys/class/net/$d/upper_$3" ]; then d=$3; fi
 echo "$d"
 """
 
@@ -161,12 +162,13 @@ class Endpoint:
         self.own_address, self.ports = end.bind_address or self.address, end.ports
         self.facts, self.binary = facts, binary
         self.interface = str(self.facts["interface"])  # the study may use another name of it
+        self.stack = Stack.of(self.facts.get("layers"))
         self.link: dict = {}
         self.may_force = self.is_privileged = True
         groups = study.run_groups(study.groups) if study.force_buffer else ()
         self._forced_B = max((max(g.buffer_B, g.receive_buffer_B or 0) for g in groups), default=0)
         silence = ("--silence-s", str(SILENCE_S))
-        self.agent = self.host.start((self.binary, "agent", *silence)).keep_alive()
+        self.agent = agent_of(self.host, self.stack, (self.binary, "agent", *silence))
         try:
             self._greeted(self.agent.receive(READY_S))
             if lease is not None:
@@ -203,7 +205,8 @@ class Endpoint:
 
     def leaves_by(self, peer: str) -> str:
         """Interface by which the kernel sends to an address; empty if the host cannot tell."""
-        done = self.host.run(("sh", "-c", ROUTE, "route", self.own_address, peer, self.interface))
+        words = (self.own_address, peer, self.interface, self.stack.vrf)
+        done = self.host.run(("sh", "-c", ROUTE, "route", *words))
         return done.stdout.strip()
 
     def open_files(self) -> int | None:
@@ -271,6 +274,8 @@ class Endpoint:
 
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
+        if mtu_B and (refusal := self.stack.mtu_refusal(mtu_B)):
+            raise TuningError(f"{self.name}: {refusal}", code="E-RUN-032")
         with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
             self.session = self._session(lines, profile, mtu_B)
             with self.session:
@@ -281,7 +286,11 @@ class Endpoint:
                     for entry in (*done.applied, *done.unchanged)
                 }
                 self._unsupported = [
-                    {"host": self.name, "knob": _label(entry), "reason": entry["reason"]}
+                    {
+                        "host": self.name,
+                        "knob": _label(entry),
+                        "reason": "; ".join(filter(None, (entry["reason"], self._where(entry)))),
+                    }
                     for entry in done.unsupported
                 ]
                 # the kernel clips where the host has the sysctl
@@ -292,6 +301,10 @@ class Endpoint:
                     receive_B if "net.core.rmem_max" in refused else None,
                 )
                 yield self.session
+
+    def _where(self, entry: dict) -> str:
+        """Where a knob of a card applies, for one that the interface lacks."""
+        return self.stack.settings_text() if entry["knob"] in OF_CARDS else ""
 
     def with_mtu(self, mtu_B: int | None) -> AbstractContextManager[TuningSession]:
         """Set the interface's MTU (None leaves it) and no other knob; revert at the end."""
@@ -380,6 +393,9 @@ class Endpoint:
                 self.name, f"does not report the MTU of {self.interface}", code="E-RUN-009"
             )
         return mtu_B
+
+
+OF_CARDS = ("ring", "channels", "coalesce", "irq", "pause", "feature", "rps", "xps")
 
 
 def _label(entry: dict) -> str:

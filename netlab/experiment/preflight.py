@@ -103,6 +103,10 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         if facts.get("interface_exists") is False:
             yield _check(name, f"has no interface {endpoint.interface}", fails=True)
             continue
+        if layered := endpoint.stack.text():
+            yield _check(name, "; ".join(filter(None, (layered, endpoint.stack.settings_text()))))
+        if one_slave := endpoint.stack.slave_text():
+            yield Check("warn", name, one_slave)
         yield route_check(endpoint, peers[name])
         limit = endpoint.open_files()
         text = f"{'unknown' if limit is None else limit} open files allowed, {most} streams used"

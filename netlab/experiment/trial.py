@@ -16,10 +16,12 @@ from netlab.experiment.cc_session import CcSession
 from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.path import Copies, path_bus
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
+from netlab.hosts.host import whole_number
 from netlab.hosts.path import PathCheck, probe_path
+from netlab.hosts.stack import Stack
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
-from netlab.measure.bottleneck import bottleneck
+from netlab.measure.bottleneck import ONE_SLAVE, bottleneck
 from netlab.measure.exchange import Emulated, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import LIMITS, flags_of, foreign_load
 from netlab.measure.ledger import audit, audit_path, one_machine, with_controller
@@ -214,16 +216,20 @@ def setting_of(
     hot_MBps: float | None = None,
     facts: Mapping[str, Mapping],
     datagram_B: int | None = None,
+    streams: int = 0,
 ) -> RunSetting:
     """Ceilings of a path, and whether one machine has both ends, from the ``facts`` of the hosts.
 
     The bus is the study's, else the one that they report.
     """
     bus = path_bus(study, path, facts)
+    stated_MBps = link_MBps(study, path)
+    slave_MBps, slave = (None, "") if stated_MBps else _slave(facts, streams)
     return RunSetting(
         mtu_B=mtu_B,
         bus_MBps=bus.bandwidth_MBps if bus else None,
-        link_MBps=link_MBps(study, path),
+        link_MBps=stated_MBps or slave_MBps,
+        link_source=slave,
         memory_MBps=memory_MBps,
         bus_shared=bus is not None and bus.shared,
         one_machine=one_machine(facts),
@@ -232,6 +238,16 @@ def setting_of(
         hot_MBps=hot_MBps,
         datagram_B=datagram_B,
     )
+
+
+def _slave(facts: Mapping[str, Mapping], streams: int) -> tuple[float | None, str]:
+    """Rate of the one slave of a bond that all streams of a run take, MB/s, and in words."""
+    slowest = []
+    for host, of in facts.items():
+        stack = Stack.of(of.get("layers"))
+        if streams and stack.takes_one_slave(streams) and stack.group and stack.speed_Mbps:
+            slowest.append((stack.speed_Mbps / 8, f"{ONE_SLAVE} {stack.group.name} on {host}"))
+    return min(slowest, default=(None, ""))
 
 
 def core_run(
@@ -288,6 +304,41 @@ def measured(
     notes = filter(None, [*flags.values(), result.columns.get("message")])
     row |= {"flags": ",".join(flags), "message": "; ".join(notes)}
     return Measurement(outcome, row, intervals, emulated)
+
+
+class Slaves:
+    """Bytes of each slave of an end's bond or team, from its making on."""
+
+    def __init__(self, endpoint: Endpoint):
+        assert endpoint.stack.group is not None
+        self.endpoint, self.group = endpoint, endpoint.stack.group
+        self._before = self._read()
+
+    def _read(self) -> list[int]:
+        argv = ("sh", "-c", SLAVES, "slaves", *self.group.lower)
+        printed = self.endpoint.host.run(argv, check=False).stdout.split()
+        return [whole_number(word) or 0 for word in printed]
+
+    def text(self) -> str:
+        """Share of each slave since then; empty if the host does not count."""
+        now = self._read()
+        if not len(now) == len(self._before) == len(self.group.lower):
+            return ""
+        each = [late - early for late, early in zip(now, self._before, strict=True)]
+        if (total := sum(each)) <= 0:
+            return ""
+        shares = zip(self.group.lower, each, strict=True)
+        listed = ", ".join(f"{name} {100 * part / total:.0f} %" for name, part in shares)
+        return f"{self.endpoint.name}: of {self.group.name} carried {listed}"
+
+
+# Arguments: interfaces. Prints the bytes that each sent and received.
+SLAVES = r"""
+for i in "$@"; do
+  s=/sys/class/net/$i/statistics
+  echo $(($(cat "$s/tx_bytes" 2>/dev/null || echo 0) + $(cat "$s/rx_bytes" 2>/dev/null || echo 0)))
+done
+"""
 
 
 @dataclass
@@ -361,6 +412,7 @@ class Trials:
             udp=study.udp if sends_datagrams(group.generator) else None,
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
         )
+        counted = [Slaves(end) for end in self.endpoints.values() if end.stack.group]
         outcome = measured(
             lambda: self._run(run, sender, receiver, request),
             setting=setting_of(
@@ -371,6 +423,7 @@ class Trials:
                 memory_source=memory_source,
                 hot_MBps=self.copies.hot_MBps if "copy" in (study.send, study.receive) else None,
                 facts=self.facts,
+                streams=run.streams,
                 datagram_B=group.record_length_B if sends_datagrams(group.generator) else None,
             ),
             timing=study.timing,
@@ -388,7 +441,8 @@ class Trials:
             row["message"] = "; ".join(text for text in (fault, row["message"]) if text)
         most_B = self.mtu_B - udp_headers_B(sender.address)
         whole_B = most_B if group.record_length_B > most_B else None
-        notes = (row["message"], probe_fault(flows), datagram_notes(flows, whole_B))
+        carried = [slaves.text() for slaves in counted]
+        notes = (row["message"], probe_fault(flows), datagram_notes(flows, whole_B), *carried)
         row["message"] = "; ".join(text for text in notes if text)
         row["bottleneck"] = bottleneck(row)
         row["wall_s"] = time.monotonic() - started

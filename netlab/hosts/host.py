@@ -19,6 +19,8 @@ from urllib.parse import quote
 from netlab.errors import HostError, printable
 from netlab.files.answers import checked
 from netlab.files.writing import parse_json
+from netlab.hosts.stack import SCRIPT as LAYERS
+from netlab.hosts.stack import parsed_layers
 
 # Signs of life: one thread sends an empty line to every process that ends without them.
 
@@ -368,7 +370,7 @@ class Host(ABC):
         pipe = self._spawn(self._privileged(command) if sudo else command)
         return LineProcess(pipe, host=self.name, argv=command)
 
-    def facts(self, interface: str | None = None) -> dict[str, str | int | bool | None]:
+    def facts(self, interface: str | None = None) -> dict[str, Any]:
         return parsed_facts(self.run(facts_argv(interface)).stdout, interface)
 
     def _checked(self, argv: Sequence[str]) -> tuple[str, ...]:
@@ -433,10 +435,13 @@ def _feed(pipe: Pipe, given: bytes) -> None:
 
 
 # Prints `NAME VALUE` for each fact it finds; uses only what every Linux host has.
-SCRIPT = r"""
+SCRIPT = rf"""
 i=$1
-say() { if [ -n "$2" ]; then printf '%s %s\n' "$1" "$2"; fi; }
-first() { if [ -r "$1" ]; then head -n 1 "$1" 2>/dev/null; fi; }
+say() {{ if [ -n "$2" ]; then printf '%s %s\n' "$1" "$2"; fi; }}
+first() {{ if [ -r "$1" ]; then head -n 1 "$1" 2>/dev/null; fi; }}
+{LAYERS}
+"""
+SCRIPT += r"""
 say hostname "$(uname -n)"
 say kernel "$(uname -r)"
 say machine "$(uname -m)"
@@ -478,6 +483,7 @@ if [ -n "$i" ]; then
       ports="$ports${ports:+, }${port##*/} $(first "/sys/class/net/${port##*/}/mtu") B"
     done
     say bridge_ports "$ports"
+    layers "${d%/*}" "$i"
     say nic_driver "$(basename "$(readlink "$d/device/driver")" 2>/dev/null)"
     say pci_vendor "$(first "$d/device/vendor")"
     say pci_device "$(first "$d/device/device")"
@@ -576,10 +582,12 @@ def facts_argv(interface: str | None = None) -> tuple[str, ...]:
     return ("sh", "-c", SCRIPT, "facts", interface or "")
 
 
-def parsed_facts(text: str, interface: str | None = None) -> dict[str, str | int | bool | None]:
+def parsed_facts(text: str, interface: str | None = None) -> dict[str, Any]:
+    layered = (line[6:] for line in text.splitlines() if line.startswith("layer "))
+    stack = parsed_layers(layered)
     lines = (line.partition(" ") for line in text.splitlines())
     texts = {name: printable(value.strip()) for name, _, value in lines if value.strip()}
-    facts: dict[str, str | int | bool | None] = {name: texts.get(name) for name in TEXTS}
+    facts: dict[str, Any] = {name: texts.get(name) for name in TEXTS}
     for name in INTEGERS:
         value = texts.get(name, "")
         # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
@@ -587,7 +595,7 @@ def parsed_facts(text: str, interface: str | None = None) -> dict[str, str | int
         facts[name] = None if unknown else whole_number(value)
     facts["interface"] = interface and texts.get("interface", interface)
     facts["interface_exists"] = None if interface is None else texts.get("interface_exists") == "1"
-    if facts["nic_driver"] == "veth":
-        # veth reports 10 Gb/s at any rate, which would look like a limit
-        facts["link_speed_Mbps"] = None
-    return facts
+    if facts["nic_driver"] == "veth" or stack.rows():
+        # veth reports 10 Gb/s at any rate, which would look like a limit, and a bond a sum
+        facts["link_speed_Mbps"] = None if facts["nic_driver"] == "veth" else stack.speed_Mbps
+    return {**facts, "layers": rows} if (rows := stack.rows()) else facts

@@ -2,8 +2,9 @@
 
 The rules apply in a fixed order; the first one that holds decides:
 
-1. ``bus`` or ``link``: goodput equals the payload that the slower of them carries. A full pipe
-   also drops packets and fills windows, so this rule comes first.
+1. ``bus``, ``link`` or ``one slave of the bond``, which all streams of a run take: goodput equals
+   the payload that the slowest of them carries. A full pipe also drops packets and fills windows,
+   so this rule comes first.
 2. ``pacing``: goodput equals the configured pacing rate of the senders.
 3. ``CPU``: one core was busy all the time, with the run's own work. This precedes the window rule:
    a receiver out of CPU reads late and closes its window, and queues in front of a busy core
@@ -27,8 +28,12 @@ from netlab.study.groups import sends_datagrams
 from netlab.units import HEADERS_B, datagram_share, payload_share
 
 ASKED = "window, asked for by the study"
+SLAVE = "one slave of the bond"
+ONE_SLAVE = "one slave of"
+"""First words of a ceiling's source where all streams take one slave of a bond or team."""
+
 VERDICTS = (
-    *("bus", "link", "pacing", "window", ASKED, "send buffer", "CPU", "loss", "foreign CPU"),
+    *("bus", "link", SLAVE, "pacing", "window", ASKED, "send buffer", "CPU", "loss", "foreign CPU"),
     "unknown",
 )
 
@@ -112,6 +117,8 @@ def evidence(row: Mapping) -> Evidence:
     mtu_B, mss_B = _number(row, "mtu_B"), _number(row, "mss_B")
     if math.isnan(mss_B):
         mss_B = mtu_B - HEADERS_B
+    if kind == "link" and str(row.get("ceiling_source")).startswith(ONE_SLAVE):
+        kind = SLAVE
     share_of_frames = payload_share(mtu_B, mss_B)
     of_udp = sends_datagrams(str(row.get("generator")))
     if of_udp:
@@ -119,7 +126,7 @@ def evidence(row: Mapping) -> Evidence:
     payload = raw * share_of_frames
     share = goodput / payload if payload > 0 else math.nan
     # on PCI and PCI-X both directions share the bus
-    own_each_way = kind == "link" or _number(row, "bus_shared") == 0
+    own_each_way = kind in ("link", SLAVE) or _number(row, "bus_shared") == 0
     if both and payload > 0 and own_each_way:
         forward, reverse = (_number(row, f"goodput_{d}_MBps") for d in ("forward", "reverse"))
         share = _of_known(max, forward, reverse) / (payload / 2)

@@ -47,6 +47,7 @@ class RunSetting:
     bus_shared: bool
     one_machine: bool
     bus_source: str = ""
+    link_source: str = ""
     memory_source: str = ""
     hot_MBps: float | None = None
     datagram_B: int | None = None
@@ -92,7 +93,8 @@ def ceiling_source(setting: RunSetting, kind: str | None) -> str:
     copies = "copies of cold memory by one core, measured before the runs"
     sources = {
         "bus": setting.bus_source or "the bus",
-        "link": f"a link of {setting.link_MBps or 0:g} MB/s, as the study states",
+        "link": setting.link_source
+        or f"a link of {setting.link_MBps or 0:g} MB/s, as the study states",
         "memory": setting.memory_source or copies,
     }
     return sources[kind] if kind else ""

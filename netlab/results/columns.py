@@ -262,9 +262,10 @@ RUN_COLUMNS = _columns("""
     emulator_cpu_percent     float64?  %     CPU share of the emulator, of one core, whole run
     emulator_waited_percent  float64?  %     share of the run that the emulator waited for a
                                              processor
-    bottleneck               string?   -     bus, link, pacing, window, send buffer, CPU, loss,
-                                             foreign CPU or unknown; `window, asked for by
-                                             the study` where the study fixes the buffer
+    bottleneck               string?   -     bus, link, one slave of the bond, pacing, window,
+                                             send buffer, CPU, loss, foreign CPU or unknown;
+                                             `window, asked for by the study` where the study
+                                             fixes the buffer
     flags                    string    -     flags of the run, joined by commas; empty when valid
     message                  string    -     reason of a failure or flag; empty when valid
     unsupported              string    -     JSON list of {host, knob, reason}

@@ -125,6 +125,11 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"{{kind: channels, name: combined, value: {queues}}}",
             explains="CPU",
         )
+    if one_slave := card.stack.slave_text():
+        yield find(
+            f"{one_slave}: buffers and rates below are advised for one",
+            explains="one slave of the bond",
+        )
     yield from _interrupts(host, card)
     for key, short in OFFLOADS.items():
         if card.features.get(key) == "off":

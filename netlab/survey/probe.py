@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from netlab.bus import SerialBus, link_of
 from netlab.hosts.host import Host, whole_number
+from netlab.hosts.stack import SCRIPT as LAYERS
+from netlab.hosts.stack import Stack, parsed_layers
 from netlab.measure.ledger import losses
 
 # Findings of a survey on a host, and the path that joins two hosts.
@@ -84,6 +86,7 @@ class Interface:
     drops: Mapping[str, int] = field(default_factory=dict)
     qdiscs: tuple[str, ...] = ()
     interrupts: tuple[Interrupt, ...] = ()
+    stack: Stack = field(default_factory=lambda: Stack(()))
 
     @property
     def bus(self) -> SerialBus | None:
@@ -101,6 +104,7 @@ class Interface:
             str(self.bus.name) if self.bus else "",
             f"{self.rx_queues} receive queue{'s' if self.rx_queues > 1 else ''}",
             f"MTU {self.mtu_B} B",
+            self.stack.text(),
         )
         return ", ".join(filter(None, parts))
 
@@ -188,7 +192,10 @@ TIMEOUT_S = 60.0
 
 # Prints `NAME VALUE` for each fact it finds, and `if INTERFACE NAME VALUE` for those of an
 # interface; a name may come again. Every Linux has what it uses; what is missing is left out.
-SCRIPT = r"""
+SCRIPT = rf"""
+{LAYERS}
+"""
+SCRIPT += r"""
 PATH=$PATH:/usr/sbin:/sbin
 LC_ALL=C
 export PATH LC_ALL
@@ -240,6 +247,7 @@ for d in /sys/class/net/*; do
   do
     say "if $i ${f##*/}" "$(first "$d/$f")"
   done
+  layers "${d%/*}" "$i" | each "if $i"
   say "if $i bus_address" "$(basename "$(readlink "$d/device")" 2>/dev/null)"
   say "if $i rx_queues" "$(ls -d "$d"/queues/rx-* 2>/dev/null | grep -c .)"
   ethtool -i "$i" 2>/dev/null | each "if $i driver"
@@ -344,13 +352,16 @@ def _interface(name: str, facts: _Facts) -> Interface:
     counters = {key: _number(text) for key, text in facts.colons("counter").items()}
     own = {key: count for key, count in counters.items() if count is not None}
     irqs = (line.split() for line in facts["irq"])
+    stack = parsed_layers(facts["layer"])
+    speed_Mbps = stack.speed_Mbps if stack.rows() else facts.number("speed")
     return Interface(
         name=name,
         addresses=tuple(_addresses(facts["address"])),
         up=facts.text("operstate") in ("up", "unknown"),
         mtu_B=facts.number("mtu") or 0,
         # veth and TUN report 10 Gb/s and 10 Mb/s at any rate
-        speed_Mbps=None if driver.get("driver") in ("veth", "tun") else facts.number("speed"),
+        speed_Mbps=None if driver.get("driver") in ("veth", "tun") else speed_Mbps,
+        stack=stack,
         duplex=facts.text("duplex"),
         driver=driver.get("driver", ""),
         driver_version=driver.get("version", ""),

@@ -99,6 +99,10 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
     [
         ({"bus_MBps": 510.0}, "bus: 99 % of the 506 MB/s of payload it carries"),
         ({"link_MBps": 510.0}, "link: 99 % of the 506 MB/s of payload it carries"),
+        (
+            {"link_MBps": 510.0, "ceiling_source": "one slave of bond0 on left"},
+            "one slave of the bond: 99 % of the 506 MB/s of payload it carries",
+        ),
         ({"pacing_MBps": 520.0}, "pacing: 96 % of the 520 MB/s of the pacing rate"),
         ({"busiest_core_percent": 99.0}, "CPU: one core was 99 % busy"),
         (

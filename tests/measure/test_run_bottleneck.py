@@ -36,6 +36,10 @@ OWN_EACH_WAY = {"bus_MBps": 4256.0, "bus_shared": False}
 ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
 
 
+OF_SLAVE = {"link_MBps": 125.0, "mtu_B": 1500, "mss_B": 1448.0}
+OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
+
+
 @pytest.mark.parametrize(
     ("word", "fields"),
     [
@@ -70,6 +74,10 @@ ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
         ("unknown", ways(1055.0, 1050.0, **OWN_EACH_WAY)),
         # a link carries each direction by itself
         ("link", ways(119.0, 60.0, link_MBps=125.0, mtu_B=1500, mss_B=1448.0)),
+        # so does the slave of a bond that all streams take, whatever it drops
+        ("one slave of the bond", ways(119.0, 60.0, **OF_SLAVE)),
+        ("one slave of the bond", OF_SLAVE | {"goodput_MBps": 119.0, "retransmits": 900_000}),
+        ("loss", OF_SLAVE | {"goodput_MBps": 50.0, "retransmits": 900_000}),
         # a zero RTT and a run without bytes do not divide by zero
         ("unknown", ZERO),
     ],
