@@ -76,6 +76,8 @@ def _one(name: str, fits: re.Pattern, record: Callable[[str], Record]) -> Format
 
 
 FORMATS = (
+    # before those whose lines they resemble, such as ethr's those of iperf 2
+    *(_one(name, *each) for name, each in other_tools.NAMED.items()),
     Format("iperf3 JSON", _is_iperf3, json_output.tests_of_iperf3, json_output.of_iperf3),
     Format(
         "pScheduler JSON", _json_with('"throughput-bits"'), documents, other_tools.of_pscheduler
@@ -96,7 +98,6 @@ FORMATS = (
     _one("neper keys", other_tools.NEPER, other_tools.of_neper),
     _printed("ntttcp text", other_tools.NTTTCP, other_tools.NtttcpRun),
     _one("kperf text", other_tools.KPERF, other_tools.of_kperf),
-    *(_one(name, *each) for name, each in other_tools.NAMED.items()),
 )
 
 

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, count
@@ -62,6 +62,11 @@ class Facts:
     started_at: datetime | str | None = None
     measured_at: str | None = None
     link_Mbps: float | None = None
+
+    @property
+    def turned(self) -> Facts:
+        """Those of a run of the other way on the same path."""
+        return replace(self, path=self.path_name, sender=self.receiver, receiver=self.sender)
 
     @property
     def path_name(self) -> str:
@@ -408,12 +413,18 @@ def import_files(
         for source in sources:
             ids, errors = [], list(source.refused)
             old = keys.intersection(_key(source, record) for record in source.records)
+            known = (one.client_sends for one in source.records if one.client_sends is not None)
+            first_way = next(known, None)
             for record in source.records:
                 if _key(source, record) in old:
                     continue
                 try:
-                    _check_way(record, source, ways)
-                    rows.append(row_of(record, source, facts, round_of, groups))
+                    given = facts
+                    if record.client_sends in (None, first_way):
+                        _check_way(record, source, ways)
+                    else:  # such as the second run of iperf 2's -r
+                        given = facts.turned
+                    rows.append(row_of(record, source, given, round_of, groups))
                 except BadInput as error:
                     errors.append(error)
                     continue
@@ -435,7 +446,7 @@ def import_files(
 
 
 def _check_way(record: Record, source: ReadFile, ways: dict[bool, Path]) -> None:
-    """Check that a run has the sender of the runs before it: --sender applies to all."""
+    """Check that a file has the sender of those before it: --sender is that of its first run."""
     if record.client_sends is None:
         return
     if other := ways.get(not record.client_sends):

@@ -39,10 +39,12 @@ _RESULT = re.compile(
     rf"(?P<rate>{NUMBER}) (?P<rate_unit>[KMGT]?)(?P<what>bits|Bytes)/sec(?P<more> .*)?"
 )
 _CONNECTED = re.compile(
-    r"\[ *\*?(?P<id>\d{1,6})\] local \S+ port \d+ connected (?:with|to) \S+ port \d+(?P<more>.*)"
+    r"\[ *\*?(?P<id>\d{1,6})\] local \S+ port (?P<port>\d+) connected (?:with|to) \S+ port \d+"
+    r"(?P<more>.*)"
 )
 _HEADER = re.compile(
-    r"(?P<role>Client connecting to \S+,|Server listening on) (?P<protocol>TCP|UDP) port \d+.*"
+    r"(?P<role>Client connecting to \S+,|Server listening on) (?P<protocol>TCP|UDP) "
+    r"port (?P<port>\d+).*"
 )
 _WINDOW = re.compile(rf"TCP window size: +(?P<size>{NUMBER}) (?P<unit>[KMG]?)Byte(?P<more>.*)")
 _REQUESTED = re.compile(rf"requested +(?P<size>{NUMBER}) (?P<unit>[KMG]?)Byte")
@@ -124,15 +126,24 @@ def _size_B(match: re.Match) -> int:
 
 @dataclass
 class Iperf2Run(PrintedRun):
-    """``flows`` are the streams of a sum alone (``--sum-only``)."""
+    """``flows`` are the streams of a sum alone (``--sum-only``).
+
+    With ``-d`` and ``-r`` a client has a listener of its own, to which the server connects
+    (``dials``); a stream of the server to it has the star that other ways of both directions print.
+    """
 
     is_server: bool | None = None
     serves: bool = False
     udp: bool = False
+    listens_at: str = ""
+    dials: bool = False
+    served: bool = False
+    star_of: dict[str, str] = field(default_factory=dict)
     connected: dict[str, int] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     reversed_run: bool = False
     lines: dict[tuple[str, str], list[Line]] = field(default_factory=dict)
+    headed: bool = False
     flows: int = 0
     effective_B: int | None = None
     connect_rtt_us: list[int] = field(default_factory=list)
@@ -142,7 +153,16 @@ class Iperf2Run(PrintedRun):
 
     def next(self, number: int) -> Iperf2Run:
         # a server says once that it is one
-        return Iperf2Run(number, serves=self.serves, udp=self.udp and self.serves)
+        waits = self.serves or bool(self.dials and self.listens_at)
+        return Iperf2Run(
+            number,
+            is_server=False if self.dials and self.listens_at else None,
+            serves=self.serves,
+            udp=self.udp and waits,
+            listens_at=self.listens_at,
+            dials=self.dials and waits,
+            served=self.served,
+        )
 
     def is_over_at(self, line: str) -> bool:
         """True if a line is the first of another run.
@@ -164,7 +184,8 @@ class Iperf2Run(PrintedRun):
         if match := _RESULT.fullmatch(line):
             lines = self.reports.get(match["id"])
             if lines is None:
-                lines = self.lines.setdefault((match["star"], match["id"]), [])
+                star = self.star_of.get(match["id"], match["star"])
+                lines = self.lines.setdefault((star, match["id"]), [])
             again = _RETRANSMITTED.fullmatch(match["more"] or "")
             lines.append(line_of(number, match, again["segments"] if again else None))
             self.silent.discard(match["id"])
@@ -172,11 +193,7 @@ class Iperf2Run(PrintedRun):
         elif match := _CONNECTED.fullmatch(line):
             self._connected(number, match)
         elif match := _HEADER.fullmatch(line):
-            role = match["role"].startswith("Server")
-            reason = "output of both a client and a server in one run"
-            expect(self.is_server in (None, role), number, reason, "E-IMPORT-029")
-            self.is_server = self.serves = role
-            self.udp = match["protocol"] == "UDP"
+            self._header(match)
         elif match := _WINDOW.fullmatch(line):
             if asked := _REQUESTED.search(match["more"]):
                 self.facts["buffer_B"], self.effective_B = _size_B(asked), _size_B(match)
@@ -203,11 +220,41 @@ class Iperf2Run(PrintedRun):
         elif line.startswith("[") and not _BRACKETS.fullmatch(line):
             raise damaged(number, f"not a line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
 
+    def _header(self, match: re.Match) -> None:
+        self.udp = match["protocol"] == "UDP"
+        if match["role"].startswith("Server"):
+            self.listens_at = match["port"]
+            if not (self.dials and self.headed):  # else a client that is connected back to
+                self.is_server = self.serves = True
+                self.dials = self.served = False
+        elif not (self.serves and self.served):  # else a server may connect back
+            self._is_client()
+        self.headed = True
+
+    def _is_client(self) -> None:
+        self.is_server = self.serves = False
+        self.dials = True
+
+    def _ways(self, match: re.Match) -> None:
+        """The star of a stream between a host and one that connects back to it."""
+        incoming = match["port"] == self.listens_at
+        if self.serves and not incoming and self.served:
+            beside = len(self.connected) > 1  # an iperf before 2.1 marks no stream
+            if beside or "*" in match[0] or "(reverse)" in match["more"]:
+                self.star_of[match["id"]] = "*"
+            else:
+                self._is_client()
+        elif self.serves:
+            self.served |= incoming
+        elif self.dials and self.listens_at:
+            self.star_of[match["id"]] = "*" if incoming else ""
+
     def _connected(self, number: int, match: re.Match) -> None:
         twice = f"stream {match['id']} is connected twice"
         expect(match["id"] not in self.connected, number, twice, "E-IMPORT-032")
         self.connected[match["id"]] = number
         self.silent.add(match["id"])
+        self._ways(match)
         self.reversed_run |= "(reverse)" in match["more"]
         if mss := _MSS_CONNECTED.search(match["more"]):
             self.facts["mss_B"] = int(mss["mss"])
@@ -227,8 +274,10 @@ class Iperf2Run(PrintedRun):
         expect(flows, self.first, "the run has totals but no streams", "E-IMPORT-035")
         reason = "the two directions have different streams"
         expect(flows[0].streams == flows[-1].streams, self.first, reason, "E-IMPORT-036")
-        local_sends = self.reversed_run
-        if not self.is_server:
+        local_sends = self.reversed_run or (stars == {"*"} and bool(self.star_of))
+        if both and self.star_of:
+            local_sends = not self.is_server
+        elif not self.is_server:
             local_sends = both or not (self.reversed_run or "*" in stars)
         for index, flow in enumerate(flows):
             if local_sends == (index == 0):
@@ -275,11 +324,14 @@ class Iperf2Run(PrintedRun):
 
     def _flow(self, star: str, both: bool) -> Flow:
         names = sorted((n for s, n in self.lines if s == star and n != "SUM"), key=int)
-        if missing := self.connected.keys() - set(names):
+        connected = set(self.connected)
+        if self.star_of:
+            connected = {name for name in connected if self.star_of.get(name, "") == star}
+        if missing := connected - set(names):
             name = min(missing, key=int)
             reason = f"stream {name} has no result line"
             raise damaged(self.connected[name], reason, code="E-IMPORT-037")
-        if self.connected and (strange := set(names) - self.connected.keys()):
+        if self.connected and (strange := set(names) - connected):
             name = min(strange, key=int)
             number = self.lines[star, name][0].number
             raise damaged(number, f"stream {name} was never connected", code="E-IMPORT-038")

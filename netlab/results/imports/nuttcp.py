@@ -32,6 +32,7 @@ _MB, _KB, _MBIT = 2**20, 2**10, 1e6 / 8
 _BRIEF = re.compile(
     rf"(?P<amount>{NUMBER}) MB / +(?P<time>{NUMBER}) sec = +(?P<rate>{NUMBER}) Mbps"
     rf"(?P<total> \d+ %TX \d+ %RX)?(?: +(?P<retrans>\d{{1,12}}) retrans)?"
+    r"(?: +\d{1,12} KB-cwnd)?"
     rf"(?: +(?P<lost>\d{{1,12}}) / +(?P<sent>\d{{1,12}}) ~?drop/pkt +{NUMBER} ~?%loss)?"
     rf"(?: (?P<rtt>{NUMBER}) msRTT)?"
     rf"(?: Tot: +(?P<so_far>{NUMBER}) MB / +(?P<so_far_s>{NUMBER}) sec = +{NUMBER} Mbps.*)?"

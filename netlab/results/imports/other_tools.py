@@ -378,6 +378,26 @@ NAMED = {
         re.compile(r"^sockperf(?:\[\w+\])?: ", re.MULTILINE),
         partial(_refuse, "sockperf measures latency and messages; it has no goodput of a stream"),
     ),
+    "qperf text": (
+        re.compile(r"^(?:tcp|udp|sctp|sdp|rds|rc|uc|ud|xrc)_\w+:$", re.MULTILINE),
+        partial(_refuse, "qperf prints a rate without the bytes or the time of its run"),
+    ),
+    "ethr text": (
+        re.compile(
+            r"^\s*\[ *(?:ID|\d+|SUM)\] +(?:Protocol +Interval|(?:TCP|UDP|HTTPS?) +\d)", re.M
+        ),
+        partial(
+            _refuse, "ethr prints a rate without the bytes of its run, rounded to three digits"
+        ),
+    ),
+    "pScheduler text": (
+        re.compile(r"^(?:Submitting task\.\.\.|Running with tool '|\* Stream ID \d)", re.MULTILINE),
+        partial(
+            _refuse,
+            "pscheduler prints rates for people; `pscheduler task --format json throughput ...`, "
+            "or `pscheduler result --format json URL`, prints the same run with its bytes",
+        ),
+    ),
     "crusader text": (
         re.compile(r"\bClient version \S+ running\b"),
         partial(

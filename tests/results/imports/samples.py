@@ -10,8 +10,13 @@ REFUSED = {
     *("iperf2-udp.txt", "iperf2-refused.txt", "nuttcp-refused.txt", "flent-no-data.flent.gz"),
 }
 
+SEVERAL = {"iperf2-dual-server.txt", "iperf2-tradeoff.txt"}
+"""Files of several runs."""
+
 ACCEPTED = sorted(
-    path.name for path in RECORDED.iterdir() if path.suffix != ".md" and path.name not in REFUSED
+    path.name
+    for path in RECORDED.iterdir()
+    if path.suffix != ".md" and path.name not in REFUSED | SEVERAL
 )
 
 RAPID = """\

@@ -46,6 +46,13 @@ def one(text: str) -> Record:
     return record
 
 
+ETHR = """\
+[ ID]   Protocol    Interval      Bits/s
+[  5]     TCP      000-001 sec    9.41G
+[  5]     TCP      001-002 sec    9.39G
+"""
+
+
 def refused_for(text: str, words: str) -> None:
     with pytest.raises(BadInput, match=rf"line \d+: .*{words}"):
         parse(text)
@@ -371,6 +378,15 @@ def test_runs_of_one_file_are_told_apart():
         ),
         ("sockperf: == version #3.10 ==\nsockperf: Summary: Latency is 20 usec\n", "sockperf"),
         ("10:00:00 | Client version 0.3.2 running\n", "crusader"),
+        ("tcp_bw:\n    bw  =  1.15 GB/sec\n", "qperf prints a rate"),
+        (ETHR, "ethr prints a rate without the bytes"),
+        (
+            "Submitting task...\nTask URL:\nhttps://a/pscheduler/tasks/1\n"
+            "Running with tool 'iperf3'\n* Stream ID 5\n"
+            "Interval       Throughput     Retransmits    Current Window\n"
+            "0.0 - 1.0      9.39 Gbps      0              1.46 MBytes\n",
+            "--format json",
+        ),
         (text_of(NEPER.encode()).replace("num_flows=4", "num_flows=x"), "missing"),
     ],
 )
@@ -423,6 +439,48 @@ def test_a_run_that_cannot_be_read_costs_only_itself(name):
     assert [isinstance(run, Record) for run in runs] == [True, False, True]
     assert re.search(words, str(runs[1]))
     assert runs[0].forward == runs[2].forward and runs[2].line > text.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("dual", [(True, [("sender", 43620762), ("receiver", 42047898)])]),
+        ("tradeoff", [(True, [("sender", 48549069)]), (False, [("receiver", 50121933)])]),
+        ("dual-parallel", [(True, [("sender", 51694797), ("receiver", 50541363)])]),
+        (
+            "dual-server",  # of the three above
+            [
+                (True, [("receiver", 43620762), ("sender", 42047898)]),
+                (True, [("receiver", 48549069)]),
+                (False, [("sender", 50121933)]),
+                (True, [("receiver", 51694797), ("sender", 50541363)]),
+            ],
+        ),
+    ],
+)
+def test_iperf2_both_ways_by_a_connection_back_has_each_with_its_end(name, runs):
+    records = parse(recorded(f"iperf2-{name}.txt"))
+    assert runs == [
+        (record.client_sends, [(flow.measured_at, flow.window_B) for flow in record.flows])
+        for record in records
+    ]
+
+
+def test_a_client_after_a_servers_log_is_a_run_of_its_own():
+    server, client = recorded("iperf2-server.txt"), recorded("iperf2-tcp.txt")
+    runs = [*parse(server), *parse(client)]
+    assert [run.client_sends for run in runs] == [
+        run.client_sends for run in parse(server + client)
+    ]
+    assert len(parse(client + server)) == len(runs)
+
+
+def test_nuttcp_8_prints_a_window_behind_the_retransmissions():
+    text = recorded("nuttcp-intervals.txt")
+    later = re.sub(r"(?m)(Mbps +0 retrans)$", r"\1    206 KB-cwnd", text)
+    assert later.count("KB-cwnd") == 4
+    (run,), (plain,) = parse(later), parse(text)
+    assert run.flows == plain.flows
 
 
 def test_raw_data_of_crusader_are_named():
