@@ -12,7 +12,7 @@ from netlab import core
 from netlab.errors import BadInput, HostError, TuningError
 from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
 from netlab.generators import versions
-from netlab.hosts.agent import HostLease, agent_of, push_agent
+from netlab.hosts.agent import HostLease, push_agent
 from netlab.hosts.host import (
     ONE_HOST,
     SILENCE_S,
@@ -30,7 +30,7 @@ from netlab.hosts.path import (
     wait_for_carrier,
 )
 from netlab.hosts.ssh import SshHost
-from netlab.hosts.stack import Stack
+from netlab.hosts.stack import InterfaceStack
 from netlab.lab import lab as labs
 from netlab.lab.lab import Lab, lab_limits
 from netlab.lab.reaper import base as lab_base
@@ -162,13 +162,13 @@ class Endpoint:
         self.own_address, self.ports = end.bind_address or self.address, end.ports
         self.facts, self.binary = facts, binary
         self.interface = str(self.facts["interface"])  # the study may use another name of it
-        self.stack = Stack.of(self.facts.get("layers"))
+        self.stack = InterfaceStack.of(self.facts.get("layers"))
         self.link: dict = {}
         self.may_force = self.is_privileged = True
         groups = study.run_groups(study.groups) if study.force_buffer else ()
         self._forced_B = max((max(g.buffer_B, g.receive_buffer_B or 0) for g in groups), default=0)
         silence = ("--silence-s", str(SILENCE_S))
-        self.agent = agent_of(self.host, self.stack, (self.binary, "agent", *silence))
+        self.agent = self.host.start((self.binary, "agent", *silence)).keep_alive()
         try:
             self._greeted(self.agent.receive(READY_S))
             if lease is not None:
@@ -395,7 +395,7 @@ class Endpoint:
         return mtu_B
 
 
-OF_CARDS = ("ring", "channels", "coalesce", "irq", "pause", "feature", "rps", "xps")
+OF_CARDS = ("ring", "channels", "coalesce", "adaptive", "irq", "pause", "feature")
 
 
 def _label(entry: dict) -> str:

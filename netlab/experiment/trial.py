@@ -18,7 +18,7 @@ from netlab.experiment.path import Copies, path_bus
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.host import whole_number
 from netlab.hosts.path import PathCheck, probe_path
-from netlab.hosts.stack import Stack
+from netlab.hosts.stack import InterfaceStack
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
 from netlab.measure.bottleneck import ONE_SLAVE, bottleneck
@@ -244,7 +244,7 @@ def _slave(facts: Mapping[str, Mapping], streams: int) -> tuple[float | None, st
     """Rate of the one slave of a bond that all streams of a run take, MB/s, and in words."""
     slowest = []
     for host, of in facts.items():
-        stack = Stack.of(of.get("layers"))
+        stack = InterfaceStack.of(of.get("layers"))
         if streams and stack.takes_one_slave(streams) and stack.group and stack.speed_Mbps:
             slowest.append((stack.speed_Mbps / 8, f"{ONE_SLAVE} {stack.group.name} on {host}"))
     return min(slowest, default=(None, ""))

@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 
 from netlab.errors import HostError
 from netlab.hosts.host import Host, LineProcess, whole_number
-from netlab.hosts.stack import Stack
 
 # Deploy the agent to a host: once, with its digest checked, into a cache of the user there.
 
@@ -358,13 +357,3 @@ class HostLease:
         if answer.get("event") != "lease":
             message = f"{answer.get('message')} ({answer.get('code')})"
             raise LeaseRefused(agent.host, message, code="E-HOST-042")
-
-
-def agent_of(host: Host, stack: Stack, argv: tuple[str, ...]) -> LineProcess:
-    """Start an agent, in the VRF of its interface if that has one.
-
-    Its sockets could not have an address of the VRF otherwise.
-    """
-    if not stack.vrf:
-        return host.start(argv).keep_alive()
-    return host.start(("ip", "vrf", "exec", stack.vrf, *argv), sudo=True).keep_alive()

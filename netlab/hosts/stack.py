@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 # A function of the shell: `layers DIRECTORY INTERFACE` prints `layer NAME KEY VALUE` for the
-# interface and all that lies below it. Needs the functions `say` and `first`.
+# interface and all that lies below it. Needs the function `say`. Reads files by itself: a process
+# for each takes long on a slow host.
 SCRIPT = r"""
 layers() {
   n=$1 todo=$2 seen=' ' count=0
@@ -24,16 +25,27 @@ layers() {
     case $seen in *" $l "*) continue ;; esac
     if [ ! -e "$n/$l" ]; then continue; fi
     seen="$seen$l " count=$((count + 1))
-    say "layer $l mtu_B" "$(first "$n/$l/mtu")"
-    for f in speed operstate bonding/mode bonding/xmit_hash_policy bonding/active_slave; do
-      say "layer $l ${f##*/}" "$(first "$n/$l/$f")"
+    for f in mtu speed operstate bonding/mode bonding/xmit_hash_policy bonding/active_slave; do
+      v=
+      if [ -r "$n/$l/$f" ]; then { read -r v <"$n/$l/$f"; } 2>/dev/null; fi
+      say "layer $l ${f##*/}" "$v"
     done
-    say "layer $l devtype" "$(sed -n 's/^DEVTYPE=//p' "$n/$l/uevent" 2>/dev/null)"
-    say "layer $l driver" "$(basename "$(readlink "$n/$l/device/driver")" 2>/dev/null)"
-    m=$(basename "$(readlink "$n/$l/master")" 2>/dev/null)
-    say "layer $l master" "$m"
-    say "layer $l link" "$(PATH=$PATH:/usr/sbin:/sbin ip -d -j link show dev "$l" 2>/dev/null |
-      tr -d '\n')"
+    devtype "$n/$l"
+    say "layer $l devtype" "$t"
+    if [ -e "$n/$l/device/driver" ]; then
+      v=$(readlink "$n/$l/device/driver")
+      say "layer $l driver" "${v##*/}"
+    fi
+    if [ -e "$n/$l/master" ]; then
+      m=$(readlink "$n/$l/master")
+      devtype "$n/$l/master"
+      if [ -e "$n/$l/brport" ]; then t=bridge; fi
+      if [ -e "$n/$l/bonding_slave" ]; then t=bond; fi
+      case ${m##*/} in ovs-system) t=openvswitch ;; esac
+      say "layer $l master" "${m##*/}"
+      say "layer $l master_kind" "${t:-vrf}"
+    fi
+    say "layer $l link" "$(PATH=$PATH:/usr/sbin:/sbin ip -d -j link show dev "$l" 2>/dev/null)"
     for w in "$n/$l"/lower_*; do
       if [ -e "$w" ]; then
         say "layer $l lower" "${w##*/lower_}"
@@ -41,6 +53,13 @@ layers() {
       fi
     done
   done
+}
+devtype() {
+  t=
+  if [ ! -r "$1/uevent" ]; then return; fi
+  while read -r v; do
+    case $v in DEVTYPE=*) t=${v#DEVTYPE=} ;; esac
+  done <"$1/uevent"
 }
 """
 
@@ -85,13 +104,13 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Stack:
+class InterfaceStack:
     """An interface, the first layer, and all that lies below it."""
 
     layers: tuple[Layer, ...]
 
     @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Any]] | None) -> Stack:
+    def of(cls, rows: Iterable[Mapping[str, Any]] | None) -> InterfaceStack:
         """From the `layers` of a host's facts."""
         layers = ({**row, "lower": tuple(row.get("lower") or ())} for row in rows or ())
         return cls(tuple(Layer(**layer) for layer in layers))
@@ -250,7 +269,7 @@ def _described(layer: Layer) -> str:
     return f"{layer.kind} interface{on}" if layer.kind and layer.kind not in ("veth", "tun") else ""
 
 
-def parsed_layers(lines: Iterable[str]) -> Stack:
+def parsed_layers(lines: Iterable[str]) -> InterfaceStack:
     """From what :data:`SCRIPT` prints, without the word ``layer``."""
     facts: dict[str, dict[str, list[str]]] = {}
     for line in lines:
@@ -258,7 +277,7 @@ def parsed_layers(lines: Iterable[str]) -> Stack:
         key, _, value = rest.partition(" ")
         if name and value.strip():
             facts.setdefault(name, {}).setdefault(key, []).append(value.strip())
-    return Stack(tuple(_layer(name, of) for name, of in facts.items()))
+    return InterfaceStack(tuple(_layer(name, of) for name, of in facts.items()))
 
 
 def _layer(name: str, of: Mapping[str, list[str]]) -> Layer:
@@ -273,13 +292,13 @@ def _layer(name: str, of: Mapping[str, list[str]]) -> Layer:
         name=name,
         kind=kind if kind not in ("wlan", "wwan") else "",
         lower=tuple(dict.fromkeys(of.get("lower", ()))),
-        mtu_B=_count(text("mtu_B")),
+        mtu_B=_count(text("mtu")),
         mtu_max_B=_count(str(link.get("max_mtu", ""))) or None,
         speed_Mbps=_count(text("speed")),
         up=text("operstate") in ("up", "unknown", ""),
         driver=text("driver"),
         master=text("master"),
-        master_kind=_word(info.get("info_slave_kind")),
+        master_kind=_word(info.get("info_slave_kind")) or text("master_kind"),
         mode=text("mode").partition(" ")[0] or _word(data.get("mode") or data.get("runner")),
         hash_policy=text("xmit_hash_policy").partition(" ")[0]
         or _word(data.get("xmit_hash_policy")),

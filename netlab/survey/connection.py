@@ -5,14 +5,14 @@ Pings may be filtered, or not permitted to a user.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Self
 
 from netlab import core
 from netlab.errors import HostError, RunError
-from netlab.hosts.agent import agent_of, push_agent
+from netlab.hosts.agent import push_agent
 from netlab.hosts.host import SILENCE_S, Host, LineProcess
-from netlab.hosts.stack import Stack
 from netlab.measure.exchange import Request, RunEnd
 from netlab.measure.segment import tcp_rtt_s
 from netlab.survey.probe import FoundEnd
@@ -36,8 +36,7 @@ class Connector:
 
     def __init__(self, *hosts: Host):
         self._hosts = {host.name: host for host in hosts}
-        self._agents: dict[str, LineProcess] = {}
-        self._vrfs: dict[str, str] = {}
+        self._agents: Mapping[str, LineProcess] = {}
 
     def __enter__(self) -> Self:
         self._open = ExitStack()
@@ -48,8 +47,7 @@ class Connector:
 
     def rtt_ms(self, ends: tuple[FoundEnd, FoundEnd]) -> float:
         """Round trip of a connection that carries a byte; RunError with the reason of each way."""
-        for end in ends:
-            self._start(end.host.name, end.interface.stack)
+        self._agents = self._agents or {n: self._started(host) for n, host in self._hosts.items()}
         one, other = map(self._end, ends)
         reasons = []
         for sender, receiver in ((one, other), (other, one)):
@@ -65,19 +63,10 @@ class Connector:
         name, card = end.host.name, end.interface.name
         return RunEnd(name, self._agents[name], end.address, card, sndbuf_B=0, rcvbuf_B=0)
 
-    def _start(self, name: str, stack: Stack) -> None:
-        """Start the agent of a host, in place of one in another VRF."""
-        if name in self._agents:
-            if self._vrfs[name] == stack.vrf:
-                return
-            self._agents.pop(name).close()
-        self._agents[name] = self._started(self._hosts[name], stack)
-        self._vrfs[name] = stack.vrf
-
-    def _started(self, host: Host, stack: Stack) -> LineProcess:
+    def _started(self, host: Host) -> LineProcess:
         binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
         argv = (binary, "agent", "--silence-s", str(SILENCE_S))
-        agent = self._open.enter_context(agent_of(host, stack, argv))
+        agent = self._open.enter_context(host.start(argv).keep_alive())
         ready = agent.receive(READY_S)
         if ready.get("event") != "ready":
             message = f"{ready.get('message')} ({ready.get('code')})"

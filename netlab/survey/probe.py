@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from netlab.bus import SerialBus, link_of
 from netlab.hosts.host import Host, whole_number
 from netlab.hosts.stack import SCRIPT as LAYERS
-from netlab.hosts.stack import Stack, parsed_layers
+from netlab.hosts.stack import InterfaceStack, parsed_layers
 from netlab.measure.ledger import losses
 
 # Findings of a survey on a host, and the path that joins two hosts.
@@ -86,7 +86,7 @@ class Interface:
     drops: Mapping[str, int] = field(default_factory=dict)
     qdiscs: tuple[str, ...] = ()
     interrupts: tuple[Interrupt, ...] = ()
-    stack: Stack = field(default_factory=lambda: Stack(()))
+    stack: InterfaceStack = field(default_factory=lambda: InterfaceStack(()))
 
     @property
     def bus(self) -> SerialBus | None:

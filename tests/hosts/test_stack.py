@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from netlab.hosts.host import SCRIPT as FACTS
 from netlab.hosts.host import parsed_facts
-from netlab.hosts.stack import SCRIPT, Stack, parsed_layers
+from netlab.hosts.stack import SCRIPT, InterfaceStack, parsed_layers
 from netlab.survey.probe import SCRIPT as SURVEY
 
 HELPERS = """
@@ -64,7 +64,7 @@ class Tree:
         self.links[name] = {"ifname": name, "mtu": mtu, "max_mtu": max_mtu}
         self.links[name] |= {"linkinfo": info} if info else {}
 
-    def read(self, name: str, *, json_of_ip: bool = True) -> Stack:
+    def read(self, name: str, *, json_of_ip: bool = True) -> InterfaceStack:
         ip = self.place.parent / "bin" / "ip"
         ip.parent.mkdir(exist_ok=True)
         cases = "".join(
@@ -173,13 +173,14 @@ def test_a_team_is_a_bond_too(tree):
     assert stack.text() == "team0 is a team of eth0 and eth1"
 
 
-def test_a_vrf_is_above_the_interface(tree):
+@pytest.mark.parametrize("json_of_ip", [True, False])
+def test_a_vrf_is_above_the_interface(tree, json_of_ip):
     tree.add("red", kind="vrf", data={"table": 10})
     tree.add("eth0", speed=10_000, master="red", slave_kind="vrf")
-    stack = tree.read("eth0")
+    stack = tree.read("eth0", json_of_ip=json_of_ip)
     assert (stack.vrf, stack.text()) == ("red", "eth0 is in the VRF red")
     assert stack.speed_Mbps == 10_000 and stack.settings_text() == ""
-    assert Stack.of(stack.rows()) == stack
+    assert InterfaceStack.of(stack.rows()) == stack
 
 
 @pytest.mark.parametrize(
@@ -236,7 +237,7 @@ def test_a_circle_of_links_ends(tree):
 @given(st.lists(st.text(max_size=60), max_size=20))
 def test_no_line_stops_it(lines):
     stack = parsed_layers(lines)
-    assert Stack.of(stack.rows()) == (stack if stack.rows() else Stack(()))
+    assert InterfaceStack.of(stack.rows()) == (stack if stack.rows() else InterfaceStack(()))
     assert isinstance(stack.text() + stack.settings_text() + stack.slave_text(), str)
     assert isinstance(parsed_facts("\n".join(f"layer {line}" for line in lines)), dict)
 

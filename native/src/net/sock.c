@@ -67,6 +67,22 @@ int nl_address_same_host(const struct sockaddr_storage *a, const struct sockaddr
 		      &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
 }
 
+/* Bind to an address. One of a VRF is none of the host's for a socket outside: try once more as one
+ * of the interface that the run meters, by which the kernel chooses the VRF. */
+static int bind_to(int fd, const struct nl_run_opts *opts, const struct sockaddr *to, socklen_t len)
+{
+	if (bind(fd, to, len) == 0)
+		return 0;
+	if (errno != EADDRNOTAVAIL || opts->interface[0] == '\0')
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, opts->interface, (socklen_t)strlen(opts->interface)) ||
+	    bind(fd, to, len)) {
+		errno = EADDRNOTAVAIL; /* the reason of the first attempt */
+		return -1;
+	}
+	return 0;
+}
+
 static int bind_from(int fd, const struct nl_run_opts *opts, struct nl_err *err)
 {
 	struct nl_address address;
@@ -75,7 +91,7 @@ static int bind_from(int fd, const struct nl_run_opts *opts, struct nl_err *err)
 		return nl_fail_key(err, "from", "%s is not a numeric address", opts->from);
 	/* Choose the port at connect, so that streams to several sinks may share one. */
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){1}, sizeof(int));
-	if (bind(fd, (struct sockaddr *)&address.storage, address.len))
+	if (bind_to(fd, opts, (struct sockaddr *)&address.storage, address.len))
 		return nl_fail_errno(err, errno, "bind %s", opts->from);
 	return NL_OK;
 }
@@ -121,7 +137,7 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
 	if (code)
 		; /* err is filled */
-	else if (bind(*fd, (struct sockaddr *)&address.storage, address.len))
+	else if (bind_to(*fd, opts, (struct sockaddr *)&address.storage, address.len))
 		code = nl_fail_errno(err, errno, "bind %s port %" PRIu64, opts->address, opts->port);
 	else if (listen(*fd, backlog))
 		code = nl_fail_errno(err, errno, "listen on %s port %" PRIu64, opts->address, opts->port);
@@ -181,7 +197,7 @@ static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_ad
 	}
 	if (address->storage.ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
-	return bind(fd, to, address->len)
+	return bind_to(fd, opts, to, address->len)
 		       ? nl_fail_option(err, opts->udp ? "udp" : "latency_interval_ms", errno, "bind %s UDP port",
 					opts->address)
 		       : NL_OK;
@@ -227,7 +243,7 @@ int nl_sock_datagrams(const struct nl_run_opts *opts, int tcp, uint16_t *port, i
 	if (new_socket(family, SOCK_DGRAM, fd, err) || nl_sockopts_datagrams(*fd, opts, family, err))
 		return err->code;
 	*port_of(gen ? &own : &peer) = gen ? 0 : htons(*port);
-	if (bind(*fd, (const struct sockaddr *)&own.storage, own.len))
+	if (bind_to(*fd, opts, (const struct sockaddr *)&own.storage, own.len))
 		return nl_fail_option(err, "udp", errno, "bind UDP port %d", ntohs(*port_of(&own)));
 	if (connect(*fd, (const struct sockaddr *)&peer.storage, peer.len) ||
 	    getsockname(*fd, (struct sockaddr *)&own.storage, &own.len))
