@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.cells import LEVELS, Interval, nominal_level, usable, valid
+from netlab.analysis.cells import CELL_KEYS, LEVELS, Interval, nominal_level, usable, valid
 from netlab.analysis.compare import FIGURES, VERDICTS, bonferroni, compare_pairs
 from netlab.analysis.effects import (
     CANNOT_TELL,
@@ -31,6 +31,7 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.measure.bottleneck import ASKED
+from netlab.measure.steadiness import rate_text
 from netlab.units import arrows, listed
 
 # The result of a study in five sentences, computed from its records.
@@ -40,8 +41,8 @@ DIRECTIONS = {"->": "in one direction", "<->": "both directions together"}
 
 @computed_once
 def headline(m: Measured) -> tuple[str, ...]:
-    """Sentences: measurement, machines, best results, limits, a trade-off, findings of 2003."""
-    sentences = [_design(m), _machines(m), best(m), _limits(m), *trade_offs(m)[:1]]
+    """Sentences: measurement, machines, best results, bursts, limits, a trade-off, findings."""
+    sentences = [_design(m), _machines(m), best(m), *bursts(m), _limits(m), *trade_offs(m)[:1]]
     if len(comparable(m)):
         sentences.append(_findings(m))
     return tuple(sentences)
@@ -111,6 +112,34 @@ def best(m: Measured) -> str:
             asked = f"; {ASKED}" if cell.bottleneck == ASKED else ""
             parts.append(f"{words} {_goodput(m, cell)} ({_where(m, cell)}{asked})")
     return f"Highest goodput: {'; '.join(parts)}."
+
+
+MOST_BURSTS = 3
+"""Cells that the headline names; a path with a credit shows it in nearly all."""
+
+
+def bursts(m: Measured) -> tuple[str, ...]:
+    """A sentence on unsteady runs, by cell: what the path sustains after a burst."""
+    keys = list(CELL_KEYS)
+    unsteady = m.runs[m.runs["sustained_MBps"].notna()]
+    if unsteady.empty:
+        return ()
+    columns = ["burst_MBps", "burst_s", "sustained_MBps"]
+    of_cells = unsteady.groupby(keys)[columns].median()
+    of_cells["count"] = unsteady.groupby(keys).size()
+    cells = m.cells.join(of_cells, on=keys, how="inner")
+    named = [
+        f"{_where(m, cell)}: a burst, then {rate_text(cell.sustained_MBps)} MB/s "
+        f"({rate_text(cell.burst_MBps)} until {cell.burst_s:.2g} s, "
+        f"{cell['count']} of {counted(cell.n_valid + cell.n_flagged, 'run')})"
+        for _, cell in cells.head(MOST_BURSTS).iterrows()
+    ]
+    if len(cells) > MOST_BURSTS:
+        named.append(f"and {counted(len(cells) - MOST_BURSTS, 'more cell')}")
+    return (
+        f"Unsteady: {'; '.join(named)}. These runs are left out; a warm-up longer than the burst "
+        "measures what the path sustains.",
+    )
 
 
 def _where(m: Measured, cell: pd.Series) -> str:

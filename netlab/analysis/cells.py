@@ -198,7 +198,9 @@ def ended(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rates(runs: pd.DataFrame) -> pd.Series:
-    return runs["goodput_MBps"].astype(float).fillna(runs["sent_MBps"].astype(float))
+    """Rates of flagged runs too: of an unsteady one what it sustained, without its burst."""
+    rates = runs["goodput_MBps"].astype(float).fillna(runs["sent_MBps"].astype(float))
+    return runs["sustained_MBps"].astype(float).fillna(rates)
 
 
 def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
@@ -399,7 +401,8 @@ _FLOATS = (
 
 def _by_cell(runs: pd.DataFrame) -> dict[tuple, pd.DataFrame]:
     """The runs of each cell; with all columns it takes four times as long."""
-    needed = [*CELL_KEYS, "run_id", "flags", "goodput_MBps", "sent_MBps", "bus_MBps", "packet_B"]
+    needed = [*CELL_KEYS, "run_id", "flags", "bus_MBps", "packet_B"]
+    needed += ["goodput_MBps", "sent_MBps", "sustained_MBps"]
     of_cells = runs[needed].groupby(list(CELL_KEYS), sort=False)
     return dict(list(of_cells))
 

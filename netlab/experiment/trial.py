@@ -35,6 +35,7 @@ from netlab.measure.record import (
     with_upper_bound,
 )
 from netlab.measure.segment import packet_size, tcp_rtt_s
+from netlab.measure.steadiness import unsteady
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
 from netlab.study.groups import FILL_PACKET, WARMUP_RTTS, sends_datagrams
@@ -287,6 +288,9 @@ def measured(
         audit_path(ledger, outcome, emulated)
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
+    forced = group.force_loss_at_s is not None  # its step is the study's
+    losses = row.get("retransmits") != 0
+    step = None if forced else unsteady(intervals, losses=losses)
     foreign = foreign_load(outcome, emulated)
     largest = foreign.largest if foreign else ""
     flags = flags_of(
@@ -300,7 +304,10 @@ def measured(
         noise,
         largest,
         ledger.surplus,
+        step,
     )
+    if step and "unsteady" in flags:
+        row |= step.columns
     notes = filter(None, [*flags.values(), result.columns.get("message")])
     row |= {"flags": ",".join(flags), "message": "; ".join(notes)}
     return Measurement(outcome, row, intervals, emulated)

@@ -32,7 +32,7 @@ STORE_KEYS = ("study", "source", "sender", "receiver")
 
 KEYS = (*STORE_KEYS, *CELL_KEYS)
 READ = {*KEYS, *CELL_COLUMNS, *FURTHER_COLUMNS} - {"source"}
-READ |= {"path", "direction", "campaign", "round", "sent_MBps"}
+READ |= {"path", "direction", "campaign", "round", "sent_MBps", "sustained_MBps"}
 """Columns of runs that are read."""
 
 QUANTILES = {"p01_MBps": 0.01, "p25_MBps": 0.25, "median_MBps": 0.5, "p75_MBps": 0.75}

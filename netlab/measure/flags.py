@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from netlab.errors import printable
 from netlab.measure.exchange import Emulated, RunOutcome, meter_of
-from netlab.measure.fairness import STALL_S, loaded_rtt_s, starved
+from netlab.measure.fairness import STALL_S, TIMEOUTS, loaded_rtt_s, starved
 from netlab.measure.ledger import controller_processes
+from netlab.measure.steadiness import Unsteady, in_window
 from netlab.study import Noise, Timing
 from netlab.units import ETHERNET_HEADER_B
 
@@ -261,6 +260,7 @@ def flags_of(
     noise: Noise = LIMITS,
     largest: str = "",
     surplus: Sequence[str] = (),
+    step: Unsteady | None = None,
 ) -> dict[str, str]:
     """Flags of a run, each with its reason in one sentence; empty when the run is valid."""
     flags: dict[str, str] = {}
@@ -293,6 +293,8 @@ def flags_of(
     disturbed = [interference(row, noise, largest), *surplus]
     if any(disturbed):
         flags["interference"] = ", ".join(filter(None, disturbed))
+    elif step:  # a load on a host explains a step, and the run is measured again
+        flags["unsteady"] = f"{step.direction}: {step.step.text()}"
     if drift:
         flags["tuning_drift"] = "; ".join(drift)
     meters = [
@@ -371,17 +373,29 @@ def _late_watch(outcome: RunOutcome) -> str:
     return ", ".join(f"the {name}'s {LATE_WATCH} {late_s[name]:.2f} s" for name in late)
 
 
+TIMEOUT_SHARE = 0.6
+"""Share of a stall's limit that a timeout seems to last: the intervals at its ends have bytes."""
+
+PACED_BY_TIMEOUTS = 4
+"""Fewest silences of a window that timeouts pace."""
+
+
 def _stall(intervals: Sequence[Mapping], limit_s: float) -> str | None:
-    """Describe the longest silence within the window; None if it is below the limit."""
+    """Describe the longest silence within the window; None if it is below the limit.
+
+    A path that drops whole bursts, as a policer does, makes TCP wait for its timeout again and
+    again: silences of its pace are no stall, as long as a lost retransmission explains them.
+    """
     for part in intervals:
-        inside = part["in_window"]
-        _, first, at = np.unique(part["t_s"][inside], return_index=True, return_inverse=True)
-        moved = np.bincount(at, part["bytes"][inside])
-        silent_s = longest_s = 0.0
-        for moved_B, length_s in zip(moved, part["interval_s"][inside][first], strict=True):
-            silent_s = 0.0 if moved_B else silent_s + length_s
-            longest_s = max(longest_s, silent_s)
-        if longest_s >= limit_s:
+        silences_s = [0.0]
+        for moved_B, length_s in zip(*in_window(part), strict=True):
+            if moved_B:
+                silences_s.append(0.0)
+            else:
+                silences_s[-1] += length_s
+        waits = sum(silent_s >= TIMEOUT_SHARE * limit_s for silent_s in silences_s)
+        allowed_s = limit_s * (TIMEOUTS if waits >= PACED_BY_TIMEOUTS else 1)
+        if (longest_s := max(silences_s)) >= allowed_s:
             return f"{part['direction']}: no byte for {longest_s:.2f} s"
     return None
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
-READABLE_VERSIONS = (2, 3, 4, 5, 6, 7, 8, SCHEMA_VERSION)
+READABLE_VERSIONS = (2, 3, 4, 5, 6, 7, 8, 9, SCHEMA_VERSION)
 """An older file lacks only nullable columns, and has other names for :data:`RENAMED`."""
 
 RENAMED = {"repeat": "round"}
 """Columns of older files by their names today."""
 
 FLAGS = {
-    "stalled": "no byte for longer than 0.2 s and a loaded round trip, or the streams ended early",
+    "stalled": "no byte for longer than timeouts explain, or the streams ended early",
     "starved": "streams without a byte, in a window that is three timeouts long or more",
+    "unsteady": "a burst, then less: the rate fell at once within the window, and stayed",
     "sender_only": "only the sender counted, and its count is not goodput",
     "implausible": "over the ceiling by more than late reading and data held after a loss explain",
     "ledger_mismatch": "the byte counts of the run disagree",
@@ -126,6 +127,9 @@ RUN_COLUMNS = _columns("""
     goodput_MBps             float64?  MB/s  payload received per second, sum of directions
     goodput_forward_MBps     float64?  MB/s  goodput from sender to receiver
     goodput_reverse_MBps     float64?  MB/s  goodput from receiver to sender; missing for ->
+    burst_MBps               float64?  MB/s  goodput before the step of an unsteady run
+    burst_s                  float64?  s     time of that step since the start of the window
+    sustained_MBps           float64?  MB/s  goodput after it, sum of directions
     sent_MBps                float64?  MB/s  instead of goodput, where only the sender of a
                                              direction counted: sum of directions
     sent_B                   Int64?    B     bytes given to send(), whole run, all directions

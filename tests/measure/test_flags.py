@@ -24,6 +24,7 @@ from netlab.measure.flags import (
     throttling,
 )
 from netlab.measure.ledger import controller_processes
+from netlab.measure.steadiness import unsteady
 from netlab.results.columns import FLAGS
 from netlab.study import Timing
 
@@ -138,6 +139,22 @@ def test_a_short_window_over_a_long_path_may_show_more_than_its_ceiling():
     for percent, flags in ((101.4, []), (104.5, ["implausible"])):
         row = FINE | short | {"percent_of_ceiling": percent}
         assert list(flags_of(row, outcome(), [], [], BUSY, timing)) == flags
+
+
+def test_a_path_whose_pace_is_timeouts_is_not_stalled():
+    """A policer drops whole bursts, and TCP waits for its timeout again and again."""
+    paced = [1000, 1000, 0, 0] * 4
+    assert "stalled" not in flagged(samples=intervals(paced))
+    assert "stalled" in flagged(samples=intervals([1000] * 4 + [0] * 2 + [1000] * 8))
+    assert "stalled" in flagged(samples=intervals([*paced, *[0] * 5, 1000]))
+
+
+def test_a_burst_is_flagged_unless_a_load_on_a_host_explains_it():
+    step = unsteady(intervals([9000] * 10 + [1000] * 20), losses=True)
+    row, disturbed = {**FINE}, FINE | {"steal_percent": 9.0}
+    given = (outcome(), [], [], BUSY, TIMING)
+    assert "until 1 s, then 0.01 MB/s" in flags_of(row, *given, step=step)["unsteady"]
+    assert list(flags_of(disturbed, *given, step=step)) == ["interference"]
 
 
 DEEP = {"link_MBps": 1.25, "path_rtt_us": 40_000.0, "path_queue_max_B": 800_000}

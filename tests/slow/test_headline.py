@@ -73,6 +73,17 @@ def test_no_valid_or_precise_run_leaves_sentences_without_figures(openlab):
     assert said[2] == "No cell is precise enough to be called the best."
 
 
+def test_a_burst_is_named_beside_the_rate_that_follows_it(openlab):
+    burst = {"flags": "unsteady", "burst_MBps": 1500.0, "burst_s": 0.6, "sustained_MBps": 100.0}
+    whole = {"table": (2,), "mtu_B": (9000,), "streams": (20,)}
+    m = synthetic.measured(openlab, change=synthetic.setting(burst, **whole))
+    (said,) = [sentence for sentence in headline(m) if sentence.startswith("Unsteady: ")]
+    assert "20 streams: a burst, then 100 MB/s (1,500 until 0.6 s, 3 of 3 runs)" in said
+    cells = m.cells[m.cells["disturbed"] == "unsteady"]
+    assert len(cells) and (cells["disturbed_MBps"] == 100).all()
+    assert not any("Unsteady" in sentence for sentence in headline(synthetic.measured(openlab)))
+
+
 def test_a_window_that_the_study_asked_for_is_named_in_headline_table_and_chart(openlab):
     def asked(row):
         row.update(rwnd_limited_share=0.9, rcvbuf_B=2 * 262144.0, busiest_core_percent=50.0)
