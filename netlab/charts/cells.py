@@ -212,6 +212,7 @@ SPREAD, JITTER = 0.26, 0.16
 """Half the height or width that the dots of one row or position are spread over."""
 
 REPEATS_CAPTION = "One dot a run, a cross where it is flagged; lines: medians."
+BURST_CAPTION = "Dotted: from the burst of an unsteady run to what it sustained."
 LATENCY_CAPTION = "RTT within the window less RTT before the streams: medians of the rounds."
 PERCENTILES_CAPTION = "Probes of all runs of a cell together, as far as there are enough."
 LOSS_CAPTION = "Datagrams sent and not received, of the whole run: medians of the rounds."
@@ -253,10 +254,10 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
     for row, (label, cell) in enumerate(rows):
         values = _dots(ax, cell, row, style, label)
         text = f"median {np.median(values):.4g} of {len(values)}" if len(values) else "no valid run"
-        words.append(f"{label}: {text}")
+        words.append(f"{label}: {text}{_burst_text(cell)}")
     ax.set(xlabel="goodput, MB/s", xlim=(0, None))
     alt = f"Dots of the goodput of every run, MB/s, one row a cell. {'; '.join(words)}."
-    return describe(ax, alt, REPEATS_CAPTION)
+    return describe(ax, alt, _repeats_caption(runs))
 
 
 def _dots(
@@ -271,10 +272,30 @@ def _dots(
     if not good.all():
         crosses = {**style, "marker": "x", "markeredgecolor": style["color"]}
         plot(values[~good], places[~good], **crosses, label="_flagged")
+    for (burst, after), place in zip(_bursts(cell).to_numpy(), places, strict=True):
+        if not np.isnan(after):
+            plot([burst, after], [place, place], **{**style, "linestyle": ":", "marker": ""})
+            plot([after], [place], **{**style, "marker": "v"}, label="_sustained")
     if good.any():
         median, line = np.median(values[good]), {"color": style["color"], "linewidth": 1}
         plot([median, median], [at - half, at + half], **line, label="_median")
     return values[good]
+
+
+def _bursts(runs: pd.DataFrame) -> pd.DataFrame:
+    """Rates before and after the step of each unsteady run; a frame of one's own may lack them."""
+    return runs.reindex(columns=["burst_MBps", "sustained_MBps"]).astype(float)
+
+
+def _repeats_caption(runs: pd.DataFrame) -> str:
+    any_burst = _bursts(runs)["sustained_MBps"].notna().any()
+    return f"{REPEATS_CAPTION} {BURST_CAPTION}" if any_burst else REPEATS_CAPTION
+
+
+def _burst_text(runs: pd.DataFrame) -> str:
+    after = _bursts(runs)["sustained_MBps"].dropna()
+    then = f"; unsteady: {len(after)}, a burst, then {after.median():.4g}"
+    return then if len(after) else ""
 
 
 def valid_runs(runs: pd.DataFrame) -> np.ndarray:
@@ -461,6 +482,7 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
         ax.set_xticks(range(len(streams)), [str(n) for n in streams])
         ax.set(xlabel="streams", title=label)
         words.append(f"{label}: {valid_runs(of_tuning).sum()} valid runs of {len(of_tuning)}")
+        words[-1] += _burst_text(of_tuning)
     axes[0][0].set(ylabel="goodput, MB/s", ylim=(0, None))
     legend: dict[str, Any] = {}
     for ax in axes[0]:
@@ -471,7 +493,7 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
         fig.legend([legend[n] for n in names], names, loc="outside lower center", ncols=len(names))
     fig.suptitle(arrows(group), x=0.02, ha="left", fontweight="bold", fontsize=11)
     alt = f"Dots of the goodput of every run, {group}, one panel a tuning. {'; '.join(words)}."
-    return Panels(describe(fig, alt, REPEATS_CAPTION), axes)
+    return Panels(describe(fig, alt, _repeats_caption(part)), axes)
 
 
 @drawing.theme()

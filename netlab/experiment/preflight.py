@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -30,6 +31,9 @@ from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, payload_share, udp_heade
 RESULT_B_PER_RUN = 400_000
 """Upper estimate of the Parquet rows and the executed notebook of one run."""
 
+BURST_SPARE, BURST_PARTS = 1.5, 10
+"""A warm-up and a window that leave a burst out, in times of the longest one until its end."""
+
 FILES_SPARE = 64
 """Open files that an agent needs besides its streams."""
 
@@ -56,7 +60,9 @@ def preflight(study: Study, directory: Path | None = None) -> Iterator[Check]:
     The MTU probe sets each MTU on both ends, sends full-size packets with don't-fragment set each
     way, and reverts.
     """
-    yield from _space(study, directory or paths.results_dir(study.name))
+    results = directory or paths.results_dir(study.name)
+    yield from _space(study, results)
+    yield from _steadiness(results)
     try:
         with study_lab(study) as lab:
             for path in study.links:
@@ -77,6 +83,29 @@ def _space(study: Study, where: Path) -> Iterator[Check]:
     free_B = shutil.disk_usage(where).free
     text = f"{free_B / 1e9:.1f} GB free for results, {need_B / 1e9:.2f} GB may be needed"
     yield _check("space", text, fails=free_B <= need_B)
+
+
+def _steadiness(results: Path) -> Iterator[Check]:
+    """Warn of bursts that earlier runs of the study had, with times that leave them out."""
+    if not (results / "runs").is_dir():
+        return
+    from netlab.results.store import Store  # loads pandas, which no other check needs
+
+    try:
+        runs = Store(results).runs()
+    except NetlabError:  # a run of the study says so, and what to do
+        return
+    for path, of_path in runs[runs["sustained_MBps"].notna()].groupby("path"):
+        ends_s = float((of_path["warmup_s"] + of_path["burst_s"]).max())
+        count = f"{len(of_path)} of {(runs['path'] == path).sum()}"
+        burst, after = (of_path[f"{name}_MBps"].median() for name in ("burst", "sustained"))
+        yield Check(
+            "warn",
+            f"path {path}",
+            f"{count} earlier runs began with a burst, {burst:.4g} and then {after:.4g} MB/s; "
+            f"measure longer: timing.warmup_s of {math.ceil(BURST_SPARE * ends_s)} leaves the "
+            f"burst out, timing.seconds of {math.ceil(BURST_PARTS * ends_s)} all but a tenth of it",
+        )
 
 
 def _check(subject: str, text: str, *, fails: bool = False) -> Check:

@@ -172,6 +172,20 @@ def test_every_repeat_is_a_dot_and_a_flagged_one_a_cross():
     assert len(data_of(ax.figure)) == 11
 
 
+def test_an_unsteady_run_leads_from_its_burst_to_what_it_sustained():
+    frame = runs(("copy",), (1,)).assign(burst_MBps=np.nan, sustained_MBps=np.nan)
+    frame.loc[frame.index[0], ["flags", "burst_MBps", "sustained_MBps"]] = [
+        "unsteady",
+        1500.0,
+        100.0,
+    ]
+    ax = cells.repeats(frame, cells.row_labels(frame, STUDY))
+    (after,) = [line for line in ax.get_lines() if line.get_label() == "_sustained"]
+    assert list(after.get_xdata()) == [100.0] and after.get_marker() == "v"
+    shown = show(ax)
+    assert "unsteady: 1, a burst, then 100" in shown.alt and "Dotted" in str(shown.caption)
+
+
 def test_a_cell_without_a_valid_run_says_so():
     frame = runs(("copy",), (1,), rounds=1)
     ax = cells.repeats(frame, cells.row_labels(frame, STUDY))

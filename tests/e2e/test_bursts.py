@@ -1,0 +1,78 @@
+"""A path with a token bucket: the burst is a finding, and what follows it is the answer."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+import netlab
+from netlab.results.store import Store
+from tests.e2e.conftest import ANY_NOISE, below_gate, run_netlab
+
+RATE_MBPS, CREDIT = 20.0, "100mb"
+"""A credit fills while a visit is prepared, and lasts for a part of each window."""
+
+STUDY = {
+    "netlab": 1,
+    "name": "bucket",
+    "title": "A path with a credit",
+    "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
+    "paths": {
+        "cable": {
+            "ends": [{"host": "left"}, {"host": "right"}],
+            "link": {
+                "interrupt_delay_us": 0,
+                "segmentation_offload": True,
+                "checksum_offload": True,
+            },
+        }
+    },
+    "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
+    "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
+    "streams": [1],
+    "timing": {"rounds": 3, "seconds": 3.0, "warmup_s": 0.1, "interval_ms": 50},
+    "noise": ANY_NOISE,
+}
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Path]:
+    """A lab that is up and whose sender's interface has a bucket, as a router's or a cloud's."""
+    file = tmp_path / "bucket.yml"
+    file.write_text(yaml.safe_dump(STUDY))
+    made = run_netlab("lab", "up", str(file))
+    name = re.search(r"lab ([0-9a-f]+)", made.stdout).group(1)
+    bucket = ("tbf", "rate", f"{8 * RATE_MBPS:g}mbit", "burst", CREDIT, "limit", "1mb")
+    left = ("ip", "netns", "exec", f"nlab-{name}-left")
+    try:
+        line = (*left, "tc", "qdisc", "replace", "dev", "data0", "root", *bucket)
+        subprocess.run(line, check=True)
+        yield file
+    finally:
+        run_netlab("lab", "down", name)
+
+
+@pytest.mark.timeout(300)
+def test_a_credit_that_ends_within_a_run_is_said_and_what_follows_is_the_answer(study, tmp_path):
+    done = run_netlab("run", str(study), "--results", str(tmp_path / "r"), timeout_s=200)
+    assert done.returncode in (0, 4) or below_gate(done), done.stderr
+    runs = Store(tmp_path / "r").runs()
+    assert list(runs["flags"]) == ["unsteady"] * 3, runs[["flags", "message", "goodput_MBps"]]
+    assert runs["message"].str.contains(r"until \d\S* s, then 19\S* MB/s").all()
+    carried = RATE_MBPS * 1448 / 1514
+    assert ((runs["sustained_MBps"] / carried - 1).abs() < 0.05).all()
+    assert (runs["burst_MBps"] > 2.5 * carried).all()
+
+    results = netlab.Results(study, results=tmp_path / "r")
+    said = str(results.headline)
+    assert "a burst, then 19" in said and "3 of 3 runs" in said
+    assert results.cells["disturbed_MBps"].item() == runs["sustained_MBps"].median()
+
+    checked = run_netlab("check", str(study), "--results", str(tmp_path / "r"))
+    assert "3 of 3 earlier runs began with a burst" in checked.stdout, checked.stderr
+    assert "measure longer: timing.warmup_s of" in checked.stdout
