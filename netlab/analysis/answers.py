@@ -30,7 +30,7 @@ from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
-from netlab.measure.bottleneck import ASKED
+from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
 from netlab.units import arrows, listed
 
@@ -193,7 +193,7 @@ def tiles(m: Measured) -> tuple[Tile, ...]:
 
 
 def _limits(m: Measured) -> str:
-    counts, plain = m.bottlenecks["bottleneck"].value_counts(), ("loss", "pacing")
+    counts, plain = m.bottlenecks["bottleneck"].value_counts(), ("loss", "pacing", SLOW_START)
     limits = counts.drop("unknown", errors="ignore")
     if limits.empty:
         return "No cell shows what limited it."

@@ -16,7 +16,9 @@ from netlab.files.writing import parse_json
 from netlab.measure.bottleneck import (
     ASKED,
     LIMITED_SHARE,
+    SHAPED,
     SLAVE,
+    SLOW_START,
     VERDICTS,
     Evidence,
     bottleneck,
@@ -156,6 +158,16 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
             f"{100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
             f"(bound {seen.window_bound_MBps:.0f} MB/s)"
         )
+    if verdict == SLOW_START:
+        return (
+            f"the congestion window grew {seen.growth:.2g}-fold within {seen.window_rtts:.0f} "
+            "round trips and without a loss: too short a run, or too short a warm-up"
+        )
+    if verdict == SHAPED:
+        return (
+            f"a link of about {_two_digits(seen.frames_Mbps)} Mb/s: the rate stayed within "
+            f"{seen.variation_percent:.2g} %, and packets queued for {seen.queue_us / 1e3:.2g} ms"
+        )
     if verdict == "loss":
         drops = "an unknown number of" if math.isnan(seen.drops) else f"{seen.drops:.0f}"
         lost = f"{100 * seen.lost_share:.2g} % of the segments were retransmitted"
@@ -168,6 +180,10 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
     reached = f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
     reached = "no ceiling is known" if math.isnan(seen.ceiling_share) else reached
     return f"{reached}, no core, window or loss stands out"
+
+
+def _two_digits(value: float) -> str:
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def verdicts(runs: pd.DataFrame) -> pd.DataFrame:

@@ -35,7 +35,7 @@ from netlab.measure.record import (
     with_upper_bound,
 )
 from netlab.measure.segment import packet_size, tcp_rtt_s
-from netlab.measure.steadiness import unsteady
+from netlab.measure.steadiness import unsteady, variation_percent
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
 from netlab.study.groups import FILL_PACKET, WARMUP_RTTS, sends_datagrams
@@ -288,6 +288,7 @@ def measured(
         audit_path(ledger, outcome, emulated)
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
+    row["rate_variation_percent"] = variation_percent(intervals)
     forced = group.force_loss_at_s is not None  # its step is the study's
     losses = row.get("retransmits") != 0
     step = None if forced else unsteady(intervals, losses=losses)

@@ -6,16 +6,20 @@ The rules apply in a fixed order; the first one that holds decides:
    the payload that the slowest of them carries. A full pipe also drops packets and fills windows,
    so this rule comes first.
 2. ``pacing``: goodput equals the configured pacing rate of the senders.
-3. ``CPU``: one core was busy all the time, with the run's own work. This precedes the window rule:
+3. ``slow start``: the congestion window doubled within the window, without a loss and in few round
+   trips: the run is too short for its path.
+4. ``CPU``: one core was busy all the time, with the run's own work. This precedes the window rule:
    a receiver out of CPU reads late and closes its window, and queues in front of a busy core
    stretch the RTT from which the window bound is computed.
-4. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
+5. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
    (goodput times RTT, Little's law) fill the smaller socket buffer. Where the study asked for that
    buffer and the kernel granted it, the verdict is ``window, asked for by the study``.
-5. ``loss``: segments were retransmitted as often as the window law needs for this rate, or
+6. ``shaped link``: the rate hardly varied and packets queued, though no link of that rate is known:
+   a shaper on the path, whose rate nobody stated.
+7. ``loss``: segments were retransmitted as often as the window law needs for this rate, or
    datagrams lost, and no rule above explains the rate.
-6. ``foreign CPU``: one core was busy all the time, mostly with other programs.
-7. ``unknown``: none of these, or the fields are missing.
+8. ``foreign CPU``: one core was busy all the time, mostly with other programs.
+9. ``unknown``: none of these, or the fields are missing.
 """
 
 from __future__ import annotations
@@ -32,9 +36,10 @@ SLAVE = "one slave of the bond"
 ONE_SLAVE = "one slave of"
 """First words of a ceiling's source where all streams take one slave of a bond or team."""
 
+SLOW_START, SHAPED = "slow start", "shaped link"
 VERDICTS = (
-    *("bus", "link", SLAVE, "pacing", "window", ASKED, "send buffer", "CPU", "loss", "foreign CPU"),
-    "unknown",
+    *("bus", "link", SLAVE, "pacing", SLOW_START, "window", ASKED, "send buffer", "CPU"),
+    *(SHAPED, "loss", "foreign CPU", "unknown"),
 )
 
 ENDS = ("sender", "receiver")
@@ -65,6 +70,19 @@ packets queue somewhere, and a full window only means that the queue is fed."""
 FOREIGN_SHARE = 0.5
 """Share of a machine's busy time from which other programs, and not the run, filled a core."""
 
+SLOW_START_GROWTH, SLOW_START_RTTS = 2.0, 20.0
+"""Growth of the congestion window, and most round trips of a window, of a run in slow start. CPU
+and socket buffers stop the growth, as the kernel widens a window only while it is in use."""
+
+SHAPED_VARIATION_PERCENT = 2.0
+"""An empty token bucket holds ten parts of a window within this; TCP alone does not."""
+
+SHAPED_QUEUE_RATIO, SHAPED_QUEUE_US = 1.1, 500.0
+"""RTT over the least one, and above it, of a queue before a shaper; interrupts make less."""
+
+OWN_BUSY_PERCENT = 80.0
+"""A core above it, busy with the run, may have paced the run itself."""
+
 LOST_SHARE = 1e-3
 """Share of the segments that always counts as loss; less does by the window law."""
 
@@ -91,6 +109,13 @@ class Evidence:
     sndbuf_limited_share: float
     law_share: float
     """Least loss that explains the rate by the window law; NaN of datagrams."""
+    growth: float
+    """Congestion window at the end over that at the window's start."""
+    window_rtts: float
+    variation_percent: float
+    queue_us: float
+    frames_Mbps: float
+    """Goodput with headers, of one direction."""
     busiest_core_percent: float
     foreign_share: float
     softirq_percent: float
@@ -139,6 +164,7 @@ def evidence(row: Mapping) -> Evidence:
     least_us, sent_B = _number(row, "min_rtt_us"), _number(row, "sent_B")
     window = goodput * 1e6 * rtt_s / (streams * mss_B) if streams * mss_B > 0 else math.nan
     law = (LAW_MARGIN * LAW_SEGMENTS / window) ** 2 if window > 0 and not of_udp else math.nan
+    grown_segments, first_segments = (_number(row, f"cwnd_{at}segments") for at in ("", "t0_"))
     cpu_percent = _of_known(max, *(_number(row, f"{end}_cpu_percent") for end in ENDS))
     foreign = _number(row, "foreign_cpu_percent")
     softirq = (_number(row, f"{end}_softirq_percent") for end in ENDS)
@@ -158,6 +184,11 @@ def evidence(row: Mapping) -> Evidence:
         rwnd_limited_share=_number(row, "rwnd_limited_share"),
         sndbuf_limited_share=_number(row, "sndbuf_limited_share"),
         law_share=law,
+        growth=grown_segments / first_segments if first_segments > 0 else math.nan,
+        window_rtts=_number(row, "window_s") / rtt_s if rtt_s > 0 else math.nan,
+        variation_percent=_number(row, "rate_variation_percent"),
+        queue_us=rtt_s * 1e6 - least_us,
+        frames_Mbps=8 * goodput / share_of_frames if share_of_frames and not both else math.nan,
         busiest_core_percent=_number(row, "busiest_core_percent"),
         foreign_share=foreign / cpu_percent if cpu_percent > 0 else math.nan,
         softirq_percent=_of_known(max, *softirq),
@@ -175,15 +206,29 @@ def _verdict(seen: Evidence, goodput: float) -> str:
         ("unknown", math.isnan(goodput)),
         (seen.ceiling_kind, seen.ceiling_share >= NEAR_CEILING),
         ("pacing", seen.pacing_share >= NEAR_PACING),
+        (SLOW_START, _in_slow_start(seen)),
         ("CPU", busy and not foreign),
         ("send buffer", seen.sndbuf_limited_share >= LIMITED_SHARE),
         ("window", seen.rwnd_limited_share >= LIMITED_SHARE),
         (buffer, full and not seen.rtt_ratio > QUEUEING_RATIO),
+        (SHAPED, _is_shaped(seen)),
         ("loss", lost),
         (buffer, full),
         ("foreign CPU", foreign),
     )
     return next((verdict for verdict, holds in rules if holds), "unknown")
+
+
+def _in_slow_start(seen: Evidence) -> bool:
+    few = seen.window_rtts <= SLOW_START_RTTS
+    return few and seen.growth >= SLOW_START_GROWTH and seen.lost_share == 0
+
+
+def _is_shaped(seen: Evidence) -> bool:
+    queued = seen.rtt_ratio >= SHAPED_QUEUE_RATIO and seen.queue_us >= SHAPED_QUEUE_US
+    own = seen.busiest_core_percent >= OWN_BUSY_PERCENT and not seen.foreign_share >= FOREIGN_SHARE
+    steady = seen.variation_percent <= SHAPED_VARIATION_PERCENT
+    return steady and queued and not own and not math.isnan(seen.frames_Mbps)
 
 
 def _granted(row: Mapping, seen: Evidence) -> bool:

@@ -162,3 +162,23 @@ def unsteady(intervals: Sequence[Mapping], *, losses: bool) -> Unsteady | None:
         return None
     _, direction, step = min(found, key=lambda one: one[0])
     return Unsteady(direction, step, sustained_MBps)
+
+
+PARTS = 10
+"""Equal parts of a window whose rates are compared: long enough for a queue's own unrest."""
+
+
+def variation_percent(intervals: Sequence[Mapping]) -> float | None:
+    """Standard deviation of the rate over ten parts of the window, % of its mean.
+
+    The larger of two directions; None where a window has fewer intervals than parts.
+    """
+    found = []
+    for part in intervals:
+        moved_B, lengths_s = in_window(part)
+        if len(moved_B) < PARTS or not moved_B.sum() > 0:
+            return None
+        pieces = zip(np.array_split(moved_B, PARTS), np.array_split(lengths_s, PARTS), strict=True)
+        rates = np.array([moved.sum() / lengths.sum() for moved, lengths in pieces])
+        found.append(100 * float(rates.std(ddof=1) / rates.mean()))
+    return max(found, default=None)

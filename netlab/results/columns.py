@@ -127,6 +127,8 @@ RUN_COLUMNS = _columns("""
     goodput_MBps             float64?  MB/s  payload received per second, sum of directions
     goodput_forward_MBps     float64?  MB/s  goodput from sender to receiver
     goodput_reverse_MBps     float64?  MB/s  goodput from receiver to sender; missing for ->
+    rate_variation_percent   float64?  %     standard deviation of the goodput over ten equal parts
+                                             of the window, of their mean; the larger direction's
     burst_MBps               float64?  MB/s  goodput before the step of an unsteady run
     burst_s                  float64?  s     time of that step since the start of the window
     sustained_MBps           float64?  MB/s  goodput after it, sum of directions
@@ -266,8 +268,9 @@ RUN_COLUMNS = _columns("""
     emulator_cpu_percent     float64?  %     CPU share of the emulator, of one core, whole run
     emulator_waited_percent  float64?  %     share of the run that the emulator waited for a
                                              processor
-    bottleneck               string?   -     bus, link, one slave of the bond, pacing, window,
-                                             send buffer, CPU, loss, foreign CPU or unknown;
+    bottleneck               string?   -     bus, link, one slave of the bond, pacing, slow
+                                             start, window, send buffer, CPU, shaped link,
+                                             loss, foreign CPU or unknown;
                                              `window, asked for by the study` where the study
                                              fixes the buffer
     flags                    string    -     flags of the run, joined by commas; empty when valid

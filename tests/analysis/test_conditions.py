@@ -131,6 +131,18 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
             {"retransmits": 200, "sent_B": 6e8},
             f"loss: {LOST}, an unknown number of packets dropped on the hosts",
         ),
+        (
+            {"rtt_us": 200_000.0, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685.0}
+            | {"window_s": 1.0, "retransmits": 0, "sent_B": 6e8},
+            "slow start: the congestion window grew 84-fold within 5 round trips and without a "
+            "loss: too short a run, or too short a warm-up",
+        ),
+        (
+            {"goodput_MBps": 24.1, "mtu_B": 1500, "mss_B": 1448.0, "rtt_us": 24_800.0}
+            | {"min_rtt_us": 20_000.0, "rate_variation_percent": 0.54},
+            "shaped link: a link of about 200 Mb/s: the rate stayed within 0.54 %, and packets "
+            "queued for 4.8 ms",
+        ),
         ({}, f"unknown: no ceiling is known, {NOTHING}"),
         ({"bus_MBps": 1000.0}, f"unknown: 50 % of the bus, {NOTHING}"),
         *(

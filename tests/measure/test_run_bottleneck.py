@@ -33,6 +33,10 @@ LONG = {
 }
 OF_BOTH = {"sender_cpu_percent": 60.0, "receiver_cpu_percent": 60.0}
 OWN_EACH_WAY = {"bus_MBps": 4256.0, "bus_shared": False}
+GROWING = {"rtt_us": 202_000.0, "min_rtt_us": 200_000.0, "window_s": 1.0, "retransmits": 0}
+GROWING |= {"goodput_MBps": 0.9, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685.0}
+SHAPED = LONG | {"goodput_MBps": 24.1, "rtt_us": 24_805.0, "min_rtt_us": 20_021.0, "retransmits": 0}
+SHAPED |= {"rate_variation_percent": 1.15}
 ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
 
 
@@ -59,6 +63,18 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("unknown", LONG | {"goodput_MBps": 1.0}),
         ("unknown", LONG | {"goodput_MBps": 4.0, "retransmits": 0}),
         ("loss", LONG | {"goodput_MBps": 16.0, "streams": 4}),
+        # a window that doubles in a few round trips, as recorded at 200 ms
+        ("slow start", GROWING),
+        ("slow start", GROWING | {"busiest_core_percent": 100.0}),
+        ("unknown", GROWING | {"window_s": 10.0}),
+        ("unknown", GROWING | {"cwnd_t0_segments": 1600.0}),
+        # a steady rate behind a queue, as recorded behind tbf, and not that of a busy core
+        ("shaped link", SHAPED),
+        ("shaped link", SHAPED | {"retransmits": 900}),
+        ("unknown", SHAPED | {"rtt_us": 20_100.0}),
+        ("unknown", SHAPED | {"rate_variation_percent": 6.0}),
+        ("unknown", SHAPED | {"busiest_core_percent": 90.0}),
+        ("window", SHAPED | {"rwnd_limited_share": 0.9}),
         # the smaller buffer, where the kernel did not count the time
         ("send buffer", {"sndbuf_B": 80_000.0}),
         # other programs that fill a core are not the run's own work

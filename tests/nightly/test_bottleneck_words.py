@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+
 import pytest
 import yaml
 
 from netlab.analysis.conditions import verdicts
+from netlab.measure.bottleneck import bottleneck
 from netlab.results.store import Store
 from tests.e2e.conftest import ANY_NOISE, measured_through, run_netlab
 
@@ -51,3 +55,52 @@ def test_little_loss_on_a_long_path_and_a_small_send_buffer_are_named(tmp_path):
     assert found["lossy", "large"] == "loss"
     assert found["clean", "small"] == "send buffer"
     assert found["clean", "large"] == "link"
+
+
+RUNS, RIGHT = 10, 9
+SHAPER = ("tbf", "rate", "200mbit", "burst", "64kb", "limit", "500kb")
+
+
+def words(tmp_path, link: dict, timing: dict, *, shaper: tuple[str, ...] = ()) -> list[str]:
+    """Words of the runs of a path, with a shaper of which the study knows nothing."""
+    content = {
+        "netlab": 1,
+        "name": "truth",
+        "title": "A known limit",
+        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
+        "paths": {"path": {"ends": [{"host": "left"}, {"host": "right"}], "link": link}},
+        "groups": [{"name": "one", "path": "path", "sender": "left", "congestion": "cubic"}],
+        "tunings": [tuning("large", LARGE)],
+        "streams": [1],
+        "timing": {"rounds": RUNS, "interval_ms": 50, **timing},
+        "noise": ANY_NOISE,
+    }
+    file = tmp_path / "truth.yml"
+    file.write_text(yaml.safe_dump(content))
+    lab = re.search(r"lab ([0-9a-f]+)", run_netlab("lab", "up", str(file)).stdout).group(1)
+    try:
+        if shaper:
+            line = ("tc", "qdisc", "replace", "dev", "data0", "root", *shaper)
+            subprocess.run(("ip", "netns", "exec", f"nlab-{lab}-left", *line), check=True)
+        results = str(tmp_path / "r")
+        measured_through(run_netlab("run", str(file), "--results", results, timeout_s=280))
+    finally:
+        run_netlab("lab", "down", lab)
+    runs = Store(tmp_path / "r").runs()
+    return [bottleneck(row) for row in runs.to_dict("records")]
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("rtt_ms", [0, 20])
+def test_a_shaper_of_which_the_study_knows_nothing_is_a_link_of_its_rate(tmp_path, rtt_ms):
+    offloads = {"segmentation_offload": True, "checksum_offload": True}
+    link = {"emulator": {"rtt_ms": rtt_ms}} if rtt_ms else {"interrupt_delay_us": 0, **offloads}
+    said = words(tmp_path, link, {"seconds": 2.0, "warmup_s": 0.5}, shaper=SHAPER)
+    assert said.count("shaped link") >= RIGHT, said
+
+
+@pytest.mark.timeout(400)
+def test_a_run_that_ends_in_slow_start_says_so(tmp_path):
+    link = {"emulator": {"rtt_ms": 200, "rate_Mbps": 1000, "queue_B": 25_000_000}}
+    said = words(tmp_path, link, {"seconds": 1.0, "warmup_s": 0.3})
+    assert said.count("slow start") >= RIGHT, said
