@@ -163,9 +163,21 @@ class Compared:
     between: bool = False
     """Between campaigns: rounds do not show what shifted from one to the other."""
     shift: Shift = UNKNOWN_SHIFT
+    family: int = 0
+    """Cells of all comparisons whose statements hold at once."""
 
     def count(self, verdict: str) -> int:
         return int((self.frame["verdict"] == verdict).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Against:
+    """A side to compare with the reference: its runs, and what its study asks for."""
+
+    runs: pd.DataFrame
+    asked: Asked = Asked()
+    one_store: bool = False
+    """In the directory of the reference: a record may count on both sides."""
 
 
 def compare(
@@ -178,44 +190,93 @@ def compare(
     one_store: bool = False,
     shift: Shift = UNKNOWN_SHIFT,
 ) -> Compared:
+    (found,) = compare_all(
+        *(a, asked[0], [Against(b, asked[1], one_store)]),
+        by=by,
+        same_within_percent=same_within_percent,
+        shift=shift,
+    )
+    return found
+
+
+def compare_all(
+    a: pd.DataFrame,
+    asked: Asked,
+    others: Sequence[Against],
+    *,
+    by: str = "",
+    same_within_percent: float = SAME_WITHIN_PERCENT,
+    shift: Shift = UNKNOWN_SHIFT,
+) -> list[Compared]:
+    """Compare others with a reference as one family: all cells of all of them hold at once."""
     fine, text = 0 < same_within_percent < 100, "must lie between 0 and 100"
     check(fine, "same_within", same_within_percent, text, "E-ANALYSIS-021")
-    shared = 0
-    if one_store:  # comparing a record with itself has no information
+    names = [chr(ord("B") + place % 25) for place in range(len(others))]
+    matched = [_matched(a, b, by, name) for name, b in zip(names, others, strict=True)]
+    level = min(asked.level, *(b.asked.level for b in others))
+    pairs = [pair for one in matched for pair in one.pairs]
+    each = [(asked, b.asked) for one, b in zip(matched, others, strict=True) for _ in one.pairs]
+    figures = iter(
+        compare_pairs(pairs, level=level, asked=each, same_within_percent=same_within_percent)
+    )
+    found = []
+    for one in matched:
+        rows = [next(figures) for _ in one.pairs]
+        if shift.campaigns:
+            rows = [_beyond(row, shift) for row in rows]
+        cells = pd.DataFrame.from_records(one.cells, columns=list(one.keys))
+        found.append(
+            Compared(
+                frame=_sorted(cells.join(pd.DataFrame(rows, columns=list(FIGURES)))),
+                keys=one.keys,
+                only=one.only,
+                apart=one.apart,
+                overall=_overall(one.pairs, level),
+                level=level,
+                cell_level=bonferroni(level, len(pairs)),
+                same_within_percent=same_within_percent,
+                shared=one.shared,
+                between=not by,
+                shift=shift,
+                family=len(pairs),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Matched:
+    """Cells that both sides have, with the goodput of each side by round."""
+
+    keys: tuple[str, ...]
+    apart: pd.DataFrame
+    cells: list[tuple]
+    pairs: list[tuple[pd.Series, pd.Series]]
+    only: pd.DataFrame
+    shared: int
+
+
+def _matched(a: pd.DataFrame, against: Against, by: str, name: str) -> _Matched:
+    b, shared = against.runs, 0
+    if against.one_store:  # comparing a record with itself has no information
         key = ["run_id", "campaign", "started_at"]
         of_a, of_b = (pd.MultiIndex.from_frame(side[key].astype(object)) for side in (a, b))
         a, b, shared = a[~of_a.isin(of_b)], b[~of_b.isin(of_a)], int(of_a.isin(of_b).sum())
     keys, apart = keys_of(a, b, by)
-    sides = [_measured(usable(runs), keys, name, one_store) for name, runs in (("A", a), ("B", b))]
+    sides = [
+        _measured(usable(runs), keys, side, against.one_store)
+        for side, runs in (("A", a), (name, b))
+    ]
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
         raise NetlabError(
             f"no cell has valid runs on both sides: of A {len(usable(a))} of {len(a)} runs are "
-            f"valid, of B {len(usable(b))} of {len(b)}; {shared} count on both and are left out",
+            f"valid, of {name} {len(usable(b))} of {len(b)}; {shared} count on both and are left "
+            "out",
             code="E-ANALYSIS-022",
         )
     pairs = [(sides[0][key], sides[1][key]) for key in common]
-    level = min(one.level for one in asked)
-    every = [asked] * len(pairs)
-    figures = compare_pairs(
-        pairs, level=level, asked=every, same_within_percent=same_within_percent
-    )
-    if shift.campaigns:
-        figures = [_beyond(row, shift) for row in figures]
-    cells = pd.DataFrame.from_records(common, columns=list(keys))
-    return Compared(
-        frame=_sorted(cells.join(pd.DataFrame(figures, columns=list(FIGURES)))),
-        keys=keys,
-        only=_only(a, b, keys, sides),
-        apart=apart,
-        overall=_overall(pairs, level),
-        level=level,
-        cell_level=bonferroni(level, len(pairs)),
-        same_within_percent=same_within_percent,
-        shared=shared,
-        between=not by,
-        shift=shift,
-    )
+    return _Matched(keys, apart, common, pairs, _only(a, b, keys, sides, name), shared)
 
 
 def _beyond(row: dict, shift: Shift) -> dict:
@@ -331,11 +392,11 @@ def _sorted(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _only(
-    a: pd.DataFrame, b: pd.DataFrame, keys: tuple[str, ...], sides: list[dict]
+    a: pd.DataFrame, b: pd.DataFrame, keys: tuple[str, ...], sides: list[dict], b_name: str
 ) -> pd.DataFrame:
     """Cells with a valid run on one side alone."""
     rows = []
-    for name, other, (own, others) in (("A", b, sides), ("B", a, sides[::-1])):
+    for name, other, (own, others) in (("A", b, sides), (b_name, a, sides[::-1])):
         every = cells_of(other, keys)
         for key in own:
             if key not in others:

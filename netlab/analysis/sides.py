@@ -22,9 +22,10 @@ from netlab.analysis.compare import (
     SAME,
     SLOWER,
     UNKNOWN_SHIFT,
+    Against,
     Asked,
     Compared,
-    compare,
+    compare_all,
     shift_of,
 )
 from netlab.analysis.conditions import json_of
@@ -309,27 +310,61 @@ def comparison(
     if by:
         column, sides = split(sides[0], by)
     a, b = sides
-    one_store = a.directory.resolve() == b.directory.resolve()
-    apart = by or not one_store or a.campaign != b.campaign
-    text = "A and B are the same results; name two campaigns as DIR@CAMPAIGN, or use --by"
-    check(apart, "results", str(a.directory), text, "E-ANALYSIS-030")
+    _check_apart(a, b, by)
     text = "are campaigns like A, beside another campaign; --by compares within one"
     check(not (by and repeats), "repeats", [str(one) for one in repeats], text, "E-ANALYSIS-045")
+    (found,) = _compared_sides(a, [b], column, same_within_percent, repeats)
+    return found
+
+
+def comparisons(
+    given: Sequence[str | Path | Measured],
+    *,
+    same_within_percent: float = 5.0,
+    repeats: Sequence[str | Path | Measured] = (),
+) -> list[SidesCompared]:
+    """Compare all further results with the first ones, the reference, as one family."""
+    names = [str(one) for one in given if not isinstance(one, Measured)]
+    check(len(given) >= 2, "results", names, "name a reference and others", "E-ANALYSIS-046")
+    reference, *others = (side_of(one) for one in given)
+    for place, one in enumerate(others):
+        for before in (reference, *others[:place]):
+            _check_apart(before, one, "")
+    return _compared_sides(reference, others, "", same_within_percent, repeats)
+
+
+def _one_store(a: ComparedSide, b: ComparedSide) -> bool:
+    return a.directory.resolve() == b.directory.resolve()
+
+
+def _check_apart(a: ComparedSide, b: ComparedSide, by: str) -> None:
+    apart = by or not _one_store(a, b) or a.campaign != b.campaign
+    text = "A and B are the same results; name two campaigns as DIR@CAMPAIGN, or use --by"
+    check(apart, "results", str(a.directory), text, "E-ANALYSIS-030")
+
+
+def _compared_sides(
+    a: ComparedSide,
+    others: Sequence[ComparedSide],
+    by: str,
+    same_within_percent: float,
+    repeats: Sequence[str | Path | Measured],
+) -> list[SidesCompared]:
     shift = UNKNOWN_SHIFT
     if repeats:
         again = [side_of(one).runs for one in repeats]
-        shift = shift_of([a.runs, *again], min(a.asked.level, b.asked.level))
-    result = compare(
-        a.runs,
-        b.runs,
-        by=column,
-        asked=(a.asked, b.asked),
+        level = min(a.asked.level, *(b.asked.level for b in others))
+        shift = shift_of([a.runs, *again], level)
+    every = compare_all(
+        *(a.runs, a.asked, [Against(b.runs, b.asked, _one_store(a, b)) for b in others]),
+        by=by,
         same_within_percent=same_within_percent,
-        one_store=one_store,
         shift=shift,
     )
-    unlike = differences(a.runs, b.runs, (a.study, b.study), by=column)
-    return SidesCompared(a, b, column, unlike, result)
+    return [
+        SidesCompared(a, b, by, differences(a.runs, b.runs, (a.study, b.study), by=by), found)
+        for b, found in zip(others, every, strict=True)
+    ]
 
 
 # Conditions under which a comparison fails, for continuous integration.

@@ -245,6 +245,43 @@ def comparison_charts(compared: Compared) -> Gallery:
     return Gallery.of(*(cell_forest(compared, cells=part, title=str(name)) for name, part in parts))
 
 
+def family_forest(
+    sides: Mapping[str, Compared],
+    *,
+    cells: pd.DataFrame | None = None,
+    title: str = "Against A",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the difference of every cell from the reference, a row a cell, a colour a side."""
+    rows, first = _family(sides) if cells is None else cells, next(iter(sides.values()))
+    keys = list(dict.fromkeys(key for one in sides.values() for key in one.keys))
+    names = _names(rows, keys)
+    decided = rows["verdict"].isin((SLOWER, FASTER, SAME))
+    marks = in_percent(rows).assign(
+        row=names, series=rows["against"], hollow=~decided, bound=first.same_within_percent
+    )
+    about = "goodput against the reference in per cent, one row a cell, with its simultaneous "
+    about += f"interval; a grey band marks {first.same_within_percent:g} % either way"
+    styles = {name: drawing.other_style(place) for place, name in enumerate(sides)}
+    caption = "Hollow: not decided. Bars: intervals that hold for all cells of all sides at once."
+    quantity = "Goodput against A, %"
+    return forest(marks, styles, about, title=title, quantity=quantity, caption=caption, ax=ax)
+
+
+def _family(sides: Mapping[str, Compared]) -> pd.DataFrame:
+    parts = (one.frame.assign(against=name) for name, one in sides.items())
+    return pd.concat(parts, ignore_index=True)
+
+
+def family_charts(sides: Mapping[str, Compared]) -> Gallery:
+    """Forest plots of several comparisons: one, or one a group if there are many cells."""
+    rows = _family(sides)
+    if len(rows) <= ROWS_OF_A_CHART or "group" not in rows:
+        return Gallery.of(family_forest(sides))
+    parts = rows.groupby("group", sort=False)
+    return Gallery.of(*(family_forest(sides, cells=part, title=str(name)) for name, part in parts))
+
+
 def _names(rows: pd.DataFrame, candidates: Sequence[str]) -> list[str]:
     """Cells by the levels that tell them apart."""
     words = {"mtu_B": "{} B", "record_length_B": "records {} B"}

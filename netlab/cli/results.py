@@ -180,7 +180,7 @@ SHOWN = 10
 
 
 @main.command("compare")
-@click.argument("results", nargs=-1, required=True, metavar="A [B]")
+@click.argument("results", nargs=-1, required=True, metavar="A [B ...]")
 @options.text_option("--by", help="Two levels of a factor within A, such as tuning=none,full.")
 @click.option(
     "--same-within",
@@ -208,9 +208,10 @@ def compare_command(
     conditions: tuple[str, ...],
     form: str,
 ) -> None:
-    """Compare goodput of B with that of A, cell by cell.
+    """Compare goodput of B, and of further results, with that of A, cell by cell.
 
-    A and B are directories of results, names of studies, or DIR@CAMPAIGN. With --by, two levels of
+    Each is compared with A, the reference; the intervals and tests of all are one family. They are
+    directories of results, names of studies, or DIR@CAMPAIGN. With --by, two levels of
     a factor within A are compared. What else differs between the two sides is listed first. All
     intervals hold at once. Verdicts: slower, faster, the same (the whole interval within
     --same-within), cannot tell (an interval too wide), no interval (below three rounds).
@@ -222,9 +223,14 @@ def compare_command(
     missing (a cell that one side lacks); slower > N %, faster > N %, ratio < X, ratio > X (by the
     whole interval). Exit code 3 if one is met.
     """
-    from netlab.analysis.sides import Condition, comparison
+    from netlab.analysis.sides import Condition, comparison, comparisons
 
     parsed = [Condition.parse(text) for text in conditions]
+    if len(results) > 2 and not by:
+        every = comparisons(results, same_within_percent=same_within, repeats=repeats)
+        click.echo(_output_of_all(every, form))
+        met = [_met(found, parsed) for found in every]  # all of them are printed
+        sys.exit(options.CONDITION_MET if any(met) else 0)
     found = comparison(results, by=by, same_within_percent=same_within, repeats=repeats)
     click.echo(_output(found, form))
     if form == "csv":
@@ -250,7 +256,18 @@ def _output(found: SidesCompared, form: str) -> str:
         return json_text(output.as_json(found))
     if form == "csv":
         return csv_of(output.as_frame(found)).rstrip("\n")
-    return output.as_text(found)
+    return output.as_text(output.tables(found))
+
+
+def _output_of_all(every: list[SidesCompared], form: str) -> str:
+    from netlab.files.tables import csv_of
+    from netlab.report import compare as output
+
+    if form == "json":
+        return json_text(output.json_of_all(every))
+    if form == "csv":
+        return csv_of(output.frame_of_all(every)).rstrip("\n")
+    return output.as_text(output.tables_of_all(every))
 
 
 def _met(found: SidesCompared, conditions: list[Condition]) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 
 import pandas as pd
 
@@ -34,6 +35,7 @@ HEADS = {
     "buffer_B": "buffer, B",
     "receive_buffer_B": "receive buffer, B",
 }
+NO_DIFFERENCE_OF_ALL = "Of all recorded conditions only the goodput differs from the reference's."
 NO_DIFFERENCE = "Of all recorded conditions only the goodput differs between the two sides."
 
 
@@ -126,7 +128,7 @@ def method(c: SidesCompared) -> Sentence:
     found = c.compared
     paired = int(found.frame["paired"].sum())
     parts = [
-        f"Intervals hold for {counted(len(found.frame), 'cell')} at once at "
+        f"Intervals hold for {counted(found.family, 'cell')} at once at "
         f"{100 * found.level:.4g} % (Bonferroni: {100 * found.cell_level:.6g} % each). Faster and "
         f"slower: Holm's test of all ratios at {100 * (1 - found.level):.4g} %."
     ]
@@ -212,9 +214,9 @@ def tables(c: SidesCompared) -> Tables:
     return Tables((sides(c), differences(c), statement(c), cells(c), only(c)))
 
 
-def as_text(c: SidesCompared) -> str:
+def as_text(shown: Tables) -> str:
     texts = []
-    for one in tables(c).tables:
+    for one in shown.tables:
         if isinstance(one, Table):
             frame = one.frame.rename(columns=dict(one.heads))
             text = frame.to_string(index=False, na_rep="-", justify="left")
@@ -267,6 +269,121 @@ def as_json(c: SidesCompared) -> dict:
         "factors": factors,
         "cells": found.frame.to_dict("records"),
         "only": found.only.to_dict("records"),
+    }
+
+
+# Several results against one reference, as one family.
+
+
+def letters(every: Sequence[SidesCompared]) -> list[str]:
+    """Names of the sides after the reference A, which may be more than an alphabet has."""
+    return [chr(ord("B") + n) if n < 25 else f"B{n - 23}" for n in range(len(every))]
+
+
+def all_sides(every: Sequence[SidesCompared]) -> Table:
+    """The reference and each of the others, with its effect over all cells and its verdicts."""
+    reference = sides(every[0]).frame.iloc[:1]
+    others = [sides(one).frame.iloc[1:] for one in every]
+    frame = pd.concat([reference, *others], ignore_index=True)
+    frame["side"] = ["A", *letters(every)]
+    frame["against A, %"] = ["", *(effect(one.compared.overall) for one in every)]
+    for word in VERDICTS:
+        frame[word] = [MISSING, *(str(one.compared.count(word)) for one in every)]
+    return Table(frame, "Compared: each against A", note=method_of_all(every).text)
+
+
+def method_of_all(every: Sequence[SidesCompared]) -> Sentence:
+    found = every[0].compared
+    parts = [
+        f"One family of {counted(found.family, 'cell')} of {len(every)} comparisons: their "
+        f"intervals hold at once at {100 * found.level:.4g} % (Bonferroni), and Holm's test of all "
+        f"ratios decides faster and slower at {100 * (1 - found.level):.4g} %.",
+        "Against A, %: geometric mean over the common cells; its interval stands for itself.",
+    ]
+    if found.between:
+        parts.append(_shift(found))
+    return Sentence(" ".join(parts))
+
+
+def statement_of_all(every: Sequence[SidesCompared]) -> Sentence:
+    words = (
+        f"{name} ({one.b.label}): {effect(one.compared.overall)}"
+        for name, one in zip(letters(every), every, strict=True)
+    )
+    return Sentence(f"Against A ({every[0].a.label}), geometric means: {'; '.join(words)}.")
+
+
+def frame_of_all(every: Sequence[SidesCompared]) -> pd.DataFrame:
+    """Cells of all comparisons as :func:`as_frame` has them, after the name of their side."""
+    parts = []
+    for name, one in zip(letters(every), every, strict=True):
+        part = as_frame(one)
+        part["verdict"] = part["verdict"].replace("only in B", f"only in {name}")
+        part.insert(0, "results", one.b.label)
+        part.insert(0, "side", name)
+        parts.append(part)
+    keys = dict.fromkeys(key for one in every for key in one.compared.keys)
+    frame = pd.concat(parts, ignore_index=True)
+    return frame[["side", "results", *keys, *FIGURES]]
+
+
+def cells_of_all(every: Sequence[SidesCompared]) -> Table:
+    """Every cell of every comparison, the sides of a cell below each other."""
+    keys = list(dict.fromkeys(key for one in every for key in one.compared.keys))
+    frames = (
+        one.compared.frame.assign(side=name)
+        for name, one in zip(letters(every), every, strict=True)
+    )
+    frame = pd.concat(frames, ignore_index=True)
+    several = [key for key in keys if frame[key].nunique(dropna=False) > 1] or keys[:1]
+    frame = frame.sort_values([*several, "side"], ignore_index=True, key=_sortable)
+    shown = _in_words(frame[[*several, "side"]])
+    between = " between campaigns" if every[0].compared.between else ""
+    table = _every_cell(shown, frame, "Cell by cell", method_of_all(every).text, between)
+    renamed = {"B against A, %": "against A, %", "B, MB/s": "MB/s"}
+    return replace(table, frame=table.frame.rename(columns=renamed))
+
+
+def _sortable(column: pd.Series) -> pd.Series:
+    return column if pd.api.types.is_numeric_dtype(column) else column.astype(str)
+
+
+def differences_of_all(every: Sequence[SidesCompared]) -> Table | Sentence:
+    """Recorded conditions in which a side differs from the reference, a column a side."""
+    columns: dict[str, dict[str, str]] = {name: {} for name in ("A", *letters(every))}
+    for name, one in zip(letters(every), every, strict=True):
+        for row in pd.concat([one.compared.apart, one.differences]).to_dict("records"):
+            columns["A"][row["item"]] = row["a"]
+            columns[name][row["item"]] = row["b"]
+    frame = pd.DataFrame(columns, dtype=object).fillna("as A").rename_axis("item").reset_index()
+    return table_or(NO_DIFFERENCE_OF_ALL, frame, "What differs besides goodput", {"item": ""})
+
+
+def only_of_all(every: Sequence[SidesCompared]) -> Table | Sentence:
+    frame = pd.concat(
+        [
+            one.compared.only.replace({"side": {"B": name}}).assign(compared=f"{name} with A")
+            for name, one in zip(letters(every), every, strict=True)
+        ],
+        ignore_index=True,
+    )
+    heads = {**HEADS, "side": "only", "reason": "on the other side"}
+    return table_or("All sides have every cell.", _in_words(frame), "Cells of one side only", heads)
+
+
+def tables_of_all(every: Sequence[SidesCompared]) -> Tables:
+    made = (all_sides, differences_of_all, statement_of_all, cells_of_all, only_of_all)
+    return Tables(tuple(make(every) for make in made))
+
+
+def json_of_all(every: Sequence[SidesCompared]) -> dict:
+    """Each comparison as :func:`as_json` has it, below the name of its side."""
+    return {
+        "netlab_comparisons": 1,
+        "family": every[0].compared.family,
+        "comparisons": {
+            name: as_json(one) for name, one in zip(letters(every), every, strict=True)
+        },
     }
 
 
