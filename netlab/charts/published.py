@@ -466,12 +466,13 @@ def ratios(compared: pd.DataFrame, factor: str) -> Gallery:
     return Gallery.of(*(ratio_forest(*each, reach=reach) for each in charts))
 
 
-def published_steps(steps: pd.DataFrame, error: float, title: str) -> Gallery:
+def published_steps(steps: pd.DataFrame, error: float, title: str, of: str) -> Gallery:
     """Draw the effect of each step of a published table beside the measured one."""
+    steps = steps[steps["now_ratio"].notna()]
     if steps.empty:
         return Gallery()
     names = [f"{unit_of(row.factor).partition(',')[0]} {row.step}" for row in steps.itertuples()]
-    return Gallery.of(ratio_forest(steps, title, names, band=error))
+    return Gallery.of(ratio_forest(steps, title, names, band=error, of=of))
 
 
 def ratio_forest(
@@ -481,13 +482,14 @@ def ratio_forest(
     *,
     reach: Reach | None = None,
     band: float = BAND,
+    of: str = "goodput",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the published and the measured ratio of each row with their intervals."""
     return forest(
         _marks(rows, band, names),
         {label: drawing.side_style(side) for side, label in SIDES.items()},
-        "ratio of goodput, by row on a logarithmic axis; a grey band marks no change",
+        f"ratio of {of}, by row on a logarithmic axis; a grey band marks no change",
         title=title,
         quantity="Ratio after / before",
         scale=RATIO,

@@ -147,11 +147,14 @@ def published_beside(m: Measured) -> Sentence:
     if m.study.published is None:
         return beside_tables.NOTHING_BESIDE
     steps = published_effects.steps_beside(m)
+    lacking = beside_tables.missing(m)
     if steps.empty:
-        return Sentence("No two comparable cells differ in one factor alone.")
+        none = f"No two comparable cells differ in one factor alone. {lacking}"
+        return Sentence(none.strip())
     levels = published_effects.levels_beside(m)
     judged = str(_claims(steps["verdict"], "published steps", SIZES))
-    return Sentence(f"{levels}; o{judged[1:]}" if levels else judged)
+    said = f"{levels}; o{judged[1:]}" if levels else judged
+    return Sentence(f"{said} {lacking}".strip())
 
 
 def _claims(verdicts: pd.Series, of: str, words: dict[str, str] | None = None) -> Sentence:

@@ -18,6 +18,7 @@ from netlab.files.tables import Table, table_or
 from netlab.report import tables as measured_tables
 from netlab.report.tables import Sentence, Tables
 from netlab.study.factors import level_text
+from netlab.study.published import quantity_name
 
 NOTHING = "Nothing to compare."
 STATED = {
@@ -195,24 +196,39 @@ def cells(m: Measured) -> Table | Sentence:
     table = m.study.published
     if table is None:
         return NOTHING_BESIDE
-    pairs = analysis.paired(m)
+    pairs, name = analysis.paired(m), quantity_name(table.quantity)
+    quantity, _, unit = name.rpartition(", ") if ", " in name else (name, "", "")
+    heads = [f"{side}{', ' * bool(unit)}{unit}" for side in ("published", "measured")]
     shown = [
         {
             **{printed.unit_of(name): level_text(row[name]) for name in table.factors},
-            "published, MB/s": printed.number(row["then_MBps"]),
-            "measured, MB/s": printed.with_interval(
-                *(row[name] for name in ("now_MBps", "now_low", "now_high"))
+            heads[0]: printed.number(row["then"]),
+            heads[1]: printed.with_interval(
+                *(row[name] for name in ("now", "now_low", "now_high"))
             ),
-            "ratio": f"×{row['now_MBps'] / row['then_MBps']:.2f}",
+            "ratio": f"×{row['now'] / row['then']:.2f}" if row["then"] else printed.MISSING,
+            "rounds": row["rounds"],
         }
         for row in pairs.to_dict("records")
     ]
     left_out = len(table.cells) - len(pairs)
-    note = f"Source: {table.source}."
+    note = f"{quantity[0].upper()}{quantity[1:]}. Source: {table.source}."
     if left_out:
-        note += f" {left_out} published cells fit no single measured cell."
-    none = f"{table.title}: no published cell fits exactly one measured cell."
+        note += f" {left_out} published cells fit no single measured cell. {missing(m)}"
+    none = f"{table.title}: no published cell fits exactly one measured cell. {missing(m)}".strip()
     return table_or(none, shown, f"{table.title}: published and measured", note=note, data=pairs)
+
+
+MOST_MISSING = 5
+
+
+def missing(m: Measured) -> str:
+    """Sentence on what keeps published cells and ratios from a verdict; empty if nothing does."""
+    reasons = analysis.missing_beside(m)
+    if not reasons:
+        return ""
+    more = f", and {len(reasons) - MOST_MISSING} more" * (len(reasons) > MOST_MISSING)
+    return f"Missing: {'; '.join(reasons[:MOST_MISSING])}{more}."
 
 
 def steps(m: Measured) -> Table | Sentence:
@@ -223,15 +239,18 @@ def steps(m: Measured) -> Table | Sentence:
     frame = analysis.steps_beside(m)
     shown = [
         {
-            "factor": printed.unit_of(row["factor"]),
+            "factor": ", ".join(map(printed.unit_of, row["factor"].split(", "))),
             "step": row["step"],
             "cases": row["cases"],
             "published": f"×{row['then_ratio']:.2f}",
             "said": row["said"],
             "measured": printed.ratio_text(
                 *(row[name] for name in ("now_ratio", "now_low", "now_high"))
-            ),
+            )
+            if not math.isnan(row["now_ratio"])
+            else printed.MISSING,
             "finding": row["verdict"],
+            "missing": row["missing"],
         }
         for row in frame.to_dict("records")
     ]
@@ -240,7 +259,9 @@ def steps(m: Measured) -> Table | Sentence:
         f"published cell. A step holds if the {100 * m.study.confidence:g} % interval of the "
         "measured one reaches the published size within that; below three rounds none is judged."
     )
-    none = "No two comparable cells differ in one factor alone."
+    none = f"No two comparable cells differ in one factor alone. {missing(m)}".strip()
+    if frame["missing"].eq("").all():
+        shown = [{k: v for k, v in row.items() if k != "missing"} for row in shown]
     caption = "Steps of each factor, published and measured"
     return table_or(none, shown, caption, note=note, data=frame)
 
@@ -250,4 +271,5 @@ def picture(m: Measured) -> Gallery:
     table = m.study.published
     if table is None:
         return Gallery()
-    return published_steps(analysis.steps_beside(m), analysis.band(table), table.title)
+    of = quantity_name(table.quantity).partition(", ")[0]
+    return published_steps(analysis.steps_beside(m), analysis.band(table), table.title, of)

@@ -289,7 +289,7 @@ PARTS = (
     *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Group", "Timing"),
     *("GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning", "Knob", "Choice"),
     *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Latency", "Udp"),
-    *("Stack", "WadStack", "Published", "ReportPages"),
+    *("Stack", "WadStack", "Published", "PublishedStep", "ReportPages"),
 )
 """Models in the order of the reference."""
 _PLAIN = re.compile(r"[A-Za-z<~][^\n:#{}\[\],&*?|'\"%@`]*|-> ?[a-z ]*")
@@ -319,7 +319,9 @@ def _schema() -> dict[str, Any]:
     _refuse_other_names(schema)
     parts = schema["$defs"]
     for model in (Described, WadStack):
-        parts[model.__name__] = model.model_json_schema(schema_generator=_Unsorted)
+        part = model.model_json_schema(schema_generator=_Unsorted)
+        part.pop("$defs", None)  # those of the study
+        parts[model.__name__] = part
     # what is converted before the model sees it
     refs = {name: {"$ref": f"#/$defs/{name}"} for name in parts}
     whole = schema["properties"]

@@ -383,7 +383,7 @@ def _check_published(study: Study) -> None:
     """Every column of a published table is a factor of a group."""
     further = [name for group in study.groups for name in factors_of(study, group)]
     names = dict.fromkeys(("group", *ALWAYS, *further))
-    for name in study.published.factors if study.published else ():
+    for name in study.published.names if study.published else ():
         if name not in names:
             allowed = f"factors are {', '.join(names)}; rename it under `columns`"
             text = f"its column {name} is not a factor of the study; {allowed}"

@@ -274,7 +274,7 @@ def test_cells_pair_by_the_columns_of_the_table(both):
     pairs = tn.paired(both)
     assert len(pairs) == 4
     first = pairs[(pairs["mtu_B"] == 1500) & (pairs["record_length_B"] == 1024)].iloc[0]
-    assert first["then_MBps"] == 200 and first["now_MBps"] == pytest.approx(400, rel=0.01)
+    assert first["then"] == 200 and first["now"] == pytest.approx(400, rel=0.01)
     assert "1 published cells fit no single" in shown.cells(both).note
 
 

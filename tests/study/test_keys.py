@@ -63,6 +63,7 @@ LAB = {
     "published": {
         **{"title": "A table", "source": "A paper", "fluctuation_percent": 3.0},
         "cells": [{"streams": 1, "goodput_MBps": 100.0}],
+        "steps": [{"before": {"streams": 1}, "after": {"streams": 4}, "ratio": 2.0}],
     },
     "report": {"notebooks": ["mine.ipynb"]},
 }
