@@ -165,7 +165,7 @@ struct nl_run_opts {
 	uint64_t read_delay, sched_batch, spread; /* enum nl_switch_word */
 	char address[NL_ADDRESS_MAX]; /* sink: bound; gen: connected to */
 	char from[NL_ADDRESS_MAX];    /* of the gen. gen: bound; sink: required of peers; empty: any */
-	char congestion[NL_LIST_MAX]; /* stream i takes item i mod n of the list */
+	char congestion[NL_LIST_MAX]; /* NAME or COUNT*NAME each, dealt to the streams in turn */
 	char cpus[NL_LIST_MAX];       /* threads take them round robin; empty: scheduler */
 	char interface[NL_NAME_MAX]; /* empty: no interface is metered */
 	char egress[NL_NAME_MAX]; /* gen: the interface that batches fit; empty: of the local address */

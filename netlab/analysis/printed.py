@@ -332,6 +332,8 @@ def level_label(name: str, level: object, tunings: Mapping[str, str]) -> str:
         return arrows(str(level))
     if name == "streams":
         return stream_label(int(str(level))).lower()
+    if name == "pacing_MBps" and level == 0:
+        return "no pacing"
     stem, comma, unit = unit_of(name).partition(", ")
     text = level_text(level)
     return f"{stem} {text} {unit}" if comma else f"{stem} {text}"

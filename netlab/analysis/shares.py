@@ -20,6 +20,7 @@ from netlab.analysis.cells import (
 )
 from netlab.analysis.measured import Measured, computed_once, with_units
 from netlab.measure.fairness import jain
+from netlab.study.base import dealt
 
 STACK_NAMES = {
     "reno": "Reno",
@@ -39,8 +40,8 @@ def stack_name(congestion: str) -> str:
 
 def stack_of_stream(congestion: str, stream: int) -> str:
     """Stack of one stream of a run: names joined by ``+`` are assigned in turn."""
-    dealt = congestion.split("+")
-    return stack_name(dealt[stream % len(dealt)])
+    names = dealt(congestion)
+    return stack_name(names[stream % len(names)])
 
 
 # Every run: bytes of each stream within the window.
@@ -77,11 +78,11 @@ def of_streams(m: Measured) -> pd.DataFrame:
     counted = of_way["stream"].transform("size") == sums["streams"]
     total_B = of_way["bytes"].transform("sum")
     sums = sums[counted & (total_B > 0) & (sums["interval_s"] > 0)]
-    dealt = {name: name.split("+") for name in sums["congestion"].unique()}
+    of = {name: dealt(name) for name in sums["congestion"].unique()}
     names = zip(sums["congestion"], sums["stream"], strict=True)
     frame = sums.assign(
         way=sums["direction"],
-        control=[dealt[name][stream % len(dealt[name])] for name, stream in names],
+        control=[of[name][stream % len(of[name])] for name, stream in names],
         goodput_MBps=sums["bytes"] / sums["interval_s"] / 1e6,
         share_percent=100 * sums["bytes"] / total_B,
     )

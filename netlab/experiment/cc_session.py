@@ -13,6 +13,7 @@ from netlab.congestion import CcChoice, choose
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.hosts.host import SILENCE_S, Host, LineProcess
 from netlab.study import Stack, Study
+from netlab.study.base import controls
 from netlab.tuning.knobs import Knob
 
 AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
@@ -54,11 +55,14 @@ class CcSession:
 
     def kernel_names(self, congestion: str) -> str:
         """The kernel's name of a congestion control, or of several joined by ``+``."""
-        return "+".join(self.controls[name].kernel_name for name in congestion.split("+"))
+        return "+".join(
+            f"{count}*" * (count > 1) + self.controls[name].kernel_name
+            for count, name in controls(congestion)
+        )
 
     def text(self, congestion: str) -> str:
         """Description of a run's congestion control for its record."""
-        return " + ".join(self.controls[name].text() for name in congestion.split("+"))
+        return " + ".join(self.controls[name].text() for _, name in controls(congestion))
 
 
 @contextmanager

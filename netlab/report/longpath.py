@@ -14,6 +14,7 @@ from netlab.congestion import bdp_B
 from netlab.files.tables import Preformatted, Sentence, Table, table_or
 from netlab.files.writing import parse_json
 from netlab.measure.bottleneck import bottleneck
+from netlab.study.base import controls
 
 SHORT_FORM = (
     "This is the short form of the study: runs of {total:g} s. At {rtt:.0f} ms that is {trips:.0f} "
@@ -89,7 +90,7 @@ def stacks(lp: LongPath) -> Table:
     """The four stacks with either MTU: goodput after slow start, and its bottleneck."""
     rows = [
         {
-            "stack": ", ".join(map(stack_name, row["congestion"].split("+"))),
+            "stack": ", ".join(stack_name(name) for _, name in controls(row["congestion"])),
             "MTU, B": row["mtu_B"],
             "Mb/s": _mean(row),
             "within the run, Mb/s": _within(row["mean_Mbps"], row["half_width_Mbps"], 1),

@@ -13,6 +13,7 @@ from netlab.charts import cells as cell_charts
 from netlab.charts import shares as charts
 from netlab.charts.chart import Gallery
 from netlab.files.tables import HOLLOW, Sentence, Table
+from netlab.study.base import controls
 
 NONE = "No run of several streams counted the bytes of each."
 NOT_MIXED = "No cell has streams of several congestion controls."
@@ -58,7 +59,7 @@ def jain(m: Measured) -> Table | Sentence:
         m,
         frame,
         lambda row: {
-            "stacks": " and ".join(map(shares.stack_name, row["congestion"].split("+"))),
+            "stacks": _stacks(row["congestion"]),
             "flows": row["of_flows"],
             "Jain's index": _marked(row, _interval(*(row[name] for name in ends))),
         },
@@ -82,6 +83,12 @@ def streams(m: Measured) -> Table | Sentence:
         },
     )
     return Table(shown, "Share of every stream", note=_note(NOTE, frame), data=frame)
+
+
+def _stacks(congestion: str) -> str:
+    """``BBR and 16 CUBIC``."""
+    parts = controls(congestion)
+    return " and ".join(f"{n} " * (n > 1) + shares.stack_name(name) for n, name in parts)
 
 
 def _share(row: dict) -> str:

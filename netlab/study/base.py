@@ -28,8 +28,28 @@ Name = Annotated[str, Field(pattern=NAME)]
 Direction = Literal["->", "<->"]
 MTU = Annotated[int, Field(ge=576, le=65536)]
 Streams = Annotated[int, Field(ge=1, le=10_000)]
-Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}(\+[a-z0-9_-]{1,31}){0,7}$")]
-"""A congestion control; several joined by ``+`` are dealt to the streams of a run in turn."""
+_CONTROL = r"[a-z0-9_-]{1,31}"
+_COUNT = r"([1-9]\d{0,3}\*)?"
+Congestion = Annotated[
+    str, Field(pattern=rf"^({_CONTROL}|{_COUNT}{_CONTROL}(\+{_COUNT}{_CONTROL}){{1,7}})$")
+]
+"""A congestion control; several joined by ``+`` are dealt to the streams of a run in turn.
+
+``bbr+16*cubic`` stands for 17 streams, one of them with ``bbr``.
+"""
+
+
+def controls(congestion: str) -> list[tuple[int, str]]:
+    """Number of streams and name of each congestion control, as they are dealt."""
+    parts = (part.rpartition("*") for part in congestion.split("+") if part)
+    return [(int(count or 1), name) for count, _, name in parts]
+
+
+def dealt(congestion: str) -> list[str]:
+    """Congestion control of each stream until they are dealt anew."""
+    return [name for count, name in controls(congestion) for _ in range(count)]
+
+
 StackName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}$")]
 Generator = Literal[
     "netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper", "iperf3-udp", "iperf2-udp"

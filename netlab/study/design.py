@@ -25,6 +25,7 @@ from netlab.study.base import (
     Precision,
     StackName,
     Streams,
+    controls,
     is_default,
     refuse,
     slug,
@@ -142,7 +143,7 @@ class Study(Model, title="A study"):
     streams: Several[Streams] = key("Numbers of TCP streams.", [1, 4, 12])
     congestion: Congestion | None = key(
         "Congestion control, the host's own if left out; several joined by `+` are dealt "
-        "to the streams in turn.",
+        "to the streams in turn, `bbr+16*cubic` to one and to 16.",
         "cubic",
         None,
     )
@@ -472,7 +473,7 @@ class Study(Model, title="A study"):
         """
         groups = self.run_groups() if groups is None else groups
         named = {self.congestion_of(group) for group in groups}
-        return tuple(sorted({name for names in named for name in names.split("+") if name}))
+        return tuple(sorted({name for names in named for _, name in controls(names)}))
 
     def generators(self, path: str) -> tuple[str, ...]:
         """Tools besides netlab that the groups of a path send with, in their order."""

@@ -179,6 +179,9 @@ Levels = tuple[tuple[str, Level], ...]
 
 OuterLevel = Annotated[int, Field(ge=-(2**53), le=2**53)] | Name
 
+PacingLevel = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+"""A pacing rate of each stream, 10⁶ B/s; 0: not paced."""
+
 Offloads = Literal["none", "segmentation", "checksum", "all"]
 """Offloads of a lab link: TSO, GSO and GRO merging, checksums by the device, or both."""
 
@@ -201,7 +204,9 @@ class Factors(Sparse, title="`factors`"):
     send: Several[Send] | None = None
     receive: Several[Receive] | None = None
     force_buffer: Several[bool] | None = None
-    pacing_MBps: Several[Megabytes] | None = None
+    pacing_MBps: Several[PacingLevel] | None = key(
+        "Levels of `socket.pacing_MBps`; 0: not paced.", [0, 100.0], None
+    )
     dscp: Several[Dscp] | None = None
     mss_B: Several[Segment] | None = None
     nodelay: Several[bool] | None = None

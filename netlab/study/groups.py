@@ -344,7 +344,10 @@ def study_at(study: Study, group: Group, of_run: Levels) -> Study:
     """The study whose options and timing are those of a run of a group at some levels."""
     update: dict[str, Any] = {name: level for name, level in of_run if name in OF_STUDY}
     for part, names in (("socket", OF_SOCKET), ("policy", OF_POLICY), ("udp", OF_UDP)):
-        if options := {name: level for name, level in of_run if name in names}:
+        options: dict[str, Any] = {name: level for name, level in of_run if name in names}
+        if options.get("pacing_MBps") == 0:
+            options["pacing_MBps"] = None
+        if options:
             update[part] = getattr(study, part).model_copy(update=options)
     if group.timing is not None:
         update["timing"] = group.timing.over(study.timing)

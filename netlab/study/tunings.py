@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, model_validator
 
 from netlab.errors import BadInput
 from netlab.files.reading import open_regular
-from netlab.study.base import MTU, Model, Name, Several, misplaced, tried
+from netlab.study.base import MTU, Model, Name, Several, controls, misplaced, tried
 from netlab.tuning.knobs import RISK, Item, Knob, key
 from netlab.tuning.profiles import (
     AS_FOUND,
@@ -387,8 +387,8 @@ def check_congestions(study: Study) -> Iterator[ValueError]:
         levels = group.factors.congestion or ()
         named += [((*place, *at, i), level) for i, level in enumerate(levels)]
     for where, congestion in named:
-        for name in (congestion or "").split("+"):
-            if name and name not in laws:
+        for _, name in controls(congestion or ""):
+            if name not in laws:
                 yield misplaced(
                     f"unknown congestion control {name!r}; {nearest(name, laws)}; declare a "
                     f"module of the hosts' own as stacks: {{{name}: {{law: kernel}}}}",

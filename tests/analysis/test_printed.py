@@ -90,3 +90,8 @@ def test_the_best_cell_is_the_highest_of_its_group_and_groups_follow_their_table
         printed.as_printed(cells, "nobody")
     with pytest.raises(BadInput, match="quantity"):
         printed.as_printed(cells, "Linux64 -> Linux64", quantity="colour")
+
+
+def test_a_pacing_level_of_zero_reads_no_pacing():
+    levels = [printed.level_label("pacing_MBps", level, {}) for level in (0, 0.0, 3.0)]
+    assert levels == ["no pacing", "no pacing", "pacing 3 MB/s"]

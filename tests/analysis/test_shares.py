@@ -124,3 +124,8 @@ def test_the_whole_site_draws_the_page_among_the_others(m):
     files = [page.file for page in pages.measured_pages(m)]
     assert "shares.html" in files
     assert front.measured(m) and tables.summary(m)
+
+
+def test_one_flow_of_a_stack_beside_sixteen_is_named_by_its_stream():
+    stacks = [shares.stack_of_stream("bbr+16*cubic", stream) for stream in range(18)]
+    assert stacks == ["BBR", *["CUBIC"] * 16, "BBR"]

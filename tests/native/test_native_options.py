@@ -27,6 +27,19 @@ def in_force(end: dict, *names: str) -> list:
     return [tuple(row[name] for name in names) for row in end["per_stream"]]
 
 
+@pytest.mark.parametrize(
+    ("asked", "in_turn"),
+    [
+        ("reno,3*cubic", ["reno", "cubic", "cubic", "cubic", "reno", "cubic"]),
+        ("2*reno,1*cubic", ["reno", "reno", "cubic", "reno", "reno", "cubic"]),
+        ("100*reno,cubic", ["reno"] * 6),
+    ],
+)
+def test_a_count_of_streams_takes_one_congestion_control(agent, asked, in_turn):
+    for end in transfer(agent, "127.0.0.1", streams=6, congestion=asked):
+        assert [name for (name,) in in_force(end, "congestion")] == in_turn
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_every_option_takes_effect_on_every_stream_and_is_reported(agent, address):
     options = {"dscp": MARKED_DSCP, "mss_B": 1000, "nodelay": 1, "pacing_Bps": 50_000_000}

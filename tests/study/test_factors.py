@@ -422,3 +422,21 @@ def test_a_latency_probe_is_another_run_and_takes_its_time():
 def test_a_policy_that_cannot_be_is_refused(changes, match):
     with pytest.raises(BadInput, match=match):
         crossed(**changes)
+
+
+def test_a_pacing_level_of_zero_leaves_streams_unpaced():
+    study = crossed(factors={"pacing_MBps": [0, 50]}, streams=[1])
+    rates = {r.study(study).socket.pacing_MBps for r in runs_of(study)}
+    assert rates == {None, 50}
+    with pytest.raises(BadInput, match="takes udp, which needs a rate"):
+        grouped(generator="udp", factors={"pacing_MBps": [0, 50]}, streams=[1])
+    with pytest.raises(BadInput, match="pacing_MBps"):
+        crossed(socket={"pacing_MBps": 0})
+
+
+def test_a_number_of_streams_takes_one_congestion_control():
+    study = crossed(congestion="bbr+16*cubic", streams=[17])
+    assert study.congestions() == ("bbr", "cubic")
+    for wrong in ("16*cubic", "bbr+0*cubic", "bbr+*cubic", "bbr+cubic*2", "bbr+20000*cubic"):
+        with pytest.raises(BadInput, match="congestion"):
+            crossed(congestion=wrong)

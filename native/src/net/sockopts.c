@@ -1,6 +1,7 @@
 #include "net/sockopts.h"
 
 #include "base/error.h"
+#include "base/request.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -90,26 +91,41 @@ static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 	return NL_OK;
 }
 
+/* The name of an item NAME or COUNT*NAME of the list, and for how many streams it stands. */
+static const char *dealt(const char *item, uint64_t *streams)
+{
+	const char *at = item;
+
+	if (!nl_decimal_take(&at, item + strlen(item), streams) && *at == '*')
+		return at + 1;
+	*streams = 1;
+	return item;
+}
+
 uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts)
 {
-	uint64_t items = 1;
+	uint64_t sum = 0, streams;
 
-	for (const char *at = opts->congestion; *at; at++)
-		items += *at == ',';
-	return items;
+	for (const char *item = opts->congestion;; item = strchr(item, ',') + 1) {
+		dealt(item, &streams);
+		sum += streams;
+		if (!strchr(item, ','))
+			return sum;
+	}
 }
 
 int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stream,
 			   struct nl_err *err)
 {
 	uint64_t skip = stream % nl_sockopts_congestions(opts);
-	const char *name = opts->congestion;
+	uint64_t streams;
+	const char *name = dealt(opts->congestion, &streams);
 	char holds[NL_NAME_MAX] = "";
 	socklen_t len = sizeof(holds) - 1;
 	size_t length;
 
-	while (skip-- > 0)
-		name = strchr(name, ',') + 1;
+	for (; skip >= streams; name = dealt(strchr(name, ',') + 1, &streams))
+		skip -= streams;
 	length = strcspn(name, ",");
 	if (length == 0 || (length == 1 && name[0] == '-'))
 		return NL_OK;

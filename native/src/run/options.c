@@ -125,13 +125,14 @@ static int check_name(const struct nl_option *option, const char *text, struct n
 	return NL_OK;
 }
 
-/* Congestion controls, separated by commas; each must be a valid name. */
+/* Congestion controls, separated by commas; each must be a valid name, or one with a number of streams. */
 static int check_names(const struct nl_option *option, const char *text, struct nl_err *err)
 {
-	char name[NL_LIST_MAX];
+	char item[NL_LIST_MAX], *name;
 	size_t items = 0, len;
+	uint64_t streams;
 
-	if (strlen(text) >= sizeof(name))
+	if (strlen(text) >= sizeof(item))
 		return refuse(option, "the list is too long", err);
 	for (const char *at = text;; at += len + 1) {
 		len = strcspn(at, ",");
@@ -140,8 +141,14 @@ static int check_names(const struct nl_option *option, const char *text, struct 
 					   option->name, NL_CONGESTIONS_MAX);
 		if (len == 0 && (*at || items > 1))
 			return refuse(option, "empty name in the list", err);
-		snprintf(name, sizeof(name), "%.*s", (int)len, at);
-		if (check_name(option, name, err))
+		snprintf(item, sizeof(item), "%.*s", (int)len, at);
+		name = strchr(item, '*');
+		if (name)
+			*name++ = '\0';
+		if (name && (!*name || nl_decimal_parse(item, 1, NL_STREAMS_MAX, &streams)))
+			return nl_fail_key(err, option->name, "%s: expected NAME or 1 to %d*NAME",
+					   option->name, NL_STREAMS_MAX);
+		if (check_name(option, name ? name : item, err))
 			return NL_BAD_REQUEST;
 		if (!at[len])
 			return NL_OK;
