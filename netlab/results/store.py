@@ -296,6 +296,16 @@ class Store:
         frame = self._by_start(self.parts(block_id), {*only, *COUNTING} if only else ())
         return frame.assign(superseded=~self._counts(frame, campaign))
 
+    def _check_campaigns(self) -> None:
+        """Refuse records of campaigns if there is none: nothing says which of them count."""
+        of = {campaign_of(part) for part in self.parts()}
+        lost = sorted(one for one in of if CAMPAIGN_ID.fullmatch(one))
+        if lost and latest(self.directory) is None:
+            place = printable(str(self.directory / FOLDER))
+            reason = f"{place} is missing, which says what the records of {lost[-1]} are of"
+            remedy = "copy the whole directory of results, or measure again"
+            raise NetlabError(f"{reason}; {remedy}", code="E-RESULTS-027")
+
     def made_by(self, campaign: str) -> pd.DataFrame:
         """Runs that a campaign measured, whether they count or not, by start."""
         return self._by_start([part for part in self.parts() if campaign_of(part) == campaign])
@@ -342,6 +352,7 @@ class Store:
         self, block_id: str | None, campaign: str | None, only: Collection[str] = ()
     ) -> pd.DataFrame:
         """Records of the parts that have one that counts, by start."""
+        self._check_campaigns()
         if len(set(map(campaign_of, self.parts(block_id)))) < 2:
             return self.records(block_id, campaign=campaign, only=only)
         # of many campaigns few count, and all columns of a file take longer than those that say so
@@ -376,6 +387,7 @@ class Store:
         """Rows of the runs that count, in one of :data:`TABLES`."""
         if table == "runs":
             return self.runs(campaign=campaign)
+        self._check_campaigns()
         return self._rows(table, self.records(campaign=campaign, only=COUNTING))
 
     def _rows(self, table: str, records: pd.DataFrame) -> pd.DataFrame:

@@ -437,6 +437,24 @@ def test_lost_conditions_of_an_earlier_campaign_do_not_stop_a_report(tmp_path):
     assert "under other settings: unknown (its conditions.json is lost), 12 runs" in str(other)
 
 
+def test_records_without_their_campaigns_are_not_pooled(tmp_path):
+    """A directory that is copied while a study is measured lacks what says which records count."""
+    bbr, reno = campaigns.facts("bbr"), campaigns.facts("reno")
+    record = opened(tmp_path, bbr)
+    campaigns.write(record, bbr, goodput_MBps=5.0)
+    later = opened(tmp_path, reno, minutes=1)
+    campaigns.write(later, reno, runs=[run.run_id for run in visits(later.study)[0].runs])
+    shutil.move(tmp_path / "campaigns", tmp_path / "elsewhere")
+    file = tmp_path / "elsewhere" / later.log.campaign / "study.yml"
+    for read in (lambda: load_measured(tmp_path, file), lambda: Store(tmp_path).runs()):
+        with pytest.raises(NetlabError, match="campaigns is missing") as caught:
+            read()
+        assert caught.value.code == "E-RESULTS-027"
+    assert [one.runs for one in results_store.summaries(tmp_path)] == [12, 2]
+    again = opened(tmp_path, bbr, minutes=2)
+    assert len(again.kept) == 12 and pooled(again.store) == [5.0]
+
+
 LATER = {"jain_index": 9, "silent_streams": 9, "rtt_idle_p50_us": 8, "added_latency_us": 8}
 """Columns of a run and the version of the schema that brought them."""
 
