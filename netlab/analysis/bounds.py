@@ -73,7 +73,7 @@ def stored_bounds(results: Path, campaign: str | None) -> StoredBounds | None:
         _ = bounds_table(rows)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         text = f"{file} cannot be read as bounds of a search: {why(error)}"
-        raise NetlabError(text, code="E-ANALYSIS-046") from None
+        raise NetlabError(text, code="E-ANALYSIS-047") from None
     if not {*OF_SEARCH} <= set(rows):
         return StoredBounds(rows, ("An older netlab found them, and stored no conditions.",))
     now = store.read_conditions(results, campaign)
