@@ -83,6 +83,24 @@ def test_a_request_has_the_options_of_the_study_and_the_times_given():
     assert (other.both, other.send, other.window_ms, other.threads) == (True, "copy", 0, 3)
 
 
+def layers(policy: str) -> dict:
+    """Facts of a host whose interface is a bond of two cards of 10 Gb/s."""
+    cards = [{"name": name, "speed_Mbps": 10_000} for name in ("eth0", "eth1")]
+    bond = {"name": "bond0", "kind": "bond", "lower": ["eth0", "eth1"], "mode": "802.3ad"}
+    return {"layers": [{**bond, "hash_policy": policy}, *cards], "boot_id": policy}
+
+
+@pytest.mark.parametrize(
+    ("policy", "streams", "limit_MBps"),
+    [("layer3+4", 1, 1250.0), ("layer3+4", 4, None), ("layer2", 4, 1250.0)],
+)
+def test_the_slave_that_all_streams_take_is_the_ceiling(policy, streams, limit_MBps):
+    facts = {"a": layers(policy), "b": FACTS["b"]}
+    setting = setting_of(lab_study(), "a-b", 9000, facts=facts, streams=streams)
+    assert setting.link_MBps == limit_MBps
+    assert setting.link_source == ("one slave of bond0 on a" if limit_MBps else "")
+
+
 def test_the_link_of_a_shaped_path_has_its_rate():
     links = {"fast": {}, "slow": {"rate_Mbps": 80.0}}
     pair = lab_pair("pair", "Two paths", links, [{"name": n, "path": n} for n in links])

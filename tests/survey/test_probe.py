@@ -12,8 +12,17 @@ from refusals import refused
 
 from netlab.errors import NetlabError, RunError
 from netlab.hosts.host import Completed
+from netlab.survey.findings import findings
 from netlab.survey.init import find_paths, joined
-from netlab.survey.probe import Address, HostSurvey, Interface, Interrupt, parse
+from netlab.survey.probe import (
+    Address,
+    FoundEnd,
+    FoundPath,
+    HostSurvey,
+    Interface,
+    Interrupt,
+    parse,
+)
 
 RECORDED = (Path(__file__).parent / "recorded" / "virtual-machine.txt").read_text()
 MACHINE = parse("a", RECORDED)
@@ -102,6 +111,38 @@ def test_lost_packets_are_known_by_what_the_driver_counts(driver, counters, drop
 def test_an_address_and_what_it_reaches(text, own, reaches):
     (card,) = parse("a", f"if eth2 address 4: eth2    {text} eth2").interfaces
     assert card.addresses == (Address.of(own, reaches),)
+
+
+BOND = """\
+if bond0 mtu 1500
+if bond0 speed 20000
+if bond0 operstate up
+if bond0 address 4: bond0    inet {address} scope global bond0
+if bond0 layer bond0 mode 802.3ad 4
+if bond0 layer bond0 xmit_hash_policy layer2 0
+if bond0 layer bond0 devtype bond
+if bond0 layer bond0 lower eth0
+if bond0 layer bond0 lower eth1
+if bond0 layer eth0 speed 10000
+if bond0 layer eth0 operstate up
+if bond0 layer eth1 speed 10000
+if bond0 layer eth1 operstate up
+"""
+
+
+def test_a_bond_is_advised_from_one_slave():
+    ends = []
+    for name, address in (("left", "192.0.2.1/31"), ("right", "192.0.2.0/31")):
+        host = parse(name, BOND.format(address=address))
+        (bond,) = host.interfaces
+        assert bond.speed_Mbps == 10_000  # sysfs has the sum
+        assert "bond0 is a bond of eth0 and eth1 (802.3ad, hash policy layer2)" in bond.text()
+        ends.append(FoundEnd(host, bond, address.partition("/")[0]))
+    path = FoundPath((ends[0], ends[1]), rtt_ms=10.0)
+    assert path.bdp_B == 12_500_000
+    reasons = [each.reason for each in findings((path,)) if each.host == "left"]
+    one = "all streams between two addresses take one slave of bond0 (10000 Mb/s), not the sum"
+    assert any(reason.startswith(one) for reason in reasons), reasons
 
 
 def test_governors_idle_states_services_and_filters():
