@@ -160,7 +160,7 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
         )
     if verdict == SLOW_START:
         return (
-            f"the congestion window grew {seen.growth:.2g}-fold within {seen.window_rtts:.0f} "
+            f"the congestion window grew {_two_digits(seen.growth)}-fold within {seen.window_rtts:.0f} "
             "round trips and without a loss: too short a run, or too short a warm-up"
         )
     if verdict == SHAPED:

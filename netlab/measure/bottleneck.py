@@ -74,8 +74,9 @@ SLOW_START_GROWTH, SLOW_START_RTTS = 2.0, 20.0
 """Growth of the congestion window, and most round trips of a window, of a run in slow start. CPU
 and socket buffers stop the growth, as the kernel widens a window only while it is in use."""
 
-SHAPED_VARIATION_PERCENT = 2.0
-"""An empty token bucket holds ten parts of a window within this; TCP alone does not."""
+SHAPED_VARIATION_PERCENT = 3.0
+"""An empty token bucket holds ten parts of a window within this: measured 0.8 to 2.4 % on a machine
+under load, 23 % and more of a path that drops at random."""
 
 SHAPED_QUEUE_RATIO, SHAPED_QUEUE_US = 1.1, 500.0
 """RTT over the least one, and above it, of a queue before a shaper; interrupts make less."""
