@@ -159,9 +159,10 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
             f"(bound {seen.window_bound_MBps:.0f} MB/s)"
         )
     if verdict == SLOW_START:
+        trips = f"{seen.window_rtts:.0f} round trips"
         return (
-            f"the congestion window grew {_two_digits(seen.growth)}-fold within {seen.window_rtts:.0f} "
-            "round trips and without a loss: too short a run, or too short a warm-up"
+            f"the congestion window grew {_two_digits(seen.growth)}-fold within {trips} and "
+            "without a loss: too short a run, or too short a warm-up"
         )
     if verdict == SHAPED:
         return (
