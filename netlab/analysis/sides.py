@@ -22,8 +22,8 @@ from netlab.analysis.compare import (
     SAME,
     SLOWER,
     UNKNOWN_SHIFT,
-    Against,
     Asked,
+    Candidate,
     Compared,
     compare_all,
     shift_of,
@@ -356,7 +356,7 @@ def _compared_sides(
         level = min(a.asked.level, *(b.asked.level for b in others))
         shift = shift_of([a.runs, *again], level)
     every = compare_all(
-        *(a.runs, a.asked, [Against(b.runs, b.asked, _one_store(a, b)) for b in others]),
+        *(a.runs, a.asked, [Candidate(b.runs, b.asked, _one_store(a, b)) for b in others]),
         by=by,
         same_within_percent=same_within_percent,
         shift=shift,
