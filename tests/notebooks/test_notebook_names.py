@@ -216,6 +216,31 @@ def test_a_measured_figure_is_found(sentence, figures):
     assert FIGURE.findall(sentence) == figures
 
 
+# The frame behind the charts of an analysis, drawn by one line of seaborn.
+
+ANALYSES = [path for path in NOTEBOOKS if 15 <= int(path.stem[:2]) <= 22 or path.stem[:2] == "03"]
+
+
+@pytest.mark.parametrize("path", ANALYSES, ids=lambda path: path.stem)
+def test_an_analysis_ends_with_the_frame_behind_it_and_the_line_that_draws_it(path):
+    *_, text, code = read(path).cells
+    assert text.source.startswith("## The frame behind this\n")
+    assert text.cell_type == "markdown" and code.cell_type == "code"
+    name = re.search(r"^frame = (\w+\.\w+)$", code.source, re.MULTILINE)[1]
+    assert f"`{name}`" in text.source
+    (line,) = [line for line in code.source.splitlines() if "sns." in line]
+    assert "(frame, " in line
+    # words of its own: seaborn writes no labels for a frame without a value
+    assert re.search(r'(netlab\.show\(ax, |\nabout = )"[A-Z][^"]+"', code.source)
+    assert code.source.splitlines()[-1].startswith("netlab.show(ax, ")
+
+
+@pytest.mark.parametrize("path", ANALYSES, ids=lambda path: path.stem)
+def test_the_start_of_an_analysis_loads_no_seaborn(path):
+    first, *_, last = [cell.source for cell in read(path).cells if cell.cell_type == "code"][1:]
+    assert "import netlab" in first and "seaborn" not in first and "import seaborn" in last
+
+
 # Notebooks in git have no outputs and no traces of an execution.
 
 

@@ -131,7 +131,7 @@ def test_missing_results_stop_a_notebook_with_a_clear_message(tmp_path):
 def test_a_comparison_shows_differences_effects_and_every_cell(stores, tmp_path):
     page = executed_page("18-compare", tmp_path, a=stores / "a", b=stores / "b")
     assert "geometric mean" in page and "Cell by cell" in page
-    assert page.count("<figure") == 5
+    assert page.count("<figure") == 6
 
 
 def test_a_report_against_other_results_executes_the_comparison_with_both(stores, tmp_path):
