@@ -32,9 +32,13 @@ from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
+from netlab.study.factors import level_text
 from netlab.units import arrows, listed
 
 # The result of a study in five sentences, computed from its records.
+
+MOST_NAMED = 6
+"""Levels of a factor that a sentence names one by one."""
 
 DIRECTIONS = {"->": "in one direction", "<->": "both directions together"}
 
@@ -61,12 +65,28 @@ def _design(m: Measured) -> str:
     when = " to ".join(dict.fromkeys(f"{day:%Y-%m-%d}" for day in days))
     tunings = f"{counted(len(labels), 'tuning')} ({listed(labels)})"
     frames = f"MTU {listed(mtus)} B" if mtus else "an unknown MTU"
+    further = "".join(f", {_levels(*each)}" for each in _further(m).items())
     return (
         f"{counted(len(m.cells), 'cell')} in {counted(len(m.groups), 'group')} of host pairs: "
-        f"{tunings}, {frames}, {span(m.cells['streams'], 'stream')}; "
+        f"{tunings}, {frames}, {span(m.cells['streams'], 'stream')}{further}; "
         f"{counted(len(m.runs), 'run')} of {m.study.timing.seconds:g} s in up to "
         f"{counted(int(m.runs['round'].max()), 'round')}, measured on {when}."
     )
+
+
+def _further(m: Measured) -> dict[str, list]:
+    """Factors that vary beside tuning, MTU, streams and the group."""
+    named = ("tuning", "mtu_B", "streams", "group", "path", "direction", "sender")
+    varying = printed.varying(m.cells, m.study)
+    return {name: levels for name, levels in varying.items() if name not in named}
+
+
+def _levels(name: str, levels: list) -> str:
+    """``queue 9000, 20000 and 60000 B``; of many levels how many there are."""
+    stem, comma, unit = printed.unit_of(name).partition(", ")
+    if len(levels) > MOST_NAMED:
+        return f"{len(levels)} levels of {stem}"
+    return f"{stem} {listed(map(level_text, levels))}" + f" {unit}" * bool(comma)
 
 
 def _machines(m: Measured) -> str:
@@ -145,7 +165,10 @@ def bursts(m: Measured) -> tuple[str, ...]:
 def _where(m: Measured, cell: pd.Series) -> str:
     tuning, streams = printed.tuning_labels(m.cells, m.study)[cell.tuning], int(cell.streams)
     mtu = printed.mtu_text(cell.to_frame().T)
-    return f"{arrows(cell.group)}, {tuning}, {mtu}, {counted(streams, 'stream')}"
+    known, varying = printed.levels_of(cell.factors), _further(m)
+    further = [printed.level_label(n, known[n], {}) for n in varying if n in known]
+    place = f"{arrows(cell.group)}, {tuning}, {mtu}, {counted(streams, 'stream')}"
+    return ", ".join([place, *further])
 
 
 def _goodput(m: Measured, cell: pd.Series) -> str:

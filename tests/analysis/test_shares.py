@@ -11,6 +11,7 @@ import synthetic
 from uneven_flows import BBR_SHARE, measured, stranger
 
 from netlab.analysis import shares
+from netlab.analysis.answers import headline
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.measured import Measured
 from netlab.analysis.printed import levels_of
@@ -118,6 +119,14 @@ def test_both_directions_are_shared_each_for_itself(study, tmp_path):
     m = measured(study.model_copy(update={"groups": (group,)}), tmp_path)
     frame = shares.of_jain(m)
     assert set(frame["way"]) == {"forward", "reverse"} and len(frame) == 6
+
+
+def test_the_headline_names_the_factors_that_the_study_varies(m):
+    design, _, best, *_ = headline(m)
+    assert "8 streams, queue 9000, 20000 and 60000 B; " in design
+    assert re.search(r"8 streams, queue (9000|20000|60000) B", best)
+    many = replace(m, cells=m.cells.assign(factors=""))
+    assert "queue" not in " ".join(headline(many))
 
 
 def test_the_whole_site_draws_the_page_among_the_others(m):
