@@ -449,9 +449,10 @@ def trend(m: Measured) -> pd.DataFrame:
     campaigns, store = ids(m.results), Store(m.results)
     if m.campaign in campaigns:
         campaigns = campaigns[: campaigns.index(m.campaign) + 1]  # none that began since
-    measured = ((campaign, store.runs(campaign=campaign)) for campaign in campaigns)
+    needed = (*CELL_KEYS, "campaign", "started_at", "flags", "goodput_MBps")
+    measured = store.of_campaigns(campaigns if len(campaigns) > 1 else (), needed)
     own = ((campaign, runs[runs["campaign"] == campaign]) for campaign, runs in measured)
-    return trend_of(own if len(campaigns) > 1 else (), m.study.confidence)
+    return trend_of(own, m.study.confidence)
 
 
 def trend_of(measured: Iterable[tuple[str, pd.DataFrame]], confidence: float) -> pd.DataFrame:

@@ -281,6 +281,10 @@ def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return describe(ax, alt)
 
 
+MOST_NAMED = 24
+"""Campaigns that have a name and words each; of more, the table beside the chart has them."""
+
+
 @drawing.theme()
 def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the level of goodput over campaigns, the first at 1, and mark the steps found."""
@@ -292,17 +296,23 @@ def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if steps.any():
         marks = {**drawing.other_style(1), "linestyle": "none", "markersize": 9}
         ax.plot(places[steps], frame.loc[steps, "level"], **marks, label="step")
-    for place, row in zip(places[steps], frame[steps].itertuples(), strict=True):
+    few = len(frame) <= MOST_NAMED
+    for place, row in zip(places[steps], frame[steps].itertuples(), strict=True) if few else ():
         ax.annotate(f"×{row.ratio:.2f}", (place, row.level), xytext=(8, 6),
                     textcoords="offset points", fontsize=9)  # fmt: skip
     ax.axhline(1, color=drawing.CEILING_COLOUR, linewidth=1, zorder=1)
-    ax.set_xticks(places, [campaign[:13] for campaign in frame["campaign"]], rotation=20)
+    named = places[:: math.ceil(len(frame) / MOST_NAMED)]
+    names = [campaign[:13] for campaign in frame["campaign"].iloc[named]]
+    ax.set_xticks(named, names, rotation=20)
     ax.set(ylabel="goodput, first campaign = 1", title="Level of goodput over campaigns")
     drawing.legend_below(ax, ncols=2)
+    told = frame if few else frame.iloc[[0, -1]]
     words = "; ".join(
         f"{row.campaign}: {row.level:.3f}" + (" (a step)" if row.step else "")
-        for row in frame.itertuples()
+        for row in told.itertuples()
     )
+    if not few:
+        words += f"; {len(frame)} campaigns, {int(steps.sum())} steps"
     return describe(ax, f"Dots of the level of goodput over campaigns. {words}.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -15,10 +16,13 @@ from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
 from netlab.report.page import PAGES, Page, Section, as_html, page, template
 from netlab.results.columns import FLAGS
-from netlab.results.conditions import left_out
+from netlab.results.conditions import LeftOut, left_out
 from netlab.results.store import IMPORTED, Store, read_conditions, read_log
 
 # The quality gate as readers see it: a banner, and the box that says how far to trust a report.
+
+MOST_LEFT_OUT = 5
+"""Campaigns whose left out records are named one by one."""
 
 PASSED = "Quality gate passed: no empty cell, few flags, precision reached."
 CALIBRATION = "Calibration"
@@ -66,7 +70,7 @@ def box(m: Measured) -> list[tuple[str, str]]:
     others = left_out(Store(m.results), m.campaign) if m.results and m.campaign else ()
     return [
         *([("Bus", "; ".join(wrong))] if wrong else []),
-        *([("Not counted", "; ".join(map(str, others)))] if others else []),
+        *([("Not counted", _not_counted(others))] if others else []),
         ("Precision reached", _precision(m)),
         (
             "Flagged",
@@ -78,6 +82,16 @@ def box(m: Measured) -> list[tuple[str, str]]:
         ("Order effects", "; ".join(found) or none),
         (CALIBRATION, trust.calibration()),
     ]
+
+
+def _not_counted(others: Sequence[LeftOut]) -> str:
+    """Records of other conditions: those of the latest campaigns one by one."""
+    before, latest = others[:-MOST_LEFT_OUT], map(str, others[-MOST_LEFT_OUT:])
+    text = "; ".join(latest)
+    if before:
+        runs = counted(sum(one.runs for one in before), "run")
+        text += f"; {runs} of {counted(len(before), 'campaign')} before (`netlab results show`)"
+    return text
 
 
 def _precision(m: Measured) -> str:

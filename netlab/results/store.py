@@ -75,6 +75,10 @@ class Conditions:
     trials: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By the key of a cell, the runs that a search planned in it, with the key of each."""
 
+    def every_key(self) -> set[str]:
+        """Keys that a record has to have to count."""
+        return {*self.keys.values(), *(key for of in self.trials.values() for key in of.values())}
+
     def planned(self, run_ids: pd.Series) -> pd.Series:
         """The key that each run has to have; missing for a run that is not planned."""
         of_trials: dict[str, str] = {}
@@ -382,6 +386,22 @@ class Store:
             return records
         own = records["part"].astype(str).map(campaign_of) == campaign
         return records[own | ~records["superseded"]].reset_index(drop=True)
+
+    def of_campaigns(
+        self, campaigns: Collection[str], only: Collection[str]
+    ) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Runs that count in each of the campaigns, with the columns named; each file read once."""
+        records = self._by_start(self.parts(), {*only, *COUNTING})
+        by_key = records.groupby("provenance_key").indices
+        of_none = np.flatnonzero(records["part"].str.startswith(IMPORTED))
+        for campaign in campaigns:
+            conditions = read_conditions(self.directory, campaign)
+            some = records
+            if conditions is not None:
+                # others cannot count, and of many campaigns they are most
+                places = [by_key[key] for key in conditions.every_key() & by_key.keys()]
+                some = records.iloc[np.unique(np.concatenate([of_none, *places]))]
+            yield campaign, _that_count(some.assign(superseded=~self._counts(some, campaign)))
 
     def rows(self, table: str, *, campaign: str | None = None) -> pd.DataFrame:
         """Rows of the runs that count, in one of :data:`TABLES`."""

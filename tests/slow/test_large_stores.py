@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from large_store import Size
 
-from netlab.analysis.measured import load_measured
+from netlab.analysis.measured import load_measured, trend, trend_of
 from netlab.analysis.sides import comparison
+from netlab.charts import measured as charts
+from netlab.report.gate import MOST_LEFT_OUT, box
 from netlab.results import store as results_store
 from netlab.results.store import Store, summaries
 
@@ -93,3 +95,33 @@ def test_the_runs_that_count_are_those_of_all_records_that_are_not_superseded(di
         parts = sorted(set(records["part"][~records["superseded"]]))
         every = pd.concat([store.part("intervals", part) for part in parts], ignore_index=True)
         pd.testing.assert_frame_equal(samples, every)
+
+
+def test_the_trend_is_that_of_the_runs_that_each_campaign_made(directory):
+    store, measured = Store(directory), load_measured(directory)
+    campaigns = results_store.ids(directory)
+    whole = ((one, store.runs(campaign=one)) for one in campaigns)
+    own = [(one, runs[runs["campaign"] == one]) for one, runs in whole]
+    found = trend(measured)
+    assert len(found) == SIZE.campaigns
+    pd.testing.assert_frame_equal(found, trend_of(own, measured.study.confidence))
+
+
+def test_many_campaigns_are_drawn_with_few_names():
+    frame = pd.DataFrame(
+        {
+            "campaign": [f"20260101T{n:06}Z" for n in range(200)],
+            **{"level": 1.0, "ratio": 1.1, "step": True},
+        }
+    )
+    ax = charts.trend(frame)
+    assert len(ax.get_xticks()) <= charts.MOST_NAMED
+    assert not ax.texts
+    assert len(charts.trend(frame.head(3)).texts) == 3
+
+
+def test_the_box_names_the_latest_campaigns_that_do_not_count_and_counts_the_others(directory):
+    (text,) = (text for item, text in box(load_measured(directory)) if item == "Not counted")
+    before = SIZE.campaigns - 1 - MOST_LEFT_OUT
+    assert text.count("; not counted") == MOST_LEFT_OUT
+    assert f"{before * SIZE.runs} runs of {before} campaigns before" in text
