@@ -245,6 +245,17 @@ def _correlation(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
 # Load a measured study: its file, its stored runs, and the cells they make.
 
 MadeT = TypeVar("MadeT")
+Samples = Callable[[Collection[str] | None], pd.DataFrame]
+"""Gives the interval samples of some runs, by their ids, or of all that count."""
+
+
+def samples_in(intervals: pd.DataFrame) -> Samples:
+    """Samples of a frame that is already in memory."""
+
+    def some(run_ids: Collection[str] | None) -> pd.DataFrame:
+        return intervals if run_ids is None else intervals[intervals["run_id"].isin(run_ids)]
+
+    return some
 
 
 def computed_once(analysis: Callable[[Measured], MadeT]) -> Callable[[Measured], MadeT]:
@@ -266,11 +277,18 @@ class Measured:
     cells: pd.DataFrame
     bottlenecks: pd.DataFrame
     results: Path
-    intervals: pd.DataFrame | None = None
+    samples: Samples | None = None
+    """Reads them when asked: they are a hundred times as many as the runs."""
     campaign: str | None = None
     damaged: tuple[str, ...] = ()
     """What is wrong with each damaged file of the results."""
     _made: dict[Callable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    @computed_once
+    def intervals(self) -> pd.DataFrame | None:
+        """Interval samples of all runs; None of results that have none."""
+        return None if self.samples is None else self.samples(None)
 
     @property
     @computed_once
@@ -316,15 +334,26 @@ def from_frames(
     study: Study, runs: pd.DataFrame, intervals: pd.DataFrame | None, results: Path
 ) -> Measured:
     """Make cells and bottlenecks of frames that are already in memory."""
+    return _measured(study, runs, None if intervals is None else samples_in(intervals), results)
+
+
+def _measured(study: Study, runs: pd.DataFrame, samples: Samples | None, results: Path) -> Measured:
+    intervals = None if samples is None else samples(_alone(runs))
     cells, verdict_frame = Cells.of(study)(runs, intervals, study), verdicts(runs)
     cells = cells.merge(verdict_frame[[*CELL_KEYS, "bottleneck"]], on=list(CELL_KEYS), how="left")
-    return Measured(study, runs, cells, verdict_frame, results, intervals)
+    return Measured(study, runs, cells, verdict_frame, results, samples)
+
+
+def _alone(runs: pd.DataFrame) -> set[str]:
+    """Valid runs that are the only one of their cell: samples make the interval within them."""
+    good = cells.valid(runs)
+    return set(good.loc[~good.duplicated(list(CELL_KEYS), keep=False), "run_id"])
 
 
 def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     """Load a store and the study it was measured for."""
     loaded = load_runs(results, study, samples=True)
-    made = from_frames(loaded.study, loaded.runs, loaded.intervals, loaded.results)
+    made = _measured(loaded.study, loaded.runs, loaded.samples, loaded.results)
     return replace(made, campaign=loaded.campaign, damaged=loaded.damaged)
 
 
@@ -334,7 +363,7 @@ class LoadedRuns:
 
     study: Study
     runs: pd.DataFrame
-    intervals: pd.DataFrame | None
+    samples: Samples
     results: Path
     campaign: str | None
     damaged: tuple[str, ...]
@@ -347,7 +376,10 @@ def load_runs(
     only: Collection[str] = (),
     samples: bool = False,
 ) -> LoadedRuns:
-    """Load runs without their cells; some columns only, if they are named."""
+    """Load runs without their cells; some columns only, if they are named.
+
+    With `samples` their files are checked, so that a damaged one is known.
+    """
     file, name = _named(study, results) if str(study) else (None, "")
     directory = _directory(results, name)
     # one campaign for runs and design: another may begin meanwhile
@@ -357,13 +389,12 @@ def load_runs(
         if file == (folder(directory, one) / "study.yml").resolve():
             campaign = one
             break
-    store, intervals = Store(directory), None
+    store = Store(directory)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", Damaged)
+        runs, places = store.counting(campaign, {*only, "study"} if only else ())
         if samples:
-            runs, intervals = store.block(campaign=campaign)
-        else:
-            runs = store.runs(campaign=campaign, only={*only, "study"} if only else ())
+            store.check("intervals", sorted(set(places["part"])))
     for warning in seen:
         warnings.warn(warning.message, stacklevel=3)
     damaged = tuple(str(one.message) for one in seen if one.category is Damaged)
@@ -382,7 +413,14 @@ def load_runs(
     if names != [design.name]:
         text = f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}"
         raise BadInput(text, where=str(directory), key="study", code="E-ANALYSIS-012")
-    return LoadedRuns(design, runs, intervals, directory, campaign, damaged)
+
+    def read(run_ids: Collection[str] | None) -> pd.DataFrame:
+        some = places if run_ids is None else places[places["run_id"].isin(run_ids)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Damaged)  # each is known since its check
+            return store.rows_of("intervals", some)
+
+    return LoadedRuns(design, runs, read, directory, campaign, damaged)
 
 
 def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:

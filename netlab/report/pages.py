@@ -134,7 +134,7 @@ def charts_of(kind: str, m: Measured) -> dict[str, Gallery]:
 
 def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) -> list[Chart]:
     """The median runs of the cells with the most added latency."""
-    if m.intervals is None:
+    if m.samples is None:
         return []
     of_cell, drawn = ended(m.runs).groupby(list(CELL_KEYS)), []
     for cell in probed.nlargest(MOST_OVER_TIME, "added_latency_us").to_dict("records"):
@@ -143,7 +143,7 @@ def _under_load(m: Measured, probed: pd.DataFrame, labels: Mapping[tuple, str]) 
         runs = runs if cell["disturbed"] else valid(runs)
         distance_us = (runs["added_latency_us"] - cell["added_latency_us"]).abs()
         run_id = runs.loc[distance_us.idxmin(), "run_id"]
-        line = timelines(m.intervals[m.intervals["run_id"] == run_id])
+        line = timelines(m.samples({run_id}))
         if line["rtt_p50_us"].notna().any():
             drawn.append(chart_of(measured.under_load_panels, line, run_id, labels[key]))
     return drawn
@@ -271,14 +271,16 @@ def addresses(m: Measured, group: str) -> pd.DataFrame:
 
 
 def run_pages(m: Measured, blocks: Mapping[str, str]) -> list[Page]:
-    samples = None if m.intervals is None else timelines(m.intervals)
-    by_run = {} if samples is None else dict(list(samples.groupby("run_id", sort=False)))
-    return [_page(m, group, by_run, blocks) for group in m.groups]
+    return [_page(m, group, blocks) for group in m.groups]
 
 
-def _page(m: Measured, group: str, by_run: dict, blocks: Mapping[str, str]) -> Page:
+def _page(m: Measured, group: str, blocks: Mapping[str, str]) -> Page:
     labels = printed.tuning_labels(m.cells, m.study)
     runs = m.runs[m.runs["group"] == group]
+    by_run = {}
+    if m.samples is not None:  # of this page alone: those of all runs fill the memory
+        samples = timelines(m.samples(set(runs["run_id"])))
+        by_run = dict(list(samples.groupby("run_id", sort=False)))
     of_cell = dict(list(runs.groupby(list(CELL_KEYS), sort=False)))
     sections = []
     for cell in printed.of_group(m.cells, group).to_dict("records"):

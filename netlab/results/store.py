@@ -260,27 +260,25 @@ class Store:
                     moved[path] = set_aside(path)
         return moved
 
-    def _tables(
-        self, table: str, parts: Iterable[str], columns: tuple[Column, ...] | None
-    ) -> dict[Path, pyarrow.Table]:
+    def _files(
+        self, table: str, parts: Iterable[str], columns: tuple[Column, ...] | None = None
+    ) -> Iterator[tuple[Path, pyarrow.Table]]:
         """Files of several parts, whole or some of their columns.
 
         A damaged file is left out and stays, and a :class:`Damaged` warning says so.
         """
-        tables: dict[Path, pyarrow.Table] = {}
         files = [path for path in (self._file(table, part) for part in parts) if path.exists()]
         for path, rows in zip(files, raw_files(files, columns), strict=True):
             if isinstance(rows, DamagedFile):
                 remedy = "its records are left out (`netlab results repair` moves it away)"
                 warnings.warn(f"{rows}; {remedy}", Damaged, stacklevel=4)
             else:
-                tables[path] = rows
-        return tables
+                yield path, rows
 
     def _parts(self, table: str, parts: Iterable[str], only: Collection[str] = ()) -> pd.DataFrame:
         """Rows of several parts, with the column ``part``; of some columns only, if named."""
         columns = tuple(c for c in TABLES[table] if not only or c.name in only)
-        tables = self._tables(table, parts, columns if only else None)
+        tables = dict(self._files(table, parts, columns if only else None))
         if not tables:
             return frame_of([], columns).assign(part="")
         names = np.repeat([path.stem for path in tables], [t.num_rows for t in tables.values()])
@@ -411,14 +409,29 @@ class Store:
         return self._rows(table, self.records(campaign=campaign, only=COUNTING))
 
     def _rows(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
-        counting = records[~records["superseded"]]
-        wanted = {str(part): list(runs) for part, runs in counting.groupby("part")["run_id"]}
+        return self.rows_of(table, records[~records["superseded"]])
+
+    def rows_of(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
+        """Rows of some records, by their columns ``part`` and ``run_id``, in a table of samples."""
+        wanted = {str(part): list(runs) for part, runs in records.groupby("part")["run_id"]}
         # part by part: a pair of part and run for each of millions of samples fills the memory
         tables = {
             path: _only_runs(rows, wanted[path.stem])
-            for path, rows in self._tables(table, sorted(wanted), None).items()
+            for path, rows in self._files(table, sorted(wanted))
         }
         return frame_of_parts(tables, TABLES[table]) if tables else frame_of([], TABLES[table])
+
+    def check(self, table: str, parts: Iterable[str]) -> None:
+        """Read each file of some parts, for the warnings about damaged ones."""
+        for _ in self._files(table, parts):
+            pass
+
+    def counting(
+        self, campaign: str | None = None, only: Collection[str] = ()
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Runs that count, in planned order; and part and run id of each."""
+        records = self._that_may_count(None, campaign, only)
+        return _that_count(records), records.loc[~records["superseded"], ["part", "run_id"]]
 
     def block(
         self, block_id: str | None = None, *, campaign: str | None = None

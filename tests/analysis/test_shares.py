@@ -100,8 +100,8 @@ def test_the_page_has_charts_and_tables_and_says_nothing_of_2003(m):
 
 
 def test_single_streams_and_results_without_samples_have_no_page(m):
-    assert pages._shares(replace(m, intervals=None)) == []
-    assert "No run of several streams" in repr(shown.jain(replace(m, intervals=None)))
+    assert pages._shares(replace(m, samples=None)) == []
+    assert "No run of several streams" in repr(shown.jain(replace(m, samples=None)))
     one = replace(m, runs=m.runs.assign(streams=1))
     assert shares.of_jain(one).empty
 

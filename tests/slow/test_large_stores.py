@@ -16,7 +16,7 @@ from netlab.analysis.sides import comparison
 from netlab.charts import measured as charts
 from netlab.report.gate import MOST_LEFT_OUT, box
 from netlab.results import store as results_store
-from netlab.results.store import Store, summaries
+from netlab.results.store import Damaged, Store, summaries
 
 SIZE = Size(paths=1, streams=1, rounds=2, campaigns=8, samples=5)
 
@@ -125,3 +125,21 @@ def test_the_box_names_the_latest_campaigns_that_do_not_count_and_counts_the_oth
     before = SIZE.campaigns - 1 - MOST_LEFT_OUT
     assert text.count("; not counted") == MOST_LEFT_OUT
     assert f"{before * SIZE.runs} runs of {before} campaigns before" in text
+
+
+def test_samples_are_read_when_asked_for_and_a_damaged_file_of_them_is_named_at_once(
+    directory, tmp_path
+):
+    copy = shutil.copytree(directory, tmp_path / "copy")
+    whole = Store(copy).intervals()
+    part = sorted((copy / "intervals").iterdir())[-1]
+    lost = set(Store(copy).part("intervals", part.stem)["run_id"])
+    part.write_bytes(b"not Parquet")
+    with pytest.warns(Damaged, match="is not a parquet file"):
+        measured = load_measured(copy)
+    assert len(measured.damaged) == 1
+    left = whole[~whole["run_id"].isin(lost)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(measured.intervals, left)
+    one = left["run_id"].iloc[0]
+    some = left[left["run_id"] == one].reset_index(drop=True)
+    pd.testing.assert_frame_equal(measured.samples({one}), some)

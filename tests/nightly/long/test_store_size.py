@@ -20,7 +20,7 @@ STEPS = {
     ),
     "load": "from netlab.analysis.measured import load_measured; load_measured(directory)",
 }
-LIMITS = {"list": (10, 400), "compare": (20, 1024), "load": (90, 8192)}
+LIMITS = {"list": (10, 400), "compare": (20, 1024), "load": (90, 2560)}
 """CPU time in s and peak memory in MiB with 10^5 runs of 100 samples each."""
 
 MEASURE = """
