@@ -171,7 +171,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class OtherRuns:
     """A side to compare with the reference: its runs, and what its study asks for."""
 
     runs: pd.DataFrame
@@ -191,7 +191,7 @@ def compare(
     shift: Shift = UNKNOWN_SHIFT,
 ) -> Compared:
     (found,) = compare_all(
-        *(a, asked[0], [Candidate(b, asked[1], one_store)]),
+        *(a, asked[0], [OtherRuns(b, asked[1], one_store)]),
         by=by,
         same_within_percent=same_within_percent,
         shift=shift,
@@ -202,7 +202,7 @@ def compare(
 def compare_all(
     a: pd.DataFrame,
     asked: Asked,
-    others: Sequence[Candidate],
+    others: Sequence[OtherRuns],
     *,
     by: str = "",
     same_within_percent: float = SAME_WITHIN_PERCENT,
@@ -256,7 +256,7 @@ class _Matched:
     shared: int
 
 
-def _matched(a: pd.DataFrame, against: Candidate, by: str, name: str) -> _Matched:
+def _matched(a: pd.DataFrame, against: OtherRuns, by: str, name: str) -> _Matched:
     b, shared = against.runs, 0
     if against.one_store:  # comparing a record with itself has no information
         key = ["run_id", "campaign", "started_at"]

@@ -23,8 +23,8 @@ from netlab.analysis.compare import (
     SLOWER,
     UNKNOWN_SHIFT,
     Asked,
-    Candidate,
     Compared,
+    OtherRuns,
     compare_all,
     shift_of,
 )
@@ -356,7 +356,7 @@ def _compared_sides(
         level = min(a.asked.level, *(b.asked.level for b in others))
         shift = shift_of([a.runs, *again], level)
     every = compare_all(
-        *(a.runs, a.asked, [Candidate(b.runs, b.asked, _one_store(a, b)) for b in others]),
+        *(a.runs, a.asked, [OtherRuns(b.runs, b.asked, _one_store(a, b)) for b in others]),
         by=by,
         same_within_percent=same_within_percent,
         shift=shift,

@@ -14,7 +14,7 @@ from refusals import refused
 
 import netlab
 from netlab import study as studies
-from netlab.analysis.compare import Asked, Candidate, bonferroni, compare_all, holm
+from netlab.analysis.compare import Asked, OtherRuns, bonferroni, compare_all, holm
 from netlab.analysis.effects import FASTER, SLOWER
 from netlab.charts import drawing
 from netlab.cli.results import compare_command
@@ -85,7 +85,7 @@ def test_of_equal_results_hardly_a_family_has_a_false_verdict(tmp_path):
         return frame.assign(goodput_MBps=1000 * np.exp(0.02 * rng.standard_normal(len(frame))))
 
     for _ in range(60):
-        every = compare_all(again(), Asked(), [Candidate(again()) for _ in range(4)])
+        every = compare_all(again(), Asked(), [OtherRuns(again()) for _ in range(4)])
         wrong += any(one.frame["verdict"].isin((FASTER, SLOWER)).any() for one in every)
     assert wrong <= 8  # of 60 at 5 %: more has a probability below 0.3 %
 
