@@ -78,7 +78,8 @@ def of_streams(m: Measured) -> pd.DataFrame:
     counted = of_way["stream"].transform("size") == sums["streams"]
     total_B = of_way["bytes"].transform("sum")
     sums = sums[counted & (total_B > 0) & (sums["interval_s"] > 0)]
-    of = {name: dealt(name) for name in sums["congestion"].unique()}
+    # a record of another tool may name none
+    of = {name: dealt(name) or (name,) for name in sums["congestion"].unique()}
     names = zip(sums["congestion"], sums["stream"], strict=True)
     frame = sums.assign(
         way=sums["direction"],
