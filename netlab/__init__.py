@@ -9,47 +9,30 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netlab.face.figures import palette, show, theme
-    from netlab.face.fleet import Fleet
-    from netlab.face.notebook import (
-        check_parameters,
-        claims,
-        document,
-        import_files,
-        load_published,
-        transfer,
-    )
-    from netlab.face.results import Results, compare, concat
-    from netlab.face.stored import export
-    from netlab.face.study import Study
+    from netlab.face.figures import palette as palette
+    from netlab.face.figures import show as show
+    from netlab.face.figures import theme as theme
+    from netlab.face.fleet import Fleet as Fleet
+    from netlab.face.notebook import check_parameters as check_parameters
+    from netlab.face.notebook import claims as claims
+    from netlab.face.notebook import document as document
+    from netlab.face.notebook import import_files as import_files
+    from netlab.face.notebook import load_published as load_published
+    from netlab.face.notebook import transfer as transfer
+    from netlab.face.results import Results as Results
+    from netlab.face.results import compare as compare
+    from netlab.face.results import concat as concat
+    from netlab.face.stored import export as export
+    from netlab.face.study import Study as Study
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Fleet",
-    "Results",
-    "Study",
-    "__version__",
-    "check_parameters",
-    "claims",
-    "compare",
-    "concat",
-    "document",
-    "export",
-    "import_files",
-    "load_published",
-    "palette",
-    "show",
-    "theme",
-    "transfer",
-]
-
 # loaded when first used: a program that measures needs no charts, and a command neither
 _MODULES = {
-    "Fleet": "fleet",
     "Results": "results",
     "Study": "study",
     "check_parameters": "notebook",
@@ -68,12 +51,23 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
+    if name == "__all__":
+        return __dir__()
+    if name in _MODULES:
+        value = getattr(import_module(f"netlab.face.{_MODULES[name]}"), name)
+    elif not name.startswith("_") and not find_spec(f"netlab.{name}") and name in _of_wings():
+        value = import_module("netlab.wings").load(_of_wings()[name])
+    else:
         raise AttributeError(f"module 'netlab' has no attribute {name!r}")
-    value = getattr(import_module(f"netlab.face.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({"__version__", *_MODULES, *_of_wings()})
+
+
+def _of_wings() -> dict[str, str]:
+    from netlab.wings import names
+
+    return names()

@@ -140,6 +140,7 @@ PACKAGE = Path(errors.__file__).parent
 PREFIXES = {
     **{"files": {"YAML", "FILES"}, "results": {"RESULTS", "IMPORT"}, "experiment": {"RUN"}},
     **{"hosts": {"HOST"}, "generators": {"TOOL"}, "qualify": {"BENCH", "CALIBRATION"}},
+    "wings.py": {"WING"},
 }
 """Of the packages whose codes do not have their name."""
 MAKERS = {kind.__name__ for kind in ALL} | {"damaged", "bad", "_error", "_fail", "_fail_gone"}

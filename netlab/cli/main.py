@@ -2,16 +2,118 @@
 
 from __future__ import annotations
 
-import filecmp
-import shutil
-from pathlib import Path
+import sys
+from collections.abc import Iterator, MutableMapping
+from typing import Any
 
 import click
 
+from netlab import wings
 from netlab.cli.options import GuardedGroup, end_on_signals, note
-from netlab.errors import BadInput, NetlabError, check
-from netlab.files import paths
-from netlab.files.writing import json_text
+from netlab.errors import NetlabError
+from netlab.wings import Command
+
+CORE = {
+    "check": Command(
+        "netlab.cli.studies:check_command",
+        "Check that STUDY can run: hosts, keys, sudo, interfaces, MTUs, space, limits, ceilings.",
+    ),
+    "compare": Command(
+        "netlab.cli.results:compare_command", "Compare goodput of B with that of A, cell by cell."
+    ),
+    "guide": Command(
+        "netlab.cli.shipped:guide_command",
+        "Show a PAGE of the documentation: guide, report, columns, study, ...",
+    ),
+    "hosts": Command("netlab.cli.studies:hosts_group", "Clean hosts."),
+    "lab": Command(
+        "netlab.cli.studies:lab_group", "Make, show and remove labs of network namespaces."
+    ),
+    "notebooks": Command(
+        "netlab.cli.shipped:notebooks_command",
+        "Copy the notebooks that come with netlab into DIRECTORY, and print it.",
+    ),
+    "report": Command(
+        "netlab.cli.studies:report_command",
+        "Write the report of what STUDY has measured, and print its path.",
+    ),
+    "results": Command(
+        "netlab.cli.results:results_group",
+        "List, show, prune and repair the campaigns of a directory of results.",
+    ),
+    "run": Command(
+        "netlab.cli.studies:run_command", "Measure every run of STUDY that has no valid record yet."
+    ),
+    "schema": Command(
+        "netlab.cli.shipped:schema_command",
+        "Print the JSON Schema of a study file, with a description and an example for each key.",
+    ),
+    "study": Command(
+        "netlab.cli.studies:study_command",
+        "Measure STUDY and write its report: `run`, then `report`.",
+    ),
+    "tune": Command("netlab.cli.studies:tune_group", "Show the changes of tunings; recover hosts."),
+}
+"""Commands of the core; wings are asked for others, and for a list of all."""
+
+
+class CommandTable(MutableMapping[str, click.Command]):
+    """Commands by their names; the module of one is imported when it is asked for."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, click.Command] = {}
+
+    def listed(self) -> dict[str, Command]:
+        found = wings.commands()
+        if taken := sorted(found.keys() & CORE.keys()):
+            text = f"a wing offers the command {taken[0]}, which netlab has; remove that wing"
+            raise NetlabError(text, code="E-CLI-037")
+        return {**CORE, **found}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._loaded:
+            listed = CORE if name in CORE else wings.commands()
+            self._loaded[name] = wings.load(listed[name].target)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self.listed()))
+
+    def __len__(self) -> int:
+        return len(self.listed())
+
+
+class CommandGroup(GuardedGroup):
+    """The group of all commands: its help imports none of them."""
+
+    def __init__(self, **settings: object) -> None:
+        super().__init__(**settings)  # type: ignore[arg-type]
+        self.table = CommandTable()
+        self.commands = self.table
+
+    def main(self, *arguments: Any, **settings: Any) -> Any:
+        """Run; a wing that fails while commands are listed is one sentence, too."""
+        try:
+            return super().main(*arguments, **settings)
+        except NetlabError as error:
+            note(error.with_code())
+            sys.exit(error.exit_code)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed = sorted(self.table.listed().items())
+        width = formatter.width - 6 - max(len(name) for name, _ in listed)
+        rows = [
+            (name, click.Command(name, help=one.summary).get_short_help_str(width))
+            for name, one in listed
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 def _show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -28,7 +130,7 @@ def _show_version(context: click.Context, _parameter: click.Parameter, wanted: b
 
 
 @click.group(
-    cls=GuardedGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
 )
 @click.option(
     "--version",
@@ -51,88 +153,3 @@ def main() -> None:
       128 + n  ended by signal n: 130 Ctrl-C, 129 SIGHUP, 143 SIGTERM
     """
     end_on_signals()
-
-
-# ``netlab guide``: a page of the documentation in the terminal.
-
-OUTSIDE = ("PROTOCOL.md", "CONTRIBUTING.md")
-"""Pages that do not lie in ``docs/``."""
-
-
-@main.command("guide")
-@click.argument("page", default="guide")
-def guide_command(page: str) -> None:
-    """Show a PAGE of the documentation: guide, report, columns, study, ... Default: guide.
-
-    The guide lists the pages. `make docs` in a checkout builds all of them, with the API, as HTML.
-    """
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    files = [*paths.own_file("guide.md").parent.glob("*.md"), *map(paths.own_file, OUTSIDE)]
-    pages = {file.stem.lower(): file for file in files}
-    file = pages.get(page.lower().removesuffix(".md"))
-    if file is None:
-        known = ", ".join(sorted(pages))
-        raise BadInput(f"no such page; there are {known}", value=page, code="E-CLI-034")
-    console = Console()
-    with console.capture() as text:
-        console.print(Markdown(file.read_text(encoding="utf-8"), hyperlinks=False))
-    click.echo_via_pager(text.get())
-
-
-# ``netlab notebooks``: a copy of the notebooks to work in.
-
-
-@main.command("notebooks")
-@click.argument(
-    "directory", type=click.Path(path_type=Path, file_okay=False), default=Path("notebooks")
-)
-@click.option("--force", is_flag=True, help="Replace notebooks that were changed.")
-@click.option("--keep", is_flag=True, help="Leave notebooks that are there, and copy the others.")
-def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
-    """Copy the notebooks that come with netlab into DIRECTORY, and print it.
-
-    Default: notebooks in the current directory. A file there that differs is left alone, and
-    nothing is copied, unless --force or --keep is given. Notebooks in a directory of that name
-    share their results with commands that run in its parent; $NETLAB_HOME names another place.
-    """
-    source, target = paths.notebooks_dir(), directory.expanduser().absolute()
-    wanted = [*sorted(source.glob("*.ipynb")), *sorted(source.glob("images/*"))]
-    if not wanted:
-        raise NetlabError(f"{source} holds no notebooks; install netlab again", code="E-CLI-009")
-    elsewhere, text = target.resolve() != source.resolve(), "the notebooks are there already"
-    check(elsewhere, "DIRECTORY", str(directory), text, "E-CLI-010")
-    names = [str(path.relative_to(source)) for path in wanted]
-    _, changed, absent = filecmp.cmpfiles(source, target, names, shallow=False)
-    if keep:
-        names = absent
-    elif changed and not force:
-        remedy = "name another directory, or replace them with --force"
-        text = f"holds {', '.join(changed)} with other content; {remedy}"
-        raise BadInput(text, where=str(target), code="E-CLI-011")
-    try:
-        for name in names:
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source / name, target / name)
-    except OSError as error:
-        text = f"cannot write {target}: {error.strerror or error}"
-        raise NetlabError(text, code="E-CLI-012") from None
-    note(f"{len(names)} files; open {target / paths.FIRST_NOTEBOOK}")
-    click.echo(target)
-
-
-# ``netlab schema``: the JSON Schema of a study, or its reference.
-
-
-@main.command("schema")
-@click.option("--reference", is_flag=True, help="Print every key as Markdown instead.")
-def schema_command(reference: bool) -> None:
-    """Print the JSON Schema of a study file, with a description and an example for each key.
-
-    An editor completes and checks a study that begins with the line
-    "# yaml-language-server: $schema=study.schema.json", after netlab schema > study.schema.json.
-    """
-    from netlab.study.file import as_markdown, json_schema
-
-    click.echo(as_markdown().rstrip("\n") if reference else json_text(json_schema()))

@@ -1,1 +1,17 @@
 """netlab measured against known rates (calibration) and against its peers (bench)."""
+
+from netlab.wings import Command, Wing
+
+wing = Wing(
+    commands={
+        "bench": Command(
+            "netlab.cli.experiments:bench_command",
+            "Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.",
+        ),
+        "calibrate": Command(
+            "netlab.cli.experiments:calibrate_command",
+            "Measure lab paths of known rate, then the path emulator; exit code 1 if "
+            "a cell is off.",
+        ),
+    },
+)

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from netlab import wings
 from netlab.analysis import printed, trust
 from netlab.analysis.answers import step_effects
-from netlab.analysis.bounds import bounds_table, stored_bounds
 from netlab.analysis.cells import (
     CELL_KEYS,
     DATAGRAMS,
@@ -58,7 +58,6 @@ from netlab.report.page import (
     page_of,
     plain_table,
 )
-from netlab.report.screen import screen_pages
 from netlab.study.schedule import slug
 from netlab.units import arrows
 
@@ -399,29 +398,11 @@ LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow
 
 def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
-    made = [
-        _tables(m),
-        *view_pages(m),
-        *_rates(m),
-        *screen_pages(m.results, m.campaign),
-        _precision(m),
-    ]
+    of_wings = [page for build in wings.pages() for page in build(m)]
+    made = [_tables(m), *view_pages(m), *of_wings, _precision(m)]
     if len(comparable(m)):
         made.append(page("findings", Section("Verdicts", tables.findings(m))))
     return [*made, reading_page(), method_page(m), _provenance(m)]
-
-
-def _rates(m: Measured) -> list[Page]:
-    """The page of a search for rates; one that cannot be read says so."""
-    try:
-        searched = stored_bounds(m.results, m.campaign)
-    except NetlabError as error:
-        return [page("mlrsearch", Section("Bounds", Sentence(str(error))))]
-    if searched is None:
-        return []
-    rows, notes = searched.rows, tuple(map(Sentence, searched.notes))
-    shown = (bounds_table(rows),) if len(rows) else ()
-    return [page("mlrsearch", Section("Bounds", tables.Tables((*notes, *shown))))]
 
 
 def _tables(m: Measured) -> Page:

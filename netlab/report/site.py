@@ -16,6 +16,7 @@ from typing import Self
 import pandas as pd
 from markupsafe import Markup
 
+from netlab import wings
 from netlab.analysis.answers import several
 from netlab.analysis.longpath import is_slac
 from netlab.analysis.measured import Measured, load_measured
@@ -51,7 +52,6 @@ from netlab.report.page import (
 )
 from netlab.report.pages import calibration_pages, measured_pages, run_pages, write_records
 from netlab.report.render import PageWriter, copy_plain, render
-from netlab.report.screen import PAGE as SCREEN_PAGE
 from netlab.report.tables import Sentence
 from netlab.results.store import study_file
 from netlab.study import QUICK, Study, load
@@ -162,7 +162,7 @@ def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, 
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
         taken = {*files.values(), *OWN_FILES}
-        if name in taken or name.startswith(SCREEN_PAGE):
+        if name in taken or name.startswith(wings.page_prefixes()):
             text = "another page of the site has this name"
             raise BadInput(text, where=str(notebook.path), code="E-REPORT-007")
         files[notebook] = name

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from netlab import wings
 from netlab.errors import BadInput
 from netlab.files.reading import open_regular
 from netlab.results.imports import iperf_text, json_output, nuttcp, other_tools
@@ -145,10 +146,11 @@ def _decompressed(content: bytes) -> bytes:
 
 
 def format_of(text: str) -> Format:
-    for form in FORMATS:
+    known = (*FORMATS, *wings.formats())
+    for form in known:
         if form.fits(text):
             return form
-    names = ", ".join(form.name for form in FORMATS)
+    names = ", ".join(form.name for form in known)
     raise damaged(1, f"unknown format; supported: {names}", code="E-IMPORT-021")
 
 

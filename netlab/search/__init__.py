@@ -1,0 +1,23 @@
+"""Searches: the best setting of a path, the knobs that matter, rates without loss."""
+
+from netlab.wings import Command, Wing
+
+wing = Wing(
+    commands={
+        "autotune": Command(
+            "netlab.cli.experiments:autotune_command",
+            "Find the best record length, socket buffer, streams and engine of PATH.",
+        ),
+        "mlrsearch": Command(
+            "netlab.cli.studies:mlrsearch_command",
+            "Find the highest rate without loss, and with little, of each cell "
+            "of datagrams of STUDY.",
+        ),
+        "screen": Command(
+            "netlab.cli.experiments:screen_command",
+            "Find the knobs of a tuning that matter, on a path of STUDY.",
+        ),
+    },
+    pages=("netlab.search.pages:pages",),
+    page_prefixes=("screen-",),
+)

@@ -1,0 +1,104 @@
+"""Wings: optional parts of netlab, found by the entry points of the group ``netlab.wings``.
+
+The parts that come with netlab are registered like those of other packages. What a wing offers is
+named as ``module:name`` and loaded when it is used, so that listing wings loads none of their code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from netlab.errors import NetlabError, why
+
+GROUP = "netlab.wings"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of ``netlab``: where it is, and its line in ``netlab --help``."""
+
+    target: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class Wing:
+    """What an optional part offers to the others, each as ``module:name``."""
+
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    """Commands of the shell by their names."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Attributes of ``import netlab``, for notebooks."""
+    pages: tuple[str, ...] = ()
+    """Functions that take a measured study and return its pages of the report."""
+    page_prefixes: tuple[str, ...] = ()
+    """Beginnings of the names of those pages' files, which no notebook's page takes."""
+    formats: tuple[str, ...] = ()
+    """Formats of other tools' files, which ``netlab import`` reads."""
+
+
+def load(target: str) -> Any:
+    """Load the object that ``module:name`` names."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def wings() -> dict[str, Wing]:
+    """The installed wings by name, in alphabetical order."""
+    # 35 ms of CPU time, for those who ask only
+    from importlib.metadata import entry_points
+
+    found: dict[str, Wing] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        package = point.dist.name if point.dist else point.value
+        remedy = f"install {package} again, or remove it"
+        try:
+            wing = point.load()
+        except (ImportError, AttributeError) as error:
+            text = f"cannot load the wing {point.name} of {package}: {why(error)}; {remedy}"
+            raise NetlabError(text, code="E-WING-001") from error
+        if not isinstance(wing, Wing):
+            text = f"the wing {point.name} of {package} is not a netlab.wings.Wing; {remedy}"
+            raise NetlabError(text, code="E-WING-002")
+        if point.name in found:
+            text = f"two packages have a wing {point.name}, one of them {package}; remove one"
+            raise NetlabError(text, code="E-WING-003")
+        found[point.name] = wing
+    return found
+
+
+def _merged(kind: str) -> dict[str, Any]:
+    """One mapping of all wings; two wings cannot offer the same name."""
+    found: dict[str, Any] = {}
+    for name, wing in wings().items():
+        offered = getattr(wing, kind)
+        if taken := sorted(offered.keys() & found.keys()):
+            text = f"the wing {name} and another one offer {taken[0]}; remove one of them"
+            raise NetlabError(text, code="E-WING-004")
+        found |= offered
+    return found
+
+
+def commands() -> dict[str, Command]:
+    return _merged("commands")
+
+
+def names() -> dict[str, str]:
+    return _merged("names")
+
+
+def pages() -> list[Any]:
+    return [load(target) for wing in wings().values() for target in wing.pages]
+
+
+def page_prefixes() -> tuple[str, ...]:
+    return tuple(prefix for wing in wings().values() for prefix in wing.page_prefixes)
+
+
+def formats() -> list[Any]:
+    return [load(target) for wing in wings().values() for target in wing.formats]
