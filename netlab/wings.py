@@ -6,7 +6,7 @@ named as ``module:name`` and loaded when it is used, so that listing wings loads
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -39,6 +39,10 @@ class Wing:
     """Beginnings of the names of those pages' files, which no notebook's page takes."""
     formats: tuple[str, ...] = ()
     """Formats of other tools' files, which ``netlab import`` reads."""
+    stores: tuple[str, ...] = ()
+    """Directories below a study's results with stores of their own, as patterns, for a bundle."""
+    files: tuple[str, ...] = ()
+    """Further files below a study's results that belong into its bundle, as patterns."""
 
 
 def load(target: str) -> Any:
@@ -84,21 +88,38 @@ def _merged(kind: str) -> dict[str, Any]:
     return found
 
 
-def commands() -> dict[str, Command]:
-    return _merged("commands")
+def commands(core: Collection[str] = ()) -> dict[str, Command]:
+    """Commands of all wings; none has the name of a command of the core."""
+    found = _merged("commands")
+    if taken := sorted(found.keys() & set(core)):
+        text = f"a wing offers the command {taken[0]}, which netlab has; remove that wing"
+        raise NetlabError(text, code="E-WING-005")
+    return found
 
 
 def names() -> dict[str, str]:
     return _merged("names")
 
 
+def _all(kind: str) -> tuple[str, ...]:
+    return tuple(each for wing in wings().values() for each in getattr(wing, kind))
+
+
 def pages() -> list[Any]:
-    return [load(target) for wing in wings().values() for target in wing.pages]
+    return list(map(load, _all("pages")))
 
 
 def page_prefixes() -> tuple[str, ...]:
-    return tuple(prefix for wing in wings().values() for prefix in wing.page_prefixes)
+    return _all("page_prefixes")
 
 
 def formats() -> list[Any]:
-    return [load(target) for wing in wings().values() for target in wing.formats]
+    return list(map(load, _all("formats")))
+
+
+def stores() -> tuple[str, ...]:
+    return _all("stores")
+
+
+def files() -> tuple[str, ...]:
+    return _all("files")

@@ -34,6 +34,19 @@ LAYERS = (
 """The packages from the lowest layer up: one imports only from layers below its own."""
 
 
+WINGS = ("bundle", "fleet", "imports", "qualify", "search", "survey")
+
+CORE_IMPORTS_OF_WINGS: set[tuple[str, str]] = {
+    ("netlab.cli.experiments", "netlab.qualify"),
+    ("netlab.cli.experiments", "netlab.survey"),
+    ("netlab.cli.fleet", "netlab.fleet"),
+    ("netlab.cli.studies", "netlab.survey"),
+    ("netlab.face.between", "netlab.survey"),
+    ("netlab.face.fleet", "netlab.fleet"),
+}
+"""Imports of wings by modules of the core that are left; a new one fails, and so does one less."""
+
+
 def tracked(pattern: str) -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "-z", pattern], cwd=ROOT, capture_output=True, text=True, check=True
@@ -95,22 +108,8 @@ def test_every_package_has_a_layer():
 def test_a_package_imports_only_from_layers_below(layer):
     below = set().union({"__init__"}, *LAYERS[:layer])
     for package in LAYERS[layer]:
-        assert known_by()[package] <= below, package
-
-
-WINGS = ("bundle", "fleet", "imports", "qualify", "search", "survey")
-
-CORE_IMPORTS_OF_WINGS: frozenset[tuple[str, str]] = frozenset(
-    {
-        ("netlab.cli.experiments", "netlab.qualify"),
-        ("netlab.cli.experiments", "netlab.survey"),
-        ("netlab.cli.fleet", "netlab.fleet"),
-        ("netlab.cli.studies", "netlab.survey"),
-        ("netlab.face.design", "netlab.survey"),
-        ("netlab.face.fleet", "netlab.fleet"),
-    }
-)
-"""Imports of wings by modules of the core that are left; a new one fails, and so does one less."""
+        known = {w.split(".")[1] for m, w in CORE_IMPORTS_OF_WINGS if m.split(".")[1] == package}
+        assert known_by()[package] <= below | known, package
 
 
 def test_the_core_imports_no_wing_but_the_known_ones():
@@ -161,13 +160,13 @@ def test_a_measurement_does_not_depend_on_its_analysis():
         ("netlab._core", {"core"}),
         ("fabric", {"hosts"}),
         ("paramiko", {"hosts"}),
-        ("matplotlib", {"charts"}),
+        ("matplotlib", {"charts", *WINGS}),
         ("seaborn", {"charts"}),
         ("papermill", {"notebooks"}),
         ("ruamel", {"files"}),
         ("typst", {"report"}),
         ("yaml", set()),
-        ("pydantic", {"study", "tuning", "files", "results", "fleet"}),
+        ("pydantic", {"study", "tuning", "files", "results", *WINGS}),
         ("pyarrow", {"results"}),
     ],
 )

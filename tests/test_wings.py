@@ -56,10 +56,12 @@ def test_a_wing_of_another_package_reads_a_file_and_adds_a_page(tmp_path):
     folder.mkdir()
     home.mkdir()
     env = {**install(folder, shown_files()), "NETLAB_HOME": str(home)}
-    (home / "qperf.txt").write_text("tcp_bw:\n    bw    =  1.17 GB/sec\n    time  =  4 sec\n")
+    (home / "tcpkali.txt").write_text(
+        "Aggregate bandwidth: 9360.0↓, 0.1↑ Mbps\nTest duration: 4 s.\n"
+    )
     words = ("--study-name", "mine", "--sender", "a", "--receiver", "b", "--mtu", "1500")
     words += ("--started-at", "mtime")
-    done = netlab("import", "qperf.txt", *words, env=env, cwd=home)
+    done = netlab("import", "tcpkali.txt", *words, env=env, cwd=home)
     assert done.returncode == 0, done.stderr
     code = (
         "import netlab\n"
@@ -67,11 +69,11 @@ def test_a_wing_of_another_package_reads_a_file_and_adds_a_page(tmp_path):
         "from netlab.report.pages import measured_pages\n"
         f"m = load_measured({str(home / 'results' / 'mine')!r})\n"
         "print(m.runs['goodput_MBps'].tolist())\n"
-        "print([(p.file, '1170.0' in p.body) for p in measured_pages(m) if 'qperf' in p.file])\n"
+        "print([(p.file, '1170.0' in p.body) for p in measured_pages(m) if 'tcpkali' in p.file])\n"
     )
     argv = [sys.executable, "-c", code]
     shown = subprocess.run(argv, capture_output=True, text=True, env=env, cwd=home)
-    assert shown.stdout.splitlines() == ["[1170.0]", "[('qperf-runs.html', True)]"], shown.stderr
+    assert shown.stdout.splitlines() == ["[1170.0]", "[('tcpkali-runs.html', True)]"], shown.stderr
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_a_wing_of_another_package_reads_a_file_and_adds_a_page(tmp_path):
         (
             "from netlab.wings import Command, Wing\n"
             "wing = Wing(commands={'run': Command('a:b', 'Another.')})",
-            "E-CLI-037",
+            "E-WING-005",
         ),
     ],
     ids=["broken", "other object", "name of a wing", "name of the core"],

@@ -19,7 +19,8 @@ CORE = {
         "Check that STUDY can run: hosts, keys, sudo, interfaces, MTUs, space, limits, ceilings.",
     ),
     "compare": Command(
-        "netlab.cli.results:compare_command", "Compare goodput of B with that of A, cell by cell."
+        "netlab.cli.results:compare_command",
+        "Compare goodput of B, and of further results, with that of A, cell by cell.",
     ),
     "guide": Command(
         "netlab.cli.shipped:guide_command",
@@ -64,11 +65,7 @@ class CommandTable(MutableMapping[str, click.Command]):
         self._loaded: dict[str, click.Command] = {}
 
     def listed(self) -> dict[str, Command]:
-        found = wings.commands()
-        if taken := sorted(found.keys() & CORE.keys()):
-            text = f"a wing offers the command {taken[0]}, which netlab has; remove that wing"
-            raise NetlabError(text, code="E-CLI-037")
-        return {**CORE, **found}
+        return {**CORE, **wings.commands(CORE)}
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in self._loaded:

@@ -16,9 +16,9 @@ from typing import Literal
 
 from netlab.errors import HostError
 from netlab.hosts.host import SILENCE_S, Host
-from netlab.results.imports.formats import FORMATS
 from netlab.results.imports.iperf_text import Iperf2Run
 from netlab.results.imports.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
+from netlab.results.imports.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,9 @@ class _OneRun(Iperf2Run):
 
 
 def _printed(
-    name: str, kind: type[PrintedRun] | None = None
+    form: Format, kind: type[PrintedRun] | None = None
 ) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
-    """A format of :mod:`netlab.results.imports`, whose parser needs no transfer."""
-    (form,) = (each for each in FORMATS if each.name == name)
+    """The parser of a format, which needs no transfer."""
     if kind:
         form = replace(form, parts=partial(printed_runs, kind=kind))
     return lambda text, transfer: whole(form.parse(text))
@@ -153,7 +152,7 @@ TOOLS: tuple[Tool, ...] = (
         congestion=("-C", "{congestion}"),
         sendfile=("-Z",),
         reads="server",
-        records=_printed("iperf3 JSON"),
+        records=_printed(IPERF3_JSON),
         reads_all=False,
         whole_seconds=True,
         stops_writes_since=(3, 16),
@@ -174,7 +173,7 @@ TOOLS: tuple[Tool, ...] = (
         server_rcvbuf=("-w", "{rcvbuf_B}"),
         congestion=("-Z", "{congestion}"),
         reads="server",
-        records=_printed("iperf 2 text", _OneRun),
+        records=_printed(IPERF2_TEXT, _OneRun),
         server_stays=True,
     ),
     # It has no option for congestion control: the route sets it.
@@ -193,7 +192,7 @@ TOOLS: tuple[Tool, ...] = (
         client_sndbuf=("-w{sndbuf_KiB}",),
         client_rcvbuf=("-ws{rcvbuf_KiB}",),
         reads="client",
-        records=_printed("nuttcp or ttcp lines"),
+        records=_printed(NUTTCP_LINES),
         sets_congestion=False,
     ),
     Tool(

@@ -21,13 +21,9 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from netlab import __version__, core
+from netlab import __version__, core, wings
 from netlab.analysis import trust
-from netlab.analysis.bounds import DOCUMENT as BOUNDS
-from netlab.analysis.bounds import FOLDER as SEARCHES
 from netlab.analysis.measured import Measured, load_measured
-from netlab.analysis.screened import DOCUMENT
-from netlab.analysis.screened import FOLDER as SCREENS
 from netlab.analysis.trust import Concern, machines
 from netlab.errors import BadInput, why
 from netlab.files import paths
@@ -284,13 +280,12 @@ def bundle(
 
 
 def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
-    """Copy records, campaigns, screens, searches, and the notebook of each block's last visit."""
+    """Copy records, campaigns, files of wings, and the notebook of each block's last visit."""
     wanted = [f"{table}/*.parquet" for table in TABLES]
     of_campaigns = (STUDY, "campaign.json", store.CONDITIONS)
     wanted += [f"{store.FOLDER}/*/{name}" for name in of_campaigns]
-    of_screens = [f"{SCREENS}/*/*/{pattern}" for pattern in wanted]  # stores of their campaigns
-    of_searches = [f"{SEARCHES}/{pattern}" for pattern in (*wanted, BOUNDS)]
-    wanted += [STUDY, f"{SCREENS}/*/{DOCUMENT}", *of_screens, *of_searches]
+    of_wings = [f"{place}/{pattern}" for place in wings.stores() for pattern in wanted]
+    wanted += [STUDY, *wings.files(), *of_wings]
     for pattern in wanted:
         for source in m.results.glob(pattern):
             _copy(source, target / source.relative_to(m.results))

@@ -36,7 +36,6 @@ from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, experiments, forest, measured
 from netlab.charts.chart import Chart, Gallery
 from netlab.charts.live import sparkline
-from netlab.errors import NetlabError
 from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables

@@ -20,4 +20,6 @@ wing = Wing(
     },
     pages=("netlab.search.pages:pages",),
     page_prefixes=("screen-",),
+    stores=("screens/*/*", "mlrsearch"),
+    files=("screens/*/screen.json", "mlrsearch/bounds.csv"),
 )

@@ -6,11 +6,9 @@ import codecs
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from netlab import wings
 from netlab.errors import BadInput
@@ -18,15 +16,13 @@ from netlab.files.reading import open_regular
 from netlab.results.imports import iperf_text, json_output, nuttcp, other_tools
 from netlab.results.imports.records import (
     OBJECT,
-    PrintedRun,
     Record,
-    Runs,
     damaged,
     documents,
     expect,
-    printed_runs,
     whole,
 )
+from netlab.results.imports.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format, printed
 
 MAX_FILE_B = 16 * 2**20
 MAX_TEXT_B = 64 * 2**20
@@ -36,40 +32,8 @@ _GZIP = b"\x1f\x8b"
 _CRUSADER = bytes.fromhex("cb597cae82ab7253")
 
 
-_IPERF3 = re.compile(r'"(?:start|event)"\s*:\s*[{"]')
-
-
-def _is_iperf3(text: str) -> bool:
-    begin = OBJECT.search(text)
-    return begin is not None and bool(_IPERF3.search(text, begin.end(), begin.end() + 4096))
-
-
 def _json_with(key: str) -> Callable[[str], bool]:
     return lambda text: OBJECT.match(text.lstrip()) is not None and key in text
-
-
-@dataclass(frozen=True)
-class Format:
-    """One tool's output: whether a text is of it, complete or not; its runs, and their records."""
-
-    name: str
-    fits: Callable[[str], object]
-    parts: Callable[[str], Iterable[Any]]
-    """Of a text: one for each run, or the reason why it is none."""
-    record: Callable[[Any], Record]
-
-    def parse(self, text: str) -> Runs:
-        runs: list[Record | BadInput] = []
-        for part in self.parts(text):
-            try:
-                runs.append(part if isinstance(part, BadInput) else self.record(part))
-            except BadInput as error:
-                runs.append(error)
-        return tuple(runs)
-
-
-def _printed(name: str, fits: re.Pattern, run: type[PrintedRun]) -> Format:
-    return Format(name, fits.search, partial(printed_runs, kind=run), run.record)
 
 
 def _one(name: str, fits: re.Pattern, record: Callable[[str], Record]) -> Format:
@@ -79,17 +43,17 @@ def _one(name: str, fits: re.Pattern, record: Callable[[str], Record]) -> Format
 FORMATS = (
     # before those whose lines they resemble, such as ethr's those of iperf 2
     *(_one(name, *each) for name, each in other_tools.NAMED.items()),
-    Format("iperf3 JSON", _is_iperf3, json_output.tests_of_iperf3, json_output.of_iperf3),
+    IPERF3_JSON,
     Format(
         "pScheduler JSON", _json_with('"throughput-bits"'), documents, other_tools.of_pscheduler
     ),
     Format("flent data file", _json_with('"SERIES_META"'), documents, json_output.of_flent),
-    _printed("iperf3 text", iperf_text.IPERF3_TEXT, iperf_text.Iperf3Run),
-    _printed("iperf 2 text", iperf_text.IPERF2, iperf_text.Iperf2Run),
-    _printed("iperf 2 CSV", iperf_text.IPERF2_CSV, iperf_text.CsvRun),
+    printed("iperf3 text", iperf_text.IPERF3_TEXT, iperf_text.Iperf3Run),
+    IPERF2_TEXT,
+    printed("iperf 2 CSV", iperf_text.IPERF2_CSV, iperf_text.CsvRun),
     Format("rapid statistics", nuttcp.RAPID.search, nuttcp.runs_of_rapid, nuttcp.RapidRun.record),
-    _printed("GenSink report", nuttcp.GENSINK, nuttcp.GenSinkRun),
-    _printed("nuttcp or ttcp lines", nuttcp.NUTTCP, nuttcp.NuttcpRun),
+    printed("GenSink report", nuttcp.GENSINK, nuttcp.GenSinkRun),
+    NUTTCP_LINES,
     Format(
         "netperf text",
         other_tools.NETPERF.search,
@@ -97,7 +61,7 @@ FORMATS = (
         other_tools.of_netperf,
     ),
     _one("neper keys", other_tools.NEPER, other_tools.of_neper),
-    _printed("ntttcp text", other_tools.NTTTCP, other_tools.NtttcpRun),
+    printed("ntttcp text", other_tools.NTTTCP, other_tools.NtttcpRun),
     _one("kperf text", other_tools.KPERF, other_tools.of_kperf),
 )
 
