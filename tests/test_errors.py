@@ -139,8 +139,13 @@ def test_run_error_carries_the_agents_word():
 PACKAGE = Path(errors.__file__).parent
 PREFIXES = {
     **{"files": {"YAML", "FILES"}, "results": {"RESULTS", "IMPORT"}, "experiment": {"RUN"}},
-    **{"hosts": {"HOST"}, "generators": {"TOOL"}, "qualify": {"BENCH", "CALIBRATION"}},
+    **{
+        "hosts": {"HOST"},
+        "generators": {"TOOL"},
+    },
     "wings.py": {"WING"},
+    "qualify": {"BENCH", "CALIBRATION"},
+    "survey": {"CLI", "SURVEY"},
 }
 """Of the packages whose codes do not have their name."""
 MAKERS = {kind.__name__ for kind in ALL} | {"damaged", "bad", "_error", "_fail", "_fail_gone"}

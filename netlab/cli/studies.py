@@ -25,36 +25,6 @@ if TYPE_CHECKING:
     from netlab.study import Study
 
 
-# ``netlab init``: from two SSH names to a study.
-
-
-@main.command("init")
-@click.argument("left")
-@click.argument("right")
-@options.file_option("-o", "--output", help="File to write; LEFT-RIGHT.yml by default.")
-@click.option("--data", nargs=2, metavar="ADDRESS ADDRESS", help="Data addresses of both ends.")
-@click.option("--identity-file", metavar="FILE", help="Private key for SSH.")
-@click.option("--force", is_flag=True, help="Write over an existing file.")
-def init_command(left: str, right: str, identity_file: str | None, **asked: Any) -> None:
-    """Look at two hosts, and write a study of the path between them.
-
-    LEFT and RIGHT are SSH names: HOST, USER@HOST or HOST:PORT, or aliases of ~/.ssh/config. The
-    interfaces that join them are found by their addresses and a TCP connection to netlab's agent.
-    What would spoil a measurement is listed with the command or the knob that helps; no setting of
-    the hosts is changed.
-    """
-    from netlab.survey.init import init_study, login_of
-
-    with options.asking_at_terminal():
-        written = init_study([login_of(text, identity_file) for text in (left, right)], **asked)
-    for finding in written.findings:
-        click.echo("\n".join(finding.lines()))
-    if written.others:
-        unused = "more of paths that the study does not use"
-        click.echo(f"{written.others} {unused}: see {written.file}")
-    click.echo(f"{written.file}: a study of {written.path}; next: netlab check {written.file}")
-
-
 # ``netlab check``: whether a study can run on its hosts.
 
 

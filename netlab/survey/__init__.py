@@ -5,11 +5,11 @@ from netlab.wings import Command, Wing
 wing = Wing(
     commands={
         "init": Command(
-            "netlab.cli.studies:init_command",
+            "netlab.survey.commands:init_command",
             "Look at two hosts, and write a study of the path between them.",
         ),
         "measure": Command(
-            "netlab.cli.experiments:measure_command",
+            "netlab.survey.commands:measure_command",
             "Measure the path between two hosts, and print its goodput and its limit in one line.",
         ),
     },
