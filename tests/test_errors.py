@@ -144,7 +144,7 @@ PREFIXES = {
         "generators": {"TOOL"},
     },
     "wings.py": {"WING"},
-    "qualify": {"BENCH", "CALIBRATION"},
+    "qualify": {"BENCH", "CALIBRATION", "CHARTS", "CLI"},
     "survey": {"CLI", "SURVEY"},
 }
 """Of the packages whose codes do not have their name."""

@@ -5,11 +5,11 @@ from netlab.wings import Command, Wing
 wing = Wing(
     commands={
         "bench": Command(
-            "netlab.cli.experiments:bench_command",
+            "netlab.qualify.commands:bench_command",
             "Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.",
         ),
         "calibrate": Command(
-            "netlab.cli.experiments:calibrate_command",
+            "netlab.qualify.commands:calibrate_command",
             "Measure lab paths of known rate, then the path emulator; exit code 1 if "
             "a cell is off.",
         ),

@@ -11,7 +11,6 @@ from synthetic import runs_of, store_of
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, NO_INTERVAL, SAME, SLOWER
 from netlab.charts.chart import show
-from netlab.charts.experiments import ratio_panels, ratios_alt
 from netlab.errors import BadInput, NetlabError
 from netlab.qualify.bench import (
     BEST_PEER,
@@ -23,6 +22,7 @@ from netlab.qualify.bench import (
     samples_of,
     summary,
 )
+from netlab.qualify.charts import ratio_panels, ratios_alt
 
 MATRIX = Matrix(("on",), (1500,), (1, 200), rounds=4, seconds=1, queues=2, most_variants=1)
 RATES = {"gensink": 2000.0, "plain": 1600.0, "iperf3": 1500.0, "nuttcp": 1000.0, "iperf2": 999.0}

@@ -7,7 +7,6 @@ from click.testing import CliRunner
 from emulator_samples import filled, pinged
 
 from netlab.analysis.trust import stored
-from netlab.cli.experiments import calibrate_command
 from netlab.errors import BadInput
 from netlab.lab import emulator as lab_emulator
 from netlab.lab.topology import topology
@@ -31,6 +30,7 @@ from netlab.qualify.calibration_cells import (
     RatePlan,
     RoundTrip,
 )
+from netlab.qualify.commands import calibrate_command
 
 ONE = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
 
