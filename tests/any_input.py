@@ -19,12 +19,12 @@ import pyarrow
 import pyarrow.parquet
 from results.imports.test_import_damage import imports_or_refuses
 
+from netlab.bundle.pack import stated_versions, unpacked
+from netlab.bundle.verify import changed_files
 from netlab.errors import NetlabError
 from netlab.fleet.inventory import load_inventory
 from netlab.hosts import host
 from netlab.hosts.host import LineProcess
-from netlab.report.bundle import stated_versions, unpacked
-from netlab.report.verify import changed_files
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import read
 from netlab.results.store import read_log

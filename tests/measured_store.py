@@ -9,9 +9,9 @@ from nbformat import v4, write
 
 from netlab import __version__
 from netlab import study as studies
+from netlab.bundle import pack as bundle
 from netlab.files.archive import pack
 from netlab.files.writing import write_json
-from netlab.report import bundle
 from netlab.results import store as results_store
 from netlab.results.store import Store
 from netlab.study import Study

@@ -25,12 +25,13 @@ LAYERS = (
     {"charts"},
     {"experiment"},
     {"report", "autotune", "fleet"},
-    {"screen", "bundle", "imports"},
+    {"screen", "imports"},
     {"search"},
     {"face"},
     {"cli"},
     {"survey"},
     {"qualify"},
+    {"bundle"},
     {"__main__"},
 )
 """The packages from the lowest layer up: one imports only from layers below its own."""

@@ -144,6 +144,7 @@ PREFIXES = {
         "generators": {"TOOL"},
     },
     "wings.py": {"WING"},
+    "bundle": {"CLI", "REPORT"},
     "qualify": {"BENCH", "CALIBRATION", "CHARTS", "CLI"},
     "survey": {"CLI", "SURVEY"},
 }

@@ -5,19 +5,19 @@ from netlab.wings import Command, Wing
 wing = Wing(
     commands={
         "bundle": Command(
-            "netlab.cli.results:bundle_command",
+            "netlab.bundle.commands:bundle_command",
             "Write the results of STUDY and their report into one ZIP file, and print its path.",
         ),
         "publish": Command(
-            "netlab.cli.results:publish_command",
+            "netlab.bundle.commands:publish_command",
             "Add the reports of SITES to a branch of a git repository, and push it.",
         ),
         "rerun": Command(
-            "netlab.cli.results:rerun_command",
+            "netlab.bundle.commands:rerun_command",
             "Measure the study of BUNDLE again, and print the command that compares the two.",
         ),
         "verify": Command(
-            "netlab.cli.results:verify_command",
+            "netlab.bundle.commands:verify_command",
             "Check the files of BUNDLE by their digests, and recompute its "
             "figures from its records.",
         ),

@@ -21,15 +21,15 @@ from calibrated_samples import store_calibration
 from click.testing import CliRunner
 from refusals import refused
 
+from netlab.bundle import pack as report_bundle
+from netlab.bundle.pack import bundle, keep_records, stated_versions, unpacked, versions
+from netlab.bundle.verify import changed_files, other_figures, other_versions
 from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.paths import notebook, own_file
 from netlab.files.yaml_file import read_yaml
-from netlab.report import bundle as report_bundle
-from netlab.report.bundle import bundle, keep_records, stated_versions, unpacked, versions
 from netlab.report.site import last_visit
-from netlab.report.verify import changed_files, other_figures, other_versions
 from netlab.results.store import Store
 from netlab.study import load
 from netlab.study.file import freeze

@@ -13,8 +13,8 @@ from requests_cache import CachedSession
 from rocrate_validator import services
 from rocrate_validator.models import Severity, ValidationSettings
 
+from netlab.bundle import pack as report_bundle
 from netlab.files.archive import pack
-from netlab.report import bundle as report_bundle
 
 SCHEMA_ORG = "http://schema.org/"
 TERMS = {

@@ -14,10 +14,10 @@ import synthetic
 from click.testing import CliRunner
 
 from netlab.analysis.measured import from_frames
+from netlab.bundle.publish import published, write_index
 from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.report.page import MARKER
-from netlab.report.publication import published, write_index
 from netlab.report.site import build_site
 
 

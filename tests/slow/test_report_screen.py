@@ -13,9 +13,9 @@ from screened import screened
 
 import netlab
 from netlab.analysis.bounds import HEADS
+from netlab.bundle.pack import _copy_results
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
-from netlab.report.bundle import _copy_results
 from netlab.report.screen import PAGE
 from netlab.report.site import build_site
 from netlab.screen.run import write_files

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 from nbformat import v4
 
-from netlab.cli import main, results
+from netlab.bundle import commands, verify
+from netlab.bundle.pack import bundle
+from netlab.cli import main
 from netlab.errors import NetlabError
 from netlab.files.archive import pack, unpack
-from netlab.report import verify
-from netlab.report.bundle import bundle
 from netlab.study.published import report_notebooks
 
 pytestmark = pytest.mark.timeout(600)
@@ -136,7 +136,7 @@ def test_rerun_takes_the_study_of_a_bundle_without_any_file_that_it_names(
         measured.append(study)
         raise NetlabError("not measured here")
 
-    monkeypatch.setattr(results, "measure", measure)
+    monkeypatch.setattr(commands, "measure", measure)
     file = measured_store.sealed(forged, tmp_path / "forged.zip")
     done = netlab("rerun", file, "--results", tmp_path / "again")
     assert done.exit_code == 1 and "not measured here" in done.output

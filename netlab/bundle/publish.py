@@ -14,14 +14,14 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis.measured import trend_of
+from netlab.bundle.pack import words_of
+from netlab.bundle.pages_repository import PagesRepository, regular_files
 from netlab.errors import BadInput, NetlabError, printable
 from netlab.files.reading import read_text
 from netlab.files.writing import scratch, write_text
-from netlab.report.bundle import words_of
 from netlab.report.export import FOLDER, Exporter
 from netlab.report.page import MARKER, Section, as_html, page_of
 from netlab.report.pages import trended
-from netlab.report.pages_repository import PagesRepository, regular_files
 from netlab.report.render import PageWriter
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netlab.bundle import pack as bundle
+from netlab.bundle.verify import changed_files, compare_sites, compare_texts, other_figures
 from netlab.errors import NetlabError
 from netlab.files.archive import names_in
-from netlab.report import bundle
-from netlab.report.verify import changed_files, compare_sites, compare_texts, other_figures
 
 CELLS = "group,streams,goodput_MBps\n" + "".join(
     f"left -> right,{n},{100.123456789 * n}\n" for n in range(1, 9)
@@ -53,7 +53,7 @@ def test_a_whole_bundle_has_no_changed_file(whole):
 def test_a_full_disk_is_no_difference_of_the_bundle(copy, tmp_path, monkeypatch):
     said = "OSError: [Errno 28] No space left on device"
     runs = iter(subprocess.CompletedProcess((), code, "", said) for code in (0, 1))
-    monkeypatch.setattr("netlab.report.verify._run", lambda argv, work: next(runs))
+    monkeypatch.setattr("netlab.bundle.verify._run", lambda argv, work: next(runs))
     with pytest.raises(NetlabError, match=f"{tmp_path}: no space left"):
         other_figures(copy, tmp_path)
 

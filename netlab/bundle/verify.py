@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from netlab.bundle import pack as bundle
+from netlab.bundle.pack import CALIBRATION, RESULTS, SITE, stated_versions, versions
 from netlab.errors import NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.archive import names_in
 from netlab.files.reading import read_bytes
 from netlab.files.writing import read_json
 from netlab.lab import lab, namespaces
-from netlab.report import bundle
-from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
 from netlab.report.site import EXECUTED, publish
 from netlab.results.frames import check_texts
 
@@ -40,7 +40,7 @@ COMPARED = (".csv", ".tex", ".json")
 RECOMPUTE = """
 import sys
 from pathlib import Path
-from netlab.report.verify import recompute
+from netlab.bundle.verify import recompute
 recompute(*map(Path, sys.argv[1:]))
 """
 ABSENT = "absent"
