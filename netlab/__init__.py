@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from netlab.face.notebook import check_parameters as check_parameters
     from netlab.face.notebook import claims as claims
     from netlab.face.notebook import document as document
-    from netlab.face.notebook import import_files as import_files
     from netlab.face.notebook import load_published as load_published
     from netlab.face.notebook import transfer as transfer
     from netlab.face.results import Results as Results
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from netlab.face.results import concat as concat
     from netlab.face.stored import export as export
     from netlab.face.study import Study as Study
+    from netlab.imports.view import import_files as import_files
 
 __version__ = "0.1.0"
 
@@ -41,7 +41,6 @@ _MODULES = {
     "concat": "results",
     "document": "notebook",
     "export": "stored",
-    "import_files": "notebook",
     "load_published": "notebook",
     "palette": "figures",
     "show": "figures",

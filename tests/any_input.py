@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
-from results.imports.test_import_damage import imports_or_refuses
+from imports.test_import_damage import imports_or_refuses
 
 from netlab.bundle.pack import stated_versions, unpacked
 from netlab.bundle.verify import changed_files
@@ -83,7 +83,7 @@ def read_import(file: Path) -> None:
 
 
 def recorded(name: str) -> bytes:
-    return (Path(__file__).parent / "results" / "imports" / "recorded" / name).read_bytes()
+    return (Path(__file__).parent / "imports" / "recorded" / name).read_bytes()
 
 
 class Said:

@@ -145,8 +145,10 @@ PREFIXES = {
     },
     "wings.py": {"WING"},
     "bundle": {"CLI", "REPORT"},
+    "imports": {"CLI", "FACE", "IMPORT"},
     "qualify": {"BENCH", "CALIBRATION", "CHARTS", "CLI"},
     "survey": {"CLI", "SURVEY"},
+    "outputs": {"IMPORT"},
 }
 """Of the packages whose codes do not have their name."""
 MAKERS = {kind.__name__ for kind in ALL} | {"damaged", "bad", "_error", "_fail", "_fail_gone"}

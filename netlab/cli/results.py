@@ -1,18 +1,17 @@
-"""Commands on results: of their directories, comparison and import."""
+"""Commands on results: their directories, and comparison."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from netlab.cli import options
 from netlab.cli.main import main
-from netlab.errors import BadInput, NetlabError, check, printable
+from netlab.errors import BadInput, NetlabError, printable
 from netlab.files import paths
 from netlab.files.writing import json_text
 
@@ -287,111 +286,3 @@ def _cell(row: dict) -> str:
     if "ratio" not in row:
         return name
     return f"{name}: {percent(row['ratio'])} % ({interval(row['low'], row['high'])})"
-
-
-# ``netlab import``: add the output of other tools to the results.
-
-
-def _name(_context: object, _option: object, value: str | None) -> str | None:
-    from netlab.study import is_name
-
-    if value is None or is_name(value):
-        return value
-    raise click.BadParameter("a name has letters, digits, '.', '_' and '-', and 48 of them at most")
-
-
-def _moment(_context: object, _option: object, value: str | None) -> datetime | str | None:
-    if value is None or value == "mtime":
-        return value
-    try:
-        moment = datetime.fromisoformat(value)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise click.BadParameter("write mtime, or a time like 2003-03-03T07:07:34+01:00") from None
-    if not 1970 < moment.year < 2190:
-        raise click.BadParameter("the year must be from 1971 to 2189")
-    return moment
-
-
-@main.command("import")
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
-)
-@click.option(
-    "--study-name", "study", required=True, callback=_name, help="Study the runs belong to."
-)
-@click.option("--sender", required=True, callback=_name, help="Host that sent.")
-@click.option("--receiver", required=True, callback=_name, help="Host that received.")
-@click.option("--path", callback=_name, help="Name of the path. Default: SENDER-RECEIVER.")
-@click.option("--group", callback=_name, help="Group of the study. Default: the tool.")
-@click.option("--tuning", callback=_name, default="unknown", help="Tuning.")
-@click.option(
-    "--mtu", "mtu_B", type=click.IntRange(576, 65536), help="MTU, B, if the file has no MSS."
-)
-@click.option(
-    "--streams", type=click.IntRange(1, 10_000), help="Streams, if the file has no number."
-)
-@click.option(
-    "--record-length", "record_length_B", type=click.IntRange(1, 2**40), help="Bytes of one send()."
-)
-@click.option(
-    "--buffer", "buffer_B", type=click.IntRange(0, 2**40), help="Requested socket buffer, B."
-)
-@click.option("--congestion", callback=_name, help="Congestion control.")
-@click.option(
-    "--started-at",
-    callback=_moment,
-    help="Start of the runs, or mtime: the modification time of each file.",
-)
-@click.option(
-    "--measured-at",
-    type=click.Choice(["sender", "receiver"]),
-    help="End that wrote the report, if the report does not say (GenSink's).",
-)
-@click.option(
-    "--link-rate",
-    "link_Mbps",
-    type=click.FloatRange(0, 1e7, min_open=True),
-    help="Rate of the link, 10^6 bit/s: a run beyond it is flagged implausible.",
-)
-@click.option("--strict", is_flag=True, help="Import all runs of all files or none.")
-@options.results_option("--into")
-def import_command(
-    files: tuple[Path, ...], results: Path | None, strict: bool, **given: Any
-) -> None:
-    """Import what other tools printed, such as iperf3, iperf 2, netperf, nuttcp or flent.
-
-    FILE may be a directory: all files below it, except hidden ones. What can be read is imported,
-    with the study that the runs imply, for `report` and `compare`; then every file is listed with
-    its runs and the reason of each that was refused. A run that was imported before is skipped.
-    Exit code 4: imported, without what was refused.
-    """
-    from netlab.results.imports.into_store import Facts, below, import_files
-    from netlab.results.store import Store
-    from netlab.study.file import write_study
-
-    facts = Facts(**given)
-    apart, text = facts.sender != facts.receiver, "sender and receiver are the same host"
-    check(apart, "", facts.sender, text, "E-CLI-006")
-    directory = results or paths.results_dir(facts.study)
-    done = import_files(below(files), facts, directory, strict=strict)
-    told = ((one, text) for one in done.files for text in [one.imported, *one.reasons])
-    rows = [(str(one.path), one.kind, text) for one, text in told if text]
-    if len(rows) > 1:
-        click.echo(options.in_columns(("file", "kind", "runs"), *rows), err=True)
-    errors = done.refused()
-    for one in done.files:
-        if not (one.run_ids or one.errors):
-            click.echo(printable(f"{one.path}: imported before"), err=True)
-    if done.run_ids:
-        try:
-            write_study(Store(directory).runs(), directory)
-        except BadInput as error:  # such as a path whose name other hosts have
-            options.note(f"no study was written: {error.with_code()}")
-            errors.append(error)
-    options.note(f"{len(done.run_ids)} runs imported into {directory}")
-    for run_id in done.run_ids:
-        click.echo(run_id)
-    if errors:
-        sys.exit(options.BELOW_GATE)

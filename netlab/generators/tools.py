@@ -16,9 +16,9 @@ from typing import Literal
 
 from netlab.errors import HostError
 from netlab.hosts.host import SILENCE_S, Host
-from netlab.results.imports.iperf_text import Iperf2Run
-from netlab.results.imports.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
-from netlab.results.imports.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format
+from netlab.outputs.iperf_text import Iperf2Run
+from netlab.outputs.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
+from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from netlab.hosts.host import Host
 from netlab.measure.exchange import Direction, Request, RunEnd, RunOutcome, datagrams
 from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.measure.record import own_us
-from netlab.results.imports.records import Datagrams, Record, Sample
+from netlab.outputs.records import Datagrams, Record, Sample
 
 # Parse the output of a tool's two ends into the format of the agents' answers.
 #

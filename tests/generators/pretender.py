@@ -8,7 +8,7 @@ from itertools import chain, repeat
 from measure.scripted import Clock, ScriptedAgent
 
 from netlab.generators.tools import Tool, TransferRequest
-from netlab.results.imports.records import Flow, Record, damaged
+from netlab.outputs.records import Flow, Record, damaged
 
 SERVER = """
 import socket, sys, time

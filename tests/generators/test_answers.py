@@ -15,9 +15,9 @@ from netlab.generators.tools import TransferRequest, tool_named
 from netlab.generators.trial import audit_counts, counts_of, flow_of, parse_answers, window_of
 from netlab.measure.exchange import Request
 from netlab.measure.ledger import Ledger, audit_interfaces
-from netlab.results.imports.records import Sample
+from netlab.outputs.records import Sample
 
-RECORDED = Path(__file__).parents[1] / "results" / "imports" / "recorded"
+RECORDED = Path(__file__).parents[1] / "imports" / "recorded"
 PRINTED = {
     "iperf3": ("iperf3-study-client.json", "iperf3-study-server.json"),
     "iperf2": ("iperf2-study-client.txt", "iperf2-study-server.txt"),

@@ -9,8 +9,8 @@ import nbformat
 import pytest
 import synthetic
 from click.testing import CliRunner
+from imports.samples import RECORDED
 from nbformat import v4
-from results.imports.samples import RECORDED
 
 from netlab.cli import main
 from netlab.errors import NetlabError

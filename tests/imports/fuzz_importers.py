@@ -1,7 +1,7 @@
 """Fuzz target of the importers; the corpus is `recorded/`.
 
-    uv run --with atheris python tests/results/imports/fuzz_importers.py \
-        NEW_CORPUS tests/results/imports/recorded -max_total_time=600
+    uv run --with atheris python tests/imports/fuzz_importers.py \
+        NEW_CORPUS tests/imports/recorded -max_total_time=600
 
 Arguments are libFuzzer's. A finding is an exception other than a refusal that names its line, or an
 imported value out of its bounds."""
@@ -14,12 +14,12 @@ from types import FunctionType
 
 import atheris
 
-sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[3])]
-from results.imports.test_import_damage import imports_or_refuses  # noqa: E402
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+from imports.test_import_damage import imports_or_refuses  # noqa: E402
 
 if __name__ == "__main__":
     for name, module in sorted(sys.modules.items()):
-        if name.startswith("netlab.results.imports"):
+        if name.startswith("netlab.imports"):
             for each in vars(module).values():
                 if isinstance(each, FunctionType) and each.__module__ == name:
                     atheris.instrument_func(each)

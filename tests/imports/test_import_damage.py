@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from results.imports.samples import ACCEPTED, RECORDED, TEXTS
+from imports.samples import ACCEPTED, RECORDED, TEXTS
 
 from netlab.errors import BadInput
+from netlab.imports.formats import ReadFile, format_of, parse, text_of
+from netlab.imports.into_store import Facts, interval_rows_of, row_of
+from netlab.outputs.records import MAX_COUNT, MAX_SECONDS, Record
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
-from netlab.results.imports.formats import ReadFile, format_of, parse, text_of
-from netlab.results.imports.into_store import Facts, interval_rows_of, row_of
-from netlab.results.imports.records import MAX_COUNT, MAX_SECONDS, Record
 
 CONTENT = {name: (RECORDED / name).read_bytes() for name in ACCEPTED}
 CONTENT |= {name: text.encode() for name, text in TEXTS.items()}

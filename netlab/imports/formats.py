@@ -13,8 +13,9 @@ from pathlib import Path
 from netlab import wings
 from netlab.errors import BadInput
 from netlab.files.reading import open_regular
-from netlab.results.imports import iperf_text, json_output, nuttcp, other_tools
-from netlab.results.imports.records import (
+from netlab.imports import other_tools
+from netlab.outputs import iperf_text, json_output, nuttcp
+from netlab.outputs.records import (
     OBJECT,
     Record,
     damaged,
@@ -22,7 +23,7 @@ from netlab.results.imports.records import (
     expect,
     whole,
 )
-from netlab.results.imports.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format, printed
+from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format, printed
 
 MAX_FILE_B = 16 * 2**20
 MAX_TEXT_B = 64 * 2**20

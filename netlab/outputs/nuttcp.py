@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from netlab.errors import BadInput
-from netlab.results.imports.records import (
+from netlab.outputs.records import (
     MAX_COUNT,
     MAX_STREAMS,
     MAX_UNIX_S,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn
 
-from netlab.results.imports.records import (
+from netlab.outputs.records import (
     MAX_SECONDS,
     MAX_STREAMS,
     NUMBER,

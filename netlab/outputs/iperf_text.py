@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from netlab.results.imports.records import (
+from netlab.outputs.records import (
     BINARY,
     DECIMAL,
     MAX_STREAMS,

@@ -11,18 +11,19 @@ import campaigns
 import pytest
 import synthetic
 from click.testing import CliRunner
+from imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 from refusals import refused
-from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 
 from netlab import study as studies
 from netlab.analysis.trust import DISTURBED, FLAGGED, gate
 from netlab.cli import main
 from netlab.cli.options import load_study
-from netlab.cli.results import compare_command, import_command, results_group
+from netlab.cli.results import compare_command, results_group
 from netlab.errors import BadInput
 from netlab.experiment.campaign import open_record
 from netlab.face.results import Results
-from netlab.results.imports.into_store import Facts, import_files, mtu_of
+from netlab.imports.commands import import_command
+from netlab.imports.into_store import Facts, import_files, mtu_of
 from netlab.results.store import Damaged, Store
 
 HOSTS = ("--study-name", "old", "--sender", "a", "--receiver", "b")

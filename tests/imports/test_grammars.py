@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from results.imports.samples import BANNER
+from imports.samples import BANNER
 
-from netlab.results.imports.formats import FORMATS, parse
+from netlab.imports.formats import FORMATS, parse
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from netlab.errors import BadInput
-from netlab.results.imports import iperf_text, json_output, nuttcp
-from netlab.results.imports.records import OBJECT, PrintedRun, Record, Runs, printed_runs
+from netlab.outputs import iperf_text, json_output, nuttcp
+from netlab.outputs.records import OBJECT, PrintedRun, Record, Runs, printed_runs
 
 _IPERF3 = re.compile(r'"(?:start|event)"\s*:\s*[{"]')
 

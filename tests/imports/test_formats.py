@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from results.imports.samples import (
+from imports.samples import (
     BANNER,
     CLASSIC,
     INTERIM,
@@ -27,8 +27,8 @@ from results.imports.samples import (
 )
 
 from netlab.errors import BadInput
-from netlab.results.imports.formats import FORMATS, format_of, parse, text_of
-from netlab.results.imports.records import Datagrams, Record
+from netlab.imports.formats import FORMATS, format_of, parse, text_of
+from netlab.outputs.records import Datagrams, Record
 
 
 def recorded(name: str) -> str:
@@ -36,7 +36,7 @@ def recorded(name: str) -> str:
 
 
 def test_the_table_of_formats_has_all_of_them():
-    page = (Path(__file__).parents[3] / "docs" / "imports.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "imports.md").read_text()
     rows = page.partition("## Formats")[2].split("\n| ")[2:]
     assert {row.partition(" |")[0] for row in rows} == {form.name for form in FORMATS}
 

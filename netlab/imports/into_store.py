@@ -20,10 +20,10 @@ import pandas as pd
 from netlab.errors import BadInput, NetlabError, printable
 from netlab.files.reading import open_regular
 from netlab.files.writing import parse_json, take
+from netlab.imports.formats import ReadFile, kind_of, read_file
+from netlab.outputs.records import MAX_COUNT, Datagrams, Record, sum_of
 from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of
-from netlab.results.imports.formats import ReadFile, kind_of, read_file
-from netlab.results.imports.records import MAX_COUNT, Datagrams, Record, sum_of
 from netlab.results.store import IMPORTED, Store
 from netlab.units import datagram_share, payload_share
 from netlab.version import version

@@ -6,12 +6,12 @@ from dataclasses import asdict
 from operator import attrgetter
 
 import pytest
+from imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED, REFUSED
 from refusals import refused
-from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED, REFUSED
 
 from netlab.errors import BadInput
-from netlab.results.imports.formats import parse, read_file, text_of
-from netlab.results.imports.records import Datagrams, Record
+from netlab.imports.formats import parse, read_file, text_of
+from netlab.outputs.records import Datagrams, Record
 
 
 def one(name: str) -> Record:
@@ -291,7 +291,7 @@ def test_flent_streams_are_counted_by_direction(name, streams, both):
 
 
 def test_text_beyond_its_limit_or_of_an_unknown_format_is_refused(monkeypatch):
-    monkeypatch.setattr("netlab.results.imports.formats.MAX_TEXT_B", 1000)
+    monkeypatch.setattr("netlab.imports.formats.MAX_TEXT_B", 1000)
     with refused(BadInput, "E-IMPORT-018", match="more than 1000 bytes"):
         text_of(gzip.compress(b"0" * 10**6))
     with refused(BadInput, "E-IMPORT-021", match=r"line 1: .*iperf3 JSON"):

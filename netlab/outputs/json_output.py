@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from netlab.errors import BadInput
-from netlab.results.imports.records import (
+from netlab.outputs.records import (
     MAX_SECONDS,
     MAX_STREAMS,
     MAX_UNIX_S,

@@ -1,1 +1,0 @@
-"""Import of other tools' output into the results schema, with provenance ``imported``."""
