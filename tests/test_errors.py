@@ -147,6 +147,7 @@ PREFIXES = {
     "bundle": {"CLI", "REPORT"},
     "imports": {"CLI", "FACE", "IMPORT"},
     "qualify": {"BENCH", "CALIBRATION", "CHARTS", "CLI"},
+    "search": {"ANALYSIS", "AUTOTUNE", "CHARTS", "CLI", "SCREEN"},
     "survey": {"CLI", "SURVEY"},
     "outputs": {"IMPORT"},
 }

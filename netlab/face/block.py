@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -20,7 +20,6 @@ from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress, RunDone
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.face.parts import Changes, HostChanges
-from netlab.files import paths
 from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.files.writing import parse_json
 from netlab.notebooks.progress import announce, listening
@@ -29,11 +28,6 @@ from netlab.results.frames import frame_of
 from netlab.results.store import Store, campaign_of
 from netlab.study import Study, schedule
 from netlab.units import arrows
-
-if TYPE_CHECKING:
-    from netlab.analysis.screened import ScreenRecord
-    from netlab.charts.forest import Axes
-    from netlab.screen.design import ScreenRequest
 
 
 @dataclass(frozen=True)
@@ -188,105 +182,3 @@ def _progress(study: Study, visit: schedule.Visit) -> Iterator[Callable[[RunDone
         progress.visit(visit)
         yield progress.run_done
         progress.end()
-
-
-# A screen of the knobs of a tuning. What draws is loaded when shown: a block needs none of it.
-
-
-class Screening:
-    """The knobs of a tuning that matter on a path, and the least set of them.
-
-    Made by :meth:`netlab.Study.screen`, and found again by :attr:`netlab.Results.screens`. Shows
-    itself as forest plot, table and sentences.
-
-    Its ``record`` is the screen as it is stored.
-    """
-
-    def __init__(self, record: ScreenRecord):
-        self.record = record
-
-    @property
-    def effects(self) -> pd.DataFrame:
-        """One row a knob: ``ratio``, ``low``, ``high`` and ``verdict``.
-
-        A ratio is goodput with the knob to goodput without. ``with_knob`` is empty but for pairs,
-        whose ratio is the effect of one knob with the other to its effect without.
-        """
-        return self.record.effects
-
-    @property
-    def least_set(self) -> tuple[str, ...]:
-        """The fewest knobs that give the whole gain; empty if none helps."""
-        return self.record.least_set
-
-    @property
-    def verdict(self) -> str:
-        """Result of the comparison of the least set with the whole tuning."""
-        return self.record.verdict
-
-    @property
-    def confirmed(self) -> bool:
-        """True if the least set is as good as the whole tuning, or better."""
-        return self.record.concluded
-
-    @property
-    def left_out(self) -> dict[str, str]:
-        """Knobs that were not screened, since no host has them or both have the value: reasons."""
-        return self.record.left_out
-
-    @property
-    def tuning(self) -> str:
-        """The least set as the YAML text of a tuning, each knob with its source."""
-        from netlab.report.screen import least_yaml
-
-        return least_yaml(self.record)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the least set as a tuning.
-
-        Parameters
-        ----------
-        path : path-like
-            A ``.yml`` file, whose name is that of the tuning; in ``tunings/`` beside a study the
-            study can name it. See :func:`netlab.files.paths.given_path`.
-
-        Returns
-        -------
-        Path
-        """
-        from netlab.screen.run import write_least
-
-        return write_least(self.record, paths.given_path(path))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a forest plot: every knob with its interval.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; new ones by default. No global theme is set.
-        """
-        from netlab.report.screen import chart
-
-        return chart(self.record, ax)
-
-    def _repr_html_(self) -> str:
-        from netlab.charts.chart import show
-        from netlab.report.screen import tables
-
-        return show(self.plot())._repr_html_() + tables(self.record)._repr_html_()
-
-    def __repr__(self) -> str:
-        from netlab.report.screen import to_text
-
-        return to_text(self.record)
-
-
-def screening(ask: ScreenRequest, place: Path, *, progress: bool = True) -> Screening:
-    """Screen a tuning and store the outcome; see :meth:`netlab.face.study.Study.screen`."""
-    from netlab.screen.run import screen, write_files
-
-    watch = partial(Progress, report=False) if progress else None
-    found = screen(ask, place, watch=watch, say=print if progress else lambda line: None)
-    write_files(found, place)
-    return Screening(found)

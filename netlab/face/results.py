@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from netlab.charts.chart import Gallery
     from netlab.charts.forest import Axes
     from netlab.face import views
-    from netlab.face.block import Screening
     from netlab.report.explore import Explorer
     from netlab.report.front import Answer
     from netlab.report.gate import Banner
     from netlab.report.tables import Sentence, Tables
+    from netlab.search.screen.view import Screening
 
 
 # A comparison as a notebook shows it.
@@ -613,8 +613,8 @@ class Results(StoredResults):
         >>> netlab.Results("openlab-2003").screens
         {}
         """
-        from netlab.analysis.screened import read_screen, screen_files
-        from netlab.face.block import Screening
+        from netlab.search.screen.record import read_screen, screen_files
+        from netlab.search.screen.view import Screening
 
         return {f.parent.name: Screening(read_screen(f)) for f in screen_files(self.directory)}
 

@@ -20,9 +20,10 @@ from netlab.study import load
 from netlab.study.file import short_text
 
 if TYPE_CHECKING:
-    from netlab.face.block import MeasuredBlock, Screening
+    from netlab.face.block import MeasuredBlock
     from netlab.face.parts import Changes
     from netlab.face.results import Results
+    from netlab.search.screen.view import Screening
 
 
 class Study:
@@ -494,8 +495,8 @@ class Study:
         knob                     effect, % interval ...
         net.ipv4.tcp_timestamps ...
         """
-        from netlab.face.block import screening
-        from netlab.screen.design import ScreenRequest
+        from netlab.search.screen.design import ScreenRequest
+        from netlab.search.screen.view import screening
 
         ask = ScreenRequest(
             *(self.design, tuning, group, streams, mtu_B),
@@ -573,8 +574,8 @@ class Study:
         >>> bounds[["record_length_B", "loss_percent"]].to_numpy().tolist()
         [[1000.0, 0.5]]
         """
-        from netlab.analysis.bounds import FOLDER
-        from netlab.autotune.mlrsearch import Goals, mlrsearch
+        from netlab.search.mlrsearch.bounds import FOLDER
+        from netlab.search.mlrsearch.search import Goals, mlrsearch
 
         goals = Goals(tuple(loss), width, trial_s, duration_sum_s, exceed)
         place = self._directory(results) / ("" if str(results) else FOLDER)

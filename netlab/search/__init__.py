@@ -5,16 +5,16 @@ from netlab.wings import Command, Wing
 wing = Wing(
     commands={
         "autotune": Command(
-            "netlab.cli.experiments:autotune_command",
+            "netlab.search.autotune.commands:autotune_command",
             "Find the best record length, socket buffer, streams and engine of PATH.",
         ),
         "mlrsearch": Command(
-            "netlab.cli.studies:mlrsearch_command",
+            "netlab.search.mlrsearch.commands:mlrsearch_command",
             "Find the highest rate without loss, and with little, of each cell "
             "of datagrams of STUDY.",
         ),
         "screen": Command(
-            "netlab.cli.experiments:screen_command",
+            "netlab.search.screen.commands:screen_command",
             "Find the knobs of a tuning that matter, on a path of STUDY.",
         ),
     },

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from netlab.analysis.bounds import bounds_table, stored_bounds
 from netlab.analysis.measured import Measured
 from netlab.errors import NetlabError
 from netlab.files.tables import Sentence
 from netlab.report import tables
 from netlab.report.page import Page, Section, page
-from netlab.report.screen import screen_pages
+from netlab.search.mlrsearch.bounds import bounds_table, stored_bounds
+from netlab.search.screen.page import screen_pages
 
 
 def pages(m: Measured) -> list[Page]:

@@ -7,10 +7,10 @@ import pytest
 import yaml
 from lab_study import lab_study
 
-from netlab.autotune.request import SearchRequest
-from netlab.autotune.run import SLACK_S, autotune
 from netlab.errors import NetlabError
 from netlab.lab.lab import Lab
+from netlab.search.autotune.request import SearchRequest
+from netlab.search.autotune.run import SLACK_S, autotune
 from tests.e2e.conftest import run_netlab
 
 BUDGET_S = 30

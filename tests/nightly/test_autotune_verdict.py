@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from netlab.autotune.report import taken
-from netlab.autotune.run import SLACK_S
+from netlab.search.autotune.report import taken
+from netlab.search.autotune.run import SLACK_S
 from netlab.study import load
 from tests.e2e.test_autotune_runs import BUDGET_S, search
 

@@ -2,13 +2,13 @@
 
 import matplotlib.pyplot as plt
 import pytest
-from autotune.simulated import Simulated, tuned
 from matplotlib.collections import LineCollection
+from search.autotune.simulated import Simulated, tuned
 
-from netlab.autotune.report import conclusion, table
 from netlab.charts.chart import show
-from netlab.charts.experiments import search_alt, search_panels
 from netlab.errors import BadInput
+from netlab.search.autotune.charts import search_alt, search_panels
+from netlab.search.autotune.report import conclusion, table
 
 
 def segments(collection) -> list:

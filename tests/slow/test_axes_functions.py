@@ -13,12 +13,12 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import synthetic
-from autotune.simulated import tuned
 from calibrated_samples import CELLS, ROUND_TRIPS
 from fleet_effects import fleet_runs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from screened import screened
+from search.autotune.simulated import tuned
 
 import netlab.charts
 from netlab import study as studies
@@ -28,13 +28,13 @@ from netlab.analysis.compare import compare
 from netlab.analysis.conditions import cpu_cost
 from netlab.analysis.fleet import link_cells, links
 from netlab.analysis.shares import OverTime
-from netlab.autotune.report import table
 from netlab.charts import cells
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.face.study import Study
 from netlab.files.paths import data_dir
 from netlab.published import claims
 from netlab.report import tables
+from netlab.search.autotune.report import table
 
 PIECES = {"drawing.figure_of", "drawing.new_axes"}
 """They give the parts that charts are made of."""

@@ -13,17 +13,17 @@ import pytest
 import synthetic
 from screened import SYSCTLS, screened_study
 
-from netlab.analysis.bounds import DOCUMENT, FOLDER, HEADS
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.experiment.campaign import CampaignRecord, open_record
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.report.pages import measured_pages
-from netlab.report.screen import screen_pages
 from netlab.results import store as results_store
-from netlab.screen.design import ScreenRequest
-from netlab.screen.run import Probed, screen, write_files
+from netlab.search.mlrsearch.bounds import DOCUMENT, FOLDER, HEADS
+from netlab.search.screen.design import ScreenRequest
+from netlab.search.screen.page import screen_pages
+from netlab.search.screen.run import Probed, screen, write_files
 from netlab.study import Study
 from netlab.study.schedule import visits
 

@@ -23,10 +23,10 @@ from netlab.errors import BadInput, NetlabError
 from netlab.report import render, tables
 from netlab.report.export import write_downloads
 from netlab.report.page import Credit, replacing
-from netlab.report.screen import PAGE
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read
+from netlab.search.screen.page import PAGE
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"

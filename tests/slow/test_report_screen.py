@@ -12,13 +12,13 @@ import synthetic
 from screened import screened
 
 import netlab
-from netlab.analysis.bounds import HEADS
 from netlab.bundle.pack import _copy_results
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
-from netlab.report.screen import PAGE
 from netlab.report.site import build_site
-from netlab.screen.run import write_files
+from netlab.search.mlrsearch.bounds import HEADS
+from netlab.search.screen.page import PAGE
+from netlab.search.screen.run import write_files
 from netlab.study.file import freeze
 
 

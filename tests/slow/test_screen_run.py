@@ -14,17 +14,17 @@ from click.testing import CliRunner
 from refusals import refused
 from screened import SYSCTLS, screened, screened_study
 
-from netlab.analysis.screened import read_screen, write_screen
 from netlab.charts.chart import show
-from netlab.cli.experiments import screen_command
 from netlab.errors import NetlabError
 from netlab.experiment.progress import Watcher
-from netlab.face.block import Screening
-from netlab.report.screen import chart, to_text
 from netlab.results.store import Store
-from netlab.screen import run
-from netlab.screen.design import ScreenRequest
-from netlab.screen.run import Probed, screen, write_files, write_least
+from netlab.search.screen import run
+from netlab.search.screen.commands import screen_command
+from netlab.search.screen.design import ScreenRequest
+from netlab.search.screen.page import chart, to_text
+from netlab.search.screen.record import read_screen, write_screen
+from netlab.search.screen.run import Probed, screen, write_files, write_least
+from netlab.search.screen.view import Screening
 from netlab.study import Study
 from netlab.tuning.profiles import read_tuning
 

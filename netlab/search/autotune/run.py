@@ -7,7 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from netlab.autotune.request import (
+from netlab.errors import NetlabError, RunError
+from netlab.experiment.conditions import stable_facts
+from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab, tuned_ends
+from netlab.experiment.trial import Emulation, core_run, link_MBps, measured, run_of, setting_of
+from netlab.experiment.visit import LoadReader, wait_until_quiet
+from netlab.generators import TrialResult
+from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
+from netlab.search.autotune.request import (
     ENGINE_WORDS,
     USUAL_BUFFER_B,
     Candidate,
@@ -17,14 +24,7 @@ from netlab.autotune.request import (
     factors,
     objective,
 )
-from netlab.autotune.search import Search, SearchResult
-from netlab.errors import NetlabError, RunError
-from netlab.experiment.conditions import stable_facts
-from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab, tuned_ends
-from netlab.experiment.trial import Emulation, core_run, link_MBps, measured, run_of, setting_of
-from netlab.experiment.visit import LoadReader, wait_until_quiet
-from netlab.generators import TrialResult
-from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
+from netlab.search.autotune.search import Search, SearchResult
 from netlab.study import Group, Study, Timing
 
 # Run one candidate on the path with a time limit, and return one sample.

@@ -4,16 +4,18 @@ import math
 from dataclasses import replace
 
 import pytest
-from autotune.simulated import LEVELS, RUN_S, START, Simulated, search, surface_MBps
 from experiment.test_measurement import endpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab_study import lab_study
 from measure.scripted import Clock, ScriptedAgent, good_agent, result
+from search.autotune.simulated import LEVELS, RUN_S, START, Simulated, search, surface_MBps
 
-from netlab.autotune.request import OBJECTIVES, Candidate, SearchRequest
-from netlab.autotune.run import HANG_S, PathUnderTest, cpu_s_per_GB, lengthened, timing_for
-from netlab.autotune.search import (
+from netlab.errors import HostError
+from netlab.measure.exchange import Direction, RunOutcome
+from netlab.search.autotune.request import OBJECTIVES, Candidate, SearchRequest
+from netlab.search.autotune.run import HANG_S, PathUnderTest, cpu_s_per_GB, lengthened, timing_for
+from netlab.search.autotune.search import (
     BETTER,
     LAST_RACE,
     NO_BETTER,
@@ -22,8 +24,6 @@ from netlab.autotune.search import (
     RETRIES,
     STRIKES,
 )
-from netlab.errors import HostError
-from netlab.measure.exchange import Direction, RunOutcome
 from netlab.study import Timing
 
 

@@ -7,8 +7,8 @@ from refusals import refused
 from screened import SYSCTLS, screened_study
 
 from netlab.errors import BadInput
-from netlab.screen.design import FOLDED, ScreenRequest, design
-from netlab.screen.run import Probed, probed, screen
+from netlab.search.screen.design import FOLDED, ScreenRequest, design
+from netlab.search.screen.run import Probed, probed, screen
 from netlab.study.schedule import rounds
 from netlab.tuning.plan import Change
 

@@ -10,9 +10,12 @@ from pathlib import Path
 import pandas as pd
 
 from netlab import core
-from netlab.autotune.request import ENGINE_WORDS, Objective, named, objective
-from netlab.autotune.run import Tuned
-from netlab.autotune.search import (
+from netlab.errors import BadInput
+from netlab.files.writing import write_text
+from netlab.files.yaml_file import read_yaml, validated, yaml_text
+from netlab.search.autotune.request import ENGINE_WORDS, Objective, named, objective
+from netlab.search.autotune.run import Tuned
+from netlab.search.autotune.search import (
     BETTER,
     DISTURBED,
     LAST_RACE,
@@ -23,9 +26,6 @@ from netlab.autotune.search import (
     Gap,
     RaceResult,
 )
-from netlab.errors import BadInput
-from netlab.files.writing import write_text
-from netlab.files.yaml_file import read_yaml, validated, yaml_text
 from netlab.study import Study
 from netlab.version import version
 

@@ -20,13 +20,13 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis.bounds import DOCUMENT, RATES
 from netlab.errors import BadInput, NetlabError, check
 from netlab.experiment.campaign import CampaignRecord, check_study, exclusive, open_record
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.visit import run_visit
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
+from netlab.search.mlrsearch.bounds import DOCUMENT, RATES
 from netlab.study import Study
 from netlab.study.factors import id_part
 from netlab.study.groups import FILL_PACKET, GroupTiming, sends_datagrams

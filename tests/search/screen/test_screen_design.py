@@ -11,7 +11,7 @@ from refusals import refused
 from screened import found_knobs, rows_measured
 
 from netlab.errors import BadInput, NetlabError
-from netlab.screen.design import (
+from netlab.search.screen.design import (
     ALL_ROW,
     AUTO,
     EFFECT_COLUMNS,

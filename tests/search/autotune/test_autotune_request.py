@@ -7,7 +7,8 @@ from lab_study import lab_study
 from refusals import refused
 
 from netlab import core
-from netlab.autotune.request import (
+from netlab.errors import BadInput
+from netlab.search.autotune.request import (
     Candidate,
     PathLimits,
     SearchRequest,
@@ -21,7 +22,6 @@ from netlab.autotune.request import (
     stream_levels,
     thinned,
 )
-from netlab.errors import BadInput
 from netlab.study import Study
 
 PATHS = {

@@ -11,7 +11,18 @@ import pandas as pd
 
 from netlab.analysis.cells import nominal_level
 from netlab.analysis.compare import SLOWER, Asked, compare
-from netlab.analysis.screened import (
+from netlab.charts.chart import show
+from netlab.errors import NetlabError, check
+from netlab.experiment.campaign import run_study
+from netlab.experiment.endpoint import open_endpoints, study_lab
+from netlab.experiment.progress import Watcher
+from netlab.files.writing import parse_json, write_text
+from netlab.report.compare import interval, percent
+from netlab.results.conditions import apart, listed
+from netlab.results.store import Store, latest, read_conditions
+from netlab.search.screen.design import Design, ScreenRequest, design, growing_sets, knob_effects
+from netlab.search.screen.page import chart, least_yaml
+from netlab.search.screen.record import (
     DOCUMENT,
     EFFECTS,
     FULL_TUNING,
@@ -24,17 +35,6 @@ from netlab.analysis.screened import (
     reasons_of,
     write_screen,
 )
-from netlab.charts.chart import show
-from netlab.errors import NetlabError, check
-from netlab.experiment.campaign import run_study
-from netlab.experiment.endpoint import open_endpoints, study_lab
-from netlab.experiment.progress import Watcher
-from netlab.files.writing import parse_json, write_text
-from netlab.report.compare import interval, percent
-from netlab.report.screen import chart, least_yaml
-from netlab.results.conditions import apart, listed
-from netlab.results.store import Store, latest, read_conditions
-from netlab.screen.design import Design, ScreenRequest, design, growing_sets, knob_effects
 from netlab.tuning.knobs import Choice, Knob
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Tuning, read_tuning

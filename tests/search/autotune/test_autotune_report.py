@@ -5,9 +5,11 @@ import math
 
 import pytest
 import yaml
-from autotune.simulated import Simulated, tuned
+from search.autotune.simulated import Simulated, tuned
 
-from netlab.autotune.report import (
+from netlab.errors import BadInput
+from netlab.files.writing import write_json
+from netlab.search.autotune.report import (
     COLUMNS,
     as_json,
     conclusion,
@@ -18,9 +20,7 @@ from netlab.autotune.report import (
     to_text,
     write_fragment,
 )
-from netlab.autotune.request import ENGINE_WORDS, Candidate, default_study, objective
-from netlab.errors import BadInput
-from netlab.files.writing import write_json
+from netlab.search.autotune.request import ENGINE_WORDS, Candidate, default_study, objective
 from netlab.study import Study, load
 
 

@@ -4,9 +4,9 @@ import math
 import random
 from dataclasses import dataclass, field
 
-from netlab.autotune.request import OBJECTIVES, Candidate, SearchRequest, default_study
-from netlab.autotune.run import Tuned
-from netlab.autotune.search import Search, SearchResult
+from netlab.search.autotune.request import OBJECTIVES, Candidate, SearchRequest, default_study
+from netlab.search.autotune.run import Tuned
+from netlab.search.autotune.search import Search, SearchResult
 from netlab.study import Timing
 
 START = Candidate(65536, 0, 1)

@@ -12,10 +12,18 @@ import pytest
 from lab_study import lab_study
 from refusals import refused
 
-from netlab.analysis.bounds import HEADS, bounds_table
-from netlab.autotune import mlrsearch
-from netlab.autotune.mlrsearch import HIGHEST, PATH, RECEIVER, SENDER, CellSearch, Goals, searched
 from netlab.errors import BadInput, NetlabError
+from netlab.search.mlrsearch import search as mlrsearch
+from netlab.search.mlrsearch.bounds import HEADS, bounds_table
+from netlab.search.mlrsearch.search import (
+    HIGHEST,
+    PATH,
+    RECEIVER,
+    SENDER,
+    CellSearch,
+    Goals,
+    searched,
+)
 from netlab.study import Study
 from netlab.study.schedule import Run
 

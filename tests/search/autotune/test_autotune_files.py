@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from autotune.simulated import Simulated, tuned
 from click.testing import CliRunner, Result
+from search.autotune.simulated import Simulated, tuned
 
-from netlab.autotune import run as searches
 from netlab.cli.main import main
 from netlab.errors import NetlabError
+from netlab.search.autotune import run as searches
 
 STUDY = "# my study\nnetlab: 1\n"
 FRAGMENT = "# netlab 0.1.0 autotune, 2026-01-01T00:00:00Z, agent 1234\ngroups: []\n"

@@ -21,10 +21,10 @@ from netlab.analysis.effects import (
     p_value,
     paired_ratio,
 )
-from netlab.analysis.screened import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
 from netlab.errors import BadInput, NetlabError, check, require
 from netlab.files import paths
 from netlab.files.yaml_file import validated
+from netlab.search.screen.record import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
 from netlab.study import Group, Study
 from netlab.study.base import MAX_NAME
 from netlab.study.schedule import slug

@@ -20,7 +20,14 @@ from statistics import fmean
 import numpy as np
 
 from netlab.analysis import cells
-from netlab.autotune.request import LAST_RACE, Candidate, Objective, named, neighbours, thinned
+from netlab.search.autotune.request import (
+    LAST_RACE,
+    Candidate,
+    Objective,
+    named,
+    neighbours,
+    thinned,
+)
 
 # A race: measure arms in rounds, and drop each one as soon as it is known to be worse.
 #

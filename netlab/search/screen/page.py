@@ -11,9 +11,7 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
-from netlab.analysis import screened
 from netlab.analysis.effects import NO_INTERVAL
-from netlab.analysis.screened import ScreenRecord
 from netlab.charts.chart import show
 from netlab.charts.forest import Axes, knob_forest
 from netlab.errors import NetlabError
@@ -24,6 +22,8 @@ from netlab.report.page import Page, Section, as_html, page_of
 from netlab.report.tables import Sentence, Tables
 from netlab.results import store
 from netlab.results.conditions import Difference, apart, listed
+from netlab.search.screen import record as screened
+from netlab.search.screen.record import ScreenRecord
 from netlab.study.schedule import slug
 
 WIDTH = 100

@@ -1,0 +1,1 @@
+"""The highest rates of datagrams without loss, or with little, by MLRsearch."""
