@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from netlab.face.figures import palette as palette
     from netlab.face.figures import show as show
     from netlab.face.figures import theme as theme
-    from netlab.face.fleet import Fleet as Fleet
     from netlab.face.notebook import check_parameters as check_parameters
     from netlab.face.notebook import claims as claims
     from netlab.face.notebook import document as document
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from netlab.face.results import concat as concat
     from netlab.face.stored import export as export
     from netlab.face.study import Study as Study
+    from netlab.fleet.view import Fleet as Fleet
     from netlab.imports.view import import_files as import_files
 
 __version__ = "0.1.0"

@@ -145,6 +145,7 @@ PREFIXES = {
     },
     "wings.py": {"WING"},
     "bundle": {"CLI", "REPORT"},
+    "fleet": {"CHARTS", "FLEET", "REPORT"},
     "imports": {"CLI", "FACE", "IMPORT"},
     "qualify": {"BENCH", "CALIBRATION", "CHARTS", "CLI"},
     "search": {"ANALYSIS", "AUTOTUNE", "CHARTS", "CLI", "SCREEN"},

@@ -5,9 +5,9 @@ from netlab.wings import Command, Wing
 wing = Wing(
     commands={
         "fleet": Command(
-            "netlab.cli.fleet:fleet_group",
+            "netlab.fleet.commands:fleet_group",
             "Measure one study over many pairs of hosts, side by side (see docs/fleet.md).",
         ),
     },
-    names={"Fleet": "netlab.face.fleet:Fleet"},
+    names={"Fleet": "netlab.fleet.view:Fleet"},
 )

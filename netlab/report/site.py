@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-import pandas as pd
 from markupsafe import Markup
 
 from netlab import wings
@@ -23,14 +22,11 @@ from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.sides import side_of
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Concern, gate
-from netlab.charts.chart import show
-from netlab.charts.experiments import host_matrix, host_spread, slow_links
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.reading import read_bytes
 from netlab.files.writing import replaced
 from netlab.notebooks.parameters import declared
-from netlab.report import tables
 from netlab.report.cache import Cache, key_of, program, tree_digest, user_cache, using
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf
@@ -42,17 +38,12 @@ from netlab.report.page import (
     UNCREDITED,
     Credit,
     Page,
-    Section,
-    Shown,
     as_html,
-    folded,
     navigation,
-    page_of,
     replacing,
 )
 from netlab.report.pages import calibration_pages, measured_pages, run_pages, write_records
 from netlab.report.render import PageWriter, copy_plain, render
-from netlab.report.tables import Sentence
 from netlab.results.store import study_file
 from netlab.study import QUICK, Study, load
 from netlab.study.published import SUFFIX, ReportPages, is_own, report_notebooks
@@ -194,85 +185,6 @@ def _citation(m: Measured, credit: Credit) -> dict[str, object]:
         "last": m.runs["started_at"].max(),
         "digests": ", ".join(sorted({d[:12] for d in m.runs["study_digest"]})),
     }
-
-
-# The report of a fleet: matrix of hosts, slowest links, hosts, and state, as a static site.
-
-SHOWN_LINKS, SHOWN_CELLS = 20, 500
-"""Rows of tables; their CSV files have every link and cell."""
-
-
-@dataclass(frozen=True, eq=False)  # frames have no single truth value
-class FleetResults:
-    """A measured fleet, for its report."""
-
-    title: str
-    description: str
-    runs: pd.DataFrame
-    cells: pd.DataFrame
-    links: pd.DataFrame
-    outlying: pd.DataFrame
-    state: Shown
-    not_counted: tuple[str, ...] = ()
-
-
-def build_fleet_site(found: FleetResults, out_dir: str | Path, *, built_at: str = "") -> Path:
-    """Build the site of a fleet and replace the old one."""
-    if found.links.empty:
-        raise NetlabError("no link of the fleet has a valid run", code="E-REPORT-012")
-    target = Path(os.path.abspath(out_dir))
-    with replacing(target) as work:
-        exporter = Exporter(work, target)
-        home, *pages = map(exporter.page, _fleet_pages(found))
-        about = {"description": found.description, "built_at": built_at}
-        every = {"": {"": [home, *pages]}}
-        writer = PageWriter(work, home, every, site_title=found.title, **about)
-        writer.write_chain([home, *pages])
-    return target / "index.html"
-
-
-def _fleet_pages(found: FleetResults) -> Iterator[Page]:
-    """Pages of a fleet in reading order; the first one is the index."""
-    lead = Markup("<p>{}</p>").format(found.description) if found.description else Markup("")
-    said = as_html(Sentence(tables.answer(found.links, found.outlying)))
-    others = "; ".join(found.not_counted)
-    method = Markup("").join(
-        Markup("<p>{}</p>\n").format(text) for text in PAGES["fleet"]["paragraphs"]
-    )
-    yield page_of(
-        *("index.html", found.title, "Overview", ""),
-        [
-            Section("In short", lead + said),
-            Section("Matrix of hosts", show(host_matrix(found.links))),
-            Section("Runs", tables.runs(found.runs)),
-            *([Section("Not counted", Sentence(others))] if others else []),
-            Section("Method", method),
-        ],
-    )
-    cells = tables.cells(found.cells).head(SHOWN_CELLS, "The CSV file has all.")
-    summary = "the slowest links, asymmetric pairs, and every cell with its interval"
-    yield page_of(
-        *("links.html", "Slowest links", "Links", summary),
-        [
-            Section("Slowest links", show(slow_links(found.links))),
-            Section("As a table", tables.slowest(found.links, SHOWN_LINKS)),
-            Section("Asymmetric pairs", tables.asymmetries(found.links)),
-            Section("Cells", folded("Cells of every link", len(found.cells), cells)),
-        ],
-    )
-    table = tables.hosts(found.links)
-    summary = "every link of each host, and the hosts that stand out"
-    yield page_of(
-        *("hosts.html", "Hosts", "Hosts", summary),
-        [
-            Section("Outlying hosts", tables.outlying_hosts(found.outlying)),
-            Section("Distribution", show(host_spread(found.links))),
-            Section("As a table", folded("Hosts", len(table.frame), table)),
-        ],
-    )
-    summary = "jobs of each host, and the reason of its last failure"
-    state = [Section("Jobs and hosts", found.state)]
-    yield page_of("state.html", "State of the campaign", "State", summary, state)
 
 
 # A report's notebooks, executed one after the other in one kernel while pages are drawn.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fleet_effects import EFFECTS, ONE_WAY, SLOW_HOST, SLOW_LINK, fleet_runs
 
-from netlab.analysis.fleet import asymmetric, link_cells, links
+from netlab.fleet.links import asymmetric, link_cells, links
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,11 @@ from netlab.analysis import answers
 from netlab.analysis.measured import from_frames
 from netlab.charts.chart import show
 from netlab.charts.drawing import data_of, mtu_styles
-from netlab.charts.experiments import host_matrix, rates, round_trips
+from netlab.charts.experiments import rates, round_trips
 from netlab.charts.forest import differences
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
+from netlab.fleet.charts import host_matrix
 from netlab.report import compare as tables
 
 # Generators beside netlab's: every comparison is a dot with its interval.

@@ -26,12 +26,12 @@ from netlab.analysis import answers, then_and_now
 from netlab.analysis.cells import PERCENTILES, timelines
 from netlab.analysis.compare import compare
 from netlab.analysis.conditions import cpu_cost
-from netlab.analysis.fleet import link_cells, links
 from netlab.analysis.shares import OverTime
 from netlab.charts import cells
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.face.study import Study
 from netlab.files.paths import data_dir
+from netlab.fleet.links import link_cells, links
 from netlab.published import claims
 from netlab.report import tables
 from netlab.search.autotune.report import table

@@ -16,7 +16,7 @@ from netlab.analysis.compare import compare
 from netlab.analysis.conditions import verdicts
 from netlab.analysis.effects import effects
 from netlab.analysis.findings import STATEMENTS, findings
-from netlab.analysis.fleet import link_cells
+from netlab.fleet.links import link_cells
 from netlab.fleet.records import COMPARED, KEYS
 from netlab.report.compare import agreement_cells
 from netlab.study import Study

@@ -118,7 +118,7 @@ def test_the_status_lists_every_host_in_a_terminal_and_a_notebook(invoke, tmp_pa
 
 def test_hosts_whose_links_all_differ_are_named_below_the_links(invoke, monkeypatch):
     invoke("plan")
-    monkeypatch.setattr("netlab.face.fleet.fleet_runs", lambda plan: fleet_runs(8, 3))
+    monkeypatch.setattr("netlab.fleet.view.fleet_runs", lambda plan: fleet_runs(8, 3))
     done = invoke("links", "--most", "1")
     assert done.exit_code == 0, done.output
     _, slowest, *hosts = done.stdout.splitlines()
@@ -138,7 +138,7 @@ def test_the_slowest_links_come_first_and_are_written_to_files(invoke, tmp_path,
     rows = [("n1", "n2", 50.0), ("n2", "n1", 100.0), ("n2", "n3", 100.0), ("n3", "n2", 110.0)]
     runs = pd.DataFrame(rows, columns=["sender", "receiver", "goodput_MBps"])
     runs = runs.assign(run_id="cable@as-found@found@only@1@1", flags="")
-    monkeypatch.setattr("netlab.face.fleet.fleet_runs", lambda plan: runs)
+    monkeypatch.setattr("netlab.fleet.view.fleet_runs", lambda plan: runs)
     files = (tmp_path / "cells.csv", tmp_path / "matrix.svg")
     done = invoke("links", "--csv", str(files[0]), "--chart", str(files[1]), "--most", "2")
     assert done.exit_code == 0, done.output

@@ -13,11 +13,11 @@ from fleet_effects import EFFECTS, fleet_runs
 from fleet_study import TEMPLATE
 
 import netlab
-from netlab.analysis.fleet import link_cells, links
-from netlab.charts.experiments import MOST, host_spread
 from netlab.cli import main
 from netlab.errors import BadInput, NetlabError
 from netlab.experiment.campaign import open_record
+from netlab.fleet.charts import MOST, host_spread
+from netlab.fleet.links import link_cells, links
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def fleet(tmp_path, monkeypatch):
     place = ("--inventory", str(tmp_path / "hosts"), "--results", str(tmp_path / "results"))
     done = CliRunner().invoke(main, ["fleet", "plan", str(tmp_path / "study.yml"), *place])
     assert done.exit_code == 0, done.output
-    monkeypatch.setattr("netlab.face.fleet.fleet_runs", lambda plan: fleet_runs(12, 3))
+    monkeypatch.setattr("netlab.fleet.view.fleet_runs", lambda plan: fleet_runs(12, 3))
     return netlab.Fleet(tmp_path / "results")
 
 
@@ -53,7 +53,7 @@ def test_it_shows_itself_as_its_state_and_its_slowest_links(fleet):
 
 def test_the_report_is_a_site_of_the_plan_and_its_runs(fleet, tmp_path, monkeypatch):
     measured = fleet_runs(12, 3).assign(started_at=pd.Timestamp("2026-01-02T03:04:05Z"))
-    monkeypatch.setattr("netlab.face.fleet.fleet_runs", lambda plan: measured)
+    monkeypatch.setattr("netlab.fleet.view.fleet_runs", lambda plan: measured)
     words = ["fleet", "report", str(tmp_path / "results"), "--site", str(tmp_path / "site")]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
@@ -71,7 +71,7 @@ def test_the_report_names_records_that_were_made_under_other_settings(fleet, tmp
         record = open_record(campaigns.study(), place, facts, None, now=at)
         campaigns.write(record, facts)
     measured = fleet_runs(12, 3).assign(started_at=pd.Timestamp("2026-01-02T03:04:05Z"))
-    monkeypatch.setattr("netlab.face.fleet.fleet_runs", lambda plan: measured)
+    monkeypatch.setattr("netlab.fleet.view.fleet_runs", lambda plan: measured)
     fleet.report(tmp_path / "site")
     page = (tmp_path / "site" / "index.html").read_text()
     assert "h00~h01: measured on" in page

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from fleet_effects import EFFECTS, SLOW_HOST, fleet_runs
 
-from netlab.analysis.fleet import link_cells, links, outlying_hosts
+from netlab.fleet.links import link_cells, links, outlying_hosts
 
 FLEETS = 120
 

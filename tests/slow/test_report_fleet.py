@@ -10,10 +10,10 @@ import pytest
 from fleet_effects import EFFECTS, fleet_runs
 from refusals import refused
 
-from netlab.analysis.fleet import asymmetric_pairs, host_links, link_cells, links, outlying_hosts
-from netlab.charts.experiments import slow_links
 from netlab.errors import BadInput, NetlabError
-from netlab.report.site import FleetResults, build_fleet_site
+from netlab.fleet.charts import slow_links
+from netlab.fleet.links import asymmetric_pairs, host_links, link_cells, links, outlying_hosts
+from netlab.fleet.site import FleetResults, build_fleet_site
 from netlab.report.tables import Sentence
 
 HOSTS, ROUNDS = 12, 3

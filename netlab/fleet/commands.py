@@ -38,7 +38,7 @@ def report_command(results: Path, site: Path | None) -> None:
     links and asymmetric pairs, the links of each host and the hosts that stand out, and the state
     of the campaign. `netlab report` of a pair's own study has all its cells.
     """
-    from netlab.face.fleet import Fleet
+    from netlab.fleet.view import Fleet
 
     click.echo(Fleet(results).report(site).index)
 
@@ -273,8 +273,8 @@ def status_command(results: Path) -> None:
 
     RESULTS is a directory, or the name of a study. The log is fleet/events.jsonl in it.
     """
-    from netlab.face.fleet import Fleet
     from netlab.fleet.controller import HEADS
+    from netlab.fleet.view import Fleet
 
     status = Fleet(results).status
     click.echo(status.sentence)
@@ -293,8 +293,8 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
     link that is slower than its other direction by 10 % or more. A host is named if its links, as
     sender or as receiver, are slower or faster than those of others (at least 4 links).
     """
-    from netlab.analysis.fleet import asymmetric
-    from netlab.face.fleet import Fleet
+    from netlab.fleet.links import asymmetric
+    from netlab.fleet.view import Fleet
 
     fleet = Fleet(results)
     found = fleet.links

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from netlab.analysis.cells import nominal_level
-from netlab.analysis.fleet import link_cells, links, outlying_hosts
 from netlab.face.notebook import Site
 from netlab.face.stored import own_or_example, source
 from netlab.files import paths
 from netlab.files.tables import Sentence, Table
+from netlab.fleet import tables as fleet_tables
 from netlab.fleet.controller import FleetStatus, fleet_status
+from netlab.fleet.links import link_cells, links, outlying_hosts
 from netlab.fleet.plan import read_plan
 from netlab.fleet.records import fleet_left_out, fleet_runs
-from netlab.report import tables
 
 if TYPE_CHECKING:
     from netlab.charts.experiments import Axes
@@ -87,29 +87,29 @@ class Fleet:
         return outlying_hosts(self.links)
 
     def plot(self) -> Axes:
-        """Draw the matrix of hosts; see :func:`netlab.charts.experiments.host_matrix`."""
-        from netlab.charts.experiments import host_matrix
+        """Draw the matrix of hosts; see :func:`netlab.fleet.charts.host_matrix`."""
+        from netlab.fleet.charts import host_matrix
 
         return host_matrix(self.links)
 
     def spread(self, ax: Axes | None = None) -> Axes:
-        """Draw every link of each host; see :func:`netlab.charts.experiments.host_spread`."""
-        from netlab.charts.experiments import host_spread
+        """Draw every link of each host; see :func:`netlab.fleet.charts.host_spread`."""
+        from netlab.fleet.charts import host_spread
 
         return host_spread(self.links, ax=ax)
 
     @property
     def answer(self) -> Sentence:
         """The slowest link and the hosts that stand out, in words."""
-        return Sentence(tables.answer(self.links, self.outlying))
+        return Sentence(fleet_tables.answer(self.links, self.outlying))
 
     def slowest(self, most: int = 10) -> Table:
         """Return the slowest links as a table: share and that of the other direction, per cent."""
-        return tables.slowest(self.links, most)
+        return fleet_tables.slowest(self.links, most)
 
     def hosts(self) -> Table:
         """Return the hosts that stand out as a table."""
-        return tables.outlying_hosts(self.outlying)
+        return fleet_tables.outlying_hosts(self.outlying)
 
     def report(self, site: str | Path | None = None) -> Site:
         """Write the report: matrix of hosts, slowest links, hosts, and state of the campaign.
@@ -131,7 +131,7 @@ class Fleet:
         NetlabError
             No link has a valid run, or the site cannot be written.
         """
-        from netlab.report.site import FleetResults, build_fleet_site
+        from netlab.fleet.site import FleetResults, build_fleet_site
 
         study = self.plan.study()
         measured = (self.runs, self.cells, self.links, self.outlying, self.status)
