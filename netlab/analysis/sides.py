@@ -325,7 +325,7 @@ def comparisons(
 ) -> list[SidesCompared]:
     """Compare all further results with the first ones, the reference, as one family."""
     names = [str(one) for one in given if not isinstance(one, Measured)]
-    check(len(given) >= 2, "results", names, "name a reference and others", "E-ANALYSIS-047")
+    check(len(given) >= 2, "results", names, "name a reference and others", "E-ANALYSIS-048")
     reference, *others = (side_of(one) for one in given)
     for place, one in enumerate(others):
         for before in (reference, *others[:place]):

@@ -195,7 +195,7 @@ def test_a_study_needs_datagrams_and_one_highest_rate():
         searched(udp(socket={}, factors={"pacing_MBps": [1.0, 2.0]}))
     with refused(BadInput, "E-AUTOTUNE-026"):
         searched(udp(outer={"kernel": ["smp", "up"]}))
-    with refused(BadInput, "E-AUTOTUNE-027", match="give it, such as 1472"):
+    with refused(BadInput, "E-AUTOTUNE-029", match="give it, such as 1472"):
         searched(udp({"record_length_B": 0}))
     each = {"generator": "netlab", "factors": {"generator": ["udp", "netlab"]}}
     (only,) = searched(udp(each, streams=[1]))[0].runs
