@@ -15,7 +15,7 @@ from netlab.results.store import Store
 from tests.e2e.conftest import ANY_NOISE, below_gate, run_netlab
 
 RATE_MBPS, CREDIT = 20.0, "100mb"
-"""A credit fills while a visit is prepared, and lasts for a part of each window."""
+"""Full when the first run begins; how much fills before a second one depends on the machine."""
 
 STUDY = {
     "netlab": 1,
@@ -35,7 +35,7 @@ STUDY = {
     "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
     "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
     "streams": [1],
-    "timing": {"rounds": 3, "seconds": 3.0, "warmup_s": 0.1, "interval_ms": 50},
+    "timing": {"rounds": 1, "seconds": 4.0, "warmup_s": 0.05, "interval_ms": 50},
     "noise": ANY_NOISE,
 }
 
@@ -62,7 +62,7 @@ def test_a_credit_that_ends_within_a_run_is_said_and_what_follows_is_the_answer(
     done = run_netlab("run", str(study), "--results", str(tmp_path / "r"), timeout_s=200)
     assert done.returncode in (0, 4) or below_gate(done), done.stderr
     runs = Store(tmp_path / "r").runs()
-    assert list(runs["flags"]) == ["unsteady"] * 3, runs[["flags", "message", "goodput_MBps"]]
+    assert list(runs["flags"]) == ["unsteady"], runs[["flags", "message", "goodput_MBps"]]
     assert runs["message"].str.contains(r"until \d\S* s, then 19\S* MB/s").all()
     carried = RATE_MBPS * 1448 / 1514
     assert ((runs["sustained_MBps"] / carried - 1).abs() < 0.05).all()
@@ -70,9 +70,9 @@ def test_a_credit_that_ends_within_a_run_is_said_and_what_follows_is_the_answer(
 
     results = netlab.Results(study, results=tmp_path / "r")
     said = str(results.headline)
-    assert "a burst, then 19" in said and "3 of 3 runs" in said
+    assert "a burst, then 19" in said and "1 of 1 run)" in said
     assert results.cells["disturbed_MBps"].item() == runs["sustained_MBps"].median()
 
     checked = run_netlab("check", str(study), "--results", str(tmp_path / "r"))
-    assert "3 of 3 earlier runs began with a burst" in checked.stdout, checked.stderr
+    assert "1 of 1 earlier runs began with a burst" in checked.stdout, checked.stderr
     assert "measure longer: timing.warmup_s of" in checked.stdout

@@ -20,6 +20,8 @@ import yaml
 from papermill.cli import papermill as command
 
 import netlab.face
+from netlab import wings
+from netlab.charts.chart import Chart
 from netlab.notebooks import progress
 from netlab.notebooks.execution import execute
 
@@ -44,14 +46,15 @@ def imported(code: ast.Module) -> set[str]:
 
 
 def public_names() -> set[str]:
-    """Attributes of the classes of the face, and of the frames that they give."""
-    modules = [
-        importlib.import_module(f"netlab.face.{module.name}")
-        for module in pkgutil.iter_modules(netlab.face.__path__)
-    ]
+    """Attributes of the classes of the face and of wings, and of frames and charts they give."""
+    of_wings = {target.partition(":")[0] for target in wings.names().values()}
+    of_face = {
+        f"netlab.face.{module.name}" for module in pkgutil.iter_modules(netlab.face.__path__)
+    }
+    modules = [importlib.import_module(name) for name in sorted(of_wings | of_face)]
     classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
-    own = [one for one in classes if one.__module__.startswith("netlab.face.")]
-    names = {name for one in (*own, pd.DataFrame, sns.FacetGrid) for name in dir(one)}
+    own = [one for one in classes if one.__module__ in of_wings | of_face]
+    names = {name for one in (*own, Chart, pd.DataFrame, sns.FacetGrid) for name in dir(one)}
     names |= {name for one in own for name in getattr(one, "__dataclass_fields__", ())}
     return {name for name in names if not name.startswith("_")}
 

@@ -170,6 +170,6 @@ def test_hosts_and_a_network_that_fail_lose_no_run_and_every_run_is_there_once(t
         assert all(name in status for name in HOSTS)
     page = executed_page("21-fleet", tmp_path, results=site.results)
     assert f"Of {count} links of {len(HOSTS)} hosts the slowest, n" in page
-    assert page.count("<svg") + page.count("svg+xml") == 2
+    assert page.count("<svg") + page.count("svg+xml") == 3
     assert f"{JOBS} of {JOBS} jobs done" in page
     assert all(f">{name}</th>" in page for name in HOSTS)
