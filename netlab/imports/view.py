@@ -123,9 +123,9 @@ def import_files(
     from netlab.results.store import Store
     from netlab.study.file import implied_study, write_study
 
-    where = paths.given_path(directory)
-    if not where.exists() and not Path(directory).is_absolute():
-        where = paths.example(str(directory))
+    where, example = paths.given_path(directory), paths.example(str(directory))
+    if not where.exists() and example.exists():
+        where = example
     try:
         said = into_store.Facts(study=study, sender=sender, receiver=receiver, **facts)
     except TypeError as error:
