@@ -3,7 +3,7 @@
 >>> import netlab
 >>> study = netlab.Study("openlab-2003", quick=True)
 >>> len(study.plan())
-280
+420
 """
 
 from __future__ import annotations

@@ -215,9 +215,9 @@ class Study:
         >>> plan.columns.tolist()[:7]
         ['order', 'block', 'group', 'path', 'direction', 'tuning', 'mtu_B']
         >>> plan.groupby("tuning").size().to_dict()
-        {'full': 120, 'kernel': 80, 'none': 80}
+        {'full': 180, 'kernel': 120, 'none': 120}
         >>> f"{plan['seconds'].sum():.0f} s"
-        '78 s'
+        '118 s'
         """
         plan = Plan(planned_runs(self.design))
         plan.design = self.design

@@ -36,7 +36,7 @@ class ResultCharts(View):
     --------
     >>> import netlab
     >>> netlab.Results("openlab-2003").charts.overhead()
-    Chart: Histogram of the overhead of 280 runs: ...
+    Chart: Histogram of the overhead of 420 runs: ...
     """
 
     opening = made_by(

@@ -48,7 +48,7 @@ def check(namespace: MutableMapping[str, object], **kinds: type | tuple[type, ..
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in wanted):
             names = " or ".join("None" if k is type(None) else k.__name__ for k in wanted)
             text = f"must be {names}"
-            if isinstance(value, str):  # papermill's -p knows numbers, True, False and None
+            if isinstance(value, str) and list in wanted:  # -p knows numbers, True, False, None
                 text += f"; papermill takes other kinds by -y, such as -y '{name}: [1, 4]'"
             raise BadInput(text, **at, value=value, code="E-NOTEBOOKS-004")
         if isinstance(value, list):

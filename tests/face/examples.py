@@ -9,14 +9,19 @@ import pkgutil
 from functools import cached_property
 
 import netlab.face
+from netlab import wings
 from netlab.face import stored
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ON_A_LAB = {"Study.changes", "Study.run", "Study.measure", "Study.screen", "Study.mlrsearch"}
 """Examples that make hosts."""
+OF_WINGS = {target.partition(":")[0] for target in wings.names().values()}
 MODULES = tuple(
-    importlib.import_module(f"netlab.face.{module.name}")
-    for module in pkgutil.iter_modules(netlab.face.__path__)
+    importlib.import_module(name)
+    for name in sorted(
+        OF_WINGS
+        | {f"netlab.face.{module.name}" for module in pkgutil.iter_modules(netlab.face.__path__)}
+    )
 )
 WHOLE_REPORT = {"Results.report"}
 """Examples that take a minute."""

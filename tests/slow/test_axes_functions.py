@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import typing
 from collections.abc import Callable
+from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -20,6 +21,7 @@ from matplotlib.figure import Figure
 from screened import screened
 from search.autotune.simulated import tuned
 
+import netlab
 import netlab.charts
 from netlab import study as studies
 from netlab.analysis import answers, then_and_now
@@ -45,11 +47,20 @@ GROUP = "Linux64 -> Linux64"
 def public_functions() -> dict[str, Callable]:
     """``module.function`` -> function, of all that the modules of charts define."""
     found = {}
-    for module in pkgutil.iter_modules(netlab.charts.__path__):
-        loaded = importlib.import_module(f"netlab.charts.{module.name}")
+    modules = {
+        f"netlab.charts.{one.name}": one.name
+        for one in pkgutil.iter_modules(netlab.charts.__path__)
+    }
+    package = Path(netlab.__file__).parent
+    for file in package.rglob("charts.py"):  # of wings
+        modules[".".join(("netlab", *file.relative_to(package).with_suffix("").parts))] = (
+            file.parent.name
+        )
+    for module, short in modules.items():
+        loaded = importlib.import_module(module)
         for name, function in inspect.getmembers(loaded, inspect.isfunction):
             if function.__module__ == loaded.__name__ and not name.startswith("_"):
-                found[f"{module.name}.{name}"] = function
+                found[f"{short}.{name}"] = function
     return found
 
 
@@ -61,7 +72,7 @@ FIGURE_LEVEL = OF_PANELS | {name for name, returned in RETURNS.items() if return
 
 
 def test_charts_take_ax_by_name_or_no_axes_and_return_axes_panels_or_galleries():
-    assert {"cells.cost_over_streams", "measured.order", "experiments.host_matrix"} <= AXES_LEVEL
+    assert {"cells.cost_over_streams", "measured.order", "fleet.host_matrix"} <= AXES_LEVEL
     assert {"measured.panels", "cells.repeat_panels", "forest.comparison_charts"} <= FIGURE_LEVEL
     assert len(AXES_LEVEL) > 30 and len(FIGURE_LEVEL) > 10
     for name in AXES_LEVEL:
@@ -119,6 +130,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "cells.over_streams": given(m.cells, GROUP),
         "published.verdicts": given(claims.check_all()),
         "forest.cell_forest": given(sides),
+        "forest.family_forest": given({"one": sides, "other": sides}),
         "forest.forest": given(
             pd.DataFrame({"row": ["one"], "series": "a", "centre": 1.0, "low": 0.5, "high": 2.0}),
             {"a": {"color": "black", "marker": "o"}},
@@ -133,8 +145,8 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "cells.over_factor": given(
             m.cells, "streams", "mtu_B", at={"group": GROUP, "tuning": "full"}
         ),
-        "experiments.host_matrix": given(of_links),
-        "experiments.host_spread": given(of_links),
+        "fleet.host_matrix": given(of_links),
+        "fleet.host_spread": given(of_links),
         "longpath.goodput_over_time": given(lp, lp.part("comparison", 9000), "Frames"),
         "longpath.goodput_by_run": given(lp, lp.part("configurations"), "Plots"),
         "measured.drift": given(m.runs),
@@ -157,14 +169,14 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         ),
         "cells.loss": given(part_cells.assign(lost_percent=2.0), of_cells),
         "forest.knob_forest": given(screened().effects, 5.0, title="Knobs"),
-        "experiments.slow_links": given(of_links),
+        "fleet.slow_links": given(of_links),
         "published.ratio_forest": given(then, "a step", ["one", "two"]),
         "cells.ceiling": given(m.cells, GROUP),
         "forest.step_forest": given(answers.step_effects(m), {}, tables.FACTORS),
         "cells.cost_over_streams": given(cost, GROUP, study=m.study),
         "measured.trend": given(trend),
-        "experiments.search_panels": given(table(tuned())),
-        "experiments.ratio_panels": given(pd.DataFrame([bench])),
+        "autotune.search_panels": given(table(tuned())),
+        "qualify.ratio_panels": given(pd.DataFrame([bench])),
         "measured.under_load_panels": given(
             line.assign(rtt_p50_us=900.0, rtt_p99_us=2000.0), run_id
         ),
@@ -174,7 +186,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     }
 
 
-WITH_A_SCALE = {"cells.ceiling", "experiments.host_matrix"}
+WITH_A_SCALE = {"cells.ceiling", "fleet.host_matrix"}
 """A colour scale takes axes of its own from those given."""
 
 

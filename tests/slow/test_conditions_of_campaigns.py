@@ -484,14 +484,15 @@ def test_a_store_of_an_older_schema_is_read_and_its_report_names_its_rule(tmp_pa
     assert "recorded by" in set(method_settings(m).frame["setting"])
 
 
-def test_a_store_without_campaigns_names_its_rule_too(tmp_path):
+def test_a_store_whose_campaigns_are_missing_is_not_pooled(tmp_path):
     facts = campaigns.facts()
     record = opened(tmp_path, facts)
     campaigns.write(record, facts)
     (tmp_path / "study.yml").write_bytes(record.study_file.read_bytes())
     shutil.rmtree(tmp_path / "campaigns")
-    m = load_measured(tmp_path)
-    assert len(m.runs) == 12 and "the last record of each run counts" in recorded_by(m)
+    with pytest.raises(NetlabError, match="copy the whole directory") as caught:
+        load_measured(tmp_path)
+    assert caught.value.code == "E-RESULTS-027"
 
 
 def test_records_of_an_older_netlab_on_a_path_not_asked_are_named(tmp_path):

@@ -54,7 +54,7 @@ def test_the_first_screen_has_sentences_a_chart_and_the_box_of_trust(site):
 
 def test_every_page_below_the_gate_says_so_with_reasons_and_commands(site):
     pages = sorted(site.glob("*.html"))
-    assert len(pages) == 20
+    assert len(pages) == 21
     for page in pages:
         banner = re.search(r'<aside class="gate".*?</aside>', page.read_text(), re.DOTALL)[0]
         assert "119 of 140 cells are empty" in banner and "not measured: 119" in banner

@@ -145,7 +145,8 @@ static int check_names(const struct nl_option *option, const char *text, struct 
 		name = strchr(item, '*');
 		if (name)
 			*name++ = '\0';
-		if (name && (!*name || nl_decimal_parse(item, 1, NL_STREAMS_MAX, &streams)))
+		if (name && (!*name || strchr(name, '*') ||
+			     nl_decimal_parse(item, 1, NL_STREAMS_MAX, &streams)))
 			return nl_fail_key(err, option->name, "%s: expected NAME or 1 to %d*NAME",
 					   option->name, NL_STREAMS_MAX);
 		if (check_name(option, name ? name : item, err))
