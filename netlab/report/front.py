@@ -149,12 +149,16 @@ def published_beside(m: Measured) -> Sentence:
     steps = published_effects.steps_beside(m)
     lacking = beside_tables.missing(m)
     if steps.empty:
-        none = f"No two comparable cells differ in one factor alone. {lacking}"
-        return Sentence(none.strip())
+        return _with("No two comparable cells differ in one factor alone.", lacking)
     levels = published_effects.levels_beside(m)
     judged = str(_claims(steps["verdict"], "published steps", SIZES))
     said = f"{levels}; o{judged[1:]}" if levels else judged
-    return Sentence(f"{said} {lacking}".strip())
+    return _with(said, lacking)
+
+
+def _with(said: str, more: str) -> Sentence:
+    """One sentence of two: an answer is one."""
+    return Sentence(f"{said.removesuffix('.')}; {more[0].lower()}{more[1:]}" if more else said)
 
 
 def _claims(verdicts: pd.Series, of: str, words: dict[str, str] | None = None) -> Sentence:

@@ -84,7 +84,7 @@ def test_ratios_without_cells_and_steps_of_two_factors_are_judged(tmp_path):
     assert two["factor"] == "queue_B, streams" and two["verdict"] == tn.DOES_NOT_HOLD
     assert absent["verdict"] == "cannot tell"
     assert absent["missing"] == "no measured cell has streams 8, queue_B 70000"
-    assert "Missing: no measured cell has streams 8, queue_B 70000." in repr(
+    assert "missing: no measured cell has streams 8, queue_B 70000." in repr(
         front.published_beside(m)
     )
     assert len(shown.picture(m).charts) == 1 and "nan" not in repr(shown.steps(m))
