@@ -306,10 +306,10 @@ def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(named, names, rotation=20)
     ax.set(ylabel="goodput, first campaign = 1", title="Level of goodput over campaigns")
     drawing.legend_below(ax, ncols=2)
-    told = frame if few else frame.iloc[[0, -1]]
+    labelled = frame if few else frame.iloc[[0, -1]]
     words = "; ".join(
         f"{row.campaign}: {row.level:.3f}" + (" (a step)" if row.step else "")
-        for row in told.itertuples()
+        for row in labelled.itertuples()
     )
     if not few:
         words += f"; {len(frame)} campaigns, {int(steps.sum())} steps"

@@ -99,8 +99,8 @@ def import_command(
     check(apart, "", facts.sender, text, "E-CLI-006")
     directory = results or paths.results_dir(facts.study)
     done = import_files(below(files), facts, directory, strict=strict)
-    told = ((one, text) for one in done.files for text in [one.imported, *one.reasons])
-    rows = [(str(one.path), one.kind, text) for one, text in told if text]
+    notes = ((one, text) for one in done.files for text in [one.imported, *one.reasons])
+    rows = [(str(one.path), one.kind, text) for one, text in notes if text]
     if len(rows) > 1:
         click.echo(options.in_columns(("file", "kind", "runs"), *rows), err=True)
     errors = done.refused()
