@@ -213,6 +213,11 @@ class Endpoint:
         """Hard limit of open files of a process on the host; None if unlimited."""
         return whole_number(self.host.run(("sh", "-c", "ulimit -Hn")).stdout)
 
+    def may_open(self, files: int) -> bool:
+        """True if the host lets an agent open as many files: root may raise its own limit."""
+        argv = ("sh", "-c", 'ulimit -n "$1"', "limit", str(files))
+        return self.host.run(argv, check=False).exit_status == 0
+
     @contextmanager
     def tune_process(self, *, sudo: bool = True) -> Iterator[_Lines]:
         """A ``gensink tune`` on the host, as root unless it only reads."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +23,7 @@ from netlab.measure.ledger import one_machine
 from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.study import UDP, Group, Study, Timing, Udp
 from netlab.study.factors import path_of_link
-from netlab.study.groups import study_at
+from netlab.study.groups import group_at, study_at
 from netlab.study.schedule import visits
 from netlab.study.tunings import asked_buffers_B, fixed_buffer_text, moot_knobs
 from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, payload_share, udp_headers_B
@@ -34,8 +34,10 @@ RESULT_B_PER_RUN = 400_000
 BURST_SPARE, BURST_PARTS = 1.5, 10
 """A warm-up and a window that leave a burst out, in times of the longest one until its end."""
 
-FILES_SPARE = 64
-"""Open files that an agent needs besides its streams."""
+FILES_SPARE, THREAD_FILES = 64, 4
+"""Open files that an agent needs besides its streams and threads, and those of a thread."""
+BLOCKING_MOST = 32
+"""Most streams that ``engine: auto`` gives a thread each."""
 
 DATAGRAM_TIMING = Timing(rounds=1, seconds=0.2, warmup_s=0.0, interval_ms=50)
 DATAGRAMS_PER_S = 100
@@ -113,7 +115,6 @@ def _check(subject: str, text: str, *, fails: bool = False) -> Check:
 
 
 def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[Check]:
-    most = max(study.streams) * 2
     groups = [group for group in study.groups if group.path == path_of_link(path)]
     peers = dict(zip(endpoints, reversed(endpoints.values()), strict=True))
     if one_machine({name: endpoint.facts for name, endpoint in endpoints.items()}):
@@ -137,9 +138,10 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         if one_slave := endpoint.stack.slave_text():
             yield Check("warn", name, one_slave)
         yield route_check(endpoint, peers[name])
-        limit = endpoint.open_files()
-        text = f"{'unknown' if limit is None else limit} open files allowed, {most} streams used"
-        yield _check(name, text, fails=limit is not None and limit < most + FILES_SPARE)
+        limit, needed = endpoint.open_files(), most_files(study, groups, facts.get("cpus") or 1)
+        text = f"{'unknown' if limit is None else limit} open files allowed, {needed} used"
+        fails = limit is not None and limit < needed and not endpoint.may_open(needed)
+        yield _check(name, text, fails=fails)
         for generator, version in facts["generators"].items():
             text = missing(generator) if version is None else f"{generator}: {version}"
             yield _check(name, text, fails=version is None)
@@ -152,6 +154,26 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
     mtus = {mtu for level in study.tunings for mtu in level.mtus}
     for mtu_B in sorted(mtus, key=lambda mtu_B: mtu_B or 0):
         yield _mtu(study, path, groups, endpoints, mtu_B)
+
+
+def most_files(study: Study, groups: Iterable[Group], cpus: int) -> int:
+    """Open files that an agent needs for any run of the groups, on a host with that many CPUs."""
+    return FILES_SPARE + max(
+        _files(study_at(study, group, one.of_run), group_at(group, one.of_run), one.streams, cpus)
+        for group in groups
+        for one in study.combinations(group)
+    )
+
+
+def _files(study: Study, group: Group, streams: int, cpus: int) -> int:
+    """Files of the streams and threads of a run, whose agent has one end of each direction."""
+    threads = min(streams, study.threads or cpus)
+    own = {"blocking", "plain", *(("auto",) if streams <= BLOCKING_MOST else ())}
+    if study.engine in own:
+        threads = streams
+    a_stream = 2 if group.generator == UDP else 1
+    ways = 2 if group.direction == "<->" else 1
+    return ways * (streams * a_stream + threads * THREAD_FILES)
 
 
 def _is_root(endpoint: Endpoint) -> bool:

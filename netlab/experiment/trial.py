@@ -38,7 +38,7 @@ from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.steadiness import unsteady, variation_percent
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
-from netlab.study.groups import FILL_PACKET, WARMUP_RTTS, sends_datagrams
+from netlab.study.groups import DRAIN_S, FILL_PACKET, WARMUP_RTTS, sends_datagrams
 from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Run, Visit
 from netlab.units import TCP_OPTIONS_MOST_B, udp_headers_B
@@ -146,6 +146,8 @@ def run_of(
         record_length_B=group.record_length_B,
         congestion=congestion,
         both=group.direction == "<->",
+        buffer_B=sender.sndbuf_B,
+        rate_MBps=link_MBps(study, group.path),
         **options,
     )
     return sender, receiver, request
@@ -160,9 +162,15 @@ def request_of(
     congestion: str,
     rtt_s: float = 0.0,
     both: bool = False,
+    buffer_B: int = 0,
+    rate_MBps: float | None = None,
     **options: object,
 ) -> Request:
-    """The request of a run: engine, socket and buffer options of the study, times of `timing`."""
+    """The request of a run: engine, socket and buffer options of the study, times of `timing`.
+
+    Buffer and rate of the link bound the time that data in flight take.
+    """
+    drain_s = timing.drain_at(streams, rtt_s, buffer_B=buffer_B, link_MBps=rate_MBps or 0.0)
     fields: dict[str, Any] = {
         "force_buffer": study.force_buffer,
         "engine": study.engine,
@@ -174,7 +182,7 @@ def request_of(
         "warmup_ms": round(1e3 * timing.warmup_at(rtt_s)),
         "window_ms": round(1e3 * timing.seconds),
         "interval_ms": timing.interval_ms,
-        "drain_ms": round(1e3 * timing.drain_s),
+        "drain_ms": round(1e3 * drain_s),
     }
     return Request(
         streams=streams,
@@ -189,7 +197,8 @@ def probe_request(study: Study, timing: Timing) -> Request:
     """The request of a packet size probe: the study's options, without limits of its segments."""
     return request_of(
         study,
-        timing,
+        # a segment that does not arrive takes as long
+        timing.model_copy(update={"drain_s": timing.drain_s or DRAIN_S}),
         streams=1,
         record_length_B=1,
         congestion="reno",  # every kernel has it, and any user may choose it

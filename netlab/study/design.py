@@ -52,6 +52,7 @@ from netlab.study.factors import (
     path_of_link,
 )
 from netlab.study.groups import (
+    DRAIN_S,
     FILL_PACKET,
     LIMITS,
     OWN,
@@ -537,6 +538,7 @@ class Study(Model, title="A study"):
         """
         content = self.model_dump(mode="json", exclude={"profiles", "published", "report"})
         content["quick"] = None  # another study, named for this one
+        content["timing"]["drain_s"] = self.timing.drain_s or DRAIN_S  # as in the key of a run
         # Studies that have none of these keep the digests they had before there were such keys.
         for name in ("factors", "exclude", "outer", "policy", "latency", "udp"):
             if not content[name]:

@@ -69,12 +69,19 @@ Drain = Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)]
 LEAST_WARMUP_S = 0.3
 WARMUP_RTTS = 20
 """Slow start doubles the congestion window each round trip: 20 of them fill any path."""
+DRAIN_S, DRAIN_MOST_S = 5.0, 120.0
+"""Timeout for data in flight where few streams have little, and where TCP itself waits as long."""
+SEND_BUFFER_B = 87_040
+"""Send buffer that Linux gives a stream with an initial window of ten segments."""
+UNKNOWN_LINK_MBps = 12.5
+"""Rate of the slowest card in use, 100 Mb/s."""
 
 
 class Timing(Model, title="`timing`, `quick`"):
     """Duration and number of runs.
 
-    Data in flight at the end drain slowly from a full buffer over a slow path, hence ``drain_s``.
+    Data in flight at the end drain slowly from many full buffers over a slow path, hence
+    ``drain_s``: a limit, no wait. A run ends as soon as its streams have.
     """
 
     rounds: Rounds | None = key(
@@ -85,7 +92,12 @@ class Timing(Model, title="`timing`, `quick`"):
         "Warm-up before the window, s. Default 0.3, or 20 RTTs if that is more.", 0.3, None
     )
     interval_ms: Interval = key("Length of the interval samples, ms.", 100, 100)
-    drain_s: Drain = key("Timeout for data in flight after the window, s.", 5.0, 5.0)
+    drain_s: Drain | None = key(
+        "Timeout for data in flight after the window, s. Default 5, or as the time before, the "
+        "streams' buffers and the link's rate need, at most 120.",
+        20.0,
+        None,
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -99,6 +111,21 @@ class Timing(Model, title="`timing`, `quick`"):
         if self.warmup_s is not None:
             return self.warmup_s
         return max(LEAST_WARMUP_S, round(WARMUP_RTTS * rtt_s, 3))
+
+    def drain_at(
+        self, streams: int = 1, rtt_s: float = 0.0, *, buffer_B: int = 0, link_MBps: float = 0.0
+    ) -> float:
+        """Timeout for data in flight at the end of the window, s: as stated, else derived.
+
+        All send buffers may be full. A stream that has lost all it had in flight since the start
+        tries again after as long once more, as its timeouts double.
+        """
+        if self.drain_s is not None:
+            return self.drain_s
+        buffered_MB = streams * (buffer_B or SEND_BUFFER_B) / 1e6
+        needed_s = buffered_MB / (link_MBps or UNKNOWN_LINK_MBps)
+        needed_s += self.warmup_at(rtt_s) + self.seconds
+        return min(DRAIN_MOST_S, max(DRAIN_S, needed_s))
 
     def text(self) -> str:
         """Window and warm-up of a run, for tables."""

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from netlab.study.design import Study
-from netlab.study.groups import sends_datagrams
+from netlab.study.groups import DRAIN_S, sends_datagrams
 from netlab.study.schedule import Run, Visit
 
 # Fields by their names in a study, `*` for all below. A field is in the key if a record that was
@@ -175,6 +175,8 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "group": run.group.model_dump(mode="json", exclude=not_of_group | in_force),
         "streams": run.streams,
         **study.timing.model_dump(mode="json", exclude=_below("timing", NOT_IN_KEY)),
+        # a limit that is derived ends no run that ended within the shortest one
+        "drain_s": study.timing.drain_s or DRAIN_S,
         "congestion": study.congestion_of(run.group) or None,
         "stacks": {
             name: study.stacks[name].model_dump(mode="json")

@@ -16,6 +16,7 @@ from netlab.experiment.trial import (
     core_run,
     link_MBps,
     measured,
+    probe_request,
     request_of,
     run_of,
     setting_of,
@@ -81,6 +82,22 @@ def test_a_request_has_the_options_of_the_study_and_the_times_given():
     assert (request.streams, request.record_length_B, request.congestion) == (4, 4096, "reno")
     other = request_of(made, TIMING, **asked, both=True, send="copy", window_ms=0)
     assert (other.both, other.send, other.window_ms, other.threads) == (True, "copy", 0, 3)
+
+
+def test_many_streams_on_a_slow_path_have_longer_to_end_and_probes_of_packets_do_not():
+    made, timing = study(), Timing(seconds=1.5, warmup_s=0.3)
+    ends = {name: endpoint(name) for name in "ab"}
+    few, many = (
+        run_of(made, made.groups[0], ends, timing, streams=streams)[2].drain_ms
+        for streams in (4, 10_000)
+    )
+    assert few == 5000 and many > 60_000
+    paths = {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {"rate_Mbps": 10_000}}}
+    fast = lab_study(paths=paths)
+    request = run_of(fast, fast.groups[0], ends, timing, streams=10_000)[2]
+    assert few == request.drain_ms
+    assert probe_request(made, Timing(seconds=60.0)).drain_ms == 5000
+    assert probe_request(made, TIMING).drain_ms == 2000
 
 
 def layers(policy: str) -> dict:

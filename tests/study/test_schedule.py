@@ -272,6 +272,25 @@ def test_a_run_depends_on_the_version_of_its_own_generator_and_of_no_other():
     assert not before["iperf3"] & after["iperf3"]
 
 
+def test_a_drain_that_is_not_stated_follows_streams_rate_and_the_time_before():
+    timing = Timing(seconds=1.5, warmup_s=0.3)
+    assert timing.drain_at(1) == timing.drain_at(400, link_MBps=1250.0) == 5.0
+    crowd_s = timing.drain_at(10_000)
+    assert timing.drain_at(10_000, link_MBps=125.0) < crowd_s < 120.0
+    assert crowd_s > 10_000 * 80_000 / 12.5e6
+    assert timing.drain_at(40, link_MBps=0.125) > 20
+    assert timing.drain_at(4, buffer_B=4 << 20, link_MBps=1.25) > 4 * (4 << 20) / 1.25e6
+    # a stream whose timeouts doubled all the time tries again after as long once more
+    assert Timing(seconds=30.0).drain_at(1) > 30.0
+    assert Timing(seconds=3600.0).drain_at(10_000) == 120.0
+    assert Timing(drain_s=1.0).drain_at(10_000) == 1.0
+
+
+def test_a_derived_drain_is_in_no_key(study):
+    derived = study_with("timing", "drain_s", None)
+    assert key_of(derived) == key_of(study_with("timing", "drain_s", 5.0))
+
+
 def test_a_warm_up_that_is_not_stated_follows_the_rtt():
     expected_s = {0: 0.3, 0.01: 0.3, 0.05: 1.0, 0.183: 3.66}
     assert {rtt_s: Timing().warmup_at(rtt_s) for rtt_s in expected_s} == expected_s

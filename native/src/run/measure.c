@@ -155,9 +155,15 @@ static void at_t1(struct watch *watch, uint64_t t_ns)
 static void sample(struct watch *watch)
 {
 	struct nl_run *run = watch->run;
-	uint64_t edge = edge_due(watch);
-	uint64_t t_ns = nl_samples_take(&run->report, run->transfer.stream);
+	uint64_t edge = edge_due(watch), t_ns;
 
+	/* a long drain: keep the last one for the end, and those of the window as they are */
+	if (run->opts.window_ms && watch->phase >= PAST_WINDOW &&
+	    run->report.sample_count + 1 >= run->report.sample_capacity) {
+		plan_sample(watch, nl_now_ns());
+		return;
+	}
+	t_ns = nl_samples_take(&run->report, run->transfer.stream);
 	if (edge && t_ns >= edge) {
 		if (watch->phase == WARMING) {
 			open_window(watch, t_ns);

@@ -17,6 +17,7 @@ enum {
 	 * of which locks a socket, at a percent or two of a core */
 	TCP_MS = 50,
 	STREAMS_A_MS = 20,
+	DRAIN_MOST_MS = 5000, /* with samples: a drain may be far longer than all before */
 };
 
 /* 32 KiB per stream for 10,000 streams. */
@@ -24,7 +25,9 @@ static const uint64_t memory_max_B = UINT64_C(320) << 20;
 
 static uint64_t planned_ms(const struct nl_run_opts *opts)
 {
-	return opts->warmup_ms + opts->window_ms + opts->tail_ms + opts->drain_ms;
+	uint64_t drain_ms = opts->drain_ms < DRAIN_MOST_MS ? opts->drain_ms : DRAIN_MOST_MS;
+
+	return opts->warmup_ms + opts->window_ms + opts->tail_ms + drain_ms;
 }
 
 int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, struct nl_err *err)

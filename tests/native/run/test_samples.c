@@ -1,4 +1,4 @@
-#include "check.h"
+#include "ends.h"
 #include "run/run.h"
 
 static struct nl_run_opts options(int role)
@@ -64,4 +64,59 @@ TEST(too_many_samples_of_a_timed_run_are_a_limit_that_names_an_interval_that_fit
 	nl_samples_free(&report);
 	opts.interval_ms -= 10;
 	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
+}
+
+TEST(a_long_drain_takes_no_memory_for_samples)
+{
+	struct nl_run_opts opts = options(NL_SINK);
+	struct nl_report report = {.streams = 10000};
+	struct nl_err err;
+	uint64_t capacity;
+
+	opts.streams = 10000;
+	opts.interval_ms = 20;
+	opts.window_ms = 1000;
+	opts.drain_ms = 5000;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_OK);
+	capacity = report.sample_capacity;
+	nl_samples_free(&report);
+	opts.drain_ms = 120 * 1000;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_OK && report.sample_capacity == capacity);
+	nl_samples_free(&report);
+}
+
+/* An end with few samples, that samples every 10 ms. */
+static void start_short(struct end *end, int role, uint32_t port)
+{
+	struct nl_run_opts opts = end_options(role, "127.0.0.1");
+
+	opts.window_ms = 100;
+	opts.interval_ms = 10;
+	if (role == NL_GEN) {
+		opts.port = port;
+		opts.tail_ms = 600;
+	}
+	CHECK(nl_run_open(&opts, &end->run, &end->err) == NL_OK);
+	end->run->report.sample_capacity = 40;
+	CHECK(pthread_create(&end->thread, NULL, execute_end, end) == 0);
+}
+
+TEST(samples_of_the_window_stay_as_they_are_when_what_follows_fills_the_memory)
+{
+	struct end end[2] = {{0}, {0}};
+
+	start_short(&end[0], NL_SINK, 0);
+	start_short(&end[1], NL_GEN, nl_run_port(end[0].run));
+	for (int i = 0; i < 2; i++) {
+		const struct nl_report *report = nl_run_report(end[i].run);
+
+		pthread_join(end[i].thread, NULL);
+		CHECK(end[i].code == NL_OK && report->status == NL_STATUS_OK);
+		CHECK(report->interval_ms == 10);
+		CHECK(report->sample_count > 10 && report->sample_count <= 40);
+		CHECK(report->sample_bytes[report->sample_count - 1] == report->total_bytes);
+		CHECK(report->interval_sum_bytes == report->total_bytes);
+	}
+	nl_run_free(end[1].run);
+	nl_run_free(end[0].run);
 }
