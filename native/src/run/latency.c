@@ -11,7 +11,7 @@
 #include "base/prng.h"
 #include "net/sock.h"
 #include "net/sockopts.h"
-#include "net/wire.h"
+#include "run/probe_channel.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -30,26 +30,20 @@ enum {
 	DONE_COPIES = 3,  /* one may be lost */
 	SPARE = 16,
 	SPARE_MS = 2000,
-	CONTROL_B = 128,
 };
 
 enum { UDP, TCP, CHANNELS };
 
-/* One way of asking, with the questions' schedule of a gen. */
-struct channel {
-	struct nl_latency *report;
-	_Atomic int fd; /* -1: not asked for, or of a sink's TCP not yet connected */
-	int is_stream, is_over; /* over: the connection is closed or broken */
-	uint64_t due, due_ns;   /* number and time of the next interval's question */
+/* The questions of a gen by one channel, and when the next one is due. */
+struct schedule {
+	uint64_t due, due_ns; /* number and time of the next interval's question */
 	uint64_t last_answered;
-	uint64_t latest_ns;     /* stream: the last byte is delivered when all before it have arrived */
-	uint32_t have, left;    /* stream: read of `in`, and not sent of `out` */
-	uint8_t in[NL_PROBE_B + 1], out[NL_PROBE_B];
 };
 
 struct nl_latency_probe {
 	struct nl_run *run;
-	struct channel channel[CHANNELS];
+	struct nl_probe_channel channel[CHANNELS];
+	struct schedule schedule[CHANNELS]; /* gen */
 	int notice; /* eventfd: readable once end_ns or a channel's fd is set */
 	int started, done; /* done: the gen asks no more */
 	pthread_t thread;
@@ -60,108 +54,14 @@ struct nl_latency_probe {
 	uint64_t capacity, first_ns;
 };
 
-/* A question or an answer that has arrived. */
-struct arrival {
-	struct sockaddr_storage from;
-	socklen_t from_len;
-	uint64_t t_ns; /* 0: not known */
-	struct nl_probe probe;
-};
-
-/* Time that the kernel stamped, or the present: it begins to stamp some time after it is asked to. */
-static uint64_t stamp_of(struct msghdr *message)
-{
-	struct timespec t = nl_timespec(nl_clock_ns(CLOCK_REALTIME));
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS)
-			memcpy(&t, CMSG_DATA(c), sizeof(t));
-	return nl_timespec_ns(t);
-}
-
-/* -1 while the channel is not open. */
-static int fd_of(const struct channel *c)
-{
-	return c->is_over ? -1 : atomic_load(&c->fd);
-}
-
-/* The next question or answer of the run; others are counted. 0: none has arrived. */
-static int receive(struct nl_latency_probe *p, struct channel *c, int *budget, struct arrival *out)
-{
-	_Alignas(struct cmsghdr) uint8_t control[CONTROL_B];
-
-	while (fd_of(c) >= 0 && (*budget)-- > 0) {
-		struct iovec vector = {c->in + c->have, (c->is_stream ? NL_PROBE_B : sizeof(c->in)) - c->have};
-		struct msghdr message = {.msg_name = &out->from, .msg_namelen = sizeof(out->from),
-					 .msg_iov = &vector, .msg_iovlen = 1,
-					 .msg_control = control, .msg_controllen = sizeof(control)};
-		ssize_t n = recvmsg(atomic_load(&c->fd), &message, MSG_DONTWAIT);
-		struct nl_clocks now;
-
-		if (n < 0 && errno == EAGAIN)
-			return 0;
-		if (c->is_stream && n <= 0) {
-			c->is_over = 1;
-			p->done |= !p->channel[UDP].report->interval_ms;
-			return 0;
-		}
-		if (n < 0) /* an ICMP error, as of a port without a sink: that probe is lost */
-			continue;
-		nl_clocks_read(&now);
-		out->t_ns = nl_stamp_ns(&p->stamps, &now, nl_now_ns(), stamp_of(&message));
-		c->report->clock_steps = p->stamps.steps.steps;
-		out->from_len = message.msg_namelen;
-		if (c->is_stream) {
-			c->latest_ns = out->t_ns && out->t_ns < c->latest_ns ? c->latest_ns : out->t_ns;
-			out->t_ns = c->latest_ns;
-			c->have += (uint32_t)n;
-			if (c->have < NL_PROBE_B)
-				continue;
-			c->have = 0;
-			n = NL_PROBE_B;
-		}
-		if (!c->is_stream && p->from.len && !nl_address_same_host(&out->from, &p->from.storage)) {
-			c->report->foreign++;
-		} else if (nl_probe_parse(c->in, (size_t)n, &p->run->opts, &out->probe)) {
-			c->report->invalid++;
-			c->is_over = c->is_stream; /* nobody knows where the next one begins */
-		} else {
-			return 1;
-		}
-	}
-	return 0;
-}
-
-/* Send, on a stream after the rest of what went before. 1: sent; what the kernel refuses is lost. */
-static int put(struct channel *c, const struct nl_run_opts *opts, const struct nl_probe *probe,
-	       const struct arrival *to)
-{
-	enum { NOW = MSG_DONTWAIT | MSG_NOSIGNAL };
-	int fd = atomic_load(&c->fd);
-	ssize_t n;
-
-	if (c->left) {
-		n = send(fd, c->out + NL_PROBE_B - c->left, c->left, NOW);
-		c->left -= n > 0 ? (uint32_t)n : 0;
-		if (c->left)
-			return 0;
-	}
-	nl_probe_write(c->out, opts, probe);
-	n = to && !c->is_stream
-		    ? sendto(fd, c->out, NL_PROBE_B, NOW, (const struct sockaddr *)&to->from, to->from_len)
-		    : send(fd, c->out, NL_PROBE_B, NOW);
-	c->left = n > 0 ? NL_PROBE_B - (uint32_t)n : 0;
-	return n > 0;
-}
-
 /* Sleep until something arrives, due_ns (0: never), or there is a notice. */
 static void wait_until(struct nl_latency_probe *p, uint64_t due_ns)
 {
 	struct pollfd fds[] = {
 		{.fd = p->run->wake, .events = POLLIN},
 		{.fd = p->notice, .events = POLLIN},
-		{.fd = fd_of(&p->channel[UDP]), .events = POLLIN},
-		{.fd = fd_of(&p->channel[TCP]), .events = POLLIN},
+		{.fd = nl_probe_fd(&p->channel[UDP]), .events = POLLIN},
+		{.fd = nl_probe_fd(&p->channel[TCP]), .events = POLLIN},
 	};
 	uint64_t now = nl_now_ns(), count;
 	struct timespec left = nl_timespec(due_ns > now ? due_ns - now : 0);
@@ -172,7 +72,7 @@ static void wait_until(struct nl_latency_probe *p, uint64_t due_ns)
 
 /* -- the sink's thread ----------------------------------------------------------------- */
 
-static void answer(struct nl_latency_probe *p, struct channel *c, struct arrival *question)
+static void answer(struct nl_latency_probe *p, struct nl_probe_channel *c, struct nl_probe_arrival *question)
 {
 	struct nl_probe *probe = &question->probe;
 
@@ -184,7 +84,7 @@ static void answer(struct nl_latency_probe *p, struct channel *c, struct arrival
 		probe->kind = NL_PROBE_ANSWER;
 		probe->arrived_ns = question->t_ns;
 		probe->held_ns = question->t_ns ? nl_now_ns() - question->t_ns : UINT64_MAX;
-		c->report->count += (uint64_t)put(c, &p->run->opts, probe, question);
+		c->report->count += (uint64_t)c->transport->send(c, probe, question);
 	}
 }
 
@@ -195,52 +95,54 @@ static void *answer_probes(void *argument)
 	while (!atomic_load(&p->run->stop_requested)) {
 		uint64_t end_ns = atomic_load(&p->end_ns);
 		uint64_t answered = p->channel[UDP].report->count + p->channel[TCP].report->count;
-		struct arrival question;
+		struct nl_probe_arrival question;
 
 		/* without a question there is nobody who would say that it is done */
 		if (end_ns && (p->done || !answered || nl_now_ns() >= end_ns))
 			break;
 		wait_until(p, end_ns);
 		for (int i = 0; i < CHANNELS; i++)
-			for (int budget = READ_BATCH; receive(p, &p->channel[i], &budget, &question);)
+			for (int budget = READ_BATCH; nl_probe_receive(&p->channel[i], &budget, &question);)
 				answer(p, &p->channel[i], &question);
+		p->done |= p->channel[TCP].is_closed && !p->channel[UDP].report->interval_ms;
 	}
 	return NULL;
 }
 
 /* -- the gen's thread -------------------------------------------------------------------- */
 
-static void plan(struct nl_latency_probe *p, struct channel *c, uint64_t now)
+static void plan_question(struct nl_latency_probe *p, int channel, uint64_t now)
 {
-	uint64_t interval_ns = c->report->interval_ms * NL_NS_PER_MS;
+	struct schedule *s = &p->schedule[channel];
+	uint64_t interval_ns = p->channel[channel].report->interval_ms * NL_NS_PER_MS;
 	uint64_t current = (now - p->first_ns) / interval_ns;
 
 	/* a thread that came late skips intervals: a burst would measure itself */
-	c->due = c->due < current ? current : c->due + 1;
-	c->due_ns = p->first_ns + c->due * interval_ns + nl_prng_below(&p->prng, interval_ns);
+	s->due = s->due < current ? current : s->due + 1;
+	s->due_ns = p->first_ns + s->due * interval_ns + nl_prng_below(&p->prng, interval_ns);
 }
 
-static void send_probe(struct nl_latency_probe *p, struct channel *c, enum nl_probe_kind kind)
+static void send_probe(struct nl_probe_channel *c, enum nl_probe_kind kind)
 {
 	struct nl_probe question = {.kind = kind, .sequence = c->report->count};
 
 	if (kind == NL_PROBE_QUESTION)
 		c->report->row[c->report->count++] =
 			(struct nl_probe_row){.t_ns = nl_now_ns(), .rtt_us = UINT32_MAX};
-	put(c, &p->run->opts, &question, NULL);
+	c->transport->send(c, &question, NULL);
 }
 
-static void record(struct channel *c, const struct arrival *arrival)
+static void record_answer(struct nl_latency *report, struct schedule *s, const struct nl_probe_arrival *arrival)
 {
 	const struct nl_probe *probe = &arrival->probe;
 	struct nl_probe_row *row;
 	uint64_t after_ns;
 
-	if (probe->kind != NL_PROBE_ANSWER || probe->sequence >= c->report->count) {
-		c->report->invalid++;
+	if (probe->kind != NL_PROBE_ANSWER || probe->sequence >= report->count) {
+		report->invalid++;
 		return;
 	}
-	row = &c->report->row[probe->sequence];
+	row = &report->row[probe->sequence];
 	if (row->rtt_us != UINT32_MAX) {
 		row->duplicates += row->duplicates < UINT16_MAX;
 		return;
@@ -249,22 +151,22 @@ static void record(struct channel *c, const struct arrival *arrival)
 		return;
 	after_ns = arrival->t_ns - row->t_ns;
 	if (arrival->t_ns < row->t_ns || probe->held_ns > after_ns || probe->arrived_ns > INT64_MAX) {
-		c->report->invalid++;
+		report->invalid++;
 		return;
 	}
 	if (after_ns - probe->held_ns > NL_PROBE_LOST_NS)
 		return;
 	row->rtt_us = (uint32_t)((after_ns - probe->held_ns + 500) / 1000);
 	row->arrived_ns = probe->arrived_ns;
-	row->reordered = probe->sequence < c->last_answered;
+	row->reordered = probe->sequence < s->last_answered;
 	if (!row->reordered)
-		c->last_answered = probe->sequence;
+		s->last_answered = probe->sequence;
 }
 
 /* True if an answer may still arrive in time. */
-static int is_waiting(const struct channel *c, uint64_t now)
+static int is_waiting(const struct nl_probe_channel *c, uint64_t now)
 {
-	if (fd_of(c) < 0)
+	if (nl_probe_fd(c) < 0)
 		return 0;
 	for (uint64_t i = c->report->count; i-- > 0 && c->report->row[i].t_ns + NL_PROBE_LOST_NS > now;)
 		if (c->report->row[i].rtt_us == UINT32_MAX)
@@ -275,7 +177,7 @@ static int is_waiting(const struct channel *c, uint64_t now)
 static void *send_probes(void *argument)
 {
 	struct nl_latency_probe *p = argument;
-	struct arrival arrival;
+	struct nl_probe_arrival arrival;
 
 	for (;;) {
 		uint64_t now = nl_now_ns(), end_ns = atomic_load(&p->end_ns);
@@ -286,25 +188,25 @@ static void *send_probes(void *argument)
 		    (over && !is_waiting(&p->channel[UDP], now) && !is_waiting(&p->channel[TCP], now)))
 			break;
 		for (int i = 0; !over && i < CHANNELS; i++) {
-			struct channel *c = &p->channel[i];
+			struct nl_probe_channel *c = &p->channel[i];
 
-			if (fd_of(c) < 0)
+			if (nl_probe_fd(c) < 0)
 				continue;
-			if (now >= c->due_ns) {
+			if (now >= p->schedule[i].due_ns) {
 				if (c->report->count < p->capacity)
-					send_probe(p, c, NL_PROBE_QUESTION);
-				plan(p, c, now);
+					send_probe(c, NL_PROBE_QUESTION);
+				plan_question(p, i, now);
 			}
-			due_ns = nl_sooner(due_ns, c->due_ns);
+			due_ns = nl_sooner(due_ns, p->schedule[i].due_ns);
 		}
 		wait_until(p, due_ns);
 		for (int i = 0; i < CHANNELS; i++)
-			for (int budget = READ_BATCH; receive(p, &p->channel[i], &budget, &arrival);)
-				record(&p->channel[i], &arrival);
+			for (int budget = READ_BATCH; nl_probe_receive(&p->channel[i], &budget, &arrival);)
+				record_answer(p->channel[i].report, &p->schedule[i], &arrival);
 	}
 	for (int i = 0; i < DONE_COPIES * CHANNELS; i++)
-		if (fd_of(&p->channel[i % CHANNELS]) >= 0)
-			send_probe(p, &p->channel[i % CHANNELS], NL_PROBE_DONE);
+		if (nl_probe_fd(&p->channel[i % CHANNELS]) >= 0)
+			send_probe(&p->channel[i % CHANNELS], NL_PROBE_DONE);
 	return NULL;
 }
 
@@ -359,7 +261,7 @@ static int connect_stream(struct nl_latency_probe *p, struct nl_err *err)
 /* -- both ends ------------------------------------------------------------------------------- */
 
 /* Number of intervals that a run may last, and memory for as many rows of a channel. */
-static int open_rows(struct nl_latency_probe *p, struct channel *c, struct nl_err *err)
+static int open_rows(struct nl_latency_probe *p, struct nl_probe_channel *c, struct nl_err *err)
 {
 	const struct nl_run_opts *opts = &p->run->opts;
 	uint64_t most_ms = 2 * opts->latency_idle_ms + opts->connect_ms + opts->warmup_ms + opts->window_ms +
@@ -387,13 +289,16 @@ int nl_latency_open(struct nl_run *run, struct nl_err *err)
 	if (!p)
 		return nl_fail_errno(err, ENOMEM, "memory for the latency probe");
 	p->run = run;
-	p->channel[TCP].is_stream = 1;
 	p->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->notice < 0)
 		code = nl_fail_errno(err, errno, "eventfd");
 	for (int i = 0; i < CHANNELS; i++) {
-		struct channel *c = &p->channel[i];
+		struct nl_probe_channel *c = &p->channel[i];
 
+		c->transport = i == TCP ? &nl_probe_stream : &nl_probe_datagrams;
+		c->opts = opts;
+		c->from = &p->from;
+		c->stamps = &p->stamps;
 		c->report = &run->report.latency[i];
 		atomic_init(&c->fd, -1);
 		if (opts->latency_probe & (1U << i))
@@ -455,8 +360,8 @@ void nl_latency_finish(struct nl_run *run)
 	atomic_store(&p->end_ns, end_ns);
 	(void)!write(p->notice, &(uint64_t){1}, sizeof(uint64_t));
 	pthread_join(p->thread, NULL);
-	if (fd_of(&p->channel[UDP]) >= 0)
-		p->channel[UDP].report->dropped = nl_sock_drops(fd_of(&p->channel[UDP]));
+	if (nl_probe_fd(&p->channel[UDP]) >= 0)
+		p->channel[UDP].report->dropped = nl_sock_drops(nl_probe_fd(&p->channel[UDP]));
 	p->started = 0;
 }
 
