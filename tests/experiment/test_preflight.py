@@ -37,7 +37,7 @@ def test_each_engine_has_its_threads(changes, files):
 
 def test_the_most_that_the_groups_of_the_path_measure_counts():
     assert needed({"streams": [4]}, streams=[4, 10_000], engine="epoll") == 4 + 2 * 4
-    datagrams = {"generator": "udp"}
+    datagrams = {"generator": "udp", "record_length_B": 1000}
     paced = {"socket": {"pacing_MBps": 1.0}, "streams": [100]}
     assert needed(datagrams, **paced) == 2 * 100 + 2 * 4
 

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "meter/counters.h"
 #include "meter/meter_poll.h"
 #include "meter/procfs.h"
 #include "net/rtnl.h"
@@ -74,15 +75,16 @@ static uint64_t grown(uint64_t before, uint64_t after)
 static void diff_interface(const struct nl_meter *before, const struct nl_meter *after,
 			   struct nl_meter_span *out)
 {
-	const uint64_t *first = (const uint64_t *)&before->interface;
-	uint64_t *grew = (uint64_t *)&out->interface;
 	struct nl_counters counters;
 
 	nl_counters_begin(&counters, before->ifindex, &before->interface);
 	nl_counters_follow(&counters, after->ifindex, &after->interface);
-	out->interface = counters.steady;
-	for (size_t i = 0; i < sizeof(out->interface) / sizeof(*grew); i++)
-		grew[i] -= first[i];
+	for (int i = 0; i < NL_INTERFACE_COUNTERS; i++) {
+		const struct nl_counter *counter = &nl_interface_counters[i];
+
+		nl_counter_set(counter, &out->interface, nl_counter_get(counter, &counters.steady) -
+							       nl_counter_get(counter, &before->interface));
+	}
 	out->wraps = counters.wraps + after->wraps - before->wraps;
 	out->reset = counters.resets > 0 || after->resets != before->resets || after->ifindex == 0;
 }
@@ -112,15 +114,15 @@ static void diff_cpus(const struct nl_meter *before, const struct nl_meter *afte
 	for (uint64_t i = 0, k = 0; i < before->cpus && k < after->cpus;) {
 		const struct nl_cpu *a = &before->cpu[i], *b = &after->cpu[k];
 		struct nl_cpu *to = &out->cpu[out->cpus];
-		const uint64_t *first = (const uint64_t *)a, *last = (const uint64_t *)b;
 
 		i += a->cpu <= b->cpu;
 		k += b->cpu <= a->cpu;
 		if (a->cpu != b->cpu)
 			continue;
 		*to = *b;
-		for (int field = NL_CPU_FIRST_TIME; field <= NL_CPU_LAST_TIME; field++)
-			((uint64_t *)to)[field] = grown(first[field], last[field]);
+		for (int time = 0; time < NL_CPU_TIMES; time++)
+			nl_counter_set(&nl_cpu_times[time], to, grown(nl_counter_get(&nl_cpu_times[time], a),
+								      nl_counter_get(&nl_cpu_times[time], b)));
 		to->first_frequency_kHz = a->frequency_kHz;
 		to->throttled -= a->throttled;
 		if (a->throttled < 0 || b->throttled < a->throttled)

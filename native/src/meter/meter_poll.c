@@ -1,5 +1,6 @@
 #include "meter/meter_poll.h"
 
+#include "meter/counters.h"
 #include "net/rtnl.h"
 
 #include <errno.h>
@@ -41,25 +42,25 @@ void nl_counters_begin(struct nl_counters *c, int32_t ifindex, const struct nl_i
 	c->last = c->steady = *now;
 }
 
-/* The fields of an nl_interface, in its order. */
-enum { RX_PACKETS, TX_PACKETS, RX_BYTES, TX_BYTES, FIRST_RARE, FIELDS = sizeof(struct nl_interface) / 8 };
-
 static int follow(struct nl_counters *c, const struct nl_interface *now)
 {
-	const uint64_t *before = (const uint64_t *)&c->last, *after = (const uint64_t *)now;
-	uint64_t *steady = (uint64_t *)&c->steady;
-	struct growth growth[FIELDS];
+	struct growth growth[NL_INTERFACE_COUNTERS];
 
-	for (int i = 0; i < FIELDS; i++) {
-		growth[i] = grow(before[i], after[i]);
+	for (int i = 0; i < NL_INTERFACE_COUNTERS; i++) {
+		const struct nl_counter *counter = &nl_interface_counters[i];
+
+		growth[i] = grow(nl_counter_get(counter, &c->last), nl_counter_get(counter, now));
 		/* errors and drops never grow by 2^32 */
-		if (i >= FIRST_RARE && after[i] < before[i])
+		if (i >= NL_INTERFACE_RARE && (growth[i].wrapped || growth[i].backwards))
 			return -1;
 	}
-	if (!fit(&growth[RX_BYTES], &growth[RX_PACKETS]) || !fit(&growth[TX_BYTES], &growth[TX_PACKETS]))
+	if (!fit(&growth[NL_RX_BYTES], &growth[NL_RX_PACKETS]) ||
+	    !fit(&growth[NL_TX_BYTES], &growth[NL_TX_PACKETS]))
 		return -1;
-	for (int i = 0; i < FIELDS; i++) {
-		steady[i] += growth[i].by;
+	for (int i = 0; i < NL_INTERFACE_COUNTERS; i++) {
+		const struct nl_counter *counter = &nl_interface_counters[i];
+
+		nl_counter_set(counter, &c->steady, nl_counter_get(counter, &c->steady) + growth[i].by);
 		c->wraps += growth[i].wrapped;
 	}
 	return 0;

@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "base/request.h"
+#include "meter/counters.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,12 +64,12 @@ static int take_cpu(struct cursor *line, uint64_t tick_us, struct nl_cpu *cpu)
 {
 	if (take_decimal(line, &cpu->cpu))
 		return -1;
-	for (int i = NL_CPU_FIRST_TIME; i <= NL_CPU_LAST_TIME; i++) {
+	for (int i = 0; i < NL_CPU_TIMES; i++) {
 		uint64_t ticks;
 
 		if (take_decimal(line, &ticks))
 			return -1;
-		((uint64_t *)cpu)[i] = ticks * tick_us;
+		nl_counter_set(&nl_cpu_times[i], cpu, ticks * tick_us);
 	}
 	return 0;
 }

@@ -3,9 +3,6 @@
 
 #include "netlab.h"
 
-/* The times of an nl_cpu, user_us to steal_us, as fields of 64 bits, in the order of /proc/stat. */
-enum { NL_CPU_FIRST_TIME = 1, NL_CPU_LAST_TIME = 8 };
-
 /* Fill cpu[], cpus, interrupts and context_switches from len bytes of /proc/stat.
  * tick_us is the length of a clock tick. 0, or -1 when the text is not /proc/stat. */
 int nl_procfs_stat(const char *text, size_t len, uint64_t tick_us, struct nl_meter *out);

@@ -1,5 +1,7 @@
 #include "run/report_json.h"
 
+#include "meter/counters.h"
+
 #include <string.h>
 
 /* Opens the object, for the caller to close. 0 if there is no interface. */
@@ -8,8 +10,8 @@ static int put_interface(struct nl_json *j, const char *name, const struct nl_in
 	if (!nl_json_open_known(j, "interface", name[0] != '\0'))
 		return 0;
 	nl_json_text(j, "name", name);
-	PUT_MEMBERS(j, OF(i, rx_bytes), OF(i, tx_bytes), OF(i, rx_packets), OF(i, tx_packets),
-		    OF(i, rx_errors), OF(i, tx_errors), OF(i, rx_dropped), OF(i, tx_dropped));
+	for (int k = 0; k < NL_INTERFACE_COUNTERS; k++)
+		nl_json_u64(j, nl_interface_counters[k].name, nl_counter_get(&nl_interface_counters[k], i));
 	return 1;
 }
 
@@ -18,9 +20,9 @@ static void put_cpus(struct nl_json *j, const struct nl_cpu *c, uint64_t cpus)
 	nl_json_array(j, "cpu");
 	for (const struct nl_cpu *end = c + cpus; c < end; c++) {
 		nl_json_open(j, NULL);
-		PUT_MEMBERS(j, OF(c, cpu), OF(c, user_us), OF(c, nice_us), OF(c, system_us),
-			    OF(c, idle_us), OF(c, iowait_us), OF(c, irq_us), OF(c, softirq_us),
-			    OF(c, steal_us));
+		nl_json_u64(j, "cpu", c->cpu);
+		for (int i = 0; i < NL_CPU_TIMES; i++)
+			nl_json_u64(j, nl_cpu_times[i].name, nl_counter_get(&nl_cpu_times[i], c));
 		/* null where the host does not report them */
 		nl_json_known(j, "frequency_kHz", c->frequency_kHz != 0, c->frequency_kHz);
 		nl_json_known(j, "first_frequency_kHz", c->first_frequency_kHz != 0, c->first_frequency_kHz);
