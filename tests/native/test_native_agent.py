@@ -23,9 +23,16 @@ from netlab.files.answers import checked
 PEERS_TOKEN = "5a" * 16
 
 
-def hello(run: int, stream: int, token: str, *, magic: bytes = b"NLHELLO1", version: int = 2):
+def hello(run: int, stream: int, token: str, *, magic: bytes = b"NLHELLO1", version: int = 3):
     """The 64 bytes a gen says first."""
     return struct.pack(">8sIIQ16s24x", magic, version, stream, run, bytes.fromhex(token))
+
+
+def control(port: int, run: int, streams: int, token: str) -> socket.socket:
+    """The connection of a run beside its streams, on which a sink says that its window is over."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection.sendall(hello(run, streams + 1, token))
+    return connection
 
 
 @contextlib.contextmanager
@@ -40,7 +47,10 @@ def flood(port: int, count: int, **options):
 @contextlib.contextmanager
 def one_peer(port: int):
     """A stream of run 1 that was let go."""
-    with socket.create_connection(("127.0.0.1", port)) as peer:
+    with (
+        control(port, 1, 1, PEERS_TOKEN),
+        socket.create_connection(("127.0.0.1", port)) as peer,
+    ):
         peer.sendall(hello(1, 0, PEERS_TOKEN))
         assert peer.recv(1) == b"G"
         yield peer
@@ -189,7 +199,7 @@ def test_a_wrong_token_is_rejected_and_fails_the_gen(agent):
     assert results["error", 1]["code"] == "peer"
     sink = results["sink_result", 1]
     assert (sink["status"], sink["code"]) == ("timeout", "timeout")
-    assert sink["rejected"]["token"] == 1 and sink["accepted"] == 0
+    assert sink["rejected"]["token"] == 2 and sink["accepted"] == 0  # its stream and its control
     assert sink["samples"]["t_ns"] == [] and sink["total_bytes"] == 0
 
 
@@ -199,7 +209,7 @@ def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
     try:
         peers[0].sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + b"x" * 64)
         peers[1].sendall(b"NLHE")  # slow: the rest never comes
-        peers[2].sendall(hello(9, 0, token, version=3))
+        peers[2].sendall(hello(9, 0, token, version=2))
         peers[3].sendall(hello(8, 0, token))
         peers[4].sendall(hello(9, 4, token))
         peers[5].sendall(hello(9, 0, "0" * 32))
@@ -209,6 +219,9 @@ def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
         peers[8].sendall(b"NL")
         peers[8].shutdown(socket.SHUT_WR)
         time.sleep(0.2)
+        over = control(port, 9, 4, token)
+        with control(port, 9, 4, token) as twice:
+            assert twice.recv(1) == b""
         for stream in (1, 2, 3):
             s = socket.create_connection(("127.0.0.1", port))
             s.sendall(hello(9, stream, token)[:10])
@@ -220,7 +233,8 @@ def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
             s.settimeout(30)
             assert s.recv(1) == b"G"
             s.sendall(b"x" * 1000)
-        assert peers[6].recv(1) == b"W", "the window is over"
+        assert over.recv(1) == b"W", "the window is over"
+        peers.append(over)
         for s in good:
             s.shutdown(socket.SHUT_WR)
         sink = agent.receive()
@@ -230,7 +244,7 @@ def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
     assert sink["status"] == "ok", sink["message"]
     assert sink["total_bytes"] == 4000
     assert sink["rejected"] == {
-        "short": 1, "magic": 1, "version": 1, "run": 1, "stream": 1, "token": 1, "twice": 1,
+        "short": 1, "magic": 1, "version": 1, "run": 1, "stream": 1, "token": 1, "twice": 2,
         "late": 1, "address": 0, "evicted": 0, "datagrams": 0,
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ import pytest
 from ledger import assert_ledger_closes
 from seccomp import refusing
 from spoken_agent import Agent, request, wait_for_data
-from test_native_agent import hello
+from test_native_agent import control, hello
 from waiting import until
 
 SENDS = ("copy", "zerocopy", "sendfile", "splice")
@@ -147,11 +147,12 @@ def test_a_peer_that_resets_is_an_error(agent, engine):
     peers = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
     for stream, peer in enumerate(peers):
         peer.sendall(hello(1, stream, token))
-    for peer in peers:
-        assert peer.recv(1) == b"G"
-        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        peer.close()
-    sink = agent.receive()
+    with control(port, 1, 2, token):
+        for peer in peers:
+            assert peer.recv(1) == b"G"
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            peer.close()
+        sink = agent.receive()
     assert (sink["status"], sink["code"]) == ("error", "peer")
 
 
@@ -179,8 +180,10 @@ def test_a_sink_that_never_reads_ends_the_gen_in_time(agent, engine):
             drain_ms=300,
         )  # fmt: skip
         peer, _ = listener.accept()
-        with peer:
-            peer.sendall(b"GW")
+        over, _ = listener.accept()
+        with peer, over:
+            peer.sendall(b"G")
+            over.sendall(b"W")
             gen = agent.receive()
     assert (gen["status"], gen["code"]) == ("timeout", "timeout")
     if send == "zerocopy":

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from spoken_agent import request
-from test_native_agent import hello
+from test_native_agent import control, hello
 
 from netlab.files.answers import checked
 
@@ -119,7 +119,7 @@ def test_only_questions_of_the_run_from_its_gen_get_an_answer(agent):
         *_, kind, zero, run, token, sequence, held_ns, arrived_ns = struct.unpack(LAYOUT, answer)
         assert (kind, zero, run, token.hex(), sequence) == (ANSWER, 0, RUN, TOKEN, 7)
         assert 0 < held_ns < 30e9 and 0 < arrived_ns < time.monotonic_ns() - held_ns
-        with socket.create_connection(sink) as stream:
+        with socket.create_connection(sink) as stream, control(port, RUN, 1, TOKEN):
             stream.sendall(hello(RUN, 0, TOKEN))
             assert stream.recv(1) == b"G"
             time.sleep(0.5)
@@ -168,10 +168,12 @@ def sink_of_the_test(agent) -> Iterator[tuple[socket.socket, socket.socket]]:
 def take_all(listener: socket.socket) -> None:
     """Serve the one stream of the gen to its end."""
     stream, _ = listener.accept()
-    with stream:
+    over, _ = listener.accept()
+    with stream, over:
         stream.settimeout(30)
         stream.recv(64, socket.MSG_WAITALL)
-        stream.sendall(b"GW")
+        stream.sendall(b"G")
+        over.sendall(b"W")
         while stream.recv(1 << 20):
             pass
 
@@ -262,6 +264,7 @@ def test_the_sink_answers_on_one_connection_until_it_makes_no_sense(agent):
         assert another.recv(1) == b""
         probe.sendall(b"x" * 64 + datagram(QUESTION, 9))
         stream.sendall(hello(RUN, 0, TOKEN))
+        stack.enter_context(control(port, RUN, 1, TOKEN))
         assert stream.recv(1) == b"G"
         time.sleep(0.5)
         stream.close()

@@ -152,6 +152,8 @@ class Gen:
         self.connection = socket.create_connection(self.sink)
         own = struct.pack(">H", self.datagrams.getsockname()[1])
         self.connection.sendall(hello(RUN, 0, TOKEN)[:40] + own + bytes(22))
+        self.control = socket.create_connection(self.sink)
+        self.control.sendall(hello(RUN, 2, TOKEN)[:40] + own + bytes(22))
 
     def start(self) -> None:
         assert self.connection.recv(1) == b"G"
@@ -161,7 +163,7 @@ class Gen:
             self.datagrams.sendto(datagram(sequence, **header), self.sink)
 
     def end(self, sent: int) -> None:
-        assert self.connection.recv(1) == b"W"  # the window is over
+        assert self.control.recv(1) == b"W"  # the window is over
         self.connection.sendall(struct.pack(">Q", sent))
         assert self.connection.recv(1) == b""
 
@@ -170,7 +172,7 @@ class Gen:
 def gen(agent) -> Iterator[Gen]:
     port, _ = agent.sink(**UDP, token=TOKEN, accept_ms=30_000, window_ms=500)
     made = Gen(port)
-    with made.datagrams, made.connection:
+    with made.datagrams, made.connection, made.control:
         yield made
 
 

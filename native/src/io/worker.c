@@ -71,7 +71,7 @@ void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
 	/* the sink closes after its last byte: by then all data are acknowledged */
 	do
 		n = recv(stream->fd, &byte, 1, 0);
-	while (n < 0 ? errno == EINTR : n > 0 && byte == 'W');
+	while (n < 0 && errno == EINTR);
 	if (n >= 0 || errno != EAGAIN)
 		close_stream(worker, stream, n, errno);
 }
@@ -82,12 +82,12 @@ int nl_transfer_over(struct nl_transfer *transfer)
 	uint64_t now = end_ns ? nl_now_ns() : 0;
 	char byte;
 
-	if (atomic_load_explicit(&transfer->quit, memory_order_relaxed)) /* and the W may have been read */
+	if (atomic_load_explicit(&transfer->quit, memory_order_relaxed))
 		return 1;
 	if (!end_ns || now < end_ns)
 		return 0;
 	if (now < end_ns + NL_SINK_LATE_MS * NL_NS_PER_MS &&
-	    recv(transfer->stream[0].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
+	    recv(transfer->control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
 		return 0;
 	atomic_store(&transfer->quit, 1);
 	return 1;

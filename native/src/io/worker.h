@@ -35,6 +35,7 @@ struct nl_transfer {
 	uint8_t *buffers;
 	uint64_t buffers_B, stride_B;
 	int file; /* the pattern as a file, for sendfile; -1 otherwise */
+	int control; /* the connection on which a sink says that its window is over; -1: none yet */
 	/* The end of a timed gen; 0: none. Set before the release; the controlling thread moves it if it
 	 * opens the window late. */
 	_Atomic uint64_t end_ns;
@@ -95,7 +96,7 @@ static inline int nl_worker_sends(const struct nl_worker *worker)
 	return worker->transfer->opts->role == NL_GEN;
 }
 
-/* Set quit if the end has come and the sink has sent its W, or has not for NL_SINK_LATE_MS. Every
+/* Set quit if the end has come and the sink has sent its W on the control connection, or has not for NL_SINK_LATE_MS. Every
  * thread of a gen ends by itself: threads that fill the CPUs kept the controlling thread from one
  * for a minute (seen on Linux 6.18). */
 int nl_transfer_over(struct nl_transfer *transfer);

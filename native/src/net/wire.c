@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 /* The layouts, in network byte order. */
 struct __attribute__((packed)) hello {
@@ -75,8 +75,9 @@ enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], const struct nl_
 		return NL_HELLO_RUN;
 	if (token_differs(wire.token, opts->token))
 		return NL_HELLO_TOKEN;
-	if (be32toh(wire.stream) >=
-	    opts->streams + (opts->latency_interval_ms && opts->latency_probe & NL_PROBE_TCP))
+	if (be32toh(wire.stream) >= opts->streams && be32toh(wire.stream) != nl_hello_of_control(opts) &&
+	    !(be32toh(wire.stream) == nl_hello_of_probe(opts) && opts->latency_interval_ms &&
+	      opts->latency_probe & NL_PROBE_TCP))
 		return NL_HELLO_STREAM;
 	*out = (struct nl_hello){.stream = be32toh(wire.stream), .port = be16toh(wire.port)};
 	return NL_HELLO_OK;

@@ -23,9 +23,20 @@ enum nl_hello_code {
 };
 
 struct nl_hello {
-	uint32_t stream; /* the number of streams: the connection of the latency probe */
+	uint32_t stream; /* or, from the number of streams on, one of the other connections */
 	uint16_t port; /* of the gen's datagrams; 0: none */
 };
+
+/* The connections of a run beside its streams, by the number that their hello has in place of a stream's. */
+static inline uint32_t nl_hello_of_probe(const struct nl_run_opts *opts)
+{
+	return (uint32_t)opts->streams;
+}
+
+static inline uint32_t nl_hello_of_control(const struct nl_run_opts *opts)
+{
+	return (uint32_t)opts->streams + 1;
+}
 
 void nl_hello_write(uint8_t out[NL_HELLO_B], const struct nl_run_opts *opts, const struct nl_hello *hello);
 

@@ -50,6 +50,29 @@ static void reject(struct acceptor *a, uint32_t at, uint64_t *why)
 	drop(a, at);
 }
 
+/* Give a connection to what its hello names. 0, or -1 if that has one already. */
+static int take_over(struct nl_run *run, int fd, const struct nl_hello *hello)
+{
+	struct nl_stream *stream;
+
+	if (hello->stream == nl_hello_of_probe(&run->opts))
+		return nl_latency_take(run, fd);
+	if (hello->stream == nl_hello_of_control(&run->opts)) {
+		if (run->transfer.control >= 0)
+			return -1;
+		run->transfer.control = fd;
+		return 0;
+	}
+	stream = &run->transfer.stream[hello->stream];
+	if (stream->fd >= 0)
+		return -1;
+	stream->fd = fd;
+	if (stream->flow)
+		stream->flow->port = hello->port;
+	run->report.accepted++;
+	return 0;
+}
+
 static void validate_hello(struct acceptor *a, uint32_t at)
 {
 	struct nl_run *run = a->run;
@@ -61,24 +84,13 @@ static void validate_hello(struct acceptor *a, uint32_t at)
 	};
 	struct nl_hello hello = {0};
 	enum nl_hello_code code = nl_hello_check(a->pending[at].hello, &run->opts, &hello);
-	struct nl_stream *stream = &run->transfer.stream[hello.stream];
 
-	if (code != NL_HELLO_OK) {
+	if (code != NL_HELLO_OK)
 		reject(a, at, why[code]);
-	} else if (hello.stream == run->opts.streams) {
-		if (nl_latency_take(run, a->pending[at].fd))
-			reject(a, at, &rejected->twice);
-		else
-			drop(a, at);
-	} else if (stream->fd >= 0) {
+	else if (take_over(run, a->pending[at].fd, &hello))
 		reject(a, at, &rejected->twice);
-	} else {
-		stream->fd = a->pending[at].fd;
-		if (stream->flow)
-			stream->flow->port = hello.port;
-		run->report.accepted++;
+	else
 		drop(a, at);
-	}
 }
 
 /* Read a pending hello. Returns 1 if the entry is gone and the next one took its index. */
@@ -170,13 +182,18 @@ static int wait_for_peers(struct acceptor *a, uint64_t deadline_ns)
 	return poll(a->poll, a->count + 2, nl_poll_ms(until));
 }
 
+static int all_arrived(const struct nl_run *run)
+{
+	return run->report.accepted == run->opts.streams && run->transfer.control >= 0;
+}
+
 static int accept_all(struct acceptor *a, struct nl_err *err)
 {
 	struct nl_run *run = a->run;
 	uint64_t deadline_ns = nl_now_ns() + run->opts.accept_ms * NL_NS_PER_MS;
 	uint32_t polled;
 
-	while (run->report.accepted < run->opts.streams) {
+	while (!all_arrived(run)) {
 		polled = a->count;
 		if (wait_for_peers(a, deadline_ns) < 0 && errno != EINTR)
 			return nl_fail_errno(err, errno, "poll");
@@ -191,10 +208,11 @@ static int accept_all(struct acceptor *a, struct nl_err *err)
 			reject(a, 0, &run->report.rejected.late);
 		if (a->poll[0].revents && accept_pending(a, err))
 			return err->code;
-		if (run->report.accepted < run->opts.streams && nl_now_ns() >= deadline_ns)
+		if (!all_arrived(run) && nl_now_ns() >= deadline_ns)
 			return nl_fail(err, NL_TIMEOUT,
-				       "%" PRIu64 " of %" PRIu64 " streams arrived in %" PRIu64 " ms",
-				       run->report.accepted, run->opts.streams, run->opts.accept_ms);
+				       "%" PRIu64 " of %" PRIu64 " streams arrived in %" PRIu64 " ms%s",
+				       run->report.accepted, run->opts.streams, run->opts.accept_ms,
+				       run->transfer.control < 0 ? ", and no control connection" : "");
 	}
 	return NL_OK;
 }
@@ -210,7 +228,7 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	a->run = run;
 	/* at most half of the descriptors that all streams and their threads leave: another run of this
 	 * process may start meanwhile */
-	room = nl_fd_limit_room(run->opts.streams * (1 + run->opts.udp) + 4 * run->report.threads) / 2;
+	room = nl_fd_limit_room(run->opts.streams * (1 + run->opts.udp) + 4 * run->report.threads + 1) / 2;
 	a->limit = room < PENDING_MIN ? PENDING_MIN : room < PENDING_MAX ? (uint32_t)room : PENDING_MAX;
 	if (run->opts.from[0] && nl_address_parse(run->opts.from, 0, &a->from))
 		code = nl_fail_key(err, "from", "%s is not a numeric address", run->opts.from);
@@ -246,5 +264,5 @@ int nl_sink_go(struct nl_run *run, struct nl_err *err)
 void nl_sink_over(const struct nl_run *run)
 {
 	/* a gen that has gone needs none */
-	(void)!send(run->transfer.stream[0].fd, "W", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)!send(run->transfer.control, "W", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -17,7 +17,8 @@ enum { CONNECTING_MAX = 128 };
 
 enum { EVENTS = 256 };
 
-/* The streams that are waited for, and the wake-up, whose number is that of the streams. */
+/* The streams that are waited for, and the control connection, by the number of their hello; and the wake-up, by
+ * the number of the probe's, which connects by itself. */
 struct waiting {
 	struct nl_run *run;
 	int set;
@@ -27,6 +28,11 @@ struct waiting {
 	int (*take)(struct nl_run *run, uint64_t id, int *done, struct nl_err *err);
 };
 
+static int *fd_of(struct nl_run *run, uint64_t id)
+{
+	return id < run->opts.streams ? &run->transfer.stream[id].fd : &run->transfer.control;
+}
+
 static int watch_fd(const struct waiting *w, int fd, uint32_t events, uint64_t id, struct nl_err *err)
 {
 	struct epoll_event event = {.events = events, .data.u64 = id};
@@ -35,13 +41,13 @@ static int watch_fd(const struct waiting *w, int fd, uint32_t events, uint64_t i
 							     : NL_OK;
 }
 
-static int begin(struct waiting *w, struct nl_err *err)
+static int begin(struct waiting *w, uint64_t count, struct nl_err *err)
 {
-	w->left = w->run->opts.streams;
+	w->left = count;
 	w->set = epoll_create1(EPOLL_CLOEXEC);
 	if (w->set < 0)
 		return nl_fail_errno(err, errno, "epoll_create1");
-	return watch_fd(w, w->run->wake, EPOLLIN, w->run->opts.streams, err);
+	return watch_fd(w, w->run->wake, EPOLLIN, nl_hello_of_probe(&w->run->opts), err);
 }
 
 static int wait_for_some(struct waiting *w, struct nl_err *err)
@@ -59,11 +65,11 @@ static int wait_for_some(struct waiting *w, struct nl_err *err)
 		uint64_t id = event[i].data.u64;
 		int done = 0;
 
-		if (id == opts->streams)
+		if (id == nl_hello_of_probe(opts))
 			continue;
 		code = w->take(w->run, id, &done, err);
 		if (done) {
-			epoll_ctl(w->set, EPOLL_CTL_DEL, w->run->transfer.stream[id].fd, &event[i]);
+			epoll_ctl(w->set, EPOLL_CTL_DEL, *fd_of(w->run, id), &event[i]);
 			w->left--;
 		}
 	}
@@ -72,7 +78,7 @@ static int wait_for_some(struct waiting *w, struct nl_err *err)
 
 int nl_gen_hello(const struct nl_run_opts *opts, int fd, uint64_t id, struct nl_flow *flow, struct nl_err *err)
 {
-	/* the connection of a UDP run's latency probe has no datagrams, but its hello has a port */
+	/* of a UDP run also the hello of a connection without datagrams has a port */
 	struct nl_hello hello = {.stream = (uint32_t)id, .port = (uint16_t)opts->udp};
 	uint8_t bytes[NL_HELLO_B];
 	int error = 0;
@@ -92,16 +98,16 @@ int nl_gen_hello(const struct nl_run_opts *opts, int fd, uint64_t id, struct nl_
 
 static int send_hello(struct nl_run *run, uint64_t id, int *done, struct nl_err *err)
 {
-	const struct nl_stream *stream = &run->transfer.stream[id];
-	int code = nl_gen_hello(&run->opts, stream->fd, id, stream->flow, err);
+	struct nl_flow *flow = id < run->opts.streams ? run->transfer.stream[id].flow : NULL;
+	int code = nl_gen_hello(&run->opts, *fd_of(run, id), id, flow, err);
 
 	*done = !code;
 	return code;
 }
 
-static int open_stream(struct waiting *w, uint64_t id, struct nl_err *err)
+static int open_connection(struct waiting *w, uint64_t id, struct nl_err *err)
 {
-	int *fd = &w->run->transfer.stream[id].fd, code = nl_sock_connect(&w->run->opts, id, fd, err);
+	int *fd = fd_of(w->run, id), code = nl_sock_connect(&w->run->opts, id, fd, err);
 
 	return code ? code : watch_fd(w, *fd, EPOLLOUT, id, err);
 }
@@ -110,13 +116,12 @@ int nl_gen_connect(struct nl_run *run, struct nl_err *err)
 {
 	struct waiting w = {.run = run, .what = "answer", .take = send_hello,
 			    .deadline_ns = nl_now_ns() + run->opts.connect_ms * NL_NS_PER_MS};
-	uint64_t opened = 0;
-	int code = begin(&w, err);
+	uint64_t opened = 0, streams = run->opts.streams, all = streams + 1;
+	int code = begin(&w, all, err);
 
 	while (!code && w.left > 0 && !atomic_load(&run->stop_requested)) {
-		while (!code && opened < run->opts.streams &&
-		       opened + w.left - run->opts.streams < CONNECTING_MAX)
-			code = open_stream(&w, opened++, err);
+		for (; !code && opened < all && opened + w.left - all < CONNECTING_MAX; opened++)
+			code = open_connection(&w, opened < streams ? opened : nl_hello_of_control(&run->opts), err);
 		if (!code)
 			code = wait_for_some(&w, err);
 	}
@@ -147,7 +152,7 @@ int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 {
 	struct waiting w = {.run = run, .what = "release the streams", .take = receive_go,
 			    .deadline_ns = deadline_ns};
-	int code = begin(&w, err);
+	int code = begin(&w, run->opts.streams, err);
 
 	for (uint64_t i = 0; !code && i < run->opts.streams; i++)
 		code = watch_fd(&w, run->transfer.stream[i].fd, EPOLLIN, i, err);

@@ -255,7 +255,7 @@ static int connect_stream(struct nl_latency_probe *p, struct nl_err *err)
 	if (!ready)
 		return nl_fail(err, NL_TIMEOUT, "%s port %" PRIu64 " did not answer within %" PRIu64 " ms", opts.address,
 			       opts.port, opts.connect_ms);
-	return nl_gen_hello(&opts, fds[0].fd, opts.streams, NULL, err);
+	return nl_gen_hello(&opts, fds[0].fd, nl_hello_of_probe(&opts), NULL, err);
 }
 
 /* -- both ends ------------------------------------------------------------------------------- */

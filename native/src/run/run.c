@@ -130,8 +130,8 @@ static int choose(struct nl_run *run, struct nl_err *err)
 	run->blocking = choice.blocking;
 	snprintf(report->engine, sizeof(report->engine), "%s", choice.engine->name);
 	snprintf(report->method, sizeof(report->method), "%s", choice.method->name);
-	/* each thread may open an epoll set, a pipe and a file */
-	return nl_fd_limit_need(run->opts.streams * (1 + run->opts.udp) + 4 * report->threads, err);
+	/* each thread may open an epoll set, a pipe and a file; one more is the control connection */
+	return nl_fd_limit_need(run->opts.streams * (1 + run->opts.udp) + 4 * report->threads + 1, err);
 }
 
 /* Fail for an interface that cannot be metered. */
@@ -182,7 +182,7 @@ int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_e
 		return nl_fail_errno(err, ENOMEM, "memory for a run");
 	run->opts = *opts;
 	run->transfer.opts = &run->opts;
-	run->listener = run->wake = run->udp_port = run->transfer.file = -1;
+	run->listener = run->wake = run->udp_port = run->transfer.file = run->transfer.control = -1;
 	run->report.role = (int32_t)opts->role;
 	run->report.run = opts->run;
 	run->report.streams = opts->streams;
@@ -215,6 +215,7 @@ static uint64_t rejected_datagrams(int fd)
 
 static void close_streams(struct nl_run *run)
 {
+	nl_close(&run->transfer.control);
 	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++) {
 		nl_close(&run->transfer.stream[i].fd);
 		if (run->flow)

@@ -18,7 +18,7 @@ struct nl_run {
 	struct nl_latency_probe *latency; /* NULL without the option */
 };
 
-/* Connect all streams. NL_OK: every stream has a connected socket, or stop_requested is set.
+/* Connect all streams and the control connection. NL_OK: all have a connected socket, or stop_requested is set.
  * NL_TIMEOUT and NL_PEER as in netlab.h. */
 int nl_sink_accept(struct nl_run *run, struct nl_err *err);
 int nl_gen_connect(struct nl_run *run, struct nl_err *err);
@@ -31,7 +31,7 @@ int nl_gen_hello(const struct nl_run_opts *opts, int fd, uint64_t id, struct nl_
 int nl_sink_go(struct nl_run *run, struct nl_err *err);
 int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
 
-/* Sink: send W on the first stream, since the window is over. A gen waits for it at its end. */
+/* Sink: send W on the control connection, since the window is over. A gen waits for it at its end. */
 void nl_sink_over(const struct nl_run *run);
 
 /* Start, time, sample and end the streams; fills the report. */

@@ -18,7 +18,7 @@ TEST(the_layout_is_that_of_the_protocol_and_accepted)
 	struct nl_hello out = {.stream = 99};
 
 	nl_hello_write(bytes, &run, &sent);
-	CHECK(memcmp(bytes, "NLHELLO1\0\0\0\2\0\0\0\3\1\2\3\4\5\6\7\10\11\10\7", 27) == 0);
+	CHECK(memcmp(bytes, "NLHELLO1\0\0\0\3\0\0\0\3\1\2\3\4\5\6\7\10\11\10\7", 27) == 0);
 	for (int i = 27; i < NL_HELLO_B; i++)
 		CHECK(bytes[i] == 0);
 	CHECK(check(bytes, 0, &out) == NL_HELLO_OK && out.stream == 3 && out.port == 0);
@@ -57,6 +57,18 @@ TEST(the_probe_over_tcp_is_the_stream_after_the_last_if_it_was_asked_for)
 	CHECK(nl_hello_check(bytes, &opts, &out) == NL_HELLO_OK && out.stream == 4);
 	opts.latency_probe = 1;
 	CHECK(nl_hello_check(bytes, &opts, &out) == NL_HELLO_STREAM);
+}
+
+TEST(the_control_connection_is_the_second_after_the_last_stream_and_no_more_follow)
+{
+	struct nl_hello with = {.stream = 5}, out = {0};
+	uint8_t bytes[NL_HELLO_B];
+
+	nl_hello_write(bytes, &run, &with);
+	CHECK(nl_hello_check(bytes, &run, &out) == NL_HELLO_OK && out.stream == nl_hello_of_control(&run));
+	with.stream = 6;
+	nl_hello_write(bytes, &run, &with);
+	CHECK(nl_hello_check(bytes, &run, &out) == NL_HELLO_STREAM);
 }
 
 TEST(a_udp_run_has_the_port_of_the_datagrams_and_no_other_run_does)
